@@ -1,0 +1,30 @@
+/// Example: plan a list and write the plan as CSV.
+///
+///     const stowage::Input input = stowage::parse_input("id,lower,upper,size\na,0,2,64\n", "list.csv");
+///     const stowage::PlanResult result = stowage::make_plan(input, {});
+///     std::ostringstream csv;
+///     stowage::write_csv(result.plan, csv);
+///     return csv.str().find("a,0,2,64,1,0") != std::string::npos ? 0 : 1;
+#pragma once
+
+#include <iosfwd>
+
+#include "stowage/graph.h"
+#include "stowage/plan.h"
+
+namespace stowage {
+
+/// The plan as JSON, one row per line; read back by `parse_plan`.
+void write_json(const Plan& plan, std::ostream& out);
+
+/// The buffers as CSV with offsets; read as an input it pins every buffer where it is. Throws Error
+/// for a buffer whose live bytes the format cannot say (two separate parts needed at one time).
+void write_csv(const Plan& plan, std::ostream& out);
+
+/// The network as graph JSON, read back by `parse_input`.
+void write_graph(const Graph& graph, std::ostream& out);
+
+/// The table a person wants: sizes, gap, strategy, time, and the largest buffers at the peak.
+void write_summary(const Plan& plan, std::ostream& out);
+
+}  // namespace stowage

@@ -1,0 +1,166 @@
+/// Example: a network of one operator, built by hand.
+///
+///     using namespace stowage;
+///     Graph graph;
+///     graph.tensors = {{.name = "x", .kind = TensorKind::input, .dtype = DType::float32,
+///                       .shape = Shape{1, 8}, .bytes = 32},
+///                      {.name = "y", .kind = TensorKind::output, .dtype = DType::float32,
+///                       .shape = Shape{1, 8}, .bytes = 32}};
+///     graph.subgraphs = {{.name = "main", .inputs = {0}, .outputs = {1}, .operators = {
+///                          {.name = "relu", .type = "Relu", .inputs = {0}, .outputs = {1}}}}};
+///     validate(graph);   // throws stowage::Error where something is wrong
+///     return topological_orders(graph)[0].size() == 1 ? 0 : 1;
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stowage/units.h"
+
+namespace stowage {
+
+/// Element type of a tensor. Types below one byte are packed: two int4 in a byte.
+enum class DType : std::uint8_t {
+  boolean,
+  int2,
+  uint2,
+  int4,
+  uint4,
+  float4e2m1,
+  int8,
+  uint8,
+  float8e4m3fn,
+  float8e4m3fnuz,
+  float8e5m2,
+  float8e5m2fnuz,
+  float8e8m0,
+  int16,
+  uint16,
+  float16,
+  bfloat16,
+  int32,
+  uint32,
+  float32,
+  int64,
+  uint64,
+  float64,
+  complex64,
+  complex128,
+  resource,
+  string,
+  unknown,
+};
+
+/// The type's name in plans, messages and graph JSON, for example "float32".
+[[nodiscard]] std::string_view name_of(DType dtype);
+[[nodiscard]] std::optional<DType> dtype_named(std::string_view name);
+
+/// Bits per element; nothing for strings and unknown types, which have no fixed size.
+[[nodiscard]] std::optional<int> bits_of(DType dtype);
+
+using Shape = std::vector<std::int64_t>;
+
+/// Bytes of a dense tensor, the last byte filled up. Throws Error for a negative dimension, a size
+/// beyond `largest_value` or an element type without a fixed size.
+[[nodiscard]] Bytes bytes_of(DType dtype, const Shape& shape);
+
+enum class TensorKind : std::uint8_t { input, output, weight, instruction, temporary, state, scratch };
+
+[[nodiscard]] std::string_view name_of(TensorKind kind);
+[[nodiscard]] std::optional<TensorKind> tensor_kind_named(std::string_view name);
+
+/// Index of a tensor in Graph::tensors.
+using TensorId = std::size_t;
+
+/// A value of the network. Weights and instructions live outside the planned arena.
+struct Tensor {
+  std::string name{};  ///< As in the file; may be empty or repeated there.
+  TensorKind kind = TensorKind::temporary;
+  DType dtype = DType::unknown;
+  std::optional<Shape> shape{};  ///< None: depends on data, and `bytes` is a bound the user gave.
+  Bytes bytes = 0;               ///< Raw size, not rounded to any alignment.
+
+  bool operator==(const Tensor&) const = default;
+};
+
+/// How an operator runs its bodies: an If runs one of them once, a Loop runs them again and again.
+enum class BodyUse : std::uint8_t { once, repeated };
+
+struct Operator {
+  std::string name{};
+  std::string type{};                              ///< "Conv", "CONV_2D", "com.microsoft.Gelu".
+  std::vector<std::optional<TensorId>> inputs{};   ///< None: an optional input that is left out.
+  std::vector<std::optional<TensorId>> outputs{};  ///< None: an optional output nobody wants.
+  std::vector<TensorId> scratch{};                 ///< Memory the kernel wants while it runs.
+  std::vector<std::size_t> bodies{};               ///< Subgraphs it runs, in this order on the clock.
+  BodyUse body_use = BodyUse::once;
+  std::vector<std::size_t> after{};  ///< Operators of the same subgraph that must run before it.
+  bool folded = false;               ///< All inputs constant: computed once, outputs are weights.
+  bool stateful = false;             ///< Has side effects: keeps its order among stateful operators.
+
+  bool operator==(const Operator&) const = default;
+};
+
+/// A sequence of operators in the file's order. The first subgraph of a graph is the network
+/// itself, the others are bodies of operators.
+struct Subgraph {
+  std::string name{};
+  std::vector<TensorId> inputs{};
+  std::vector<TensorId> outputs{};
+  std::vector<Operator> operators{};
+
+  bool operator==(const Subgraph&) const = default;
+};
+
+/// An output that is the named input of the next run: both are one buffer that is never shared.
+struct StateTie {
+  TensorId output = 0;
+  TensorId input = 0;
+
+  bool operator==(const StateTie&) const = default;
+};
+
+/// A network: tensors of all its subgraphs, and the operators that read and write them. A body may
+/// read the tensors of the subgraphs around it (a capture).
+struct Graph {
+  std::string name{};
+  std::vector<Tensor> tensors{};
+  std::vector<Subgraph> subgraphs{};
+  std::vector<StateTie> ties{};
+
+  bool operator==(const Graph&) const = default;
+};
+
+/// A short name for messages: "tensor 'x'" or "tensor 12" where it has none.
+[[nodiscard]] std::string describe(const Graph& graph, TensorId tensor);
+
+/// "operator 'conv1' (Conv, 3 of subgraph 0)".
+[[nodiscard]] std::string describe(const Graph& graph, std::size_t subgraph, std::size_t op);
+
+/// Throws Error unless every reference is in range, every tensor has at most one producer, every
+/// tensor that is read has a producer or a value, sizes are in range, bodies do not call
+/// themselves, state ties join tensors of one size, and operators can be ordered.
+void validate(const Graph& graph);
+
+/// For each subgraph, its operators so that each runs after those it depends on: through tensors (also those
+/// its bodies read), through `after`, and through the order of stateful operators. Among those
+/// that are ready the first in the file goes first, so a file in a valid order keeps it. Throws
+/// Error for a cycle, naming a tensor on it. Cost: (operators + operands) * log(operators).
+[[nodiscard]] std::vector<std::vector<std::size_t>> topological_orders(const Graph& graph);
+
+/// For each subgraph, the tensors of other subgraphs that its operators, or the bodies of those, read.
+[[nodiscard]] std::vector<std::vector<TensorId>> captures_of(const Graph& graph);
+
+/// For each tensor, the subgraph it belongs to: the one that has it as an input or produces it.
+/// None for tensors that no subgraph writes (weights, orphans).
+[[nodiscard]] std::vector<std::optional<std::size_t>> owners_of(const Graph& graph);
+
+/// Whether the operator may write its output over that input while it reads it: element by
+/// element, or scattering updates into a copy of it.
+[[nodiscard]] bool updates_in_place(const Operator& op, std::size_t input);
+
+}  // namespace stowage

@@ -1,0 +1,61 @@
+/// Example: a buffer list from memory.
+///
+///     const stowage::Input input = stowage::parse_input("id,lower,upper,size\na,0,2,64\nb,1,3,32\n",
+///     "list.csv"); const auto& problem = std::get<stowage::Problem>(input.content); return
+///     problem.buffers.size() == 2 ? 0 : 1;
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/plan.h"
+#include "stowage/problem.h"
+
+namespace stowage {
+
+/// The output that becomes the named input of the next run.
+struct StateNames {
+  std::string output{};
+  std::string input{};
+};
+
+/// Memory that the kernel of an operator wants while it runs.
+struct ScratchRequest {
+  std::size_t subgraph = 0;
+  std::size_t op = 0;  ///< Index of the operator in the file.
+  Bytes bytes = 0;
+};
+
+/// What a model file leaves open. A name that the model does not have is a UsageError.
+struct ImportOptions {
+  std::map<std::string, std::int64_t> dims{};  ///< Values of symbolic dimensions.
+  std::map<std::string, Shape> shapes{};       ///< Shapes of tensors, by tensor name.
+  std::map<std::string, Bytes> bounds{};       ///< Largest sizes of tensors whose size depends on data.
+  std::vector<StateNames> states{};
+  std::vector<ScratchRequest> scratch{};
+};
+
+/// A file, read: a network, or a list of buffers that nothing more is known of.
+struct Input {
+  ModelInfo info{};
+  std::variant<Graph, Problem> content{};
+};
+
+/// Reads ONNX, TFLite, graph JSON, buffer CSV or a memory-operation sequence; contents decide,
+/// then the file's extension. Weights are not loaded beyond what shapes depend on. Throws Error
+/// for anything wrong with the file, UsageError where an option does not fit it.
+[[nodiscard]] Input read_input(const std::filesystem::path& file, const ImportOptions& options = {});
+
+/// The same from memory; `name` is what messages call it and where its extension is taken from.
+[[nodiscard]] Input parse_input(std::string_view content, const std::string& name,
+                                const ImportOptions& options = {});
+
+/// Reads a scratch list: CSV with columns `operator,bytes` and optionally `subgraph`.
+[[nodiscard]] std::vector<ScratchRequest> parse_scratch(std::string_view csv);
+
+}  // namespace stowage

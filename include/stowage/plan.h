@@ -1,0 +1,205 @@
+/// Example: read a plan somebody wrote, check it, print its peak.
+///
+///     const stowage::Plan plan = stowage::parse_plan(R"({"format":"stowage-plan","version":1,
+///         "models":[{"name":"m","source":"m.csv","format":"csv"}], "clocks":[{"steps":[]}],
+///         "memories":[{"name":"arena","capacity":null,"alignment":1,"cost":1,"peak":8,"lower_bound":8}],
+///         "buffers":[{"id":"a","clock":0,"size":8,"alignment":1,"memory":"arena","offset":0,
+///                     "kind":"temporary","pieces":[{"offset":0,"size":8,"lower":0,"upper":1}]}],
+///         "tensors":[], "copies_removed":{"count":0,"bytes":0}, "interrupted":false,
+///         "claims":[{"scope":"offsets","lower_bound":8,"proven_optimal":true}],
+///         "summary":{"naive":8,"peak":8,"lower_bound":8,"strategy":"by-hand","order":"keep","seconds":0}})");
+///     return stowage::check_plan(plan).empty() && plan.summary.peak == 8 ? 0 : 1;
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/problem.h"
+#include "stowage/units.h"
+
+namespace stowage {
+
+/// Rows [begin, end) of an operator's output.
+struct RowRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  bool operator==(const RowRange&) const = default;
+};
+
+/// Run an operator. `path` is [subgraph, operator], and for an operator of a body goes on with
+/// [.., subgraph, operator] from the operator that runs the body.
+struct Run {
+  std::size_t model = 0;
+  std::vector<std::size_t> path{};
+  std::optional<RowRange> rows{};
+
+  bool operator==(const Run&) const = default;
+};
+
+/// Copy a tensor from one of its buffers to another, in another memory.
+struct Copy {
+  std::size_t tensor = 0;  ///< Index in Plan::tensors.
+  std::size_t from = 0;    ///< Index in Plan::buffers.
+  std::size_t to = 0;
+
+  bool operator==(const Copy&) const = default;
+};
+
+/// Run other clocks at the same time, and go on when all of them are done.
+struct Fork {
+  std::vector<std::size_t> clocks{};
+
+  bool operator==(const Fork&) const = default;
+};
+
+using Step = std::variant<Run, Copy, Fork>;
+
+/// A sequence of steps; position in it is time. An operator with bodies is followed by the steps
+/// of its bodies, one body after the other.
+struct Clock {
+  std::vector<Step> steps{};
+
+  bool operator==(const Clock&) const = default;
+};
+
+/// Rows of a streamed tensor in a buffer that holds `count` granules of them, round and round.
+struct Ring {
+  std::size_t axis = 0;
+  std::int64_t granule = 1;
+  std::int64_t count = 1;
+
+  bool operator==(const Ring&) const = default;
+};
+
+/// Where a tensor is during a part of its life.
+struct View {
+  std::size_t buffer = 0;  ///< Index in Plan::buffers.
+  Bytes offset = 0;        ///< In the buffer.
+  Lifetime life{};
+  std::optional<Ring> ring{};
+
+  bool operator==(const View&) const = default;
+};
+
+/// A tensor of a model and where it is; without views it is not in the planned memory.
+struct PlannedTensor {
+  std::size_t model = 0;
+  Tensor tensor{};
+  std::vector<View> views{};
+
+  bool operator==(const PlannedTensor&) const = default;
+};
+
+enum class ModelFormat : std::uint8_t { onnx, tflite, csv, ops, json };
+
+[[nodiscard]] std::string_view name_of(ModelFormat format);
+[[nodiscard]] std::optional<ModelFormat> model_format_named(std::string_view name);
+
+struct ModelInfo {
+  std::string name{};
+  std::string source{};  ///< The file it was read from.
+  ModelFormat format = ModelFormat::json;
+
+  bool operator==(const ModelInfo&) const = default;
+};
+
+struct PlannedMemory {
+  Memory memory{};
+  Bytes peak = 0;
+  Bytes lower_bound = 0;
+
+  bool operator==(const PlannedMemory&) const = default;
+};
+
+struct CopiesRemoved {
+  std::int64_t count = 0;
+  Bytes bytes = 0;
+
+  bool operator==(const CopiesRemoved&) const = default;
+};
+
+enum class ClaimScope : std::uint8_t { offsets, order, stream };
+
+[[nodiscard]] std::string_view name_of(ClaimScope scope);
+[[nodiscard]] std::optional<ClaimScope> claim_scope_named(std::string_view name);
+
+/// What is proven: that no choice of that scope has a peak below the bound, all else as given.
+struct Claim {
+  ClaimScope scope = ClaimScope::offsets;
+  Bytes lower_bound = 0;
+  bool proven_optimal = false;
+
+  bool operator==(const Claim&) const = default;
+};
+
+struct Summary {
+  Bytes naive = 0;  ///< Every tensor of the arena in memory of its own.
+  Bytes peak = 0;   ///< Sum over memories that are not for weights.
+  Bytes lower_bound = 0;
+  std::string strategy{};
+  std::string order{};
+  double seconds = 0;
+
+  bool operator==(const Summary&) const = default;
+};
+
+/// Everything a consumer needs to use or to check a plan. Clock 0 is the root.
+struct Plan {
+  std::vector<ModelInfo> models{};
+  std::vector<Clock> clocks{};
+  std::vector<PlannedMemory> memories{};
+  std::vector<Buffer> buffers{};
+  std::vector<Place> places{};  ///< One per buffer.
+  std::vector<PlannedTensor> tensors{};
+  CopiesRemoved copies_removed{};
+  bool interrupted = false;
+  std::vector<Claim> claims{};
+  Summary summary{};
+
+  bool operator==(const Plan&) const = default;
+};
+
+/// Reads plan JSON, made by anyone. Throws Error naming the place (a JSON pointer), the value and
+/// what was expected. What it returns is well-formed, not yet correct: see `check_plan`.
+[[nodiscard]] Plan parse_plan(std::string_view json);
+
+enum class FaultKind : std::uint8_t {
+  format,      ///< The plan contradicts itself or uses what this version does not understand.
+  overlap,     ///< Two buffers or tensors hold the same byte at the same time.
+  alignment,   ///< An offset is not a multiple of the buffer's alignment.
+  pin,         ///< A pinned buffer is elsewhere.
+  capacity,    ///< A memory is too small.
+  claim,       ///< A peak, bound or claim is not true.
+  accounting,  ///< A tensor is missing, has the wrong size, or is not where its bytes are needed.
+  order,       ///< A step is missing, comes twice, or comes before what it depends on.
+};
+
+/// One thing that is wrong with a plan, in words that name the culprits.
+struct Fault {
+  FaultKind kind = FaultKind::format;
+  std::string what{};
+};
+
+using Faults = std::vector<Fault>;
+
+/// Checks a plan by itself: overlaps in time and space, alignment, pins, capacity, peaks, bounds,
+/// and that views lie in live bytes of their buffers. No fault: empty. Cost: n log n in pieces.
+[[nodiscard]] Faults check_plan(const Plan& plan);
+
+/// Also checks it against the networks it is for, in the plan's order: every tensor is accounted
+/// for with its right size, every operator runs once and after what it needs, and every tensor has
+/// its bytes from when it is written until it is last read.
+[[nodiscard]] Faults check_plan(const Plan& plan, std::span<const Graph> graphs);
+
+/// Also checks that the plan has just the buffers of the list it is for.
+[[nodiscard]] Faults check_plan(const Plan& plan, const Problem& list);
+
+}  // namespace stowage

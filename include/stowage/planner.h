@@ -1,0 +1,43 @@
+/// Example: plan a buffer list, and look at what came out.
+///
+///     const stowage::Input input = stowage::parse_input("id,lower,upper,size\na,0,2,64\nb,1,3,32\n",
+///     "list.csv"); const stowage::PlanResult result = stowage::make_plan(input, {}); return
+///     result.faults.empty() && result.plan.summary.peak == 96 ? 0 : 1;
+#pragma once
+
+#include <optional>
+
+#include "stowage/import.h"
+#include "stowage/plan.h"
+#include "stowage/problem.h"
+
+namespace stowage {
+
+/// Who provides the memory of the network's inputs and outputs.
+enum class Io : std::uint8_t {
+  arena,    ///< The plan: they are buffers like the others.
+  external  ///< The caller: they cost nothing here.
+};
+
+struct PlanOptions {
+  SolveOptions solve{};
+  /// The memory to plan in: name, capacity (none: unbounded), cost.
+  Memory memory{.name = "arena"};
+  /// Every buffer's alignment in bytes where its list gives none; default 64 for ONNX and graph
+  /// JSON, 16 for TFLite, 1 for lists.
+  std::optional<Bytes> alignment{};
+  Io io = Io::arena;
+};
+
+struct PlanResult {
+  Plan plan{};
+  Outcome outcome = Outcome::fits;
+  /// What the checker has against the plan. Anything in here is a bug of stowage.
+  Faults faults{};
+};
+
+/// Decides order, lifetimes and offsets, and has the checker look at the result. Throws Error when
+/// the input is impossible, UsageError when options do not fit it.
+[[nodiscard]] PlanResult make_plan(const Input& input, const PlanOptions& options = {});
+
+}  // namespace stowage

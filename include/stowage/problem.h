@@ -1,0 +1,134 @@
+/// Example: three buffers, two of which can share.
+///
+///     using namespace stowage;
+///     Problem problem;
+///     problem.memories = {{.name = "arena"}};
+///     problem.buffers = {{.id = "a", .size = 32, .pieces = {{0, 32, {0, 2}}}},
+///                        {.id = "b", .size = 64, .pieces = {{0, 64, {1, 3}}}},
+///                        {.id = "c", .size = 32, .pieces = {{0, 32, {2, 4}}}}};
+///     const Solution solution = solve(problem, {.strategy = "greedy-by-size"});
+///     return peak_of(problem, solution, 0) == 96 ? 0 : 1;
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/units.h"
+
+namespace stowage {
+
+/// Half-open: alive at `lower`, no longer at `upper`.
+struct Lifetime {
+  Position lower = 0;
+  Position upper = 0;
+
+  bool operator==(const Lifetime&) const = default;
+};
+
+/// Bytes [offset, offset + size) of a buffer are needed during `life`. Only bytes of live pieces
+/// are reserved: a gap in a life, or a part that is filled late, is free for others.
+struct Piece {
+  Bytes offset = 0;
+  Bytes size = 0;
+  Lifetime life{};
+
+  bool operator==(const Piece&) const = default;
+};
+
+/// What gets an address. A plain tensor has one piece that is all of it.
+struct Buffer {
+  std::string id{};                     ///< Unique in a Problem.
+  std::size_t clock = 0;                ///< The clock its lifetimes count on.
+  Bytes size = 0;                       ///< As planned: for models the tensor's bytes, rounded up.
+  Bytes alignment = 1;                  ///< Its address is a multiple of this.
+  std::vector<Piece> pieces{};          ///< None: never alive.
+  std::optional<Bytes> pinned{};        ///< The offset it must have.
+  std::vector<std::size_t> memories{};  ///< Where it may live; empty: anywhere.
+  TensorKind kind = TensorKind::temporary;
+  Bytes traffic = 0;  ///< Bytes that steps read from and write to it, in all.
+
+  bool operator==(const Buffer&) const = default;
+};
+
+/// What a memory is for: working memory of the steps, or weights and instructions.
+enum class MemoryRole : std::uint8_t { working, weights };
+
+struct Memory {
+  std::string name{};
+  std::optional<Bytes> capacity{};  ///< None: unbounded.
+  Bytes alignment = 1;              ///< Its first address is a multiple of this.
+  std::int64_t cost = 1;            ///< Per byte read or written.
+  MemoryRole role = MemoryRole::working;
+
+  bool operator==(const Memory&) const = default;
+};
+
+/// Buffers of one clock, and the memories (fastest first) they are to be placed in.
+struct Problem {
+  std::vector<Buffer> buffers{};
+  std::vector<Memory> memories{};
+
+  bool operator==(const Problem&) const = default;
+};
+
+struct Place {
+  std::size_t memory = 0;
+  Bytes offset = 0;
+
+  bool operator==(const Place&) const = default;
+};
+
+enum class Outcome : std::uint8_t { fits, exceeds_capacity };
+
+struct Solution {
+  std::vector<Place> places{};  ///< One per buffer.
+  Outcome outcome = Outcome::fits;
+  Bytes lower_bound = 0;     ///< No valid placing has a smaller peak.
+  std::string strategy{};    ///< Which strategy found it.
+  bool interrupted = false;  ///< The user or the clock cut the search short.
+};
+
+/// Throws Error, naming the buffer, unless sizes, alignments, lifetimes and pins are in range,
+/// ids are unique, pieces lie in their buffers, and no two pinned buffers collide.
+void validate(const Problem& problem);
+
+/// Highest offset + size of a memory; 0 when it is empty.
+[[nodiscard]] Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memory);
+
+/// Most live bytes at any position, over all memories. Cost: pieces * log(pieces).
+[[nodiscard]] Bytes max_load(std::span<const Buffer> buffers);
+
+/// Called now and then with what is being done and how far it is, 0 to 1.
+using Progress = std::function<void(std::string_view what, double fraction)>;
+
+struct SolveOptions {
+  /// A name from `strategies()`, or "auto": the best of them.
+  std::string strategy = "auto";
+  /// Once a plan exists, no further strategy starts or goes on after this time. Default 3 s.
+  std::chrono::duration<double> time_limit = std::chrono::seconds(3);
+  /// Asks to stop early: the best plan so far is returned.
+  std::stop_token stop{};
+  Progress progress{};
+};
+
+/// Places every buffer. Throws Error for an invalid problem, UsageError for an unknown strategy.
+[[nodiscard]] Solution solve(const Problem& problem, const SolveOptions& options = {});
+
+struct StrategyInfo {
+  std::string_view name{};
+  std::string_view summary{};
+  std::string_view source{};  ///< Paper or document it comes from.
+};
+
+/// Every strategy there is, `auto` first.
+[[nodiscard]] std::vector<StrategyInfo> strategies();
+
+}  // namespace stowage

@@ -1,0 +1,30 @@
+#include "stowage/error.h"
+
+#include <utility>
+
+namespace stowage {
+namespace {
+
+std::string join(const std::string& file, const std::string& place, const std::string& problem) {
+  std::string message;
+  for (const std::string* part : {&file, &place}) {
+    if (!part->empty()) message += *part + ": ";
+  }
+  return message + problem;
+}
+
+}  // namespace
+
+Error::Error(std::string place, std::string problem) : Error({}, std::move(place), std::move(problem)) {}
+
+Error::Error(std::string file, std::string place, std::string problem)
+    : std::runtime_error(join(file, place, problem)),
+      file_(std::move(file)),
+      place_(std::move(place)),
+      problem_(std::move(problem)) {}
+
+Error Error::in_file(const std::string& file) const {
+  return Error(file_.empty() ? file : file_, place_, problem_);
+}
+
+}  // namespace stowage

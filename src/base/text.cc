@@ -1,0 +1,75 @@
+#include "base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/checked.h"
+
+namespace stowage::base {
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+std::optional<Bytes> parse_size(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, Bytes>, 6> units{{{"KiB", 1LL << 10},
+                                                                            {"MiB", 1LL << 20},
+                                                                            {"GiB", 1LL << 30},
+                                                                            {"KB", 1'000},
+                                                                            {"MB", 1'000'000},
+                                                                            {"GB", 1'000'000'000}}};
+  Bytes unit = 1;
+  for (const auto& [suffix, value] : units) {
+    if (text.ends_with(suffix)) {
+      text.remove_suffix(suffix.size());
+      unit = value;
+      break;
+    }
+  }
+  const auto number = parse_integer(text);
+  if (!number || *number < 0) return std::nullopt;
+  const auto bytes = checked_multiply(*number, unit);
+  if (!bytes || *bytes > largest_value) return std::nullopt;
+  return bytes;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == text.size()) return parts;
+    begin = end + 1;
+  }
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view blank = " \t\r";
+  const std::size_t begin = text.find_first_not_of(blank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t longest = 120;
+  std::string result = "'";
+  for (const char c : text.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result + (text.size() > longest ? "...'" : "'");
+}
+
+}  // namespace stowage::base

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stowage/units.h"
+
+namespace stowage::base {
+
+/// A whole decimal integer, with an optional minus; nothing for anything else or out of range.
+[[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
+
+/// A size such as "4096", "256KiB" or "8MB": KB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.
+/// Nothing for anything else, for negative values and for values beyond `largest_value`.
+[[nodiscard]] std::optional<Bytes> parse_size(std::string_view text);
+
+/// The parts of `text` between separators; one empty part for an empty text.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// Without blanks, tabs and carriage returns at both ends.
+[[nodiscard]] std::string_view trim(std::string_view text);
+
+/// The text with anything that is not printable ASCII or UTF-8 made visible, and cut at 120 bytes:
+/// for quoting untrusted values in messages.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+}  // namespace stowage::base

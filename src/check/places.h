@@ -1,0 +1,16 @@
+#pragma once
+
+#include "stowage/plan.h"
+
+namespace stowage::check {
+
+/// Indices in range and values in their domains, so that everything else may rely on them.
+[[nodiscard]] Faults check_form(const Plan& plan);
+
+/// Each buffer where it may be, no two in the same bytes at the same time; peaks and bounds true.
+[[nodiscard]] Faults check_places(const Plan& plan);
+
+/// Each view in live bytes of its buffer, no two tensors in the same bytes at the same time.
+[[nodiscard]] Faults check_views(const Plan& plan);
+
+}  // namespace stowage::check

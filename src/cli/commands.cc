@@ -1,0 +1,125 @@
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/import.h"
+#include "stowage/planner.h"
+
+namespace stowage::cli {
+namespace {
+
+void flush_output() {
+  std::cout.flush();
+  if (!std::cout) throw Error("", "cannot be written").in_file("standard output");
+}
+
+std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const Plan& plan) {
+  std::vector<base::OutputFile> outputs;
+  if (!command.plan_file.empty()) {
+    outputs.push_back({command.plan_file, [&](std::ostream& out) { write_json(plan, out); }});
+  }
+  if (!command.csv_file.empty()) {
+    outputs.push_back({command.csv_file, [&](std::ostream& out) { write_csv(plan, out); }});
+  }
+  return outputs;
+}
+
+void print_faults(const Faults& faults) {
+  constexpr std::size_t most_shown = 20;
+  for (std::size_t i = 0; i < std::min(faults.size(), most_shown); ++i)
+    fmt::print(std::cout, "fault: {}\n", faults[i].what);
+  if (faults.size() > most_shown) fmt::print(std::cout, "and {} more faults\n", faults.size() - most_shown);
+}
+
+/// A plan of ours that is wrong is a bug: nothing is written but the case, for whoever mends it.
+ExitStatus report_own_fault(const PlanResult& result) {
+  const std::filesystem::path file = "stowage-rejected-plan.json";
+  const std::array<base::OutputFile, 1> outputs{
+      {{file, [&](std::ostream& out) { write_json(result.plan, out); }}}};
+  base::write_files(outputs);
+  fmt::print(std::cerr, "stowage: this plan is wrong, which is a bug of stowage; it is saved in {}\n",
+             file.string());
+  for (const Fault& fault : result.faults) fmt::print(std::cerr, "stowage: {}\n", fault.what);
+  return ExitStatus::own_plan_rejected;
+}
+
+}  // namespace
+
+ExitStatus run_plan(const PlanCommand& command) {
+  if (command.inputs.size() != 1)
+    throw UsageError(
+        fmt::format("{} inputs are given; several models are not supported yet", command.inputs.size()));
+  if (!command.plan_file.empty() && command.plan_file == command.csv_file)
+    throw UsageError("-o and --csv name the same file");
+  PlanOptions options = parse_plan_options(command.plan);
+  const Input input = read_input(command.inputs[0], parse_model_options(command.model));
+  const InterruptWatch watch;  // from here on an interrupt keeps what there is
+  options.solve.stop = watch.stop();
+  options.solve.progress = progress_line();
+  const PlanResult result = make_plan(input, options);
+  clear_progress_line();
+  if (!result.faults.empty()) return report_own_fault(result);
+  base::write_files(outputs_of(command, result.plan));
+  if (command.json) {
+    write_json(result.plan, std::cout);
+  } else {
+    write_summary(result.plan, std::cout);
+  }
+  flush_output();
+  if (result.plan.interrupted && watch.stop().stop_requested())
+    fmt::print(std::cerr, "stowage: interrupted; this is the best plan so far\n");
+  if (result.outcome == Outcome::fits) return ExitStatus::done;
+  const PlannedMemory& memory = result.plan.memories[0];
+  fmt::print(std::cerr, "stowage: the plan needs {} bytes, {} more than the {} of memory {}\n", memory.peak,
+             memory.peak - *memory.memory.capacity, *memory.memory.capacity,
+             base::quoted(memory.memory.name));
+  return ExitStatus::not_met;
+}
+
+ExitStatus run_verify(const VerifyCommand& command) {
+  const base::MappedFile file(command.plan_file);
+  Plan plan;
+  try {
+    plan = parse_plan(file.bytes());
+  } catch (const Error& error) {
+    throw error.in_file(command.plan_file);
+  }
+  Faults faults;
+  if (command.model_file.empty()) {
+    faults = check_plan(plan);
+  } else {
+    const Input input = read_input(command.model_file, parse_model_options(command.model));
+    const Graph* const graph = std::get_if<Graph>(&input.content);
+    faults =
+        graph != nullptr ? check_plan(plan, {graph, 1}) : check_plan(plan, std::get<Problem>(input.content));
+  }
+  print_faults(faults);
+  if (faults.empty()) {
+    fmt::print(std::cout, "valid: {} buffers, {} tensors, peak {} bytes{}\n", plan.buffers.size(),
+               plan.tensors.size(), plan.summary.peak,
+               command.model_file.empty() ? " (checked without the model)" : "");
+  }
+  flush_output();
+  return faults.empty() ? ExitStatus::done : ExitStatus::not_met;
+}
+
+ExitStatus run_strategies() {
+  for (const StrategyInfo& strategy : strategies()) {
+    fmt::print(std::cout, "{:<20}{} ({})\n", strategy.name, strategy.summary, strategy.source);
+  }
+  flush_output();
+  return ExitStatus::done;
+}
+
+}  // namespace stowage::cli

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+
+namespace stowage::cli {
+
+/// What the program says when it ends.
+enum class ExitStatus { done = 0, not_met = 1, wrong_usage = 2, input_rejected = 3, own_plan_rejected = 4 };
+
+struct PlanCommand {
+  std::vector<std::string> inputs;
+  ModelTexts model;
+  PlanTexts plan;
+  bool json = false;
+  std::string plan_file;
+  std::string csv_file;
+};
+
+struct VerifyCommand {
+  std::string plan_file;
+  std::string model_file;
+  ModelTexts model;
+};
+
+[[nodiscard]] ExitStatus run_plan(const PlanCommand& command);
+[[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);
+[[nodiscard]] ExitStatus run_strategies();
+
+}  // namespace stowage::cli

@@ -1,0 +1,90 @@
+#include <fmt/ostream.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <new>
+
+#include "cli/commands.h"
+#include "stowage/error.h"
+
+namespace {
+
+using stowage::cli::ExitStatus;
+
+void add_model_options(CLI::App& app, stowage::cli::ModelTexts& texts) {
+  app.add_option("--dim", texts.dims, "NAME=N: value of a symbolic dimension")->allow_extra_args(false);
+  app.add_option("--shape", texts.shapes, "TENSOR=1,3,224,224: shape of a tensor that the file leaves open")
+      ->allow_extra_args(false);
+  app.add_option("--bound", texts.bounds,
+                 "TENSOR=SIZE: the most bytes of a tensor whose size depends on data")
+      ->allow_extra_args(false);
+  app.add_option("--state", texts.states, "OUTPUT=INPUT: an output that is an input of the next run")
+      ->allow_extra_args(false);
+  app.add_option("--scratch", texts.scratch,
+                 "CSV of operator,bytes[,subgraph]: memory that kernels want while they run");
+}
+
+void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
+  app.add_option("input", command.inputs,
+                 "Model (ONNX, TFLite, graph JSON), buffer list or memory-operation sequence")
+      ->required();
+  app.add_option("--strategy", command.plan.strategy,
+                 "How offsets are found; see `stowage strategies`. Default: auto");
+  app.add_option("--order", "Order of operators: keep (the file's)")->check(CLI::IsMember({"keep"}));
+  app.add_option("--alias", "Sharing of bytes between tensors: none")->check(CLI::IsMember({"none"}));
+  app.add_option("--memory", command.plan.memories, "NAME[=SIZE][@COST]: the memory to plan in")
+      ->allow_extra_args(false);
+  app.add_option("--capacity", command.plan.capacity, "SIZE of the memory, for instance 256KiB");
+  app.add_option("--align", command.plan.align,
+                 "Alignment in bytes. Default: 64 for ONNX, 16 for TFLite, 1 for lists");
+  app.add_option("--io", command.plan.io,
+                 "Memory of inputs and outputs: arena or external (the caller's). Default: arena");
+  app.add_option("--time-limit", command.plan.time_limit,
+                 "Seconds after which no further strategy is tried. Default: 3");
+  app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
+  app.add_option("-o,--output", command.plan_file, "Write the plan as JSON");
+  app.add_option("--csv", command.csv_file, "Write the buffers and their offsets as CSV");
+  add_model_options(app, command.model);
+}
+
+ExitStatus run(int argc, char** argv) {
+  CLI::App app("stowage: a static memory planner for neural networks", "stowage");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", STOWAGE_VERSION);
+  stowage::cli::PlanCommand plan;
+  stowage::cli::VerifyCommand verify;
+  CLI::App& plan_app = *app.add_subcommand("plan", "Give every tensor of a model an offset in one memory");
+  add_plan(plan_app, plan);
+  CLI::App& verify_app = *app.add_subcommand("verify", "Check a plan file made by anyone");
+  verify_app.add_option("plan", verify.plan_file, "Plan JSON")->required();
+  verify_app.add_option("--model", verify.model_file, "The model the plan is for");
+  add_model_options(verify_app, verify.model);
+  app.add_subcommand("strategies", "List the strategies");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, std::cout, std::cerr) == 0 ? ExitStatus::done : ExitStatus::wrong_usage;
+  }
+  if (plan_app.parsed()) return stowage::cli::run_plan(plan);
+  if (verify_app.parsed()) return stowage::cli::run_verify(verify);
+  return stowage::cli::run_strategies();
+}
+
+ExitStatus run_reporting_errors(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const stowage::UsageError& error) {
+    fmt::print(std::cerr, "stowage: {}\n", error.what());
+    return ExitStatus::wrong_usage;
+  } catch (const stowage::Error& error) {
+    fmt::print(std::cerr, "stowage: {}\n", error.what());
+    return ExitStatus::input_rejected;
+  } catch (const std::bad_alloc&) {
+    fmt::print(std::cerr, "stowage: the input needs more memory than there is\n");
+    return ExitStatus::input_rejected;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return static_cast<int>(run_reporting_errors(argc, argv)); }

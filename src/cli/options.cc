@@ -1,0 +1,131 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "stowage/error.h"
+
+namespace stowage::cli {
+namespace {
+
+UsageError wrong(std::string_view flag, std::string_view value, std::string_view expected) {
+  return UsageError(fmt::format("{} is {}, expected {}", flag, base::quoted(value), expected));
+}
+
+/// NAME=VALUE. Tensor names may contain '=' themselves; values never do.
+std::pair<std::string, std::string> parse_assignment(std::string_view flag, const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) throw wrong(flag, text, "NAME=VALUE");
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Bytes parse_bytes(std::string_view flag, std::string_view text) {
+  const auto bytes = base::parse_size(text);
+  if (!bytes) throw wrong(flag, text, "a size such as 65536, 64KiB or 1MB");
+  return *bytes;
+}
+
+std::int64_t parse_number(std::string_view flag, std::string_view text, std::int64_t least) {
+  const auto number = base::parse_integer(text);
+  if (!number || *number < least || *number > largest_value) {
+    throw wrong(flag, text, fmt::format("a whole number of at least {}", least));
+  }
+  return *number;
+}
+
+template <typename Map, typename Value>
+void insert_once(std::string_view flag, Map& map, const std::string& name, Value value) {
+  if (!map.emplace(name, std::move(value)).second)
+    throw UsageError(fmt::format("{} is given twice for {}", flag, base::quoted(name)));
+}
+
+/// NAME[=SIZE][@COST][:weights]
+Memory parse_memory(std::string_view text) {
+  if (text.ends_with(":weights")) throw UsageError("--memory: a memory for weights is not supported yet");
+  Memory memory;
+  if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
+    memory.cost = parse_number("cost of --memory", text.substr(at + 1), 0);
+    text = text.substr(0, at);
+  }
+  const std::size_t equals = text.find('=');
+  memory.name = text.substr(0, equals);
+  if (memory.name.empty()) throw wrong("--memory", text, "NAME[=SIZE][@COST]");
+  if (equals != std::string_view::npos)
+    memory.capacity = parse_bytes("size of --memory", text.substr(equals + 1));
+  return memory;
+}
+
+}  // namespace
+
+ImportOptions parse_model_options(const ModelTexts& texts) {
+  ImportOptions options;
+  for (const std::string& text : texts.dims) {
+    const auto [name, value] = parse_assignment("--dim", text);
+    insert_once("--dim", options.dims, name, parse_number("--dim " + name, value, 0));
+  }
+  for (const std::string& text : texts.shapes) {
+    const auto [name, value] = parse_assignment("--shape", text);
+    Shape shape;
+    for (const std::string_view dimension : base::split(value, ',')) {
+      if (!value.empty()) shape.push_back(parse_number("--shape " + name, base::trim(dimension), 0));
+    }
+    insert_once("--shape", options.shapes, name, std::move(shape));
+  }
+  for (const std::string& text : texts.bounds) {
+    const auto [name, value] = parse_assignment("--bound", text);
+    insert_once("--bound", options.bounds, name, parse_bytes("--bound " + name, value));
+  }
+  for (const std::string& text : texts.states) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) throw wrong("--state", text, "OUTPUT=INPUT");
+    options.states.push_back({text.substr(0, equals), text.substr(equals + 1)});
+  }
+  if (!texts.scratch.empty()) {
+    const base::MappedFile file(texts.scratch);
+    try {
+      options.scratch = parse_scratch(file.bytes());
+    } catch (const Error& error) {
+      throw error.in_file(texts.scratch);
+    }
+  }
+  return options;
+}
+
+PlanOptions parse_plan_options(const PlanTexts& texts) {
+  PlanOptions options;
+  options.solve.strategy = texts.strategy;
+  if (texts.io == "external") {
+    options.io = Io::external;
+  } else if (texts.io != "arena") {
+    throw wrong("--io", texts.io, "arena or external");
+  }
+  if (texts.memories.size() > 1) throw UsageError("--memory: several memories are not supported yet");
+  if (!texts.memories.empty()) options.memory = parse_memory(texts.memories[0]);
+  if (!texts.capacity.empty()) {
+    if (!texts.memories.empty()) throw UsageError("--capacity and --memory exclude each other");
+    options.memory.capacity = parse_bytes("--capacity", texts.capacity);
+  }
+  if (!texts.align.empty()) options.alignment = parse_number("--align", texts.align, 1);
+  if (!texts.time_limit.empty()) {
+    double seconds = 0;
+    try {
+      std::size_t used = 0;
+      seconds = std::stod(texts.time_limit, &used);
+      if (used != texts.time_limit.size()) seconds = -1;
+    } catch (const std::exception&) {
+      seconds = -1;
+    }
+    constexpr double longest = 1e8;  // three years
+    if (!(seconds >= 0 && seconds <= longest))
+      throw wrong("--time-limit", texts.time_limit, "a number of seconds of at least 0");
+    options.solve.time_limit = std::chrono::duration<double>(seconds);
+  }
+  return options;
+}
+
+}  // namespace stowage::cli

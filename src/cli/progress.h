@@ -1,0 +1,14 @@
+#pragma once
+
+#include "stowage/problem.h"
+
+namespace stowage::cli {
+
+/// Draws progress as one line on standard error when that is a terminal and the work takes long;
+/// otherwise draws nothing.
+[[nodiscard]] Progress progress_line();
+
+/// Removes the line again.
+void clear_progress_line();
+
+}  // namespace stowage::cli

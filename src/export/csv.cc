@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+
+namespace stowage {
+namespace {
+
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos && text == base::trim(text)) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+/// The bytes needed from one position on, as one range; empty: none.
+struct Window {
+  Position at = 0;
+  Bytes begin = 0;
+  Bytes end = 0;
+};
+
+/// What is needed from each position at which that changes. Throws Error for two separate ranges.
+std::vector<Window> windows_of(const Buffer& buffer) {
+  std::vector<Position> times;
+  for (const Piece& piece : buffer.pieces) {
+    times.push_back(piece.life.lower);
+    times.push_back(piece.life.upper);
+  }
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  std::vector<Window> windows;
+  for (const Position at : times) {
+    std::vector<const Piece*> alive;
+    for (const Piece& piece : buffer.pieces) {
+      if (piece.size > 0 && piece.life.lower <= at && at < piece.life.upper) alive.push_back(&piece);
+    }
+    std::sort(alive.begin(), alive.end(),
+              [](const Piece* a, const Piece* b) { return a->offset < b->offset; });
+    Window window{.at = at};
+    for (const Piece* const piece : alive) {
+      if (window.begin < window.end && piece->offset != window.end) {
+        throw Error("buffer " + base::quoted(buffer.id),
+                    fmt::format("needs two separate parts at position {}, which buffer CSV cannot say", at));
+      }
+      if (window.begin == window.end) window.begin = piece->offset;
+      window.end = piece->offset + piece->size;
+    }
+    windows.push_back(window);
+  }
+  return windows;
+}
+
+/// The column `gaps`: wherever between its first and last byte less than all of it is needed.
+std::string gaps_of(const Buffer& buffer, const std::vector<Window>& windows) {
+  std::string gaps;
+  for (std::size_t w = 0; w + 1 < windows.size(); ++w) {
+    const Window& window = windows[w];
+    if (window.end - window.begin == buffer.size) continue;
+    gaps += fmt::format("{}{}-{}", gaps.empty() ? "" : " ", window.at, windows[w + 1].at);
+    if (window.begin < window.end) gaps += fmt::format("@{}:{}", window.begin, window.end);
+  }
+  return gaps;
+}
+
+}  // namespace
+
+void write_csv(const Plan& plan, std::ostream& out) {
+  const bool has_gaps = std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& buffer) {
+    return buffer.pieces.size() > 1 || (buffer.pieces.size() == 1 && buffer.pieces[0].size < buffer.size);
+  });
+  out << "id,lower,upper,size,alignment,offset" << (has_gaps ? ",gaps" : "") << "\n";
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    const std::vector<Window> windows = windows_of(buffer);
+    const Position lower = windows.empty() ? 0 : windows.front().at;
+    const Position upper = windows.empty() ? 0 : windows.back().at;
+    fmt::print(out, "{},{},{},{},{},{}", field(buffer.id), lower, upper, buffer.size, buffer.alignment,
+               plan.places[b].offset);
+    if (has_gaps) fmt::print(out, ",{}", gaps_of(buffer, windows));
+    out << "\n";
+  }
+}
+
+}  // namespace stowage

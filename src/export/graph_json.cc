@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "export/json.h"
+#include "stowage/export.h"
+
+namespace stowage {
+namespace {
+
+using exporting::Json;
+
+/// Tensor names made unique: the format refers to tensors by name.
+std::vector<std::string> unique_names(const Graph& graph) {
+  std::vector<std::string> names;
+  std::unordered_set<std::string> taken;
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    std::string name = graph.tensors[t].name;
+    while (!taken.insert(name).second) name += fmt::format("#{}", t);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+Json tensor_json(const Tensor& tensor, const std::string& name) {
+  Json json{{"name", name}, {"kind", name_of(tensor.kind)}, {"dtype", name_of(tensor.dtype)}};
+  if (tensor.shape) json["shape"] = *tensor.shape;
+  json["bytes"] = tensor.bytes;
+  return json;
+}
+
+Json names_json(const std::vector<TensorId>& tensors, const std::vector<std::string>& names) {
+  Json json = Json::array();
+  for (const TensorId tensor : tensors) json.push_back(names[tensor]);
+  return json;
+}
+
+Json operands_json(const std::vector<std::optional<TensorId>>& operands,
+                   const std::vector<std::string>& names) {
+  Json json = Json::array();
+  for (const auto& tensor : operands) json.push_back(tensor ? Json(names[*tensor]) : Json(nullptr));
+  return json;
+}
+
+Json operator_json(const Operator& op, const std::vector<std::string>& names) {
+  Json json{{"name", op.name},
+            {"type", op.type},
+            {"inputs", operands_json(op.inputs, names)},
+            {"outputs", operands_json(op.outputs, names)}};
+  if (!op.scratch.empty()) json["scratch"] = names_json(op.scratch, names);
+  if (!op.bodies.empty()) json["bodies"] = op.bodies;
+  if (op.body_use == BodyUse::repeated) json["body_use"] = "repeated";
+  if (!op.after.empty()) json["after"] = op.after;
+  if (op.folded) json["folded"] = true;
+  if (op.stateful) json["stateful"] = true;
+  return json;
+}
+
+}  // namespace
+
+void write_graph(const Graph& graph, std::ostream& out) {
+  const std::vector<std::string> names = unique_names(graph);
+  exporting::Document document(out, "stowage-graph");
+  document.value("name", graph.name);
+  Json tensors = Json::array();
+  for (TensorId t = 0; t < graph.tensors.size(); ++t)
+    tensors.push_back(tensor_json(graph.tensors[t], names[t]));
+  document.rows("tensors", tensors, [](const Json& tensor) { return tensor; });
+  document.rows("subgraphs", graph.subgraphs, [&](const Subgraph& subgraph) {
+    Json json{{"name", subgraph.name},
+              {"inputs", names_json(subgraph.inputs, names)},
+              {"outputs", names_json(subgraph.outputs, names)},
+              {"operators", Json::array()}};
+    for (const Operator& op : subgraph.operators) json["operators"].push_back(operator_json(op, names));
+    return json;
+  });
+  document.rows("state", graph.ties, [&](const StateTie& tie) {
+    return Json{{"output", names[tie.output]}, {"input", names[tie.input]}};
+  });
+  document.finish();
+}
+
+}  // namespace stowage

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+namespace stowage::exporting {
+
+using Json = nlohmann::ordered_json;
+
+/// One line of JSON; bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] inline std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// An array with one element per line, made by `to_json`.
+template <typename Range, typename ToJson>
+void write_rows(std::ostream& out, const Range& range, const ToJson& to_json) {
+  out << "[";
+  std::string_view separator = "\n";
+  for (const auto& element : range) {
+    out << separator << dump(to_json(element));
+    separator = ",\n";
+  }
+  out << "]";
+}
+
+/// A document written member by member, so that a large plan never exists as a tree of values.
+class Document {
+ public:
+  Document(std::ostream& out, std::string_view format) : out_(out) {
+    out_ << "{\"format\":" << dump(format) << ",\n\"version\":1";
+  }
+
+  /// Begins a member; its value is to be written to the returned stream.
+  std::ostream& key(std::string_view name) { return out_ << ",\n" << dump(name) << ":"; }
+
+  void value(std::string_view name, const Json& json) { key(name) << dump(json); }
+
+  template <typename Range, typename ToJson>
+  void rows(std::string_view name, const Range& range, const ToJson& to_json) {
+    key(name);
+    write_rows(out_, range, to_json);
+  }
+
+  void finish() { out_ << "}\n"; }
+
+ private:
+  std::ostream& out_;
+};
+
+}  // namespace stowage::exporting

@@ -1,0 +1,113 @@
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "export/json.h"
+#include "stowage/export.h"
+
+namespace stowage {
+namespace {
+
+using exporting::Json;
+
+Json step_json(const Step& step, const Plan& plan) {
+  if (const auto* const run = std::get_if<Run>(&step)) {
+    Json json{{"model", run->model}, {"path", run->path}};
+    if (run->rows) json["rows"] = {run->rows->begin, run->rows->end};
+    return {{"run", json}};
+  }
+  if (const auto* const copy = std::get_if<Copy>(&step)) {
+    return {{"copy",
+             {{"tensor", copy->tensor},
+              {"from", plan.buffers[copy->from].id},
+              {"to", plan.buffers[copy->to].id}}}};
+  }
+  return {{"fork", std::get<Fork>(step).clocks}};
+}
+
+Json memory_json(const PlannedMemory& memory) {
+  Json json{{"name", memory.memory.name}, {"capacity", nullptr}, {"alignment", memory.memory.alignment},
+            {"cost", memory.memory.cost}, {"peak", memory.peak}, {"lower_bound", memory.lower_bound}};
+  if (memory.memory.capacity) json["capacity"] = *memory.memory.capacity;
+  if (memory.memory.role == MemoryRole::weights) json["role"] = "weights";
+  return json;
+}
+
+Json buffer_json(const Buffer& buffer, const Place& place, const Plan& plan) {
+  Json json{{"id", buffer.id},
+            {"clock", buffer.clock},
+            {"size", buffer.size},
+            {"alignment", buffer.alignment},
+            {"memory", plan.memories[place.memory].memory.name},
+            {"offset", place.offset},
+            {"kind", name_of(buffer.kind)},
+            {"pieces", Json::array()}};
+  for (const Piece& piece : buffer.pieces) {
+    json["pieces"].push_back({{"offset", piece.offset},
+                              {"size", piece.size},
+                              {"lower", piece.life.lower},
+                              {"upper", piece.life.upper}});
+  }
+  if (buffer.pinned) json["pinned"] = *buffer.pinned;
+  if (buffer.traffic > 0) json["traffic"] = buffer.traffic;
+  return json;
+}
+
+Json tensor_json(const PlannedTensor& planned, const Plan& plan) {
+  const Tensor& tensor = planned.tensor;
+  Json json{{"model", planned.model},         {"name", tensor.name}, {"kind", name_of(tensor.kind)},
+            {"dtype", name_of(tensor.dtype)}, {"shape", nullptr},    {"bytes", tensor.bytes},
+            {"views", Json::array()}};
+  if (tensor.shape) json["shape"] = *tensor.shape;
+  for (const View& view : planned.views) {
+    Json entry{{"buffer", plan.buffers[view.buffer].id},
+               {"offset", view.offset},
+               {"lower", view.life.lower},
+               {"upper", view.life.upper}};
+    if (view.ring)
+      entry["ring"] = {
+          {"axis", view.ring->axis}, {"granule", view.ring->granule}, {"count", view.ring->count}};
+    json["views"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+Json summary_json(const Summary& summary) {
+  return {{"naive", summary.naive},       {"peak", summary.peak},   {"lower_bound", summary.lower_bound},
+          {"strategy", summary.strategy}, {"order", summary.order}, {"seconds", summary.seconds}};
+}
+
+}  // namespace
+
+void write_json(const Plan& plan, std::ostream& out) {
+  exporting::Document document(out, "stowage-plan");
+  document.rows("models", plan.models, [](const ModelInfo& model) {
+    return Json{{"name", model.name}, {"source", model.source}, {"format", name_of(model.format)}};
+  });
+  document.key("clocks") << "[";
+  for (std::size_t c = 0; c < plan.clocks.size(); ++c) {
+    out << (c == 0 ? "\n" : ",\n") << "{\"steps\":";
+    exporting::write_rows(out, plan.clocks[c].steps, [&](const Step& step) { return step_json(step, plan); });
+    out << "}";
+  }
+  out << "]";
+  document.rows("memories", plan.memories, memory_json);
+  document.key("buffers") << "[";
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    out << (b == 0 ? "\n" : ",\n") << exporting::dump(buffer_json(plan.buffers[b], plan.places[b], plan));
+  }
+  out << "]";
+  document.rows("tensors", plan.tensors,
+                [&](const PlannedTensor& tensor) { return tensor_json(tensor, plan); });
+  document.value("copies_removed",
+                 {{"count", plan.copies_removed.count}, {"bytes", plan.copies_removed.bytes}});
+  document.value("interrupted", plan.interrupted);
+  document.rows("claims", plan.claims, [](const Claim& claim) {
+    return Json{{"scope", name_of(claim.scope)},
+                {"lower_bound", claim.lower_bound},
+                {"proven_optimal", claim.proven_optimal}};
+  });
+  document.value("summary", summary_json(plan.summary));
+  document.finish();
+}
+
+}  // namespace stowage

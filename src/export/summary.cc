@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "stowage/export.h"
+
+namespace stowage {
+namespace {
+
+constexpr std::size_t buffers_shown = 5;
+
+/// "55296 (54.0 KiB)", so that both the machine's and the person's number is there.
+std::string readable(Bytes bytes) {
+  constexpr Bytes kib = 1024;
+  if (bytes < 10 * kib) return fmt::format("{} bytes", bytes);
+  if (bytes < 10 * kib * kib)
+    return fmt::format("{} bytes ({:.1f} KiB)", bytes, static_cast<double>(bytes) / kib);
+  return fmt::format("{} bytes ({:.1f} MiB)", bytes, static_cast<double>(bytes) / (kib * kib));
+}
+
+struct Alive {
+  Bytes bytes = 0;
+  std::size_t buffer = 0;
+};
+
+/// The first position at which most bytes are alive.
+Position fullest_position(const Plan& plan) {
+  std::vector<std::pair<Position, Bytes>> changes;
+  for (const Buffer& buffer : plan.buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      if (piece.life.lower == piece.life.upper) continue;
+      changes.emplace_back(piece.life.lower, piece.size);
+      changes.emplace_back(piece.life.upper, -piece.size);
+    }
+  }
+  std::sort(changes.begin(), changes.end());
+  Position fullest = 0;
+  Bytes most = -1;
+  Bytes alive = 0;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    alive += changes[i].second;
+    const bool is_last_here = i + 1 == changes.size() || changes[i + 1].first != changes[i].first;
+    if (is_last_here && alive > most) {
+      most = alive;
+      fullest = changes[i].first;
+    }
+  }
+  return fullest;
+}
+
+std::vector<Alive> alive_at(const Plan& plan, Position at) {
+  std::vector<Alive> result;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    Bytes bytes = 0;
+    for (const Piece& piece : plan.buffers[b].pieces) {
+      if (piece.life.lower <= at && at < piece.life.upper) bytes += piece.size;
+    }
+    if (bytes > 0) result.push_back({bytes, b});
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Alive& a, const Alive& b) { return a.bytes > b.bytes; });
+  return result;
+}
+
+/// Names can be very long: their end tells them apart.
+std::string shortened(const std::string& name) {
+  constexpr std::size_t most = 56;
+  return name.size() <= most ? name : "..." + name.substr(name.size() - most);
+}
+
+void write_largest(const Plan& plan, std::ostream& out) {
+  if (plan.buffers.empty()) return;
+  const Position at = fullest_position(plan);
+  const std::vector<Alive> alive = alive_at(plan, at);
+  const std::size_t count = std::min(alive.size(), buffers_shown);
+  fmt::print(out, "\nlargest buffers at position {}, where {} are alive:\n", at, alive.size());
+  fmt::print(out, "  {:>14}  {:>14}  {:>19}  {}\n", "bytes", "offset", "lifetime", "buffer");
+  for (std::size_t i = 0; i < count; ++i) {
+    const Buffer& buffer = plan.buffers[alive[i].buffer];
+    Lifetime life = buffer.pieces.front().life;
+    for (const Piece& piece : buffer.pieces) {
+      life = {std::min(life.lower, piece.life.lower), std::max(life.upper, piece.life.upper)};
+    }
+    fmt::print(out, "  {:>14}  {:>14}  {:>19}  {}\n", alive[i].bytes, plan.places[alive[i].buffer].offset,
+               fmt::format("[{}, {})", life.lower, life.upper), shortened(buffer.id));
+  }
+}
+
+template <typename Row>
+void write_kept_state(const Plan& plan, const Row& row) {
+  Bytes bytes = 0;
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (tensor.tensor.kind == TensorKind::state && tensor.views.empty()) bytes += tensor.tensor.bytes;
+  }
+  if (bytes > 0) row("state", readable(bytes) + ", kept by the runtime, not in the arena");
+}
+
+}  // namespace
+
+void write_summary(const Plan& plan, std::ostream& out) {
+  const Summary& summary = plan.summary;
+  const auto row = [&](std::string_view what, const std::string& value) {
+    fmt::print(out, "{:<13}{}\n", what, value);
+  };
+  for (const ModelInfo& model : plan.models)
+    row("model", fmt::format("{} ({})", model.source, name_of(model.format)));
+  if (!plan.tensors.empty()) {
+    const auto planned = std::count_if(plan.tensors.begin(), plan.tensors.end(),
+                                       [](const PlannedTensor& tensor) { return !tensor.views.empty(); });
+    row("tensors", fmt::format("{} in the arena, {} in all; {} steps", planned, plan.tensors.size(),
+                               plan.clocks[0].steps.size()));
+    write_kept_state(plan, row);
+  } else {
+    row("buffers", fmt::format("{}", plan.buffers.size()));
+  }
+  row("naive", readable(summary.naive));
+  row("peak", readable(summary.peak));
+  row("lower bound", readable(summary.lower_bound));
+  const Bytes gap = summary.peak - summary.lower_bound;
+  const double percent = summary.lower_bound > 0
+                             ? 100.0 * static_cast<double>(gap) / static_cast<double>(summary.lower_bound)
+                             : 0;
+  row("gap",
+      gap == 0 ? "0 %, proven optimal for this order" : fmt::format("{:.2f} %, not proven optimal", percent));
+  row("strategy", summary.strategy + (plan.interrupted ? ", cut short" : ""));
+  row("seconds", fmt::format("{:.4f}", summary.seconds));
+  for (const PlannedMemory& memory : plan.memories) {
+    if (!memory.memory.capacity) continue;
+    const Bytes missing = memory.peak - *memory.memory.capacity;
+    row("capacity", readable(*memory.memory.capacity) +
+                        (missing > 0 ? fmt::format(", missed by {}", readable(missing)) : ""));
+  }
+  write_largest(plan, out);
+}
+
+}  // namespace stowage

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stowage::import {
+
+/// Reads comma-separated rows after a header line, in any column order. Fields may be quoted as in
+/// RFC 4180; blank lines are passed over. Errors name the line.
+class CsvReader {
+ public:
+  /// Reads the header. Throws Error for a column that is not in `known` or comes twice.
+  CsvReader(std::string_view text, std::span<const std::string_view> known);
+
+  [[nodiscard]] bool has_column(std::string_view column) const;
+
+  /// Goes to the next row; false after the last. Throws Error for a row with too few or many fields.
+  bool next();
+
+  /// The field of a column in this row, trimmed; empty when there is no such column.
+  [[nodiscard]] std::string_view text(std::string_view column) const;
+
+  /// Nothing for an empty field or no such column. Throws Error for anything but a whole number.
+  [[nodiscard]] std::optional<std::int64_t> number(std::string_view column) const;
+
+  /// As `number`; throws Error for an empty field too.
+  [[nodiscard]] std::int64_t required_number(std::string_view column) const;
+
+  /// Where the present row is: "line 3".
+  [[nodiscard]] std::string place() const;
+
+ private:
+  bool read_line();
+  std::string read_quoted();
+
+  std::string_view rest_;
+  std::size_t line_ = 0;
+  std::vector<std::string> columns_;
+  std::vector<std::string> fields_;
+};
+
+/// The columns of a header line, for telling what a file is.
+[[nodiscard]] std::vector<std::string> csv_header(std::string_view text);
+
+}  // namespace stowage::import

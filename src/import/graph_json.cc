@@ -1,0 +1,157 @@
+#include "import/graph_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "import/graph_options.h"
+#include "import/json.h"
+
+namespace stowage::import {
+namespace {
+
+class GraphReader {
+ public:
+  explicit GraphReader(const Json& document) : document_(document) {}
+
+  Graph take() {
+    if (const auto name = document_.find("name")) graph_.name = name->string();
+    for (const Json& tensor : document_.at("tensors").elements()) add_tensor(tensor);
+    for (const Json& subgraph : document_.at("subgraphs").elements()) add_subgraph(subgraph);
+    if (const auto states = document_.find("state")) {
+      for (const Json& state : states->elements()) {
+        graph_.ties.push_back({tensor_named(state.at("output")), tensor_named(state.at("input"))});
+      }
+    }
+    mark_inputs_and_outputs();
+    return std::move(graph_);
+  }
+
+ private:
+  void add_tensor(const Json& json) {
+    Tensor tensor{.name = json.at("name").string()};
+    if (!tensor_of_.emplace(tensor.name, graph_.tensors.size()).second) {
+      throw json.at("name").error(
+          fmt::format("{} comes twice, expected unique names", json.at("name").shown()));
+    }
+    const auto kind = json.find("kind");
+    if (kind) tensor.kind = enumerator(*kind, tensor_kind_named);
+    has_kind_.push_back(kind.has_value());
+    if (const auto dtype = json.find("dtype")) tensor.dtype = enumerator(*dtype, dtype_named);
+    if (const auto shape = json.find("shape")) {
+      tensor.shape.emplace();
+      for (const Json& dimension : shape->elements()) tensor.shape->push_back(dimension.natural());
+    }
+    tensor.bytes = read_bytes(json, tensor);
+    graph_.tensors.push_back(std::move(tensor));
+  }
+
+  /// Given, or from shape and element type; where both are there they must agree.
+  static Bytes read_bytes(const Json& json, const Tensor& tensor) {
+    const auto given = json.find("bytes");
+    if (!tensor.shape || !bits_of(tensor.dtype)) {
+      if (!given) throw json.error("has neither bytes nor shape and dtype");
+      return given->natural();
+    }
+    Bytes bytes = 0;
+    try {
+      bytes = bytes_of(tensor.dtype, *tensor.shape);
+    } catch (const Error& error) {
+      throw json.error(error.what());
+    }
+    if (given && given->natural() != bytes) {
+      throw given->error(fmt::format("is {}, expected {} by shape and dtype", given->shown(), bytes));
+    }
+    return bytes;
+  }
+
+  [[nodiscard]] TensorId tensor_named(const Json& json) const {
+    const auto it = tensor_of_.find(json.string());
+    if (it == tensor_of_.end()) throw json.error(fmt::format("{} is no tensor of this graph", json.shown()));
+    return it->second;
+  }
+
+  [[nodiscard]] std::vector<TensorId> tensors_named(const Json& json) const {
+    std::vector<TensorId> tensors;
+    for (const Json& name : json.elements()) tensors.push_back(tensor_named(name));
+    return tensors;
+  }
+
+  [[nodiscard]] std::vector<std::optional<TensorId>> operands(const Json& json) const {
+    std::vector<std::optional<TensorId>> tensors;
+    for (const Json& name : json.elements()) {
+      tensors.push_back(name.is_null() ? std::nullopt : std::optional(tensor_named(name)));
+    }
+    return tensors;
+  }
+
+  static std::vector<std::size_t> indices(const Json& json, const std::string& key) {
+    std::vector<std::size_t> result;
+    if (const auto list = json.find(key)) {
+      for (const Json& index : list->elements()) result.push_back(index.index());
+    }
+    return result;
+  }
+
+  [[nodiscard]] Operator read_operator(const Json& json) const {
+    Operator op{.type = json.at("type").string(),
+                .inputs = operands(json.at("inputs")),
+                .outputs = operands(json.at("outputs")),
+                .bodies = indices(json, "bodies"),
+                .after = indices(json, "after")};
+    if (const auto name = json.find("name")) op.name = name->string();
+    if (const auto scratch = json.find("scratch")) op.scratch = tensors_named(*scratch);
+    if (const auto use = json.find("body_use")) {
+      const std::string value = use->string();
+      if (value != "once" && value != "repeated")
+        throw use->error(fmt::format("is {}, expected 'once' or 'repeated'", use->shown()));
+      op.body_use = value == "once" ? BodyUse::once : BodyUse::repeated;
+    }
+    if (const auto folded = json.find("folded")) op.folded = folded->boolean();
+    if (const auto stateful = json.find("stateful")) op.stateful = stateful->boolean();
+    return op;
+  }
+
+  void add_subgraph(const Json& json) {
+    Subgraph subgraph{.inputs = tensors_named(json.at("inputs")),
+                      .outputs = tensors_named(json.at("outputs"))};
+    if (const auto name = json.find("name")) subgraph.name = name->string();
+    for (const Json& op : json.at("operators").elements()) subgraph.operators.push_back(read_operator(op));
+    graph_.subgraphs.push_back(std::move(subgraph));
+  }
+
+  /// Where the file does not say, the network's own inputs and outputs are of these kinds.
+  void mark_inputs_and_outputs() {
+    if (graph_.subgraphs.empty()) return;
+    const auto mark = [&](const std::vector<TensorId>& tensors, TensorKind kind) {
+      for (const TensorId tensor : tensors) {
+        if (!has_kind_[tensor]) graph_.tensors[tensor].kind = kind;
+      }
+    };
+    mark(graph_.subgraphs[0].outputs, TensorKind::output);
+    mark(graph_.subgraphs[0].inputs, TensorKind::input);
+  }
+
+  const Json& document_;
+  Graph graph_;
+  std::unordered_map<std::string, TensorId> tensor_of_;
+  std::vector<bool> has_kind_;
+};
+
+}  // namespace
+
+Graph read_graph_json(std::string_view text, const ImportOptions& options) {
+  refuse_shape_options(options, "graph JSON");
+  const Json::Value value = Json::parse(text);
+  const Json document(value);
+  expect_format(document, "stowage-graph");
+  Graph graph = GraphReader(document).take();
+  validate(graph);  // so that indices are in range
+  add_states(graph, options.states);
+  add_scratch(graph, options.scratch);
+  validate(graph);
+  return graph;
+}
+
+}  // namespace stowage::import

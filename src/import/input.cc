@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "import/buffer_csv.h"
+#include "import/csv.h"
+#include "import/graph_json.h"
+#include "import/graph_options.h"
+#include "import/onnx.h"
+#include "import/operations_csv.h"
+#include "import/tflite.h"
+#include "stowage/error.h"
+#include "stowage/import.h"
+
+namespace stowage {
+namespace {
+
+bool has_column(const std::vector<std::string>& header, std::string_view column) {
+  return std::find(header.begin(), header.end(), column) != header.end();
+}
+
+/// What the content says, or else the extension.
+ModelFormat format_of(std::string_view content, const std::filesystem::path& file) {
+  if (import::looks_like_tflite(content)) return ModelFormat::tflite;
+  const std::string extension = file.extension().string();
+  if (extension == ".onnx") return ModelFormat::onnx;
+  if (extension == ".tflite") return ModelFormat::tflite;
+  if (extension == ".json" || content.substr(0, content.find_first_not_of(" \t\r\n") + 1).ends_with('{'))
+    return ModelFormat::json;
+  const std::vector<std::string> header = import::csv_header(content);
+  if (has_column(header, "op")) return ModelFormat::ops;
+  if (extension == ".csv" || has_column(header, "id")) return ModelFormat::csv;
+  throw Error("",
+              "is of no known format, expected ONNX, TFLite, graph JSON, a buffer list or a memory-operation "
+              "sequence");
+}
+
+std::variant<Graph, Problem> read_list(std::string_view content, ModelFormat format,
+                                       const ImportOptions& options) {
+  import::refuse_shape_options(options, "a buffer list");
+  if (!options.states.empty()) throw UsageError("--state has no meaning for a buffer list");
+  if (!options.scratch.empty()) throw UsageError("--scratch has no meaning for a buffer list");
+  return format == ModelFormat::ops ? import::read_operations_csv(content) : import::read_buffer_csv(content);
+}
+
+std::variant<Graph, Problem> read(std::string_view content, ModelFormat format,
+                                  const ImportOptions& options) {
+  switch (format) {
+    case ModelFormat::onnx:
+      return import::read_onnx(content, options);
+    case ModelFormat::tflite:
+      return import::read_tflite(content, options);
+    case ModelFormat::json:
+      return import::read_graph_json(content, options);
+    case ModelFormat::csv:
+    case ModelFormat::ops:
+      break;
+  }
+  return read_list(content, format, options);
+}
+
+}  // namespace
+
+Input parse_input(std::string_view content, const std::string& name, const ImportOptions& options) {
+  const std::filesystem::path file(name);
+  try {
+    const ModelFormat format = format_of(content, file);
+    Input input{{file.stem().string(), name, format}, read(content, format, options)};
+    if (auto* const graph = std::get_if<Graph>(&input.content); graph != nullptr && graph->name.empty()) {
+      graph->name = input.info.name;
+    }
+    return input;
+  } catch (const Error& error) {
+    throw error.in_file(name);
+  }
+}
+
+Input read_input(const std::filesystem::path& file, const ImportOptions& options) {
+  const base::MappedFile mapped(file);
+  return parse_input(mapped.bytes(), file.string(), options);
+}
+
+std::vector<ScratchRequest> parse_scratch(std::string_view csv_text) {
+  static constexpr std::array<std::string_view, 3> columns{"operator", "bytes", "subgraph"};
+  import::CsvReader csv(csv_text, columns);
+  const auto natural = [&](std::string_view column, std::optional<std::int64_t> value) {
+    if (value.value_or(-1) < 0 || *value > largest_value) {
+      throw Error(csv.place(),
+                  fmt::format("{} is {}, expected at least 0", column, base::quoted(csv.text(column))));
+    }
+    return *value;
+  };
+  std::vector<ScratchRequest> requests;
+  while (csv.next()) {
+    requests.push_back({static_cast<std::size_t>(natural("subgraph", csv.number("subgraph").value_or(0))),
+                        static_cast<std::size_t>(natural("operator", csv.number("operator"))),
+                        natural("bytes", csv.number("bytes"))});
+  }
+  return requests;
+}
+
+}  // namespace stowage

@@ -1,0 +1,98 @@
+#include "import/json.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "stowage/units.h"
+
+namespace stowage::import {
+
+Json::Value Json::parse(std::string_view text) {
+  try {
+    return Value::parse(text.begin(), text.end());
+  } catch (const nlohmann::json::exception& error) {
+    std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
+    if (const std::size_t end = what.find("] "); end != std::string_view::npos) what.remove_prefix(end + 2);
+    throw Error("", fmt::format("is not JSON: {}", base::quoted(what)));
+  }
+}
+
+Json Json::at(const std::string& key) const {
+  if (!value_->is_object()) throw expected("an object");
+  const auto it = value_->find(key);
+  if (it == value_->end()) throw error(fmt::format("has no member '{}'", key));
+  return Json(*it, pointer_ + "/" + key);
+}
+
+std::optional<Json> Json::find(const std::string& key) const {
+  if (!value_->is_object()) throw expected("an object");
+  const auto it = value_->find(key);
+  if (it == value_->end() || it->is_null()) return std::nullopt;
+  return Json(*it, pointer_ + "/" + key);
+}
+
+std::vector<Json> Json::elements() const {
+  if (!value_->is_array()) throw expected("an array");
+  std::vector<Json> elements;
+  elements.reserve(value_->size());
+  for (std::size_t i = 0; i < value_->size(); ++i)
+    elements.emplace_back((*value_)[i], fmt::format("{}/{}", pointer_, i));
+  return elements;
+}
+
+std::string Json::string() const {
+  if (!value_->is_string()) throw expected("a string");
+  return value_->get<std::string>();
+}
+
+bool Json::boolean() const {
+  if (!value_->is_boolean()) throw expected("true or false");
+  return value_->get<bool>();
+}
+
+double Json::number() const {
+  if (!value_->is_number()) throw expected("a number");
+  return value_->get<double>();
+}
+
+std::int64_t Json::integer() const {
+  const bool is_in_range =
+      value_->is_number_integer() &&
+      (!value_->is_number_unsigned() || value_->get<std::uint64_t>() <= std::uint64_t{largest_value}) &&
+      value_->get<std::int64_t>() >= -largest_value && value_->get<std::int64_t>() <= largest_value;
+  if (!is_in_range) throw expected(fmt::format("a whole number of at most {}", largest_value));
+  return value_->get<std::int64_t>();
+}
+
+std::int64_t Json::natural() const {
+  const std::int64_t value = integer();
+  if (value < 0) throw expected("at least 0");
+  return value;
+}
+
+std::size_t Json::index() const { return static_cast<std::size_t>(natural()); }
+
+Error Json::error(const std::string& problem) const {
+  return Error(pointer_.empty() ? "document" : pointer_, problem);
+}
+
+std::string Json::shown() const {
+  if (value_->is_array()) return "an array";
+  if (value_->is_object()) return "an object";
+  return base::quoted(value_->dump(-1, ' ', false, Value::error_handler_t::replace));
+}
+
+Error Json::expected(std::string_view what) const {
+  return error(fmt::format("is {}, expected {}", shown(), what));
+}
+
+void expect_format(const Json& document, std::string_view format) {
+  if (const Json it = document.at("format"); it.string() != format) {
+    throw it.error(fmt::format("is {}, expected '{}'", it.shown(), format));
+  }
+  if (const Json version = document.at("version"); version.integer() != 1) {
+    throw version.error(fmt::format("is {}, expected 1", version.shown()));
+  }
+}
+
+}  // namespace stowage::import

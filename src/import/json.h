@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stowage/error.h"
+
+namespace stowage::import {
+
+/// A JSON value of an untrusted file together with where it stands, so that every access either
+/// gives what was asked for or throws an Error that names the place and what was expected.
+class Json {
+ public:
+  using Value = nlohmann::ordered_json;
+
+  /// Parses a whole document. Throws Error with the line where it is no JSON.
+  static Value parse(std::string_view text);
+
+  explicit Json(const Value& value, std::string pointer = "")
+      : value_(&value), pointer_(std::move(pointer)) {}
+
+  /// A member that must be there, or nothing when it may be missing or null.
+  [[nodiscard]] Json at(const std::string& key) const;
+  [[nodiscard]] std::optional<Json> find(const std::string& key) const;
+
+  /// The elements of an array.
+  [[nodiscard]] std::vector<Json> elements() const;
+
+  [[nodiscard]] std::string string() const;
+  [[nodiscard]] bool boolean() const;
+  [[nodiscard]] double number() const;
+  [[nodiscard]] std::int64_t integer() const;  ///< Within -largest_value and largest_value.
+  [[nodiscard]] std::int64_t natural() const;  ///< Within 0 and largest_value.
+  [[nodiscard]] std::size_t index() const;     ///< As `natural`, to count with.
+  [[nodiscard]] bool is_null() const { return value_->is_null(); }
+  [[nodiscard]] bool is_string() const { return value_->is_string(); }
+
+  /// The error of this place: "/buffers/3/size: is -4, expected ...".
+  [[nodiscard]] Error error(const std::string& problem) const;
+
+  /// The value as text, cut short, for messages.
+  [[nodiscard]] std::string shown() const;
+
+ private:
+  [[nodiscard]] Error expected(std::string_view what) const;
+
+  const Value* value_;
+  std::string pointer_;
+};
+
+/// The enumerator that a string names, by one of the `*_named` functions. Throws Error otherwise.
+template <typename Named>
+[[nodiscard]] auto enumerator(const Json& json, const Named& named) {
+  const auto value = named(json.string());
+  if (!value) throw json.error("is " + json.shown() + ", which is none of the known names");
+  return *value;
+}
+
+/// Throws Error unless the document is of this format, version 1.
+void expect_format(const Json& document, std::string_view format);
+
+}  // namespace stowage::import

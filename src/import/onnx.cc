@@ -1,0 +1,87 @@
+#include "import/onnx.h"
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <limits>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "import/graph_options.h"
+#include "import/onnx_functions.h"
+#include "import/onnx_graph.h"
+#include "import/onnx_shapes.h"
+#include "stowage/error.h"
+
+namespace stowage::import {
+namespace {
+
+onnx::ModelProto parse(std::string_view bytes) {
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw Error("", "is larger than 2 GiB, the most an ONNX file can be; keep weights in external data");
+  }
+  onnx::ModelProto model;
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    throw Error("", "is not an ONNX model, or cut short");
+  if (!model.has_graph()) throw Error("", "has no graph, expected an ONNX model with one");
+  return model;
+}
+
+std::map<std::string, int> versions_of(const onnx::ModelProto& model) {
+  std::map<std::string, int> versions;
+  for (const onnx::OperatorSetIdProto& set : model.opset_import()) {
+    if (set.version() < 1 || set.version() > std::numeric_limits<int>::max()) {
+      throw Error("operator set " + base::quoted(set.domain()),
+                  fmt::format("has version {}, expected at least 1", set.version()));
+    }
+    versions[set.domain() == "ai.onnx" ? "" : set.domain()] = static_cast<int>(set.version());
+  }
+  constexpr std::int64_t first_with_operator_sets = 3;
+  if (versions.empty() && model.ir_version() < first_with_operator_sets) versions[""] = 1;
+  return versions;
+}
+
+void collect_dimension_names(const onnx::GraphProto& graph, std::set<std::string>& names) {
+  for (const auto* values : {&graph.input(), &graph.output(), &graph.value_info()}) {
+    for (const onnx::ValueInfoProto& value : *values) {
+      for (const auto& dimension : value.type().tensor_type().shape().dim())
+        names.insert(dimension.dim_param());
+    }
+  }
+}
+
+/// Options that name something the model does not have are mistakes.
+void expect_known_names(const OnnxGraph& model, const ImportOptions& options) {
+  std::set<std::string> dimensions;
+  for (const onnx::GraphProto* const proto : model.protos) collect_dimension_names(*proto, dimensions);
+  std::set<std::string> tensors;
+  for (const Tensor& tensor : model.graph.tensors) tensors.insert(tensor.name);
+  const auto expect = [](const auto& given, const std::set<std::string>& known, std::string_view flag,
+                         std::string_view what) {
+    for (const auto& [name, value] : given) {
+      if (!known.contains(name))
+        throw UsageError(fmt::format("{}: the model has no {} {}", flag, what, base::quoted(name)));
+    }
+  };
+  expect(options.dims, dimensions, "--dim", "symbolic dimension");
+  expect(options.shapes, tensors, "--shape", "tensor");
+  expect(options.bounds, tensors, "--bound", "tensor");
+}
+
+}  // namespace
+
+Graph read_onnx(std::string_view bytes, const ImportOptions& options) {
+  onnx::ModelProto proto = parse(bytes);
+  const std::map<std::string, int> versions = versions_of(proto);
+  inline_functions(proto);
+  OnnxGraph model = resolve_names(proto.graph());
+  expect_known_names(model, options);
+  infer_shapes(model, versions, options);
+  add_states(model.graph, options.states);
+  add_scratch(model.graph, options.scratch);
+  validate(model.graph);
+  return std::move(model.graph);
+}
+
+}  // namespace stowage::import

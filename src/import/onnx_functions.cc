@@ -1,0 +1,136 @@
+#include "import/onnx_functions.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "stowage/error.h"
+
+namespace stowage::import {
+namespace {
+
+constexpr int deepest_calls = 64;
+/// Functions that call functions can unfold exponentially.
+constexpr std::size_t most_bytes = std::size_t{256} << 20;
+constexpr int most_nodes = 1'000'000;
+
+using Renames = std::unordered_map<std::string, std::string>;
+
+class Inliner {
+ public:
+  explicit Inliner(const onnx::ModelProto& model) {
+    for (const onnx::FunctionProto& function : model.functions()) {
+      functions_.emplace(key(function.domain(), function.name()), &function);
+    }
+  }
+
+  void expand(onnx::GraphProto& graph) { expand(*graph.mutable_node(), 0); }
+
+ private:
+  using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+  static std::string key(const std::string& domain, const std::string& name) {
+    return (domain == "ai.onnx" ? "" : domain) + ":" + name;
+  }
+
+  void expand(Nodes& nodes, int depth) {
+    Nodes expanded;
+    for (onnx::NodeProto& node : nodes) {
+      const auto function = functions_.find(key(node.domain(), node.op_type()));
+      if (function != functions_.end()) {
+        call(node, *function->second, depth, expanded);
+        continue;
+      }
+      for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_g()) expand(*attribute.mutable_g()->mutable_node(), depth);
+        for (onnx::GraphProto& graph : *attribute.mutable_graphs()) expand(*graph.mutable_node(), depth);
+      }
+      *expanded.Add() = std::move(node);
+    }
+    nodes.Swap(&expanded);
+  }
+
+  void call(const onnx::NodeProto& node, const onnx::FunctionProto& function, int depth, Nodes& into) {
+    const std::string place = "function " + base::quoted(function.name());
+    if (depth >= deepest_calls)
+      throw Error(place,
+                  fmt::format("calls are nested more than {} deep, expected no recursion", deepest_calls));
+    const std::string prefix =
+        fmt::format("{}#{}/", node.name().empty() ? function.name() : node.name(), ++calls_);
+    Renames renames;
+    Nodes body;
+    for (int i = 0; i < function.input_size(); ++i)
+      renames[function.input(i)] = i < node.input_size() ? node.input(i) : "";
+    for (int i = 0; i < function.output_size() && i < node.output_size(); ++i) {
+      if (node.output(i).empty()) continue;
+      const auto [it, is_new] = renames.emplace(function.output(i), node.output(i));
+      if (is_new) continue;
+      onnx::NodeProto& identity = *body.Add();  // the output is an input, or one value is two outputs
+      identity.set_op_type("Identity");
+      identity.add_input(function.output(i));
+      identity.add_output(node.output(i));
+      renames.emplace(node.output(i), node.output(i));
+    }
+    for (const onnx::NodeProto& inner : function.node()) *body.Add() = inner;
+    for (onnx::NodeProto& inner : body) {
+      bytes_ += inner.ByteSizeLong();
+      if (bytes_ > most_bytes || ++nodes_ > most_nodes)
+        throw Error(place, "unfolds to more than can be planned");
+      rename(inner, node, prefix, renames);
+    }
+    expand(body, depth + 1);
+    for (onnx::NodeProto& inner : body) *into.Add() = std::move(inner);
+  }
+
+  static void rename(onnx::NodeProto& node, const onnx::NodeProto& call, const std::string& prefix,
+                     Renames& renames) {
+    const auto renamed = [&](const std::string& name) {
+      return name.empty() ? name : renames.emplace(name, prefix + name).first->second;
+    };
+    node.set_name(prefix + node.name());
+    for (std::string& input : *node.mutable_input()) input = renamed(input);
+    for (std::string& output : *node.mutable_output()) output = renamed(output);
+    google::protobuf::RepeatedPtrField<onnx::AttributeProto> attributes;
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (!attribute.ref_attr_name().empty()) {
+        for (const onnx::AttributeProto& given : call.attribute()) {
+          if (given.name() != attribute.ref_attr_name()) continue;
+          *attributes.Add() = given;
+          attributes.rbegin()->set_name(attribute.name());
+        }
+        continue;
+      }
+      if (attribute.has_g()) rename(*attribute.mutable_g(), call, prefix, renames);
+      for (onnx::GraphProto& graph : *attribute.mutable_graphs()) rename(graph, call, prefix, renames);
+      *attributes.Add() = std::move(attribute);
+    }
+    node.mutable_attribute()->Swap(&attributes);
+  }
+
+  static void rename(onnx::GraphProto& graph, const onnx::NodeProto& call, const std::string& prefix,
+                     Renames& renames) {
+    const auto renamed = [&](const std::string& name) {
+      return name.empty() ? name : renames.emplace(name, prefix + name).first->second;
+    };
+    for (auto* values : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
+      for (onnx::ValueInfoProto& value : *values) value.set_name(renamed(value.name()));
+    }
+    for (onnx::TensorProto& tensor : *graph.mutable_initializer()) tensor.set_name(renamed(tensor.name()));
+    for (onnx::NodeProto& node : *graph.mutable_node()) rename(node, call, prefix, renames);
+  }
+
+  std::unordered_map<std::string, const onnx::FunctionProto*> functions_;
+  std::size_t bytes_ = 0;
+  int nodes_ = 0;
+  int calls_ = 0;
+};
+
+}  // namespace
+
+void inline_functions(onnx::ModelProto& model) {
+  if (model.functions_size() > 0) Inliner(model).expand(*model.mutable_graph());
+}
+
+}  // namespace stowage::import

@@ -1,0 +1,168 @@
+#include "import/onnx_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "stowage/error.h"
+
+namespace stowage::import {
+namespace {
+
+/// Subgraphs an operator runs, in the order in which it does.
+std::vector<const onnx::GraphProto*> bodies_of(const onnx::NodeProto& node) {
+  std::vector<const onnx::GraphProto*> bodies;
+  const auto add = [&](const onnx::AttributeProto& attribute) {
+    if (attribute.has_g()) bodies.push_back(&attribute.g());
+    for (const onnx::GraphProto& graph : attribute.graphs()) bodies.push_back(&graph);
+  };
+  const bool is_if = type_of(node) == "If";
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (!is_if || attribute.name() == "then_branch") add(attribute);
+  }
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (is_if && attribute.name() == "else_branch") add(attribute);
+  }
+  return bodies;
+}
+
+class Resolver {
+ public:
+  OnnxGraph take(const onnx::GraphProto& main) {
+    add_subgraph(main);
+    return std::move(result_);
+  }
+
+ private:
+  using Scope = std::unordered_map<std::string, TensorId>;
+
+  TensorId add_tensor(const std::string& name, TensorKind kind) {
+    const TensorId tensor = result_.graph.tensors.size();
+    result_.graph.tensors.push_back({.name = name, .kind = kind});
+    result_.declared.push_back(nullptr);
+    result_.initializers.push_back(nullptr);
+    if (!name.empty()) scopes_.back().emplace(name, tensor);
+    return tensor;
+  }
+
+  [[nodiscard]] TensorId find(const std::string& name, const std::string& reader) const {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      const auto it = scope->find(name);
+      if (it != scope->end()) return it->second;
+    }
+    throw Error("tensor " + base::quoted(name), fmt::format("is read by {} but nothing produces it", reader));
+  }
+
+  std::size_t add_subgraph(const onnx::GraphProto& proto) {
+    const std::size_t index = result_.graph.subgraphs.size();
+    result_.graph.subgraphs.push_back({.name = proto.name()});
+    result_.protos.push_back(&proto);
+    result_.nodes.emplace_back();
+    scopes_.emplace_back();
+    define_weights(proto);
+    define_inputs(proto, index);
+    define_results(proto, index);
+    note_declarations(proto);
+    connect(proto, index);
+    scopes_.pop_back();
+    return index;
+  }
+
+  void define_weights(const onnx::GraphProto& proto) {
+    const auto define = [&](const std::string& name) {
+      if (scopes_.back().contains(name)) throw Error("initializer " + base::quoted(name), "comes twice");
+      return add_tensor(name, TensorKind::weight);
+    };
+    for (const onnx::TensorProto& initializer : proto.initializer()) {
+      result_.initializers[define(initializer.name())] = &initializer;
+    }
+    for (const onnx::SparseTensorProto& initializer : proto.sparse_initializer())
+      define(initializer.values().name());
+  }
+
+  /// An input with an initializer is a weight that could be overridden; it is planned as a weight.
+  void define_inputs(const onnx::GraphProto& proto, std::size_t subgraph) {
+    for (const onnx::ValueInfoProto& input : proto.input()) {
+      const auto known = scopes_.back().find(input.name());
+      if (known != scopes_.back().end()) {
+        if (result_.graph.tensors[known->second].kind != TensorKind::weight) {
+          throw Error("input " + base::quoted(input.name()), "comes twice");
+        }
+        continue;
+      }
+      const TensorKind kind = subgraph == 0 ? TensorKind::input : TensorKind::temporary;
+      result_.graph.subgraphs[subgraph].inputs.push_back(add_tensor(input.name(), kind));
+    }
+  }
+
+  void define_results(const onnx::GraphProto& proto, std::size_t subgraph) {
+    for (const onnx::NodeProto& node : proto.node()) {
+      Operator op{.name = node.name(), .type = type_of(node)};
+      for (const std::string& output : node.output()) {
+        if (output.empty()) {
+          op.outputs.emplace_back();
+          continue;
+        }
+        if (scopes_.back().contains(output)) {
+          throw Error("tensor " + base::quoted(output),
+                      fmt::format("has two producers, one of them operator {} ({})",
+                                  base::quoted(node.name()), op.type));
+        }
+        op.outputs.emplace_back(add_tensor(output, TensorKind::temporary));
+      }
+      result_.graph.subgraphs[subgraph].operators.push_back(std::move(op));
+      result_.nodes[subgraph].push_back(&node);
+    }
+  }
+
+  void note_declarations(const onnx::GraphProto& proto) {
+    for (const auto* values : {&proto.value_info(), &proto.output(), &proto.input()}) {
+      for (const onnx::ValueInfoProto& value : *values) {
+        const auto it = scopes_.back().find(value.name());
+        if (it != scopes_.back().end() && value.has_type()) result_.declared[it->second] = &value.type();
+      }
+    }
+  }
+
+  void connect(const onnx::GraphProto& proto, std::size_t subgraph) {
+    for (std::size_t o = 0; o < result_.nodes[subgraph].size(); ++o) {
+      const onnx::NodeProto& node = *result_.nodes[subgraph][o];
+      for (const std::string& input : node.input()) {
+        std::optional<TensorId> tensor;
+        if (!input.empty()) tensor = find(input, describe(result_.graph, subgraph, o));
+        result_.graph.subgraphs[subgraph].operators[o].inputs.push_back(tensor);
+      }
+      for (const onnx::GraphProto* const body : bodies_of(node)) {
+        const std::size_t index = add_subgraph(*body);  // moves the subgraphs: take no references before
+        result_.graph.subgraphs[subgraph].operators[o].bodies.push_back(index);
+      }
+      Operator& op = result_.graph.subgraphs[subgraph].operators[o];
+      op.body_use = op.type == "If" ? BodyUse::once : BodyUse::repeated;
+    }
+    for (const onnx::ValueInfoProto& output : proto.output()) {
+      const TensorId tensor =
+          find(output.name(), subgraph == 0 ? "the caller, as an output," : "the operator around it");
+      result_.graph.subgraphs[subgraph].outputs.push_back(tensor);
+      Tensor& it = result_.graph.tensors[tensor];
+      if (subgraph == 0 && it.kind == TensorKind::temporary) it.kind = TensorKind::output;
+    }
+  }
+
+  OnnxGraph result_;
+  std::vector<Scope> scopes_;
+};
+
+}  // namespace
+
+OnnxGraph resolve_names(const onnx::GraphProto& main) { return Resolver().take(main); }
+
+std::string type_of(const onnx::NodeProto& node) {
+  const bool is_standard = node.domain().empty() || node.domain() == "ai.onnx";
+  return is_standard ? node.op_type() : node.domain() + "." + node.op_type();
+}
+
+}  // namespace stowage::import

@@ -1,0 +1,416 @@
+// Idea. Operators are visited in an order that respects their dependences, bodies where their
+// operator stands. Because every dimension of the inputs is bound before, shapes are concrete
+// numbers all the way: what ONNX calls data propagation is then plain constant folding of the few
+// small integer tensors that shapes are computed from (onnx_values.cc). Each operator's own rule
+// is asked first (what came after operator set 17: onnx_rules.cc), then libonnx's. What neither
+// knows the file's own declaration may settle; where both speak they must agree.
+
+#include "import/onnx_shapes.h"
+
+#include <fmt/format.h>
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "import/onnx_context.h"
+#include "import/onnx_rules.h"
+#include "import/onnx_types.h"
+#include "import/onnx_values.h"
+#include "stowage/error.h"
+
+namespace stowage::import {
+namespace {
+
+/// The last operator set whose schemas the installed libonnx has.
+constexpr int newest_known_set = 17;
+
+/// Gives another result each time it runs. Dropout does only when it is told to train.
+bool is_random(const Operator& op) {
+  const bool trains = op.type == "Dropout" && op.inputs.size() > 2;
+  return trains || op.type.find("Random") != std::string::npos || op.type == "Multinomial" ||
+         op.type == "Bernoulli";
+}
+
+class Inference {
+ public:
+  Inference(OnnxGraph& model, const std::map<std::string, int>& versions, const ImportOptions& options)
+      : model_(model),
+        versions_(versions),
+        options_(options),
+        orders_(topological_orders(model.graph)),
+        captures_(captures_of(model.graph)),
+        types_(model.graph.tensors.size()),
+        values_(model.graph.tensors.size()),
+        is_constant_(model.graph.tensors.size(), false) {}
+
+  void run() {
+    for (TensorId t = 0; t < types_.size(); ++t) {
+      if (model_.declared[t] != nullptr) types_[t] = bind_dimensions(*model_.declared[t], options_.dims);
+      if (model_.graph.tensors[t].kind == TensorKind::weight) know_weight(t);
+      apply_given_shape(t);
+    }
+    for (const TensorId input : model_.graph.subgraphs[0].inputs) expect_settled(input, "");
+    infer(0);
+    for (TensorId t = 0; t < types_.size(); ++t) settle(t);
+    expect_sizes_of(0);
+  }
+
+ private:
+  Graph& graph() { return model_.graph; }
+  [[nodiscard]] std::string place(TensorId t) const { return describe(model_.graph, t); }
+
+  void know_weight(TensorId t) {
+    is_constant_[t] = true;
+    const onnx::TensorProto* const initializer = model_.initializers[t];
+    if (initializer == nullptr) return;  // sparse: nothing depends on its shape here
+    Shape shape(initializer->dims().begin(), initializer->dims().end());
+    check_data(*initializer, shape, place(t));
+    types_[t] = tensor_type(initializer->data_type(), shape);
+    values_[t] = value_of(*initializer);
+  }
+
+  /// What the user says of a tensor's shape fills what the file leaves open, and must agree with it
+  /// elsewhere.
+  void apply_given_shape(TensorId t) {
+    const auto given = options_.shapes.find(graph().tensors[t].name);
+    if (given == options_.shapes.end() || is_constant_[t]) return;
+    const onnx::TypeProto shape = tensor_type(0, given->second);
+    merge_types(shape, types_[t], place(t), "--shape");
+  }
+
+  void infer(std::size_t subgraph) {
+    for (const std::size_t o : orders_[subgraph]) infer_operator(subgraph, o);
+  }
+
+  void infer_operator(std::size_t subgraph, std::size_t o) {
+    Operator& op = graph().subgraphs[subgraph].operators[o];
+    const onnx::NodeProto& node = *model_.nodes[subgraph][o];
+    if (op.type == "Loop") {
+      infer_loop(op, subgraph, o);
+    } else if (op.type == "If") {
+      infer_if(op);
+    } else if (op.type == "Scan") {
+      infer_scan(op, node, subgraph, o);
+    } else {
+      for (const std::size_t body : op.bodies) infer(body);
+      infer_plain(op, node, subgraph, o);
+    }
+    if (op.bodies.empty()) compute(op, node);
+    fold(op);
+  }
+
+  void infer_plain(const Operator& op, const onnx::NodeProto& node, std::size_t subgraph, std::size_t o) {
+    std::vector<const onnx::TypeProto*> inputs;
+    std::vector<std::optional<onnx::TensorProto>> values;
+    bool are_known = true;
+    for (const auto& input : op.inputs) {
+      inputs.push_back(input ? &types_[*input] : nullptr);
+      values.push_back(input && values_[*input] ? std::optional(to_proto(*values_[*input])) : std::nullopt);
+      are_known = are_known && (!input || has_element_type(types_[*input]));
+    }
+    const auto version = versions_.find(node.domain() == "ai.onnx" ? "" : node.domain());
+    NodeContext context(node, version == versions_.end() ? 0 : version->second, std::move(inputs),
+                        std::move(values));
+    if (are_known && version != versions_.end()) apply_rules(context, subgraph, o);
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+      if (op.outputs[i]) learn(*op.outputs[i], context.outputs()[i]);
+    }
+  }
+
+  void apply_rules(NodeContext& context, std::size_t subgraph, std::size_t o) {
+    const onnx::NodeProto& node = context.node();
+    const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+    try {
+      if (domain.empty() && infer_by_own_rule(context)) return;
+      const onnx::OpSchema* const schema =
+          onnx::OpSchemaRegistry::Schema(node.op_type(), context.version(), domain);
+      if (schema == nullptr || schema->Deprecated()) return;
+      schema->Verify(node);  // libonnx's rules rely on it
+      expect_sane_attributes(node);
+      schema->GetTypeAndShapeInferenceFunction()(context);
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {
+      context.outputs().assign(context.outputs().size(), {});
+      if (domain.empty() && context.version() <= newest_known_set) {
+        throw Error(describe(graph(), subgraph, o),
+                    fmt::format("is not valid ONNX: {}", base::quoted(error.what())));
+      }
+    }
+  }
+
+  /// An inferred type, together with what is known of the tensor already.
+  void learn(TensorId t, const onnx::TypeProto& inferred) {
+    merge_types(inferred, types_[t], place(t), "shape inference");
+  }
+
+  /// Branches may differ in a dimension: then it stays open.
+  void infer_if(const Operator& op) {
+    for (const std::size_t body : op.bodies) infer(body);
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+      if (!op.outputs[i]) continue;
+      std::optional<onnx::TypeProto> common;
+      for (const std::size_t body : op.bodies) {
+        const auto& outputs = graph().subgraphs[body].outputs;
+        if (i >= outputs.size())
+          throw Error(place(*op.outputs[i]), fmt::format("has no value from subgraph {}", body));
+        common = common ? common_type(*common, types_[outputs[i]]) : types_[outputs[i]];
+      }
+      if (common) learn(*op.outputs[i], *common);
+    }
+  }
+
+  [[noreturn]] void reject(std::size_t subgraph, std::size_t o, const std::string& problem) {
+    throw Error(describe(graph(), subgraph, o), problem);
+  }
+
+  /// Body: (iteration, condition, carried...) -> (condition, carried..., one row of each result...).
+  void infer_loop(const Operator& op, std::size_t subgraph, std::size_t o) {
+    if (op.bodies.size() != 1 || op.inputs.size() < 2)
+      reject(subgraph, o, "is a Loop without body or inputs");
+    const std::size_t carried = op.inputs.size() - 2;
+    const std::vector<TensorId> inputs = graph().subgraphs[op.bodies[0]].inputs;
+    const std::vector<TensorId> results = graph().subgraphs[op.bodies[0]].outputs;
+    if (inputs.size() != carried + 2 || results.size() < carried + 1 ||
+        op.outputs.size() > results.size() - 1) {
+      reject(subgraph, o,
+             fmt::format("carries {} values but its body takes {} and returns {}", carried, inputs.size(),
+                         results.size()));
+    }
+    learn(inputs[0], tensor_type(onnx::TensorProto::INT64, Shape{}));
+    learn(inputs[1], tensor_type(onnx::TensorProto::BOOL, Shape{}));
+    for (std::size_t i = 0; i < carried; ++i) {
+      if (op.inputs[i + 2]) enter_body(*op.inputs[i + 2], inputs[i + 2]);
+    }
+    infer(op.bodies[0]);
+    for (std::size_t i = 0; i < carried; ++i) expect_same_after_round(inputs[i + 2], results[i + 1]);
+    std::optional<std::int64_t> rounds;
+    if (op.inputs[0] && values_[*op.inputs[0]] && values_[*op.inputs[0]]->integers.size() == 1)
+      rounds = values_[*op.inputs[0]]->integers[0];
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+      if (!op.outputs[i]) continue;
+      learn(*op.outputs[i],
+            i < carried ? types_[inputs[i + 2]] : with_dimension(types_[results[i + 1]], 0, rounds));
+    }
+  }
+
+  /// A value that goes into a body; a shape the user gave for the body's side may be larger.
+  void enter_body(TensorId from, TensorId to) {
+    if (options_.shapes.contains(graph().tensors[to].name)) {
+      learn(to, tensor_type(types_[from].tensor_type().elem_type(), std::nullopt));
+    } else {
+      learn(to, types_[from]);
+    }
+  }
+
+  void expect_same_after_round(TensorId before, TensorId after) {
+    if (options_.shapes.contains(graph().tensors[before].name) ||
+        is_compatible(types_[before], types_[after]))
+      return;
+    throw Error(
+        place(before),
+        fmt::format("is {} before the loop and {} after a round; give its largest shape with --shape {}=...",
+                    show_type(types_[before]), show_type(types_[after]), graph().tensors[before].name));
+  }
+
+  /// Body: (state..., one slice of each scanned input...) -> (state..., one row of each result...).
+  void infer_scan(const Operator& op, const onnx::NodeProto& node, std::size_t subgraph, std::size_t o) {
+    constexpr int first_without_batch = 9;
+    const NodeContext attributes(node, 0, {}, {});
+    const auto scanned =
+        static_cast<std::size_t>(std::max<std::int64_t>(attributes.integer("num_scan_inputs", 0), 0));
+    if (op.bodies.size() != 1 || scanned > op.inputs.size())
+      reject(subgraph, o, "is a Scan without body or inputs");
+    if (version_of_standard() < first_without_batch)
+      reject(subgraph, o, "is a Scan of operator set 8, expected 9 or later");
+    const std::size_t states = op.inputs.size() - scanned;
+    const std::vector<TensorId> inputs = graph().subgraphs[op.bodies[0]].inputs;
+    const std::vector<TensorId> results = graph().subgraphs[op.bodies[0]].outputs;
+    if (inputs.size() != op.inputs.size() || results.size() < states || op.outputs.size() > results.size()) {
+      reject(subgraph, o,
+             fmt::format("has {} inputs but its body takes {} and returns {}", op.inputs.size(),
+                         inputs.size(), results.size()));
+    }
+    const Shape input_axes = attributes.integer_list("scan_input_axes").value_or(Shape(scanned, 0));
+    const Shape output_axes =
+        attributes.integer_list("scan_output_axes").value_or(Shape(op.outputs.size(), 0));
+    std::optional<std::int64_t> length;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!op.inputs[i]) continue;
+      if (i < states) {
+        enter_body(*op.inputs[i], inputs[i]);
+      } else {
+        const std::int64_t axis = i - states < input_axes.size() ? input_axes[i - states] : 0;
+        length = dimension_at(types_[*op.inputs[i]], axis);
+        learn(inputs[i], without_dimension(types_[*op.inputs[i]], axis));
+      }
+    }
+    infer(op.bodies[0]);
+    for (std::size_t i = 0; i < states; ++i) expect_same_after_round(inputs[i], results[i]);
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+      if (!op.outputs[i]) continue;
+      const std::int64_t axis = i >= states && i - states < output_axes.size() ? output_axes[i - states] : 0;
+      learn(*op.outputs[i],
+            i < states ? types_[inputs[i]] : with_dimension(types_[results[i]], axis, length));
+    }
+  }
+
+  [[nodiscard]] int version_of_standard() const {
+    const auto version = versions_.find("");
+    return version == versions_.end() ? 0 : version->second;
+  }
+
+  /// The value of the first output, where shapes might depend on it. `Shape` and `Size` need only
+  /// the shape of their input.
+  void compute(const Operator& op, const onnx::NodeProto& node) {
+    if (op.outputs.empty() || !op.outputs[0] || op.type != node.op_type()) return;
+    const TensorId output = *op.outputs[0];
+    if (op.type == "Shape" || op.type == "Size") {
+      values_[output] = op.type == "Shape" ? shape_value(op, node) : size_value(op);
+      return;
+    }
+    const auto shape = concrete_shape(types_[output]);
+    if (!shape) return;
+    std::vector<const Value*> inputs;
+    for (const auto& input : op.inputs)
+      inputs.push_back(input && values_[*input] ? &*values_[*input] : nullptr);
+    values_[output] = evaluate(node, inputs, *shape, types_[output].tensor_type().elem_type());
+  }
+
+  std::optional<Value> shape_value(const Operator& op, const onnx::NodeProto& node) {
+    if (op.inputs.empty() || !op.inputs[0]) return std::nullopt;
+    const onnx::TypeProto& type = types_[*op.inputs[0]];
+    if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return std::nullopt;
+    const auto rank = static_cast<std::int64_t>(type.tensor_type().shape().dim_size());
+    const NodeContext attributes(node, 0, {}, {});
+    const auto clamped = [&](std::int64_t at) {
+      return std::clamp<std::int64_t>(at < 0 ? std::max(at, -rank) + rank : at, 0, rank);
+    };
+    const std::int64_t begin = clamped(attributes.integer("start", 0));
+    const std::int64_t end = clamped(attributes.integer("end", rank));
+    Value value{.elem_type = onnx::TensorProto::INT64,
+                .shape = {std::max<std::int64_t>(end - begin, 0)},
+                .integers = {},
+                .reals = {}};
+    for (std::int64_t d = begin; d < end; ++d) {
+      const auto dimension = dimension_at(type, d);
+      if (!dimension) return std::nullopt;
+      value.integers.push_back(*dimension);
+    }
+    return value;
+  }
+
+  std::optional<Value> size_value(const Operator& op) {
+    const auto shape =
+        op.inputs.empty() || !op.inputs[0] ? std::nullopt : concrete_shape(types_[*op.inputs[0]]);
+    if (!shape) return std::nullopt;
+    return Value{.elem_type = onnx::TensorProto::INT64,
+                 .shape = {},
+                 .integers = {bytes_of(DType::int8, *shape)},
+                 .reals = {}};
+  }
+
+  [[nodiscard]] bool is_deterministic(std::size_t subgraph) const {
+    const auto& operators = model_.graph.subgraphs[subgraph].operators;
+    return std::all_of(operators.begin(), operators.end(), [&](const Operator& op) {
+      return !is_random(op) && std::all_of(op.bodies.begin(), op.bodies.end(),
+                                           [&](std::size_t body) { return is_deterministic(body); });
+    });
+  }
+
+  /// An operator is computed once, ahead of time, when all it reads is constant.
+  void fold(Operator& op) {
+    const bool is_shape_query = (op.type == "Shape" || op.type == "Size") && op.outputs.size() == 1 &&
+                                op.outputs[0] && values_[*op.outputs[0]];
+    bool reads_something = false;
+    bool all_constant = !is_random(op);
+    const auto read = [&](TensorId tensor) {
+      reads_something = true;
+      all_constant = all_constant && is_constant_[tensor];
+    };
+    for (const auto& input : op.inputs) {
+      if (input) read(*input);
+    }
+    for (const std::size_t body : op.bodies) {
+      for (const TensorId tensor : captures_[body]) read(tensor);
+      all_constant = all_constant && is_deterministic(body);
+    }
+    op.folded = is_shape_query || (all_constant && (reads_something || op.type == "Constant"));
+    if (!op.folded) return;
+    for (const auto& output : op.outputs) {
+      if (!output) continue;
+      is_constant_[*output] = true;
+      graph().tensors[*output].kind = TensorKind::weight;
+    }
+  }
+
+  /// Writes what is known of a tensor into the graph.
+  void settle(TensorId t) {
+    Tensor& tensor = graph().tensors[t];
+    if (!has_element_type(types_[t])) return;
+    tensor.dtype = dtype_of(types_[t].tensor_type().elem_type(), place(t));
+    tensor.shape = concrete_shape(types_[t]);
+    if (!tensor.shape || !bits_of(tensor.dtype)) return;
+    try {
+      tensor.bytes = bytes_of(tensor.dtype, *tensor.shape);
+    } catch (const Error& error) {
+      throw Error(place(t), error.what());
+    }
+  }
+
+  /// Every tensor that steps of this subgraph write has a size, or a bound from the user.
+  void expect_sizes_of(std::size_t subgraph) {
+    for (const TensorId input : graph().subgraphs[subgraph].inputs) expect_settled(input, "");
+    for (std::size_t o = 0; o < graph().subgraphs[subgraph].operators.size(); ++o) {
+      const Operator& op = graph().subgraphs[subgraph].operators[o];
+      if (op.folded) continue;
+      for (const auto& output : op.outputs) {
+        if (output) expect_settled(*output, fmt::format("a result of {}, ", describe(graph(), subgraph, o)));
+      }
+      for (const std::size_t body : op.bodies) expect_sizes_of(body);
+    }
+  }
+
+  void expect_settled(TensorId t, const std::string& origin) {
+    Tensor& tensor = graph().tensors[t];
+    const onnx::TypeProto& type = types_[t];
+    if (type.value_case() != onnx::TypeProto::VALUE_NOT_SET && !type.has_tensor_type()) {
+      throw Error(place(t), fmt::format("{}is a {}, expected a dense tensor: others cannot be planned",
+                                        origin, kind_of_type(type)));
+    }
+    if (concrete_shape(type) && has_element_type(type)) {
+      const DType dtype = dtype_of(type.tensor_type().elem_type(), place(t));
+      if (!bits_of(dtype))
+        throw Error(place(t),
+                    fmt::format("is of element type {}, which has no fixed size and cannot be planned",
+                                name_of(dtype)));
+      return;
+    }
+    const auto bound = options_.bounds.find(tensor.name);
+    if (bound != options_.bounds.end()) {
+      tensor.shape.reset();
+      tensor.bytes = bound->second;
+      return;
+    }
+    throw Error(place(t), origin + open_dimension(type, tensor.name));
+  }
+
+  OnnxGraph& model_;
+  const std::map<std::string, int>& versions_;
+  const ImportOptions& options_;
+  std::vector<std::vector<std::size_t>> orders_;
+  std::vector<std::vector<TensorId>> captures_;
+  std::vector<onnx::TypeProto> types_;
+  std::vector<std::optional<Value>> values_;
+  std::vector<bool> is_constant_;
+};
+
+}  // namespace
+
+void infer_shapes(OnnxGraph& model, const std::map<std::string, int>& versions,
+                  const ImportOptions& options) {
+  Inference(model, versions, options).run();
+}
+
+}  // namespace stowage::import

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "import/json.h"
+#include "stowage/plan.h"
+
+namespace stowage {
+namespace {
+
+using import::enumerator;
+using import::Json;
+
+/// Names in the file that stand for indices in the plan.
+class Names {
+ public:
+  void add(const Json& name, std::size_t index) {
+    if (!index_of_.emplace(name.string(), index).second)
+      throw name.error(fmt::format("{} comes twice", name.shown()));
+  }
+  [[nodiscard]] std::size_t operator()(const Json& name) const {
+    const auto it = index_of_.find(name.string());
+    if (it == index_of_.end()) throw name.error(fmt::format("{} does not exist", name.shown()));
+    return it->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t> index_of_;
+};
+
+Lifetime read_life(const Json& json) { return {json.at("lower").natural(), json.at("upper").natural()}; }
+
+Shape read_shape(const Json& json) {
+  Shape shape;
+  for (const Json& dimension : json.elements()) shape.push_back(dimension.natural());
+  return shape;
+}
+
+ModelInfo read_model(const Json& json) {
+  return {json.at("name").string(), json.at("source").string(),
+          enumerator(json.at("format"), model_format_named)};
+}
+
+Step read_step(const Json& json, const Names& buffers) {
+  if (const auto run = json.find("run")) {
+    Run step{.model = run->at("model").index()};
+    for (const Json& entry : run->at("path").elements()) step.path.push_back(entry.index());
+    if (step.path.empty() || step.path.size() % 2 != 0)
+      throw run->error("has a path that is not [subgraph, operator, ...]");
+    if (const auto rows = run->find("rows")) {
+      const auto range = rows->elements();
+      if (range.size() != 2) throw rows->error("is not [begin, end]");
+      step.rows = RowRange{range[0].natural(), range[1].natural()};
+    }
+    return step;
+  }
+  if (const auto copy = json.find("copy")) {
+    return Copy{copy->at("tensor").index(), buffers(copy->at("from")), buffers(copy->at("to"))};
+  }
+  if (const auto fork = json.find("fork")) {
+    Fork step;
+    for (const Json& clock : fork->elements()) step.clocks.push_back(clock.index());
+    return step;
+  }
+  throw json.error("is none of run, copy and fork");
+}
+
+PlannedMemory read_memory(const Json& json) {
+  PlannedMemory memory;
+  memory.memory.name = json.at("name").string();
+  if (const auto capacity = json.find("capacity")) memory.memory.capacity = capacity->natural();
+  memory.memory.alignment = json.at("alignment").natural();
+  memory.memory.cost = json.at("cost").natural();
+  if (const auto role = json.find("role")) {
+    if (role->string() != "weights")
+      throw role->error(fmt::format("is {}, expected 'weights'", role->shown()));
+    memory.memory.role = MemoryRole::weights;
+  }
+  memory.peak = json.at("peak").natural();
+  memory.lower_bound = json.at("lower_bound").natural();
+  return memory;
+}
+
+Buffer read_buffer(const Json& json) {
+  Buffer buffer{.id = json.at("id").string(),
+                .clock = json.at("clock").index(),
+                .size = json.at("size").natural(),
+                .alignment = json.at("alignment").natural(),
+                .kind = enumerator(json.at("kind"), tensor_kind_named)};
+  for (const Json& piece : json.at("pieces").elements()) {
+    buffer.pieces.push_back({piece.at("offset").natural(), piece.at("size").natural(), read_life(piece)});
+  }
+  if (const auto pinned = json.find("pinned")) buffer.pinned = pinned->natural();
+  if (const auto traffic = json.find("traffic")) buffer.traffic = traffic->natural();
+  return buffer;
+}
+
+View read_view(const Json& json, const Names& buffers) {
+  View view{buffers(json.at("buffer")), json.at("offset").natural(), read_life(json), std::nullopt};
+  if (const auto ring = json.find("ring")) {
+    view.ring = Ring{ring->at("axis").index(), ring->at("granule").natural(), ring->at("count").natural()};
+  }
+  return view;
+}
+
+PlannedTensor read_tensor(const Json& json, const Names& buffers) {
+  PlannedTensor tensor{.model = json.at("model").index()};
+  tensor.tensor = {.name = json.at("name").string(),
+                   .kind = enumerator(json.at("kind"), tensor_kind_named),
+                   .dtype = enumerator(json.at("dtype"), dtype_named),
+                   .bytes = json.at("bytes").natural()};
+  if (const auto shape = json.find("shape")) tensor.tensor.shape = read_shape(*shape);
+  for (const Json& view : json.at("views").elements()) tensor.views.push_back(read_view(view, buffers));
+  return tensor;
+}
+
+Summary read_summary(const Json& json) {
+  return {json.at("naive").natural(),   json.at("peak").natural(), json.at("lower_bound").natural(),
+          json.at("strategy").string(), json.at("order").string(), json.at("seconds").number()};
+}
+
+void read_memories_and_buffers(const Json& document, Plan& plan, Names& buffers) {
+  Names memories;
+  for (const Json& memory : document.at("memories").elements()) {
+    memories.add(memory.at("name"), plan.memories.size());
+    plan.memories.push_back(read_memory(memory));
+  }
+  for (const Json& buffer : document.at("buffers").elements()) {
+    buffers.add(buffer.at("id"), plan.buffers.size());
+    plan.buffers.push_back(read_buffer(buffer));
+    plan.places.push_back({memories(buffer.at("memory")), buffer.at("offset").natural()});
+  }
+}
+
+}  // namespace
+
+Plan parse_plan(std::string_view text) {
+  const Json::Value value = Json::parse(text);
+  const Json document(value);
+  import::expect_format(document, "stowage-plan");
+  Plan plan;
+  Names buffers;
+  for (const Json& model : document.at("models").elements()) plan.models.push_back(read_model(model));
+  read_memories_and_buffers(document, plan, buffers);
+  for (const Json& clock : document.at("clocks").elements()) {
+    plan.clocks.emplace_back();
+    for (const Json& step : clock.at("steps").elements())
+      plan.clocks.back().steps.push_back(read_step(step, buffers));
+  }
+  for (const Json& tensor : document.at("tensors").elements())
+    plan.tensors.push_back(read_tensor(tensor, buffers));
+  plan.copies_removed = {document.at("copies_removed").at("count").natural(),
+                         document.at("copies_removed").at("bytes").natural()};
+  plan.interrupted = document.at("interrupted").boolean();
+  for (const Json& claim : document.at("claims").elements()) {
+    plan.claims.push_back({enumerator(claim.at("scope"), claim_scope_named),
+                           claim.at("lower_bound").natural(), claim.at("proven_optimal").boolean()});
+  }
+  plan.summary = read_summary(document.at("summary"));
+  return plan;
+}
+
+}  // namespace stowage

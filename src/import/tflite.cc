@@ -1,0 +1,399 @@
+#include "import/tflite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "import/graph_options.h"
+#include "stowage/error.h"
+#include "tflite_generated.h"
+
+namespace stowage::import {
+namespace {
+
+using tflite::BuiltinOperator;
+using Indices = flatbuffers::Vector<std::int32_t>;
+
+constexpr std::size_t most_parts = 10'000'000;  // tensors, or operators, of one model
+/// A flatbuffer may refer to one part of it from many places, so that a small file can describe a huge
+/// model. Nobody writes such files in earnest: what is read may be this many times the file's size.
+constexpr std::size_t largest_reuse = 4;
+constexpr std::size_t smallest_table = 8;  // bytes: a reference to the table, and its own to its layout
+
+/// A vector that is left out of a file is an empty one.
+template <typename Element>
+std::size_t count(const flatbuffers::Vector<Element>* elements) {
+  return elements == nullptr ? 0 : elements->size();
+}
+
+template <typename Table>
+const Table& at(const flatbuffers::Vector<flatbuffers::Offset<Table>>* tables, std::size_t index) {
+  return *tables->Get(static_cast<flatbuffers::uoffset_t>(index));
+}
+
+std::string text(const flatbuffers::String* source) { return source == nullptr ? "" : source->str(); }
+
+template <typename... Values>
+[[noreturn]] void reject(fmt::format_string<Values...> problem, Values&&... values) {
+  throw Error("", fmt::format(problem, std::forward<Values>(values)...));
+}
+
+/// What `read` returns, with a place in its errors that is worked out for them only.
+template <typename Read, typename Place>
+auto located(const Read& read, const Place& place) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw Error(place(), error.what());
+  }
+}
+
+/// The model in aligned bytes. Afterwards every table, vector and string in it lies inside them; the
+/// numbers in it may still be anything.
+const tflite::Model& verified_model(std::string_view bytes) {
+  // Data may follow the flatbuffer, which itself is below this size.
+  const std::size_t size = std::min<std::size_t>(bytes.size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
+  constexpr flatbuffers::uoffset_t deepest = 8;  // model, subgraph, operator, options: 4, and some to spare
+  const auto most_tables = static_cast<flatbuffers::uoffset_t>(size / smallest_table * largest_reuse);
+  const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  flatbuffers::Verifier verifier(begin, size, deepest, most_tables);
+  if (!tflite::VerifyModelBuffer(verifier)) reject("is truncated or corrupt, expected a flatbuffer");
+  const tflite::Model& model = *tflite::GetModel(begin);
+  if (model.version() != 3) reject("has schema version {}, expected 3", model.version());
+  return model;
+}
+
+/// The type of a tensor. Throws Error for one that says nothing about sizes.
+DType dtype_of(tflite::TensorType type) {
+  static constexpr std::array<DType, 23> dtypes{
+      DType::float32, DType::float16,      DType::int32,     DType::uint8,     DType::int64,
+      DType::string,  DType::boolean,      DType::int16,     DType::complex64, DType::int8,
+      DType::float64, DType::complex128,   DType::uint64,    DType::resource,  DType::unknown,
+      DType::uint32,  DType::uint16,       DType::int4,      DType::bfloat16,  DType::int2,
+      DType::uint4,   DType::float8e4m3fn, DType::float8e5m2};
+  static_assert(dtypes.size() == static_cast<std::size_t>(tflite::TensorType::MAX) + 1);
+  const auto index = static_cast<std::size_t>(type);  // beyond the end for a negative number, too
+  const DType dtype = index < dtypes.size() ? dtypes[index] : DType::unknown;
+  if (dtype == DType::unknown) {
+    const std::string_view name = tflite::EnumNameTensorType(type);
+    reject("has type {} ({}), expected one with a size", static_cast<int>(type),
+           name.empty() ? "unknown" : name);
+  }
+  return dtype;
+}
+
+/// The dimensions of a shape that the user may choose are negative.
+void check_agrees(const Shape& given, const Shape& open) {
+  const auto agree = [](std::int64_t chosen, std::int64_t fixed) { return fixed < 0 || fixed == chosen; };
+  if (std::ranges::equal(given, open, agree)) return;
+  reject("is to have shape [{}], expected one that agrees with the model's [{}]", fmt::join(given, ","),
+         fmt::join(open, ","));
+}
+
+Shape dimensions_of(const Indices* dimensions) {
+  const std::size_t rank = count(dimensions);
+  if (rank > 1000) reject("has {} dimensions, expected at most 1000", rank);
+  return dimensions == nullptr ? Shape{} : Shape(dimensions->begin(), dimensions->end());
+}
+
+/// The number of an operator's code. Old files have only the first field, for larger numbers it is 127.
+BuiltinOperator builtin_of(const tflite::OperatorCode& code) {
+  return std::max(static_cast<BuiltinOperator>(code.deprecated_builtin_code()), code.builtin_code());
+}
+
+std::string type_of(const tflite::OperatorCode& code) {
+  const BuiltinOperator builtin = builtin_of(code);
+  std::string name = builtin == BuiltinOperator::CUSTOM ? text(code.custom_code()) : "";
+  if (name.empty()) name = tflite::EnumNameBuiltinOperator(builtin);
+  return name.empty() ? fmt::format("BUILTIN_{}", static_cast<int>(builtin)) : name;
+}
+
+/// The subgraphs that an operator of this type runs.
+std::vector<std::int32_t> bodies_of(BuiltinOperator builtin, const tflite::Operator& op) {
+  if (builtin == BuiltinOperator::IF) {
+    if (const auto* it = op.builtin_options_as_IfOptions())
+      return {it->then_subgraph_index(), it->else_subgraph_index()};
+  } else if (builtin == BuiltinOperator::WHILE) {
+    if (const auto* it = op.builtin_options_as_WhileOptions())
+      return {it->cond_subgraph_index(), it->body_subgraph_index()};
+  } else if (builtin == BuiltinOperator::CALL_ONCE) {
+    if (const auto* it = op.builtin_options_as_CallOnceOptions()) return {it->init_subgraph_index()};
+  } else {
+    return {};
+  }
+  reject("has options of type {}, expected those of its own type, which name its bodies",
+         static_cast<int>(op.builtin_options_type()));
+}
+
+/// What an operator does beside writing its outputs: such operators keep their order.
+bool has_effect(BuiltinOperator builtin, const Operator& op, const std::vector<Tensor>& tensors) {
+  static constexpr std::array always{BuiltinOperator::CALL_ONCE, BuiltinOperator::READ_VARIABLE,
+                                     BuiltinOperator::ASSIGN_VARIABLE};
+  if (std::ranges::find(always, builtin) != always.end()) return true;
+  // Variables are updated by those that read them, and a resource is a handle to one or to a table.
+  return std::ranges::any_of(op.inputs, [&](const auto& input) {
+    return input && (tensors[*input].kind == TensorKind::state || tensors[*input].dtype == DType::resource);
+  });
+}
+
+void check_option_names(const ImportOptions& options, const Graph& graph) {
+  if (!options.dims.empty()) {
+    throw UsageError("--dim " + base::quoted(options.dims.begin()->first) + ": TFLite names no dimensions");
+  }
+  if (options.shapes.empty() && options.bounds.empty()) return;
+  std::unordered_set<std::string_view> names;
+  for (const Tensor& tensor : graph.tensors) names.insert(tensor.name);
+  const auto check = [&](const std::string& name, const std::string& flag) {
+    const bool is_twice = options.shapes.contains(name) && options.bounds.contains(name);
+    const std::string place = flag + " " + base::quoted(name) + ": ";
+    if (!names.contains(name)) throw UsageError(place + "the model has no such tensor");
+    if (is_twice) throw UsageError(place + "has both --shape and --bound, expected one of them");
+  };
+  for (const auto& [name, shape] : options.shapes) check(name, "--shape");
+  for (const auto& [name, bytes] : options.bounds) check(name, "--bound");
+}
+
+/// Turns a verified model into a graph.
+class Reader {
+ public:
+  Reader(const tflite::Model& model, std::size_t file_size, const ImportOptions& options)
+      : model_(model), file_size_(file_size), options_(options), unread_(file_size * largest_reuse) {}
+
+  Graph read() {
+    count_all();
+    for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) read_tensors(s);
+    for (std::size_t s = graph_.subgraphs.size(); s-- > 0;) read_subgraph(s);
+    mark(graph_.subgraphs[0].inputs, TensorKind::input);
+    mark(graph_.subgraphs[0].outputs, TensorKind::output);
+    return std::move(graph_);
+  }
+
+ private:
+  [[nodiscard]] const tflite::SubGraph& subgraph(std::size_t s) const { return at(model_.subgraphs(), s); }
+
+  void spend(std::size_t bytes) {
+    if (bytes > unread_) reject("repeats parts of itself to {} times its size, expected less", largest_reuse);
+    unread_ -= bytes;
+  }
+
+  void count_all() {
+    std::size_t tensors = 0;
+    std::size_t operators = 0;
+    graph_.subgraphs.resize(count(model_.subgraphs()));
+    has_effects_.resize(graph_.subgraphs.size());
+    if (graph_.subgraphs.empty()) reject("has no subgraph, expected at least one");
+    for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
+      first_tensor_.push_back(tensors);
+      tensors += count(subgraph(s).tensors());
+      operators += count(subgraph(s).operators());
+      const std::size_t most = std::max(tensors, operators);
+      if (most > most_parts) reject("has {} tensors or operators, expected {} at most", most, most_parts);
+    }
+    spend((graph_.subgraphs.size() + tensors + operators) * smallest_table);
+    graph_.tensors.reserve(tensors);
+  }
+
+  void read_tensors(std::size_t s) {
+    for (std::size_t t = 0; t < count(subgraph(s).tensors()); ++t) {
+      Tensor& tensor = graph_.tensors.emplace_back();
+      located([&] { read_tensor(at(subgraph(s).tensors(), t), tensor); },
+              [&] { return describe(graph_, graph_.tensors.size() - 1); });
+    }
+  }
+
+  void read_tensor(const tflite::Tensor& source, Tensor& tensor) {
+    tensor.name = text(source.name());
+    spend(tensor.name.size() + count(source.shape()) * sizeof(std::int32_t));
+    const std::optional<Bytes> stored = stored_bytes(source);
+    // A variable with data is a variable still: the data is only what it starts with.
+    if (source.is_variable()) {
+      tensor.kind = TensorKind::state;
+    } else if (stored || source.external_buffer() != 0) {
+      tensor.kind = TensorKind::weight;
+    }
+    tensor.dtype = dtype_of(source.type());
+    if (const auto bound = options_.bounds.find(tensor.name); bound != options_.bounds.end()) {
+      tensor.bytes = bound->second;
+      return;
+    }
+    tensor.shape = shape_of(source, tensor.name);
+    if (tensor.dtype != DType::string) {
+      tensor.bytes = bytes_of(tensor.dtype, *tensor.shape);
+    } else if (stored && tensor.kind == TensorKind::weight) {
+      tensor.bytes = *stored;
+    } else {
+      reject("has type 5 (STRING) and no data, expected a type with a size, or --bound");
+    }
+  }
+
+  /// Bytes of constant data that the file has for a tensor, none if it has no data.
+  [[nodiscard]] std::optional<Bytes> stored_bytes(const tflite::Tensor& source) const {
+    const std::size_t index = source.buffer();
+    if (index == 0) return std::nullopt;
+    if (index >= count(model_.buffers())) {
+      reject("has its data in buffer {}, but there are {} buffers", index, count(model_.buffers()));
+    }
+    const tflite::Buffer& buffer = at(model_.buffers(), index);
+    if (count(buffer.data()) > 0) return static_cast<Bytes>(count(buffer.data()));
+    if (buffer.offset() <= 1) return std::nullopt;
+    if (buffer.offset() > file_size_ || buffer.size() > file_size_ - buffer.offset()) {
+      reject("has its data in buffer {}, {} bytes at {}, expected them within the file's {} bytes", index,
+             buffer.size(), buffer.offset(), file_size_);
+    }
+    return buffer.size() == 0 ? std::nullopt : std::optional(static_cast<Bytes>(buffer.size()));
+  }
+
+  [[nodiscard]] Shape shape_of(const tflite::Tensor& source, const std::string& name) const {
+    Shape shape = dimensions_of(source.shape());
+    if (const auto given = options_.shapes.find(name); given != options_.shapes.end()) {
+      const Shape signature = dimensions_of(source.shape_signature());
+      check_agrees(given->second, signature.empty() ? shape : signature);
+      shape = given->second;
+    }
+    if (std::ranges::any_of(shape, [](std::int64_t dimension) { return dimension < 0; })) {
+      reject("has shape [{}], expected nothing below 0, or --shape or --bound", fmt::join(shape, ","));
+    }
+    return shape;
+  }
+
+  void read_subgraph(std::size_t s) {
+    const tflite::SubGraph& source = subgraph(s);
+    Subgraph& result = graph_.subgraphs[s];
+    result.name = text(source.name());
+    spend(result.name.size());
+    const auto read_ends = [&](const Indices* indices, std::string_view role) {
+      return located([&] { return ends(indices, s); },
+                     [&] { return fmt::format("{} of subgraph {}", role, s); });
+    };
+    result.inputs = read_ends(source.inputs(), "inputs");
+    result.outputs = read_ends(source.outputs(), "outputs");
+    result.operators.reserve(count(source.operators()));
+    for (std::size_t o = 0; o < count(source.operators()); ++o) {
+      Operator& op = result.operators.emplace_back(Operator{.type = "unknown"});
+      located([&] { read_operator(at(source.operators(), o), s, op); },
+              [&] { return describe(graph_, s, o); });
+      has_effects_[s] = has_effects_[s] || op.stateful;
+    }
+    find_working_memory(result);
+  }
+
+  std::vector<TensorId> ends(const Indices* indices, std::size_t s) {
+    std::vector<TensorId> ids;
+    for (const auto& id : operands(indices, s)) {
+      if (!id) reject("has tensor -1, expected one that exists");
+      ids.push_back(*id);
+    }
+    return ids;
+  }
+
+  /// Indices of a subgraph's own tensors as those of all tensors; -1 is an operand that is left out.
+  std::vector<std::optional<TensorId>> operands(const Indices* indices, std::size_t s) {
+    spend(count(indices) * sizeof(std::int32_t));
+    std::vector<std::optional<TensorId>> result;
+    const std::size_t tensors = count(subgraph(s).tensors());
+    for (flatbuffers::uoffset_t i = 0; i < count(indices); ++i) {
+      const std::int32_t index = indices->Get(i);
+      if (index == -1) {
+        result.emplace_back();
+      } else if (index >= 0 && static_cast<std::size_t>(index) < tensors) {
+        result.emplace_back(first_tensor_[s] + static_cast<std::size_t>(index));
+      } else {
+        reject("has tensor {}, but subgraph {} has {} tensors", index, s, tensors);
+      }
+    }
+    return result;
+  }
+
+  void read_operator(const tflite::Operator& source, std::size_t s, Operator& op) {
+    if (source.opcode_index() >= count(model_.operator_codes())) {
+      reject("has operator code {}, but there are {} operator codes", source.opcode_index(),
+             count(model_.operator_codes()));
+    }
+    const tflite::OperatorCode& code = at(model_.operator_codes(), source.opcode_index());
+    op.type = type_of(code);
+    spend(op.type.size());
+    op.inputs = operands(source.inputs(), s);
+    op.outputs = operands(source.outputs(), s);
+    for (const std::int32_t body : bodies_of(builtin_of(code), source)) {
+      if (body <= 0 || static_cast<std::size_t>(body) >= graph_.subgraphs.size()) {
+        reject("has body {}, expected a subgraph from 1 to {}", body, graph_.subgraphs.size() - 1);
+      }
+      op.bodies.push_back(static_cast<std::size_t>(body));
+    }
+    if (builtin_of(code) == BuiltinOperator::WHILE) op.body_use = BodyUse::repeated;
+    // Bodies come after what runs them and are known by now; of others the worst is assumed.
+    op.stateful =
+        has_effect(builtin_of(code), op, graph_.tensors) ||
+        std::ranges::any_of(op.bodies, [&](std::size_t body) { return body <= s || has_effects_[body]; });
+  }
+
+  /// Operators of Ethos-U accelerators take their working memory as inputs that nobody writes.
+  void find_working_memory(Subgraph& subgraph) {
+    std::unordered_set<TensorId> given(subgraph.inputs.begin(), subgraph.inputs.end());
+    for (const Operator& op : subgraph.operators) {
+      for (const auto& output : op.outputs) {
+        if (output) given.insert(*output);
+      }
+    }
+    for (Operator& op : subgraph.operators) {
+      if (op.type != "ethos-u") continue;
+      for (auto& input : op.inputs) {
+        if (!input || given.contains(*input)) continue;
+        Tensor& tensor = graph_.tensors[*input];
+        if (tensor.kind != TensorKind::temporary && tensor.kind != TensorKind::scratch) continue;
+        tensor.kind = TensorKind::scratch;
+        if (std::ranges::find(op.scratch, *input) == op.scratch.end()) op.scratch.push_back(*input);
+        input.reset();
+      }
+    }
+  }
+
+  /// The network's inputs and outputs, as far as they are neither weights nor state.
+  void mark(const std::vector<TensorId>& ids, TensorKind kind) {
+    for (const TensorId id : ids) {
+      if (graph_.tensors[id].kind == TensorKind::temporary) graph_.tensors[id].kind = kind;
+    }
+  }
+
+  const tflite::Model& model_;
+  std::size_t file_size_;
+  const ImportOptions& options_;
+  std::size_t unread_;  // bytes that may still be read
+  Graph graph_{};
+  std::vector<TensorId> first_tensor_{};  // of each subgraph
+  std::vector<bool> has_effects_{};       // of each subgraph that is read
+};
+
+}  // namespace
+
+bool looks_like_tflite(std::string_view bytes) {
+  constexpr std::size_t place = sizeof(flatbuffers::uoffset_t);
+  const std::string_view identifier = tflite::ModelIdentifier();
+  return bytes.size() >= place + identifier.size() && bytes.substr(place, identifier.size()) == identifier;
+}
+
+Graph read_tflite(std::string_view bytes, const ImportOptions& options) {
+  if (!looks_like_tflite(bytes)) reject("is not a TFLite model, expected TFL3 at byte 4");
+  std::vector<char> copy;  // for numbers that could not be read in place: a vector's memory is aligned
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
+    copy.assign(bytes.begin(), bytes.end());
+    bytes = {copy.data(), copy.size()};
+  }
+  Graph graph = Reader(verified_model(bytes), bytes.size(), options).read();
+  check_option_names(options, graph);
+  add_states(graph, options.states);
+  add_scratch(graph, options.scratch);
+  validate(graph);
+  return graph;
+}
+
+}  // namespace stowage::import

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string_view>
+
+#include "stowage/graph.h"
+#include "stowage/import.h"
+
+namespace stowage::import {
+
+/// Whether the bytes carry the identifier of a TFLite flatbuffer. Says nothing of their validity.
+[[nodiscard]] bool looks_like_tflite(std::string_view bytes);
+
+/// Reads a TFLite model, schema version 3, of a file's whole bytes, which need not be aligned. Tensors
+/// come subgraph after subgraph in the file's order, scratch memory after them; the graph has no
+/// name. Throws Error, without the file's name, for anything wrong with the model and for a
+/// requested shape that contradicts it; UsageError for an option that names what it does not have.
+[[nodiscard]] Graph read_tflite(std::string_view bytes, const ImportOptions& options);
+
+}  // namespace stowage::import

@@ -1,0 +1,373 @@
+#include "stowage/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <queue>
+#include <span>
+#include <unordered_map>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "stowage/error.h"
+
+namespace stowage {
+namespace {
+
+/// Checks that every index in a graph is in range; everything else may rely on it.
+void check_references(const Graph& graph) {
+  const auto tensor_in_range = [&](TensorId tensor, const std::string& where) {
+    if (tensor >= graph.tensors.size()) {
+      throw Error(where, fmt::format("tensor {} does not exist, there are {}", tensor, graph.tensors.size()));
+    }
+  };
+  if (graph.subgraphs.empty()) throw Error("", "there is no subgraph, expected at least one");
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    const Subgraph& subgraph = graph.subgraphs[s];
+    for (const TensorId tensor : subgraph.inputs)
+      tensor_in_range(tensor, fmt::format("inputs of subgraph {}", s));
+    for (const TensorId tensor : subgraph.outputs)
+      tensor_in_range(tensor, fmt::format("outputs of subgraph {}", s));
+    for (std::size_t o = 0; o < subgraph.operators.size(); ++o) {
+      const Operator& op = subgraph.operators[o];
+      for (const auto* operands : {&op.inputs, &op.outputs}) {
+        for (const auto& tensor : *operands) {
+          if (tensor) tensor_in_range(*tensor, describe(graph, s, o));
+        }
+      }
+      for (const TensorId tensor : op.scratch) tensor_in_range(tensor, describe(graph, s, o));
+      for (const std::size_t body : op.bodies) {
+        if (body == 0 || body >= graph.subgraphs.size()) {
+          throw Error(describe(graph, s, o),
+                      fmt::format("body {} does not exist, expected a subgraph from 1 to {}", body,
+                                  graph.subgraphs.size() - 1));
+        }
+      }
+      for (const std::size_t earlier : op.after) {
+        if (earlier >= subgraph.operators.size()) {
+          throw Error(describe(graph, s, o),
+                      fmt::format("is to run after operator {}, which does not exist", earlier));
+        }
+      }
+    }
+  }
+  for (const StateTie& tie : graph.ties) {
+    tensor_in_range(tie.output, "state");
+    tensor_in_range(tie.input, "state");
+  }
+}
+
+/// Throws when running the bodies of a subgraph's operators leads back to it. Otherwise returns the
+/// subgraphs with every body before the subgraph that runs it.
+std::vector<std::size_t> bodies_first(const Graph& graph) {
+  enum class Mark : std::uint8_t { unseen, open, done };
+  std::vector<Mark> marks(graph.subgraphs.size(), Mark::unseen);
+  std::vector<std::size_t> order;
+  struct Frame {
+    std::size_t subgraph;
+    std::vector<std::size_t> bodies;
+  };
+  const auto bodies_of = [&](std::size_t subgraph) {
+    std::vector<std::size_t> bodies;
+    for (const Operator& op : graph.subgraphs[subgraph].operators) {
+      bodies.insert(bodies.end(), op.bodies.begin(), op.bodies.end());
+    }
+    return bodies;
+  };
+  for (std::size_t root = 0; root < graph.subgraphs.size(); ++root) {
+    if (marks[root] != Mark::unseen) continue;
+    std::vector<Frame> open{{root, bodies_of(root)}};
+    marks[root] = Mark::open;
+    while (!open.empty()) {
+      Frame& top = open.back();
+      if (top.bodies.empty()) {
+        marks[top.subgraph] = Mark::done;
+        order.push_back(top.subgraph);
+        open.pop_back();
+        continue;
+      }
+      const std::size_t body = top.bodies.back();
+      top.bodies.pop_back();
+      if (marks[body] == Mark::open) {
+        throw Error(fmt::format("subgraph {}", body), "runs itself as a body, expected no recursion");
+      }
+      if (marks[body] == Mark::unseen) {
+        marks[body] = Mark::open;
+        open.push_back({body, bodies_of(body)});
+      }
+    }
+  }
+  return order;
+}
+
+void check_tensors(const Graph& graph) {
+  Bytes total = 0;
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    const Bytes bytes = graph.tensors[t].bytes;
+    if (bytes < 0)
+      throw Error(describe(graph, t), fmt::format("size {} is negative, expected at least 0", bytes));
+    const auto sum = base::checked_add(total, bytes);
+    if (!sum || *sum > largest_value) {
+      throw Error(describe(graph, t),
+                  fmt::format("size {} overflows the sum of sizes, expected at most {} in all", bytes,
+                              largest_value));
+    }
+    total = *sum;
+  }
+}
+
+bool has_value_of_its_own(const Tensor& tensor) {
+  return tensor.kind == TensorKind::weight || tensor.kind == TensorKind::instruction ||
+         tensor.kind == TensorKind::state || tensor.bytes == 0;
+}
+
+/// Every tensor has at most one producer, and a tensor that is read has one or a value.
+void check_producers(const Graph& graph) {
+  constexpr std::size_t nobody = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> producer(graph.tensors.size(), nobody);  // operators counted through all subgraphs
+  std::vector<bool> is_given(graph.tensors.size(), false);
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    for (const TensorId tensor : subgraph.inputs) is_given[tensor] = true;
+  }
+  std::size_t count = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> operators;
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o, ++count) {
+      operators.emplace_back(s, o);
+      for (const auto& output : graph.subgraphs[s].operators[o].outputs) {
+        if (!output) continue;
+        if (producer[*output] != nobody) {
+          const auto& [other_subgraph, other] = operators[producer[*output]];
+          throw Error(describe(graph, *output),
+                      fmt::format("has two producers, {} and {}", describe(graph, other_subgraph, other),
+                                  describe(graph, s, o)));
+        }
+        if (is_given[*output]) {
+          throw Error(describe(graph, *output),
+                      fmt::format("is an input and yet written by {}", describe(graph, s, o)));
+        }
+        producer[*output] = count;
+      }
+    }
+  }
+  const auto check_read = [&](TensorId tensor, const std::string& reader) {
+    if (producer[tensor] == nobody && !is_given[tensor] && !has_value_of_its_own(graph.tensors[tensor])) {
+      throw Error(describe(graph, tensor), fmt::format("is read by {} but nothing produces it", reader));
+    }
+  };
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
+      for (const auto& input : graph.subgraphs[s].operators[o].inputs) {
+        if (input) check_read(*input, describe(graph, s, o));
+      }
+    }
+    for (const TensorId output : graph.subgraphs[s].outputs) {
+      check_read(output,
+                 s == 0 ? "the caller, as an output," : fmt::format("the operator that runs subgraph {}", s));
+    }
+  }
+}
+
+/// Captured tensors must belong to a subgraph around the one that reads them.
+void check_captures(const Graph& graph) {
+  const auto captures = captures_of(graph);
+  const auto owners = owners_of(graph);
+  if (captures[0].empty()) return;
+  const TensorId tensor = captures[0].front();
+  throw Error(describe(graph, tensor),
+              fmt::format("is read outside subgraph {}, to which it belongs", owners[tensor].value_or(0)));
+}
+
+void check_ties(const Graph& graph) {
+  const auto contains = [](const std::vector<TensorId>& tensors, TensorId tensor) {
+    return std::find(tensors.begin(), tensors.end(), tensor) != tensors.end();
+  };
+  std::vector<bool> is_tied(graph.tensors.size(), false);
+  for (const StateTie& tie : graph.ties) {
+    const Tensor& output = graph.tensors[tie.output];
+    const Tensor& input = graph.tensors[tie.input];
+    if (!contains(graph.subgraphs[0].outputs, tie.output)) {
+      throw Error(describe(graph, tie.output), "is the new state but not an output of the model");
+    }
+    if (!contains(graph.subgraphs[0].inputs, tie.input)) {
+      throw Error(describe(graph, tie.input), "is the old state but not an input of the model");
+    }
+    if (tie.input == tie.output) throw Error(describe(graph, tie.input), "is tied to itself");
+    if (output.bytes != input.bytes) {
+      throw Error(describe(graph, tie.output),
+                  fmt::format("is {} bytes but the state it becomes, {}, is {}", output.bytes,
+                              describe(graph, tie.input), input.bytes));
+    }
+    for (const TensorId tensor : {tie.output, tie.input}) {
+      if (is_tied[tensor]) throw Error(describe(graph, tensor), "is tied to more than one state");
+      is_tied[tensor] = true;
+    }
+  }
+}
+
+/// Operators of a subgraph, and for each those that wait for it and how many it waits for.
+struct Dependences {
+  std::vector<std::vector<std::size_t>> waiting;
+  std::vector<std::size_t> missing;
+};
+
+Dependences dependences_in(const Graph& graph, std::size_t subgraph,
+                           const std::vector<std::vector<TensorId>>& captures) {
+  const auto& operators = graph.subgraphs[subgraph].operators;
+  std::unordered_map<TensorId, std::size_t> producers;
+  for (std::size_t o = 0; o < operators.size(); ++o) {
+    for (const auto& output : operators[o].outputs) {
+      if (output) producers[*output] = o;
+    }
+  }
+  Dependences result{std::vector<std::vector<std::size_t>>(operators.size()),
+                     std::vector<std::size_t>(operators.size(), 0)};
+  const auto add = [&](std::size_t earlier, std::size_t later) {
+    result.waiting[earlier].push_back(later);
+    ++result.missing[later];
+  };
+  const auto add_tensor = [&](TensorId tensor, std::size_t reader) {
+    const auto producer = producers.find(tensor);
+    if (producer != producers.end()) add(producer->second, reader);
+  };
+  std::optional<std::size_t> last_stateful;
+  for (std::size_t o = 0; o < operators.size(); ++o) {
+    for (const auto& input : operators[o].inputs) {
+      if (input) add_tensor(*input, o);
+    }
+    for (const std::size_t body : operators[o].bodies) {
+      for (const TensorId tensor : captures[body]) add_tensor(tensor, o);
+    }
+    for (const std::size_t earlier : operators[o].after) add(earlier, o);
+    if (operators[o].stateful) {
+      if (last_stateful) add(*last_stateful, o);
+      last_stateful = o;
+    }
+  }
+  return result;
+}
+
+/// An operator that can never start, following who waits for whom until one comes up again.
+std::size_t operator_on_cycle(const Dependences& dependences) {
+  std::vector<std::optional<std::size_t>> waits_for(dependences.missing.size());
+  for (std::size_t o = 0; o < dependences.waiting.size(); ++o) {
+    if (dependences.missing[o] == 0) continue;
+    for (const std::size_t later : dependences.waiting[o]) waits_for[later] = o;
+  }
+  std::vector<bool> seen(waits_for.size(), false);
+  std::size_t at = 0;
+  while (dependences.missing[at] == 0) ++at;
+  while (!seen[at]) {
+    seen[at] = true;
+    at = waits_for[at].value_or(at);
+  }
+  return at;
+}
+
+std::vector<std::size_t> ordered(const Graph& graph, std::size_t subgraph,
+                                 const std::vector<std::vector<TensorId>>& captures) {
+  Dependences dependences = dependences_in(graph, subgraph, captures);
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t o = 0; o < dependences.missing.size(); ++o) {
+    if (dependences.missing[o] == 0) ready.push(o);
+  }
+  std::vector<std::size_t> order;
+  order.reserve(dependences.missing.size());
+  while (!ready.empty()) {
+    const std::size_t next = ready.top();
+    ready.pop();
+    order.push_back(next);
+    for (const std::size_t later : dependences.waiting[next]) {
+      if (--dependences.missing[later] == 0) ready.push(later);
+    }
+  }
+  if (order.size() < dependences.missing.size()) {
+    const std::size_t op = operator_on_cycle(dependences);
+    const auto& outputs = graph.subgraphs[subgraph].operators[op].outputs;
+    const auto named =
+        std::find_if(outputs.begin(), outputs.end(), [](const auto& output) { return output.has_value(); });
+    throw Error(named != outputs.end() ? describe(graph, **named) : describe(graph, subgraph, op),
+                fmt::format("is on a cycle: {} needs its own result", describe(graph, subgraph, op)));
+  }
+  return order;
+}
+
+}  // namespace
+
+std::string describe(const Graph& graph, TensorId tensor) {
+  const std::string& name = graph.tensors[tensor].name;
+  return name.empty() ? fmt::format("tensor {}", tensor) : "tensor " + base::quoted(name);
+}
+
+std::string describe(const Graph& graph, std::size_t subgraph, std::size_t op) {
+  const Operator& it = graph.subgraphs[subgraph].operators[op];
+  const std::string name = it.name.empty() ? "" : base::quoted(it.name) + " ";
+  return fmt::format("operator {}({}, {} of subgraph {})", name, it.type, op, subgraph);
+}
+
+void validate(const Graph& graph) {
+  check_references(graph);
+  check_tensors(graph);
+  (void)bodies_first(graph);
+  check_producers(graph);
+  check_captures(graph);
+  check_ties(graph);
+  (void)topological_orders(graph);
+}
+
+std::vector<std::vector<std::size_t>> topological_orders(const Graph& graph) {
+  const auto captures = captures_of(graph);
+  std::vector<std::vector<std::size_t>> orders;
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) orders.push_back(ordered(graph, s, captures));
+  return orders;
+}
+std::vector<std::optional<std::size_t>> owners_of(const Graph& graph) {
+  std::vector<std::optional<std::size_t>> owners(graph.tensors.size());
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    for (const TensorId tensor : graph.subgraphs[s].inputs) owners[tensor] = s;
+    for (const Operator& op : graph.subgraphs[s].operators) {
+      for (const auto& output : op.outputs) {
+        if (output) owners[*output] = s;
+      }
+      for (const TensorId tensor : op.scratch) owners[tensor] = s;
+    }
+  }
+  return owners;
+}
+
+std::vector<std::vector<TensorId>> captures_of(const Graph& graph) {
+  const auto owners = owners_of(graph);
+  std::vector<std::vector<TensorId>> captures(graph.subgraphs.size());
+  for (const std::size_t s : bodies_first(graph)) {
+    const auto add = [&](TensorId tensor) {
+      if (owners[tensor] && *owners[tensor] != s) captures[s].push_back(tensor);
+    };
+    for (const Operator& op : graph.subgraphs[s].operators) {
+      for (const auto& input : op.inputs) {
+        if (input) add(*input);
+      }
+      for (const std::size_t body : op.bodies)
+        std::for_each(captures[body].begin(), captures[body].end(), add);
+    }
+    std::for_each(graph.subgraphs[s].outputs.begin(), graph.subgraphs[s].outputs.end(), add);
+    std::sort(captures[s].begin(), captures[s].end());
+    captures[s].erase(std::unique(captures[s].begin(), captures[s].end()), captures[s].end());
+  }
+  return captures;
+}
+
+bool updates_in_place(const Operator& op, std::size_t input) {
+  static constexpr std::array<std::string_view, 4> scatters{"ScatterND", "ScatterElements", "Scatter",
+                                                            "TensorScatter"};
+  static constexpr std::array<std::string_view, 14> elementwise{"Add",  "Sub",     "Mul",  "Div", "Identity",
+                                                                "Relu", "Sigmoid", "Tanh", "Neg", "Sqrt",
+                                                                "Exp",  "Abs",     "Clip", "Sum"};
+  const auto contains = [&](std::span<const std::string_view> types) {
+    return std::find(types.begin(), types.end(), op.type) != types.end();
+  };
+  return (input == 0 && contains(scatters)) || contains(elementwise);
+}
+
+}  // namespace stowage

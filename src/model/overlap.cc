@@ -1,0 +1,52 @@
+#include "model/overlap.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <vector>
+
+namespace stowage::model {
+namespace {
+
+struct Event {
+  Position at;
+  bool begins;  // ends come first: lifetimes are half-open
+  std::size_t box;
+};
+
+std::vector<Event> events_of(std::span<const Box> boxes) {
+  std::vector<Event> events;
+  for (std::size_t b = 0; b < boxes.size(); ++b) {
+    if (boxes[b].begin >= boxes[b].end || boxes[b].life.lower >= boxes[b].life.upper) continue;
+    events.push_back({boxes[b].life.lower, true, b});
+    events.push_back({boxes[b].life.upper, false, b});
+  }
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    if (a.at != b.at) return a.at < b.at;
+    return a.begins != b.begins ? a.begins < b.begins : a.box < b.box;
+  });
+  return events;
+}
+
+}  // namespace
+
+std::optional<Overlap> find_overlap(std::span<const Box> boxes) {
+  std::map<Bytes, std::size_t> live;  // by first address
+  for (const Event& event : events_of(boxes)) {
+    const Box& box = boxes[event.box];
+    if (!event.begins) {
+      live.erase(box.begin);
+      continue;
+    }
+    const auto next = live.lower_bound(box.begin);
+    if (next != live.end() && next->first < box.end) return Overlap{next->second, event.box, event.at};
+    if (next != live.begin()) {
+      const std::size_t below = std::prev(next)->second;
+      if (boxes[below].end > box.begin) return Overlap{below, event.box, event.at};
+    }
+    live.emplace_hint(next, box.begin, event.box);
+  }
+  return std::nullopt;
+}
+
+}  // namespace stowage::model

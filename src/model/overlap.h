@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "stowage/problem.h"
+#include "stowage/units.h"
+
+namespace stowage::model {
+
+/// Addresses [begin, end) during a lifetime, held by somebody.
+struct Box {
+  Lifetime life;
+  Bytes begin = 0;
+  Bytes end = 0;
+  std::size_t holder = 0;
+};
+
+/// Two boxes, as indices, and a position at which they hold a common byte.
+struct Overlap {
+  std::size_t first = 0;
+  std::size_t second = 0;
+  Position at = 0;
+};
+
+/// The earliest pair of boxes that overlap in time and space; boxes without bytes or without life
+/// overlap nothing. Sweeps over time with the live boxes ordered by address: as long as none
+/// overlap, a new box can only meet its neighbours. Cost: n log n.
+[[nodiscard]] std::optional<Overlap> find_overlap(std::span<const Box> boxes);
+
+}  // namespace stowage::model

@@ -1,0 +1,129 @@
+#include "stowage/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "model/overlap.h"
+#include "stowage/error.h"
+
+namespace stowage {
+namespace {
+
+std::string place_of(const Buffer& buffer) { return "buffer " + base::quoted(buffer.id); }
+
+void check_range(const Buffer& buffer, std::string_view what, std::int64_t value, std::int64_t least) {
+  if (value < least || value > largest_value) {
+    throw Error(place_of(buffer),
+                fmt::format("{} is {}, expected {} to {}", what, value, least, largest_value));
+  }
+}
+
+void check_buffer(const Buffer& buffer, std::size_t memories) {
+  check_range(buffer, "size", buffer.size, 0);
+  check_range(buffer, "alignment", buffer.alignment, 1);
+  for (const Piece& piece : buffer.pieces) {
+    check_range(buffer, "lower", piece.life.lower, 0);
+    check_range(buffer, "upper", piece.life.upper, 0);
+    if (piece.life.lower > piece.life.upper) {
+      throw Error(place_of(buffer),
+                  fmt::format("lower {} is above upper {}", piece.life.lower, piece.life.upper));
+    }
+    if (piece.offset < 0 || piece.size < 0 || piece.offset > buffer.size ||
+        piece.size > buffer.size - piece.offset) {
+      throw Error(place_of(buffer), fmt::format("piece of {} bytes at {} does not lie in its {} bytes",
+                                                piece.size, piece.offset, buffer.size));
+    }
+  }
+  for (const std::size_t memory : buffer.memories) {
+    if (memory >= memories) throw Error(place_of(buffer), fmt::format("memory {} does not exist", memory));
+  }
+  if (!buffer.pinned) return;
+  check_range(buffer, "pinned offset", *buffer.pinned, 0);
+  if (*buffer.pinned % buffer.alignment != 0) {
+    throw Error(place_of(buffer), fmt::format("pinned offset {} is not a multiple of its alignment {}",
+                                              *buffer.pinned, buffer.alignment));
+  }
+}
+
+/// The sum of all sizes with their padding bounds every offset that a packer can come to.
+void check_total(const Problem& problem) {
+  Bytes total = 0;
+  for (const Buffer& buffer : problem.buffers) {
+    for (const Bytes part : {buffer.size, buffer.alignment, buffer.pinned.value_or(0)}) {
+      const auto sum = base::checked_add(total, part);
+      if (!sum || *sum > largest_value) {
+        throw Error(place_of(buffer),
+                    fmt::format("size {} overflows the sum of sizes, expected at most {} in all", buffer.size,
+                                largest_value));
+      }
+      total = *sum;
+    }
+  }
+}
+
+void add_boxes(const Buffer& buffer, Bytes offset, std::size_t holder, std::vector<model::Box>& boxes) {
+  for (const Piece& piece : buffer.pieces) {
+    const Bytes begin = offset + piece.offset;
+    boxes.push_back({piece.life, begin, begin + piece.size, holder});
+  }
+}
+
+void check_pieces_apart(const Buffer& buffer) {
+  if (buffer.pieces.size() < 2) return;
+  std::vector<model::Box> boxes;
+  add_boxes(buffer, 0, 0, boxes);
+  if (const auto overlap = model::find_overlap(boxes)) {
+    throw Error(place_of(buffer),
+                fmt::format("two of its pieces hold the same bytes at position {}", overlap->at));
+  }
+}
+
+void check_pins(const Problem& problem) {
+  std::vector<model::Box> boxes;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Buffer& buffer = problem.buffers[b];
+    if (buffer.pinned) add_boxes(buffer, *buffer.pinned, b, boxes);
+  }
+  const auto overlap = model::find_overlap(boxes);
+  if (!overlap) return;
+  const Buffer& first = problem.buffers[boxes[overlap->first].holder];
+  const Buffer& second = problem.buffers[boxes[overlap->second].holder];
+  throw Error(place_of(second), fmt::format("pinned at {} collides with {} pinned at {} at position {}",
+                                            *second.pinned, place_of(first), *first.pinned, overlap->at));
+}
+
+}  // namespace
+
+void validate(const Problem& problem) {
+  if (problem.memories.empty()) throw Error("", "there is no memory, expected at least one");
+  for (const Memory& memory : problem.memories) {
+    if (memory.alignment < 1 || memory.alignment > largest_value) {
+      throw Error("memory " + base::quoted(memory.name),
+                  fmt::format("alignment is {}, expected at least 1", memory.alignment));
+    }
+  }
+  std::unordered_set<std::string_view> ids;
+  for (const Buffer& buffer : problem.buffers) {
+    check_buffer(buffer, problem.memories.size());
+    check_pieces_apart(buffer);
+    if (!ids.insert(buffer.id).second)
+      throw Error(place_of(buffer), "its id is used twice, expected unique ids");
+  }
+  check_total(problem);
+  check_pins(problem);
+}
+
+Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memory) {
+  Bytes peak = 0;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Place& place = solution.places[b];
+    if (place.memory == memory) peak = std::max(peak, place.offset + problem.buffers[b].size);
+  }
+  return peak;
+}
+
+}  // namespace stowage

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include "base/checked.h"
+#include "model/names.h"
+#include "stowage/error.h"
+#include "stowage/graph.h"
+
+namespace stowage {
+namespace {
+
+using model::Name;
+
+struct DTypeFacts {
+  DType dtype;
+  std::string_view name;
+  std::optional<int> bits;
+};
+
+constexpr std::array<DTypeFacts, 28> dtypes{{
+    {DType::boolean, "bool", 8},
+    {DType::int2, "int2", 2},
+    {DType::uint2, "uint2", 2},
+    {DType::int4, "int4", 4},
+    {DType::uint4, "uint4", 4},
+    {DType::float4e2m1, "float4e2m1", 4},
+    {DType::int8, "int8", 8},
+    {DType::uint8, "uint8", 8},
+    {DType::float8e4m3fn, "float8e4m3fn", 8},
+    {DType::float8e4m3fnuz, "float8e4m3fnuz", 8},
+    {DType::float8e5m2, "float8e5m2", 8},
+    {DType::float8e5m2fnuz, "float8e5m2fnuz", 8},
+    {DType::float8e8m0, "float8e8m0", 8},
+    {DType::int16, "int16", 16},
+    {DType::uint16, "uint16", 16},
+    {DType::float16, "float16", 16},
+    {DType::bfloat16, "bfloat16", 16},
+    {DType::int32, "int32", 32},
+    {DType::uint32, "uint32", 32},
+    {DType::float32, "float32", 32},
+    {DType::int64, "int64", 64},
+    {DType::uint64, "uint64", 64},
+    {DType::float64, "float64", 64},
+    {DType::complex64, "complex64", 64},
+    {DType::complex128, "complex128", 128},
+    {DType::resource, "resource", 32},  // a handle
+    {DType::string, "string", std::nullopt},
+    {DType::unknown, "unknown", std::nullopt},
+}};
+
+constexpr std::array<Name<TensorKind>, 7> kinds{{{TensorKind::input, "input"},
+                                                 {TensorKind::output, "output"},
+                                                 {TensorKind::weight, "weight"},
+                                                 {TensorKind::instruction, "instruction"},
+                                                 {TensorKind::temporary, "temporary"},
+                                                 {TensorKind::state, "state"},
+                                                 {TensorKind::scratch, "scratch"}}};
+
+}  // namespace
+
+std::string_view name_of(DType dtype) { return dtypes.at(static_cast<std::size_t>(dtype)).name; }
+
+std::optional<DType> dtype_named(std::string_view name) {
+  for (const DTypeFacts& facts : dtypes) {
+    if (facts.name == name) return facts.dtype;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> bits_of(DType dtype) { return dtypes.at(static_cast<std::size_t>(dtype)).bits; }
+
+std::string_view name_of(TensorKind kind) { return model::name_in(kinds, kind); }
+
+std::optional<TensorKind> tensor_kind_named(std::string_view name) { return model::value_in(kinds, name); }
+
+Bytes bytes_of(DType dtype, const Shape& shape) {
+  const std::optional<int> bits = bits_of(dtype);
+  if (!bits) throw Error("", fmt::format("element type {} has no fixed size", name_of(dtype)));
+  std::optional<std::int64_t> total = *bits;
+  bool is_empty = false;
+  for (const std::int64_t dimension : shape) {
+    if (dimension < 0) {
+      throw Error("",
+                  fmt::format("dimension {} of shape [{}] is negative", dimension, fmt::join(shape, ",")));
+    }
+    is_empty = is_empty || dimension == 0;
+  }
+  if (is_empty) return 0;
+  for (const std::int64_t dimension : shape) {
+    total = base::checked_multiply(*total, dimension);
+    if (!total || *total > largest_value) {
+      throw Error("", fmt::format("size of {}[{}] overflows, expected at most {} bits", name_of(dtype),
+                                  fmt::join(shape, ","), largest_value));
+    }
+  }
+  constexpr int bits_per_byte = 8;
+  return (*total + bits_per_byte - 1) / bits_per_byte;
+}
+
+}  // namespace stowage

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "pack/placing.h"
+#include "stowage/problem.h"
+
+namespace stowage::pack {
+
+/// See best_fit_by_start.cc.
+[[nodiscard]] Placing best_fit_by_start(const Problem& problem, const Control& control);
+
+}  // namespace stowage::pack

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "pack/placing.h"
+#include "stowage/problem.h"
+
+namespace stowage::pack {
+
+/// See greedy_by_area.cc.
+[[nodiscard]] Placing greedy_by_area(const Problem& problem, const Control& control);
+
+}  // namespace stowage::pack

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "stowage/problem.h"
+#include "stowage/units.h"
+
+namespace stowage::pack {
+
+/// Live bytes from `at` up to the next entry's `at`.
+struct Load {
+  Position at = 0;
+  Bytes bytes = 0;
+};
+
+/// The load over time: one entry per position where it may change, in rising order; the last has
+/// 0 bytes. Cost: pieces * log(pieces).
+[[nodiscard]] std::vector<Load> load_profile(std::span<const Buffer> buffers);
+
+/// The most live bytes, the largest buffer, and the end of the highest pin: no placing in one
+/// memory has a smaller peak than any of them.
+[[nodiscard]] Bytes lower_bound_of(std::span<const Buffer> buffers);
+
+}  // namespace stowage::pack

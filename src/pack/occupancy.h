@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "stowage/problem.h"
+#include "stowage/units.h"
+
+namespace stowage::pack {
+
+/// Addresses [begin, end).
+struct Interval {
+  Bytes begin = 0;
+  Bytes end = 0;
+
+  bool operator==(const Interval&) const = default;
+};
+
+/// A set of addresses as disjoint intervals in rising order, touching ones merged.
+class AddressSet {
+ public:
+  void insert(Interval interval);
+  [[nodiscard]] const std::vector<Interval>& intervals() const { return intervals_; }
+
+ private:
+  std::vector<Interval> intervals_;
+};
+
+/// Which addresses are taken at which time, for placing buffers in any order; see occupancy.cc.
+class Occupancy {
+ public:
+  /// Knows the times of these buffers, and nothing taken yet.
+  explicit Occupancy(std::span<const Buffer> buffers);
+
+  /// Takes the bytes of the buffer's pieces.
+  void reserve(const Buffer& buffer, Bytes offset);
+
+  /// The least offset, a multiple of its alignment, at which every piece of the buffer finds its
+  /// bytes free during its life.
+  [[nodiscard]] Bytes lowest_fit(const Buffer& buffer);
+
+  /// The offset in the tightest place: of the gaps that take the buffer the one with the least
+  /// room to spare, of equal ones the lowest, and the open end above everything last.
+  [[nodiscard]] Bytes tightest_fit(const Buffer& buffer);
+
+ private:
+  /// Cells [begin, end) of compressed time.
+  struct Cells {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  struct Node {
+    AddressSet throughout;  ///< Taken in all of the node's time, recorded here and not below.
+    AddressSet somewhere;   ///< Taken at some of it, recorded here or below.
+  };
+  struct Partial {
+    Cells cells;
+    Interval addresses;
+  };
+
+  [[nodiscard]] Cells cells_of(const Lifetime& life) const;
+  void insert(std::size_t node, Cells blocks, Cells cells, Interval addresses);
+  void collect(std::size_t node, Cells blocks, Cells cells, const Piece& piece);
+  void forbid(const Interval& taken, const Piece& piece);
+  void forbid_offsets(const Buffer& buffer);
+
+  std::vector<Position> times_;
+  std::size_t blocks_ = 1;   ///< A power of two.
+  std::vector<Node> nodes_;  ///< 1 is the root, 2i and 2i+1 the halves of i; leaves are blocks.
+  std::vector<std::vector<Partial>> partials_;  ///< Per block.
+  std::vector<Interval> forbidden_;             ///< Open intervals of offsets; kept to save allocations.
+};
+
+}  // namespace stowage::pack

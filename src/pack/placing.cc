@@ -1,0 +1,84 @@
+#include "pack/placing.h"
+
+#include "base/checked.h"
+#include "pack/occupancy.h"
+
+namespace stowage::pack {
+namespace {
+
+/// Asking the clock and drawing progress cost more than placing a buffer: only once in so many.
+constexpr std::size_t buffers_between_looks = 256;
+
+bool is_ever_alive(const Buffer& buffer) {
+  return std::any_of(buffer.pieces.begin(), buffer.pieces.end(), [](const Piece& piece) {
+    return piece.size > 0 && piece.life.lower < piece.life.upper;
+  });
+}
+
+/// Gives each of `rest` addresses of its own above everything placed so far.
+void stack(const Problem& problem, std::span<const std::size_t> rest, Bytes top,
+           std::vector<Bytes>& offsets) {
+  for (const std::size_t b : rest) {
+    const Buffer& buffer = problem.buffers[b];
+    if (buffer.pinned || !is_ever_alive(buffer)) continue;
+    offsets[b] = base::align_up(top, buffer.alignment);
+    top = offsets[b] + buffer.size;
+  }
+}
+
+}  // namespace
+
+bool Control::should_stop() const {
+  return stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
+}
+
+Placing place_in_order(const Problem& problem, std::span<const std::size_t> order, Fit fit,
+                       const Control& control, std::string_view what) {
+  Placing placing{std::vector<Bytes>(problem.buffers.size(), 0)};
+  Occupancy occupancy(problem.buffers);
+  Bytes top = 0;
+  const auto put = [&](std::size_t b, Bytes offset) {
+    placing.offsets[b] = offset;
+    occupancy.reserve(problem.buffers[b], offset);
+    top = std::max(top, offset + problem.buffers[b].size);
+  };
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    if (problem.buffers[b].pinned) put(b, *problem.buffers[b].pinned);
+  }
+  for (std::size_t done = 0; done < order.size(); ++done) {
+    if (done % buffers_between_looks == 0) {
+      if (control.should_stop()) {
+        stack(problem, order.subspan(done), top, placing.offsets);
+        placing.cut_short = true;
+        return placing;
+      }
+      if (control.progress)
+        control.progress(what, static_cast<double>(done) / static_cast<double>(order.size()));
+    }
+    const Buffer& buffer = problem.buffers[order[done]];
+    if (buffer.pinned || !is_ever_alive(buffer)) continue;
+    put(order[done], fit == Fit::lowest ? occupancy.lowest_fit(buffer) : occupancy.tightest_fit(buffer));
+  }
+  return placing;
+}
+
+Lifetime life_of(const Buffer& buffer) {
+  std::optional<Lifetime> life;
+  for (const Piece& piece : buffer.pieces) {
+    if (piece.size == 0 || piece.life.lower == piece.life.upper) continue;
+    if (!life) life = piece.life;
+    life = Lifetime{std::min(life->lower, piece.life.lower), std::max(life->upper, piece.life.upper)};
+  }
+  return life.value_or(Lifetime{});
+}
+
+std::vector<std::size_t> by_start(const Problem& problem) {
+  std::vector<Position> starts;
+  starts.reserve(problem.buffers.size());
+  for (const Buffer& buffer : problem.buffers) starts.push_back(life_of(buffer).lower);
+  return sorted_buffers(problem, [&](std::size_t a, std::size_t b) {
+    return starts[a] != starts[b] ? starts[a] < starts[b] : problem.buffers[a].size > problem.buffers[b].size;
+  });
+}
+
+}  // namespace stowage::pack

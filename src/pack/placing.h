@@ -1,0 +1,59 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+#include "stowage/problem.h"
+#include "stowage/units.h"
+
+namespace stowage::pack {
+
+/// How a strategy is told to stop early, and tells how far it is.
+struct Control {
+  std::stop_token stop;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  Progress progress;
+
+  [[nodiscard]] bool should_stop() const;
+};
+
+/// What a strategy returns: always an offset for every buffer.
+struct Placing {
+  std::vector<Bytes> offsets;
+  bool cut_short = false;  ///< Told to stop: what was left has been stacked on top.
+};
+
+enum class Fit { lowest, tightest };
+
+/// Places pinned buffers where they are pinned, then the others in the given order (a permutation
+/// of all buffers), each where it fits among those placed before. Buffers that are never alive get
+/// offset 0. `what` is the strategy's name, for progress.
+[[nodiscard]] Placing place_in_order(const Problem& problem, std::span<const std::size_t> order, Fit fit,
+                                     const Control& control, std::string_view what);
+
+/// From the first byte needed to the last: [least lower, greatest upper) of the pieces that are
+/// ever alive; [0, 0) when none is.
+[[nodiscard]] Lifetime life_of(const Buffer& buffer);
+
+/// Indices of the buffers sorted so that `before(i, j)` holds for i in front of j; where it decides
+/// nothing they stay in the given order.
+template <typename Before>
+[[nodiscard]] std::vector<std::size_t> sorted_buffers(const Problem& problem, Before before) {
+  std::vector<std::size_t> order(problem.buffers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), before);
+  return order;
+}
+
+/// In the order in which they come to life; of those that start together the larger first, then
+/// the one given first.
+[[nodiscard]] std::vector<std::size_t> by_start(const Problem& problem);
+
+}  // namespace stowage::pack

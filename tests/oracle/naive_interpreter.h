@@ -1,0 +1,54 @@
+/// Runs a graph the way a machine would, without values, and notes who touches which tensor when.
+/// Slow and plain: it knows nothing of intervals. Example:
+///
+///     const Execution execution = execute(graph, clock);
+///     const auto needs = needs_of(graph, execution);
+///     // needs[tensor]: for each of its lives the positions at which its bytes must be there
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/plan.h"
+
+namespace stowage::oracle {
+
+enum class Use : std::uint8_t { write, read };
+
+/// Something happens to a tensor's bytes.
+struct Event {
+  TensorId tensor = 0;
+  std::size_t moment = 0;  ///< Index in Execution::moments.
+  Use use = Use::write;
+  const Operator* reader = nullptr;  ///< Null: handed over, held, or read by the caller.
+};
+
+/// A run of the network. Loops run two rounds, which show all that more rounds would show.
+struct Execution {
+  std::vector<Position> moments;  ///< The clock's position at each moment of the run.
+  std::vector<Event> events;      ///< In the order of the run.
+};
+
+/// Runs the steps. Throws std::invalid_argument for steps that the graph does not have, and for a
+/// tensor that is read before it is written.
+[[nodiscard]] Execution execute(const Graph& graph, const Clock& clock);
+
+using Positions = std::set<Position>;
+
+/// For each tensor the positions the run passes from each writing of it to the last reading of what
+/// was written. Writings that need a common position (rounds of a loop) are one life. Nothing for
+/// weights, instructions and what nobody touches. An old state needs nothing from where the new one
+/// is written.
+[[nodiscard]] std::vector<std::vector<Positions>> needs_of(const Graph& graph, const Execution& execution);
+
+/// Where the new state is first written; the clock's end if never.
+[[nodiscard]] Position new_state_at(const Execution& execution, const StateTie& tie);
+
+/// Whether the old state is still wanted when the new one takes its place, other than by the
+/// operator that updates it in place.
+[[nodiscard]] bool is_old_state_lost(const Execution& execution, const StateTie& tie);
+
+}  // namespace stowage::oracle

@@ -1,0 +1,163 @@
+#include "tflite_models.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "tflite_generated.h"
+
+namespace stowage::testing {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+using tflite::BuiltinOperator;
+using tflite::BuiltinOptions;
+using tflite::TensorType;
+
+TensorType type_of(DType dtype) {
+  static constexpr std::array<std::pair<DType, TensorType>, 22> types{
+      {{DType::float32, TensorType::FLOAT32},
+       {DType::float16, TensorType::FLOAT16},
+       {DType::int32, TensorType::INT32},
+       {DType::uint8, TensorType::UINT8},
+       {DType::int64, TensorType::INT64},
+       {DType::string, TensorType::STRING},
+       {DType::boolean, TensorType::BOOL},
+       {DType::int16, TensorType::INT16},
+       {DType::complex64, TensorType::COMPLEX64},
+       {DType::int8, TensorType::INT8},
+       {DType::float64, TensorType::FLOAT64},
+       {DType::complex128, TensorType::COMPLEX128},
+       {DType::uint64, TensorType::UINT64},
+       {DType::resource, TensorType::RESOURCE},
+       {DType::uint32, TensorType::UINT32},
+       {DType::uint16, TensorType::UINT16},
+       {DType::int4, TensorType::INT4},
+       {DType::bfloat16, TensorType::BFLOAT16},
+       {DType::int2, TensorType::INT2},
+       {DType::uint4, TensorType::UINT4},
+       {DType::float8e4m3fn, TensorType::FLOAT8_E4M3FN},
+       {DType::float8e5m2, TensorType::FLOAT8_E5M2}}};
+  for (const auto& [known, type] : types) {
+    if (known == dtype) return type;
+  }
+  throw std::invalid_argument("TFLite has no such element type");
+}
+
+/// Custom operators are those that have no builtin's name.
+BuiltinOperator builtin_named(const std::string& name) {
+  for (const BuiltinOperator builtin : tflite::EnumValuesBuiltinOperator()) {
+    if (tflite::EnumNameBuiltinOperator(builtin) == name) return builtin;
+  }
+  return BuiltinOperator::CUSTOM;
+}
+
+/// Writes one file. Data outside the flatbuffer needs the flatbuffer's size, which does not depend
+/// on its value: so a file with such data is written twice.
+class Writer {
+ public:
+  Writer(const TfliteSpec& spec, std::size_t flatbuffer_size) : end_(flatbuffer_size) {
+    buffers_.push_back(tflite::CreateBuffer(builder_));
+    std::vector<Offset<tflite::SubGraph>> once;
+    for (const TfliteSubgraph& subgraph : spec.subgraphs) once.push_back(write(subgraph));
+    std::vector<Offset<tflite::SubGraph>> subgraphs;
+    for (std::size_t i = 0; i < spec.repeats; ++i)
+      subgraphs.insert(subgraphs.end(), once.begin(), once.end());
+    tflite::FinishModelBuffer(
+        builder_, tflite::CreateModel(builder_, spec.version, builder_.CreateVector(codes_),
+                                      builder_.CreateVector(subgraphs), 0, builder_.CreateVector(buffers_)));
+  }
+
+  [[nodiscard]] std::size_t flatbuffer_size() const { return builder_.GetSize(); }
+  [[nodiscard]] bool has_outside() const { return !outside_.empty(); }
+  [[nodiscard]] std::string bytes() const {
+    return std::string(reinterpret_cast<const char*>(builder_.GetBufferPointer()), builder_.GetSize()) +
+           outside_;
+  }
+
+ private:
+  Offset<tflite::SubGraph> write(const TfliteSubgraph& subgraph) {
+    std::vector<Offset<tflite::Tensor>> tensors;
+    for (const TfliteTensor& tensor : subgraph.tensors) tensors.push_back(write(tensor));
+    std::vector<Offset<tflite::Operator>> operators;
+    for (const TfliteOperator& op : subgraph.operators) operators.push_back(write(op));
+    return tflite::CreateSubGraphDirect(builder_, &tensors, &subgraph.inputs, &subgraph.outputs, &operators,
+                                        name_of(subgraph.name));
+  }
+
+  Offset<tflite::Tensor> write(const TfliteTensor& tensor) {
+    const std::uint32_t buffer = tensor.buffer.value_or(write_buffer(tensor));
+    const TensorType type = tensor.type ? static_cast<TensorType>(*tensor.type) : type_of(tensor.dtype);
+    return tflite::CreateTensorDirect(
+        builder_, &tensor.shape, type, buffer, name_of(tensor.name), tensor.is_variable,
+        tensor.signature.empty() ? nullptr : &tensor.signature, true, tensor.external_buffer);
+  }
+
+  std::uint32_t write_buffer(const TfliteTensor& tensor) {
+    if (tensor.claim) {
+      buffers_.push_back(tflite::CreateBuffer(builder_, 0, tensor.claim->offset, tensor.claim->size));
+    } else if (tensor.data.empty()) {
+      return 0;
+    } else if (tensor.is_outside) {
+      buffers_.push_back(tflite::CreateBuffer(builder_, 0, end_ + outside_.size(), tensor.data.size()));
+      outside_ += tensor.data;
+    } else {
+      const std::vector<std::uint8_t> data(tensor.data.begin(), tensor.data.end());
+      buffers_.push_back(tflite::CreateBufferDirect(builder_, &data));
+    }
+    return static_cast<std::uint32_t>(buffers_.size() - 1);
+  }
+
+  Offset<tflite::Operator> write(const TfliteOperator& op) {
+    const std::uint32_t code = op.code_index.value_or(write_code(op));
+    const auto [type, options] = write_options(op.options.value_or(op.type), op.bodies);
+    return tflite::CreateOperatorDirect(builder_, code, &op.inputs, &op.outputs, type, options);
+  }
+
+  std::uint32_t write_code(const TfliteOperator& op) {
+    const BuiltinOperator builtin = builtin_named(op.type);
+    constexpr int largest_old = 127;
+    const int number = static_cast<int>(builtin);
+    const auto [old_number, new_number] = op.codes.value_or(std::pair{std::min(number, largest_old), number});
+    codes_.push_back(
+        tflite::CreateOperatorCodeDirect(builder_, static_cast<std::int8_t>(old_number),
+                                         builtin == BuiltinOperator::CUSTOM ? name_of(op.type) : nullptr, 1,
+                                         static_cast<BuiltinOperator>(new_number)));
+    return static_cast<std::uint32_t>(codes_.size() - 1);
+  }
+
+  std::pair<BuiltinOptions, Offset<void>> write_options(const std::string& type,
+                                                        const std::vector<std::int32_t>& bodies) {
+    if (type == "IF") {
+      return {BuiltinOptions::IfOptions,
+              tflite::CreateIfOptions(builder_, bodies.at(0), bodies.at(1)).Union()};
+    }
+    if (type == "WHILE") {
+      return {BuiltinOptions::WhileOptions,
+              tflite::CreateWhileOptions(builder_, bodies.at(0), bodies.at(1)).Union()};
+    }
+    if (type == "CALL_ONCE") {
+      return {BuiltinOptions::CallOnceOptions, tflite::CreateCallOnceOptions(builder_, bodies.at(0)).Union()};
+    }
+    return {BuiltinOptions::NONE, 0};
+  }
+
+  static const char* name_of(const std::string& name) { return name.empty() ? nullptr : name.c_str(); }
+
+  std::size_t end_;
+  FlatBufferBuilder builder_{};
+  std::vector<Offset<tflite::OperatorCode>> codes_{};
+  std::vector<Offset<tflite::Buffer>> buffers_{};
+  std::string outside_{};
+};
+
+}  // namespace
+
+std::string tflite_model(const TfliteSpec& spec) {
+  constexpr std::size_t some_size = 1000;  // not 0, which would be left out
+  const Writer first(spec, some_size);
+  return first.has_outside() ? Writer(spec, first.flatbuffer_size()).bytes() : first.bytes();
+}
+
+}  // namespace stowage::testing

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stowage/graph.h"
+
+/// TFLite models made up for tests. Example, a convolution without weights:
+///
+///     const std::string bytes = tflite_model({.subgraphs = {{
+///         .tensors = {{.name = "x", .shape = {1, 8}}, {.name = "y", .shape = {1, 8}}},
+///         .operators = {{.type = "CONV_2D", .inputs = {0}, .outputs = {1}}},
+///         .inputs = {0},
+///         .outputs = {1}}}});
+namespace stowage::testing {
+
+/// Where a buffer claims to have its data: from the beginning of the file, in bytes.
+struct TfliteRange {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+struct TfliteTensor {
+  std::string name{};
+  std::vector<std::int32_t> shape{};
+  DType dtype = DType::float32;
+  std::optional<int> type{};              ///< The number in the file, instead of that of `dtype`.
+  std::string data{};                     ///< Constant data, in a buffer of its own.
+  bool is_outside = false;                ///< The data comes after the flatbuffer.
+  std::optional<TfliteRange> claim{};     ///< Instead of data: the range that the buffer claims.
+  std::optional<std::uint32_t> buffer{};  ///< The buffer's index, instead of that of `data`.
+  std::vector<std::int32_t> signature{};  ///< The shape with -1 for open dimensions.
+  bool is_variable = false;
+  std::uint32_t external_buffer = 0;
+};
+
+struct TfliteOperator {
+  std::string type{};  ///< A builtin operator's name, or else a custom operator.
+  std::vector<std::int32_t> inputs{};
+  std::vector<std::int32_t> outputs{};
+  std::vector<std::int32_t> bodies{};    ///< In the options of IF, WHILE and CALL_ONCE.
+  std::optional<std::string> options{};  ///< Type whose options it has, instead of its own; "" for none.
+  std::optional<std::pair<int, int>>
+      codes{};  ///< The old and the new field of its number, instead of its own.
+  std::optional<std::uint32_t> code_index{};  ///< The operator code, instead of its own.
+};
+
+struct TfliteSubgraph {
+  std::vector<TfliteTensor> tensors{};
+  std::vector<TfliteOperator> operators{};
+  std::vector<std::int32_t> inputs{};
+  std::vector<std::int32_t> outputs{};
+  std::string name{};
+};
+
+struct TfliteSpec {
+  std::vector<TfliteSubgraph> subgraphs{};
+  std::uint32_t version = 3;
+  std::size_t repeats = 1;  ///< How often the file lists the same subgraphs.
+};
+
+/// The bytes of the model's file.
+[[nodiscard]] std::string tflite_model(const TfliteSpec& spec);
+
+}  // namespace stowage::testing
