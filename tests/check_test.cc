@@ -225,15 +225,25 @@ Verdict move_view_out(Case& it, Choices& choices) {
   return Expected{{FaultKind::format}, {name_of_tensor(it, chosen->first)}};
 }
 
+/// Tensors that a plan may leave to the caller or, state that nothing writes, to the runtime.
+std::set<TensorId> kept_by_others(const Graph& graph) {
+  std::set<TensorId> tensors(graph.subgraphs[0].inputs.begin(), graph.subgraphs[0].inputs.end());
+  tensors.insert(graph.subgraphs[0].outputs.begin(), graph.subgraphs[0].outputs.end());
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    if (graph.tensors[t].kind == TensorKind::state) tensors.insert(t);
+  }
+  for (const StateTie& tie : graph.ties) {
+    tensors.erase(tie.input);
+    tensors.erase(tie.output);
+  }
+  return tensors;
+}
+
 Verdict drop_views(Case& it, Choices& choices) {
   const auto chosen = some_view(it, choices);
   if (!chosen) return std::nullopt;
   const TensorId t = chosen->first;
-  const Subgraph& network = it.graph.subgraphs[0];
-  const auto is_of_caller = [&](const std::vector<TensorId>& tensors) {
-    return std::find(tensors.begin(), tensors.end(), t) != tensors.end();
-  };
-  if (is_of_caller(network.inputs) || is_of_caller(network.outputs)) return std::nullopt;
+  if (kept_by_others(it.graph).contains(t)) return std::nullopt;
   it.plan.tensors[t].views.clear();
   return Expected{{FaultKind::accounting}, {name_of_tensor(it, t)}};
 }
@@ -713,16 +723,11 @@ std::optional<Address> address_of(const Plan& plan, const PlannedTensor& tensor,
 /// Gives every byte at every position to the tensor that needs it there.
 bool is_harmful(const Case& it) {
   std::map<std::pair<std::size_t, Position>, std::map<Bytes, TensorId>> owners;
-  std::set<TensorId> of_caller(it.graph.subgraphs[0].inputs.begin(), it.graph.subgraphs[0].inputs.end());
-  of_caller.insert(it.graph.subgraphs[0].outputs.begin(), it.graph.subgraphs[0].outputs.end());
-  for (const StateTie& tie : it.graph.ties) {
-    of_caller.erase(tie.input);
-    of_caller.erase(tie.output);
-  }
+  const std::set<TensorId> kept = kept_by_others(it.graph);
   for (TensorId t = 0; t < it.graph.tensors.size(); ++t) {
     const Bytes bytes = it.graph.tensors[t].bytes;
     const PlannedTensor& tensor = it.plan.tensors[t];
-    if (bytes == 0 || (tensor.views.empty() && of_caller.contains(t))) continue;
+    if (bytes == 0 || (tensor.views.empty() && kept.contains(t))) continue;
     for (const Positions& life : it.needs[t]) {
       if (life.empty()) continue;
       const auto address = address_of(it.plan, tensor, life);
@@ -1107,6 +1112,35 @@ TEST(Check, LeavesMissedCapacityToTheCaller) {
   EXPECT_EQ(result.outcome, Outcome::exceeds_capacity);
   EXPECT_TRUE(result.faults.empty());
   EXPECT_TRUE(has_fault(check_plan(result.plan), {{FaultKind::capacity}, {"'small'"}}));
+}
+
+TEST(Check, ComparesPlansOfListsWithTheirList) {
+  Problem list;
+  list.memories = {{.name = "arena"}};
+  list.buffers = {{.id = "a", .size = 32, .alignment = 8, .pieces = {{0, 32, {0, 2}}}},
+                  {.id = "b", .size = 64, .pieces = {{0, 16, {1, 3}}, {16, 48, {2, 3}}}, .pinned = 96},
+                  {.id = "c", .size = 8, .pieces = {{0, 8, {0, 9}}}}};
+  const Plan plan = make_plan({{.name = "list", .format = ModelFormat::csv}, list}).plan;
+  EXPECT_TRUE(check_plan(plan, list).empty()) << text_of(check_plan(plan, list));
+  using ChangeList = std::function<void(Problem&)>;
+  const std::vector<std::pair<std::string, ChangeList>> changes{
+      {"'a'", [](Problem& it) { it.buffers[0].size = 40; }},
+      {"'a'", [](Problem& it) { it.buffers[0].alignment = 16; }},
+      {"'b'", [](Problem& it) { it.buffers[1].pieces[1].life.upper = 4; }},
+      {"'b'", [](Problem& it) { it.buffers[1].pieces.pop_back(); }},
+      {"'b'", [](Problem& it) { it.buffers[1].pinned = 128; }},
+      {"'c'", [](Problem& it) { it.buffers.pop_back(); }},
+      {"'d'",
+       [](Problem& it) {
+         it.buffers.push_back({.id = "d", .size = 4, .pieces = {{0, 4, {0, 1}}}});
+       }},
+      {"'d'", [](Problem& it) { it.buffers[2].id = "d"; }},
+  };
+  for (const auto& [name, change] : changes) {
+    Problem other = list;
+    change(other);
+    EXPECT_TRUE(has_fault(check_plan(plan, other), {{FaultKind::accounting}, {name}})) << name;
+  }
 }
 
 TEST(Check, MatchesTensorsOfOneNameInTheirOrder) {

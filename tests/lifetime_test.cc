@@ -172,6 +172,17 @@ TEST(Lifetime, OfStateThatAnOperatorWritesIsOnePieceOrRefused) {
   }
 }
 
+TEST(Lifetime, OfStateThatTheRuntimeKeepsIsNone) {
+  Sketch sketch;
+  sketch.subgraph({"x", "old"}, {"new"});
+  sketch.tensor("state").kind = TensorKind::state;
+  sketch.tie("new", "old");
+  sketch.add(0, "Add", {"x", "state"}, {"new"});
+  auto lives = lives_in(sketch.graph(), {.state_keeper = lifetime::StateKeeper::runtime});
+  EXPECT_TRUE(lives["state"].empty());
+  EXPECT_EQ(lives["new"], (Lives{{0, 1}}));  // made by a tie: always planned
+}
+
 TEST(Lifetime, IsNoneForWeightsAndUntouchedTensors) {
   Sketch sketch;
   sketch.subgraph({"x", "default"}, {"y", "weight"});

@@ -138,7 +138,7 @@ struct Graph {
 /// A short name for messages: "tensor 'x'" or "tensor 12" where it has none.
 [[nodiscard]] std::string describe(const Graph& graph, TensorId tensor);
 
-/// "operator 'conv1' (Conv, 3 of subgraph 0)".
+/// "operator 'conv1' (Conv, 3 of subgraph 0)", or "operator 3 of subgraph 0 (CONV_2D)" without a name.
 [[nodiscard]] std::string describe(const Graph& graph, std::size_t subgraph, std::size_t op);
 
 /// Throws Error unless every reference is in range, every tensor has at most one producer, every

@@ -119,7 +119,8 @@ struct SolveOptions {
   Progress progress{};
 };
 
-/// Places every buffer. Throws Error for an invalid problem, UsageError for an unknown strategy.
+/// Places every buffer. Of equally good strategies `auto` keeps the one listed first. Throws Error for
+/// an invalid problem, UsageError for an unknown strategy or more than one memory.
 [[nodiscard]] Solution solve(const Problem& problem, const SolveOptions& options = {});
 
 struct StrategyInfo {

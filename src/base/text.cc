@@ -10,6 +10,25 @@
 #include "base/checked.h"
 
 namespace stowage::base {
+namespace {
+
+/// Bytes of the valid UTF-8 character a text begins with; 0 when it does not begin with one.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  }
+  const bool is_overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool is_surrogate = first == 0xed && byte(1) >= 0xa0;
+  const bool is_beyond = first == 0xf4 && byte(1) >= 0x90;
+  return is_overlong || is_surrogate || is_beyond ? 0 : length;
+}
+
+}  // namespace
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
@@ -61,7 +80,7 @@ std::string_view trim(std::string_view text) {
 std::string quoted(std::string_view text) {
   constexpr std::size_t longest = 120;
   std::string result = "'";
-  for (const char c : text.substr(0, longest)) {
+  for (const char c : as_utf8(text.substr(0, longest))) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       result += fmt::format("\\x{:02x}", byte);
@@ -70,6 +89,25 @@ std::string quoted(std::string_view text) {
     }
   }
   return result + (text.size() > longest ? "...'" : "'");
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string as_utf8(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    result += length > 0 ? text.substr(0, length) : std::string_view("\xef\xbf\xbd");
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
 }
 
 }  // namespace stowage::base

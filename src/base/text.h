@@ -27,4 +27,9 @@ namespace stowage::base {
 /// for quoting untrusted values in messages.
 [[nodiscard]] std::string quoted(std::string_view text);
 
+[[nodiscard]] bool is_utf8(std::string_view text);
+
+/// The text with every byte that is not part of valid UTF-8 replaced by U+FFFD.
+[[nodiscard]] std::string as_utf8(std::string_view text);
+
 }  // namespace stowage::base

@@ -43,6 +43,8 @@ std::variant<Graph, Problem> read_list(std::string_view content, ModelFormat for
   import::refuse_shape_options(options, "a buffer list");
   if (!options.states.empty()) throw UsageError("--state has no meaning for a buffer list");
   if (!options.scratch.empty()) throw UsageError("--scratch has no meaning for a buffer list");
+  if (!base::is_utf8(content))
+    throw Error("", "is not UTF-8 text, expected a buffer list or a memory-operation sequence");
   return format == ModelFormat::ops ? import::read_operations_csv(content) : import::read_buffer_csv(content);
 }
 
@@ -62,16 +64,32 @@ std::variant<Graph, Problem> read(std::string_view content, ModelFormat format,
   return read_list(content, format, options);
 }
 
+/// Names are written to plans and reports, which are UTF-8; model files may hold any bytes.
+void make_names_printable(Graph& graph, const std::string& model) {
+  const auto mend = [](std::string& name) {
+    if (!base::is_utf8(name)) name = base::as_utf8(name);
+  };
+  if (graph.name.empty()) graph.name = model;
+  mend(graph.name);
+  for (Tensor& tensor : graph.tensors) mend(tensor.name);
+  for (Subgraph& subgraph : graph.subgraphs) {
+    mend(subgraph.name);
+    for (Operator& op : subgraph.operators) {
+      mend(op.name);
+      mend(op.type);
+    }
+  }
+}
+
 }  // namespace
 
 Input parse_input(std::string_view content, const std::string& name, const ImportOptions& options) {
   const std::filesystem::path file(name);
   try {
     const ModelFormat format = format_of(content, file);
-    Input input{{file.stem().string(), name, format}, read(content, format, options)};
-    if (auto* const graph = std::get_if<Graph>(&input.content); graph != nullptr && graph->name.empty()) {
-      graph->name = input.info.name;
-    }
+    Input input{{base::as_utf8(file.stem().string()), base::as_utf8(name), format},
+                read(content, format, options)};
+    if (auto* const graph = std::get_if<Graph>(&input.content)) make_names_printable(*graph, input.info.name);
     return input;
   } catch (const Error& error) {
     throw error.in_file(name);

@@ -55,8 +55,10 @@ void collect_dimension_names(const onnx::GraphProto& graph, std::set<std::string
 void expect_known_names(const OnnxGraph& model, const ImportOptions& options) {
   std::set<std::string> dimensions;
   for (const onnx::GraphProto* const proto : model.protos) collect_dimension_names(*proto, dimensions);
+  dimensions.erase("");  // those without a name
   std::set<std::string> tensors;
   for (const Tensor& tensor : model.graph.tensors) tensors.insert(tensor.name);
+  tensors.erase("");
   const auto expect = [](const auto& given, const std::set<std::string>& known, std::string_view flag,
                          std::string_view what) {
     for (const auto& [name, value] : given) {
@@ -69,6 +71,19 @@ void expect_known_names(const OnnxGraph& model, const ImportOptions& options) {
   expect(options.bounds, tensors, "--bound", "tensor");
 }
 
+void expect_sizes(const ImportOptions& options) {
+  const auto expect = [](std::string_view flag, const std::string& name, std::int64_t size) {
+    if (size < 0 || size > largest_value)
+      throw UsageError(fmt::format("{} {}: {} is no size, expected 0 to {}", flag, base::quoted(name), size,
+                                   largest_value));
+  };
+  for (const auto& [name, size] : options.dims) expect("--dim", name, size);
+  for (const auto& [name, shape] : options.shapes) {
+    for (const std::int64_t size : shape) expect("--shape", name, size);
+  }
+  for (const auto& [name, size] : options.bounds) expect("--bound", name, size);
+}
+
 }  // namespace
 
 Graph read_onnx(std::string_view bytes, const ImportOptions& options) {
@@ -77,6 +92,7 @@ Graph read_onnx(std::string_view bytes, const ImportOptions& options) {
   inline_functions(proto);
   OnnxGraph model = resolve_names(proto.graph());
   expect_known_names(model, options);
+  expect_sizes(options);
   infer_shapes(model, versions, options);
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);

@@ -59,19 +59,25 @@ class Inliner {
                   fmt::format("calls are nested more than {} deep, expected no recursion", deepest_calls));
     const std::string prefix =
         fmt::format("{}#{}/", node.name().empty() ? function.name() : node.name(), ++calls_);
+    if (node.input_size() > function.input_size() || node.output_size() > function.output_size()) {
+      throw Error(place, fmt::format("is called with {} inputs for {} outputs, expected at most {} for {}",
+                                     node.input_size(), node.output_size(), function.input_size(),
+                                     function.output_size()));
+    }
     Renames renames;
     Nodes body;
+    Nodes copies;  // outputs that are inputs, and second outputs of one value
     for (int i = 0; i < function.input_size(); ++i)
       renames[function.input(i)] = i < node.input_size() ? node.input(i) : "";
-    for (int i = 0; i < function.output_size() && i < node.output_size(); ++i) {
+    for (int i = 0; i < node.output_size(); ++i) {
       if (node.output(i).empty()) continue;
       const auto [it, is_new] = renames.emplace(function.output(i), node.output(i));
       if (is_new) continue;
-      onnx::NodeProto& identity = *body.Add();  // the output is an input, or one value is two outputs
+      onnx::NodeProto& identity = *copies.Add();
       identity.set_op_type("Identity");
-      identity.add_input(function.output(i));
+      identity.set_name(prefix);
+      identity.add_input(it->second);
       identity.add_output(node.output(i));
-      renames.emplace(node.output(i), node.output(i));
     }
     for (const onnx::NodeProto& inner : function.node()) *body.Add() = inner;
     for (onnx::NodeProto& inner : body) {
@@ -82,6 +88,7 @@ class Inliner {
     }
     expand(body, depth + 1);
     for (onnx::NodeProto& inner : body) *into.Add() = std::move(inner);
+    for (onnx::NodeProto& copy : copies) *into.Add() = std::move(copy);
   }
 
   static void rename(onnx::NodeProto& node, const onnx::NodeProto& call, const std::string& prefix,
@@ -118,6 +125,8 @@ class Inliner {
       for (onnx::ValueInfoProto& value : *values) value.set_name(renamed(value.name()));
     }
     for (onnx::TensorProto& tensor : *graph.mutable_initializer()) tensor.set_name(renamed(tensor.name()));
+    for (onnx::SparseTensorProto& tensor : *graph.mutable_sparse_initializer())
+      tensor.mutable_values()->set_name(renamed(tensor.values().name()));
     for (onnx::NodeProto& node : *graph.mutable_node()) rename(node, call, prefix, renames);
   }
 

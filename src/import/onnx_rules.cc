@@ -129,11 +129,12 @@ void split(NodeContext& node) {
   const auto given = node.integers(1);
   const auto outputs = static_cast<std::int64_t>(node.getNumOutputs());
   const std::int64_t parts = node.integer("num_outputs", outputs);
+  if (parts != outputs) fail_shape_inference("num_outputs is ", parts, " but there are ", outputs);
   for (std::size_t i = 0; i < node.getNumOutputs(); ++i) {
     std::optional<Shape> result = shape;
     if (shape) {
       const auto axis = normalized_axis(node.integer("axis", 0), shape->size());
-      if (!axis || parts <= 0) fail_shape_inference("cannot split a tensor of rank ", shape->size());
+      if (!axis) fail_shape_inference("cannot split a tensor of rank ", shape->size());
       const std::int64_t whole = (*shape)[*axis];
       const std::int64_t size = whole / parts + (whole % parts == 0 ? 0 : 1);
       const auto index = static_cast<std::int64_t>(i);
@@ -172,11 +173,11 @@ void pad(NodeContext& node) {
 }
 
 /// Known reals of an input.
-std::optional<std::vector<double>> reals(const NodeContext& node, std::size_t input) {
+std::optional<std::vector<float>> reals(const NodeContext& node, std::size_t input) {
   if (input >= node.getNumInputs()) return std::nullopt;
   const TensorProto* const value = node.getInputData(input);
   if (value == nullptr) return std::nullopt;
-  return std::vector<double>(value->float_data().begin(), value->float_data().end());
+  return std::vector<float>(value->float_data().begin(), value->float_data().end());
 }
 
 void resize(NodeContext& node) {
@@ -209,13 +210,14 @@ void resize(NodeContext& node) {
                                                         : *std::max_element(factors.begin(), factors.end());
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const double scaled = std::round(factor * static_cast<double>((*shape)[axes[i]]));
-      if (!(scaled < static_cast<double>(largest_value))) fail_shape_inference("size ", scaled, " overflows");
+      if (!(scaled >= 0 && scaled < static_cast<double>(largest_value)))
+        fail_shape_inference("size ", scaled, " is impossible");
       result[axes[i]] = is_stretched ? (*sizes)[i] : static_cast<std::int64_t>(scaled);
     }
   } else if (scales && scales->size() == axes.size()) {
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      const double scaled = std::floor((*scales)[i] * static_cast<double>((*shape)[axes[i]]));
-      if (!(scaled >= 0 && scaled < static_cast<double>(largest_value)))
+      const float scaled = std::floor((*scales)[i] * static_cast<float>((*shape)[axes[i]]));  // as ONNX does
+      if (!(scaled >= 0 && scaled < static_cast<float>(largest_value)))
         fail_shape_inference("scale ", (*scales)[i], " gives no size");
       result[axes[i]] = static_cast<std::int64_t>(scaled);
     }
@@ -267,6 +269,31 @@ void pool(NodeContext& node) {
         pooled(extent, window, strides[d], is_padded ? pads[d] : 0, is_padded ? pads[rank + d] : 0, ceils));
   }
   node.set_output(0, node.elem_type(0), result);
+}
+
+/// Also the index of each maximum.
+void max_pool(NodeContext& node) {
+  pool(node);
+  onnx::TypeProto indices = node.outputs()[0];
+  indices.mutable_tensor_type()->set_elem_type(TensorProto::INT64);
+  if (node.getNumOutputs() > 1) node.outputs()[1] = indices;
+}
+
+/// One spectrum, of real and imaginary parts, per frame; of real signals only the half that is not
+/// a mirror of the other.
+void short_time_fourier(NodeContext& node) {
+  const auto signal = node.shape(0);
+  const auto step = node.integers(1);
+  const auto window = node.has(2) ? node.shape(2) : std::optional(Shape{});
+  const auto given = node.has(3) ? node.integers(3) : window;
+  node.set_output(0, node.elem_type(0), std::nullopt);
+  if (!signal || !step || !given || step->size() != 1 || given->size() != 1) return;
+  const std::int64_t frame = given->front();
+  if (signal->size() != 3 || step->front() <= 0 || frame <= 0 || frame > (*signal)[1])
+    fail_shape_inference("cannot take frames of ", frame, " from the signal");
+  const std::int64_t frames = ((*signal)[1] - frame) / step->front() + 1;
+  const bool is_half = node.integer("onesided", 1) != 0;
+  node.set_output(0, node.elem_type(0), Shape{(*signal)[0], frames, is_half ? frame / 2 + 1 : frame, 2});
 }
 
 void center_crop_pad(NodeContext& node) {
@@ -333,6 +360,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"IsNaN", {20, truth_like_first}},
       {"LessOrEqual", {12, broadcast_to_truth}},
       {"LpPool", {18, pool}},
+      {"MaxPool", {22, max_pool}},
       {"MeanVarianceNormalization", {1, like_first}},
       {"Mish", {18, like_first}},
       {"Pad", {18, pad}},
@@ -349,6 +377,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"ReduceSumSquare", {18, reduce}},
       {"Resize", {18, resize}},
       {"RotaryEmbedding", {23, like_first}},
+      {"STFT", {17, short_time_fourier}},
       {"Shrink", {1, like_first}},
       {"Split", {18, split}},
       {"Swish", {24, like_first}},

@@ -122,12 +122,12 @@ class Inference {
     const onnx::NodeProto& node = context.node();
     const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
     try {
+      if (domain.empty()) expect_sane_attributes(node);
       if (domain.empty() && infer_by_own_rule(context)) return;
       const onnx::OpSchema* const schema =
           onnx::OpSchemaRegistry::Schema(node.op_type(), context.version(), domain);
       if (schema == nullptr || schema->Deprecated()) return;
       schema->Verify(node);  // libonnx's rules rely on it
-      expect_sane_attributes(node);
       schema->GetTypeAndShapeInferenceFunction()(context);
     } catch (const Error&) {
       throw;
@@ -376,7 +376,7 @@ class Inference {
     Tensor& tensor = graph().tensors[t];
     const onnx::TypeProto& type = types_[t];
     if (type.value_case() != onnx::TypeProto::VALUE_NOT_SET && !type.has_tensor_type()) {
-      throw Error(place(t), fmt::format("{}is a {}, expected a dense tensor: others cannot be planned",
+      throw Error(place(t), fmt::format("{}is of type {}, expected a dense tensor: others cannot be planned",
                                         origin, kind_of_type(type)));
     }
     if (concrete_shape(type) && has_element_type(type)) {

@@ -303,8 +303,11 @@ std::string describe(const Graph& graph, TensorId tensor) {
 
 std::string describe(const Graph& graph, std::size_t subgraph, std::size_t op) {
   const Operator& it = graph.subgraphs[subgraph].operators[op];
-  const std::string name = it.name.empty() ? "" : base::quoted(it.name) + " ";
-  return fmt::format("operator {}({}, {} of subgraph {})", name, it.type, op, subgraph);
+  constexpr std::size_t longest_type = 60;  // a file may give a custom operator any name
+  const std::string type =
+      it.type.size() <= longest_type && base::is_utf8(it.type) ? it.type : base::quoted(it.type);
+  if (it.name.empty()) return fmt::format("operator {} of subgraph {} ({})", op, subgraph, type);
+  return fmt::format("operator {} ({}, {} of subgraph {})", base::quoted(it.name), type, op, subgraph);
 }
 
 void validate(const Graph& graph) {

@@ -37,6 +37,7 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::size_t cells_per_block = 16;
+constexpr std::size_t root = 1;  // there is always an unused cell at the end, so no piece covers it
 
 bool is_alive(const Piece& piece) { return piece.size > 0 && piece.life.lower < piece.life.upper; }
 
@@ -87,14 +88,14 @@ void Occupancy::reserve(const Buffer& buffer, Bytes offset) {
   for (const Piece& piece : buffer.pieces) {
     if (!is_alive(piece)) continue;
     const Bytes begin = offset + piece.offset;
-    insert(1, {0, blocks_}, cells_of(piece.life), {begin, begin + piece.size});
+    insert(root, {0, blocks_}, cells_of(piece.life), {begin, begin + piece.size});
   }
 }
 
 void Occupancy::insert(std::size_t node, Cells blocks, Cells cells, Interval addresses) {
   const Cells covered{blocks.begin * cells_per_block, blocks.end * cells_per_block};
   if (cells.end <= covered.begin || covered.end <= cells.begin) return;
-  nodes_[node].somewhere.insert(addresses);
+  if (node != root) nodes_[node].somewhere.insert(addresses);  // nobody asks for all of time
   if (cells.begin <= covered.begin && covered.end <= cells.end) {
     nodes_[node].throughout.insert(addresses);
   } else if (blocks.end - blocks.begin == 1) {
@@ -133,7 +134,7 @@ void Occupancy::forbid(const Interval& taken, const Piece& piece) {
 void Occupancy::forbid_offsets(const Buffer& buffer) {
   forbidden_.clear();
   for (const Piece& piece : buffer.pieces) {
-    if (is_alive(piece)) collect(1, {0, blocks_}, cells_of(piece.life), piece);
+    if (is_alive(piece)) collect(root, {0, blocks_}, cells_of(piece.life), piece);
   }
   std::sort(forbidden_.begin(), forbidden_.end(),
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });

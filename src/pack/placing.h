@@ -38,8 +38,8 @@ enum class Fit { lowest, tightest };
 [[nodiscard]] Placing place_in_order(const Problem& problem, std::span<const std::size_t> order, Fit fit,
                                      const Control& control, std::string_view what);
 
-/// From the first byte needed to the last: [least lower, greatest upper) of the pieces that are
-/// ever alive; [0, 0) when none is.
+/// From the first byte needed to the last: [least lower, greatest upper) of the pieces that have
+/// bytes and are ever alive; [0, 0) when none is.
 [[nodiscard]] Lifetime life_of(const Buffer& buffer);
 
 /// Indices of the buffers sorted so that `before(i, j)` holds for i in front of j; where it decides

@@ -55,6 +55,15 @@ std::vector<const Strategy*> strategies_named(std::string_view name) {
       fmt::format("unknown strategy {}, expected one of {}", base::quoted(name), fmt::join(names, ", ")));
 }
 
+/// Limits beyond what the clock can count are no limits, and so is one that is not a number.
+std::optional<std::chrono::steady_clock::time_point> deadline_after(std::chrono::duration<double> limit) {
+  constexpr std::chrono::hours longest{24 * 365};
+  if (!(limit < longest)) return std::nullopt;
+  using Clock = std::chrono::steady_clock;
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::max(limit, std::chrono::duration<double>(0)));
+}
+
 Bytes peak_of_offsets(const Problem& problem, const std::vector<Bytes>& offsets) {
   Bytes peak = 0;
   for (std::size_t b = 0; b < offsets.size(); ++b)
@@ -76,8 +85,7 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   if (problem.memories.size() != 1) {
     throw UsageError(fmt::format("{} memories are given, expected one", problem.memories.size()));
   }
-  const auto deadline = std::chrono::steady_clock::now() +
-                        std::chrono::duration_cast<std::chrono::steady_clock::duration>(options.time_limit);
+  const auto deadline = deadline_after(options.time_limit);
   pack::Control control{options.stop, std::nullopt, options.progress};  // the first is not cut by the clock
   Solution best{.lower_bound = pack::lower_bound_of(problem.buffers)};
   std::optional<Bytes> best_peak;
@@ -98,6 +106,7 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
     }
     control.deadline = deadline;
   }
+  if (*best_peak == best.lower_bound) best.interrupted = false;  // nothing was left to be found
   if (*best_peak > problem.memories[0].capacity.value_or(largest_value))
     best.outcome = Outcome::exceeds_capacity;
   return best;

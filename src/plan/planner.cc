@@ -88,9 +88,7 @@ void place(Plan& plan, const Memory& memory, const SolveOptions& options, PlanRe
   result.outcome = solution.outcome;
 }
 
-}  // namespace
-
-PlanResult make_plan(const Input& input, const PlanOptions& options) {
+PlanResult plan_unlocated(const Input& input, const PlanOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const Graph* const graph = std::get_if<Graph>(&input.content);
   if (graph == nullptr && options.io != Io::arena) {
@@ -109,6 +107,16 @@ PlanResult make_plan(const Input& input, const PlanOptions& options) {
     std::erase_if(result.faults, [](const Fault& fault) { return fault.kind == FaultKind::capacity; });
   }
   return result;
+}
+
+}  // namespace
+
+PlanResult make_plan(const Input& input, const PlanOptions& options) {
+  try {
+    return plan_unlocated(input, options);
+  } catch (const Error& error) {
+    throw error.in_file(input.info.source);
+  }
 }
 
 }  // namespace stowage

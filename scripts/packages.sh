@@ -1,0 +1,23 @@
+# Debian packages the project needs, and how they are installed. To be sourced.
+
+build_packages=(
+  ca-certificates cmake flatbuffers-compiler g++ libcli11-dev libflatbuffers-dev libfmt-dev
+  libonnx-dev libprotobuf-dev ninja-build nlohmann-json3-dev)
+test_packages=(
+  clang-16 clang-format-16 libclang-rt-16-dev libgtest-dev libonnx-testdata python3)
+lint_packages=(clang-tidy-16)
+bench_packages=(libbenchmark-dev time)
+
+# Installs those of the given packages that are missing.
+install_packages() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  echo "installing ${missing[*]}"
+  local as_root=()
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  "${as_root[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}

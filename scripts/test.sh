@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# On Debian 12: installs what the tests need, builds, and runs all tests.
+#   scripts/test.sh          tests with GCC, again with clang under address and undefined-behaviour
+#                            sanitizers, the installed package, and a few seconds of fuzzing
+#   scripts/test.sh --long   also under the thread sanitizer, clang-tidy, and ten minutes per fuzzer
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/packages.sh
+long=false
+case "${1:-}" in
+  "") ;;
+  --long) long=true ;;
+  *) echo "usage: scripts/test.sh [--long]" >&2; exit 2 ;;
+esac
+
+step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
+
+run_tests() {  # PRESET
+  cmake --preset "$1" >/dev/null
+  cmake --build --preset "$1"
+  ctest --preset "$1"
+}
+
+step "packages"
+install_packages "${build_packages[@]}" "${test_packages[@]}"
+
+step "format"
+git ls-files '*.cc' '*.h' | xargs clang-format-16 --dry-run -Werror
+
+step "GCC, release"
+run_tests release
+
+step "installed package"
+scripts/test_consumer.sh build/release
+
+step "clang, address and undefined-behaviour sanitizers"
+run_tests asan
+
+step "fuzzing"
+if $long; then scripts/fuzz.sh build/asan 600; else scripts/fuzz.sh build/asan 4; fi
+
+if $long; then
+  step "clang, thread sanitizer"
+  run_tests tsan
+  step "clang-tidy"
+  scripts/lint.sh
+fi
+step "done"
