@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -264,6 +266,30 @@ TEST(Csv, TwoPartsAtOneTimeCannotBeWritten) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("'split'"), std::string::npos) << error.what();
   }
+}
+
+/// Seconds that it takes to write a buffer with that many gaps.
+double time_for_gaps(int count) {
+  std::string gaps;
+  for (int i = 0; i < count; ++i) gaps += fmt::format("{}-{} ", 2 * i + 1, 2 * i + 2);
+  const Plan plan =
+      make_plan(parse_input(fmt::format("id,lower,upper,size,gaps\na,0,{},8,{}\n", 2 * count + 2, gaps),
+                            "list.csv"))
+          .plan;
+  double least = std::numeric_limits<double>::max();
+  for (int i = 0; i < 3; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::ostringstream out;
+    write_csv(plan, out);
+    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return least;
+}
+
+TEST(Csv, ManyGapsTakeNoQuadraticTime) {
+  constexpr int few = 1'000;
+  constexpr int factor = 16;
+  EXPECT_LT(time_for_gaps(few * factor), 5 * factor * time_for_gaps(few));
 }
 
 /// The bytes that a buffer needs at each position of a small problem.

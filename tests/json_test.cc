@@ -186,24 +186,12 @@ TEST(Json, NamesComeBackAsTheyWere) {
   }
 }
 
-TEST(Json, NamesNeedNotBeUtf8) {
-  const std::vector<std::string> names{"\xff", "\xfe", "a\xc3", "\xed\xa0\x80", "\xef\xbf\xbd"};
+TEST(Json, NamesThatAreNotUtf8AreMendedOrRefusedOnTheWayIn) {
   Problem problem{{}, {{.name = "arena"}}};
-  oracle::Sketch sketch;
-  sketch.subgraph({names[0]}, {names.back()});
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    problem.buffers.push_back({.id = names[i], .size = 8, .pieces = {{0, 8, {0, 1}}}});
-    if (i > 0) sketch.add(0, "Relu", {names[i - 1]}, {names[i]});
-  }
-  Plan plan;
-  ASSERT_EQ(plan_error(json_of(plan_of(problem))), "");
-  plan = parse_plan(json_of(plan_of(problem)));
-  EXPECT_TRUE(check_plan(plan, problem).empty()) << check_plan(plan, problem).front().what;
-  const Graph graph = sketch.graph();
-  ASSERT_EQ(plan_error(json_of(plan_of(graph))), "");
-  plan = parse_plan(json_of(plan_of(graph)));
-  EXPECT_TRUE(check_plan(plan, {&graph, 1}).empty()) << check_plan(plan, {&graph, 1}).front().what;
-  EXPECT_EQ(graph_error(json_of(graph)), "");
+  problem.buffers.push_back({.id = "\xff", .size = 8, .pieces = {{0, 8, {0, 1}}}});
+  EXPECT_THROW(validate(problem), Error);
+  const std::string wrong = "id,lower,upper,size\n\xff,0,1,8\n";
+  EXPECT_THROW((void)parse_input(wrong, "list.csv"), Error);
 }
 
 /// Pointers to all values below one, itself first.

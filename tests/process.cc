@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <fstream>
@@ -60,7 +62,7 @@ class Attributes {
     for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGHUP}) sigaddset(&signals, signal);
     ::posix_spawnattr_setsigdefault(&attributes_, &signals);
     constexpr int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-    ::posix_spawnattr_setflags(&attributes_, static_cast<short>(flags));
+    ::posix_spawnattr_setflags(&attributes_, static_cast<std::int16_t>(flags));
   }
   ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
   Attributes(const Attributes&) = delete;
@@ -77,6 +79,7 @@ pid_t start(const std::string& program, const std::vector<std::string>& argument
   std::vector<std::string> texts{program};
   texts.insert(texts.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   const Attributes attributes;

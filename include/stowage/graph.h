@@ -65,7 +65,7 @@ enum class DType : std::uint8_t {
 using Shape = std::vector<std::int64_t>;
 
 /// Bytes of a dense tensor, the last byte filled up. Throws Error for a negative dimension, a size
-/// beyond `largest_value` or an element type without a fixed size.
+/// beyond `largest_value` bits or an element type without a fixed size.
 [[nodiscard]] Bytes bytes_of(DType dtype, const Shape& shape);
 
 enum class TensorKind : std::uint8_t { input, output, weight, instruction, temporary, state, scratch };

@@ -97,7 +97,7 @@ struct Solution {
 };
 
 /// Throws Error, naming the buffer, unless sizes, alignments, lifetimes and pins are in range,
-/// ids are unique, pieces lie in their buffers, and no two pinned buffers collide.
+/// ids are UTF-8 and unique, pieces lie in their buffers, and no two pinned buffers collide.
 void validate(const Problem& problem);
 
 /// Highest offset + size of a memory; 0 when it is empty.

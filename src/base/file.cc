@@ -1,12 +1,12 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <system_error>
@@ -40,11 +40,15 @@ Error unwritable(const std::filesystem::path& file, const std::string& why) {
   return Error("", "cannot be written: " + why).in_file(file.string());
 }
 
-/// Where the bytes go: behind a symbolic link, so that the link itself stays.
-std::filesystem::path target_of(const std::filesystem::path& file) {
+/// Where the bytes go: behind symbolic links, also where they lead to nothing yet, so that the links
+/// themselves stay.
+std::filesystem::path target_of(std::filesystem::path file) {
+  constexpr int longest_chain = 40;
   std::error_code error;
-  const auto target = std::filesystem::weakly_canonical(file, error);
-  return error ? file : target;
+  for (int i = 0; i < longest_chain && std::filesystem::is_symlink(file, error); ++i) {
+    file = file.parent_path() / std::filesystem::read_symlink(file, error);
+  }
+  return file;
 }
 
 void write_to(const std::filesystem::path& place, const OutputFile& output) {
@@ -61,7 +65,7 @@ class TemporaryFiles {
   TemporaryFiles() = default;
   ~TemporaryFiles() {
     std::error_code ignored;
-    for (const auto& file : files_) std::filesystem::remove(file, ignored);
+    for (const auto& file : files_) std::filesystem::remove(file.temporary, ignored);
   }
   TemporaryFiles(const TemporaryFiles&) = delete;
   TemporaryFiles& operator=(const TemporaryFiles&) = delete;
@@ -69,71 +73,114 @@ class TemporaryFiles {
   TemporaryFiles& operator=(TemporaryFiles&&) = delete;
 
   void write(const OutputFile& output) {
-    std::string temporary = target_of(output.file).string() + ".XXXXXX";
-    const Descriptor created(::mkstemp(temporary.data()));
-    if (created.get() < 0) throw unwritable(output.file, reason());
-    files_.emplace_back(temporary);
-    constexpr mode_t readable_by_all = 0644;
-    ::fchmod(created.get(), readable_by_all);
+    const std::filesystem::path target = target_of(output.file);
+    const std::filesystem::path temporary = create_beside(target, output.file);
+    files_.push_back({temporary, target, output.file});
     write_to(temporary, output);
   }
 
-  /// `outputs` are those that were written, in the same order.
-  void rename_all(std::span<const OutputFile* const> outputs) {
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
+  void rename_all() {
+    for (const File& file : files_) {
       std::error_code error;
-      std::filesystem::rename(files_[i], target_of(outputs[i]->file), error);
-      if (error) throw unwritable(outputs[i]->file, error.message());
+      std::filesystem::rename(file.temporary, file.target, error);
+      if (error) throw unwritable(file.named, error.message());
     }
     files_.clear();
   }
 
  private:
-  std::vector<std::filesystem::path> files_;
+  struct File {
+    std::filesystem::path temporary;
+    std::filesystem::path target;
+    std::filesystem::path named;  ///< As the user calls it.
+  };
+
+  /// A new file with the permissions that the target has, or that a new file would get.
+  static std::filesystem::path create_beside(const std::filesystem::path& target,
+                                             const std::filesystem::path& named) {
+    constexpr mode_t for_all = 0666;  // the process's mask takes away from it
+    struct stat status {};
+    const bool exists = ::stat(target.c_str(), &status) == 0;
+    if (!exists && errno != ENOENT) throw unwritable(named, reason());  // so that renaming will not fail
+    for (int attempt = 0;; ++attempt) {
+      std::filesystem::path temporary =
+          target.parent_path() / fmt::format(".stowage-{}-{}.tmp", ::getpid(), attempt);
+      const Descriptor created(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_all));
+      if (created.get() < 0 && errno == EEXIST) continue;
+      if (created.get() < 0) throw unwritable(named, reason());
+      if (exists) ::fchmod(created.get(), status.st_mode & for_all);
+      return temporary;
+    }
+  }
+
+  std::vector<File> files_;
 };
 
 /// Devices and pipes cannot be replaced by a rename: they are written in place.
 bool is_stream(const std::filesystem::path& file) {
-  std::error_code missing;
-  const auto status = std::filesystem::status(file, missing);
-  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+  std::error_code error;
+  return std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
+}
+
+std::string read_all(int descriptor, const std::filesystem::path& file) {
+  constexpr std::size_t chunk = std::size_t{1} << 20;
+  std::string content;
+  for (;;) {
+    const std::size_t size = content.size();
+    content.resize(size + chunk);
+    const ssize_t count = ::read(descriptor, content.data() + size, chunk);
+    if (count < 0) throw Error("", "cannot be read: " + reason()).in_file(file.string());
+    content.resize(size + static_cast<std::size_t>(count));
+    if (count == 0) return content;
+  }
 }
 
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& file) {
+InputFile::InputFile(const std::filesystem::path& file) {
   const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {
     throw Error("", "cannot be read: " + reason()).in_file(file.string());
   }
-  if (!S_ISREG(status.st_mode)) throw Error("", "cannot be read: not a regular file").in_file(file.string());
+  if (!S_ISREG(status.st_mode)) {
+    content_ = read_all(opened.get(), file);
+    return;
+  }
   if (status.st_size == 0) return;
   const auto size = static_cast<std::size_t>(status.st_size);
   void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.get(), 0);
   if (address == MAP_FAILED) throw Error("", "cannot be read: " + reason()).in_file(file.string());
-  bytes_ = {static_cast<const char*>(address), size};
+  mapped_ = {static_cast<const char*>(address), size};
 }
 
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+InputFile::~InputFile() {
+  if (!mapped_.empty()) ::munmap(const_cast<char*>(mapped_.data()), mapped_.size());
 }
 
-std::string_view MappedFile::bytes() const { return bytes_; }
+std::string_view InputFile::bytes() const { return mapped_.empty() ? content_ : mapped_; }
 
 void write_files(std::span<const OutputFile> outputs) {
   TemporaryFiles temporaries;
-  std::vector<const OutputFile*> replaced;
   for (const OutputFile& output : outputs) {
-    if (std::filesystem::is_directory(output.file)) throw unwritable(output.file, "it is a directory");
-    if (is_stream(output.file)) continue;
-    temporaries.write(output);
-    replaced.push_back(&output);
+    std::error_code error;
+    if (std::filesystem::is_directory(output.file, error)) throw unwritable(output.file, "it is a directory");
+    if (!is_stream(output.file)) temporaries.write(output);
   }
   for (const OutputFile& output : outputs) {
     if (is_stream(output.file)) write_to(output.file, output);
   }
-  temporaries.rename_all(replaced);
+  temporaries.rename_all();
+}
+
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  std::error_code error;
+  if (is_stream(a) || is_stream(b)) return false;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  const auto canonical = [&](const std::filesystem::path& file) {
+    return std::filesystem::weakly_canonical(target_of(file), error);
+  };
+  return canonical(a) == canonical(b);
 }
 
 }  // namespace stowage::base

@@ -4,26 +4,27 @@
 #include <functional>
 #include <iosfwd>
 #include <span>
+#include <string>
 #include <string_view>
-#include <utility>
 
 namespace stowage::base {
 
-/// A file's bytes, mapped into memory and read only when touched. Throws Error, naming the file,
-/// when it is not a readable regular file.
-class MappedFile {
+/// A file's bytes: mapped into memory and read only when touched, or, of a pipe, read whole. Throws
+/// Error, naming the file, when it cannot be read.
+class InputFile {
  public:
-  explicit MappedFile(const std::filesystem::path& file);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  MappedFile(MappedFile&&) = delete;
-  MappedFile& operator=(MappedFile&&) = delete;
+  explicit InputFile(const std::filesystem::path& file);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  InputFile(InputFile&&) = delete;
+  InputFile& operator=(InputFile&&) = delete;
 
   [[nodiscard]] std::string_view bytes() const;
 
  private:
-  std::string_view bytes_;
+  std::string_view mapped_;
+  std::string content_;
 };
 
 /// One file to write: where, and what writes its content.
@@ -36,5 +37,8 @@ struct OutputFile {
 /// all of them are complete are they renamed. Throws Error, naming the file, when one cannot be
 /// written; then no temporary file is left and the old ones are untouched.
 void write_files(std::span<const OutputFile> outputs);
+
+/// Whether two names lead to one regular file, which need not exist yet.
+[[nodiscard]] bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
 }  // namespace stowage::base

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/text.h"
@@ -54,6 +57,9 @@ void check_buffers_form(const Plan& plan, Faults& faults) {
     if (buffer.clock != 0) fault(fmt::format(" is of clock {}, there is only clock 0", buffer.clock));
     if (buffer.size < 0 || buffer.size > largest_value) fault(fmt::format(" has size {}", buffer.size));
     if (buffer.alignment < 1) fault(fmt::format(" has alignment {}, expected at least 1", buffer.alignment));
+    if (buffer.pinned && (*buffer.pinned < 0 || *buffer.pinned > largest_value)) {
+      fault(fmt::format(" is pinned at {}", *buffer.pinned));
+    }
     if (place.memory >= plan.memories.size())
       fault(fmt::format(" is in memory {}, which does not exist", place.memory));
     if (place.offset < 0 || place.offset > largest_value)
@@ -141,22 +147,22 @@ void check_place(const Plan& plan, std::size_t b, Faults& faults) {
   }
 }
 
-/// The most bytes alive at once among boxes.
+/// The most bytes alive at once among boxes. Boxes that overlap may add up to more than 64 bits hold.
 Bytes most_alive(const std::vector<model::Box>& boxes) {
+  __extension__ using Sum = __int128;
   std::vector<std::pair<Position, Bytes>> changes;
   for (const model::Box& box : boxes) {
-    if (box.life.lower == box.life.upper) continue;
     changes.emplace_back(box.life.lower, box.end - box.begin);
     changes.emplace_back(box.life.upper, box.begin - box.end);
   }
   std::sort(changes.begin(), changes.end());  // at one position what ends comes first
-  Bytes alive = 0;
-  Bytes most = 0;
+  Sum alive = 0;
+  Sum most = 0;
   for (const auto& [at, change] : changes) {
     alive += change;
     most = std::max(most, alive);
   }
-  return most;
+  return static_cast<Bytes>(std::min<Sum>(most, largest_value));
 }
 
 void check_memory(const Plan& plan, std::size_t m, const std::vector<std::size_t>& buffers, Faults& faults) {
@@ -199,8 +205,14 @@ void check_summary(const Plan& plan, Faults& faults) {
   Bytes bound = 0;
   for (const PlannedMemory& memory : plan.memories) {
     if (memory.memory.role == MemoryRole::weights) continue;
-    peak += memory.peak;
-    bound += memory.lower_bound;
+    const auto peaks = base::checked_add(peak, memory.peak);
+    const auto bounds = base::checked_add(bound, memory.lower_bound);
+    if (!peaks || !bounds) {
+      faults.push_back({FaultKind::claim, "the peaks or lower bounds of the memories overflow"});
+      return;
+    }
+    peak = *peaks;
+    bound = *bounds;
   }
   const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };
   if (plan.summary.peak != peak)
@@ -221,21 +233,38 @@ void check_summary(const Plan& plan, Faults& faults) {
   }
 }
 
-/// Whether the live pieces of a buffer hold bytes [begin, end) during all of `life`. Pieces of one
-/// buffer do not overlap (check_memory), so they do when together they cover as much of that
-/// rectangle as it has.
-bool holds(const Buffer& buffer, Bytes begin, Bytes end, const Lifetime& life) {
-  __extension__ using Area = unsigned __int128;
-  const auto area = [](Bytes bytes, Position time) {
-    return bytes > 0 && time > 0 ? static_cast<Area>(bytes) * static_cast<Area>(time) : Area{0};
-  };
-  Area covered = 0;
-  for (const Piece& piece : buffer.pieces) {
-    covered += area(std::min(end, piece.offset + piece.size) - std::max(begin, piece.offset),
-                    std::min(life.upper, piece.life.upper) - std::max(life.lower, piece.life.lower));
+/// The pieces of a buffer in order of time, to ask which bytes they hold when. A buffer of a body
+/// that runs many times has as many pieces; a question looks only at those near it in time.
+class PiecesInTime {
+ public:
+  explicit PiecesInTime(const Buffer& buffer) : pieces_(buffer.pieces) {
+    std::sort(pieces_.begin(), pieces_.end(),
+              [](const Piece& a, const Piece& b) { return a.life.lower < b.life.lower; });
+    Position latest = 0;
+    for (const Piece& piece : pieces_) latest_upper_.push_back(latest = std::max(latest, piece.life.upper));
   }
-  return covered >= area(end - begin, life.upper - life.lower);
-}
+
+  /// Whether live pieces hold bytes [begin, end) during all of `life`. Pieces of one buffer do not
+  /// overlap (check_memory), so they do when together they cover as much of that rectangle as it has.
+  [[nodiscard]] bool hold(Bytes begin, Bytes end, const Lifetime& life) const {
+    __extension__ using Area = unsigned __int128;
+    const auto area = [](Bytes bytes, Position time) {
+      return bytes > 0 && time > 0 ? static_cast<Area>(bytes) * static_cast<Area>(time) : Area{0};
+    };
+    Area covered = 0;
+    const auto first = std::upper_bound(latest_upper_.begin(), latest_upper_.end(), life.lower);
+    for (auto at = pieces_.begin() + (first - latest_upper_.begin());
+         at != pieces_.end() && at->life.lower < life.upper; ++at) {
+      covered += area(std::min(end, at->offset + at->size) - std::max(begin, at->offset),
+                      std::min(life.upper, at->life.upper) - std::max(life.lower, at->life.lower));
+    }
+    return covered >= area(end - begin, life.upper - life.lower);
+  }
+
+ private:
+  std::vector<Piece> pieces_;
+  std::vector<Position> latest_upper_;  ///< Of the pieces up to each one.
+};
 
 }  // namespace
 
@@ -267,13 +296,16 @@ Faults check_places(const Plan& plan) {
 Faults check_views(const Plan& plan) {
   Faults faults;
   std::vector<std::vector<model::Box>> boxes(plan.memories.size());
+  std::unordered_map<std::size_t, PiecesInTime> pieces_of;
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
     const PlannedTensor& tensor = plan.tensors[t];
     for (const View& view : tensor.views) {
       const Place& place = plan.places[view.buffer];
       const Bytes begin = place.offset + view.offset;
       boxes[place.memory].push_back({view.life, begin, begin + tensor.tensor.bytes, t});
-      if (!holds(plan.buffers[view.buffer], view.offset, view.offset + tensor.tensor.bytes, view.life)) {
+      const PiecesInTime& pieces =
+          pieces_of.try_emplace(view.buffer, plan.buffers[view.buffer]).first->second;
+      if (!pieces.hold(view.offset, view.offset + tensor.tensor.bytes, view.life)) {
         faults.push_back(
             {FaultKind::accounting,
              fmt::format("{} is in {} from {} to {}, but not all of its bytes are reserved there then",

@@ -41,7 +41,9 @@ class Replay {
     const Position end = std::max<Position>(size(), 1);
     for (const StateTie& tie : graph_.ties) old_state_of_[tie.output] = tie.input;
     for (const TensorId input : graph_.subgraphs[0].inputs) write(input, 0, 1);
-    for (const StateTie& tie : graph_.ties) write(tie.input, 0, 0);  // unread, it may be written over at once
+    for (const StateTie& tie : graph_.ties) {
+      needs_[*need_of_[tie.input]].life.upper = 0;  // unread, it may be written over at once
+    }
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       if (graph_.tensors[t].kind == TensorKind::state) write(t, 0, end);
     }
@@ -123,8 +125,7 @@ class Replay {
         write(input, from, from + 1);
       }
       play_subgraph(body, depth + 1);
-      for (const TensorId output : graph_.subgraphs[body].outputs)
-        read(output, std::max(at_, begin + 1), name);
+      for (const TensorId output : graph_.subgraphs[body].outputs) read(output, at_, name);
     }
     if (op.bodies.empty()) return;
     for (const auto* operands : {&op.inputs, &op.outputs}) {
@@ -239,11 +240,24 @@ void check_tensor(const Graph& graph, TensorId t, const Tensor& planned, Faults&
     fault(" has another element type or shape in the plan");
 }
 
-/// A need lies within one view.
+/// The views of a tensor, in order of time.
+std::vector<View> views_in_time(const PlannedTensor* tensor) {
+  std::vector<View> views;
+  if (tensor != nullptr) views = tensor->views;
+  std::sort(views.begin(), views.end(),
+            [](const View& a, const View& b) { return a.life.lower < b.life.lower; });
+  return views;
+}
+
+/// A need lies within one view: mostly the last that begins early enough.
 bool is_met(const Need& need, const std::vector<View>& views) {
-  return std::any_of(views.begin(), views.end(), [&](const View& view) {
-    return view.life.lower <= need.life.lower && need.life.upper <= view.life.upper;
-  });
+  auto view = std::upper_bound(views.begin(), views.end(), need.life.lower,
+                               [](Position lower, const View& it) { return lower < it.life.lower; });
+  while (view != views.begin()) {
+    --view;
+    if (need.life.upper <= view->life.upper) return true;
+  }
+  return false;
 }
 
 /// The caller may own inputs and outputs, the runtime may keep state; weights and instructions are
@@ -283,13 +297,15 @@ void check_model(const Plan& plan, const Graph& graph, std::size_t model, Faults
   const auto matched = match_tensors(plan, graph, model, faults);
   const std::vector<Need> needs = Replay(graph, model, plan.clocks[0], faults).play();
   const auto elsewhere = may_be_elsewhere(graph);
+  std::vector<std::vector<View>> views;
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
     if (matched[t] != nullptr) check_tensor(graph, t, matched[t]->tensor, faults);
+    views.push_back(views_in_time(matched[t]));
   }
   for (const Need& need : needs) {
     const PlannedTensor* const tensor = matched[need.tensor];
     if (tensor == nullptr || (tensor->views.empty() && elsewhere[need.tensor])) continue;
-    if (!is_met(need, tensor->views)) {
+    if (!is_met(need, views[need.tensor])) {
       faults.push_back({FaultKind::accounting,
                         fmt::format("{} needs its bytes from {} to {} but has no place for all of that time",
                                     describe(graph, need.tensor), need.life.lower, need.life.upper)});

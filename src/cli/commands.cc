@@ -54,16 +54,24 @@ ExitStatus report_own_fault(const PlanResult& result) {
   return ExitStatus::own_plan_rejected;
 }
 
+/// Nothing that is read is written over, and nothing is written twice.
+void expect_different_files(const PlanCommand& command) {
+  const auto expect = [](const std::string& a, const std::string& b, std::string_view problem) {
+    if (!a.empty() && !b.empty() && base::is_same_file(a, b)) {
+      throw UsageError(fmt::format("{} and {} are one file: {}", base::quoted(a), base::quoted(b), problem));
+    }
+  };
+  expect(command.plan_file, command.csv_file, "-o and --csv need one each");
+  expect(command.plan_file, command.input, "-o would write over the input");
+  expect(command.csv_file, command.input, "--csv would write over the input");
+}
+
 }  // namespace
 
 ExitStatus run_plan(const PlanCommand& command) {
-  if (command.inputs.size() != 1)
-    throw UsageError(
-        fmt::format("{} inputs are given; several models are not supported yet", command.inputs.size()));
-  if (!command.plan_file.empty() && command.plan_file == command.csv_file)
-    throw UsageError("-o and --csv name the same file");
+  expect_different_files(command);
   PlanOptions options = parse_plan_options(command.plan);
-  const Input input = read_input(command.inputs[0], parse_model_options(command.model));
+  const Input input = read_input(command.input, parse_model_options(command.model));
   const InterruptWatch watch;  // from here on an interrupt keeps what there is
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
@@ -88,7 +96,11 @@ ExitStatus run_plan(const PlanCommand& command) {
 }
 
 ExitStatus run_verify(const VerifyCommand& command) {
-  const base::MappedFile file(command.plan_file);
+  if (command.model_file.empty() && command.model.is_any_given()) {
+    throw UsageError(
+        "--dim, --shape, --bound, --state and --scratch say something of a model; --model is missing");
+  }
+  const base::InputFile file(command.plan_file);
   Plan plan;
   try {
     plan = parse_plan(file.bytes());

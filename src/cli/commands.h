@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "cli/options.h"
 
@@ -12,7 +11,7 @@ namespace stowage::cli {
 enum class ExitStatus { done = 0, not_met = 1, wrong_usage = 2, input_rejected = 3, own_plan_rejected = 4 };
 
 struct PlanCommand {
-  std::vector<std::string> inputs;
+  std::string input;
   ModelTexts model;
   PlanTexts plan;
   bool json = false;

@@ -1,6 +1,7 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <iostream>
 #include <new>
 
@@ -11,39 +12,49 @@ namespace {
 
 using stowage::cli::ExitStatus;
 
+/// An option with a value that must not be empty: an unset variable of a script is a mistake.
+template <typename Target>
+CLI::Option& add(CLI::App& app, const std::string& name, Target& target, const std::string& help) {
+  const auto is_given = [](const std::string& value) {
+    return value.empty() ? std::string("its value is empty") : std::string();
+  };
+  CLI::Option& option = *app.add_option(name, target, help);
+  return *option.check(is_given, "")->allow_extra_args(false);
+}
+
+/// An option that knows one value so far.
+void add_choice(CLI::App& app, const std::string& name, const std::string& value, const std::string& help) {
+  app.add_option(name, help)->check(CLI::IsMember({value}));
+}
+
 void add_model_options(CLI::App& app, stowage::cli::ModelTexts& texts) {
-  app.add_option("--dim", texts.dims, "NAME=N: value of a symbolic dimension")->allow_extra_args(false);
-  app.add_option("--shape", texts.shapes, "TENSOR=1,3,224,224: shape of a tensor that the file leaves open")
-      ->allow_extra_args(false);
-  app.add_option("--bound", texts.bounds,
-                 "TENSOR=SIZE: the most bytes of a tensor whose size depends on data")
-      ->allow_extra_args(false);
-  app.add_option("--state", texts.states, "OUTPUT=INPUT: an output that is an input of the next run")
-      ->allow_extra_args(false);
-  app.add_option("--scratch", texts.scratch,
-                 "CSV of operator,bytes[,subgraph]: memory that kernels want while they run");
+  add(app, "--dim", texts.dims, "NAME=N: value of a symbolic dimension");
+  add(app, "--shape", texts.shapes, "TENSOR=1,3,224,224: shape of a tensor that the file leaves open");
+  add(app, "--bound", texts.bounds, "TENSOR=SIZE: the most bytes of a tensor whose size depends on data");
+  add(app, "--state", texts.states, "OUTPUT=INPUT: an output that is an input of the next run");
+  add(app, "--scratch", texts.scratch,
+      "CSV of operator,bytes[,subgraph]: memory that kernels want while they run");
 }
 
 void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
-  app.add_option("input", command.inputs,
-                 "Model (ONNX, TFLite, graph JSON), buffer list or memory-operation sequence")
-      ->required();
-  app.add_option("--strategy", command.plan.strategy,
-                 "How offsets are found; see `stowage strategies`. Default: auto");
-  app.add_option("--order", "Order of operators: keep (the file's)")->check(CLI::IsMember({"keep"}));
-  app.add_option("--alias", "Sharing of bytes between tensors: none")->check(CLI::IsMember({"none"}));
-  app.add_option("--memory", command.plan.memories, "NAME[=SIZE][@COST]: the memory to plan in")
-      ->allow_extra_args(false);
-  app.add_option("--capacity", command.plan.capacity, "SIZE of the memory, for instance 256KiB");
-  app.add_option("--align", command.plan.align,
-                 "Alignment in bytes. Default: 64 for ONNX, 16 for TFLite, 1 for lists");
-  app.add_option("--io", command.plan.io,
-                 "Memory of inputs and outputs: arena or external (the caller's). Default: arena");
-  app.add_option("--time-limit", command.plan.time_limit,
-                 "Seconds after which no further strategy is tried. Default: 3");
+  add(app, "input", command.input,
+      "Model (ONNX, TFLite, graph JSON), buffer list or memory-operation sequence")
+      .required();
+  add(app, "--strategy", command.plan.strategy,
+      "How offsets are found; see `stowage strategies`. Default: auto");
+  add_choice(app, "--order", "keep", "Order of operators: keep (the file's)");
+  add_choice(app, "--alias", "none", "Sharing of bytes between tensors: none");
+  add(app, "--memory", command.plan.memories, "NAME[=SIZE][@COST]: the memory to plan in");
+  add(app, "--capacity", command.plan.capacity, "SIZE of the memory, for instance 256KiB");
+  add(app, "--align", command.plan.align,
+      "Alignment in bytes. Default: 64 for ONNX, 16 for TFLite, 1 for lists");
+  add(app, "--io", command.plan.io,
+      "Memory of inputs and outputs: arena or external (the caller's). Default: arena");
+  add(app, "--time-limit", command.plan.time_limit,
+      "Seconds after which no further strategy is tried. Default: 3");
   app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
-  app.add_option("-o,--output", command.plan_file, "Write the plan as JSON");
-  app.add_option("--csv", command.csv_file, "Write the buffers and their offsets as CSV");
+  add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
+  add(app, "--csv", command.csv_file, "Write the buffers and their offsets as CSV");
   add_model_options(app, command.model);
 }
 
@@ -56,8 +67,8 @@ ExitStatus run(int argc, char** argv) {
   CLI::App& plan_app = *app.add_subcommand("plan", "Give every tensor of a model an offset in one memory");
   add_plan(plan_app, plan);
   CLI::App& verify_app = *app.add_subcommand("verify", "Check a plan file made by anyone");
-  verify_app.add_option("plan", verify.plan_file, "Plan JSON")->required();
-  verify_app.add_option("--model", verify.model_file, "The model the plan is for");
+  add(verify_app, "plan", verify.plan_file, "Plan JSON").required();
+  add(verify_app, "--model", verify.model_file, "The model the plan is for");
   add_model_options(verify_app, verify.model);
   app.add_subcommand("strategies", "List the strategies");
   try {
@@ -87,4 +98,7 @@ ExitStatus run_reporting_errors(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return static_cast<int>(run_reporting_errors(argc, argv)); }
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of writing, reported as such
+  return static_cast<int>(run_reporting_errors(argc, argv));
+}

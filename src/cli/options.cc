@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <charconv>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -38,6 +39,17 @@ std::int64_t parse_number(std::string_view flag, std::string_view text, std::int
   return *number;
 }
 
+std::chrono::duration<double> parse_seconds(std::string_view text) {
+  constexpr double longest = 1e8;  // three years
+  double seconds = -1;
+  const auto [stop, error] =
+      std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
+  if (error != std::errc{} || stop != text.data() + text.size() || !(seconds >= 0 && seconds <= longest)) {
+    throw wrong("--time-limit", text, "a number of seconds of at least 0");
+  }
+  return std::chrono::duration<double>(seconds);
+}
+
 template <typename Map, typename Value>
 void insert_once(std::string_view flag, Map& map, const std::string& name, Value value) {
   if (!map.emplace(name, std::move(value)).second)
@@ -61,6 +73,10 @@ Memory parse_memory(std::string_view text) {
 }
 
 }  // namespace
+
+bool ModelTexts::is_any_given() const {
+  return !dims.empty() || !shapes.empty() || !bounds.empty() || !states.empty() || !scratch.empty();
+}
 
 ImportOptions parse_model_options(const ModelTexts& texts) {
   ImportOptions options;
@@ -86,7 +102,7 @@ ImportOptions parse_model_options(const ModelTexts& texts) {
     options.states.push_back({text.substr(0, equals), text.substr(equals + 1)});
   }
   if (!texts.scratch.empty()) {
-    const base::MappedFile file(texts.scratch);
+    const base::InputFile file(texts.scratch);
     try {
       options.scratch = parse_scratch(file.bytes());
     } catch (const Error& error) {
@@ -111,20 +127,7 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     options.memory.capacity = parse_bytes("--capacity", texts.capacity);
   }
   if (!texts.align.empty()) options.alignment = parse_number("--align", texts.align, 1);
-  if (!texts.time_limit.empty()) {
-    double seconds = 0;
-    try {
-      std::size_t used = 0;
-      seconds = std::stod(texts.time_limit, &used);
-      if (used != texts.time_limit.size()) seconds = -1;
-    } catch (const std::exception&) {
-      seconds = -1;
-    }
-    constexpr double longest = 1e8;  // three years
-    if (!(seconds >= 0 && seconds <= longest))
-      throw wrong("--time-limit", texts.time_limit, "a number of seconds of at least 0");
-    options.solve.time_limit = std::chrono::duration<double>(seconds);
-  }
+  if (!texts.time_limit.empty()) options.solve.time_limit = parse_seconds(texts.time_limit);
   return options;
 }
 

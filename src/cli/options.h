@@ -16,6 +16,8 @@ struct ModelTexts {
   std::vector<std::string> bounds;
   std::vector<std::string> states;
   std::string scratch;
+
+  [[nodiscard]] bool is_any_given() const;
 };
 
 /// Texts of the options that say how to plan, as given.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -31,30 +33,39 @@ struct Window {
 };
 
 /// What is needed from each position at which that changes. Throws Error for two separate ranges.
+/// Live pieces do not overlap, so they are one range when they are as long as from first to last.
 std::vector<Window> windows_of(const Buffer& buffer) {
-  std::vector<Position> times;
+  struct Change {
+    Position at;
+    bool begins;
+    const Piece* piece;
+  };
+  std::vector<Change> changes;
   for (const Piece& piece : buffer.pieces) {
-    times.push_back(piece.life.lower);
-    times.push_back(piece.life.upper);
+    changes.push_back({piece.life.lower, true, &piece});
+    changes.push_back({piece.life.upper, false, &piece});
   }
-  std::sort(times.begin(), times.end());
-  times.erase(std::unique(times.begin(), times.end()), times.end());
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
+  std::multiset<std::pair<Bytes, Bytes>> live;  // (begin, end)
+  Bytes bytes = 0;
   std::vector<Window> windows;
-  for (const Position at : times) {
-    std::vector<const Piece*> alive;
-    for (const Piece& piece : buffer.pieces) {
-      if (piece.size > 0 && piece.life.lower <= at && at < piece.life.upper) alive.push_back(&piece);
-    }
-    std::sort(alive.begin(), alive.end(),
-              [](const Piece* a, const Piece* b) { return a->offset < b->offset; });
-    Window window{.at = at};
-    for (const Piece* const piece : alive) {
-      if (window.begin < window.end && piece->offset != window.end) {
-        throw Error("buffer " + base::quoted(buffer.id),
-                    fmt::format("needs two separate parts at position {}, which buffer CSV cannot say", at));
+  for (std::size_t c = 0; c < changes.size(); ++c) {
+    const auto& [at, begins, piece] = changes[c];
+    if (piece->size > 0 && piece->life.lower < piece->life.upper) {
+      const std::pair<Bytes, Bytes> range(piece->offset, piece->offset + piece->size);
+      if (begins) {
+        live.insert(range);
+      } else {
+        live.erase(live.find(range));
       }
-      if (window.begin == window.end) window.begin = piece->offset;
-      window.end = piece->offset + piece->size;
+      bytes += begins ? piece->size : -piece->size;
+    }
+    if (c + 1 < changes.size() && changes[c + 1].at == at) continue;
+    Window window{.at = at};
+    if (!live.empty()) window = {at, live.begin()->first, live.rbegin()->second};
+    if (window.end - window.begin != bytes) {
+      throw Error("buffer " + base::quoted(buffer.id),
+                  fmt::format("needs two separate parts at position {}, which buffer CSV cannot say", at));
     }
     windows.push_back(window);
   }

@@ -56,7 +56,9 @@ Gap parse_gap(std::string_view text, const CsvReader& csv, const Lifetime& life,
 std::vector<Gap> parse_gaps(const CsvReader& csv, const Lifetime& life, Bytes size) {
   std::vector<Gap> gaps;
   for (const std::string_view text : base::split(csv.text("gaps"), ' ')) {
-    if (!text.empty()) gaps.push_back(parse_gap(text, csv, life, size));
+    if (text.empty()) continue;
+    const Gap gap = parse_gap(text, csv, life, size);
+    if (gap.life.lower < gap.life.upper) gaps.push_back(gap);
   }
   std::sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) { return a.life.lower < b.life.lower; });
   for (std::size_t g = 1; g < gaps.size(); ++g) {
@@ -76,7 +78,7 @@ std::vector<Piece> pieces_of(const Lifetime& life, Bytes size, const std::vector
   };
   for (const Gap& gap : gaps) {
     add_whole(gap.life.lower);
-    if (gap.begin < gap.end && gap.life.lower < gap.life.upper) {
+    if (gap.begin < gap.end) {
       pieces.push_back({gap.begin, gap.end - gap.begin, gap.life});
     }
     at = gap.life.upper;

@@ -18,11 +18,14 @@ std::string_view without_byte_order_mark(std::string_view text) {
 
 }  // namespace
 
-CsvReader::CsvReader(std::string_view text, std::span<const std::string_view> known)
-    : rest_(without_byte_order_mark(text)) {
-  if (!read_line())
-    throw Error("line 1", fmt::format("there is no header, expected {}", fmt::join(known, ",")));
+CsvReader::CsvReader(std::string_view text) : rest_(without_byte_order_mark(text)) {
+  read_line();
   columns_ = fields_;
+}
+
+CsvReader::CsvReader(std::string_view text, std::span<const std::string_view> known) : CsvReader(text) {
+  if (columns_.empty())
+    throw Error("line 1", fmt::format("there is no header, expected {}", fmt::join(known, ",")));
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     if (std::find(known.begin(), known.end(), columns_[c]) == known.end()) {
       throw Error(place(), fmt::format("unknown column {}, expected some of {}", base::quoted(columns_[c]),
@@ -108,15 +111,6 @@ std::string CsvReader::read_quoted() {
   }
   line_ += static_cast<std::size_t>(std::count(field.begin(), field.end(), '\n'));
   return field;
-}
-
-std::vector<std::string> csv_header(std::string_view text) {
-  text = without_byte_order_mark(text);
-  std::vector<std::string> columns;
-  for (const std::string_view column : base::split(text.substr(0, text.find('\n')), ',')) {
-    columns.emplace_back(base::trim(column));
-  }
-  return columns;
 }
 
 }  // namespace stowage::import

@@ -17,6 +17,9 @@ class CsvReader {
   /// Reads the header. Throws Error for a column that is not in `known` or comes twice.
   CsvReader(std::string_view text, std::span<const std::string_view> known);
 
+  /// Reads a header of any columns, for telling what a file is; empty where there is no text.
+  explicit CsvReader(std::string_view text);
+
   [[nodiscard]] bool has_column(std::string_view column) const;
 
   /// Goes to the next row; false after the last. Throws Error for a row with too few or many fields.
@@ -43,8 +46,5 @@ class CsvReader {
   std::vector<std::string> columns_;
   std::vector<std::string> fields_;
 };
-
-/// The columns of a header line, for telling what a file is.
-[[nodiscard]] std::vector<std::string> csv_header(std::string_view text);
 
 }  // namespace stowage::import

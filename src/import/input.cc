@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "base/file.h"
@@ -18,10 +17,6 @@
 namespace stowage {
 namespace {
 
-bool has_column(const std::vector<std::string>& header, std::string_view column) {
-  return std::find(header.begin(), header.end(), column) != header.end();
-}
-
 /// What the content says, or else the extension.
 ModelFormat format_of(std::string_view content, const std::filesystem::path& file) {
   if (import::looks_like_tflite(content)) return ModelFormat::tflite;
@@ -30,9 +25,9 @@ ModelFormat format_of(std::string_view content, const std::filesystem::path& fil
   if (extension == ".tflite") return ModelFormat::tflite;
   if (extension == ".json" || content.substr(0, content.find_first_not_of(" \t\r\n") + 1).ends_with('{'))
     return ModelFormat::json;
-  const std::vector<std::string> header = import::csv_header(content);
-  if (has_column(header, "op")) return ModelFormat::ops;
-  if (extension == ".csv" || has_column(header, "id")) return ModelFormat::csv;
+  const import::CsvReader header(content);
+  if (header.has_column("op")) return ModelFormat::ops;
+  if (extension == ".csv" || header.has_column("id")) return ModelFormat::csv;
   throw Error("",
               "is of no known format, expected ONNX, TFLite, graph JSON, a buffer list or a memory-operation "
               "sequence");
@@ -97,7 +92,7 @@ Input parse_input(std::string_view content, const std::string& name, const Impor
 }
 
 Input read_input(const std::filesystem::path& file, const ImportOptions& options) {
-  const base::MappedFile mapped(file);
+  const base::InputFile mapped(file);
   return parse_input(mapped.bytes(), file.string(), options);
 }
 

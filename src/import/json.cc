@@ -2,14 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "base/text.h"
 #include "stowage/units.h"
 
 namespace stowage::import {
 
 Json::Value Json::parse(std::string_view text) {
+  std::vector<std::unordered_set<std::string>> members;  // of the objects that are open
+  const auto expect_unique = [&](int, Value::parse_event_t event, Value& value) {
+    if (event == Value::parse_event_t::object_start) members.emplace_back();
+    if (event == Value::parse_event_t::object_end) members.pop_back();
+    if (event == Value::parse_event_t::key && !members.back().insert(value.get<std::string>()).second) {
+      throw Error(
+          "", fmt::format("has the member {} twice in one object", base::quoted(value.get<std::string>())));
+    }
+    return true;
+  };
   try {
-    return Value::parse(text.begin(), text.end());
+    return Value::parse(text.begin(), text.end(), expect_unique);
   } catch (const nlohmann::json::exception& error) {
     std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
     if (const std::size_t end = what.find("] "); end != std::string_view::npos) what.remove_prefix(end + 2);

@@ -16,9 +16,10 @@ namespace stowage::import {
 /// gives what was asked for or throws an Error that names the place and what was expected.
 class Json {
  public:
-  using Value = nlohmann::ordered_json;
+  using Value = nlohmann::json;
 
-  /// Parses a whole document. Throws Error with the line where it is no JSON.
+  /// Parses a whole document. Throws Error with the line where it is no JSON, or where an object has
+  /// a member twice.
   static Value parse(std::string_view text);
 
   explicit Json(const Value& value, std::string pointer = "")

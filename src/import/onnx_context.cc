@@ -2,6 +2,8 @@
 
 #include <onnx/defs/tensor_proto_util.h>
 
+#include "base/checked.h"
+
 namespace stowage::import {
 
 NodeContext::NodeContext(const onnx::NodeProto& node, int version, std::vector<const onnx::TypeProto*> inputs,
@@ -86,6 +88,18 @@ void NodeContext::set_output(size_t index, int elem_type, const std::optional<Sh
   if (!shape) return;
   tensor.mutable_shape()->Clear();
   for (const std::int64_t dimension : *shape) tensor.mutable_shape()->add_dim()->set_dim_value(dimension);
+}
+
+std::int64_t sum_or_fail(std::int64_t a, std::int64_t b) {
+  const auto sum = base::checked_add(a, b);
+  if (!sum) fail_shape_inference("dimension ", a, " + ", b, " overflows");
+  return *sum;
+}
+
+std::int64_t product_or_fail(std::int64_t a, std::int64_t b) {
+  const auto product = base::checked_multiply(a, b);
+  if (!product) fail_shape_inference("dimension ", a, " * ", b, " overflows");
+  return *product;
 }
 
 }  // namespace stowage::import

@@ -54,4 +54,8 @@ class NodeContext : public onnx::InferenceContext {
   std::vector<onnx::TypeProto> outputs_;
 };
 
+/// Sums and products of dimensions; an InferenceError where they overflow.
+[[nodiscard]] std::int64_t sum_or_fail(std::int64_t a, std::int64_t b);
+[[nodiscard]] std::int64_t product_or_fail(std::int64_t a, std::int64_t b);
+
 }  // namespace stowage::import

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
-#include "base/checked.h"
+#include "base/text.h"
+#include "import/onnx_windows.h"
 
 namespace stowage::import {
 namespace {
@@ -34,18 +37,6 @@ std::optional<std::vector<std::size_t>> axes_of(const NodeContext& node, std::si
     axes.push_back(*index);
   }
   return axes;
-}
-
-std::int64_t sum_or_fail(std::int64_t a, std::int64_t b) {
-  const auto sum = base::checked_add(a, b);
-  if (!sum) fail_shape_inference("dimension ", a, " + ", b, " overflows");
-  return *sum;
-}
-
-std::int64_t product_or_fail(std::int64_t a, std::int64_t b) {
-  const auto product = base::checked_multiply(a, b);
-  if (!product) fail_shape_inference("dimension ", a, " * ", b, " overflows");
-  return *product;
 }
 
 /// One result of the shape and type of the first input; others are left open.
@@ -124,33 +115,59 @@ void reduce(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
+/// Parts are given by an input, or an attribute before operator set 13, or else as equal as can be.
 void split(NodeContext& node) {
+  constexpr int first_with_input = 13;
   const auto shape = node.shape(0);
-  const auto given = node.integers(1);
   const auto outputs = static_cast<std::int64_t>(node.getNumOutputs());
-  const std::int64_t parts = node.integer("num_outputs", outputs);
-  if (parts != outputs) fail_shape_inference("num_outputs is ", parts, " but there are ", outputs);
+  const bool is_input = node.version() >= first_with_input;
+  auto parts = is_input ? node.integers(1) : node.integer_list("split");
+  for (std::size_t i = 0; i < node.getNumOutputs(); ++i) node.set_output(i, node.elem_type(0), std::nullopt);
+  if (!shape || (is_input && node.has(1) && !parts)) return;
+  const auto axis = normalized_axis(node.integer("axis", 0), shape->size());
+  if (!axis) fail_shape_inference("cannot split a tensor of rank ", shape->size());
+  const std::int64_t whole = (*shape)[*axis];
+  if (!parts) {
+    if (node.integer("num_outputs", outputs) != outputs)
+      fail_shape_inference("num_outputs is not the number of outputs, ", outputs);
+    const std::int64_t size = whole / outputs + (whole % outputs == 0 ? 0 : 1);
+    parts.emplace();
+    for (std::int64_t rest = whole; std::ssize(*parts) < outputs; rest -= parts->back())
+      parts->push_back(std::min(rest, size));
+  }
+  std::int64_t total = 0;
+  for (const std::int64_t part : *parts) total = sum_or_fail(total, part);
+  if (std::ssize(*parts) != outputs || total != whole)
+    fail_shape_inference("the parts do not make up dimension ", whole, " in ", outputs, " outputs");
   for (std::size_t i = 0; i < node.getNumOutputs(); ++i) {
-    std::optional<Shape> result = shape;
-    if (shape) {
-      const auto axis = normalized_axis(node.integer("axis", 0), shape->size());
-      if (!axis) fail_shape_inference("cannot split a tensor of rank ", shape->size());
-      const std::int64_t whole = (*shape)[*axis];
-      const std::int64_t size = whole / parts + (whole % parts == 0 ? 0 : 1);
-      const auto index = static_cast<std::int64_t>(i);
-      if (node.has(1)) {
-        if (given && i < given->size()) {
-          (*result)[*axis] = (*given)[i];
-        } else {
-          result.reset();
-        }
-      } else {
-        (*result)[*axis] =
-            std::clamp<std::int64_t>(whole - std::min(index, whole) * std::min(size, whole), 0, size);
+    Shape part = *shape;
+    part[*axis] = (*parts)[i];
+    node.set_output(i, node.elem_type(0), part);
+  }
+}
+
+void concatenate(NodeContext& node) {
+  node.set_output(0, node.elem_type(0), std::nullopt);
+  std::optional<Shape> result;
+  for (std::size_t i = 0; i < node.getNumInputs(); ++i) {
+    const auto shape = node.shape(i);
+    if (!shape) return;
+    if (!result) {
+      result = shape;
+      continue;
+    }
+    const auto axis = normalized_axis(node.integer("axis", 1), result->size());
+    if (!axis || shape->size() != result->size())
+      fail_shape_inference("cannot join tensors of ranks ", result->size(), " and ", shape->size());
+    for (std::size_t d = 0; d < shape->size(); ++d) {
+      if (d == *axis) {
+        (*result)[d] = sum_or_fail((*result)[d], (*shape)[d]);
+      } else if ((*result)[d] != (*shape)[d]) {
+        fail_shape_inference("cannot join dimensions ", (*result)[d], " and ", (*shape)[d]);
       }
     }
-    node.set_output(i, node.elem_type(0), result);
   }
+  node.set_output(0, node.elem_type(0), result);
 }
 
 void pad(NodeContext& node) {
@@ -227,58 +244,6 @@ void resize(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
-/// Output extent of one axis of a pooling window.
-std::int64_t pooled(std::int64_t extent, std::int64_t kernel, std::int64_t stride, std::int64_t begin,
-                    std::int64_t end, bool ceils) {
-  const std::int64_t free = sum_or_fail(sum_or_fail(extent, sum_or_fail(begin, end)), -kernel);
-  if (free < 0) fail_shape_inference("window of ", kernel, " is larger than the padded input of ", extent);
-  std::int64_t steps = free / stride;
-  // A last window may hang over the end, but not begin in the padding there.
-  if (ceils && free % stride != 0 && (steps + 1) * stride < extent + begin) ++steps;
-  return steps + 1;
-}
-
-void pool(NodeContext& node) {
-  const auto shape = node.shape(0);
-  const auto kernel = node.integer_list("kernel_shape");
-  node.set_output(0, node.elem_type(0), std::nullopt);
-  if (!shape) return;
-  if (!kernel || shape->size() != kernel->size() + 2)
-    fail_shape_inference("kernel_shape does not fit the input's rank ", shape->size());
-  const std::size_t rank = kernel->size();
-  const Shape strides = node.integer_list("strides").value_or(Shape(rank, 1));
-  const Shape dilations = node.integer_list("dilations").value_or(Shape(rank, 1));
-  const Shape pads = node.integer_list("pads").value_or(Shape(2 * rank, 0));
-  if (strides.size() != rank || dilations.size() != rank || pads.size() != 2 * rank)
-    fail_shape_inference("strides, dilations or pads do not fit kernel_shape");
-  const onnx::AttributeProto* const auto_pad = node.getAttribute("auto_pad");
-  const std::string policy = auto_pad == nullptr || auto_pad->s().empty() ? "NOTSET" : auto_pad->s();
-  const bool ceils = node.integer("ceil_mode", 0) != 0;
-  Shape result{(*shape)[0], (*shape)[1]};
-  for (std::size_t d = 0; d < rank; ++d) {
-    if (strides[d] <= 0 || dilations[d] <= 0 || (*kernel)[d] <= 0)
-      fail_shape_inference("strides, dilations and kernel_shape must be positive");
-    const std::int64_t extent = (*shape)[d + 2];
-    if (policy.starts_with("SAME")) {
-      result.push_back(extent / strides[d] + (extent % strides[d] == 0 ? 0 : 1));
-      continue;
-    }
-    const std::int64_t window = sum_or_fail(product_or_fail((*kernel)[d] - 1, dilations[d]), 1);
-    const bool is_padded = policy == "NOTSET";
-    result.push_back(
-        pooled(extent, window, strides[d], is_padded ? pads[d] : 0, is_padded ? pads[rank + d] : 0, ceils));
-  }
-  node.set_output(0, node.elem_type(0), result);
-}
-
-/// Also the index of each maximum.
-void max_pool(NodeContext& node) {
-  pool(node);
-  onnx::TypeProto indices = node.outputs()[0];
-  indices.mutable_tensor_type()->set_elem_type(TensorProto::INT64);
-  if (node.getNumOutputs() > 1) node.outputs()[1] = indices;
-}
-
 /// One spectrum, of real and imaginary parts, per frame; of real signals only the half that is not
 /// a mirror of the other.
 void short_time_fourier(NodeContext& node) {
@@ -294,6 +259,128 @@ void short_time_fourier(NodeContext& node) {
   const std::int64_t frames = ((*signal)[1] - frame) / step->front() + 1;
   const bool is_half = node.integer("onesided", 1) != 0;
   node.set_output(0, node.elem_type(0), Shape{(*signal)[0], frames, is_half ? frame / 2 + 1 : frame, 2});
+}
+
+/// Mean and deviation are of the tensor without what is normalized over.
+void layer_normalization(NodeContext& node) {
+  auto shape = node.shape(0);
+  like_first(node);
+  if (shape) {
+    const auto axis = normalized_axis(node.integer("axis", -1), shape->size());
+    if (!axis) fail_shape_inference("axis does not exist in a tensor of rank ", shape->size());
+    std::fill(shape->begin() + static_cast<std::ptrdiff_t>(*axis), shape->end(), 1);
+  }
+  const auto type = static_cast<int>(node.integer("stash_type", TensorProto::FLOAT));
+  node.set_output(1, type, shape);
+  node.set_output(2, type, shape);
+}
+
+/// The last dimension of the indices says how many dimensions of the data one of them picks.
+void gather_slices(NodeContext& node) {
+  const auto data = node.shape(0);
+  const auto indices = node.shape(1);
+  std::optional<Shape> result;
+  if (data && indices) {
+    const std::int64_t batch = node.integer("batch_dims", 0);
+    const auto rank = std::ssize(*data);
+    if (indices->empty() || batch < 0 || batch >= std::min(rank, std::ssize(*indices)) ||
+        indices->back() < 0 || indices->back() > rank - batch)
+      fail_shape_inference("the indices do not fit data of rank ", rank);
+    result.emplace(indices->begin(), indices->end() - 1);
+    result->insert(result->end(), data->begin() + batch + indices->back(), data->end());
+  }
+  node.set_output(0, node.elem_type(0), result);
+}
+
+void one_hot(NodeContext& node) {
+  auto shape = node.shape(0);
+  auto depth = node.integers(1);
+  const auto real_depth = reals(node, 1);
+  if (!depth && real_depth && real_depth->size() == 1) {
+    const float real = real_depth->front();
+    if (!(real >= 0 && real < static_cast<float>(largest_value))) fail_shape_inference("depth is ", real);
+    depth = Shape{static_cast<std::int64_t>(real)};
+  }
+  if (shape && depth && depth->size() == 1) {
+    const auto axis = normalized_axis(node.integer("axis", -1), shape->size() + 1);
+    if (!axis) fail_shape_inference("axis does not exist in a tensor of rank ", shape->size() + 1);
+    shape->insert(shape->begin() + static_cast<std::ptrdiff_t>(*axis), depth->front());
+  } else {
+    shape.reset();
+  }
+  node.set_output(0, node.elem_type(2), shape);
+}
+
+/// The letters of a term of an Einsum, one per dimension: what "..." stands for gets the characters
+/// before the letters, counted from the last dimension.
+std::string labels_of(std::string_view term, std::size_t rank) {
+  const std::size_t dots = term.find("...");
+  std::string labels(term.substr(0, dots));
+  if (dots != std::string_view::npos) {
+    constexpr std::size_t length = 3;
+    const std::size_t letters = term.size() - length;
+    if (letters > rank || rank - letters > 'A') fail_shape_inference("'...' does not fit rank ", rank);
+    for (std::size_t i = rank - letters; i > 0; --i) labels.push_back(static_cast<char>(i - 1));
+    labels += term.substr(dots + length);
+  }
+  const bool is_clean = std::all_of(labels.begin(), labels.end(), [](char c) {
+    return (c >= 0 && c < 'A' && c != '.') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  });
+  if (!is_clean || labels.size() != rank) fail_shape_inference("a term does not fit rank ", rank);
+  return labels;
+}
+
+/// Without "->" the result has what "..." stands for, and the letters that come once, in order.
+void einsum(NodeContext& node) {
+  node.set_output(0, node.elem_type(0), std::nullopt);
+  const onnx::AttributeProto* const attribute = node.getAttribute("equation");
+  std::string equation = attribute == nullptr ? "" : attribute->s();
+  std::erase(equation, ' ');
+  const std::size_t arrow = equation.find("->");
+  const std::string left = equation.substr(0, arrow);
+  const auto terms = base::split(left, ',');
+  if (terms.size() != node.getNumInputs()) fail_shape_inference("there are ", terms.size(), " terms");
+  std::map<char, std::int64_t> dimensions;
+  std::map<char, int> uses;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto shape = node.shape(i);
+    if (!shape) return;
+    const std::string labels = labels_of(terms[i], shape->size());
+    for (std::size_t d = 0; d < labels.size(); ++d) {
+      std::int64_t& dimension = dimensions.emplace(labels[d], 1).first->second;
+      if (dimension != 1 && (*shape)[d] != 1 && dimension != (*shape)[d])
+        fail_shape_inference("a letter stands for ", dimension, " and ", (*shape)[d]);
+      if ((*shape)[d] != 1) dimension = (*shape)[d];
+      ++uses[labels[d]];
+    }
+  }
+  const auto is_letter = [](char label) { return label >= 'A'; };
+  const auto hidden = static_cast<std::size_t>(std::count_if(
+      dimensions.begin(), dimensions.end(), [&](const auto& it) { return !is_letter(it.first); }));
+  std::string labels;
+  if (arrow != std::string::npos) {
+    const std::string_view right = std::string_view(equation).substr(arrow + 2);
+    const bool has_dots = right.find("...") != std::string_view::npos;
+    labels = labels_of(right, has_dots ? right.size() - 3 + hidden : right.size());
+  } else {
+    labels = labels_of("...", hidden);
+    for (const auto& [label, count] : uses) {
+      if (is_letter(label) && count == 1) labels.push_back(label);
+    }
+  }
+  Shape result;
+  for (const char label : labels) {
+    const auto dimension = dimensions.find(label);
+    if (dimension == dimensions.end()) fail_shape_inference("the result has a letter that no term has");
+    result.push_back(dimension->second);
+  }
+  node.set_output(0, node.elem_type(0), result);
+}
+
+/// The parts of a sequence are not planned, whatever their shapes.
+void sequence_of_first(NodeContext& node) {
+  onnx::TypeProto& part = *node.outputs()[0].mutable_sequence_type()->mutable_elem_type();
+  part.mutable_tensor_type()->set_elem_type(node.elem_type(0));
 }
 
 void center_crop_pad(NodeContext& node) {
@@ -338,32 +425,43 @@ const std::unordered_map<std::string_view, Rule>& rules() {
   static const std::unordered_map<std::string_view, Rule> table{
       {"AffineGrid", {20, unknown}},
       {"Attention", {23, unknown}},
-      {"AveragePool", {19, pool}},
+      {"AveragePool", {1, pool}},
       {"BitwiseAnd", {18, broadcast}},
       {"BitwiseNot", {18, like_first}},
       {"BitwiseOr", {18, broadcast}},
       {"BitwiseXor", {18, broadcast}},
       {"Cast", {19, cast}},
       {"CastLike", {19, cast_like}},
-      {"CenterCropPad", {18, center_crop_pad}},
       {"Celu", {1, like_first}},
+      {"CenterCropPad", {18, center_crop_pad}},
       {"Col2Im", {18, unknown}},
+      {"Concat", {4, concatenate}},
+      {"Conv", {1, convolution}},
+      {"ConvInteger", {10, integer_convolution}},
+      {"ConvTranspose", {1, transposed_convolution}},
       {"DFT", {20, unknown}},
       {"DeformConv", {19, unknown}},
       {"DequantizeLinear", {19, dequantize}},
       {"Dropout", {1, dropout}},
+      {"Einsum", {12, einsum}},
+      {"GatherND", {11, gather_slices}},
       {"Gelu", {20, like_first}},
       {"GreaterOrEqual", {12, broadcast_to_truth}},
       {"GridSample", {20, grid_sample}},
       {"GroupNormalization", {18, like_first}},
       {"IsInf", {20, truth_like_first}},
       {"IsNaN", {20, truth_like_first}},
+      {"LayerNormalization", {17, layer_normalization}},
       {"LessOrEqual", {12, broadcast_to_truth}},
-      {"LpPool", {18, pool}},
-      {"MaxPool", {22, max_pool}},
+      {"LpPool", {1, pool}},
+      {"MaxPool", {1, max_pool}},
+      {"MaxRoiPool", {1, region_pool}},
+      {"MaxUnpool", {9, max_unpool}},
       {"MeanVarianceNormalization", {1, like_first}},
       {"Mish", {18, like_first}},
+      {"OneHot", {9, one_hot}},
       {"Pad", {18, pad}},
+      {"QLinearConv", {10, quantized_convolution}},
       {"QuantizeLinear", {19, quantize}},
       {"RMSNormalization", {23, like_first}},
       {"ReduceL1", {18, reduce}},
@@ -379,7 +477,8 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"RotaryEmbedding", {23, like_first}},
       {"STFT", {17, short_time_fourier}},
       {"Shrink", {1, like_first}},
-      {"Split", {18, split}},
+      {"Split", {2, split}},
+      {"SplitToSequence", {11, sequence_of_first}},
       {"Swish", {24, like_first}},
       {"TensorScatter", {24, like_first}},
   };
@@ -391,6 +490,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
 bool infer_by_own_rule(NodeContext& node) {
   const auto rule = rules().find(node.node().op_type());
   if (rule == rules().end() || node.version() < rule->second.since) return false;
+  if (node.getNumOutputs() == 0) fail_shape_inference("there are no outputs");
   rule->second.infer(node);
   return true;
 }

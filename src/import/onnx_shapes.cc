@@ -46,7 +46,10 @@ class Inference {
 
   void run() {
     for (TensorId t = 0; t < types_.size(); ++t) {
-      if (model_.declared[t] != nullptr) types_[t] = bind_dimensions(*model_.declared[t], options_.dims);
+      if (model_.declared[t] != nullptr) {
+        const onnx::TypeProto declared = bind_dimensions(*model_.declared[t], options_.dims);
+        merge_types(declared, types_[t], place(t), "declaration");
+      }
       if (model_.graph.tensors[t].kind == TensorKind::weight) know_weight(t);
       apply_given_shape(t);
     }
@@ -66,7 +69,8 @@ class Inference {
     if (initializer == nullptr) return;  // sparse: nothing depends on its shape here
     Shape shape(initializer->dims().begin(), initializer->dims().end());
     check_data(*initializer, shape, place(t));
-    types_[t] = tensor_type(initializer->data_type(), shape);
+    types_[t].Clear();
+    merge_types(tensor_type(initializer->data_type(), shape), types_[t], place(t), "its data");
     values_[t] = value_of(*initializer);
   }
 
@@ -123,10 +127,12 @@ class Inference {
     const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
     try {
       if (domain.empty()) expect_sane_attributes(node);
-      if (domain.empty() && infer_by_own_rule(context)) return;
-      const onnx::OpSchema* const schema =
+      const onnx::OpSchema* schema =
           onnx::OpSchemaRegistry::Schema(node.op_type(), context.version(), domain);
-      if (schema == nullptr || schema->Deprecated()) return;
+      if (schema != nullptr && schema->Deprecated()) schema = nullptr;
+      if (schema != nullptr && context.version() <= newest_known_set) schema->Verify(node);
+      if (domain.empty() && infer_by_own_rule(context)) return;
+      if (schema == nullptr) return;
       schema->Verify(node);  // libonnx's rules rely on it
       schema->GetTypeAndShapeInferenceFunction()(context);
     } catch (const Error&) {

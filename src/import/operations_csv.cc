@@ -4,6 +4,8 @@
 
 #include <array>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "import/csv.h"
@@ -30,11 +32,11 @@ class Sequence {
     if (size < 0) throw Error(csv.place(), fmt::format("size is {}, expected at least 0", size));
     entry.buffer = problem_.buffers.size();
     ++entry.allocations;
-    problem_.buffers.push_back(
-        {.id = entry.allocations == 1 ? std::string(name) : fmt::format("{}#{}", name, entry.allocations),
-         .size = size,
-         .alignment = csv.number("alignment").value_or(1),
-         .pieces = {{0, size, {at, at}}}});
+    if (entry.allocations > 1) again_.emplace_back(problem_.buffers.size(), entry.allocations);
+    problem_.buffers.push_back({.id = std::string(name),
+                                .size = size,
+                                .alignment = csv.number("alignment").value_or(1),
+                                .pieces = {{0, size, {at, at}}}});
   }
 
   void free(const CsvReader& csv, Position at) {
@@ -56,12 +58,18 @@ class Sequence {
     for (const auto& [name, entry] : names_) {
       if (entry.buffer) problem_.buffers[*entry.buffer].pieces[0].life.upper = end;
     }
+    for (const auto& [buffer, allocation] : again_) {
+      std::string& id = problem_.buffers[buffer].id;
+      id += fmt::format("#{}", allocation);
+      while (names_.contains(id)) id += "#";  // somebody is called so
+    }
     return std::move(problem_);
   }
 
  private:
   Problem problem_{{}, {{.name = "arena"}}};
   std::unordered_map<std::string, Name> names_;
+  std::vector<std::pair<std::size_t, int>> again_;  ///< Buffers that are a later allocation of their name.
 };
 
 }  // namespace

@@ -327,7 +327,10 @@ class Reader {
       if (body <= 0 || static_cast<std::size_t>(body) >= graph_.subgraphs.size()) {
         reject("has body {}, expected a subgraph from 1 to {}", body, graph_.subgraphs.size() - 1);
       }
-      op.bodies.push_back(static_cast<std::size_t>(body));
+      const auto index = static_cast<std::size_t>(body);
+      // Of an IF whose branches are one subgraph only one runs: it stands on the clock once.
+      if (op.type != "IF" || std::ranges::find(op.bodies, index) == op.bodies.end())
+        op.bodies.push_back(index);
     }
     if (builtin_of(code) == BuiltinOperator::WHILE) op.body_use = BodyUse::repeated;
     // Bodies come after what runs them and are known by now; of others the worst is assumed.

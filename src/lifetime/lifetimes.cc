@@ -66,6 +66,7 @@ class UsesOfSteps {
 
   void start(TensorId tensor, Position at, Position until) {
     auto& lives = uses_.lives[tensor];
+    if (graph_.tensors[tensor].kind == TensorKind::state && !lives.empty()) return;  // lives always
     // Its producer is the only one that starts it, but an input may be listed twice.
     if (!lives.empty() && lives.back().lower == at) {
       lives.back().upper = std::max(lives.back().upper, until);
@@ -117,7 +118,7 @@ class UsesOfSteps {
       const Position from = repeats || begin == body_end ? at : begin;
       for (const TensorId input : graph_.subgraphs[body].inputs) start(input, from, repeats ? end : from + 1);
       run(body, begin, body_end);
-      for (const TensorId output : graph_.subgraphs[body].outputs) hold(output, std::max(body_end, at + 1));
+      for (const TensorId output : graph_.subgraphs[body].outputs) hold(output, body_end);
       begin = body_end;
     }
     loop_ends_.pop_back();
@@ -168,10 +169,6 @@ class BufferMaker {
       for (const auto* tensors : {&graph.subgraphs[0].inputs, &graph.subgraphs[0].outputs}) {
         external_.insert(tensors->begin(), tensors->end());
       }
-      for (const StateTie& tie : graph.ties) {
-        external_.erase(tie.input);
-        external_.erase(tie.output);
-      }
     }
   }
 
@@ -211,7 +208,11 @@ class BufferMaker {
     const Lifetime old_life = uses_.lives[tie.input].front();
     const Lifetime new_life =
         uses_.lives[tie.output].empty() ? Lifetime{clock_end_, clock_end_} : uses_.lives[tie.output].front();
-    const bool is_last_reader = old_life.upper == new_life.lower + 1 && writes_over(tie);
+    const auto& outputs = graph_.subgraphs[0].outputs;
+    const bool goes_out = std::find(outputs.begin(), outputs.end(), tie.input) != outputs.end();
+    const bool is_unread = uses_.accesses[tie.input] == 0;
+    const bool is_last_reader =
+        old_life.upper == new_life.lower + 1 && !goes_out && (is_unread || writes_over(tie));
     if (old_life.upper > new_life.lower && !is_last_reader) {
       throw Error(describe(graph_, tie.output),
                   fmt::format("is written at position {}, while the state it replaces, {}, is read until {}; "

@@ -6,8 +6,11 @@
 #include <array>
 #include <functional>
 #include <queue>
+#include <set>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/text.h"
@@ -43,6 +46,9 @@ void check_references(const Graph& graph) {
           throw Error(describe(graph, s, o),
                       fmt::format("body {} does not exist, expected a subgraph from 1 to {}", body,
                                   graph.subgraphs.size() - 1));
+        }
+        if (std::count(op.bodies.begin(), op.bodies.end(), body) > 1) {
+          throw Error(describe(graph, s, o), fmt::format("has body {} twice, expected different ones", body));
         }
       }
       for (const std::size_t earlier : op.after) {
@@ -129,7 +135,11 @@ void check_producers(const Graph& graph) {
   std::vector<std::size_t> producer(graph.tensors.size(), nobody);  // operators counted through all subgraphs
   std::vector<bool> is_given(graph.tensors.size(), false);
   for (const Subgraph& subgraph : graph.subgraphs) {
-    for (const TensorId tensor : subgraph.inputs) is_given[tensor] = true;
+    for (const TensorId tensor : std::set<TensorId>(subgraph.inputs.begin(), subgraph.inputs.end())) {
+      if (is_given[tensor])
+        throw Error(describe(graph, tensor), "is an input of two subgraphs, expected one");
+      is_given[tensor] = true;
+    }
   }
   std::size_t count = 0;
   std::vector<std::pair<std::size_t, std::size_t>> operators;
@@ -180,6 +190,45 @@ void check_captures(const Graph& graph) {
               fmt::format("is read outside subgraph {}, to which it belongs", owners[tensor].value_or(0)));
 }
 
+/// Scratch memory is an operator's own while it runs: no operand, and there once. Others may have
+/// the same scratch at other times.
+void check_scratch(const Graph& graph) {
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
+      const Operator& op = graph.subgraphs[s].operators[o];
+      const auto reject = [&](TensorId tensor, const std::string& problem) {
+        throw Error(describe(graph, tensor),
+                    fmt::format("is scratch of {} {}", describe(graph, s, o), problem));
+      };
+      for (const TensorId tensor : op.scratch) {
+        const TensorKind kind = graph.tensors[tensor].kind;
+        if (kind != TensorKind::scratch) reject(tensor, fmt::format("but of kind {}", name_of(kind)));
+        if (std::count(op.scratch.begin(), op.scratch.end(), tensor) > 1) reject(tensor, "twice");
+        for (const auto* operands : {&op.inputs, &op.outputs}) {
+          if (std::count(operands->begin(), operands->end(), std::optional(tensor)) > 0)
+            reject(tensor, "and an operand of it");
+        }
+      }
+    }
+  }
+}
+
+/// What is computed ahead of time is a weight when the network runs.
+void check_folded(const Graph& graph) {
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
+      const Operator& op = graph.subgraphs[s].operators[o];
+      for (const auto& output : op.outputs) {
+        if (op.folded && output && graph.tensors[*output].kind != TensorKind::weight) {
+          throw Error(describe(graph, *output),
+                      fmt::format("is a result of {}, which is folded, but of kind {}", describe(graph, s, o),
+                                  name_of(graph.tensors[*output].kind)));
+        }
+      }
+    }
+  }
+}
+
 void check_ties(const Graph& graph) {
   const auto contains = [](const std::vector<TensorId>& tensors, TensorId tensor) {
     return std::find(tensors.begin(), tensors.end(), tensor) != tensors.end();
@@ -193,6 +242,13 @@ void check_ties(const Graph& graph) {
     }
     if (!contains(graph.subgraphs[0].inputs, tie.input)) {
       throw Error(describe(graph, tie.input), "is the old state but not an input of the model");
+    }
+    for (const TensorId tensor : {tie.output, tie.input}) {
+      const TensorKind kind = graph.tensors[tensor].kind;
+      if (kind == TensorKind::weight || kind == TensorKind::instruction || kind == TensorKind::state ||
+          kind == TensorKind::scratch) {
+        throw Error(describe(graph, tensor), fmt::format("is tied to a state but of kind {}", name_of(kind)));
+      }
     }
     if (tie.input == tie.output) throw Error(describe(graph, tie.input), "is tied to itself");
     if (output.bytes != input.bytes) {
@@ -249,8 +305,9 @@ Dependences dependences_in(const Graph& graph, std::size_t subgraph,
   return result;
 }
 
-/// An operator that can never start, following who waits for whom until one comes up again.
-std::size_t operator_on_cycle(const Dependences& dependences) {
+/// Two operators on a cycle, the second waiting for the first: followed from who waits for whom until
+/// one comes up again.
+std::pair<std::size_t, std::size_t> wait_on_cycle(const Dependences& dependences) {
   std::vector<std::optional<std::size_t>> waits_for(dependences.missing.size());
   for (std::size_t o = 0; o < dependences.waiting.size(); ++o) {
     if (dependences.missing[o] == 0) continue;
@@ -263,7 +320,24 @@ std::size_t operator_on_cycle(const Dependences& dependences) {
     seen[at] = true;
     at = waits_for[at].value_or(at);
   }
-  return at;
+  return {waits_for[at].value_or(at), at};
+}
+
+/// The tensor through which one operator waits for another; none where it is a control dependence.
+std::optional<TensorId> tensor_between(const Graph& graph, std::size_t subgraph, std::size_t earlier,
+                                       std::size_t later,
+                                       const std::vector<std::vector<TensorId>>& captures) {
+  const auto& operators = graph.subgraphs[subgraph].operators;
+  std::unordered_set<TensorId> read;
+  for (const auto& input : operators[later].inputs) {
+    if (input) read.insert(*input);
+  }
+  for (const std::size_t body : operators[later].bodies)
+    read.insert(captures[body].begin(), captures[body].end());
+  for (const auto& output : operators[earlier].outputs) {
+    if (output && read.contains(*output)) return output;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::size_t> ordered(const Graph& graph, std::size_t subgraph,
@@ -284,12 +358,10 @@ std::vector<std::size_t> ordered(const Graph& graph, std::size_t subgraph,
     }
   }
   if (order.size() < dependences.missing.size()) {
-    const std::size_t op = operator_on_cycle(dependences);
-    const auto& outputs = graph.subgraphs[subgraph].operators[op].outputs;
-    const auto named =
-        std::find_if(outputs.begin(), outputs.end(), [](const auto& output) { return output.has_value(); });
-    throw Error(named != outputs.end() ? describe(graph, **named) : describe(graph, subgraph, op),
-                fmt::format("is on a cycle: {} needs its own result", describe(graph, subgraph, op)));
+    const auto [earlier, later] = wait_on_cycle(dependences);
+    const auto tensor = tensor_between(graph, subgraph, earlier, later, captures);
+    throw Error(tensor ? describe(graph, *tensor) : describe(graph, subgraph, later),
+                fmt::format("is on a cycle: {} needs its own result", describe(graph, subgraph, later)));
   }
   return order;
 }
@@ -316,6 +388,8 @@ void validate(const Graph& graph) {
   (void)bodies_first(graph);
   check_producers(graph);
   check_captures(graph);
+  check_scratch(graph);
+  check_folded(graph);
   check_ties(graph);
   (void)topological_orders(graph);
 }

@@ -140,7 +140,6 @@ class Maker {
       op.bodies.push_back(body);
     }
     finished_.insert(finished_.end(), op.bodies.begin(), op.bodies.end());
-    if (options_.runs_a_body_twice && choices_.chance(30)) op.bodies.push_back(op.bodies.back());
   }
 
   Operator next_operator(std::size_t depth, const Tensors& own, const Tensors& outer) {

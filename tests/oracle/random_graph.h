@@ -45,11 +45,10 @@ class Choices {
 };
 
 struct GraphOptions {
-  std::size_t depth = 3;           ///< Bodies in bodies, at most. 0: no operator has a body.
-  bool has_ties = false;           ///< Some outputs are the next run's inputs; not all of them can be.
-  bool repeats_names = false;      ///< Some tensors have no name or that of another.
-  bool runs_a_body_twice = false;  ///< An operator may list one subgraph twice among its bodies.
-  std::size_t operators = 14;      ///< Of the network itself, at most.
+  std::size_t depth = 3;       ///< Bodies in bodies, at most. 0: no operator has a body.
+  bool has_ties = false;       ///< Some outputs are the next run's inputs; not all of them can be.
+  bool repeats_names = false;  ///< Some tensors have no name or that of another.
+  std::size_t operators = 14;  ///< Of the network itself, at most.
 };
 
 /// A graph that `validate` accepts, of everything a graph can have.

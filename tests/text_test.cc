@@ -1,0 +1,84 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "base/checked.h"
+
+namespace stowage::base {
+namespace {
+
+TEST(Text, IntegersAreWholeAndOf64Bits) {
+  EXPECT_EQ(parse_integer("0"), 0);
+  EXPECT_EQ(parse_integer("-12"), -12);
+  EXPECT_EQ(parse_integer("9223372036854775807"), std::numeric_limits<std::int64_t>::max());
+  for (const char* const text : {"", "-", "1.5", "12 ", " 12", "0x10", "1e3", "+1", "9223372036854775808"}) {
+    EXPECT_EQ(parse_integer(text), std::nullopt) << text;
+  }
+}
+
+TEST(Text, SizesTakeDecimalAndBinaryUnits) {
+  EXPECT_EQ(parse_size("4096"), 4096);
+  EXPECT_EQ(parse_size("1KB"), 1000);
+  EXPECT_EQ(parse_size("1KiB"), 1024);
+  EXPECT_EQ(parse_size("3MB"), 3'000'000);
+  EXPECT_EQ(parse_size("3MiB"), 3 << 20);
+  EXPECT_EQ(parse_size("2GB"), 2'000'000'000);
+  EXPECT_EQ(parse_size("2GiB"), std::int64_t{2} << 30);
+  EXPECT_EQ(parse_size("0"), 0);
+  for (const char* const text : {"", "KiB", "-1", "1 KiB", "1.5MiB", "1kib", "1TB", "9007199254740992KiB"}) {
+    EXPECT_EQ(parse_size(text), std::nullopt) << text;
+  }
+}
+
+TEST(Text, SplitsKeepEmptyParts) {
+  EXPECT_EQ(split("", ','), std::vector<std::string_view>{""});
+  EXPECT_EQ(split("a,,b,", ','), (std::vector<std::string_view>{"a", "", "b", ""}));
+  EXPECT_EQ(trim(" \ta b\r"), "a b");
+  EXPECT_EQ(trim(" \t"), "");
+}
+
+TEST(Text, QuotesMakeUntrustedTextVisibleAndShort) {
+  EXPECT_EQ(base::quoted("plain"), "'plain'");
+  EXPECT_EQ(base::quoted(std::string("a\nb\0", 4)), "'a\\x0ab\\x00'");
+  EXPECT_EQ(base::quoted("\xff"), "'\xef\xbf\xbd'");
+  EXPECT_TRUE(base::quoted(std::string(1000, 'x')).ends_with("...'"));
+  EXPECT_LT(base::quoted(std::string(1000, 'x')).size(), 200U);
+}
+
+TEST(Text, Utf8IsToldFromOtherBytes) {
+  for (const char* const text :
+       {"", "ascii", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(is_utf8(text)) << text;
+    EXPECT_EQ(as_utf8(text), text);
+  }
+  // A lone continuation, a cut character, overlong forms, a surrogate, beyond the last character.
+  for (const char* const text : {"\x80", "\xe2\x82", "\xc0\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80",
+                                 "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5", "\xff"}) {
+    EXPECT_FALSE(is_utf8(text));
+    EXPECT_TRUE(is_utf8(as_utf8(text)));
+  }
+  EXPECT_EQ(as_utf8("a\xff"
+                    "b"),
+            "a\xef\xbf\xbd"
+            "b");
+}
+
+TEST(Checked, ArithmeticSaysWhenItOverflows) {
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(checked_add(2, 3), 5);
+  EXPECT_EQ(checked_add(largest, 1), std::nullopt);
+  EXPECT_EQ(checked_multiply(-4, 5), -20);
+  EXPECT_EQ(checked_multiply(largest, 2), std::nullopt);
+  EXPECT_EQ(align_up(0, 16), 0);
+  EXPECT_EQ(align_up(1, 16), 16);
+  EXPECT_EQ(align_up(16, 16), 16);
+  EXPECT_EQ(align_up(7, 3), 9);
+  EXPECT_EQ(align_up(largest_value, 1), largest_value);
+}
+
+}  // namespace
+}  // namespace stowage::base
