@@ -99,6 +99,16 @@ void write_kept_state(const Plan& plan, const Row& row) {
   if (bytes > 0) row("state", readable(bytes) + ", kept by the runtime, not in the arena");
 }
 
+std::string gap_of(const Plan& plan) {
+  const Bytes bound = plan.summary.lower_bound;
+  const Bytes gap = plan.summary.peak - bound;
+  if (gap == 0) return plan.tensors.empty() ? "0 %, proven optimal" : "0 %, proven optimal for this order";
+  constexpr double percent = 100;
+  return bound > 0 ? fmt::format("{:.2f} %, not proven optimal",
+                                 percent * static_cast<double>(gap) / static_cast<double>(bound))
+                   : "not proven optimal";
+}
+
 }  // namespace
 
 void write_summary(const Plan& plan, std::ostream& out) {
@@ -120,12 +130,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   row("naive", readable(summary.naive));
   row("peak", readable(summary.peak));
   row("lower bound", readable(summary.lower_bound));
-  const Bytes gap = summary.peak - summary.lower_bound;
-  const double percent = summary.lower_bound > 0
-                             ? 100.0 * static_cast<double>(gap) / static_cast<double>(summary.lower_bound)
-                             : 0;
-  row("gap",
-      gap == 0 ? "0 %, proven optimal for this order" : fmt::format("{:.2f} %, not proven optimal", percent));
+  row("gap", gap_of(plan));
   row("strategy", summary.strategy + (plan.interrupted ? ", cut short" : ""));
   row("seconds", fmt::format("{:.4f}", summary.seconds));
   for (const PlannedMemory& memory : plan.memories) {

@@ -6,64 +6,16 @@
 #include <array>
 #include <functional>
 #include <queue>
-#include <set>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "base/checked.h"
 #include "base/text.h"
 #include "stowage/error.h"
 
 namespace stowage {
 namespace {
-
-/// Checks that every index in a graph is in range; everything else may rely on it.
-void check_references(const Graph& graph) {
-  const auto tensor_in_range = [&](TensorId tensor, const std::string& where) {
-    if (tensor >= graph.tensors.size()) {
-      throw Error(where, fmt::format("tensor {} does not exist, there are {}", tensor, graph.tensors.size()));
-    }
-  };
-  if (graph.subgraphs.empty()) throw Error("", "there is no subgraph, expected at least one");
-  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
-    const Subgraph& subgraph = graph.subgraphs[s];
-    for (const TensorId tensor : subgraph.inputs)
-      tensor_in_range(tensor, fmt::format("inputs of subgraph {}", s));
-    for (const TensorId tensor : subgraph.outputs)
-      tensor_in_range(tensor, fmt::format("outputs of subgraph {}", s));
-    for (std::size_t o = 0; o < subgraph.operators.size(); ++o) {
-      const Operator& op = subgraph.operators[o];
-      for (const auto* operands : {&op.inputs, &op.outputs}) {
-        for (const auto& tensor : *operands) {
-          if (tensor) tensor_in_range(*tensor, describe(graph, s, o));
-        }
-      }
-      for (const TensorId tensor : op.scratch) tensor_in_range(tensor, describe(graph, s, o));
-      for (const std::size_t body : op.bodies) {
-        if (body == 0 || body >= graph.subgraphs.size()) {
-          throw Error(describe(graph, s, o),
-                      fmt::format("body {} does not exist, expected a subgraph from 1 to {}", body,
-                                  graph.subgraphs.size() - 1));
-        }
-        if (std::count(op.bodies.begin(), op.bodies.end(), body) > 1) {
-          throw Error(describe(graph, s, o), fmt::format("has body {} twice, expected different ones", body));
-        }
-      }
-      for (const std::size_t earlier : op.after) {
-        if (earlier >= subgraph.operators.size()) {
-          throw Error(describe(graph, s, o),
-                      fmt::format("is to run after operator {}, which does not exist", earlier));
-        }
-      }
-    }
-  }
-  for (const StateTie& tie : graph.ties) {
-    tensor_in_range(tie.output, "state");
-    tensor_in_range(tie.input, "state");
-  }
-}
 
 /// Throws when running the bodies of a subgraph's operators leads back to it. Otherwise returns the
 /// subgraphs with every body before the subgraph that runs it.
@@ -106,161 +58,6 @@ std::vector<std::size_t> bodies_first(const Graph& graph) {
     }
   }
   return order;
-}
-
-void check_tensors(const Graph& graph) {
-  Bytes total = 0;
-  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
-    const Bytes bytes = graph.tensors[t].bytes;
-    if (bytes < 0)
-      throw Error(describe(graph, t), fmt::format("size {} is negative, expected at least 0", bytes));
-    const auto sum = base::checked_add(total, bytes);
-    if (!sum || *sum > largest_value) {
-      throw Error(describe(graph, t),
-                  fmt::format("size {} overflows the sum of sizes, expected at most {} in all", bytes,
-                              largest_value));
-    }
-    total = *sum;
-  }
-}
-
-bool has_value_of_its_own(const Tensor& tensor) {
-  return tensor.kind == TensorKind::weight || tensor.kind == TensorKind::instruction ||
-         tensor.kind == TensorKind::state || tensor.bytes == 0;
-}
-
-/// Every tensor has at most one producer, and a tensor that is read has one or a value.
-void check_producers(const Graph& graph) {
-  constexpr std::size_t nobody = static_cast<std::size_t>(-1);
-  std::vector<std::size_t> producer(graph.tensors.size(), nobody);  // operators counted through all subgraphs
-  std::vector<bool> is_given(graph.tensors.size(), false);
-  for (const Subgraph& subgraph : graph.subgraphs) {
-    for (const TensorId tensor : std::set<TensorId>(subgraph.inputs.begin(), subgraph.inputs.end())) {
-      if (is_given[tensor])
-        throw Error(describe(graph, tensor), "is an input of two subgraphs, expected one");
-      is_given[tensor] = true;
-    }
-  }
-  std::size_t count = 0;
-  std::vector<std::pair<std::size_t, std::size_t>> operators;
-  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
-    for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o, ++count) {
-      operators.emplace_back(s, o);
-      for (const auto& output : graph.subgraphs[s].operators[o].outputs) {
-        if (!output) continue;
-        if (producer[*output] != nobody) {
-          const auto& [other_subgraph, other] = operators[producer[*output]];
-          throw Error(describe(graph, *output),
-                      fmt::format("has two producers, {} and {}", describe(graph, other_subgraph, other),
-                                  describe(graph, s, o)));
-        }
-        if (is_given[*output]) {
-          throw Error(describe(graph, *output),
-                      fmt::format("is an input and yet written by {}", describe(graph, s, o)));
-        }
-        producer[*output] = count;
-      }
-    }
-  }
-  const auto check_read = [&](TensorId tensor, const std::string& reader) {
-    if (producer[tensor] == nobody && !is_given[tensor] && !has_value_of_its_own(graph.tensors[tensor])) {
-      throw Error(describe(graph, tensor), fmt::format("is read by {} but nothing produces it", reader));
-    }
-  };
-  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
-    for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
-      for (const auto& input : graph.subgraphs[s].operators[o].inputs) {
-        if (input) check_read(*input, describe(graph, s, o));
-      }
-    }
-    for (const TensorId output : graph.subgraphs[s].outputs) {
-      check_read(output,
-                 s == 0 ? "the caller, as an output," : fmt::format("the operator that runs subgraph {}", s));
-    }
-  }
-}
-
-/// Captured tensors must belong to a subgraph around the one that reads them.
-void check_captures(const Graph& graph) {
-  const auto captures = captures_of(graph);
-  const auto owners = owners_of(graph);
-  if (captures[0].empty()) return;
-  const TensorId tensor = captures[0].front();
-  throw Error(describe(graph, tensor),
-              fmt::format("is read outside subgraph {}, to which it belongs", owners[tensor].value_or(0)));
-}
-
-/// Scratch memory is an operator's own while it runs: no operand, and there once. Others may have
-/// the same scratch at other times.
-void check_scratch(const Graph& graph) {
-  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
-    for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
-      const Operator& op = graph.subgraphs[s].operators[o];
-      const auto reject = [&](TensorId tensor, const std::string& problem) {
-        throw Error(describe(graph, tensor),
-                    fmt::format("is scratch of {} {}", describe(graph, s, o), problem));
-      };
-      for (const TensorId tensor : op.scratch) {
-        const TensorKind kind = graph.tensors[tensor].kind;
-        if (kind != TensorKind::scratch) reject(tensor, fmt::format("but of kind {}", name_of(kind)));
-        if (std::count(op.scratch.begin(), op.scratch.end(), tensor) > 1) reject(tensor, "twice");
-        for (const auto* operands : {&op.inputs, &op.outputs}) {
-          if (std::count(operands->begin(), operands->end(), std::optional(tensor)) > 0)
-            reject(tensor, "and an operand of it");
-        }
-      }
-    }
-  }
-}
-
-/// What is computed ahead of time is a weight when the network runs.
-void check_folded(const Graph& graph) {
-  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
-    for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
-      const Operator& op = graph.subgraphs[s].operators[o];
-      for (const auto& output : op.outputs) {
-        if (op.folded && output && graph.tensors[*output].kind != TensorKind::weight) {
-          throw Error(describe(graph, *output),
-                      fmt::format("is a result of {}, which is folded, but of kind {}", describe(graph, s, o),
-                                  name_of(graph.tensors[*output].kind)));
-        }
-      }
-    }
-  }
-}
-
-void check_ties(const Graph& graph) {
-  const auto contains = [](const std::vector<TensorId>& tensors, TensorId tensor) {
-    return std::find(tensors.begin(), tensors.end(), tensor) != tensors.end();
-  };
-  std::vector<bool> is_tied(graph.tensors.size(), false);
-  for (const StateTie& tie : graph.ties) {
-    const Tensor& output = graph.tensors[tie.output];
-    const Tensor& input = graph.tensors[tie.input];
-    if (!contains(graph.subgraphs[0].outputs, tie.output)) {
-      throw Error(describe(graph, tie.output), "is the new state but not an output of the model");
-    }
-    if (!contains(graph.subgraphs[0].inputs, tie.input)) {
-      throw Error(describe(graph, tie.input), "is the old state but not an input of the model");
-    }
-    for (const TensorId tensor : {tie.output, tie.input}) {
-      const TensorKind kind = graph.tensors[tensor].kind;
-      if (kind == TensorKind::weight || kind == TensorKind::instruction || kind == TensorKind::state ||
-          kind == TensorKind::scratch) {
-        throw Error(describe(graph, tensor), fmt::format("is tied to a state but of kind {}", name_of(kind)));
-      }
-    }
-    if (tie.input == tie.output) throw Error(describe(graph, tie.input), "is tied to itself");
-    if (output.bytes != input.bytes) {
-      throw Error(describe(graph, tie.output),
-                  fmt::format("is {} bytes but the state it becomes, {}, is {}", output.bytes,
-                              describe(graph, tie.input), input.bytes));
-    }
-    for (const TensorId tensor : {tie.output, tie.input}) {
-      if (is_tied[tensor]) throw Error(describe(graph, tensor), "is tied to more than one state");
-      is_tied[tensor] = true;
-    }
-  }
 }
 
 /// Operators of a subgraph, and for each those that wait for it and how many it waits for.
@@ -380,18 +177,6 @@ std::string describe(const Graph& graph, std::size_t subgraph, std::size_t op) {
       it.type.size() <= longest_type && base::is_utf8(it.type) ? it.type : base::quoted(it.type);
   if (it.name.empty()) return fmt::format("operator {} of subgraph {} ({})", op, subgraph, type);
   return fmt::format("operator {} ({}, {} of subgraph {})", base::quoted(it.name), type, op, subgraph);
-}
-
-void validate(const Graph& graph) {
-  check_references(graph);
-  check_tensors(graph);
-  (void)bodies_first(graph);
-  check_producers(graph);
-  check_captures(graph);
-  check_scratch(graph);
-  check_folded(graph);
-  check_ties(graph);
-  (void)topological_orders(graph);
 }
 
 std::vector<std::vector<std::size_t>> topological_orders(const Graph& graph) {
