@@ -912,14 +912,14 @@ TEST(Cli, NoTimeIsEnoughForAPlan) {
 /// Enough buffers to keep every strategy busy for a while.
 std::string large_list() {
   std::string list(list_header);
-  constexpr std::uint64_t count = 400'000;
+  constexpr std::uint64_t count = 60'000;
   std::uint64_t state = 1;
   const auto below = [&](std::uint64_t limit) {
     state = state * 6364136223846793005U + 1442695040888963407U;
     return (state >> 33) % limit;
   };
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t lower = below(1'000'000);
+    const std::uint64_t lower = below(150'000);
     list += fmt::format("{},{},{},{}\n", i, lower, lower + 1 + below(2'000), 1 + below(5'000));
   }
   return list;

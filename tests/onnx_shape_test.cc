@@ -403,6 +403,46 @@ TEST(OnnxShape, KnowsOperatorsUpToSet17) {
        {scalar("step", 8), zeros("window", {16})},
        {integer("onesided", 0)},
        {{f32, {1, 15, 16, 2}}}},
+      {11,
+       "OneHot",
+       {{2, 3}},
+       {scalar("depth", 5), zeros("values", {2})},
+       {integer("axis", 1)},
+       {{f32, {2, 5, 3}}}},
+      {12, "GatherND", {{2, 3, 4}, {2, 1}}, {}, {integer("batch_dims", 1)}, {{f32, {2, 4}}}},
+      {11, "GatherND", {{2, 3, 4}, {5, 2}}, {}, {}, {{f32, {5, 4}}}},
+      {10,
+       "QLinearConv",
+       {{1, 1, 5}},
+       {zeros("s", {}), zeros("z", {}, 2), zeros("w", {2, 1, 3}, 2), zeros("s2", {}), zeros("z2", {}, 2),
+        zeros("s3", {}), zeros("z3", {}, 2)},
+       {},
+       {{DType::uint8, {1, 2, 3}}}},
+      {10, "ConvInteger", {{1, 1, 5}}, {zeros("w", {2, 1, 3}, 2)}, {}, {{DType::int32, {1, 2, 3}}}},
+      {11,
+       "MaxUnpool",
+       {{1, 1, 2, 2}, {1, 1, 2, 2}},
+       {},
+       {integers("kernel_shape", {2, 2}), integers("strides", {2, 2})},
+       {{f32, {1, 1, 4, 4}}}},
+      {1,
+       "MaxRoiPool",
+       {{1, 3, 8, 8}, {7, 5}},
+       {},
+       {integers("pooled_shape", {2, 4})},
+       {{f32, {7, 3, 2, 4}}}},
+      {17,
+       "ConvTranspose",
+       {{1, 4, 5}},
+       {zeros("w", {4, 2, 3})},
+       {integer("group", 2), text("auto_pad", "SAME_UPPER"), integers("strides", {2})},
+       {{f32, {1, 4, 10}}}},
+      {17,
+       "ConvTranspose",
+       {{1, 4, 5}},
+       {zeros("w", {4, 2, 3})},
+       {integers("output_shape", {12}), integers("strides", {2})},
+       {{f32, {1, 2, 12}}}},
       {6, "Add", {{2, 3}, {3}}, {}, {integer("broadcast", 1)}, {{f32, {2, 3}}}},
       {5, "Reshape", {{2, 3}}, {vector_of("shape", {6})}, {}, {{f32, {6}}}},
   });
@@ -524,6 +564,66 @@ TEST(OnnxShape, KnowsOperatorsAfterSet17) {
       {24, "MatMul", {{2, 3}, {3, 4}}, {}, {}, {{f32, {2, 4}}}},
       {24, "Reshape", {{2, 3}}, {vector_of("shape", {-1})}, {}, {{f32, {6}}}},
   });
+}
+
+TEST(OnnxShape, KnowsEinsums) {
+  const auto of = [](const std::string& equation) { return Attributes{text("equation", equation)}; };
+  expect_outputs({
+      {12, "Einsum", {{2, 3}, {3, 4}}, {}, of("ij,jk->ik"), {{f32, {2, 4}}}},
+      {12, "Einsum", {{2, 3}, {3, 4}}, {}, of("ij, jk"), {{f32, {2, 4}}}},
+      {12, "Einsum", {{2, 3}, {3, 4}}, {}, of("Bc,ca->aB"), {{f32, {4, 2}}}},
+      {12, "Einsum", {{2, 3}, {3, 4}}, {}, of("zb,bA"), {{f32, {4, 2}}}},
+      {12, "Einsum", {{5, 2, 3}, {7, 1, 3, 4}}, {}, of("...ij,...jk->...ik"), {{f32, {7, 5, 2, 4}}}},
+      {12, "Einsum", {{5, 3, 3}}, {}, of("...ii->...i"), {{f32, {5, 3}}}},
+      {12, "Einsum", {{5, 3, 3}}, {}, of("...ii"), {{f32, {5}}}},
+      {12, "Einsum", {{2, 3}}, {}, of("ij->"), {{f32, {}}}},
+  });
+}
+
+/// libonnx's rules end in a crash, or never, for these.
+TEST(OnnxShape, RefusesHostileOperators) {
+  const std::int64_t huge = std::int64_t{1} << 60;
+  const std::int64_t wide = std::int64_t{1} << 48;
+  const std::vector<RuleCase> cases{
+      {17, "Conv", {{1, 1, 4}}, {zeros("w", {1, 1, 2, 2, 2, 2})}, {}, {{f32, {}}}},
+      {17, "Conv", {{1, 1}}, {zeros("w", {1})}, {}, {{f32, {}}}},
+      {17, "Conv", {{1, 1, 4}}, {zeros("w", {1, 1, 2})}, {integers("pads", {1})}, {{f32, {}}}},
+      {17, "QLinearConv", {{1, 1, 4}}, {zeros("w", {1, 1, 2})}, {}, {{f32, {}}}},
+      {17, "ConvTranspose", {{1, 1, 4}}, {zeros("w", {1, 1, 2, 2, 2})}, {}, {{f32, {}}}},
+      {17,
+       "ConvTranspose",
+       {{1, 1, huge}},
+       {zeros("w", {1, 1, 2})},
+       {integers("strides", {100})},
+       {{f32, {}}}},
+      {17, "MaxUnpool", {{1, 1, 4}, {4}}, {}, {integers("kernel_shape", {2, 2})}, {{f32, {}}}},
+      {17, "MaxRoiPool", {{1, 1, 4}, {1, 5}}, {}, {integers("pooled_shape", {2})}, {{f32, {}}}},
+      {17, "GatherND", {{2, 3}, {2, 1}}, {}, {integer("batch_dims", -5)}, {{f32, {}}}},
+      {17, "LayerNormalization", {{2, 3}}, {zeros("s", {3})}, {integer("axis", -9)}, {{f32, {}}, {f32, {}}}},
+      {17, "SplitToSequence", {{4}}, {scalar("split", 0)}, {}, {{f32, {}}}},
+      {6, "LSTM", {{4}}, {zeros("w", {1, 4, 1}), zeros("r", {1, 4, 1})}, {}, {{f32, {}}}},
+      {17, "Einsum", {{2, 3}}, {}, {text("equation", "i{->i")}, {{f32, {}}}},
+      {17, "Einsum", {{2, 3}}, {}, {text("equation", "ij->k")}, {{f32, {}}}},
+      {17, "Einsum", {{2, 3}}, {}, {text("equation", "....ij->ij")}, {{f32, {}}}},
+      {17, "Expand", {{1}, {huge}}, {}, {}, {{f32, {}}}},
+      {17, "Split", {{-2}}, {}, {}, {{f32, {}}, {f32, {}}}},
+      {18, "Split", {{2}}, {}, {integer("num_outputs", 1)}, {{f32, {}}, {f32, {}}}},
+      {17, "OneHot", {{2}}, {reals("depth", {-1e30F}), zeros("values", {2})}, {}, {{f32, {}}}},
+      {17, "LessOrEqual", {{2}, {2}}, {}, {}, {}},
+  };
+  for (const RuleCase& it : cases) {
+    SCOPED_TRACE(it.type);
+    EXPECT_NE(error_of_model(model_of(it)), "");
+  }
+  expect_outputs({{17,
+                   "Conv",
+                   {{1, 1, wide}},
+                   {zeros("w", {1, 1, 2})},
+                   {text("auto_pad", "SAME_UPPER"), integers("strides", {8})},
+                   {{f32, {1, 1, wide / 8}}}},
+                  {17, "Concat", {{wide / 8}, {3}}, {}, {integer("axis", 0)}, {{f32, {wide / 8 + 3}}}}});
+  const RuleCase no_result{18, "LessOrEqual", {{2}, {2}}, {}, {}, {}};
+  EXPECT_EQ(read_model(model_of(no_result)).subgraphs[0].operators.size(), 1U);
 }
 
 TEST(OnnxShape, LeavesWhatItDoesNotKnowToDeclarations) {

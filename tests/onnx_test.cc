@@ -1,6 +1,7 @@
 // What the ONNX importer makes of a file's names: weights, bodies, functions, states, folding, and
 // what it says of files and options that are wrong. Shapes are the matter of onnx_shape_test.cc.
 
+#include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -372,6 +373,23 @@ TEST(Onnx, FillsInAttributesOfTheCall) {
   };
   EXPECT_EQ(tensor_named(read_model(make({attribute("where", std::int64_t{2})})), "y").shape, (Shape{6, 4}));
   EXPECT_EQ(tensor_named(read_model(make({})), "y").shape, (Shape{2, 12})) << "the operator's default";
+}
+
+TEST(Onnx, FillsInDefaultsOfTheFunction) {
+  onnx::NodeProto flatten = node("Flatten", {"a"}, {"b"});
+  *flatten.add_attribute() = attribute_reference("axis", "where");
+  onnx::FunctionProto flat = function("Flat", {"a"}, {"b"}, {flatten});
+  constexpr int attribute_proto = 11;  // newer than the installed library
+  flat.GetReflection()->MutableUnknownFields(&flat)->AddLengthDelimited(
+      attribute_proto, attribute("where", std::int64_t{2}).SerializeAsString());
+  const Graph graph = read_model(
+      with_functions(onnx_model({.nodes = {call("Flat", {"x"}, {"y"}),
+                                           call("Flat", {"x"}, {"z"}, {attribute("where", std::int64_t{0})})},
+                                 .inputs = {tensor_value("x", {2, 3, 4})},
+                                 .outputs = {untyped_value("y"), untyped_value("z")}}),
+                     {flat}));
+  EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{6, 4}));
+  EXPECT_EQ(tensor_named(graph, "z").shape, (Shape{1, 24}));
 }
 
 TEST(Onnx, InlinesFunctionsWithBodies) {

@@ -90,6 +90,19 @@ void NodeContext::set_output(size_t index, int elem_type, const std::optional<Sh
   for (const std::int64_t dimension : *shape) tensor.mutable_shape()->add_dim()->set_dim_value(dimension);
 }
 
+void expect_sane_ranks(const NodeContext& node) {
+  constexpr std::int64_t most_dimensions = 1024;
+  const std::string& type = node.node().op_type();
+  const bool is_recurrent = type == "RNN" || type == "GRU" || type == "LSTM";
+  if (is_recurrent && node.has(0) && node.getInputType(0)->tensor_type().has_shape() &&
+      node.getInputType(0)->tensor_type().shape().dim_size() != 3)
+    fail_shape_inference("the input is not of rank 3");
+  if (type != "Expand" && type != "ConstantOfShape") return;
+  const auto rank = node.shape(type == "Expand" ? 1 : 0);
+  if (rank && (rank->size() != 1 || rank->front() > most_dimensions))
+    fail_shape_inference("the shape is not a vector of at most ", most_dimensions, " dimensions");
+}
+
 std::int64_t sum_or_fail(std::int64_t a, std::int64_t b) {
   const auto sum = base::checked_add(a, b);
   if (!sum) fail_shape_inference("dimension ", a, " + ", b, " overflows");

@@ -54,6 +54,9 @@ class NodeContext : public onnx::InferenceContext {
   std::vector<onnx::TypeProto> outputs_;
 };
 
+/// Throws InferenceError for ranks that libonnx's rules rely on, or count up to, without a check.
+void expect_sane_ranks(const NodeContext& node);
+
 /// Sums and products of dimensions; an InferenceError where they overflow.
 [[nodiscard]] std::int64_t sum_or_fail(std::int64_t a, std::int64_t b);
 [[nodiscard]] std::int64_t product_or_fail(std::int64_t a, std::int64_t b);

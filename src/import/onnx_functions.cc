@@ -1,7 +1,9 @@
 #include "import/onnx_functions.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/unknown_field_set.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 
@@ -52,7 +54,28 @@ class Inliner {
     nodes.Swap(&expanded);
   }
 
-  void call(const onnx::NodeProto& node, const onnx::FunctionProto& function, int depth, Nodes& into) {
+  /// The call with the function's defaults for attributes it does not give. The installed libonnx
+  /// does not know the field they are in.
+  static onnx::NodeProto with_defaults(onnx::NodeProto node, const onnx::FunctionProto& function) {
+    constexpr int attribute_proto = 11;
+    const auto& fields = function.GetReflection()->GetUnknownFields(function);
+    for (int i = 0; i < fields.field_count(); ++i) {
+      const auto& field = fields.field(i);
+      onnx::AttributeProto attribute;
+      if (field.number() != attribute_proto ||
+          field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED ||
+          !attribute.ParseFromString(field.length_delimited()))
+        continue;
+      const bool is_given =
+          std::any_of(node.attribute().begin(), node.attribute().end(),
+                      [&](const onnx::AttributeProto& given) { return given.name() == attribute.name(); });
+      if (!is_given) *node.add_attribute() = std::move(attribute);
+    }
+    return node;
+  }
+
+  void call(const onnx::NodeProto& caller, const onnx::FunctionProto& function, int depth, Nodes& into) {
+    const onnx::NodeProto node = with_defaults(caller, function);
     const std::string place = "function " + base::quoted(function.name());
     if (depth >= deepest_calls)
       throw Error(place,

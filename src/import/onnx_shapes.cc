@@ -134,6 +134,7 @@ class Inference {
       if (domain.empty() && infer_by_own_rule(context)) return;
       if (schema == nullptr) return;
       schema->Verify(node);  // libonnx's rules rely on it
+      expect_sane_ranks(context);
       schema->GetTypeAndShapeInferenceFunction()(context);
     } catch (const Error&) {
       throw;
