@@ -1,7 +1,7 @@
 // Idea. Operators are visited in an order that respects their dependences, bodies where their
 // operator stands. Because every dimension of the inputs is bound before, shapes are concrete
 // numbers all the way: what ONNX calls data propagation is then plain constant folding of the few
-// small integer tensors that shapes are computed from (onnx_values.cc). Each operator's own rule
+// small integer tensors that shapes are computed from (onnx_evaluate.cc). Each operator's own rule
 // is asked first (what came after operator set 17: onnx_rules.cc), then libonnx's. What neither
 // knows the file's own declaration may settle; where both speak they must agree.
 
@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "import/onnx_context.h"
+#include "import/onnx_evaluate.h"
 #include "import/onnx_rules.h"
 #include "import/onnx_types.h"
 #include "import/onnx_values.h"

@@ -1,20 +1,12 @@
 #include "import/onnx_values.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <functional>
-#include <string_view>
-#include <unordered_map>
-
-#include "base/checked.h"
+#include <string>
 
 namespace stowage::import {
 namespace {
 
 using onnx::TensorProto;
-
-constexpr std::int64_t most_elements = 4096;
 
 bool is_real_type(int type) { return type == TensorProto::FLOAT || type == TensorProto::DOUBLE; }
 
@@ -32,17 +24,6 @@ bool is_integer_type(int type) {
     default:
       return false;
   }
-}
-
-/// How many elements, if few and no dimension is negative.
-std::optional<std::size_t> small_count(std::span<const std::int64_t> shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t dimension : shape) {
-    if (dimension < 0 || dimension > most_elements) return std::nullopt;
-    count *= dimension;
-    if (count > most_elements) return std::nullopt;
-  }
-  return static_cast<std::size_t>(count);
 }
 
 template <typename Stored, typename Element>
@@ -100,330 +81,20 @@ bool read_elements(const TensorProto& tensor, std::size_t count, Value& value) {
   }
 }
 
-/// Element of a broadcast operand that stands at `index` of the result.
-std::size_t broadcast_index(std::size_t index, const Shape& result, const Shape& operand) {
-  std::size_t at = 0;
-  std::size_t stride = 1;
-  for (std::size_t d = 0; d < result.size(); ++d) {
-    const auto extent = static_cast<std::size_t>(result[result.size() - 1 - d]);
-    const std::size_t coordinate = index % extent;
-    index /= extent;
-    if (d >= operand.size()) continue;
-    const auto own = static_cast<std::size_t>(operand[operand.size() - 1 - d]);
-    at += (own == 1 ? 0 : coordinate) * stride;
-    stride *= own;
-  }
-  return at;
-}
-
-bool broadcasts_to(const Shape& operand, const Shape& result) {
-  if (operand.size() > result.size()) return false;
-  for (std::size_t d = 0; d < operand.size(); ++d) {
-    const std::int64_t own = operand[operand.size() - 1 - d];
-    if (own != 1 && own != result[result.size() - 1 - d]) return false;
-  }
-  return true;
-}
-
-/// A node being computed: its known inputs, and its result so far.
-struct Evaluation {
-  const onnx::NodeProto& node;
-  std::span<const Value* const> inputs;
-  Value result;
-  std::size_t count = 0;  ///< Elements of the result.
-
-  [[nodiscard]] bool has(std::size_t input) const {
-    return input < inputs.size() && inputs[input] != nullptr;
-  }
-  [[nodiscard]] const Value& in(std::size_t input) const { return *inputs[input]; }
-  [[nodiscard]] std::int64_t attribute(std::string_view name, std::int64_t otherwise) const {
-    for (const onnx::AttributeProto& it : node.attribute()) {
-      if (it.name() == name && it.has_i()) return it.i();
-    }
-    return otherwise;
-  }
-};
-
-using Integer = std::optional<std::int64_t>;
-
-bool copy(Evaluation& it) {
-  if (!it.has(0) || it.in(0).size() != it.count || it.in(0).is_real() != it.result.is_real()) return false;
-  it.result.integers = it.in(0).integers;
-  it.result.reals = it.in(0).reals;
-  return true;
-}
-
-bool cast(Evaluation& it) {
-  if (!it.has(0) || it.in(0).size() != it.count) return false;
-  if (it.in(0).is_real() == it.result.is_real()) return copy(it);
-  if (it.result.is_real()) {
-    it.result.reals.assign(it.in(0).integers.begin(), it.in(0).integers.end());
-    return true;
-  }
-  for (const double real : it.in(0).reals) {
-    if (!(std::abs(real) < static_cast<double>(largest_value))) return false;
-    it.result.integers.push_back(it.result.elem_type == TensorProto::BOOL ? (real != 0 ? 1 : 0)
-                                                                          : static_cast<std::int64_t>(real));
-  }
-  return true;
-}
-
-/// Element by element over broadcast operands, whole numbers or reals as the operands are.
-template <typename OnIntegers, typename OnReals>
-bool binary(Evaluation& it, const OnIntegers& on_integers, const OnReals& on_reals) {
-  if (it.inputs.size() != 2 || !it.has(0) || !it.has(1) || it.in(0).is_real() != it.in(1).is_real())
-    return false;
-  const Value& a = it.in(0);
-  const Value& b = it.in(1);
-  if (!broadcasts_to(a.shape, it.result.shape) || !broadcasts_to(b.shape, it.result.shape)) return false;
-  for (std::size_t i = 0; i < it.count; ++i) {
-    const std::size_t ai = broadcast_index(i, it.result.shape, a.shape);
-    const std::size_t bi = broadcast_index(i, it.result.shape, b.shape);
-    if (it.result.is_real()) {
-      it.result.reals.push_back(on_reals(a.reals[ai], b.reals[bi]));
-    } else {
-      const Integer integer = a.is_real()
-                                  ? Integer(static_cast<std::int64_t>(on_reals(a.reals[ai], b.reals[bi])))
-                                  : on_integers(a.integers[ai], b.integers[bi]);
-      if (!integer) return false;
-      it.result.integers.push_back(*integer);
-    }
-  }
-  return true;
-}
-
-Integer divide(std::int64_t a, std::int64_t b) {
-  if (b == 0 || (b == -1 && a < -largest_value)) return std::nullopt;
-  return a / b;
-}
-
-Integer modulo(std::int64_t a, std::int64_t b) {
-  if (b == 0 || b == -1) return b == 0 ? Integer{} : Integer{0};
-  const std::int64_t remainder = a % b;
-  return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
-}
-
-template <typename Compare>
-bool compare(Evaluation& it, const Compare& holds) {
-  // Both kinds of operands give a truth value, 1 or 0; on reals that is computed as a real first.
-  return binary(
-      it, [&](std::int64_t a, std::int64_t b) { return Integer(holds(a, b) ? 1 : 0); },
-      [&](double a, double b) { return holds(a, b) ? 1.0 : 0.0; });
-}
-
-template <typename OnInteger, typename OnReal>
-bool unary(Evaluation& it, const OnInteger& on_integer, const OnReal& on_real) {
-  if (!copy(it)) return false;
-  for (std::int64_t& integer : it.result.integers) integer = on_integer(integer);
-  for (double& real : it.result.reals) real = on_real(real);
-  return true;
-}
-
-template <typename Pick>
-bool pick_from_first(Evaluation& it, const Pick& index_of) {
-  for (std::size_t i = 0; i < it.count; ++i) {
-    const std::optional<std::size_t> index = index_of(i);
-    if (!index || *index >= it.in(0).size()) return false;
-    if (it.result.is_real()) {
-      it.result.reals.push_back(it.in(0).reals[*index]);
-    } else {
-      it.result.integers.push_back(it.in(0).integers[*index]);
-    }
-  }
-  return true;
-}
-
-bool gather(Evaluation& it) {
-  if (!it.has(0) || !it.has(1) || it.in(0).shape.size() != 1 || it.in(1).is_real() ||
-      it.in(1).size() != it.count)
-    return false;
-  const auto size = static_cast<std::int64_t>(it.in(0).size());
-  return pick_from_first(it, [&](std::size_t i) -> std::optional<std::size_t> {
-    std::int64_t index = it.in(1).integers[i];
-    if (index < 0) index += size;
-    if (index < 0 || index >= size) return std::nullopt;
-    return static_cast<std::size_t>(index);
-  });
-}
-
-/// Slices of a vector; starts and steps are inputs, or attributes of older versions.
-bool slice(Evaluation& it) {
-  if (!it.has(0) || it.in(0).shape.size() != 1) return false;
-  Integer start;
-  std::int64_t step = 1;
-  if (it.has(1) && it.in(1).integers.size() == 1) start = it.in(1).integers[0];
-  if (it.inputs.size() > 4) {
-    if (!it.has(4) || it.in(4).integers.size() != 1) return false;
-    step = it.in(4).integers[0];
-  }
-  for (const onnx::AttributeProto& attribute : it.node.attribute()) {
-    if (attribute.name() == "starts" && attribute.ints_size() == 1) start = attribute.ints(0);
-  }
-  const auto size = static_cast<std::int64_t>(it.in(0).size());
-  if (!start || step == 0 || std::abs(step) > most_elements) return false;
-  std::int64_t first = *start < 0 ? std::max(*start, -size) + size : *start;
-  first = std::clamp<std::int64_t>(first, 0, step > 0 ? size : std::max<std::int64_t>(size - 1, 0));
-  return pick_from_first(it, [&](std::size_t i) -> std::optional<std::size_t> {
-    const std::int64_t index = first + static_cast<std::int64_t>(i) * step;
-    return index < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(index));
-  });
-}
-
-bool concat(Evaluation& it) {
-  for (std::size_t i = 0; i < it.inputs.size(); ++i) {
-    if (!it.has(i) || it.in(i).shape.size() != 1 || it.in(i).is_real() != it.result.is_real()) return false;
-    it.result.integers.insert(it.result.integers.end(), it.in(i).integers.begin(), it.in(i).integers.end());
-    it.result.reals.insert(it.result.reals.end(), it.in(i).reals.begin(), it.in(i).reals.end());
-  }
-  return it.result.size() == it.count;
-}
-
-bool expand(Evaluation& it) {
-  if (!it.has(0) || !broadcasts_to(it.in(0).shape, it.result.shape)) return false;
-  return pick_from_first(
-      it, [&](std::size_t i) { return std::optional(broadcast_index(i, it.result.shape, it.in(0).shape)); });
-}
-
-bool where(Evaluation& it) {
-  if (!it.has(0) || !it.has(1) || !it.has(2) || it.in(0).is_real() || it.result.is_real()) return false;
-  for (std::size_t input = 0; input < 3; ++input) {
-    if (it.in(input).is_real() || !broadcasts_to(it.in(input).shape, it.result.shape)) return false;
-  }
-  for (std::size_t i = 0; i < it.count; ++i) {
-    const bool condition = it.in(0).integers[broadcast_index(i, it.result.shape, it.in(0).shape)] != 0;
-    const Value& chosen = it.in(condition ? 1 : 2);
-    it.result.integers.push_back(chosen.integers[broadcast_index(i, it.result.shape, chosen.shape)]);
-  }
-  return true;
-}
-
-bool constant_of_shape(Evaluation& it) {
-  Value fill{.elem_type = TensorProto::FLOAT, .shape = {1}, .integers = {}, .reals = {0.0}};
-  for (const onnx::AttributeProto& attribute : it.node.attribute()) {
-    if (attribute.name() != "value" || !attribute.has_t()) continue;
-    const auto given = value_of(attribute.t());
-    if (!given || given->size() != 1) return false;
-    fill = *given;
-  }
-  if (fill.is_real() != it.result.is_real()) return false;
-  if (fill.is_real()) {
-    it.result.reals.assign(it.count, fill.reals[0]);
-  } else {
-    it.result.integers.assign(it.count, fill.integers[0]);
-  }
-  return true;
-}
-
-bool range(Evaluation& it) {
-  if (!it.has(0) || !it.has(2) || it.in(0).integers.size() != 1 || it.in(2).integers.size() != 1)
-    return false;
-  for (std::size_t i = 0; i < it.count; ++i) {
-    const auto offset = base::checked_multiply(static_cast<std::int64_t>(i), it.in(2).integers[0]);
-    const Integer element = offset ? base::checked_add(it.in(0).integers[0], *offset) : std::nullopt;
-    if (!element) return false;
-    it.result.integers.push_back(*element);
-  }
-  return true;
-}
-
-/// Reductions of everything to one element.
-template <typename Combine>
-bool reduce(Evaluation& it, const Combine& combine) {
-  if (!it.has(0) || it.count != 1 || it.in(0).integers.empty() || it.result.is_real()) return false;
-  Integer total = it.in(0).integers[0];
-  for (std::size_t i = 1; i < it.in(0).integers.size() && total; ++i)
-    total = combine(*total, it.in(0).integers[i]);
-  if (!total) return false;
-  it.result.integers = {*total};
-  return true;
-}
-
-bool constant(Evaluation& it) {
-  for (const onnx::AttributeProto& attribute : it.node.attribute()) {
-    if (attribute.name() == "value" && attribute.has_t()) {
-      const auto value = value_of(attribute.t());
-      if (!value) return false;
-      it.result = *value;
-      return true;
-    }
-    if (attribute.name() == "value_int") it.result.integers = {attribute.i()};
-    if (attribute.name() == "value_ints")
-      it.result.integers.assign(attribute.ints().begin(), attribute.ints().end());
-    if (attribute.name() == "value_float") it.result.reals = {attribute.f()};
-    if (attribute.name() == "value_floats")
-      it.result.reals.assign(attribute.floats().begin(), attribute.floats().end());
-  }
-  return it.result.size() == it.count;
-}
-
-Integer subtract(std::int64_t a, std::int64_t b) {
-  std::int64_t difference = 0;
-  return __builtin_sub_overflow(a, b, &difference) ? Integer{} : Integer{difference};
-}
-
-Integer least(std::int64_t a, std::int64_t b) { return std::min(a, b); }
-Integer greatest(std::int64_t a, std::int64_t b) { return std::max(a, b); }
-std::int64_t negated(std::int64_t a) { return a == std::numeric_limits<std::int64_t>::min() ? a : -a; }
-std::int64_t unchanged(std::int64_t a) { return a; }
-
-using Rule = bool (*)(Evaluation& it);
-
-const std::unordered_map<std::string_view, Rule>& rules() {
-  static const std::unordered_map<std::string_view, Rule> table{
-      {"Constant", constant},
-      {"ConstantOfShape", constant_of_shape},
-      {"Identity", copy},
-      {"Squeeze", copy},
-      {"Unsqueeze", copy},
-      {"Reshape", copy},
-      {"Flatten", copy},
-      {"Cast", cast},
-      {"Gather", gather},
-      {"Slice", slice},
-      {"Concat", concat},
-      {"Expand", expand},
-      {"Where", where},
-      {"Range", range},
-      {"Add", [](Evaluation& it) { return binary(it, base::checked_add, std::plus<double>()); }},
-      {"Sub", [](Evaluation& it) { return binary(it, subtract, std::minus<double>()); }},
-      {"Mul", [](Evaluation& it) { return binary(it, base::checked_multiply, std::multiplies<double>()); }},
-      {"Div", [](Evaluation& it) { return binary(it, divide, std::divides<double>()); }},
-      {"Mod",
-       [](Evaluation& it) { return binary(it, modulo, [](double a, double b) { return std::fmod(a, b); }); }},
-      {"Min",
-       [](Evaluation& it) { return binary(it, least, [](double a, double b) { return std::min(a, b); }); }},
-      {"Max",
-       [](Evaluation& it) {
-         return binary(it, greatest, [](double a, double b) { return std::max(a, b); });
-       }},
-      {"Equal",
-       [](Evaluation& it) { return compare(it, [](auto a, auto b) { return !(a < b) && !(b < a); }); }},
-      {"Less", [](Evaluation& it) { return compare(it, [](auto a, auto b) { return a < b; }); }},
-      {"Greater", [](Evaluation& it) { return compare(it, [](auto a, auto b) { return a > b; }); }},
-      {"LessOrEqual", [](Evaluation& it) { return compare(it, [](auto a, auto b) { return a <= b; }); }},
-      {"GreaterOrEqual", [](Evaluation& it) { return compare(it, [](auto a, auto b) { return a >= b; }); }},
-      {"And", [](Evaluation& it) { return compare(it, [](auto a, auto b) { return a > 0 && b > 0; }); }},
-      {"Or", [](Evaluation& it) { return compare(it, [](auto a, auto b) { return a > 0 || b > 0; }); }},
-      {"Not",
-       [](Evaluation& it) {
-         return unary(
-             it, [](std::int64_t a) -> std::int64_t { return a == 0 ? 1 : 0; }, [](double a) { return a; });
-       }},
-      {"Neg", [](Evaluation& it) { return unary(it, negated, std::negate<double>()); }},
-      {"Floor", [](Evaluation& it) { return unary(it, unchanged, [](double a) { return std::floor(a); }); }},
-      {"Ceil", [](Evaluation& it) { return unary(it, unchanged, [](double a) { return std::ceil(a); }); }},
-      {"Sqrt", [](Evaluation& it) { return unary(it, unchanged, [](double a) { return std::sqrt(a); }); }},
-      {"ReduceProd", [](Evaluation& it) { return reduce(it, base::checked_multiply); }},
-      {"ReduceSum", [](Evaluation& it) { return reduce(it, base::checked_add); }},
-      {"ReduceMin", [](Evaluation& it) { return reduce(it, least); }},
-      {"ReduceMax", [](Evaluation& it) { return reduce(it, greatest); }},
-  };
-  return table;
-}
-
 }  // namespace
 
 bool Value::is_real() const { return is_real_type(elem_type); }
+
+std::optional<std::size_t> small_count(int elem_type, const Shape& shape) {
+  if (!is_real_type(elem_type) && !is_integer_type(elem_type)) return std::nullopt;
+  std::int64_t count = 1;
+  for (const std::int64_t dimension : shape) {
+    if (dimension < 0 || dimension > most_elements) return std::nullopt;
+    count *= dimension;
+    if (count > most_elements) return std::nullopt;
+  }
+  return static_cast<std::size_t>(count);
+}
 
 std::optional<Value> value_of(const TensorProto& tensor) {
   if (tensor.data_location() == TensorProto::EXTERNAL) return std::nullopt;
@@ -431,7 +102,7 @@ std::optional<Value> value_of(const TensorProto& tensor) {
               .shape = {tensor.dims().begin(), tensor.dims().end()},
               .integers = {},
               .reals = {}};
-  const auto count = small_count(value.shape);
+  const auto count = small_count(value.elem_type, value.shape);
   if (!count || !read_elements(tensor, *count, value)) return std::nullopt;
   return value;
 }
@@ -460,18 +131,6 @@ TensorProto to_proto(const Value& value) {
       break;
   }
   return tensor;
-}
-
-std::optional<Value> evaluate(const onnx::NodeProto& node, std::span<const Value* const> inputs,
-                              const Shape& output_shape, int output_type) {
-  const auto rule = rules().find(node.op_type());
-  const auto count = small_count(output_shape);
-  const bool is_known_type = is_real_type(output_type) || is_integer_type(output_type);
-  if (rule == rules().end() || !count || !is_known_type) return std::nullopt;
-  Evaluation it{
-      node, inputs, {.elem_type = output_type, .shape = output_shape, .integers = {}, .reals = {}}, *count};
-  if (!rule->second(it) || it.result.size() != *count) return std::nullopt;
-  return std::move(it.result);
 }
 
 }  // namespace stowage::import

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "stowage/graph.h"
@@ -22,15 +21,15 @@ struct Value {
   [[nodiscard]] std::size_t size() const { return is_real() ? reals.size() : integers.size(); }
 };
 
+/// Values of more elements are not kept: shapes are not computed from them.
+inline constexpr std::int64_t most_elements = 4096;
+
+/// How many elements a tensor has, if its type is one that values are kept of, and they are few.
+[[nodiscard]] std::optional<std::size_t> small_count(int elem_type, const Shape& shape);
+
 /// The value of a constant, if its data is in the file, well-formed and small.
 [[nodiscard]] std::optional<Value> value_of(const onnx::TensorProto& tensor);
 
 [[nodiscard]] onnx::TensorProto to_proto(const Value& value);
-
-/// Computes a node whose inputs are known (null: not known or left out), when it is one of those
-/// that shape computations are made of. `output_shape` and `output_type` are what shape inference
-/// found for its first output. Nothing when it cannot.
-[[nodiscard]] std::optional<Value> evaluate(const onnx::NodeProto& node, std::span<const Value* const> inputs,
-                                            const Shape& output_shape, int output_type);
 
 }  // namespace stowage::import
