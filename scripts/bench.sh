@@ -41,4 +41,4 @@ echo "== 1 000 000 generated buffers, greedy-by-size, whole process"
 "$build/bench/generate" 1000000 >"$work/million.csv"
 measure "$stowage" plan "$work/million.csv" --strategy greedy-by-size
 echo "== growth of each strategy with the number of buffers"
-"$build/bench/pack_bench"
+"$build/bench/pack_bench" --benchmark_counters_tabular=true
