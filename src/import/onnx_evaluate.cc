@@ -1,3 +1,10 @@
+// Idea. Shapes are computed by small graphs of ordinary operators: Shape, Gather, Concat, Mul, ... With every
+// dimension bound, their operands are known numbers, and the few operators that occur in them are
+// computed here, element by element, the way ONNX defines them. Whatever is unusual (large, of
+// another type, overflowing) is left unknown: then the shape stays open and the user is asked.
+// Cost: linear in elements, of which there are at most `most_elements`. Source: the ONNX operator
+// specification.
+
 #include "import/onnx_evaluate.h"
 
 #include <algorithm>

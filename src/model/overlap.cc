@@ -1,3 +1,8 @@
+// Idea. Sweep over time; keep the boxes that are alive ordered by their first address. While no two of
+// them overlap, a box that begins can only meet the one below and the one above its own first
+// address: two look-ups instead of a comparison with all. The first hit ends the sweep.
+// Cost: n log n. Source: the plane sweep of Shamos & Hoey (1976).
+
 #include "model/overlap.h"
 
 #include <algorithm>
