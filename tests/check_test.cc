@@ -1128,7 +1128,7 @@ TEST(Check, KnowsBoundsOfPinnedBuffers) {
 
 TEST(Check, LeavesMissedCapacityToTheCaller) {
   const Input input{{.name = "model", .format = ModelFormat::json}, small_case().graph};
-  const PlanResult result = make_plan(input, {.memory = {.name = "small", .capacity = 16}});
+  const PlanResult result = make_plan(input, {.memories = {{.name = "small", .capacity = 16}}});
   EXPECT_EQ(result.outcome, Outcome::exceeds_capacity);
   EXPECT_TRUE(result.faults.empty());
   EXPECT_TRUE(has_fault(check_plan(result.plan), {{FaultKind::capacity}, {"'small'"}}));

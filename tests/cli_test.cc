@@ -419,7 +419,7 @@ TEST(Cli, RefusesWrongUsage) {
   std::vector<Row> rows{
       {"f.csv", list, {"--strategy", "magic"}, wrong_usage, {"magic", "greedy-by-size"}},
       {"f.csv", list, {"--capacity", "64", "--memory", "sram=64"}, wrong_usage, {"--capacity", "--memory"}},
-      {"f.csv", list, {"--memory", "sram=64", "--memory", "dram"}, wrong_usage, {"--memory"}},
+      {"f.csv", list, {"--memory", "sram=64", "--memory", "sram"}, wrong_usage, {"--memory", "'sram'"}},
       {"f.csv", list, {"--memory", "flash=64:weights"}, wrong_usage, {"--memory", "weights"}},
       {"f.csv", list, {"--memory", "=64"}, wrong_usage, {"--memory"}},
       {"f.csv", list, {"--memory", "sram=lots"}, wrong_usage, {"--memory", "lots"}},
@@ -439,6 +439,10 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.csv", list, {"--time-limit", "3s"}, wrong_usage, {"--time-limit", "3s"}},
       {"f.csv", list, {"--time-limit", "nan"}, wrong_usage, {"--time-limit", "nan"}},
       {"f.csv", list, {"--time-limit", "inf"}, wrong_usage, {"--time-limit", "inf"}},
+      {"f.csv", list, {"--threads", "0"}, wrong_usage, {"--threads", "0"}},
+      {"f.csv", list, {"--seed", "-1"}, wrong_usage, {"--seed", "-1"}},
+      {"f.csv", list, {"--reuse-threshold", "few"}, wrong_usage, {"--reuse-threshold", "few"}},
+      {"f.csv", list, {"--rounds", "-1"}, wrong_usage, {"--rounds", "-1"}},
       {"f.csv", list, {"--io", "rows"}, wrong_usage, {"--io", "rows"}},
       {"f.csv", list, {"--io", "external"}, wrong_usage, {"external"}},
       {"f.csv", list, {"--order", "search"}, wrong_usage, {"--order", "search"}},
@@ -467,9 +471,8 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.tflite", tflite, {"--dim", "N=1"}, wrong_usage, {"--dim"}},
       {"f.tflite", tflite, {"--state", "y=z"}, wrong_usage, {"--state", "'z'"}},
   };
-  for (const char* const flag :
-       {"--stream", "--svg", "--report", "--threads", "--seed", "--granule", "--header", "--tflite",
-        "--recompute", "--run", "--feed", "--frobnicate", "-x"}) {
+  for (const char* const flag : {"--stream", "--svg", "--report", "--granule", "--header", "--tflite",
+                                 "--recompute", "--run", "--feed", "--frobnicate", "-x"}) {
     rows.push_back({"f.csv", list, {flag, "1"}, wrong_usage, {flag}});
   }
   expect_all_refused(rows);

@@ -90,6 +90,18 @@ struct Tensor {
 /// How an operator runs its bodies: an If runs one of them once, a Loop runs them again and again.
 enum class BodyUse : std::uint8_t { once, repeated };
 
+/// Bytes of an output that are bytes of an input, unchanged: what a reshape, concat, split or slice does.
+/// Where both tensors have them at one place, the operator has nothing to do for them.
+struct ByteCopy {
+  std::size_t input = 0;   ///< Index in Operator::inputs.
+  std::size_t output = 0;  ///< Index in Operator::outputs.
+  Bytes from = 0;          ///< Offset in the input.
+  Bytes to = 0;            ///< Offset in the output.
+  Bytes size = 0;          ///< At least 1.
+
+  bool operator==(const ByteCopy&) const = default;
+};
+
 struct Operator {
   std::string name{};
   std::string type{};                              ///< "Conv", "CONV_2D", "com.microsoft.Gelu".
@@ -101,6 +113,12 @@ struct Operator {
   std::vector<std::size_t> after{};  ///< Operators of the same subgraph that must run before it.
   bool folded = false;               ///< All inputs constant: computed once, outputs are weights.
   bool stateful = false;             ///< Has side effects: keeps its order among stateful operators.
+  /// Every run of bytes that it only passes on. No byte of an output is in two of them; bytes in none are
+  /// computed.
+  std::vector<ByteCopy> copies{};
+  /// Why a reshape, concat, split or slice has no `copies`, in words ("concat on axis 1 behind
+  /// dimension 0 of 2"). Empty for all other operators.
+  std::string must_copy{};
 
   bool operator==(const Operator&) const = default;
 };
@@ -143,7 +161,8 @@ struct Graph {
 
 /// Throws Error unless every reference is in range, every tensor has at most one producer, every
 /// tensor that is read has a producer or a value, sizes are in range, bodies do not call
-/// themselves, state ties join tensors of one size, and operators can be ordered.
+/// themselves, copies lie in their tensors, state ties join tensors of one size, and operators can be
+/// ordered.
 void validate(const Graph& graph);
 
 /// For each subgraph, its operators so that each runs after those it depends on: through tensors (also those
@@ -159,8 +178,14 @@ void validate(const Graph& graph);
 /// None for tensors that no subgraph writes (weights, orphans).
 [[nodiscard]] std::vector<std::optional<std::size_t>> owners_of(const Graph& graph);
 
-/// Whether the operator may write its output over that input while it reads it: element by
-/// element, or scattering updates into a copy of it.
+/// Whether the operator may write its first output over that input while it reads it, if both have as
+/// many elements of one size: element by element, or scattering updates into a copy of it. Goes by
+/// the operator's type alone.
 [[nodiscard]] bool updates_in_place(const Operator& op, std::size_t input);
+
+/// The output that the operator may write over that input while it reads it, taking everything into
+/// account that the graph says; none if there is no such output.
+[[nodiscard]] std::optional<TensorId> in_place_output(const Graph& graph, const Operator& op,
+                                                      std::size_t input);
 
 }  // namespace stowage

@@ -119,11 +119,25 @@ struct PlannedMemory {
   bool operator==(const PlannedMemory&) const = default;
 };
 
+/// Copies (ByteCopy) of operators that have nothing to do for them, since both tensors have the bytes at
+/// one place. An operator that runs several times counts once.
 struct CopiesRemoved {
   std::int64_t count = 0;
   Bytes bytes = 0;
 
   bool operator==(const CopiesRemoved&) const = default;
+};
+
+/// A copy that the steps still make, though its output repeats bytes of an input.
+struct KeptCopy {
+  std::size_t model = 0;
+  std::size_t subgraph = 0;
+  std::size_t op = 0;       ///< Index of the operator in its subgraph.
+  std::string operation{};  ///< The operator in words.
+  Bytes bytes = 0;
+  std::string why{};
+
+  bool operator==(const KeptCopy&) const = default;
 };
 
 enum class ClaimScope : std::uint8_t { offsets, order, stream };
@@ -160,6 +174,7 @@ struct Plan {
   std::vector<Place> places{};  ///< One per buffer.
   std::vector<PlannedTensor> tensors{};
   CopiesRemoved copies_removed{};
+  std::vector<KeptCopy> copies_kept{};
   bool interrupted = false;
   std::vector<Claim> claims{};
   Summary summary{};

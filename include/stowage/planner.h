@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "stowage/import.h"
 #include "stowage/plan.h"
@@ -21,8 +22,8 @@ enum class Io : std::uint8_t {
 
 struct PlanOptions {
   SolveOptions solve{};
-  /// The memory to plan in: name, capacity (none: unbounded), cost.
-  Memory memory{.name = "arena"};
+  /// The memories to plan in, fastest first: name, capacity (none: unbounded), cost. At least one.
+  std::vector<Memory> memories{{.name = "arena"}};
   /// Every buffer's alignment in bytes where its list gives none; default 64 for ONNX and graph
   /// JSON, 16 for TFLite, 1 for lists.
   std::optional<Bytes> alignment{};

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -41,6 +42,8 @@ struct Piece {
   Lifetime life{};
 
   bool operator==(const Piece&) const = default;
+  /// Without bytes, or without a position at which they are needed, a piece reserves nothing.
+  [[nodiscard]] bool is_ever_alive() const { return size > 0 && life.lower < life.upper; }
 };
 
 /// What gets an address. A plain tensor has one piece that is all of it.
@@ -91,7 +94,8 @@ enum class Outcome : std::uint8_t { fits, exceeds_capacity };
 struct Solution {
   std::vector<Place> places{};  ///< One per buffer.
   Outcome outcome = Outcome::fits;
-  Bytes lower_bound = 0;     ///< No valid placing has a smaller peak.
+  Bytes lower_bound = 0;     ///< No placing has a smaller peak; of several memories, no smaller sum of
+                             ///< peaks when each keeps the buffers it has here.
   std::string strategy{};    ///< Which strategy found it.
   bool interrupted = false;  ///< The user or the clock cut the search short.
 };
@@ -114,13 +118,25 @@ struct SolveOptions {
   std::string strategy = "auto";
   /// Once a plan exists, no further strategy starts or goes on after this time. Default 3 s.
   std::chrono::duration<double> time_limit = std::chrono::seconds(3);
+  /// Searches that run side by side; 0: as many as the machine has. Decides how far a search gets
+  /// before its time is up, not which plan it comes to.
+  std::size_t threads = 0;
+  /// Where searches draw their random numbers from.
+  std::uint64_t seed = 0;
+  /// `free-list` only: a buffer of at most this many bytes never takes a block that was in use before.
+  Bytes reuse_threshold = 0;
+  /// `rectangle` only: how rectangles are sorted, for instance "size*duration,-overlap"; see
+  /// docs/rectangle.md. Empty: a portfolio of orders.
+  std::string sort{};
+  /// `rectangle` only: rounds of tuning, the third of its goals. None: its own choice.
+  std::optional<std::int64_t> rounds{};
   /// Asks to stop early: the best plan so far is returned.
   std::stop_token stop{};
   Progress progress{};
 };
 
 /// Places every buffer. Of equally good strategies `auto` keeps the one listed first. Throws Error for
-/// an invalid problem, UsageError for an unknown strategy or more than one memory.
+/// an invalid problem, UsageError for an unknown strategy or one that does not apply to the problem.
 [[nodiscard]] Solution solve(const Problem& problem, const SolveOptions& options = {});
 
 struct StrategyInfo {
@@ -131,5 +147,9 @@ struct StrategyInfo {
 
 /// Every strategy there is, `auto` first.
 [[nodiscard]] std::vector<StrategyInfo> strategies();
+
+/// Why a strategy cannot serve a problem, in words; none if it can. Throws UsageError for an
+/// unknown strategy.
+[[nodiscard]] std::optional<std::string> obstacle_to(std::string_view strategy, const Problem& problem);
 
 }  // namespace stowage

@@ -88,10 +88,12 @@ ExitStatus run_plan(const PlanCommand& command) {
   if (result.plan.interrupted && watch.stop().stop_requested())
     fmt::print(std::cerr, "stowage: interrupted; this is the best plan so far\n");
   if (result.outcome == Outcome::fits) return ExitStatus::done;
-  const PlannedMemory& memory = result.plan.memories[0];
-  fmt::print(std::cerr, "stowage: the plan needs {} bytes, {} more than the {} of memory {}\n", memory.peak,
-             memory.peak - *memory.memory.capacity, *memory.memory.capacity,
-             base::quoted(memory.memory.name));
+  for (const PlannedMemory& memory : result.plan.memories) {
+    const Bytes capacity = memory.memory.capacity.value_or(largest_value);
+    if (memory.peak <= capacity) continue;
+    fmt::print(std::cerr, "stowage: the plan needs {} bytes, {} more than the {} of memory {}\n", memory.peak,
+               memory.peak - capacity, capacity, base::quoted(memory.memory.name));
+  }
   return ExitStatus::not_met;
 }
 

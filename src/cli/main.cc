@@ -44,7 +44,7 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
       "How offsets are found; see `stowage strategies`. Default: auto");
   add_choice(app, "--order", "keep", "Order of operators: keep (the file's)");
   add_choice(app, "--alias", "none", "Sharing of bytes between tensors: none");
-  add(app, "--memory", command.plan.memories, "NAME[=SIZE][@COST]: the memory to plan in");
+  add(app, "--memory", command.plan.memories, "NAME[=SIZE][@COST]: a memory to plan in, fastest first");
   add(app, "--capacity", command.plan.capacity, "SIZE of the memory, for instance 256KiB");
   add(app, "--align", command.plan.align,
       "Alignment in bytes. Default: 64 for ONNX, 16 for TFLite, 1 for lists");
@@ -52,6 +52,13 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
       "Memory of inputs and outputs: arena or external (the caller's). Default: arena");
   add(app, "--time-limit", command.plan.time_limit,
       "Seconds after which no further strategy is tried. Default: 3");
+  add(app, "--threads", command.plan.threads, "Searches side by side. Default: as many as the machine has");
+  add(app, "--seed", command.plan.seed, "Where searches draw random numbers from. Default: 0");
+  add(app, "--reuse-threshold", command.plan.reuse_threshold,
+      "free-list: SIZE up to which a buffer never takes a used block. Default: 0");
+  add(app, "--sort", command.plan.sort,
+      "rectangle: keys to sort by, for instance size*duration,-overlap. Default: a portfolio");
+  add(app, "--rounds", command.plan.rounds, "rectangle: rounds of tuning. Default: its own choice");
   app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
   add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
   add(app, "--csv", command.csv_file, "Write the buffers and their offsets as CSV");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <string_view>
@@ -57,9 +58,9 @@ void insert_once(std::string_view flag, Map& map, const std::string& name, Value
 }
 
 /// NAME[=SIZE][@COST][:weights]
-Memory parse_memory(std::string_view text) {
+Memory parse_memory(std::string_view text, std::int64_t default_cost) {
   if (text.ends_with(":weights")) throw UsageError("--memory: a memory for weights is not supported yet");
-  Memory memory;
+  Memory memory{.cost = default_cost};
   if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
     memory.cost = parse_number("cost of --memory", text.substr(at + 1), 0);
     text = text.substr(0, at);
@@ -70,6 +71,21 @@ Memory parse_memory(std::string_view text) {
   if (equals != std::string_view::npos)
     memory.capacity = parse_bytes("size of --memory", text.substr(equals + 1));
   return memory;
+}
+
+/// Fastest first; each costs ten times as much as the one before unless it says otherwise.
+std::vector<Memory> parse_memories(const std::vector<std::string>& texts) {
+  std::vector<Memory> memories;
+  std::int64_t cost = 1;
+  for (const std::string& text : texts) {
+    memories.push_back(parse_memory(text, cost));
+    cost = std::min<std::int64_t>(10 * cost, 1'000'000);
+    const auto& name = memories.back().name;
+    const auto has_name = [&](const Memory& memory) { return memory.name == name; };
+    if (std::count_if(memories.begin(), memories.end(), has_name) > 1)
+      throw UsageError(fmt::format("--memory is given twice for {}", base::quoted(name)));
+  }
+  return memories;
 }
 
 }  // namespace
@@ -120,14 +136,21 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   } else if (texts.io != "arena") {
     throw wrong("--io", texts.io, "arena or external");
   }
-  if (texts.memories.size() > 1) throw UsageError("--memory: several memories are not supported yet");
-  if (!texts.memories.empty()) options.memory = parse_memory(texts.memories[0]);
+  if (!texts.memories.empty()) options.memories = parse_memories(texts.memories);
   if (!texts.capacity.empty()) {
     if (!texts.memories.empty()) throw UsageError("--capacity and --memory exclude each other");
-    options.memory.capacity = parse_bytes("--capacity", texts.capacity);
+    options.memories[0].capacity = parse_bytes("--capacity", texts.capacity);
   }
   if (!texts.align.empty()) options.alignment = parse_number("--align", texts.align, 1);
   if (!texts.time_limit.empty()) options.solve.time_limit = parse_seconds(texts.time_limit);
+  if (!texts.threads.empty())
+    options.solve.threads = static_cast<std::size_t>(parse_number("--threads", texts.threads, 1));
+  if (!texts.seed.empty())
+    options.solve.seed = static_cast<std::uint64_t>(parse_number("--seed", texts.seed, 0));
+  if (!texts.reuse_threshold.empty())
+    options.solve.reuse_threshold = parse_bytes("--reuse-threshold", texts.reuse_threshold);
+  options.solve.sort = texts.sort;
+  if (!texts.rounds.empty()) options.solve.rounds = parse_number("--rounds", texts.rounds, 0);
   return options;
 }
 

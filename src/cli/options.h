@@ -28,6 +28,11 @@ struct PlanTexts {
   std::string capacity;
   std::string align;
   std::string time_limit;
+  std::string threads;
+  std::string seed;
+  std::string reuse_threshold;
+  std::string sort;
+  std::string rounds;
 };
 
 /// Throw UsageError, naming the option and what was expected.

@@ -53,6 +53,14 @@ Json operator_json(const Operator& op, const std::vector<std::string>& names) {
   if (!op.after.empty()) json["after"] = op.after;
   if (op.folded) json["folded"] = true;
   if (op.stateful) json["stateful"] = true;
+  for (const ByteCopy& copy : op.copies) {
+    json["copies"].push_back({{"input", copy.input},
+                              {"output", copy.output},
+                              {"from", copy.from},
+                              {"to", copy.to},
+                              {"size", copy.size}});
+  }
+  if (!op.must_copy.empty()) json["must_copy"] = op.must_copy;
   return json;
 }
 

@@ -100,6 +100,10 @@ void write_json(const Plan& plan, std::ostream& out) {
                 [&](const PlannedTensor& tensor) { return tensor_json(tensor, plan); });
   document.value("copies_removed",
                  {{"count", plan.copies_removed.count}, {"bytes", plan.copies_removed.bytes}});
+  document.rows("copies_kept", plan.copies_kept, [](const KeptCopy& kept) {
+    return Json{{"model", kept.model},         {"subgraph", kept.subgraph}, {"operator", kept.op},
+                {"operation", kept.operation}, {"bytes", kept.bytes},       {"why", kept.why}};
+  });
   document.value("interrupted", plan.interrupted);
   document.rows("claims", plan.claims, [](const Claim& claim) {
     return Json{{"scope", name_of(claim.scope)},

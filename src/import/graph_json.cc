@@ -110,6 +110,16 @@ class GraphReader {
     }
     if (const auto folded = json.find("folded")) op.folded = folded->boolean();
     if (const auto stateful = json.find("stateful")) op.stateful = stateful->boolean();
+    if (const auto copies = json.find("copies")) {
+      for (const Json& copy : copies->elements()) {
+        op.copies.push_back({.input = copy.at("input").index(),
+                             .output = copy.at("output").index(),
+                             .from = copy.at("from").natural(),
+                             .to = copy.at("to").natural(),
+                             .size = copy.at("size").natural()});
+      }
+    }
+    if (const auto reason = json.find("must_copy")) op.must_copy = reason->string();
     return op;
   }
 

@@ -151,6 +151,13 @@ Plan parse_plan(std::string_view text) {
     plan.tensors.push_back(read_tensor(tensor, buffers));
   plan.copies_removed = {document.at("copies_removed").at("count").natural(),
                          document.at("copies_removed").at("bytes").natural()};
+  if (const auto kept = document.find("copies_kept")) {
+    for (const Json& copy : kept->elements()) {
+      plan.copies_kept.push_back({copy.at("model").index(), copy.at("subgraph").index(),
+                                  copy.at("operator").index(), copy.at("operation").string(),
+                                  copy.at("bytes").natural(), copy.at("why").string()});
+    }
+  }
   plan.interrupted = document.at("interrupted").boolean();
   for (const Json& claim : document.at("claims").elements()) {
     plan.claims.push_back({enumerator(claim.at("scope"), claim_scope_named),

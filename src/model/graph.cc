@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <queue>
-#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -218,18 +216,6 @@ std::vector<std::vector<TensorId>> captures_of(const Graph& graph) {
     captures[s].erase(std::unique(captures[s].begin(), captures[s].end()), captures[s].end());
   }
   return captures;
-}
-
-bool updates_in_place(const Operator& op, std::size_t input) {
-  static constexpr std::array<std::string_view, 4> scatters{"ScatterND", "ScatterElements", "Scatter",
-                                                            "TensorScatter"};
-  static constexpr std::array<std::string_view, 14> elementwise{"Add",  "Sub",     "Mul",  "Div", "Identity",
-                                                                "Relu", "Sigmoid", "Tanh", "Neg", "Sqrt",
-                                                                "Exp",  "Abs",     "Clip", "Sum"};
-  const auto contains = [&](std::span<const std::string_view> types) {
-    return std::find(types.begin(), types.end(), op.type) != types.end();
-  };
-  return (input == 0 && contains(scatters)) || contains(elementwise);
 }
 
 }  // namespace stowage

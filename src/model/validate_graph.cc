@@ -75,6 +75,33 @@ void check_tensors(const Graph& graph) {
   }
 }
 
+/// Every copy lies in both of its tensors, and no byte of an output is copied twice.
+void check_copies(const Graph& graph, const Operator& op, const std::string& place) {
+  std::vector<std::vector<std::pair<Bytes, Bytes>>> written(op.outputs.size());
+  const auto expect_inside = [&](const std::vector<std::optional<TensorId>>& operands, std::size_t index,
+                                 Bytes offset, Bytes size, std::string_view role) {
+    if (index >= operands.size() || !operands[index])
+      throw Error(place, fmt::format("copies bytes of {} {}, which does not exist", role, index));
+    const Bytes bytes = graph.tensors[*operands[index]].bytes;
+    if (offset < 0 || size < 1 || offset > bytes || size > bytes - offset) {
+      throw Error(place, fmt::format("copies {} bytes at {} of {} {}, expected them within its {} bytes",
+                                     size, offset, role, index, bytes));
+    }
+  };
+  for (const ByteCopy& copy : op.copies) {
+    expect_inside(op.inputs, copy.input, copy.from, copy.size, "input");
+    expect_inside(op.outputs, copy.output, copy.to, copy.size, "output");
+    written[copy.output].emplace_back(copy.to, copy.to + copy.size);
+  }
+  for (auto& ranges : written) {
+    std::sort(ranges.begin(), ranges.end());
+    for (std::size_t i = 1; i < ranges.size(); ++i) {
+      if (ranges[i].first < ranges[i - 1].second)
+        throw Error(place, fmt::format("copies to byte {} of an output twice", ranges[i].first));
+    }
+  }
+}
+
 bool has_value_of_its_own(const Tensor& tensor) {
   return tensor.kind == TensorKind::weight || tensor.kind == TensorKind::instruction ||
          tensor.kind == TensorKind::state || tensor.bytes == 0;
@@ -219,6 +246,11 @@ void check_ties(const Graph& graph) {
 void validate(const Graph& graph) {
   check_references(graph);
   check_tensors(graph);
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    const auto& operators = graph.subgraphs[s].operators;
+    for (std::size_t o = 0; o < operators.size(); ++o)
+      if (!operators[o].copies.empty()) check_copies(graph, operators[o], describe(graph, s, o));
+  }
   check_producers(graph);
   check_captures(graph);
   check_scratch(graph);

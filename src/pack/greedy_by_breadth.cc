@@ -74,7 +74,7 @@ Placing greedy_by_breadth(const Problem& problem, const Control& control) {
   for (const Buffer& buffer : problem.buffers) {
     std::optional<std::size_t> entry;
     for (const Piece& piece : buffer.pieces) {
-      if (piece.size == 0 || piece.life.lower == piece.life.upper) continue;
+      if (!piece.is_ever_alive()) continue;
       const std::size_t candidate = broadest.in(entry_at(piece.life.lower), entry_at(piece.life.upper));
       if (!entry || profile[candidate].bytes > profile[*entry].bytes ||
           (profile[candidate].bytes == profile[*entry].bytes && candidate < *entry)) {

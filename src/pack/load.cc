@@ -16,7 +16,7 @@ std::vector<Load> load_profile(std::span<const Buffer> buffers) {
   std::vector<Load> changes;  // first the difference at each position, then summed in place
   for (const Buffer& buffer : buffers) {
     for (const Piece& piece : buffer.pieces) {
-      if (piece.size == 0 || piece.life.lower == piece.life.upper) continue;
+      if (!piece.is_ever_alive()) continue;
       changes.push_back({piece.life.lower, piece.size});
       changes.push_back({piece.life.upper, -piece.size});
     }

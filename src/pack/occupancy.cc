@@ -39,8 +39,6 @@ namespace {
 constexpr std::size_t cells_per_block = 16;
 constexpr std::size_t root = 1;  // there is always an unused cell at the end, so no piece covers it
 
-bool is_alive(const Piece& piece) { return piece.size > 0 && piece.life.lower < piece.life.upper; }
-
 }  // namespace
 
 void AddressSet::insert(Interval interval) {
@@ -64,7 +62,7 @@ void AddressSet::insert(Interval interval) {
 Occupancy::Occupancy(std::span<const Buffer> buffers) {
   for (const Buffer& buffer : buffers) {
     for (const Piece& piece : buffer.pieces) {
-      if (!is_alive(piece)) continue;
+      if (!piece.is_ever_alive()) continue;
       times_.push_back(piece.life.lower);
       times_.push_back(piece.life.upper);
     }
@@ -86,7 +84,7 @@ Occupancy::Cells Occupancy::cells_of(const Lifetime& life) const {
 
 void Occupancy::reserve(const Buffer& buffer, Bytes offset) {
   for (const Piece& piece : buffer.pieces) {
-    if (!is_alive(piece)) continue;
+    if (!piece.is_ever_alive()) continue;
     const Bytes begin = offset + piece.offset;
     insert(root, {0, blocks_}, cells_of(piece.life), {begin, begin + piece.size});
   }
@@ -134,7 +132,7 @@ void Occupancy::forbid(const Interval& taken, const Piece& piece) {
 void Occupancy::forbid_offsets(const Buffer& buffer) {
   forbidden_.clear();
   for (const Piece& piece : buffer.pieces) {
-    if (is_alive(piece)) collect(root, {0, blocks_}, cells_of(piece.life), piece);
+    if (piece.is_ever_alive()) collect(root, {0, blocks_}, cells_of(piece.life), piece);
   }
   std::sort(forbidden_.begin(), forbidden_.end(),
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });

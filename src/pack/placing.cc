@@ -10,35 +10,39 @@ namespace {
 constexpr std::size_t buffers_between_looks = 256;
 
 bool is_ever_alive(const Buffer& buffer) {
-  return std::any_of(buffer.pieces.begin(), buffer.pieces.end(), [](const Piece& piece) {
-    return piece.size > 0 && piece.life.lower < piece.life.upper;
-  });
+  return std::any_of(buffer.pieces.begin(), buffer.pieces.end(),
+                     [](const Piece& piece) { return piece.is_ever_alive(); });
 }
 
 /// Gives each of `rest` addresses of its own above everything placed so far.
-void stack(const Problem& problem, std::span<const std::size_t> rest, Bytes top,
-           std::vector<Bytes>& offsets) {
+void stack(const Problem& problem, std::span<const std::size_t> rest, Bytes top, std::vector<Place>& places) {
   for (const std::size_t b : rest) {
     const Buffer& buffer = problem.buffers[b];
     if (buffer.pinned || !is_ever_alive(buffer)) continue;
-    offsets[b] = base::align_up(top, buffer.alignment);
-    top = offsets[b] + buffer.size;
+    places[b].offset = base::align_up(top, buffer.alignment);
+    top = places[b].offset + buffer.size;
   }
 }
 
 }  // namespace
 
-bool Control::should_stop() const {
-  return stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
+bool Control::is_time_up() const {
+  return options.stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
 }
+
+void Control::report(std::string_view what, double fraction) const {
+  if (options.progress) options.progress(what, fraction);
+}
+
+bool Control::should_cut() const { return has_plan ? is_time_up() : options.stop.stop_requested(); }
 
 Placing place_in_order(const Problem& problem, std::span<const std::size_t> order, Fit fit,
                        const Control& control, std::string_view what) {
-  Placing placing{std::vector<Bytes>(problem.buffers.size(), 0)};
+  Placing placing{std::vector<Place>(problem.buffers.size())};
   Occupancy occupancy(problem.buffers);
   Bytes top = 0;
   const auto put = [&](std::size_t b, Bytes offset) {
-    placing.offsets[b] = offset;
+    placing.places[b].offset = offset;
     occupancy.reserve(problem.buffers[b], offset);
     top = std::max(top, offset + problem.buffers[b].size);
   };
@@ -47,13 +51,12 @@ Placing place_in_order(const Problem& problem, std::span<const std::size_t> orde
   }
   for (std::size_t done = 0; done < order.size(); ++done) {
     if (done % buffers_between_looks == 0) {
-      if (control.should_stop()) {
-        stack(problem, order.subspan(done), top, placing.offsets);
+      if (control.should_cut()) {
+        stack(problem, order.subspan(done), top, placing.places);
         placing.cut_short = true;
         return placing;
       }
-      if (control.progress)
-        control.progress(what, static_cast<double>(done) / static_cast<double>(order.size()));
+      control.report(what, static_cast<double>(done) / static_cast<double>(order.size()));
     }
     const Buffer& buffer = problem.buffers[order[done]];
     if (buffer.pinned || !is_ever_alive(buffer)) continue;
@@ -65,7 +68,7 @@ Placing place_in_order(const Problem& problem, std::span<const std::size_t> orde
 Lifetime life_of(const Buffer& buffer) {
   std::optional<Lifetime> life;
   for (const Piece& piece : buffer.pieces) {
-    if (piece.size == 0 || piece.life.lower == piece.life.upper) continue;
+    if (!piece.is_ever_alive()) continue;
     if (!life) life = piece.life;
     life = Lifetime{std::min(life->lower, piece.life.lower), std::max(life->upper, piece.life.upper)};
   }

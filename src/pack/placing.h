@@ -15,18 +15,23 @@
 
 namespace stowage::pack {
 
-/// How a strategy is told to stop early, and tells how far it is.
+/// What a strategy is told: what the user asked for, and when to stop.
 struct Control {
-  std::stop_token stop;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
-  Progress progress;
+  SolveOptions options{};
+  std::optional<std::chrono::steady_clock::time_point> deadline{};
+  bool has_plan = false;  ///< Some strategy has found a plan; until then no pass is cut by the clock.
 
-  [[nodiscard]] bool should_stop() const;
+  /// Improving is to end: the user interrupts, or the time is up.
+  [[nodiscard]] bool is_time_up() const;
+  /// A pass that places buffers is to be given up: the same, but with a plan at hand only.
+  [[nodiscard]] bool should_cut() const;
+  /// Tells how far the strategy is, from 0 to 1.
+  void report(std::string_view what, double fraction) const;
 };
 
-/// What a strategy returns: always an offset for every buffer.
+/// What a strategy returns: always a place for every buffer.
 struct Placing {
-  std::vector<Bytes> offsets;
+  std::vector<Place> places;
   bool cut_short = false;  ///< Told to stop: what was left has been stacked on top.
 };
 

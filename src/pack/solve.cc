@@ -23,23 +23,36 @@ namespace {
 struct Strategy {
   StrategyInfo info;
   pack::Placing (*run)(const Problem& problem, const pack::Control& control);
+  std::optional<std::string> (*obstacle)(const Problem& problem);
 };
+
+std::optional<std::string> several_memories(const Problem& problem) {
+  if (problem.memories.size() == 1) return std::nullopt;
+  return fmt::format("places buffers in one memory, {} are given", problem.memories.size());
+}
 
 constexpr StrategyInfo auto_info{"auto", "the best of all strategies, within the time limit", "stowage"};
 
 constexpr std::array<Strategy, 6> all{{
     {{"greedy-by-size", "largest buffer first, each in the tightest gap", "Pisarchyk & Lee 2020"},
-     pack::greedy_by_size},
+     pack::greedy_by_size,
+     several_memories},
     {{"greedy-by-breadth", "buffers of the fullest position first, each in the tightest gap",
       "Pisarchyk & Lee 2020"},
-     pack::greedy_by_breadth},
+     pack::greedy_by_breadth,
+     several_memories},
     {{"greedy-by-area", "largest size times duration first, as low as it goes", "folklore"},
-     pack::greedy_by_area},
-    {{"greedy-by-duration", "longest life first, as low as it goes", "folklore"}, pack::greedy_by_duration},
+     pack::greedy_by_area,
+     several_memories},
+    {{"greedy-by-duration", "longest life first, as low as it goes", "folklore"},
+     pack::greedy_by_duration,
+     several_memories},
     {{"first-fit-by-start", "earliest start first, as low as it goes", "Knuth, TAOCP 1, 2.5"},
-     pack::first_fit_by_start},
+     pack::first_fit_by_start,
+     several_memories},
     {{"best-fit-by-start", "earliest start first, each in the tightest gap", "Knuth, TAOCP 1, 2.5"},
-     pack::best_fit_by_start},
+     pack::best_fit_by_start,
+     several_memories},
 }};
 
 /// The strategies that a name asks for.
@@ -64,11 +77,34 @@ std::optional<std::chrono::steady_clock::time_point> deadline_after(std::chrono:
          std::chrono::duration_cast<Clock::duration>(std::max(limit, std::chrono::duration<double>(0)));
 }
 
-Bytes peak_of_offsets(const Problem& problem, const std::vector<Bytes>& offsets) {
-  Bytes peak = 0;
-  for (std::size_t b = 0; b < offsets.size(); ++b)
-    peak = std::max(peak, offsets[b] + problem.buffers[b].size);
-  return peak;
+/// Buffers by the memory they are placed in.
+std::vector<std::vector<Buffer>> sorted_into_memories(const Problem& problem,
+                                                      const std::vector<Place>& places) {
+  std::vector<std::vector<Buffer>> inside(problem.memories.size());
+  for (std::size_t b = 0; b < places.size(); ++b) inside[places[b].memory].push_back(problem.buffers[b]);
+  return inside;
+}
+
+/// Whether a solution is to be preferred: it fits and the other does not, or its peaks are lower.
+struct Extent {
+  bool exceeds = false;
+  Bytes peak = 0;  ///< Sum over memories.
+
+  auto operator<=>(const Extent&) const = default;
+};
+
+Extent extent_of(const Problem& problem, const std::vector<Place>& places) {
+  Extent extent;
+  std::vector<Bytes> peaks(problem.memories.size(), 0);
+  for (std::size_t b = 0; b < places.size(); ++b) {
+    Bytes& peak = peaks[places[b].memory];
+    peak = std::max(peak, places[b].offset + problem.buffers[b].size);
+  }
+  for (std::size_t m = 0; m < peaks.size(); ++m) {
+    extent.peak += peaks[m];
+    extent.exceeds = extent.exceeds || peaks[m] > problem.memories[m].capacity.value_or(largest_value);
+  }
+  return extent;
 }
 
 }  // namespace
@@ -79,36 +115,48 @@ std::vector<StrategyInfo> strategies() {
   return infos;
 }
 
-Solution solve(const Problem& problem, const SolveOptions& options) {
-  const auto chosen = strategies_named(options.strategy);
-  validate(problem);
-  if (problem.memories.size() != 1) {
-    throw UsageError(fmt::format("{} memories are given, expected one", problem.memories.size()));
+std::optional<std::string> obstacle_to(std::string_view strategy, const Problem& problem) {
+  std::optional<std::string> first;
+  for (const Strategy* const chosen : strategies_named(strategy)) {
+    const auto obstacle = chosen->obstacle(problem);
+    if (!obstacle) return std::nullopt;
+    if (!first) first = obstacle;
   }
-  const auto deadline = deadline_after(options.time_limit);
-  pack::Control control{options.stop, std::nullopt, options.progress};  // the first is not cut by the clock
-  Solution best{.lower_bound = pack::lower_bound_of(problem.buffers)};
-  std::optional<Bytes> best_peak;
-  for (const Strategy* const strategy : chosen) {
-    if (best_peak && (*best_peak == best.lower_bound)) break;
-    if (best_peak && control.should_stop()) {
+  return first;
+}
+
+Solution solve(const Problem& problem, const SolveOptions& options) {
+  validate(problem);
+  if (const auto obstacle = obstacle_to(options.strategy, problem)) {
+    throw UsageError(fmt::format("strategy {} {}", options.strategy, *obstacle));
+  }
+  pack::Control control{options, deadline_after(options.time_limit)};
+  const bool has_one_memory = problem.memories.size() == 1;
+  Solution best{.lower_bound = has_one_memory ? pack::lower_bound_of(problem.buffers) : 0};
+  std::optional<Extent> extent;
+  for (const Strategy* const strategy : strategies_named(options.strategy)) {
+    if (strategy->obstacle(problem)) continue;
+    if (extent && extent->peak == best.lower_bound) break;
+    if (extent && control.is_time_up()) {
       best.interrupted = true;
       break;
     }
-    const pack::Placing placing = strategy->run(problem, control);
+    pack::Placing placing = strategy->run(problem, control);
     best.interrupted = best.interrupted || placing.cut_short;
-    const Bytes peak = peak_of_offsets(problem, placing.offsets);
-    if (!best_peak || peak < *best_peak) {
-      best_peak = peak;
+    const Extent found = extent_of(problem, placing.places);
+    if (!extent || found < *extent) {
+      extent = found;
       best.strategy = strategy->info.name;
-      best.places.clear();
-      for (const Bytes offset : placing.offsets) best.places.push_back({0, offset});
+      best.places = std::move(placing.places);
     }
-    control.deadline = deadline;
+    control.has_plan = true;
   }
-  if (*best_peak == best.lower_bound) best.interrupted = false;  // nothing was left to be found
-  if (*best_peak > problem.memories[0].capacity.value_or(largest_value))
-    best.outcome = Outcome::exceeds_capacity;
+  if (!has_one_memory) {
+    for (const auto& buffers : sorted_into_memories(problem, best.places))
+      best.lower_bound += pack::lower_bound_of(buffers);
+  }
+  if (extent->peak == best.lower_bound) best.interrupted = false;  // nothing was left to be found
+  if (extent->exceeds) best.outcome = Outcome::exceeds_capacity;
   return best;
 }
 

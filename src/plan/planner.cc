@@ -8,6 +8,7 @@
 
 #include "lifetime/keep_order.h"
 #include "lifetime/lifetimes.h"
+#include "pack/load.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -67,18 +68,32 @@ Bytes naive_size(const Plan& plan) {
   return naive;
 }
 
-void place(Plan& plan, const Memory& memory, const SolveOptions& options, PlanResult& result) {
-  Problem problem{std::move(plan.buffers), {memory}};
-  for (const Buffer& buffer : problem.buffers) {
-    problem.memories[0].alignment = std::max(problem.memories[0].alignment, buffer.alignment);
+/// What each memory holds and what is proven of it.
+std::vector<PlannedMemory> memories_of(const Problem& problem, const Solution& solution) {
+  std::vector<std::vector<Buffer>> inside(problem.memories.size());
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b)
+    inside[solution.places[b].memory].push_back(problem.buffers[b]);
+  std::vector<PlannedMemory> memories;
+  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
+    memories.push_back({problem.memories[m], peak_of(problem, solution, m), pack::lower_bound_of(inside[m])});
   }
-  const Solution solution = solve(problem, options);
-  const Bytes peak = peak_of(problem, solution, 0);
-  const Bytes bound = solution.lower_bound;
-  plan.memories = {{problem.memories[0], peak, bound}};
+  return memories;
+}
+
+void place(Plan& plan, const PlanOptions& options, PlanResult& result) {
+  Problem problem{std::move(plan.buffers), options.memories};
+  for (Memory& memory : problem.memories) {
+    for (const Buffer& buffer : problem.buffers)
+      memory.alignment = std::max(memory.alignment, buffer.alignment);
+  }
+  const Solution solution = solve(problem, options.solve);
+  plan.memories = memories_of(problem, solution);
   plan.buffers = std::move(problem.buffers);
   plan.places = solution.places;
   plan.interrupted = solution.interrupted;
+  Bytes peak = 0;
+  for (const PlannedMemory& memory : plan.memories) peak += memory.peak;
+  const Bytes bound = solution.lower_bound;
   plan.claims = {{ClaimScope::offsets, bound, peak == bound}};
   plan.summary = {.naive = naive_size(plan),
                   .peak = peak,
@@ -99,7 +114,7 @@ PlanResult plan_unlocated(const Input& input, const PlanOptions& options) {
   plan = graph != nullptr ? steps_and_buffers(*graph, input.info.format, options)
                           : listed_buffers(std::get<Problem>(input.content), options.alignment);
   plan.models = {input.info};
-  place(plan, options.memory, options.solve, result);
+  place(plan, options, result);
   plan.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.faults =
       graph != nullptr ? check_plan(plan, {graph, 1}) : check_plan(plan, std::get<Problem>(input.content));

@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "stowage/graph.h"
+
+namespace stowage {
+namespace {
+
+using namespace std::string_view_literals;
+
+/// Operators that compute each element of their output from the same element of their inputs, of any
+/// input as large as the output.
+constexpr std::array elementwise{
+    // ONNX
+    "Abs"sv, "Acos"sv, "Acosh"sv, "Add"sv, "And"sv, "Asin"sv, "Asinh"sv, "Atan"sv, "Atanh"sv, "BitShift"sv,
+    "BitwiseAnd"sv, "BitwiseNot"sv, "BitwiseOr"sv, "BitwiseXor"sv, "Ceil"sv, "Celu"sv, "Clip"sv, "Cos"sv,
+    "Cosh"sv, "Div"sv, "Elu"sv, "Equal"sv, "Erf"sv, "Exp"sv, "Floor"sv, "Gelu"sv, "Greater"sv,
+    "GreaterOrEqual"sv, "HardSigmoid"sv, "HardSwish"sv, "Identity"sv, "IsInf"sv, "IsNaN"sv, "LeakyRelu"sv,
+    "Less"sv, "LessOrEqual"sv, "Log"sv, "Max"sv, "Mean"sv, "Min"sv, "Mish"sv, "Mod"sv, "Mul"sv, "Neg"sv,
+    "Not"sv, "Or"sv, "PRelu"sv, "Pow"sv, "Reciprocal"sv, "Relu"sv, "Round"sv, "Selu"sv, "Shrink"sv,
+    "Sigmoid"sv, "Sign"sv, "Sin"sv, "Sinh"sv, "Softplus"sv, "Softsign"sv, "Sqrt"sv, "Sub"sv, "Sum"sv,
+    "Swish"sv, "Tan"sv, "Tanh"sv, "ThresholdedRelu"sv, "Where"sv, "Xor"sv,
+    // TFLite
+    "ABS"sv, "ADD"sv, "ADD_N"sv, "ATAN2"sv, "BITWISE_XOR"sv, "CEIL"sv, "COS"sv, "DIV"sv, "ELU"sv, "EQUAL"sv,
+    "EXP"sv, "FLOOR"sv, "FLOOR_DIV"sv, "FLOOR_MOD"sv, "GELU"sv, "GREATER"sv, "GREATER_EQUAL"sv,
+    "HARD_SWISH"sv, "LEAKY_RELU"sv, "LESS"sv, "LESS_EQUAL"sv, "LOG"sv, "LOGICAL_AND"sv, "LOGICAL_NOT"sv,
+    "LOGICAL_OR"sv, "LOGISTIC"sv, "MAXIMUM"sv, "MINIMUM"sv, "MUL"sv, "NEG"sv, "NOT_EQUAL"sv, "POW"sv,
+    "PRELU"sv, "RELU"sv, "RELU6"sv, "RELU_0_TO_1"sv, "RELU_N1_TO_1"sv, "RIGHT_SHIFT"sv, "ROUND"sv, "RSQRT"sv,
+    "SELECT_V2"sv, "SIGN"sv, "SIN"sv, "SQRT"sv, "SQUARE"sv, "SQUARED_DIFFERENCE"sv, "SUB"sv, "TANH"sv};
+
+/// Operators for which that is so of their first input only, or that change parts of a copy of it.
+constexpr std::array first_input_only{"BatchNormalization"sv,
+                                      "Cast"sv,
+                                      "CastLike"sv,
+                                      "DequantizeLinear"sv,
+                                      "Dropout"sv,
+                                      "QuantizeLinear"sv,
+                                      "Scatter"sv,
+                                      "ScatterElements"sv,
+                                      "ScatterND"sv,
+                                      "TensorScatter"sv,
+                                      "CAST"sv,
+                                      "DEQUANTIZE"sv,
+                                      "DYNAMIC_UPDATE_SLICE"sv,
+                                      "QUANTIZE"sv};
+
+template <typename Types>
+bool contains(const Types& types, std::string_view type) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+}  // namespace
+
+bool updates_in_place(const Operator& op, std::size_t input) {
+  return contains(elementwise, op.type) || (input == 0 && contains(first_input_only, op.type));
+}
+
+std::optional<TensorId> in_place_output(const Graph& graph, const Operator& op, std::size_t input) {
+  if (!op.bodies.empty() || op.outputs.size() != 1 || !op.outputs[0] || !op.inputs[input])
+    return std::nullopt;
+  if (!updates_in_place(op, input)) return std::nullopt;
+  const Tensor& read = graph.tensors[*op.inputs[input]];
+  const Tensor& written = graph.tensors[*op.outputs[0]];
+  const auto bits = bits_of(read.dtype);
+  const bool is_alike = read.bytes == written.bytes && bits && bits == bits_of(written.dtype);
+  return is_alike && read.shape && written.shape ? op.outputs[0] : std::nullopt;
+}
+
+}  // namespace stowage
