@@ -105,7 +105,7 @@ Plan rich_plan() {
                    {{0, 0, {0, 2}, std::nullopt}, {1, 4, {2, 4}, Ring{2, 3, 5}}}},
                   {1, {"w", TensorKind::weight, DType::int4, std::nullopt, 17}, {}}};
   plan.copies_removed = {3, 4096};
-  plan.copies_kept = {{0, 0, 1, "operator 1 of subgraph 0 (Concat)", 64, "its place"}};
+  plan.copies_kept = {{0, 0, 1, "operator 1", 64, "its place"}};
   plan.interrupted = true;
   plan.claims = {
       {ClaimScope::offsets, 80, false}, {ClaimScope::order, 70, true}, {ClaimScope::stream, 6, false}};
@@ -133,7 +133,7 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
                       {"buffer":"b","offset":4,"lower":2,"upper":4,"ring":{"axis":2,"granule":3,"count":5}}]},
             {"model":1,"name":"w","kind":"weight","dtype":"int4","shape":null,"bytes":17,"views":[]}],
  "copies_removed":{"count":3,"bytes":4096},
- "copies_kept":[{"model":0,"subgraph":0,"operator":1,"operation":"operator 1 of subgraph 0 (Concat)","bytes":64,"why":"its place"}],
+ "copies_kept":[{"model":0,"subgraph":0,"operator":1,"operation":"operator 1","bytes":64,"why":"its place"}],
  "interrupted":true,
  "claims":[{"scope":"offsets","lower_bound":80,"proven_optimal":false},
            {"scope":"order","lower_bound":70,"proven_optimal":true},
