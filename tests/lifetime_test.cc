@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "alias/buffers.h"
 #include "lifetime/keep_order.h"
-#include "lifetime/lifetimes.h"
+#include "lifetime/residence.h"
+#include "lifetime/uses.h"
 #include "oracle/naive_interpreter.h"
 #include "oracle/random_graph.h"
 #include "stowage/error.h"
@@ -23,8 +25,7 @@ namespace stowage {
 
 namespace {
 
-using lifetime::Buffers;
-using lifetime::buffers_of;
+using alias::Buffers;
 using lifetime::keep_order;
 using oracle::Choices;
 using oracle::Execution;
@@ -45,7 +46,23 @@ void PrintTo(const Life& life, std::ostream* out) { *out << "[" << life.lower <<
 using Lives = std::vector<Life>;
 using Paths = std::vector<std::vector<std::size_t>>;
 
-Buffers plan_of(const Graph& graph, const lifetime::Options& options = {}) {
+struct Options {
+  Io io = Io::arena;
+  Bytes alignment = 1;
+  bool keeps_state = true;
+  std::size_t model = 0;
+};
+
+/// Buffers of tensors that share nothing.
+Buffers buffers_of(const Graph& graph, const Clock& clock, const Options& options = {}) {
+  const lifetime::Uses uses = lifetime::uses_of(graph, clock);
+  const auto residences = lifetime::residences_of(graph, uses, options.io);
+  const alias::Sharing sharing =
+      alias::share(graph, clock, uses, residences, {.alignment = options.alignment});
+  return alias::buffers_of(graph, uses, sharing, {options.alignment, options.keeps_state, options.model});
+}
+
+Buffers plan_of(const Graph& graph, const Options& options = {}) {
   validate(graph);
   return buffers_of(graph, keep_order(graph, options.model), options);
 }
@@ -57,7 +74,7 @@ Lives lives_of(const PlannedTensor& tensor) {
 }
 
 /// The lives of each tensor, by name.
-std::map<std::string, Lives> lives_in(const Graph& graph, const lifetime::Options& options = {}) {
+std::map<std::string, Lives> lives_in(const Graph& graph, const Options& options = {}) {
   std::map<std::string, Lives> lives;
   for (const PlannedTensor& tensor : plan_of(graph, options).tensors) {
     lives[tensor.tensor.name] = lives_of(tensor);
@@ -71,7 +88,7 @@ Paths paths_of(const Clock& clock) {
   return paths;
 }
 
-std::string message_of(const Graph& graph, const lifetime::Options& options = {}) {
+std::string message_of(const Graph& graph, const Options& options = {}) {
   try {
     (void)plan_of(graph, options);
   } catch (const Error& error) {
@@ -183,7 +200,7 @@ TEST(Lifetime, OfStateThatTheRuntimeKeepsIsNone) {
   sketch.tensor("state").kind = TensorKind::state;
   sketch.tie("new", "old");
   sketch.add(0, "Add", {"x", "state"}, {"new"});
-  auto lives = lives_in(sketch.graph(), {.state_keeper = lifetime::StateKeeper::runtime});
+  auto lives = lives_in(sketch.graph(), {.keeps_state = false});
   EXPECT_TRUE(lives["state"].empty());
   EXPECT_EQ(lives["new"], (Lives{{0, 1}}));  // made by a tie: always planned
 }

@@ -89,9 +89,16 @@ class Writer {
   Offset<tflite::Tensor> write(const TfliteTensor& tensor) {
     const std::uint32_t buffer = tensor.buffer.value_or(write_buffer(tensor));
     const TensorType type = tensor.type ? static_cast<TensorType>(*tensor.type) : type_of(tensor.dtype);
-    return tflite::CreateTensorDirect(
-        builder_, &tensor.shape, type, buffer, name_of(tensor.name), tensor.is_variable,
-        tensor.signature.empty() ? nullptr : &tensor.signature, true, tensor.external_buffer);
+    return tflite::CreateTensorDirect(builder_, &tensor.shape, type, buffer, name_of(tensor.name),
+                                      write_quantization(tensor), tensor.is_variable,
+                                      tensor.signature.empty() ? nullptr : &tensor.signature, true,
+                                      tensor.external_buffer);
+  }
+
+  Offset<tflite::QuantizationParameters> write_quantization(const TfliteTensor& tensor) {
+    if (tensor.scale.empty() && tensor.zero_point.empty() && tensor.details == 0) return 0;
+    return tflite::CreateQuantizationParametersDirect(builder_, &tensor.scale, &tensor.zero_point,
+                                                      tensor.details, tensor.quantized_dimension);
   }
 
   std::uint32_t write_buffer(const TfliteTensor& tensor) {
@@ -111,7 +118,7 @@ class Writer {
 
   Offset<tflite::Operator> write(const TfliteOperator& op) {
     const std::uint32_t code = op.code_index.value_or(write_code(op));
-    const auto [type, options] = write_options(op.options.value_or(op.type), op.bodies);
+    const auto [type, options] = write_options(op.options.value_or(op.type), op);
     return tflite::CreateOperatorDirect(builder_, code, &op.inputs, &op.outputs, type, options);
   }
 
@@ -127,20 +134,38 @@ class Writer {
     return static_cast<std::uint32_t>(codes_.size() - 1);
   }
 
-  std::pair<BuiltinOptions, Offset<void>> write_options(const std::string& type,
-                                                        const std::vector<std::int32_t>& bodies) {
-    if (type == "IF") {
-      return {BuiltinOptions::IfOptions,
-              tflite::CreateIfOptions(builder_, bodies.at(0), bodies.at(1)).Union()};
+  std::pair<BuiltinOptions, Offset<void>> write_options(const std::string& type, const TfliteOperator& op) {
+    const auto body = [&](std::size_t i) { return op.bodies.at(i); };
+    if (type == "IF")
+      return {BuiltinOptions::IfOptions, tflite::CreateIfOptions(builder_, body(0), body(1)).Union()};
+    if (type == "WHILE")
+      return {BuiltinOptions::WhileOptions, tflite::CreateWhileOptions(builder_, body(0), body(1)).Union()};
+    if (type == "CALL_ONCE")
+      return {BuiltinOptions::CallOnceOptions, tflite::CreateCallOnceOptions(builder_, body(0)).Union()};
+    if (op.numbers.empty()) return {BuiltinOptions::NONE, 0};
+    const auto number = [&](std::size_t i) { return op.numbers.at(i); };
+    if (type == "CONCATENATION") {
+      const auto activation = static_cast<tflite::ActivationFunctionType>(number(1));
+      return {BuiltinOptions::ConcatenationOptions,
+              tflite::CreateConcatenationOptions(builder_, number(0), activation).Union()};
     }
-    if (type == "WHILE") {
-      return {BuiltinOptions::WhileOptions,
-              tflite::CreateWhileOptions(builder_, bodies.at(0), bodies.at(1)).Union()};
+    if (type == "PACK")
+      return {BuiltinOptions::PackOptions, tflite::CreatePackOptions(builder_, number(0), number(1)).Union()};
+    if (type == "UNPACK") {
+      return {BuiltinOptions::UnpackOptions,
+              tflite::CreateUnpackOptions(builder_, number(0), number(1)).Union()};
     }
-    if (type == "CALL_ONCE") {
-      return {BuiltinOptions::CallOnceOptions, tflite::CreateCallOnceOptions(builder_, bodies.at(0)).Union()};
+    if (type == "GATHER") {
+      return {BuiltinOptions::GatherOptions,
+              tflite::CreateGatherOptions(builder_, number(0), number(1)).Union()};
     }
-    return {BuiltinOptions::NONE, 0};
+    if (type == "STRIDED_SLICE") {
+      return {BuiltinOptions::StridedSliceOptions,
+              tflite::CreateStridedSliceOptions(builder_, number(0), number(1), number(2), number(3),
+                                                number(4), number(5) != 0)
+                  .Union()};
+    }
+    throw std::invalid_argument("no options are known for " + type);
   }
 
   static const char* name_of(const std::string& name) { return name.empty() ? nullptr : name.c_str(); }

@@ -35,6 +35,10 @@ struct TfliteTensor {
   std::vector<std::int32_t> signature{};  ///< The shape with -1 for open dimensions.
   bool is_variable = false;
   std::uint32_t external_buffer = 0;
+  std::vector<float> scale{};  ///< Of its quantization, as the following.
+  std::vector<std::int64_t> zero_point{};
+  int quantized_dimension = 0;
+  std::uint8_t details = 0;  ///< The kind of a quantization without scales.
 };
 
 struct TfliteOperator {
@@ -46,6 +50,7 @@ struct TfliteOperator {
   std::optional<std::pair<int, int>>
       codes{};  ///< The old and the new field of its number, instead of its own.
   std::optional<std::uint32_t> code_index{};  ///< The operator code, instead of its own.
+  std::vector<std::int32_t> numbers{};        ///< The fields of its options, in the schema's order.
 };
 
 struct TfliteSubgraph {

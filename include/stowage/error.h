@@ -40,4 +40,16 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A strategy that was asked for by name and cannot serve the problem.
+class NotApplicable : public UsageError {
+ public:
+  /// `obstacle` says why, so that "strategy NAME obstacle" is a sentence.
+  NotApplicable(const std::string& strategy, std::string obstacle);
+
+  [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
+
+ private:
+  std::string obstacle_;
+};
+
 }  // namespace stowage

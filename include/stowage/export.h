@@ -8,9 +8,11 @@
 #pragma once
 
 #include <iosfwd>
+#include <span>
 
 #include "stowage/graph.h"
 #include "stowage/plan.h"
+#include "stowage/planner.h"
 
 namespace stowage {
 
@@ -23,6 +25,16 @@ void write_csv(const Plan& plan, std::ostream& out);
 
 /// The network as graph JSON, read back by `parse_input`.
 void write_graph(const Graph& graph, std::ostream& out);
+
+/// The arena as a picture: time to the right, addresses upwards, every piece of a buffer a rectangle,
+/// coloured by its risk (docs/rectangle.md), with lines for the max load and the peak; one panel per memory.
+/// What is smaller than a pixel is merged, so that a picture stays small however many buffers there are.
+void write_svg(const Plan& plan, std::ostream& out);
+
+/// How strategies compare, as a table for people and as one JSON document.
+void write_comparison(std::span<const Comparison> comparisons, const ModelInfo& model, std::ostream& out);
+void write_comparison_json(std::span<const Comparison> comparisons, const ModelInfo& model,
+                           std::ostream& out);
 
 /// The table a person wants: sizes, gap, strategy, time, and the largest buffers at the peak.
 void write_summary(const Plan& plan, std::ostream& out);

@@ -5,7 +5,9 @@
 ///     result.faults.empty() && result.plan.summary.peak == 96 ? 0 : 1;
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "stowage/import.h"
@@ -20,6 +22,13 @@ enum class Io : std::uint8_t {
   external  ///< The caller: they cost nothing here.
 };
 
+/// Which tensors may share bytes because one repeats or replaces the other.
+enum class Alias : std::uint8_t {
+  none,       ///< No two tensors that live at the same time.
+  automatic,  ///< As many as do not raise the peak.
+  all         ///< All that may: most copies are removed, the peak may rise.
+};
+
 struct PlanOptions {
   SolveOptions solve{};
   /// The memories to plan in, fastest first: name, capacity (none: unbounded), cost. At least one.
@@ -28,6 +37,7 @@ struct PlanOptions {
   /// JSON, 16 for TFLite, 1 for lists.
   std::optional<Bytes> alignment{};
   Io io = Io::arena;
+  Alias alias = Alias::automatic;
 };
 
 struct PlanResult {
@@ -40,5 +50,21 @@ struct PlanResult {
 /// Decides order, lifetimes and offsets, and has the checker look at the result. Throws Error when
 /// the input is impossible, UsageError when options do not fit it.
 [[nodiscard]] PlanResult make_plan(const Input& input, const PlanOptions& options = {});
+
+/// How a strategy did.
+struct Comparison {
+  std::string strategy{};  ///< As `strategies()` calls it.
+  std::string obstacle{};  ///< Why it cannot serve the input; then nothing else is set.
+  Summary summary{};
+  CopiesRemoved copies_removed{};
+  std::vector<PlannedMemory> memories{};
+  bool interrupted = false;
+  Outcome outcome = Outcome::fits;
+  Faults faults{};  ///< As in PlanResult.
+};
+
+/// Plans the input with every strategy, one after the other, each with the options' whole time limit.
+/// Asked to stop, it leaves out those it has not come to. Throws like `make_plan`.
+[[nodiscard]] std::vector<Comparison> compare(const Input& input, const PlanOptions& options = {});
 
 }  // namespace stowage

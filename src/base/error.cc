@@ -23,6 +23,9 @@ Error::Error(std::string file, std::string place, std::string problem)
       place_(std::move(place)),
       problem_(std::move(problem)) {}
 
+NotApplicable::NotApplicable(const std::string& strategy, std::string obstacle)
+    : UsageError("strategy " + strategy + " " + obstacle), obstacle_(std::move(obstacle)) {}
+
 Error Error::in_file(const std::string& file) const {
   return Error(file_.empty() ? file : file_, place_, problem_);
 }

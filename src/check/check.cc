@@ -3,9 +3,9 @@
 
 #include <iterator>
 
+#include "check/against.h"
 #include "check/list.h"
 #include "check/places.h"
-#include "check/replay.h"
 #include "stowage/plan.h"
 
 namespace stowage {

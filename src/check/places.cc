@@ -295,14 +295,9 @@ Faults check_places(const Plan& plan) {
 
 Faults check_views(const Plan& plan) {
   Faults faults;
-  std::vector<std::vector<model::Box>> boxes(plan.memories.size());
   std::unordered_map<std::size_t, PiecesInTime> pieces_of;
-  for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
-    const PlannedTensor& tensor = plan.tensors[t];
+  for (const PlannedTensor& tensor : plan.tensors) {
     for (const View& view : tensor.views) {
-      const Place& place = plan.places[view.buffer];
-      const Bytes begin = place.offset + view.offset;
-      boxes[place.memory].push_back({view.life, begin, begin + tensor.tensor.bytes, t});
       const PiecesInTime& pieces =
           pieces_of.try_emplace(view.buffer, plan.buffers[view.buffer]).first->second;
       if (!pieces.hold(view.offset, view.offset + tensor.tensor.bytes, view.life)) {
@@ -312,15 +307,6 @@ Faults check_views(const Plan& plan) {
                          name_of_tensor(tensor), name_of_buffer(plan, view.buffer), view.life.lower,
                          view.life.upper)});
       }
-    }
-  }
-  for (const auto& in_memory : boxes) {
-    if (const auto overlap = model::find_overlap(in_memory)) {
-      faults.push_back(
-          {FaultKind::overlap,
-           fmt::format("{} and {} hold the same bytes at position {}",
-                       name_of_tensor(plan.tensors[in_memory[overlap->first].holder]),
-                       name_of_tensor(plan.tensors[in_memory[overlap->second].holder]), overlap->at)});
     }
   }
   return faults;

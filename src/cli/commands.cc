@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -32,6 +35,9 @@ std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const Plan&
   if (!command.csv_file.empty()) {
     outputs.push_back({command.csv_file, [&](std::ostream& out) { write_csv(plan, out); }});
   }
+  if (!command.svg_file.empty()) {
+    outputs.push_back({command.svg_file, [&](std::ostream& out) { write_svg(plan, out); }});
+  }
   return outputs;
 }
 
@@ -56,14 +62,19 @@ ExitStatus report_own_fault(const PlanResult& result) {
 
 /// Nothing that is read is written over, and nothing is written twice.
 void expect_different_files(const PlanCommand& command) {
-  const auto expect = [](const std::string& a, const std::string& b, std::string_view problem) {
+  const std::array<std::pair<std::string_view, const std::string*>, 3> outputs{
+      {{"-o", &command.plan_file}, {"--csv", &command.csv_file}, {"--svg", &command.svg_file}}};
+  const auto expect = [](const std::string& a, const std::string& b, const std::string& problem) {
     if (!a.empty() && !b.empty() && base::is_same_file(a, b)) {
       throw UsageError(fmt::format("{} and {} are one file: {}", base::quoted(a), base::quoted(b), problem));
     }
   };
-  expect(command.plan_file, command.csv_file, "-o and --csv need one each");
-  expect(command.plan_file, command.input, "-o would write over the input");
-  expect(command.csv_file, command.input, "--csv would write over the input");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [flag, file] = outputs[i];
+    expect(*file, command.input, fmt::format("{} would write over the input", flag));
+    for (std::size_t j = 0; j < i; ++j)
+      expect(*outputs[j].second, *file, fmt::format("{} and {} need one each", outputs[j].first, flag));
+  }
 }
 
 }  // namespace
@@ -95,6 +106,34 @@ ExitStatus run_plan(const PlanCommand& command) {
                memory.peak - capacity, capacity, base::quoted(memory.memory.name));
   }
   return ExitStatus::not_met;
+}
+
+ExitStatus run_compare(const CompareCommand& command) {
+  PlanOptions options = parse_plan_options(command.plan);
+  const Input input = read_input(command.input, parse_model_options(command.model));
+  const InterruptWatch watch;
+  options.solve.stop = watch.stop();
+  options.solve.progress = progress_line();
+  const std::vector<Comparison> comparisons = compare(input, options);
+  clear_progress_line();
+  if (command.json) {
+    write_comparison_json(comparisons, input.info, std::cout);
+  } else {
+    write_comparison(comparisons, input.info, std::cout);
+  }
+  flush_output();
+  if (comparisons.size() < strategies().size())
+    fmt::print(std::cerr, "stowage: interrupted; the strategies that are missing were not tried\n");
+  bool fits = false;
+  for (const Comparison& comparison : comparisons) {
+    for (const Fault& fault : comparison.faults) {
+      fmt::print(std::cerr, "stowage: the plan of {} is wrong, which is a bug of stowage: {}\n",
+                 comparison.strategy, fault.what);
+      return ExitStatus::own_plan_rejected;
+    }
+    fits = fits || (comparison.obstacle.empty() && comparison.outcome == Outcome::fits);
+  }
+  return fits ? ExitStatus::done : ExitStatus::not_met;
 }
 
 ExitStatus run_verify(const VerifyCommand& command) {

@@ -17,6 +17,14 @@ struct PlanCommand {
   bool json = false;
   std::string plan_file;
   std::string csv_file;
+  std::string svg_file;
+};
+
+struct CompareCommand {
+  std::string input;
+  ModelTexts model;
+  PlanTexts plan;
+  bool json = false;
 };
 
 struct VerifyCommand {
@@ -26,6 +34,7 @@ struct VerifyCommand {
 };
 
 [[nodiscard]] ExitStatus run_plan(const PlanCommand& command);
+[[nodiscard]] ExitStatus run_compare(const CompareCommand& command);
 [[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);
 [[nodiscard]] ExitStatus run_strategies();
 

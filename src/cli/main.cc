@@ -36,14 +36,16 @@ void add_model_options(CLI::App& app, stowage::cli::ModelTexts& texts) {
       "CSV of operator,bytes[,subgraph]: memory that kernels want while they run");
 }
 
-void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
+/// The options that decide what a plan is.
+template <typename Command>
+void add_planning_options(CLI::App& app, Command& command) {
   add(app, "input", command.input,
       "Model (ONNX, TFLite, graph JSON), buffer list or memory-operation sequence")
       .required();
-  add(app, "--strategy", command.plan.strategy,
-      "How offsets are found; see `stowage strategies`. Default: auto");
   add_choice(app, "--order", "keep", "Order of operators: keep (the file's)");
-  add_choice(app, "--alias", "none", "Sharing of bytes between tensors: none");
+  add(app, "--alias", command.plan.alias,
+      "Tensors that share bytes because one repeats or replaces the other: none, auto (as far as it does not "
+      "raise the peak), all. Default: auto");
   add(app, "--memory", command.plan.memories, "NAME[=SIZE][@COST]: a memory to plan in, fastest first");
   add(app, "--capacity", command.plan.capacity, "SIZE of the memory, for instance 256KiB");
   add(app, "--align", command.plan.align,
@@ -51,7 +53,7 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add(app, "--io", command.plan.io,
       "Memory of inputs and outputs: arena or external (the caller's). Default: arena");
   add(app, "--time-limit", command.plan.time_limit,
-      "Seconds after which no further strategy is tried. Default: 3");
+      "Seconds after which no strategy is begun and no search goes on. Default: 3");
   add(app, "--threads", command.plan.threads, "Searches side by side. Default: as many as the machine has");
   add(app, "--seed", command.plan.seed, "Where searches draw random numbers from. Default: 0");
   add(app, "--reuse-threshold", command.plan.reuse_threshold,
@@ -59,10 +61,17 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add(app, "--sort", command.plan.sort,
       "rectangle: keys to sort by, for instance size*duration,-overlap. Default: a portfolio");
   add(app, "--rounds", command.plan.rounds, "rectangle: rounds of tuning. Default: its own choice");
+  add_model_options(app, command.model);
+}
+
+void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
+  add_planning_options(app, command);
+  add(app, "--strategy", command.plan.strategy,
+      "How offsets are found; see `stowage strategies`. Default: auto");
   app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
   add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
   add(app, "--csv", command.csv_file, "Write the buffers and their offsets as CSV");
-  add_model_options(app, command.model);
+  add(app, "--svg", command.svg_file, "Draw the arena: time by address");
 }
 
 ExitStatus run(int argc, char** argv) {
@@ -70,9 +79,13 @@ ExitStatus run(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", STOWAGE_VERSION);
   stowage::cli::PlanCommand plan;
+  stowage::cli::CompareCommand compare;
   stowage::cli::VerifyCommand verify;
-  CLI::App& plan_app = *app.add_subcommand("plan", "Give every tensor of a model an offset in one memory");
+  CLI::App& plan_app = *app.add_subcommand("plan", "Give every tensor of a model an offset in memory");
   add_plan(plan_app, plan);
+  CLI::App& compare_app = *app.add_subcommand("compare", "Plan with every strategy and compare");
+  add_planning_options(compare_app, compare);
+  compare_app.add_flag("--json", compare.json, "Print JSON instead of a table");
   CLI::App& verify_app = *app.add_subcommand("verify", "Check a plan file made by anyone");
   add(verify_app, "plan", verify.plan_file, "Plan JSON").required();
   add(verify_app, "--model", verify.model_file, "The model the plan is for");
@@ -84,6 +97,7 @@ ExitStatus run(int argc, char** argv) {
     return app.exit(error, std::cout, std::cerr) == 0 ? ExitStatus::done : ExitStatus::wrong_usage;
   }
   if (plan_app.parsed()) return stowage::cli::run_plan(plan);
+  if (compare_app.parsed()) return stowage::cli::run_compare(compare);
   if (verify_app.parsed()) return stowage::cli::run_verify(verify);
   return stowage::cli::run_strategies();
 }

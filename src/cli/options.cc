@@ -136,6 +136,13 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   } else if (texts.io != "arena") {
     throw wrong("--io", texts.io, "arena or external");
   }
+  if (texts.alias == "none") {
+    options.alias = Alias::none;
+  } else if (texts.alias == "all") {
+    options.alias = Alias::all;
+  } else if (texts.alias != "auto") {
+    throw wrong("--alias", texts.alias, "none, auto or all");
+  }
   if (!texts.memories.empty()) options.memories = parse_memories(texts.memories);
   if (!texts.capacity.empty()) {
     if (!texts.memories.empty()) throw UsageError("--capacity and --memory exclude each other");

@@ -24,6 +24,7 @@ struct ModelTexts {
 struct PlanTexts {
   std::string strategy = "auto";
   std::string io = "arena";
+  std::string alias = "auto";
   std::vector<std::string> memories;
   std::string capacity;
   std::string align;

@@ -2,8 +2,10 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stowage/export.h"
@@ -12,6 +14,7 @@ namespace stowage {
 namespace {
 
 constexpr std::size_t buffers_shown = 5;
+constexpr std::size_t reasons_shown = 5;
 
 /// "55296 (54.0 KiB)", so that both the machine's and the person's number is there.
 std::string readable(Bytes bytes) {
@@ -99,6 +102,29 @@ void write_kept_state(const Plan& plan, const Row& row) {
   if (bytes > 0) row("state", readable(bytes) + ", kept by the runtime, not in the arena");
 }
 
+/// Copies that the plan removes, and why others are kept.
+template <typename Row>
+void write_copies(const Plan& plan, const Row& row) {
+  if (plan.copies_removed.count == 0 && plan.copies_kept.empty()) return;
+  Bytes kept = 0;
+  std::map<std::string_view, std::vector<const KeptCopy*>> by_reason;
+  for (const KeptCopy& copy : plan.copies_kept) {
+    kept += copy.bytes;
+    by_reason[copy.why].push_back(&copy);
+  }
+  row("copies", fmt::format("{} removed, {}; {} kept, {}", plan.copies_removed.count,
+                            readable(plan.copies_removed.bytes), plan.copies_kept.size(), readable(kept)));
+  std::size_t shown = 0;
+  for (const auto& [why, copies] : by_reason) {
+    if (shown++ == reasons_shown) {
+      row("", fmt::format("and {} more reasons", by_reason.size() - reasons_shown));
+      break;
+    }
+    const std::string more = copies.size() > 1 ? fmt::format(" and {} more", copies.size() - 1) : "";
+    row("  kept", fmt::format("{}{}: {}", shortened(copies.front()->operation), more, why));
+  }
+}
+
 std::string gap_of(const Plan& plan) {
   const Bytes bound = plan.summary.lower_bound;
   const Bytes gap = plan.summary.peak - bound;
@@ -127,6 +153,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   } else {
     row("buffers", fmt::format("{}", plan.buffers.size()));
   }
+  write_copies(plan, row);
   row("naive", readable(summary.naive));
   row("peak", readable(summary.peak));
   row("lower bound", readable(summary.lower_bound));

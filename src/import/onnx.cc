@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "import/graph_options.h"
+#include "import/onnx_copies.h"
 #include "import/onnx_functions.h"
 #include "import/onnx_graph.h"
 #include "import/onnx_shapes.h"
@@ -93,7 +94,8 @@ Graph read_onnx(std::string_view bytes, const ImportOptions& options) {
   OnnxGraph model = resolve_names(proto.graph());
   expect_known_names(model, options);
   expect_sizes(options);
-  infer_shapes(model, versions, options);
+  const auto values = infer_shapes(model, versions, options);
+  find_copies(model, versions, values, options);
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);
   validate(model.graph);

@@ -45,7 +45,7 @@ class Inference {
         values_(model.graph.tensors.size()),
         is_constant_(model.graph.tensors.size(), false) {}
 
-  void run() {
+  std::vector<std::optional<Value>> run() {
     for (TensorId t = 0; t < types_.size(); ++t) {
       if (model_.declared[t] != nullptr) {
         const onnx::TypeProto declared = bind_dimensions(*model_.declared[t], options_.dims);
@@ -58,6 +58,7 @@ class Inference {
     infer(0);
     for (TensorId t = 0; t < types_.size(); ++t) settle(t);
     expect_sizes_of(0);
+    return std::move(values_);
   }
 
  private:
@@ -416,9 +417,9 @@ class Inference {
 
 }  // namespace
 
-void infer_shapes(OnnxGraph& model, const std::map<std::string, int>& versions,
-                  const ImportOptions& options) {
-  Inference(model, versions, options).run();
+std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model, const std::map<std::string, int>& versions,
+                                               const ImportOptions& options) {
+  return Inference(model, versions, options).run();
 }
 
 }  // namespace stowage::import

@@ -14,8 +14,9 @@
 
 #include "base/text.h"
 #include "import/graph_options.h"
+#include "import/tflite_copies.h"
+#include "import/tflite_tables.h"
 #include "stowage/error.h"
-#include "tflite_generated.h"
 
 namespace stowage::import {
 namespace {
@@ -28,17 +29,6 @@ constexpr std::size_t most_parts = 10'000'000;  // tensors, or operators, of one
 /// model. Nobody writes such files in earnest: what is read may be this many times the file's size.
 constexpr std::size_t largest_reuse = 4;
 constexpr std::size_t smallest_table = 8;  // bytes: a reference to the table, and its own to its layout
-
-/// A vector that is left out of a file is an empty one.
-template <typename Element>
-std::size_t count(const flatbuffers::Vector<Element>* elements) {
-  return elements == nullptr ? 0 : elements->size();
-}
-
-template <typename Table>
-const Table& at(const flatbuffers::Vector<flatbuffers::Offset<Table>>* tables, std::size_t index) {
-  return *tables->Get(static_cast<flatbuffers::uoffset_t>(index));
-}
 
 std::string text(const flatbuffers::String* source) { return source == nullptr ? "" : source->str(); }
 
@@ -165,8 +155,8 @@ void check_option_names(const ImportOptions& options, const Graph& graph) {
 /// Turns a verified model into a graph.
 class Reader {
  public:
-  Reader(const tflite::Model& model, std::size_t file_size, const ImportOptions& options)
-      : model_(model), file_size_(file_size), options_(options), unread_(file_size * largest_reuse) {}
+  Reader(const tflite::Model& model, std::string_view file, const ImportOptions& options)
+      : model_(model), file_(file), options_(options), unread_(file.size() * largest_reuse) {}
 
   Graph read() {
     count_all();
@@ -213,11 +203,11 @@ class Reader {
   void read_tensor(const tflite::Tensor& source, Tensor& tensor) {
     tensor.name = text(source.name());
     spend(tensor.name.size() + count(source.shape()) * sizeof(std::int32_t));
-    const std::optional<Bytes> stored = stored_bytes(source);
+    const auto stored = static_cast<Bytes>(stored_data(model_, file_, source).size());
     // A variable with data is a variable still: the data is only what it starts with.
     if (source.is_variable()) {
       tensor.kind = TensorKind::state;
-    } else if (stored || source.external_buffer() != 0) {
+    } else if (stored > 0 || source.external_buffer() != 0) {
       tensor.kind = TensorKind::weight;
     }
     tensor.dtype = dtype_of(source.type());
@@ -228,28 +218,11 @@ class Reader {
     tensor.shape = shape_of(source, tensor.name);
     if (tensor.dtype != DType::string) {
       tensor.bytes = bytes_of(tensor.dtype, *tensor.shape);
-    } else if (stored && tensor.kind == TensorKind::weight) {
-      tensor.bytes = *stored;
+    } else if (stored > 0 && tensor.kind == TensorKind::weight) {
+      tensor.bytes = stored;
     } else {
       reject("has type 5 (STRING) and no data, expected a type with a size, or --bound");
     }
-  }
-
-  /// Bytes of constant data that the file has for a tensor, none if it has no data.
-  [[nodiscard]] std::optional<Bytes> stored_bytes(const tflite::Tensor& source) const {
-    const std::size_t index = source.buffer();
-    if (index == 0) return std::nullopt;
-    if (index >= count(model_.buffers())) {
-      reject("has its data in buffer {}, but there are {} buffers", index, count(model_.buffers()));
-    }
-    const tflite::Buffer& buffer = at(model_.buffers(), index);
-    if (count(buffer.data()) > 0) return static_cast<Bytes>(count(buffer.data()));
-    if (buffer.offset() <= 1) return std::nullopt;
-    if (buffer.offset() > file_size_ || buffer.size() > file_size_ - buffer.offset()) {
-      reject("has its data in buffer {}, {} bytes at {}, expected them within the file's {} bytes", index,
-             buffer.size(), buffer.offset(), file_size_);
-    }
-    return buffer.size() == 0 ? std::nullopt : std::optional(static_cast<Bytes>(buffer.size()));
   }
 
   [[nodiscard]] Shape shape_of(const tflite::Tensor& source, const std::string& name) const {
@@ -337,6 +310,8 @@ class Reader {
     op.stateful =
         has_effect(builtin_of(code), op, graph_.tensors) ||
         std::ranges::any_of(op.bodies, [&](std::size_t body) { return body <= s || has_effects_[body]; });
+    find_copies({model_, subgraph(s), first_tensor_[s], file_, [this](std::size_t bytes) { spend(bytes); }},
+                source, builtin_of(code), graph_, op);
   }
 
   /// Operators of Ethos-U accelerators take their working memory as inputs that nobody writes.
@@ -368,7 +343,7 @@ class Reader {
   }
 
   const tflite::Model& model_;
-  std::size_t file_size_;
+  std::string_view file_;
   const ImportOptions& options_;
   std::size_t unread_;  // bytes that may still be read
   Graph graph_{};
@@ -391,7 +366,7 @@ Graph read_tflite(std::string_view bytes, const ImportOptions& options) {
     copy.assign(bytes.begin(), bytes.end());
     bytes = {copy.data(), copy.size()};
   }
-  Graph graph = Reader(verified_model(bytes), bytes.size(), options).read();
+  Graph graph = Reader(verified_model(bytes), bytes, options).read();
   check_option_names(options, graph);
   add_states(graph, options.states);
   add_scratch(graph, options.scratch);

@@ -8,12 +8,15 @@
 #include "base/text.h"
 #include "pack/best_fit_by_start.h"
 #include "pack/first_fit_by_start.h"
+#include "pack/free_list.h"
 #include "pack/greedy_by_area.h"
 #include "pack/greedy_by_breadth.h"
 #include "pack/greedy_by_duration.h"
 #include "pack/greedy_by_size.h"
 #include "pack/load.h"
 #include "pack/placing.h"
+#include "pack/rectangle.h"
+#include "pack/two_stack.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
 
@@ -33,7 +36,7 @@ std::optional<std::string> several_memories(const Problem& problem) {
 
 constexpr StrategyInfo auto_info{"auto", "the best of all strategies, within the time limit", "stowage"};
 
-constexpr std::array<Strategy, 6> all{{
+constexpr std::array<Strategy, 9> all{{
     {{"greedy-by-size", "largest buffer first, each in the tightest gap", "Pisarchyk & Lee 2020"},
      pack::greedy_by_size,
      several_memories},
@@ -53,6 +56,16 @@ constexpr std::array<Strategy, 6> all{{
     {{"best-fit-by-start", "earliest start first, each in the tightest gap", "Knuth, TAOCP 1, 2.5"},
      pack::best_fit_by_start,
      several_memories},
+    {{"rectangle", "sorted, as low as it goes; then what sticks out is ordered anew", "CN seed document 001"},
+     pack::rectangle,
+     several_memories},
+    {{"free-list", "allocates and frees operator by operator, in one memory after the other",
+      "patent document, 2023"},
+     pack::free_list,
+     pack::obstacle_to_free_list},
+    {{"two-stack", "from the outputs backwards, on both sides of an origin", "CN112256441B"},
+     pack::two_stack,
+     pack::obstacle_to_two_stack},
 }};
 
 /// The strategies that a name asks for.
@@ -128,7 +141,7 @@ std::optional<std::string> obstacle_to(std::string_view strategy, const Problem&
 Solution solve(const Problem& problem, const SolveOptions& options) {
   validate(problem);
   if (const auto obstacle = obstacle_to(options.strategy, problem)) {
-    throw UsageError(fmt::format("strategy {} {}", options.strategy, *obstacle));
+    throw NotApplicable(options.strategy, *obstacle);
   }
   pack::Control control{options, deadline_after(options.time_limit)};
   const bool has_one_memory = problem.memories.size() == 1;

@@ -8,15 +8,6 @@
 namespace stowage::oracle {
 namespace {
 
-/// An operator that is to run at a position, and what its bodies run.
-struct Call {
-  const Operator* op = nullptr;
-  Position at = 0;
-  std::vector<std::vector<Call>> bodies;
-};
-
-/// Makes a program of the clock's steps: every run of a subgraph has one step for each of its
-/// operators, and the steps of an operator's bodies follow it.
 class Loader {
  public:
   Loader(const Graph& graph, const Clock& clock) : graph_(graph), clock_(clock) {}
@@ -195,9 +186,10 @@ void add_life(std::vector<Positions>& lives, Positions life) {
 
 }  // namespace
 
+std::vector<Call> program_of(const Graph& graph, const Clock& clock) { return Loader(graph, clock).load(); }
+
 Execution execute(const Graph& graph, const Clock& clock) {
-  const std::vector<Call> calls = Loader(graph, clock).load();
-  return Machine(graph).run(calls);
+  return Machine(graph).run(program_of(graph, clock));
 }
 
 std::vector<std::vector<Positions>> needs_of(const Graph& graph, const Execution& execution) {

@@ -26,6 +26,17 @@ struct Event {
   const Operator* reader = nullptr;  ///< Null: handed over, held, or read by the caller.
 };
 
+/// An operator that is to run at a position, and what its bodies run.
+struct Call {
+  const Operator* op = nullptr;
+  Position at = 0;
+  std::vector<std::vector<Call>> bodies{};
+};
+
+/// Makes a program of the clock's steps: every run of a subgraph has one step for each of its operators,
+/// and the steps of an operator's bodies follow it. Throws std::invalid_argument for other steps.
+[[nodiscard]] std::vector<Call> program_of(const Graph& graph, const Clock& clock);
+
 /// A run of the network. Loops run two rounds, which show all that more rounds would show.
 struct Execution {
   std::vector<Position> moments;  ///< The clock's position at each moment of the run.

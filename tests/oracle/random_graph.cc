@@ -52,7 +52,11 @@ class Maker {
     static const std::vector<DType> dtypes{DType::uint8, DType::int4, DType::float16, DType::float32,
                                            DType::boolean};
     Tensor tensor{.name = new_name(), .kind = kind, .dtype = choices_.one_of(dtypes)};
-    if (choices_.chance(8)) {
+    if (options_.copies > 0 && choices_.chance(50)) {
+      tensor.dtype = DType::uint8;
+      tensor.bytes = 16 * choices_.between(1, 4);
+      tensor.shape = Shape{tensor.bytes};
+    } else if (choices_.chance(8)) {
       tensor.bytes = choices_.between(0, 90);
     } else {
       tensor.shape = Shape{choices_.between(1, 7), choices_.between(choices_.chance(6) ? 0 : 1, 6)};
@@ -109,6 +113,104 @@ class Maker {
     return op;
   }
 
+  // Operators that pass on bytes. Their outputs are bytes without a shape of interest, mostly.
+
+  /// Often a recent one, so that copies follow copies.
+  TensorId passable(const Tensors& own, const Tensors& outer) {
+    if (own.empty() || choices_.chance(15)) return readable(own, outer);
+    return own[own.size() - 1 - choices_.below(std::min<std::size_t>(own.size(), 5))];
+  }
+
+  TensorId add_bytes(Bytes bytes) {
+    const TensorId t = add_tensor(TensorKind::temporary);
+    Tensor& tensor = graph_.tensors[t];
+    tensor.dtype = DType::uint8;
+    tensor.shape = Shape{bytes};
+    tensor.bytes = bytes;
+    return t;
+  }
+
+  TensorId add_alike(TensorId model) {
+    const TensorId t = add_tensor(TensorKind::temporary);
+    Tensor& tensor = graph_.tensors[t];
+    tensor.dtype = graph_.tensors[model].dtype;
+    tensor.shape = graph_.tensors[model].shape;
+    tensor.bytes = graph_.tensors[model].bytes;
+    return t;
+  }
+
+  static void pass_on(Operator& op, const ByteCopy& copy) {
+    if (copy.size > 0) op.copies.push_back(copy);
+  }
+
+  Operator reshape(TensorId input) {
+    static const std::vector<std::string> types{"Reshape", "Identity", "Dropout"};
+    Operator op{.type = choices_.one_of(types), .inputs = {input}, .outputs = {add_alike(input)}};
+    if (op.type == "Reshape" && choices_.chance(50)) op.inputs.emplace_back(given(TensorKind::weight));
+    if (op.type == "Dropout" && choices_.chance(30)) op.outputs.emplace_back(add_bytes(8));  // computed
+    pass_on(op, {0, 0, 0, 0, graph_.tensors[input].bytes});
+    return op;
+  }
+
+  /// The inputs one after the other; sometimes with bytes of its own between them.
+  Operator concat(const Tensors& own, const Tensors& outer) {
+    Operator op{.type = "Concat"};
+    Bytes end = 0;
+    const bool has_gaps = choices_.chance(10);
+    for (std::size_t i = choices_.between(1, 4) == 1 ? 1 : 2 + choices_.below(3); i > 0; --i) {
+      const TensorId input = !op.inputs.empty() && choices_.chance(8) ? *op.inputs[0] : passable(own, outer);
+      if (end + graph_.tensors[input].bytes > most_bytes) continue;
+      if (has_gaps) end += choices_.between(0, 5);
+      pass_on(op, {op.inputs.size(), 0, 0, end, graph_.tensors[input].bytes});
+      op.inputs.emplace_back(input);
+      end += graph_.tensors[input].bytes;
+    }
+    op.outputs = {add_bytes(end)};
+    return op;
+  }
+
+  /// Parts of the input, one after the other, mostly all of it.
+  Operator split(TensorId input) {
+    Operator op{.type = "Split", .inputs = {input}};
+    const Bytes bytes = graph_.tensors[input].bytes;
+    const Bytes unit = bytes % 16 == 0 && choices_.chance(70) ? 16 : 1;
+    Bytes from = 0;
+    for (std::size_t i = 1 + choices_.below(4); i > 0; --i) {
+      if (choices_.chance(10)) from = choices_.between(0, bytes / unit) * unit;  // a gap, or bytes again
+      const Bytes rest = bytes - from;
+      const Bytes size = i == 1 ? rest : choices_.between(0, rest / unit) * unit;
+      pass_on(op, {0, op.outputs.size(), from, 0, size});
+      op.outputs.emplace_back(add_bytes(size));
+      from += size;
+    }
+    return op;
+  }
+
+  Operator elementwise(const Tensors& own, const Tensors& outer) {
+    static const std::vector<std::string> types{"Relu", "Add", "BatchNormalization", "Add"};
+    const TensorId input = passable(own, outer);
+    Operator op{.type = choices_.one_of(types), .inputs = {input}};
+    if (op.type != "Relu") {
+      Tensors alike;  // perhaps another name for the same bytes
+      for (const TensorId t : own) {
+        if (graph_.tensors[t].bytes == graph_.tensors[input].bytes) alike.push_back(t);
+      }
+      op.inputs.emplace_back(choices_.chance(60) && !alike.empty() ? choices_.one_of(alike)
+                                                                   : passable(own, outer));
+      if (choices_.chance(30)) std::swap(op.inputs[0], op.inputs[1]);
+    }
+    op.outputs = {add_alike(input)};
+    return op;
+  }
+
+  Operator passing_operator(const Tensors& own, const Tensors& outer) {
+    const std::size_t roll = choices_.below(100);
+    if (roll < 25) return reshape(passable(own, outer));
+    if (roll < 50) return concat(own, outer);
+    if (roll < 75) return split(passable(own, outer));
+    return elementwise(own, outer);
+  }
+
   Operator folded_operator() {
     Operator op{.type = "Constant", .folded = true};
     for (std::size_t i = choices_.below(3); i > 0; --i) op.inputs.emplace_back(given(TensorKind::weight));
@@ -143,6 +245,7 @@ class Maker {
   }
 
   Operator next_operator(std::size_t depth, const Tensors& own, const Tensors& outer) {
+    if (options_.copies > 0 && choices_.chance(options_.copies)) return passing_operator(own, outer);
     if (choices_.chance(6)) return folded_operator();
     Operator op = plain_operator(own, outer);
     if (depth < options_.depth && choices_.chance(25)) add_bodies(op, depth, own, outer);
@@ -195,6 +298,7 @@ class Maker {
 
   /// Makes the operator's output the new state of an input that no other output is the state of.
   void tie(Subgraph& made, const Operator& op, Tensors& own) {
+    if (!op.copies.empty()) return;  // sizes must stay as they are
     if (op.folded || made.inputs.empty() || op.outputs.empty() || !op.outputs.back()) return;
     const TensorId output = *op.outputs.back();
     const TensorId input = choices_.one_of(made.inputs);
@@ -233,6 +337,8 @@ class Maker {
     }
     subgraph.operators = std::move(mixed);
   }
+
+  static constexpr Bytes most_bytes = 400;  ///< Of a concat.
 
   Choices choices_;
   GraphOptions options_;

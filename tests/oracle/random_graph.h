@@ -49,6 +49,7 @@ struct GraphOptions {
   bool has_ties = false;       ///< Some outputs are the next run's inputs; not all of them can be.
   bool repeats_names = false;  ///< Some tensors have no name or that of another.
   std::size_t operators = 14;  ///< Of the network itself, at most.
+  std::size_t copies = 0;      ///< Percent of operators that only pass on bytes, or work in place.
 };
 
 /// A graph that `validate` accepts, of everything a graph can have.

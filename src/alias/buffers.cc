@@ -1,0 +1,138 @@
+#include "alias/buffers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "base/checked.h"
+#include "stowage/error.h"
+
+namespace stowage::alias {
+namespace {
+
+/// Names for buffers: those of the tensors, made unique.
+class UniqueIds {
+ public:
+  std::string operator()(const Tensor& tensor, TensorId index) {
+    std::string id = tensor.name.empty() ? fmt::format("tensor{}", index) : tensor.name;
+    while (!taken_.insert(id).second) id += fmt::format("#{}", index);
+    return id;
+  }
+
+ private:
+  std::unordered_set<std::string> taken_;
+};
+
+class BufferMaker {
+ public:
+  BufferMaker(const Graph& graph, const lifetime::Uses& uses, const Sharing& sharing,
+              const BufferOptions& options)
+      : graph_(graph), uses_(uses), sharing_(sharing), options_(options) {}
+
+  Buffers take() {
+    for (const Tensor& tensor : graph_.tensors) result_.tensors.push_back({options_.model, tensor, {}});
+    for (const Shared& shared : sharing_.groups) add_shared(shared);
+    std::vector<bool> is_tied(graph_.tensors.size(), false);
+    for (const StateTie& tie : graph_.ties) is_tied[tie.input] = is_tied[tie.output] = true;
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
+      if (graph_.tensors[t].kind == TensorKind::state && !is_tied[t] && options_.keeps_state)
+        result_.tensors[t].views = {{add_buffer(t, {0, uses_.end}), 0, {0, uses_.end}, std::nullopt}};
+    }
+    for (const StateTie& tie : graph_.ties) add_tied(tie);
+    return std::move(result_);
+  }
+
+ private:
+  /// The buffer is called after the largest tensor in it.
+  void add_shared(const Shared& shared) {
+    const Member& largest =
+        *std::max_element(shared.members.begin(), shared.members.end(), [&](const auto& a, const auto& b) {
+          return graph_.tensors[a.tensor].bytes < graph_.tensors[b.tensor].bytes;
+        });
+    Buffer buffer{.id = unique_id_(graph_.tensors[largest.tensor], largest.tensor),
+                  .size = base::align_up(shared.end, options_.alignment),
+                  .alignment = options_.alignment,
+                  .pieces = shared.pieces,
+                  .kind = graph_.tensors[largest.tensor].kind};
+    for (Piece& piece : buffer.pieces) {
+      if (piece.offset + piece.size == shared.end) piece.size = buffer.size - piece.offset;
+    }
+    for (const Member& member : shared.members) {
+      buffer.traffic = base::checked_add(buffer.traffic, traffic_of(member.tensor)).value_or(largest_value);
+      for (const Lifetime& life : sharing_.lives[member.tensor])
+        result_.tensors[member.tensor].views.push_back(
+            {result_.buffers.size(), member.offset, life, std::nullopt});
+    }
+    result_.buffers.push_back(std::move(buffer));
+  }
+
+  std::size_t add_buffer(TensorId t, const Lifetime& life) {
+    const Bytes size = base::align_up(graph_.tensors[t].bytes, options_.alignment);
+    result_.buffers.push_back({.id = unique_id_(graph_.tensors[t], t),
+                               .size = size,
+                               .alignment = options_.alignment,
+                               .pieces = {{0, size, life}},
+                               .kind = TensorKind::state,
+                               .traffic = traffic_of(t)});
+    return result_.buffers.size() - 1;
+  }
+
+  /// The old state is in the buffer until the new one is written over it.
+  void add_tied(const StateTie& tie) {
+    const Lifetime old_life = uses_.lives[tie.input].front();
+    const Lifetime new_life =
+        uses_.lives[tie.output].empty() ? Lifetime{uses_.end, uses_.end} : uses_.lives[tie.output].front();
+    const auto& outputs = graph_.subgraphs[0].outputs;
+    const bool goes_out = std::find(outputs.begin(), outputs.end(), tie.input) != outputs.end();
+    const bool is_unread = uses_.accesses[tie.input] == 0;
+    const bool is_last_reader =
+        old_life.upper == new_life.lower + 1 && !goes_out && (is_unread || writes_over(tie));
+    if (old_life.upper > new_life.lower && !is_last_reader) {
+      throw Error(describe(graph_, tie.output),
+                  fmt::format("is written at position {}, while the state it replaces, {}, is read until {}; "
+                              "expected it to be "
+                              "written after that, or in place by the last reader",
+                              new_life.lower, describe(graph_, tie.input), old_life.upper - 1));
+    }
+    const std::size_t index = add_buffer(tie.input, {0, uses_.end});
+    result_.buffers[index].traffic += traffic_of(tie.output);
+    result_.tensors[tie.input].views = {{index, 0, {0, new_life.lower}, std::nullopt}};
+    result_.tensors[tie.output].views = {{index, 0, new_life, std::nullopt}};
+  }
+
+  [[nodiscard]] bool writes_over(const StateTie& tie) const {
+    for (const Operator& op : graph_.subgraphs[0].operators) {
+      if (std::find(op.outputs.begin(), op.outputs.end(), std::optional(tie.output)) == op.outputs.end())
+        continue;
+      for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        if (op.inputs[i] == tie.input && !updates_in_place(op, i)) return false;
+      }
+      return op.bodies.empty();
+    }
+    return false;
+  }
+
+  [[nodiscard]] Bytes traffic_of(TensorId t) const {
+    const auto bytes = base::checked_multiply(graph_.tensors[t].bytes, uses_.accesses[t]);
+    return bytes && *bytes <= largest_value ? *bytes - sharing_.spared[t] : largest_value;
+  }
+
+  const Graph& graph_;
+  const lifetime::Uses& uses_;
+  const Sharing& sharing_;
+  const BufferOptions& options_;
+  UniqueIds unique_id_;
+  Buffers result_;
+};
+
+}  // namespace
+
+Buffers buffers_of(const Graph& graph, const lifetime::Uses& uses, const Sharing& sharing,
+                   const BufferOptions& options) {
+  return BufferMaker(graph, uses, sharing, options).take();
+}
+
+}  // namespace stowage::alias

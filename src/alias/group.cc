@@ -1,0 +1,183 @@
+// Idea. A group is what will be one buffer: tensors at fixed distances. It is sound when at every
+// position every byte has one meaning: two of its tensors may overlap in bytes and time only where
+// they hold the same byte of the same source (contents.h). That alone decides whether two groups may
+// be joined; which operators made them need not be known.
+//
+//     bytes  ^            c = concat(a, b), a and b in their slots:
+//            |   bbbbb|cc
+//            | aaaaaaa|cc    a box per fragment and life; those of one source at one place are
+//            +---------->    joined into one piece, which is needed from when it is first written
+//                      time  to when it is last read through any tensor
+//
+// Cost: joining costs the boxes of the smaller group times those of the larger that live at the same
+// time; boxes are kept in order of time so that the others are not looked at.
+
+#include "alias/group.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+namespace stowage::alias {
+namespace {
+
+bool starts_before(const Box& a, const Box& b) { return a.life.lower < b.life.lower; }
+
+Position end_of_life(const Box& box, std::optional<TensorId> overwritten) {
+  return box.life.upper - (overwritten == box.tensor ? 1 : 0);
+}
+
+/// Lives that overlap or follow on each other become one.
+std::vector<Lifetime> united(std::vector<Lifetime> lives) {
+  std::sort(lives.begin(), lives.end(),
+            [](const Lifetime& a, const Lifetime& b) { return a.lower < b.lower; });
+  std::vector<Lifetime> result;
+  for (const Lifetime& life : lives) {
+    if (!result.empty() && life.lower <= result.back().upper) {
+      result.back().upper = std::max(result.back().upper, life.upper);
+    } else {
+      result.push_back(life);
+    }
+  }
+  return result;
+}
+
+/// Pieces of boxes that hold one source at one place: for each stretch of bytes between their ends
+/// the time during which any of them is alive.
+void add_pieces(std::vector<Box> boxes, std::vector<Piece>& pieces) {
+  std::vector<Bytes> cuts;
+  for (const Box& box : boxes) cuts.insert(cuts.end(), {box.begin, box.end});
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  std::vector<std::vector<Lifetime>> lives(cuts.size());
+  for (const Box& box : boxes) {
+    const auto first = std::lower_bound(cuts.begin(), cuts.end(), box.begin);
+    for (auto cut = first; *cut < box.end; ++cut)
+      lives[static_cast<std::size_t>(cut - cuts.begin())].push_back(box.life);
+  }
+  for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
+    for (const Lifetime& life : united(std::move(lives[c])))
+      pieces.push_back({cuts[c], cuts[c + 1] - cuts[c], life});
+  }
+}
+
+/// Joins neighbours in an order if they continue each other.
+template <typename Key, typename Continues, typename Join>
+void join_neighbours(std::vector<Piece>& pieces, Key key, Continues continues, Join join) {
+  std::sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) { return key(a) < key(b); });
+  std::size_t count = 0;
+  for (const Piece& piece : pieces) {
+    if (count > 0 && continues(pieces[count - 1], piece)) {
+      join(pieces[count - 1], piece);
+    } else {
+      pieces[count++] = piece;
+    }
+  }
+  pieces.resize(count);
+}
+
+/// Pieces of one life that touch become one, and so do pieces of the same bytes that follow each other.
+std::vector<Piece> joined(std::vector<Piece> pieces) {
+  const auto by_time = [](const Piece& it) { return std::tuple(it.life.lower, it.life.upper, it.offset); };
+  const auto by_place = [](const Piece& it) { return std::tuple(it.offset, it.size, it.life.lower); };
+  join_neighbours(
+      pieces, by_time,
+      [](const Piece& a, const Piece& b) { return a.life == b.life && a.offset + a.size == b.offset; },
+      [](Piece& a, const Piece& b) { a.size += b.size; });
+  join_neighbours(
+      pieces, by_place,
+      [](const Piece& a, const Piece& b) {
+        return a.offset == b.offset && a.size == b.size && a.life.upper == b.life.lower;
+      },
+      [](Piece& a, const Piece& b) { a.life.upper = b.life.upper; });
+  std::sort(pieces.begin(), pieces.end(),
+            [&](const Piece& a, const Piece& b) { return by_time(a) < by_time(b); });
+  return pieces;
+}
+
+}  // namespace
+
+Group::Group(TensorId tensor, const std::vector<Fragment>& content, const std::vector<Lifetime>& lives)
+    : members_{{tensor, 0}} {
+  for (const Lifetime& life : lives) {
+    for (const Fragment& fragment : content) {
+      boxes_.push_back({fragment.begin, fragment.end, life, fragment.source,
+                        fragment.begin - fragment.source_begin, tensor});
+    }
+  }
+  std::stable_sort(boxes_.begin(), boxes_.end(), starts_before);
+  update_reach(0);
+}
+
+void Group::update_reach(std::size_t from) {
+  reach_.resize(boxes_.size());
+  for (std::size_t i = from; i < boxes_.size(); ++i)
+    reach_[i] = std::max(i > 0 ? reach_[i - 1] : 0, boxes_[i].life.upper);
+}
+
+std::optional<Clash> Group::clash_with(const Group& other, Bytes shift,
+                                       std::optional<TensorId> overwritten) const {
+  if (other.boxes_.size() > boxes_.size()) return other.clash_with(*this, -shift, overwritten);
+  for (const Box& theirs : other.boxes_) {
+    const Position their_end = end_of_life(theirs, overwritten);
+    const auto after = std::lower_bound(boxes_.begin(), boxes_.end(), their_end,
+                                        [](const Box& box, Position at) { return box.life.lower < at; });
+    for (auto i = static_cast<std::size_t>(after - boxes_.begin());
+         i > 0 && reach_[i - 1] > theirs.life.lower; --i) {
+      const Box& ours = boxes_[i - 1];
+      const bool is_at_once = end_of_life(ours, overwritten) > theirs.life.lower;
+      const bool is_at_one_place = ours.begin < theirs.end + shift && theirs.begin + shift < ours.end;
+      const bool is_same = ours.source == theirs.source && ours.origin == theirs.origin + shift;
+      if (is_at_once && is_at_one_place && !is_same)
+        return Clash{ours.tensor, theirs.tensor, std::max(ours.life.lower, theirs.life.lower)};
+    }
+  }
+  return std::nullopt;
+}
+
+void Group::join(Group& other, Bytes shift) {
+  for (const Member& member : other.members_) members_.push_back({member.tensor, member.offset + shift});
+  const auto count = static_cast<std::ptrdiff_t>(boxes_.size());
+  for (const Box& box : other.boxes_) {
+    boxes_.push_back(
+        {box.begin + shift, box.end + shift, box.life, box.source, box.origin + shift, box.tensor});
+  }
+  // Mostly all of theirs come after most of ours: only what comes after the first of them has to move.
+  const auto middle = boxes_.begin() + count;
+  const auto first =
+      middle == boxes_.end() ? middle : std::upper_bound(boxes_.begin(), middle, *middle, starts_before);
+  const auto from = static_cast<std::size_t>(first - boxes_.begin());
+  std::inplace_merge(first, middle, boxes_.end(), starts_before);
+  update_reach(from);
+  other.members_.clear();
+  other.boxes_.clear();
+  other.reach_.clear();
+}
+
+void Group::shorten(TensorId tensor, const std::vector<Lifetime>& lives) {
+  for (const Lifetime& life : lives) {
+    auto box = std::lower_bound(boxes_.begin(), boxes_.end(), life.lower,
+                                [](const Box& it, Position at) { return it.life.lower < at; });
+    for (; box != boxes_.end() && box->life.lower == life.lower; ++box) {
+      if (box->tensor == tensor) --box->life.upper;
+    }
+  }
+}
+
+std::vector<Piece> Group::pieces() const {
+  std::vector<Box> boxes;
+  std::copy_if(boxes_.begin(), boxes_.end(), std::back_inserter(boxes),
+               [](const Box& box) { return box.life.lower < box.life.upper; });
+  const auto key = [](const Box& it) { return std::tuple(it.source, it.origin); };
+  std::stable_sort(boxes.begin(), boxes.end(), [&](const Box& a, const Box& b) { return key(a) < key(b); });
+  std::vector<Piece> pieces;
+  for (auto first = boxes.begin(); first != boxes.end();) {
+    const auto last =
+        std::find_if(first, boxes.end(), [&](const Box& box) { return key(box) != key(*first); });
+    add_pieces({first, last}, pieces);
+    first = last;
+  }
+  return joined(std::move(pieces));
+}
+
+}  // namespace stowage::alias

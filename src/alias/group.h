@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "alias/contents.h"
+#include "stowage/graph.h"
+#include "stowage/problem.h"
+
+namespace stowage::alias {
+
+/// A tensor and where its first byte is in its group.
+struct Member {
+  TensorId tensor = 0;
+  Bytes offset = 0;
+};
+
+/// Bytes that hold one run of a source during one life of a tensor.
+struct Box {
+  Bytes begin = 0;
+  Bytes end = 0;
+  Lifetime life{};
+  TensorId source = 0;
+  Bytes origin = 0;  ///< Where the source's first byte would be.
+  TensorId tensor = 0;
+};
+
+/// Two tensors that would hold different bytes at one place, and a position at which they would.
+struct Clash {
+  TensorId first = 0;
+  TensorId second = 0;
+  Position at = 0;
+};
+
+/// Tensors at fixed distances from each other; see group.cc. Addresses are relative and may be
+/// negative until the group is laid out.
+class Group {
+ public:
+  /// A tensor alone, at 0. `life` has one entry per run of its subgraph.
+  Group(TensorId tensor, const std::vector<Fragment>& content, const std::vector<Lifetime>& lives);
+
+  [[nodiscard]] const std::vector<Member>& members() const { return members_; }
+  [[nodiscard]] std::size_t size() const { return boxes_.size(); }
+
+  /// What stands in the way of moving `other` by `shift` and joining it. Boxes of the tensor
+  /// `overwritten` are needed one position less: what is written there is written over it.
+  [[nodiscard]] std::optional<Clash> clash_with(const Group& other, Bytes shift,
+                                                std::optional<TensorId> overwritten) const;
+
+  /// Joins another group, which is empty afterwards. They must not clash.
+  void join(Group& other, Bytes shift);
+
+  /// Takes the last position from each of these lives of a tensor, which are all it has.
+  void shorten(TensorId tensor, const std::vector<Lifetime>& lives);
+
+  /// The bytes that are needed and when: disjoint, in order of time, then of address.
+  [[nodiscard]] std::vector<Piece> pieces() const;
+
+ private:
+  void update_reach(std::size_t from);
+
+  std::vector<Member> members_;
+  std::vector<Box> boxes_;       ///< By lower end of life.
+  std::vector<Position> reach_;  ///< Latest end of life up to each box.
+};
+
+}  // namespace stowage::alias

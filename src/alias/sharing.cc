@@ -1,0 +1,380 @@
+// Idea. Two kinds of operators allow an output to lie where an input lies. One that passes bytes on
+// (ByteCopy: reshape, concat, split, slice) has nothing to do when they do; one that computes element by
+// element may write over an input that nobody reads any more. Each such pair of tensors fixes their
+// distance; pairs are taken one after the other, and each joins two groups of tensors whose
+// distances are fixed already, unless a byte would then have two meanings at once (group.h).
+//
+//     a ──concat──> c ──split──> d, e         a, b in their slots of c, d and e in theirs: one group
+//     b ──┘                                   c ──relu──> r : r over c, if c dies there
+//
+// A slot of a concat is a piece of its own, needed only from when it is written: the load of no
+// position is higher than without sharing. What may get worse is how well the larger, oddly shaped
+// buffers pack; whether it does is found out by packing (plan/aliasing.cc).
+//
+// Copies come first, larger ones before smaller, since each removes work; then updates in place in
+// the order of steps. Refused are pairs of which one is not in the arena or must survive (weights,
+// state, what the caller owns), pairs of different subgraphs, and distances that would put a tensor
+// that a kernel sees on an address that is not aligned. A tensor that only copies touch which are all
+// gone is seen by no kernel: that can turn out wrong, and then everything is decided again with that known.
+//
+// Cost: see group.cc; linear in operands where groups are small. Source: reshape, concat and split as in
+// CN116841733 (docs/aliasing.md); pieces, chains and in-place updates are ours.
+
+#include "alias/sharing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/checked.h"
+
+namespace stowage::alias {
+namespace {
+
+using lifetime::Residence;
+
+/// An operator that runs.
+struct Place {
+  std::size_t subgraph = 0;
+  std::size_t op = 0;
+};
+
+/// A copy and the operator that makes it.
+struct Candidate {
+  Place place;
+  const ByteCopy* copy = nullptr;
+};
+
+std::vector<Place> operators_of(const Clock& clock) {
+  std::vector<Place> places;
+  std::vector<std::unordered_set<std::size_t>> seen;
+  for (const Step& step : clock.steps) {
+    const auto& path = std::get<Run>(step).path;
+    const Place place{path[path.size() - 2], path.back()};
+    seen.resize(std::max(seen.size(), place.subgraph + 1));
+    if (seen[place.subgraph].insert(place.op).second) places.push_back(place);
+  }
+  return places;
+}
+
+/// What is wanted after the last operator that reads it: results, which are handed over when their
+/// subgraph ends, and the inputs of loops, which the next round expects in their place.
+std::vector<bool> tensors_that_outlive_readers(const Graph& graph) {
+  std::vector<bool> outlives(graph.tensors.size(), false);
+  const auto mark = [&](const std::vector<TensorId>& tensors) {
+    for (const TensorId tensor : tensors) outlives[tensor] = true;
+  };
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    mark(subgraph.outputs);
+    for (const Operator& op : subgraph.operators) {
+      if (op.body_use != BodyUse::repeated) continue;
+      for (const std::size_t body : op.bodies) mark(graph.subgraphs[body].inputs);
+    }
+  }
+  return outlives;
+}
+
+class Sharer {
+ public:
+  Sharer(const Graph& graph, const Clock& clock, const lifetime::Uses& uses,
+         const std::vector<Residence>& residences, const Options& options)
+      : graph_(graph),
+        uses_(uses),
+        residences_(residences),
+        options_(options),
+        operators_(operators_of(clock)),
+        contents_(contents_of(graph, clock)),
+        owners_(owners_of(graph)),
+        outlives_readers_(tensors_that_outlive_readers(graph)),
+        is_seen_(seen_by_kernels()) {}
+
+  Sharing take() {
+    do {
+      start_over();
+      if (options_.alias == Alias::none) break;
+      share_copies();
+      share_in_place();
+    } while (has_seen_more());
+    return result();
+  }
+
+ private:
+  const Operator& operator_at(const Place& place) const {
+    return graph_.subgraphs[place.subgraph].operators[place.op];
+  }
+
+  void start_over() {
+    groups_.clear();
+    group_of_.assign(graph_.tensors.size(), std::nullopt);
+    offsets_.assign(graph_.tensors.size(), 0);
+    lives_ = uses_.lives;
+    whys_.clear();
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
+      if (residences_[t] != Residence::arena) continue;
+      group_of_[t] = groups_.size();
+      groups_.emplace_back(t, contents_[t], lives_[t]);
+    }
+  }
+
+  /// All that operators read and write, but for operands of which only copies are made.
+  [[nodiscard]] std::vector<bool> seen_by_kernels() const {
+    std::vector<bool> seen(graph_.tensors.size(), false);
+    for (const Place& place : operators_) see_operands(operator_at(place), true, seen);
+    for (const Subgraph& subgraph : graph_.subgraphs) {
+      for (const auto* tensors : {&subgraph.inputs, &subgraph.outputs}) {
+        for (const TensorId tensor : *tensors) seen[tensor] = true;
+      }
+    }
+    return seen;
+  }
+
+  /// Marks what the kernel of an operator sees, or everything it touches.
+  void see_operands(const Operator& op, bool without_copies, std::vector<bool>& seen) const {
+    std::vector<Bytes> copied(op.outputs.size(), 0);
+    std::vector<bool> is_copied(op.inputs.size(), false);
+    for (const ByteCopy& copy : op.copies) {
+      copied[copy.output] += copy.size;
+      is_copied[copy.input] = true;
+    }
+    bool only_copies = without_copies;
+    for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+      if (!op.outputs[o]) continue;
+      const bool is_computed = copied[o] < graph_.tensors[*op.outputs[o]].bytes;
+      only_copies = only_copies && !is_computed;
+      if (!without_copies || is_computed) seen[*op.outputs[o]] = true;
+    }
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] && !(only_copies && is_copied[i])) seen[*op.inputs[i]] = true;
+    }
+    for (const TensorId tensor : op.scratch) seen[tensor] = true;
+  }
+
+  void share_copies() {
+    std::vector<Candidate> candidates;
+    for (const Place& place : operators_) {
+      for (const ByteCopy& copy : operator_at(place).copies) candidates.push_back({place, &copy});
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.copy->size > b.copy->size; });
+    for (const Candidate& candidate : candidates) {
+      const Operator& op = operator_at(candidate.place);
+      const TensorId input = *op.inputs[candidate.copy->input];
+      const TensorId output = *op.outputs[candidate.copy->output];
+      std::string why = is_apart(output) ? "would raise the peak" : why_strangers(input, output);
+      if (why.empty()) why = try_join(input, output, candidate.copy->from - candidate.copy->to, std::nullopt);
+      if (!why.empty()) whys_.emplace(candidate.copy, std::move(why));
+    }
+  }
+
+  void share_in_place() {
+    for (const Place& place : operators_) {
+      const Operator& op = operator_at(place);
+      for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        const auto output = in_place_output(graph_, op, i);
+        if (!output || is_apart(*output) || !may_overwrite(op, *op.inputs[i], *output)) continue;
+        if (try_join(*op.inputs[i], *output, 0, *op.inputs[i]).empty()) break;
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_apart(TensorId tensor) const {
+    return !options_.apart.empty() && options_.apart[tensor];
+  }
+
+  /// What keeps two tensors from being in one buffer, whatever their lives.
+  [[nodiscard]] std::string why_strangers(TensorId input, TensorId output) const {
+    for (const TensorId tensor : {input, output}) {
+      switch (residences_[tensor]) {
+        case Residence::arena:
+          break;
+        case Residence::state:
+          return describe(graph_, tensor) + " is state";
+        case Residence::weights:
+          return describe(graph_, tensor) + " is a weight";
+        case Residence::caller:
+          return describe(graph_, tensor) + " is in the caller's memory";
+        case Residence::nowhere:
+          return describe(graph_, tensor) + " is never written";
+      }
+    }
+    if (owners_[input] != owners_[output] || uses_.lives[input].size() != uses_.lives[output].size())
+      return describe(graph_, input) + " is of another subgraph";
+    return "";
+  }
+
+  /// The operator is the last to read the input, in every run, and as nothing but what it updates.
+  [[nodiscard]] bool may_overwrite(const Operator& op, TensorId input, TensorId output) const {
+    if (graph_.tensors[input].bytes == 0 || outlives_readers_[input] || !why_strangers(input, output).empty())
+      return false;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] == input && in_place_output(graph_, op, i) != output) return false;
+    }
+    for (std::size_t run = 0; run < lives_[input].size(); ++run) {
+      if (lives_[input][run].upper != lives_[output][run].lower + 1) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::string try_join(TensorId input, TensorId output, Bytes distance,
+                                     std::optional<TensorId> overwritten) {
+    std::size_t into = *group_of_[input];
+    std::size_t from = *group_of_[output];
+    Bytes shift = offsets_[input] + distance - offsets_[output];
+    if (into == from) {
+      if (shift == 0 && !overwritten) return "";
+      return fmt::format("{} has another place in the buffer of {} already", describe(graph_, input),
+                         describe(graph_, output));
+    }
+    if (groups_[into].size() < groups_[from].size()) {
+      std::swap(into, from);
+      shift = -shift;
+    }
+    if (!agree_on_alignment(groups_[into], groups_[from], shift)) {
+      return fmt::format("{} would be {} bytes from {}, which breaks the alignment of {}",
+                         describe(graph_, output), std::abs(distance), describe(graph_, input),
+                         options_.alignment);
+    }
+    if (const auto clash = groups_[into].clash_with(groups_[from], shift, overwritten)) {
+      return fmt::format("{} and {} would hold the same bytes at position {}", describe(graph_, clash->first),
+                         describe(graph_, clash->second), clash->at);
+    }
+    for (const Member& member : groups_[from].members()) {
+      group_of_[member.tensor] = into;
+      offsets_[member.tensor] += shift;
+    }
+    groups_[into].join(groups_[from], shift);
+    if (overwritten) {
+      groups_[into].shorten(*overwritten, lives_[*overwritten]);
+      for (Lifetime& life : lives_[*overwritten]) --life.upper;
+    }
+    return "";
+  }
+
+  /// Where in a group aligned addresses are, as far as kernels see any of its tensors.
+  [[nodiscard]] std::optional<Bytes> phase_of(const Group& group) const {
+    for (const Member& member : group.members()) {
+      if (is_seen_[member.tensor]) return phase(member.offset);
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Bytes phase(Bytes offset) const {
+    const Bytes rest = offset % options_.alignment;
+    return rest < 0 ? rest + options_.alignment : rest;
+  }
+
+  [[nodiscard]] bool agree_on_alignment(const Group& into, const Group& from, Bytes shift) const {
+    const auto ours = phase_of(into);
+    const auto theirs = phase_of(from);
+    return !ours || !theirs || *ours == phase(*theirs + shift);
+  }
+
+  /// Both tensors have the bytes at one place.
+  [[nodiscard]] bool is_removed(const Operator& op, const ByteCopy& copy) const {
+    const TensorId input = *op.inputs[copy.input];
+    const TensorId output = *op.outputs[copy.output];
+    return group_of_[input] && group_of_[input] == group_of_[output] &&
+           offsets_[input] + copy.from == offsets_[output] + copy.to;
+  }
+
+  /// Copies that stay are made by kernels, which see their tensors: if one of them is not aligned, that
+  /// has to be known from the beginning.
+  bool has_seen_more() {
+    bool has_more = false;
+    for (const Place& place : operators_) {
+      const Operator& op = operator_at(place);
+      const auto is_gone = [&](const ByteCopy& copy) { return is_removed(op, copy); };
+      if (std::all_of(op.copies.begin(), op.copies.end(), is_gone)) continue;
+      for (const auto* operands : {&op.inputs, &op.outputs}) {
+        for (const auto& tensor : *operands) {
+          if (!tensor || is_seen_[*tensor] || !group_of_[*tensor]) continue;
+          const auto aligned = phase_of(groups_[*group_of_[*tensor]]);
+          has_more = has_more || (aligned && phase(offsets_[*tensor]) != *aligned);
+          is_seen_[*tensor] = true;
+        }
+      }
+    }
+    return has_more;
+  }
+
+  Sharing result() {
+    Sharing sharing;
+    sharing.spared.assign(graph_.tensors.size(), 0);
+    std::vector<bool> is_laid_out(groups_.size(), false);
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
+      if (!group_of_[t] || is_laid_out[*group_of_[t]]) continue;
+      is_laid_out[*group_of_[t]] = true;
+      sharing.groups.push_back(laid_out(groups_[*group_of_[t]]));
+    }
+    for (const Place& place : operators_) account(place, sharing);
+    sharing.lives = std::move(lives_);
+    return sharing;
+  }
+
+  /// The group with its first byte, or aligned address, at 0.
+  [[nodiscard]] Shared laid_out(const Group& group) const {
+    Bytes begin = group.members().front().offset;
+    for (const Member& member : group.members()) begin = std::min(begin, member.offset);
+    begin -= phase(begin - phase_of(group).value_or(begin));
+    Shared shared{group.members(), group.pieces()};
+    for (Member& member : shared.members) {
+      member.offset -= begin;
+      shared.end = std::max(shared.end, member.offset + graph_.tensors[member.tensor].bytes);
+    }
+    for (Piece& piece : shared.pieces) piece.offset -= begin;
+    return shared;
+  }
+
+  void account(const Place& place, Sharing& sharing) const {
+    const Operator& op = operator_at(place);
+    const auto keep = [&](Bytes bytes, std::string why) {
+      sharing.kept.push_back({options_.model, place.subgraph, place.op,
+                              describe(graph_, place.subgraph, place.op), bytes, std::move(why)});
+    };
+    if (!op.must_copy.empty()) {
+      Bytes bytes = 0;
+      for (const auto& output : op.outputs) bytes += output ? graph_.tensors[*output].bytes : 0;
+      keep(bytes, op.must_copy);
+    }
+    for (const ByteCopy& copy : op.copies) {
+      if (!is_removed(op, copy)) {
+        const auto why = whys_.find(&copy);
+        keep(copy.size, why != whys_.end() ? why->second : "aliasing is off");
+        continue;
+      }
+      ++sharing.removed.count;
+      sharing.removed.bytes += copy.size;
+      for (const TensorId tensor : {*op.inputs[copy.input], *op.outputs[copy.output]})
+        sharing.spared[tensor] += copy.size * static_cast<Bytes>(lives_[tensor].size());
+    }
+  }
+
+  const Graph& graph_;
+  const lifetime::Uses& uses_;
+  const std::vector<Residence>& residences_;
+  const Options& options_;
+  std::vector<Place> operators_;  ///< Those that run, once each, in the order of their first runs.
+  std::vector<std::vector<Fragment>> contents_;
+  std::vector<std::optional<std::size_t>> owners_;
+  std::vector<bool> outlives_readers_;
+  std::vector<bool> is_seen_;  ///< By some kernel, which expects it to be aligned.
+  std::vector<Group> groups_;
+  std::vector<std::optional<std::size_t>> group_of_;
+  std::vector<Bytes> offsets_;  ///< Of tensors in their groups.
+  std::vector<std::vector<Lifetime>> lives_;
+  std::unordered_map<const ByteCopy*, std::string> whys_;  ///< Why a copy could not be removed.
+};
+
+}  // namespace
+
+Sharing share(const Graph& graph, const Clock& clock, const lifetime::Uses& uses,
+              const std::vector<lifetime::Residence>& residences, const Options& options) {
+  return Sharer(graph, clock, uses, residences, options).take();
+}
+
+}  // namespace stowage::alias

@@ -1,0 +1,353 @@
+// Idea. Every need that is met makes boxes: addresses by time, one for each fragment of the tensor's
+// content. A box says of its bytes which source they are of, and by its shift which of them: two boxes may
+// overlap if source and shift are the same, for then every common byte is the same byte. One sweep over
+// time keeps the live addresses as segments of one content each, and counts who holds them:
+//
+//   address   0        8       12
+//   concat    [ a, shift 0 | b, shift 8 ]
+//   a         [ a, shift 0 ]                counts   2 ... 2  1 ... 1
+//   other         [ c ]                     another source: refused
+//
+// A position has two halves. In the first one operands are handed over: the caller's inputs, those of a
+// body. In the second one an operator runs. So two inputs cannot be in one place even if the operator at
+// their first position writes over both.
+// Cost: n log n in boxes, plus the segments that each box spans; these are few unless many tensors
+// overlap in many ways.
+
+#include "check/sharing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "check/content.h"
+
+namespace stowage::check {
+namespace {
+
+/// What a box holds: bytes of a source, moved by a shift.
+struct Content {
+  std::size_t source = 0;  ///< Counted through all networks.
+  Bytes shift = 0;         ///< Address minus offset in the source.
+
+  bool operator==(const Content&) const = default;
+};
+
+/// A need, and the network it is of.
+struct Holder {
+  std::size_t network = 0;
+  const Need* need = nullptr;
+};
+
+struct HeldBox {
+  Lifetime life;  ///< In halves of positions.
+  Bytes begin = 0;
+  Bytes end = 0;
+  Content content{};
+  Holder holder{};
+};
+
+struct Conflict {
+  Holder first{};
+  Holder second{};
+  Position at = 0;
+};
+
+/// Live addresses, each with its content.
+class LiveContent {
+ public:
+  /// The holder of other content in these bytes, if there is any; nothing may be done then any more.
+  std::optional<Holder> add(const HeldBox& box) {
+    split_at(box.begin);
+    split_at(box.end);
+    Bytes done = box.begin;
+    auto next = segments_.lower_bound(box.begin);
+    while (done < box.end) {
+      if (next == segments_.end() || next->first > done) {
+        const Bytes end = next == segments_.end() ? box.end : std::min(box.end, next->first);
+        segments_.emplace_hint(next, done, Segment{end, box.content, box.holder, 1});
+        done = end;
+        continue;
+      }
+      Segment& segment = next->second;
+      if (segment.content != box.content) return segment.longest;
+      if (segment.longest.need->life.upper < box.holder.need->life.upper) segment.longest = box.holder;
+      ++segment.holders;
+      done = segment.end;
+      ++next;
+    }
+    return std::nullopt;
+  }
+
+  void remove(const HeldBox& box) {
+    for (auto it = segments_.lower_bound(box.begin); it != segments_.end() && it->first < box.end;)
+      it = --it->second.holders == 0 ? segments_.erase(it) : std::next(it);
+  }
+
+ private:
+  struct Segment {
+    Bytes end = 0;
+    Content content{};
+    Holder longest{};  ///< Of those who hold it the one that needs it longest.
+    std::size_t holders = 0;
+  };
+
+  void split_at(Bytes address) {
+    const auto after = segments_.lower_bound(address);
+    if (after == segments_.begin()) return;
+    Segment& segment = std::prev(after)->second;
+    if (segment.end <= address) return;
+    Segment upper = segment;
+    segment.end = address;
+    segments_.emplace_hint(after, address, upper);
+  }
+
+  std::map<Bytes, Segment> segments_;  ///< By first address.
+};
+
+std::optional<Conflict> find_conflict(const std::vector<HeldBox>& boxes) {
+  struct Event {
+    Position at;
+    bool begins;  // ends come first: lifetimes are half-open
+    std::size_t box;
+  };
+  std::vector<Event> events;
+  for (std::size_t b = 0; b < boxes.size(); ++b) {
+    if (boxes[b].life.lower >= boxes[b].life.upper || boxes[b].begin >= boxes[b].end) continue;
+    events.push_back({boxes[b].life.lower, true, b});
+    events.push_back({boxes[b].life.upper, false, b});
+  }
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    if (a.at != b.at) return a.at < b.at;
+    return a.begins != b.begins ? a.begins < b.begins : a.box < b.box;
+  });
+  LiveContent live;
+  for (const Event& event : events) {
+    const HeldBox& box = boxes[event.box];
+    if (!event.begins) {
+      live.remove(box);
+    } else if (const auto other = live.add(box)) {
+      return Conflict{*other, box.holder, event.at / 2};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Makes the boxes of all needs, by memory.
+class BoxMaker {
+ public:
+  BoxMaker(const Plan& plan, std::span<const Network> networks)
+      : plan_(plan), networks_(networks), boxes_(plan.memories.size()), users_(plan.buffers.size()) {}
+
+  std::vector<std::vector<HeldBox>> make() {
+    std::size_t first = 0;
+    for (const Network& network : networks_) {
+      for (const Need& need : network.played.needs) {
+        if (need.view != nullptr) note_user(need.view->buffer, first + need.tensor);
+      }
+      first += network.graph.tensors.size();
+    }
+    first = 0;
+    for (std::size_t n = 0; n < networks_.size(); ++n) {
+      const Contents contents(networks_[n].graph);
+      for (const Need& need : networks_[n].played.needs) {
+        if (need.view != nullptr) add_boxes({n, &need}, contents, first);
+      }
+      first += networks_[n].graph.tensors.size();
+    }
+    return std::move(boxes_);
+  }
+
+ private:
+  struct Users {
+    std::optional<std::size_t> first{};
+    bool are_several = false;
+  };
+
+  void note_user(std::size_t buffer, std::size_t tensor) {
+    Users& users = users_[buffer];
+    users.are_several = users.are_several || (users.first && *users.first != tensor);
+    users.first = tensor;
+  }
+
+  void add_boxes(const Holder& holder, const Contents& contents, std::size_t first_source) {
+    const Need& need = *holder.need;
+    const Place& place = plan_.places[need.view->buffer];
+    const Bytes address = place.offset + need.view->offset;
+    const Lifetime life{2 * need.life.lower + (need.is_given ? 0 : 1),
+                        2 * need.life.upper + (need.is_written_over ? 1 : 0)};
+    const auto add = [&](const Fragment& part) {
+      const Bytes begin = address + part.begin;
+      boxes_[place.memory].push_back(
+          {life, begin, begin + part.size, {first_source + part.source, begin - part.from}, holder});
+    };
+    const auto fragments = contents.of(need.tensor);
+    if (fragments.empty() || !users_[need.view->buffer].are_several) {
+      add({0, networks_[holder.network].graph.tensors[need.tensor].bytes, need.tensor, 0});
+    } else {
+      std::for_each(fragments.begin(), fragments.end(), add);
+    }
+  }
+
+  const Plan& plan_;
+  std::span<const Network> networks_;
+  std::vector<std::vector<HeldBox>> boxes_;
+  std::vector<Users> users_;  ///< Of each buffer.
+};
+
+void check_content(const Plan& plan, std::span<const Network> networks, Faults& faults) {
+  const auto name = [&](const Holder& holder) {
+    return describe(networks[holder.network].graph, holder.need->tensor);
+  };
+  for (const auto& boxes : BoxMaker(plan, networks).make()) {
+    if (const auto conflict = find_conflict(boxes)) {
+      faults.push_back({FaultKind::overlap,
+                        fmt::format("{} and {} need the same bytes for different content at position {}",
+                                    name(conflict->first), name(conflict->second), conflict->at)});
+    }
+  }
+}
+
+/// For each operator that passes on bytes and runs, which of its copies have nothing to do in any run.
+using Removed = std::unordered_map<const Operator*, std::vector<bool>>;
+
+Removed removed_copies(const Played& played) {
+  Removed removed;
+  for (const PassedOn& passed : played.copies) {
+    const ByteCopy& copy = passed.op->copies[passed.copy];
+    const View* const read = passed.read ? played.needs[*passed.read].view : nullptr;
+    const View* const written = passed.written ? played.needs[*passed.written].view : nullptr;
+    const bool is_in_place = read != nullptr && written != nullptr && read->buffer == written->buffer &&
+                             read->offset + copy.from == written->offset + copy.to;
+    auto& of_operator = removed.try_emplace(passed.op, passed.op->copies.size(), true).first->second;
+    of_operator[passed.copy] = of_operator[passed.copy] && is_in_place;
+  }
+  return removed;
+}
+
+void add_to(CopiesRemoved& sum, const Removed& removed) {
+  for (const auto& [op, is_removed] : removed) {
+    for (std::size_t c = 0; c < is_removed.size(); ++c) {
+      if (!is_removed[c]) continue;
+      ++sum.count;
+      sum.bytes += op->copies[c].size;
+    }
+  }
+}
+
+/// Which operands a kernel has nothing to do with, since all of its work on them is copies that are removed.
+class Untouched {
+ public:
+  Untouched(const Graph& graph, const Operator& op, const Removed& removed)
+      : inputs_(op.inputs.size(), false), outputs_(op.outputs.size(), false) {
+    const auto it = removed.find(&op);
+    if (it == removed.end()) return;
+    std::vector<bool> kept_inputs(op.inputs.size(), false);
+    std::vector<Bytes> removed_bytes(op.outputs.size(), 0);
+    std::vector<Bytes> copied_bytes(op.outputs.size(), 0);
+    for (std::size_t c = 0; c < op.copies.size(); ++c) {
+      const ByteCopy& copy = op.copies[c];
+      inputs_[copy.input] = true;
+      copied_bytes[copy.output] += copy.size;
+      if (it->second[c]) {
+        removed_bytes[copy.output] += copy.size;
+      } else {
+        kept_inputs[copy.input] = true;
+      }
+    }
+    bool computes = false;  // any input may be needed for that
+    for (std::size_t j = 0; j < op.outputs.size(); ++j) {
+      if (!op.outputs[j]) continue;
+      const Bytes bytes = graph.tensors[*op.outputs[j]].bytes;
+      computes = computes || copied_bytes[j] < bytes;
+      outputs_[j] = removed_bytes[j] == bytes;
+    }
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+      inputs_[i] = inputs_[i] && !kept_inputs[i] && !computes;
+  }
+
+  [[nodiscard]] bool has_input(std::size_t i) const { return inputs_[i]; }
+  [[nodiscard]] bool has_output(std::size_t j) const { return outputs_[j]; }
+
+ private:
+  std::vector<bool> inputs_;
+  std::vector<bool> outputs_;
+};
+
+void mark_touched(const Graph& graph, const Operator& op, const Removed& removed,
+                  std::vector<bool>& touched) {
+  const Untouched untouched(graph, op, removed);
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i] && !untouched.has_input(i)) touched[*op.inputs[i]] = true;
+  }
+  for (std::size_t j = 0; j < op.outputs.size(); ++j) {
+    if (op.outputs[j] && !untouched.has_output(j)) touched[*op.outputs[j]] = true;
+  }
+  for (const TensorId scratch : op.scratch) touched[scratch] = true;
+}
+
+/// Tensors that somebody reads or writes where they lie: kernels, callers, runtimes that hand over.
+std::vector<bool> touched_tensors(const Graph& graph, const Removed& removed) {
+  std::vector<bool> touched(graph.tensors.size(), false);
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    for (const auto* tensors : {&subgraph.inputs, &subgraph.outputs}) {
+      for (const TensorId tensor : *tensors) touched[tensor] = true;
+    }
+    for (const Operator& op : subgraph.operators) mark_touched(graph, op, removed, touched);
+  }
+  return touched;
+}
+
+void check_alignment(const Plan& plan, const Network& network, const Removed& removed, Faults& faults) {
+  const auto touched = touched_tensors(network.graph, removed);
+  for (const Need& need : network.played.needs) {
+    if (need.view == nullptr || !touched[need.tensor] || network.graph.tensors[need.tensor].bytes == 0)
+      continue;
+    const Bytes address = plan.places[need.view->buffer].offset + need.view->offset;
+    const Bytes alignment = plan.buffers[need.view->buffer].alignment;
+    if (address % alignment != 0) {
+      faults.push_back({FaultKind::alignment,
+                        fmt::format("{} is at {}, which is not a multiple of its buffer's alignment {}",
+                                    describe(network.graph, need.tensor), address, alignment)});
+    }
+  }
+}
+
+}  // namespace
+
+void hold_weights(Network& network, const std::vector<Views>& views) {
+  for (TensorId t = 0; t < views.size(); ++t) {
+    const TensorKind kind = network.graph.tensors[t].kind;
+    if (kind != TensorKind::weight && kind != TensorKind::instruction) continue;
+    for (const View* const view : views[t]) {
+      const Lifetime life{std::min(view->life.lower, largest_value),
+                          std::min(view->life.upper, largest_value)};
+      network.played.needs.push_back({.tensor = t, .life = life, .view = view});
+    }
+  }
+}
+
+void check_sharing(const Plan& plan, std::span<const Network> networks, Faults& faults) {
+  check_content(plan, networks, faults);
+  CopiesRemoved sum;
+  for (const Network& network : networks) {
+    const Removed removed = removed_copies(network.played);
+    add_to(sum, removed);
+    check_alignment(plan, network, removed, faults);
+  }
+  if (sum != plan.copies_removed) {
+    faults.push_back(
+        {FaultKind::accounting,
+         fmt::format("the plan is said to remove {} copies of {} bytes but removes {} of {}",
+                     plan.copies_removed.count, plan.copies_removed.bytes, sum.count, sum.bytes)});
+  }
+}
+
+}  // namespace stowage::check

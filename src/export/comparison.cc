@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+
+#include "export/json.h"
+#include "stowage/export.h"
+
+namespace stowage {
+namespace {
+
+using exporting::Json;
+
+std::string gap_of(const Summary& summary) {
+  constexpr double percent = 100;
+  const Bytes gap = summary.peak - summary.lower_bound;
+  if (gap == 0) return "0";
+  if (summary.lower_bound == 0) return "";
+  return fmt::format("{:.2f}", percent * static_cast<double>(gap) / static_cast<double>(summary.lower_bound));
+}
+
+std::string remarks_on(const Comparison& comparison) {
+  std::string remarks;
+  if (comparison.summary.strategy != comparison.strategy) remarks += ", by " + comparison.summary.strategy;
+  if (comparison.interrupted) remarks += ", cut short";
+  if (comparison.outcome == Outcome::exceeds_capacity) remarks += ", does not fit";
+  if (comparison.memories.size() > 1) {
+    for (const PlannedMemory& memory : comparison.memories)
+      remarks += fmt::format(", {} {}", memory.memory.name, memory.peak);
+  }
+  return remarks.empty() ? remarks : remarks.substr(2);
+}
+
+Json comparison_json(const Comparison& it) {
+  Json json{{"strategy", it.strategy}, {"applies", it.obstacle.empty()}};
+  if (!it.obstacle.empty()) {
+    json["obstacle"] = it.obstacle;
+    return json;
+  }
+  json["peak"] = it.summary.peak;
+  json["lower_bound"] = it.summary.lower_bound;
+  json["found_by"] = it.summary.strategy;
+  json["seconds"] = it.summary.seconds;
+  json["copies_removed"] = {{"count", it.copies_removed.count}, {"bytes", it.copies_removed.bytes}};
+  json["interrupted"] = it.interrupted;
+  json["fits"] = it.outcome == Outcome::fits;
+  json["memories"] = Json::array();
+  for (const PlannedMemory& memory : it.memories)
+    json["memories"].push_back(
+        {{"name", memory.memory.name}, {"peak", memory.peak}, {"lower_bound", memory.lower_bound}});
+  return json;
+}
+
+}  // namespace
+
+void write_comparison(std::span<const Comparison> comparisons, const ModelInfo& model, std::ostream& out) {
+  fmt::print(out, "{} ({})\n\n", model.source, name_of(model.format));
+  fmt::print(out, "{:<20} {:>14} {:>8} {:>10} {:>8} {:>14}\n", "strategy", "peak", "gap %", "seconds",
+             "copies-", "bytes-");
+  for (const Comparison& it : comparisons) {
+    if (!it.obstacle.empty()) {
+      fmt::print(out, "{:<20} {:>14}  {}\n", it.strategy, "-", it.obstacle);
+      continue;
+    }
+    const std::string row = fmt::format("{:<20} {:>14} {:>8} {:>10.4f} {:>8} {:>14}  {}", it.strategy,
+                                        it.summary.peak, gap_of(it.summary), it.summary.seconds,
+                                        it.copies_removed.count, it.copies_removed.bytes, remarks_on(it));
+    fmt::print(out, "{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
+  }
+  fmt::print(out, "\ncopies-, bytes-: copies that the plan removes\n");
+}
+
+void write_comparison_json(std::span<const Comparison> comparisons, const ModelInfo& model,
+                           std::ostream& out) {
+  exporting::Document document(out, "stowage-comparison");
+  document.value("model",
+                 {{"name", model.name}, {"source", model.source}, {"format", name_of(model.format)}});
+  document.rows("strategies", comparisons, comparison_json);
+  document.finish();
+}
+
+}  // namespace stowage

@@ -1,0 +1,346 @@
+// Idea. Every piece of a buffer is a rectangle in the plane of time and address, drawn as such where
+// it is large enough to be seen. The others are entered in a grid of small cells, of which runs of one
+// colour become one rectangle: what the picture shows is the same, and its size is bounded by its
+// area, not by the number of buffers.
+//
+//     address ^ ....................  capacity (if there is one)
+//             | ====================  peak
+//             | ---+------+---------  max load: what no placing can go below
+//             |    | b    |  c
+//             | a  +------+---+
+//             +-----------------> position
+//
+// Colours are the risk classes of the `rectangle` strategy (pack/risk.h): what sticks out above the
+// max load is red, what reaches it orange, their neighbours in time blue, all else grey.
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "pack/risk.h"
+#include "stowage/export.h"
+
+namespace stowage {
+namespace {
+
+constexpr double margin_left = 90;
+constexpr double margin_right = 130;
+constexpr double margin_top = 46;
+constexpr double margin_bottom = 44;
+constexpr double plot_width = 1100;
+constexpr double plot_height = 560;
+constexpr double panel_height = margin_top + plot_height + margin_bottom;
+constexpr double total_width = margin_left + plot_width + margin_right;
+constexpr double cell = 2;  ///< Pixels of the grid for what is small.
+constexpr double smallest_side = 3;
+constexpr double letter_width = 6.2;
+constexpr double letter_height = 12;
+constexpr double padding = 4;
+
+struct Style {
+  std::string_view fill;
+  std::string_view stroke;
+  std::string_view meaning;
+};
+
+/// By Risk.
+constexpr std::array<Style, 4> styles{{{"#d5d9de", "#8a929c", "none"},
+                                       {"#a9c6ea", "#4f7fb8", "low: beside a high or medium one"},
+                                       {"#f6c88a", "#c07a17", "medium: reaches the max load"},
+                                       {"#ee9a92", "#b5332a", "high: above the max load"}}};
+
+struct Rectangle {
+  double x = 0;
+  double y = 0;
+  double width = 0;
+  double height = 0;
+};
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char letter : text) {
+    switch (letter) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        // Other control characters have no place in XML at all.
+        result += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
+    }
+  }
+  return result;
+}
+
+std::string readable(Bytes bytes) {
+  constexpr double kib = 1024;
+  constexpr Bytes small = 10'000;
+  if (bytes < small) return fmt::format("{} B", bytes);
+  const auto value = static_cast<double>(bytes);
+  if (value < 10 * kib * kib) return fmt::format("{:.1f} KiB", value / kib);
+  if (value < 10 * kib * kib * kib) return fmt::format("{:.1f} MiB", value / (kib * kib));
+  return fmt::format("{:.1f} GiB", value / (kib * kib * kib));
+}
+
+/// A round distance between marks, so that there are at most `count` of them up to `range`.
+std::int64_t step_of_marks(std::int64_t range, std::int64_t count, std::int64_t base) {
+  std::int64_t step = 1;
+  while (range / step > count * base) step *= base;
+  while (range / step > count) step *= 2;
+  return step;
+}
+
+/// The first letters of a name that fit, in whole UTF-8 sequences.
+std::string shortened(const std::string& name, std::size_t letters) {
+  if (name.size() <= letters) return name;
+  std::size_t begin = name.size() - letters + 1;  // names differ at their ends
+  constexpr unsigned char continuation_mask = 0xC0;
+  constexpr unsigned char continuation = 0x80;
+  while (begin < name.size() && (static_cast<unsigned char>(name[begin]) & continuation_mask) == continuation)
+    ++begin;
+  return "…" + name.substr(begin);
+}
+
+/// Small pieces, by cell; the riskiest decides the colour.
+class Grid {
+ public:
+  Grid()
+      : columns_(static_cast<std::size_t>(plot_width / cell)),
+        rows_(static_cast<std::size_t>(plot_height / cell)),
+        cells_(columns_ * rows_, 0) {}
+
+  void fill(const Rectangle& it, pack::Risk risk) {
+    const auto value = static_cast<std::uint8_t>(static_cast<std::uint8_t>(risk) + 1);
+    const auto [first_column, last_column] = range(it.x, it.width, columns_);
+    const auto [first_row, last_row] = range(it.y, it.height, rows_);
+    for (std::size_t row = first_row; row <= last_row; ++row) {
+      for (std::size_t column = first_column; column <= last_column; ++column) {
+        std::uint8_t& here = cells_[row * columns_ + column];
+        here = std::max(here, value);
+      }
+    }
+  }
+
+  void draw(std::ostream& out) const {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      for (std::size_t begin = 0; begin < columns_;) {
+        const std::uint8_t value = cells_[row * columns_ + begin];
+        std::size_t end = begin + 1;
+        while (end < columns_ && cells_[row * columns_ + end] == value) ++end;
+        if (value > 0) {
+          fmt::print(out, "<rect class=\"r{} plain\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
+                     value - 1, static_cast<double>(begin) * cell, static_cast<double>(row) * cell,
+                     static_cast<double>(end - begin) * cell, cell);
+        }
+        begin = end;
+      }
+    }
+  }
+
+ private:
+  static std::pair<std::size_t, std::size_t> range(double begin, double length, std::size_t count) {
+    const auto index = [&](double at) {
+      return std::min(static_cast<std::size_t>(std::max(at / cell, 0.0)), count - 1);
+    };
+    const std::size_t first = index(begin);
+    return {first, std::max(first, index(begin + length - cell / 2))};
+  }
+
+  std::size_t columns_;
+  std::size_t rows_;
+  std::vector<std::uint8_t> cells_;  ///< 0: empty; else Risk + 1.
+};
+
+/// One memory.
+class Panel {
+ public:
+  Panel(const Plan& plan, std::size_t memory) : plan_(plan), memory_(plan.memories[memory]) {
+    std::vector<Buffer> inside;
+    std::vector<Bytes> offsets;
+    for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+      if (plan.places[b].memory != memory) continue;
+      buffers_.push_back(b);
+      inside.push_back(plan.buffers[b]);
+      offsets.push_back(plan.places[b].offset);
+    }
+    for (const Buffer& buffer : plan.buffers) {
+      for (const Piece& piece : buffer.pieces) end_ = std::max(end_, piece.life.upper);
+    }
+    load_ = max_load(inside);
+    risks_ = pack::classify(inside, offsets, load_);
+    top_ = std::max({memory_.peak, load_, Bytes{1}});
+    // A capacity far above everything would leave nothing to see.
+    const Bytes capacity = memory_.memory.capacity.value_or(0);
+    if (capacity <= 2 * top_) top_ = std::max(top_, capacity);
+  }
+
+  void draw(double y, std::ostream& out) const {
+    fmt::print(out, "<g transform=\"translate({},{})\">\n", margin_left, y + margin_top);
+    fmt::print(
+        out,
+        "<text x=\"0\" y=\"-26\" class=\"title\">{}: peak {} ({} bytes), max load {}, {} buffers</text>\n",
+        escaped(memory_.memory.name), readable(memory_.peak), memory_.peak, readable(load_), buffers_.size());
+    fmt::print(out, "<rect x=\"0\" y=\"0\" width=\"{}\" height=\"{}\" class=\"plot\"/>\n", plot_width,
+               plot_height);
+    draw_marks(out);
+    draw_pieces(out);
+    draw_level(load_, "load", "max load", out);
+    draw_level(memory_.peak, "peak", "peak", out);
+    if (memory_.memory.capacity && *memory_.memory.capacity <= top_)
+      draw_level(*memory_.memory.capacity, "capacity", "capacity", out);
+    out << "</g>\n";
+  }
+
+ private:
+  [[nodiscard]] double x_of(Position at) const {
+    return plot_width * static_cast<double>(at) / static_cast<double>(end_);
+  }
+  [[nodiscard]] double y_of(Bytes address) const {
+    return plot_height * (1 - static_cast<double>(address) / static_cast<double>(top_));
+  }
+
+  void draw_marks(std::ostream& out) const {
+    constexpr std::int64_t most_times = 20;
+    constexpr std::int64_t most_addresses = 12;
+    const std::int64_t times = step_of_marks(end_, most_times, 10);
+    for (Position at = 0; at <= end_; at += times) {
+      fmt::print(
+          out,
+          "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" class=\"mark\"/><text x=\"{0:.1f}\" "
+          "y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
+          x_of(at), plot_height, plot_height + 5, plot_height + 18, at);
+    }
+    const std::int64_t addresses = step_of_marks(top_, most_addresses, 1024);
+    for (Bytes at = 0; at <= top_; at += addresses) {
+      fmt::print(out,
+                 "<line x1=\"-5\" x2=\"0\" y1=\"{0:.1f}\" y2=\"{0:.1f}\" class=\"mark\"/><text x=\"-8\" "
+                 "y=\"{1:.1f}\" "
+                 "text-anchor=\"end\">{2}</text>\n",
+                 y_of(at), y_of(at) + 4, readable(at));
+    }
+    fmt::print(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">position</text>\n", plot_width,
+               plot_height + 34);
+  }
+
+  void draw_pieces(std::ostream& out) const {
+    Grid grid;
+    std::vector<std::pair<std::size_t, const Piece*>> large;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      for (const Piece& piece : plan_.buffers[buffers_[i]].pieces) {
+        if (!piece.is_ever_alive()) continue;
+        const Rectangle it = rectangle_of(i, piece);
+        if (it.width < smallest_side || it.height < smallest_side) {
+          grid.fill(it, risks_[i]);
+        } else {
+          large.emplace_back(i, &piece);
+        }
+      }
+    }
+    grid.draw(out);
+    for (const auto& [i, piece] : large) draw_piece(i, *piece, out);
+  }
+
+  [[nodiscard]] Rectangle rectangle_of(std::size_t i, const Piece& piece) const {
+    const Bytes begin = plan_.places[buffers_[i]].offset + piece.offset;
+    const double x = x_of(piece.life.lower);
+    const double y = y_of(begin + piece.size);
+    return {x, y, x_of(piece.life.upper) - x, y_of(begin) - y};
+  }
+
+  void draw_piece(std::size_t i, const Piece& piece, std::ostream& out) const {
+    const Buffer& buffer = plan_.buffers[buffers_[i]];
+    const Bytes begin = plan_.places[buffers_[i]].offset + piece.offset;
+    const Rectangle it = rectangle_of(i, piece);
+    fmt::print(out,
+               "<rect class=\"r{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"><title>{}: "
+               "{} bytes at "
+               "{}, alive [{}, {})</title></rect>\n",
+               static_cast<int>(risks_[i]), it.x, it.y, it.width, it.height, escaped(buffer.id), piece.size,
+               begin, piece.life.lower, piece.life.upper);
+    const double room = it.width - 2 * padding;
+    constexpr double fewest_letters = 3;
+    if (it.height < letter_height ||
+        room < std::min(fewest_letters, static_cast<double>(buffer.id.size())) * letter_width)
+      return;
+    fmt::print(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"label\">{}</text>\n", it.x + padding,
+               it.y + std::min(it.height / 2 + 4, letter_height + 4),
+               escaped(shortened(buffer.id, static_cast<std::size_t>(room / letter_width))));
+  }
+
+  /// A line across, with its name at the right. The peak's name stands above its line, so that it and the
+  /// max load do not cover each other when they are close.
+  void draw_level(Bytes level, std::string_view style, std::string_view name, std::ostream& out) const {
+    const double y = y_of(level);
+    const double text_y = style == "load" ? y + 13 : y - 4;
+    fmt::print(out,
+               "<line x1=\"0\" x2=\"{}\" y1=\"{:.2f}\" y2=\"{:.2f}\" class=\"{}\"/>"
+               "<text x=\"{}\" y=\"{:.1f}\" class=\"{}-name\">{} {}</text>\n",
+               plot_width, y, y, style, plot_width + 6, text_y, style, name, readable(level));
+  }
+
+  const Plan& plan_;
+  const PlannedMemory& memory_;
+  std::vector<std::size_t> buffers_;  ///< Those in this memory.
+  std::vector<pack::Risk> risks_;     ///< Of those.
+  Bytes load_ = 0;
+  Bytes top_ = 1;
+  Position end_ = 1;
+};
+
+void write_style(std::ostream& out) {
+  out << "<style>text{font:11px system-ui,sans-serif;fill:#333}.title{font-size:14px;font-weight:600}"
+         ".label{fill:#222}.plot{fill:#fff;stroke:#bbb}.mark{stroke:#999}"
+         ".load{stroke:#1b7f3b;stroke-width:1.5;stroke-dasharray:6 4}.load-name{fill:#1b7f3b}"
+         ".peak{stroke:#b5332a;stroke-width:1.5}.peak-name{fill:#b5332a}"
+         ".capacity{stroke:#555;stroke-width:1.5;stroke-dasharray:2 3}.capacity-name{fill:#555}";
+  for (std::size_t risk = 0; risk < styles.size(); ++risk)
+    fmt::print(out, ".r{}{{fill:{};stroke:{};stroke-width:.6}}", risk, styles[risk].fill,
+               styles[risk].stroke);
+  out << ".plain{stroke:none}</style>\n";
+}
+
+void write_legend(double y, std::ostream& out) {
+  double x = margin_left;
+  fmt::print(out, "<text x=\"{}\" y=\"{}\">risk</text>\n", x, y + 11);
+  x += 34;
+  for (std::size_t risk = styles.size(); risk-- > 0;) {
+    fmt::print(out,
+               "<rect class=\"r{}\" x=\"{}\" y=\"{}\" width=\"14\" height=\"14\"/><text x=\"{}\" "
+               "y=\"{}\">{}</text>\n",
+               risk, x, y, x + 19, y + 11, styles[risk].meaning);
+    x += 44 + letter_width * static_cast<double>(styles[risk].meaning.size());
+  }
+}
+
+}  // namespace
+
+void write_svg(const Plan& plan, std::ostream& out) {
+  constexpr double legend_height = 30;
+  const double height = panel_height * static_cast<double>(plan.memories.size()) + legend_height;
+  fmt::print(
+      out,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#fafafa\"/>\n",
+      total_width, height);
+  write_style(out);
+  for (std::size_t m = 0; m < plan.memories.size(); ++m)
+    Panel(plan, m).draw(static_cast<double>(m) * panel_height, out);
+  write_legend(height - legend_height + 6, out);
+  out << "</svg>\n";
+}
+
+}  // namespace stowage

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "import/onnx_graph.h"
+#include "import/onnx_values.h"
+#include "stowage/import.h"
+
+namespace stowage::import {
+
+/// Fills in `copies` and `must_copy` of every operator that is not folded. Sizes are those that
+/// infer_shapes found, `values` what it knows of each tensor's value.
+void find_copies(OnnxGraph& model, const std::map<std::string, int>& versions,
+                 const std::vector<std::optional<Value>>& values, const ImportOptions& options);
+
+}  // namespace stowage::import

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lifetime/uses.h"
+#include "stowage/graph.h"
+#include "stowage/planner.h"
+
+namespace stowage::lifetime {
+
+/// Where a tensor's bytes are.
+enum class Residence : std::uint8_t {
+  arena,    ///< In the planned memory, and free for others when it is dead.
+  state,    ///< Kept from run to run, in the planned memory or the runtime's, and never shared.
+  weights,  ///< In a memory of weights and instructions.
+  caller,   ///< The caller's memory.
+  nowhere,  ///< No step ever writes it.
+};
+
+/// For each tensor of a graph.
+[[nodiscard]] std::vector<Residence> residences_of(const Graph& graph, const Uses& uses, Io io);
+
+}  // namespace stowage::lifetime

@@ -1,0 +1,135 @@
+// Idea. One pass over the steps finds when every tensor is written and last read. The operator at
+// position t writes its outputs and reads its inputs at t, so a tensor written at a and last read
+// at b lives in [a, b+1). Beyond that:
+//
+//   model input    from position 0 to its last reader; unread: [0, 1)
+//   model output   from its producer to the end of the clock
+//   state          the whole clock
+//   If at t        holds its operands from t to the end of its last body
+//                    t   If                                     operands  |-----------|
+//                    t+1   first step of the then-branch        its inputs  |--|
+//                    ..    last step of the then-branch         its outputs   |-|
+//                    ..    first step of the else-branch        its inputs       |--|
+//                    ..    last step of the else-branch
+//   a branch       its inputs live from its first step to their last reader, its outputs to its
+//                  last step, where they are handed over
+//   Loop at t      the same, but its body runs again: what the body reads from outside, and the
+//                  body's inputs, live until the loop is done
+//
+// A subgraph that several operators run has its tensors alive several times: one buffer, one piece
+// per run. Source: the interval rule of docs/design.md.
+
+#include "lifetime/uses.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace stowage::lifetime {
+namespace {
+
+class UsesOfSteps {
+ public:
+  UsesOfSteps(const Graph& graph, const Clock& clock)
+      : graph_(graph),
+        steps_(clock.steps),
+        owners_(owners_of(graph)),
+        depth_of_(graph.subgraphs.size(), 0),
+        uses_{std::vector<std::vector<Lifetime>>(graph.tensors.size()),
+              std::vector<std::int64_t>(graph.tensors.size(), 0),
+              std::max<Position>(static_cast<Position>(clock.steps.size()), 1)} {}
+
+  Uses take() {
+    const auto end = static_cast<Position>(steps_.size());
+    for (const TensorId input : graph_.subgraphs[0].inputs) start(input, 0, 1);
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
+      if (graph_.tensors[t].kind == TensorKind::state) start(t, 0, uses_.end);
+    }
+    run(0, 0, end);
+    for (const TensorId output : graph_.subgraphs[0].outputs) hold(output, uses_.end);
+    return std::move(uses_);
+  }
+
+ private:
+  const Run& step(Position at) const { return std::get<Run>(steps_[static_cast<std::size_t>(at)]); }
+
+  void start(TensorId tensor, Position at, Position until) {
+    auto& lives = uses_.lives[tensor];
+    if (graph_.tensors[tensor].kind == TensorKind::state && !lives.empty()) return;  // lives always
+    // Its producer is the only one that starts it, but an input may be listed twice.
+    if (!lives.empty() && lives.back().lower == at) {
+      lives.back().upper = std::max(lives.back().upper, until);
+    } else {
+      lives.push_back({at, until});
+    }
+  }
+
+  /// Keeps a tensor alive to `until`, and if a loop stands between it and its reader, to the end of
+  /// the outermost of them, whose body may read it again.
+  void hold(TensorId tensor, Position until) {
+    auto& lives = uses_.lives[tensor];
+    if (lives.empty()) return;  // has a value of its own, or no bytes
+    const std::size_t depth = owners_[tensor] ? depth_of_[*owners_[tensor]] : 0;
+    for (std::size_t d = depth; d < loop_ends_.size(); ++d) until = std::max(until, loop_ends_[d]);
+    lives.back().upper = std::max(lives.back().upper, until);
+  }
+
+  /// The steps [begin, end) are a run of `subgraph`; operators of it stand at one depth of paths.
+  void run(std::size_t subgraph, Position begin, Position end) {
+    const std::size_t length = 2 * (loop_ends_.size() + 1);
+    depth_of_[subgraph] = loop_ends_.size();
+    for (Position at = begin; at < end;) {
+      Position next = at + 1;
+      while (next < end && step(next).path.size() > length) ++next;
+      execute(graph_.subgraphs[subgraph].operators[step(at).path.back()], at, next);
+      at = next;
+    }
+  }
+
+  void execute(const Operator& op, Position at, Position end) {
+    for (const auto& output : op.outputs) {
+      if (output) start(*output, at, end);
+    }
+    for (const TensorId scratch : op.scratch) start(scratch, at, end);
+    for (const auto& input : op.inputs) {
+      if (input) hold(*input, end);
+    }
+    for (const auto* operands : {&op.inputs, &op.outputs}) {
+      for (const auto& tensor : *operands) {
+        if (tensor) ++uses_.accesses[*tensor];
+      }
+    }
+    const bool repeats = op.body_use == BodyUse::repeated;
+    loop_ends_.push_back(repeats ? end : 0);
+    Position begin = at + 1;
+    for (const std::size_t body : op.bodies) {
+      const Position body_end = end_of_body(body, begin, end);
+      const Position from = repeats || begin == body_end ? at : begin;
+      for (const TensorId input : graph_.subgraphs[body].inputs) start(input, from, repeats ? end : from + 1);
+      run(body, begin, body_end);
+      for (const TensorId output : graph_.subgraphs[body].outputs) hold(output, body_end);
+      begin = body_end;
+    }
+    loop_ends_.pop_back();
+  }
+
+  /// The steps of a body follow those of the one before; each says which subgraph it is of.
+  Position end_of_body(std::size_t body, Position begin, Position end) const {
+    const std::size_t place = 2 * loop_ends_.size();
+    Position at = begin;
+    while (at < end && step(at).path[place] == body) ++at;
+    return at;
+  }
+
+  const Graph& graph_;
+  const std::vector<Step>& steps_;
+  std::vector<std::optional<std::size_t>> owners_;
+  std::vector<std::size_t> depth_of_;  ///< Of subgraphs that run at the moment.
+  std::vector<Position> loop_ends_;    ///< Per open operator with bodies: where it ends if a loop, else 0.
+  Uses uses_;
+};
+
+}  // namespace
+
+Uses uses_of(const Graph& graph, const Clock& clock) { return UsesOfSteps(graph, clock).take(); }
+
+}  // namespace stowage::lifetime

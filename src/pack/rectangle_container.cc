@@ -1,0 +1,101 @@
+// The placer of the strategy `rectangle`: bottom-aligned, on top of what is already in the container.
+//
+// Idea. Tuning lives on passes per second. Where the pairs that are alive together are few enough, they are
+// listed once, and a rectangle asks its neighbours alone:
+//
+//     address ^  +----+  +--+      neighbours of x that are held forbid offsets: sorted by address, the
+//             |  | 1  |  | 3|      first stretch between them that takes x is its place
+//             |  +----+--+--+
+//             |     |  2 |   x?
+//             +-----+----+------> time
+//
+// Where there are tens of millions of pairs, the occupancy tree (occupancy.cc) does the placing, and
+// neighbours are looked up in a tree over their starts whose nodes know the latest end below them.
+// Cost of a placing: neighbours * log(neighbours), or that of the occupancy.
+// Source: seed document 001, paragraphs 87, 103 and 128 (what is placed accumulates).
+
+#include "pack/rectangle_container.h"
+
+#include <bit>
+#include <limits>
+#include <numeric>
+
+#include "base/checked.h"
+#include "pack/placing.h"
+
+namespace stowage::pack {
+
+Neighbours::Neighbours(std::span<const Buffer> buffers, std::size_t listed) : buffers_(buffers) {
+  std::vector<Position> ends;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    const auto& pieces = buffers[b].pieces;
+    is_whole_.push_back(pieces.size() == 1 && pieces.front().size == buffers[b].size ? 1 : 0);
+    lives_.push_back(life_of(buffers[b]));
+    if (lives_.back().lower == lives_.back().upper) continue;
+    by_start_.push_back(static_cast<std::uint32_t>(b));
+    ends.push_back(lives_.back().upper);
+  }
+  std::stable_sort(by_start_.begin(), by_start_.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return lives_[a].lower < lives_[b].lower; });
+  for (const std::uint32_t b : by_start_) starts_.push_back(lives_[b].lower);
+  std::sort(ends.begin(), ends.end());
+  leaves_ = std::bit_ceil(std::max<std::size_t>(by_start_.size(), 1));
+  latest_.assign(2 * leaves_, std::numeric_limits<Position>::min());
+  for (std::size_t i = 0; i < by_start_.size(); ++i) {
+    latest_[leaves_ + i] = lives_[by_start_[i]].upper;
+    // One that starts i-th meets the i before it, but for those that have ended.
+    pairs_ +=
+        i - static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), starts_[i]) - ends.begin());
+  }
+  for (std::size_t node = leaves_ - 1; node > 0; --node) {
+    latest_[node] = std::max(latest_[2 * node], latest_[2 * node + 1]);
+  }
+  if (pairs_ > listed) return;
+  std::vector<std::size_t> first{0};
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    auto list = [&](std::size_t other) { listed_.push_back(static_cast<std::uint32_t>(other)); };
+    look_up(b, list);
+    first.push_back(listed_.size());
+  }
+  first_ = std::move(first);
+}
+
+Container::Container(std::span<const Buffer> buffers, const Neighbours& neighbours)
+    : buffers_(buffers), neighbours_(&neighbours), offsets_(buffers.size(), 0), is_held_(buffers.size(), 0) {
+  if (!neighbours.are_listed()) occupancy_.emplace(buffers);
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    if (buffers[b].pinned) put(b, *buffers[b].pinned);
+  }
+}
+
+void Container::put(std::size_t buffer, Bytes offset) {
+  offsets_[buffer] = offset;
+  is_held_[buffer] = 1;
+  if (occupancy_) occupancy_->reserve(buffers_[buffer], offset);
+}
+
+Bytes Container::put_lowest(std::size_t buffer) {
+  const Bytes offset =
+      occupancy_ ? occupancy_->lowest_fit(buffers_[buffer]) : lowest_beside_neighbours(buffer);
+  put(buffer, offset);
+  return offset + buffers_[buffer].size;
+}
+
+Bytes Container::lowest_beside_neighbours(std::size_t buffer) {
+  forbidden_.clear();
+  neighbours_->for_each(buffer, [&](std::size_t other) {
+    if (!holds(other)) return;
+    neighbours_->for_each_collision(buffer, other, offsets_[other],
+                                    [&](const Interval& interval) { forbidden_.push_back(interval); });
+  });
+  std::sort(forbidden_.begin(), forbidden_.end(),
+            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  Bytes offset = 0;
+  for (const Interval& interval : forbidden_) {
+    if (interval.begin >= offset) break;  // and so are all that follow
+    if (interval.end > offset) offset = base::align_up(interval.end, buffers_[buffer].alignment);
+  }
+  return offset;
+}
+
+}  // namespace stowage::pack

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pack/occupancy.h"
+#include "stowage/problem.h"
+#include "stowage/units.h"
+
+namespace stowage::pack {
+
+/// Which buffers are alive at the same time as one, from their first to their last need. Of up to
+/// `most_listed` pairs the lists are kept; of more they are looked up in a tree over time, so that
+/// memory stays linear. Buffers that are never alive have no neighbours. May be shared by threads.
+class Neighbours {
+ public:
+  static constexpr std::size_t most_listed = std::size_t{1} << 21U;
+
+  /// Keeps a reference to the buffers.
+  explicit Neighbours(std::span<const Buffer> buffers, std::size_t listed = most_listed);
+
+  /// Pairs of buffers that are alive at the same time.
+  [[nodiscard]] std::size_t pairs() const { return pairs_; }
+  [[nodiscard]] bool are_listed() const { return !first_.empty(); }
+
+  /// Calls `visit(other)` for each neighbour of the buffer, always in the same order.
+  template <typename Visit>
+  void for_each(std::size_t buffer, Visit visit) const {
+    if (are_listed()) {
+      for (std::size_t i = first_[buffer]; i < first_[buffer + 1]; ++i) visit(std::size_t{listed_[i]});
+    } else {
+      look_up(buffer, visit);
+    }
+  }
+
+  /// Calls `visit` with each open interval of offsets at which `buffer` would collide with its
+  /// neighbour `other` lying at `offset`: one per pair of pieces that are alive at the same time.
+  template <typename Visit>
+  void for_each_collision(std::size_t buffer, std::size_t other, Bytes offset, Visit visit) const {
+    if (is_whole_[buffer] != 0 && is_whole_[other] != 0) {
+      visit(Interval{offset - buffers_[buffer].size, offset + buffers_[other].size});
+      return;
+    }
+    for (const Piece& mine : buffers_[buffer].pieces) {
+      if (!mine.is_ever_alive()) continue;
+      for (const Piece& its : buffers_[other].pieces) {
+        if (!its.is_ever_alive()) continue;
+        if (mine.life.lower >= its.life.upper || its.life.lower >= mine.life.upper) continue;
+        const Bytes begin = offset + its.offset - mine.offset;
+        visit(Interval{begin - mine.size, begin + its.size});
+      }
+    }
+  }
+
+ private:
+  /// Those that begin before `life` does and are still alive then, below a node over [begin, end).
+  template <typename Visit>
+  void look_up_before(std::size_t node, std::size_t begin, std::size_t end, std::size_t limit, Position lower,
+                      Visit& visit) const {
+    if (begin >= limit || latest_[node] <= lower) return;
+    if (end - begin == 1) {
+      visit(std::size_t{by_start_[begin]});
+      return;
+    }
+    const std::size_t middle = begin + (end - begin) / 2;
+    look_up_before(2 * node, begin, middle, limit, lower, visit);
+    look_up_before(2 * node + 1, middle, end, limit, lower, visit);
+  }
+
+  template <typename Visit>
+  void look_up(std::size_t buffer, Visit& visit) const {
+    const Lifetime& life = lives_[buffer];
+    if (life.lower == life.upper) return;
+    const auto before = [](Position at, std::span<const Position> starts) {
+      return static_cast<std::size_t>(std::lower_bound(starts.begin(), starts.end(), at) - starts.begin());
+    };
+    const std::size_t begin = before(life.lower, starts_);
+    const std::size_t end = before(life.upper, starts_);
+    look_up_before(1, 0, leaves_, begin, life.lower, visit);
+    for (std::size_t i = begin; i < end; ++i) {
+      if (by_start_[i] != buffer) visit(std::size_t{by_start_[i]});
+    }
+  }
+
+  std::span<const Buffer> buffers_;
+  std::vector<char> is_whole_;  ///< One piece that is all of the buffer: nearly all are.
+  std::vector<Lifetime> lives_;
+  std::vector<std::uint32_t> by_start_;  ///< Buffers that are ever alive, by rising start.
+  std::vector<Position> starts_;         ///< Theirs.
+  std::size_t leaves_ = 1;               ///< A power of two.
+  std::vector<Position> latest_;         ///< Per tree node: the latest end below it; 1 is the root.
+  std::size_t pairs_ = 0;
+  std::vector<std::size_t> first_;     ///< Where the list of each buffer begins, and where the last ends.
+  std::vector<std::uint32_t> listed_;  ///< All lists, one after the other.
+};
+
+/// The memory container: rectangles are put into it one by one, each as low as it goes.
+class Container {
+ public:
+  /// Holds the pinned buffers. Keeps references to both.
+  Container(std::span<const Buffer> buffers, const Neighbours& neighbours);
+
+  /// Puts the buffer at the lowest offset that is free throughout its life, and returns its top.
+  Bytes put_lowest(std::size_t buffer);
+  void put(std::size_t buffer, Bytes offset);
+
+  [[nodiscard]] bool holds(std::size_t buffer) const { return is_held_[buffer] != 0; }
+  /// By buffer; 0 for those not held.
+  [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
+
+ private:
+  [[nodiscard]] Bytes lowest_beside_neighbours(std::size_t buffer);
+
+  std::span<const Buffer> buffers_;
+  const Neighbours* neighbours_;
+  std::vector<Bytes> offsets_;
+  std::vector<char> is_held_;
+  std::vector<Interval> forbidden_;     ///< Kept to save allocations.
+  std::optional<Occupancy> occupancy_;  ///< Where neighbours are too many to be asked one by one.
+};
+
+}  // namespace stowage::pack

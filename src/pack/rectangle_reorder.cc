@@ -1,0 +1,266 @@
+// Idea. An order decides a layout, and a layout decides an order: placed again by rising offset,
+// bottom-aligned, no rectangle lies higher than before. So an order of a lower layout may be looked for among
+// layouts, and these may be unfinished: a roof is lowered, what sticks out is pushed below it, and for the
+// time being rectangles overlap. Then those that collide are moved, one at a time, to where it costs least.
+//
+//     roof lowered  --+---+--  2 is pushed down        1 is moved aside, where it
+//                     | 2 |    and collides with 1     collides with nobody
+//                   +-+---+
+//                   |  1  |       +-+---+                +---+ +-----+
+//                   +-----+       |1|#2 |                | 2 | |  1  |
+//     --------------------------------------------------------------------> time
+//
+// A collision of two costs a weight. When a rectangle cannot be moved without paying as much, the weights of
+// its collisions grow: the search learns which pairs are hard and leaves every dead end in time. Equal costs
+// may be moved to, at a coin's toss; of those that collide, one that was not moved for long comes next.
+// When nobody collides, the layout is kept and the roof lowered further; when no progress comes within a
+// budget of work, the next roof is nearer to the layout kept.
+//
+// What a rectangle pays at an offset is a step function: each neighbour adds its weight on one
+// interval of offsets. Sorted, its steps show the cheapest offset in one sweep; a rectangle is put at either
+// end of a step only, beside a neighbour, or at the floor or the roof. Cost of a move: neighbours *
+// log(neighbours). Memory: linear in buffers, and the lessons.
+//
+// Source: seed document 001, paragraphs 155 and 167 to 168: "re-arranges the rectangles of each group, for a
+// possibly better order", no more is said; the learning is guided local search (Voudouris & Tsang 1999; for
+// packing Faroe, Pisinger & Zachariasen 2003). All numbers are integers, so that the result is the same
+// everywhere.
+
+#include "pack/rectangle_reorder.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stowage::pack {
+namespace {
+
+constexpr std::int64_t plain_burden = 5;
+constexpr double heaviest_burden = 50;
+constexpr std::int64_t steps_between_looks = 32;
+constexpr std::size_t candidates = 4;
+constexpr Bytes most_retreat = 16;  ///< A step this much smaller than the first is not worth trying.
+
+Bytes align_down(Bytes value, Bytes alignment) { return value / alignment * alignment; }
+Bytes align_up(Bytes value, Bytes alignment) { return align_down(value + alignment - 1, alignment); }
+
+}  // namespace
+
+Reorderer::Reorderer(std::span<const Buffer> buffers, const Neighbours& neighbours, Manner manner,
+                     std::function<bool()> is_stopped)
+    : buffers_(buffers),
+      neighbours_(&neighbours),
+      manner_(manner),
+      is_stopped_(std::move(is_stopped)),
+      random_(manner.seed),
+      lessons_(buffers.size()),
+      learned_(buffers.size(), 0),
+      is_movable_(buffers.size(), 0),
+      collisions_(buffers.size(), 0),
+      place_among_colliding_(buffers.size(), 0),
+      moved_at_(buffers.size(), 0) {
+  Bytes largest = 1;
+  for (const Buffer& buffer : buffers) largest = std::max(largest, buffer.size);
+  for (const Buffer& buffer : buffers) {
+    const double share = std::sqrt(static_cast<double>(buffer.size) / static_cast<double>(largest));
+    burdens_.push_back(manner.minds_size ? 1 + static_cast<std::int64_t>(heaviest_burden * share)
+                                         : plain_burden);
+  }
+}
+
+Order Reorderer::lowered(std::span<const std::size_t> group, const Container& container, Bytes threshold) {
+  start(group, container);
+  const auto top_of_group = [&] {
+    Bytes top = 0;
+    for (const std::size_t b : group) top = std::max(top, offsets_[b] + buffers_[b].size);
+    return top;
+  };
+  const auto first_step = [&](Bytes top) { return std::max<Bytes>((top - threshold) / manner_.divisor, 1); };
+  std::vector<Bytes> kept = offsets_;
+  Bytes top = top_of_group();
+  Bytes step = first_step(top);
+  while (top > threshold && !is_stopped_()) {
+    push_below(group, top - step);
+    if (settle(top - step)) {
+      kept = offsets_;
+      top = top_of_group();
+      step = first_step(top);
+    } else {
+      if (step == 1 || step < first_step(top) / most_retreat) break;
+      step /= 2;  // what is unfinished stays as it is: a higher roof is all it may need
+    }
+  }
+  Order order(group.begin(), group.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return kept[a] < kept[b]; });
+  return order;
+}
+
+void Reorderer::start(std::span<const std::size_t> group, const Container& container) {
+  offsets_ = container.offsets();
+  is_held_.resize(buffers_.size());
+  for (std::size_t b = 0; b < buffers_.size(); ++b) is_held_[b] = container.holds(b) ? 1 : 0;
+  std::fill(is_movable_.begin(), is_movable_.end(), 0);
+  for (const std::size_t b : group) is_movable_[b] = 1;
+  std::fill(collisions_.begin(), collisions_.end(), 0);
+  colliding_.clear();
+}
+
+void Reorderer::push_below(std::span<const std::size_t> group, Bytes roof) {
+  for (const std::size_t b : group) {
+    if (offsets_[b] + buffers_[b].size <= roof) continue;
+    move(b, align_down(roof - buffers_[b].size, buffers_[b].alignment));
+  }
+}
+
+/// Moves colliding ones until none is left; false when that does not succeed.
+bool Reorderer::settle(Bytes roof) {
+  std::size_t fewest = colliding_.size();
+  std::int64_t limit = work_ + manner_.budget;
+  while (!colliding_.empty()) {
+    if (work_ > limit || (steps_ % steps_between_looks == 0 && is_stopped_())) return false;
+    ++steps_;
+    improve(pick(), roof);
+    if (colliding_.size() < fewest) {
+      fewest = colliding_.size();
+      limit = work_ + manner_.budget;
+    }
+  }
+  return true;
+}
+
+/// Of a few colliding ones the one that was not moved for the longest time.
+std::size_t Reorderer::pick() {
+  std::size_t best = colliding_[draw(colliding_.size())];
+  for (std::size_t i = 1; i < candidates; ++i) {
+    const std::size_t other = colliding_[draw(colliding_.size())];
+    if (moved_at_[other] < moved_at_[best]) best = other;
+  }
+  moved_at_[best] = steps_;
+  return best;
+}
+
+void Reorderer::improve(std::size_t buffer, Bytes roof) {
+  const std::int64_t here = gather_events(buffer);
+  const Spot spot = cheapest_spot(buffer, roof, here);
+  if (spot.cost < here || (spot.cost == here && draw(2) == 0)) {
+    move(buffer, spot.offset);
+  } else {
+    learn(buffer);
+  }
+}
+
+/// Writes down where the cost of the buffer changes, and returns what it pays where it is.
+std::int64_t Reorderer::gather_events(std::size_t buffer) {
+  for (const Lesson& lesson : lessons_[buffer]) learned_[lesson.other] = lesson.weight;
+  events_.clear();
+  std::int64_t here = 0;
+  neighbours_->for_each(buffer, [&](std::size_t other) {
+    ++work_;
+    if (is_held_[other] == 0) return;
+    const std::int64_t weight = std::min(burdens_[buffer], burdens_[other]) + learned_[other];
+    neighbours_->for_each_collision(buffer, other, offsets_[other], [&](const Interval& at) {
+      events_.push_back({at.begin + 1, weight});
+      events_.push_back({at.end, -weight});
+      if (at.begin < offsets_[buffer] && offsets_[buffer] < at.end) here += weight;
+    });
+  });
+  for (const Lesson& lesson : lessons_[buffer]) learned_[lesson.other] = 0;
+  std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
+  return here;
+}
+
+/// The cheapest offset other than the present one, drawn among equals; the present one if there is no other.
+Reorderer::Spot Reorderer::cheapest_spot(std::size_t buffer, Bytes roof, std::int64_t here) {
+  const Bytes alignment = buffers_[buffer].alignment;
+  const Bytes highest = roof - buffers_[buffer].size;
+  Spot best{offsets_[buffer], here + 1};
+  std::size_t equals = 0;
+  const auto consider = [&](Bytes offset, std::int64_t cost) {
+    if (offset == offsets_[buffer] || cost > best.cost) return;
+    equals = cost < best.cost ? 1 : equals + 1;
+    if (cost < best.cost || draw(equals) == 0) best = {offset, cost};
+  };
+  std::int64_t cost = 0;
+  Bytes begin = 0;  // of the step whose cost is known
+  for (std::size_t e = 0; e <= events_.size(); ++e) {
+    const Bytes end = e < events_.size() ? std::min(events_[e].at - 1, highest) : highest;
+    if (begin <= end && cost <= best.cost) {
+      const Bytes lowest = align_up(begin, alignment);
+      if (lowest <= end) {
+        consider(lowest, cost);
+        if (align_down(end, alignment) != lowest) consider(align_down(end, alignment), cost);
+      }
+    }
+    if (e == events_.size() || events_[e].at > highest) break;
+    cost += events_[e].change;
+    begin = std::max(begin, events_[e].at);
+  }
+  return best;
+}
+
+bool Reorderer::collide(std::size_t buffer, Bytes offset, std::size_t other) const {
+  bool collide = false;
+  neighbours_->for_each_collision(buffer, other, offsets_[other], [&](const Interval& at) {
+    collide = collide || (at.begin < offset && offset < at.end);
+  });
+  return collide;
+}
+
+void Reorderer::move(std::size_t buffer, Bytes offset) {
+  if (offset == offsets_[buffer]) return;
+  neighbours_->for_each(buffer, [&](std::size_t other) {
+    ++work_;
+    if (is_held_[other] == 0) return;
+    const int before = collide(buffer, offsets_[buffer], other) ? 1 : 0;
+    const int after = collide(buffer, offset, other) ? 1 : 0;
+    if (before == after) return;
+    count(buffer, after - before);
+    count(other, after - before);
+  });
+  offsets_[buffer] = offset;
+}
+
+/// Keeps the number of collisions, and who has any.
+void Reorderer::count(std::size_t buffer, int change) {
+  if (is_movable_[buffer] == 0) return;
+  const bool was_colliding = collisions_[buffer] > 0;
+  collisions_[buffer] += change;
+  if (!was_colliding) {
+    place_among_colliding_[buffer] = colliding_.size();
+    colliding_.push_back(buffer);
+  } else if (collisions_[buffer] == 0) {
+    const std::size_t last = colliding_.back();
+    colliding_[place_among_colliding_[buffer]] = last;
+    place_among_colliding_[last] = place_among_colliding_[buffer];
+    colliding_.pop_back();
+  }
+}
+
+void Reorderer::learn(std::size_t buffer) {
+  const auto raise = [&](std::size_t whose, std::size_t other) {
+    auto& lessons = lessons_[whose];
+    const auto known = std::find_if(lessons.begin(), lessons.end(),
+                                    [&](const Lesson& lesson) { return lesson.other == other; });
+    if (known != lessons.end()) {
+      ++known->weight;
+    } else {
+      lessons.push_back({other, 1});
+    }
+  };
+  neighbours_->for_each(buffer, [&](std::size_t other) {
+    if (is_held_[other] == 0 || !collide(buffer, offsets_[buffer], other)) return;
+    raise(buffer, other);
+    raise(other, buffer);
+  });
+}
+
+/// A number from 0 to below - 1: splitmix64 (Steele, Lea & Flood 2014).
+std::size_t Reorderer::draw(std::size_t below) {
+  random_ += 0x9e3779b97f4a7c15U;
+  std::uint64_t mixed = random_;
+  mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
+  mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
+  return static_cast<std::size_t>((mixed ^ (mixed >> 31U)) % below);
+}
+
+}  // namespace stowage::pack

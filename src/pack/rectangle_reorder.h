@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "pack/rectangle_container.h"
+#include "pack/rectangle_groups.h"
+#include "stowage/problem.h"
+#include "stowage/units.h"
+
+namespace stowage::pack {
+
+/// How one re-orderer differs from the next.
+struct Manner {
+  std::uint64_t seed = 0;
+  bool minds_size = false;  ///< A collision of two large ones weighs more from the start.
+  Bytes divisor = 4;        ///< The roof comes down by this part of what sticks out.
+  std::int64_t budget = 0;  ///< Neighbours looked at without progress before it gives up a roof.
+};
+
+/// The memory-rectangle re-orderer: finds an order in which a group comes to lie lower. See
+/// rectangle_reorder.cc.
+class Reorderer {
+ public:
+  /// Keeps references. `is_stopped` is asked now and then.
+  Reorderer(std::span<const Buffer> buffers, const Neighbours& neighbours, Manner manner,
+            std::function<bool()> is_stopped);
+
+  /// The group, which the container holds, in an order in which it lies no higher than now, and not above
+  /// the threshold where that can be found: by the offsets of the lowest layout it has come to. All else
+  /// in the container stays where it is.
+  [[nodiscard]] Order lowered(std::span<const std::size_t> group, const Container& container,
+                              Bytes threshold);
+
+ private:
+  struct Event {
+    Bytes at = 0;             ///< From this offset on ...
+    std::int64_t change = 0;  ///< ... a rectangle pays so much more.
+  };
+  struct Spot {
+    Bytes offset = 0;
+    std::int64_t cost = 0;
+  };
+  struct Lesson {
+    std::size_t other = 0;
+    std::int64_t weight = 0;
+  };
+
+  void start(std::span<const std::size_t> group, const Container& container);
+  void push_below(std::span<const std::size_t> group, Bytes roof);
+  [[nodiscard]] bool settle(Bytes roof);
+  [[nodiscard]] std::size_t pick();
+  void improve(std::size_t buffer, Bytes roof);
+  std::int64_t gather_events(std::size_t buffer);
+  [[nodiscard]] Spot cheapest_spot(std::size_t buffer, Bytes roof, std::int64_t here);
+  void move(std::size_t buffer, Bytes offset);
+  void learn(std::size_t buffer);
+  [[nodiscard]] bool collide(std::size_t buffer, Bytes offset, std::size_t other) const;
+  void count(std::size_t buffer, int change);
+  [[nodiscard]] std::size_t draw(std::size_t below);
+
+  std::span<const Buffer> buffers_;
+  const Neighbours* neighbours_;
+  Manner manner_;
+  std::function<bool()> is_stopped_;
+  std::uint64_t random_;
+  std::vector<std::int64_t> burdens_;         ///< What a collision with the buffer weighs at first.
+  std::vector<std::vector<Lesson>> lessons_;  ///< By buffer: what it has learned to weigh on top.
+  std::vector<std::int64_t> learned_;         ///< The lessons of the buffer in question, spread out.
+  std::vector<Bytes> offsets_;
+  std::vector<char> is_held_;
+  std::vector<char> is_movable_;
+  std::vector<std::int32_t> collisions_;  ///< Neighbours that a movable one collides with.
+  std::vector<std::size_t> colliding_;    ///< Movable ones that collide with any.
+  std::vector<std::size_t> place_among_colliding_;
+  std::vector<std::int64_t> moved_at_;
+  std::vector<Event> events_;
+  std::int64_t steps_ = 0;
+  std::int64_t work_ = 0;  ///< Neighbours looked at so far.
+};
+
+}  // namespace stowage::pack

@@ -1,0 +1,176 @@
+// Idea. Place the rectangles in sorted order. If they come to lie above the threshold, only those at
+// risk are worth tuning: find out which they are, order them anew in groups, put the tuned ones first, and
+// place everything again.
+//
+//     sorted --> placed --goal?--> done
+//       ^          |
+//       |          v
+//       |       classify: high   medium   low   none          (risk.cc)
+//       |                  |       |       |     |
+//       |     groups:    1 2 3    4 5      |     |            (rectangle_groups.cc)
+//       |     each: sort, place on top of the groups before it, re-order, place again, until a goal is
+//       |     met; then it stays in the container             (rectangle_reorder.cc)
+//       |                  |       |       |     |
+//       +---- merge:     high + medium + low + none
+//
+// The three goals (rectangle_goals.cc) hold for the whole and for each group.
+// Source: seed document 001; paragraphs 92 to 95 and 119 to 131, figures 5 to 7, claims 5, 6 and 8. Where it
+// is open: the threshold is the best lower bound known, not max load alone; of groups the one that reaches
+// highest comes first; a group is sorted by the keys, but keeps the order it came in where that lies lower
+// (else each round would forget the one before); a tuner that may go on for any number of rounds ends after a
+// few that bring nothing better. Cost: per round a placing of everything, and the re-orderer's budgets.
+
+#include "pack/rectangle_tuner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pack/load.h"
+#include "pack/rectangle_goals.h"
+#include "pack/risk.h"
+
+namespace stowage::pack {
+namespace {
+
+constexpr std::size_t placings_between_looks = 256;
+
+Order order_of(std::span<const Rectangle> rectangles) {
+  Order order;
+  for (const Rectangle& rectangle : rectangles) order.push_back(rectangle.buffer);
+  return order;
+}
+
+class Tuner {
+ public:
+  Tuner(const Rectangles& rectangles, const Start& start, const Stops& stops)
+      : rectangles_(rectangles),
+        start_(start),
+        stops_(stops),
+        by_buffer_(rectangles.buffers.size(), nullptr),
+        reorderer_(rectangles.buffers, rectangles.neighbours, start.manner, stops.ends_search) {
+    for (const Rectangle& rectangle : rectangles.all) by_buffer_[rectangle.buffer] = &rectangle;
+  }
+
+  Tuned run() {
+    Tuned best;
+    Goals goals(rectangles_.threshold, start_.rounds);
+    Order order = sorted(rectangles_.all);
+    for (int idle = 0; idle <= start_.patience;) {
+      Container container(rectangles_.buffers, rectangles_.neighbours);
+      const auto top = place(order, container);
+      if (!top) break;
+      if (best.offsets.empty() || *top < best.top) {
+        best = {container.offsets(), *top};
+        idle = 0;
+      } else {
+        ++idle;
+      }
+      if (goals.reached(order, *top)) return best;
+      if (stops_.ends_search()) break;
+      order = adjusted(order, container.offsets(), idle > 0 || start_.tunes_all ? 0 : rectangles_.threshold);
+    }
+    best.was_stopped = stops_.ends_search();
+    return best;
+  }
+
+ private:
+  [[nodiscard]] Order sorted(std::vector<Rectangle> rectangles) const {
+    sort_rectangles(rectangles, start_.sort);
+    return order_of(rectangles);
+  }
+
+  /// The placer: adds the rectangles in this order and returns the highest top; none when stopped.
+  std::optional<Bytes> place(std::span<const std::size_t> order, Container& container) const {
+    Bytes top = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i % placings_between_looks == 0 && stops_.ends_placing()) return std::nullopt;
+      top = std::max(top, container.put_lowest(order[i]));
+    }
+    return top;
+  }
+
+  /// Tunes what is at risk of lying above `critical`, and merges.
+  Order adjusted(const Order& order, const std::vector<Bytes>& offsets, Bytes critical) {
+    const std::vector<Risk> risks = classify(rectangles_.buffers, offsets, critical);
+    Container container(rectangles_.buffers, rectangles_.neighbours);
+    const Order high = tuned(order, risks, Risk::high, offsets, container);
+    const Order medium = tuned(order, risks, Risk::medium, offsets, container);
+    return merged(high, medium, order, risks);
+  }
+
+  /// The tuner for one class: group after group, each on top of what the container holds already.
+  Order tuned(const Order& order, std::span<const Risk> risks, Risk risk, const std::vector<Bytes>& offsets,
+              Container& container) {
+    std::vector<Rectangle> members;
+    for (const std::size_t b : order) {
+      if (risks[b] == risk) members.push_back(*by_buffer_[b]);
+    }
+    auto groups = groups_by_overlap(members, start_.group_percent);
+    const auto top = [&](const std::vector<Rectangle>& group) {
+      Bytes highest = 0;
+      for (const Rectangle& it : group) highest = std::max(highest, offsets[it.buffer] + it.size);
+      return highest;
+    };
+    std::stable_sort(groups.begin(), groups.end(),
+                     [&](const auto& a, const auto& b) { return top(a) > top(b); });
+    Order result;
+    for (const auto& group : groups) {
+      const Order part = tuned_group(group, container);
+      result.insert(result.end(), part.begin(), part.end());
+    }
+    return result;
+  }
+
+  /// An order of the group placed on top of what is in the container.
+  struct Attempt {
+    Order order;
+    Container container;
+    std::optional<Bytes> top{};  ///< None: stopped.
+  };
+
+  [[nodiscard]] Attempt attempt(Order order, const Container& below) const {
+    Attempt attempt{std::move(order), below};
+    attempt.top = place(attempt.order, attempt.container);
+    return attempt;
+  }
+
+  Order tuned_group(const std::vector<Rectangle>& group, Container& container) {
+    Order given = order_of(group);
+    Attempt current = attempt(sorted(group), container);
+    if (current.order != given) {
+      Attempt as_given = attempt(given, container);
+      if (as_given.top && current.top && *as_given.top < *current.top) current = std::move(as_given);
+    }
+    if (!current.top) return given;
+    Attempt best = current;
+    Goals goals(rectangles_.threshold, start_.rounds);
+    while (!goals.reached(current.order, *current.top) && !stops_.ends_search()) {
+      current =
+          attempt(reorderer_.lowered(current.order, current.container, rectangles_.threshold), container);
+      if (!current.top) break;
+      if (*current.top < *best.top) best = current;
+    }
+    container = std::move(best.container);
+    return best.order;
+  }
+
+  const Rectangles& rectangles_;
+  const Start& start_;
+  const Stops& stops_;
+  std::vector<const Rectangle*> by_buffer_;
+  Reorderer reorderer_;
+};
+
+}  // namespace
+
+Rectangles::Rectangles(std::span<const Buffer> problem_buffers)
+    : buffers(problem_buffers),
+      all(rectangles_of(problem_buffers)),
+      neighbours(problem_buffers),
+      threshold(lower_bound_of(problem_buffers)) {}
+
+Tuned tune(const Rectangles& rectangles, const Start& start, const Stops& stops) {
+  return Tuner(rectangles, start, stops).run();
+}
+
+}  // namespace stowage::pack

@@ -1,0 +1,214 @@
+// The converter and the sorter of the strategy `rectangle`.
+//
+// Idea. The order in which rectangles are placed decides how high they come to lie. What makes one hard
+// to place: its length in time, its size, and how long it lies beside others. These keys, or
+// combinations of them, sort the rectangles, the hardest first.
+//
+//     alive ^     +--+            count(t): rectangles alive at t, a step function; area(t) is its integral
+//           |  +--+  +---+        from the start. Rectangle [l, u) overlaps all others, in sum,
+//           +--+---------+--> t   for area(u) - area(l) - (u - l).
+//
+// So the overlap sums need no pairs: one sweep for area at every position where something begins or ends, and
+// two look-ups per rectangle. Cost: n log n.
+// All is exact, so that the order is the same on every machine: sums in 128 bits, products of three keys
+// and the cross products that compare ratios in 256.
+// Source: seed document 001, paragraphs 84 and 103 to 118. Where it is open: "descending or ascending" is
+// a choice per term; equal ones stay in the given order; a rectangle with gaps is as long as from its
+// first to its last need.
+
+#include "pack/sort_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "base/text.h"
+#include "pack/placing.h"
+#include "stowage/error.h"
+
+namespace stowage::pack {
+namespace {
+
+/// A natural number of 256 bits, least significant limb first; enough for a product of three keys
+/// (61 + 61 + 125 bits at the very worst) and for two of them crosswise.
+class Wide {
+ public:
+  Wide() = default;
+  explicit Wide(Large value)
+      : limbs_{static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(value >> 64U), 0, 0} {}
+
+  [[nodiscard]] Wide times(Large factor) const {
+    Wide product;
+    const std::array<std::uint64_t, 2> factors{static_cast<std::uint64_t>(factor),
+                                               static_cast<std::uint64_t>(factor >> 64U)};
+    for (std::size_t f = 0; f < factors.size(); ++f) {
+      Large carry = 0;
+      for (std::size_t i = 0; i + f < limbs_.size(); ++i) {
+        carry += Large{limbs_[i]} * factors[f] + product.limbs_[i + f];
+        product.limbs_[i + f] = static_cast<std::uint64_t>(carry);
+        carry >>= 64U;
+      }
+    }
+    return product;
+  }
+
+  [[nodiscard]] std::strong_ordering operator<=>(const Wide& other) const {
+    return std::lexicographical_compare_three_way(limbs_.rbegin(), limbs_.rend(), other.limbs_.rbegin(),
+                                                  other.limbs_.rend());
+  }
+
+ private:
+  std::array<std::uint64_t, 4> limbs_{};
+};
+
+/// What a term makes of a rectangle; the denominator is 1 but for ratios.
+struct Value {
+  Wide numerator;
+  Large denominator = 1;
+};
+
+std::strong_ordering compare(const Value& a, const Value& b) {
+  if (a.denominator == b.denominator) return a.numerator <=> b.numerator;
+  return a.numerator.times(b.denominator) <=> b.numerator.times(a.denominator);
+}
+
+Large key_of(const Rectangle& rectangle, SortKey key) {
+  switch (key) {
+    case SortKey::duration:
+      return static_cast<Large>(rectangle.life.upper - rectangle.life.lower);
+    case SortKey::size:
+      return static_cast<Large>(rectangle.size);
+    case SortKey::overlap:
+      break;
+  }
+  return rectangle.overlap;
+}
+
+Value value_of(const Rectangle& rectangle, const SortTerm& term) {
+  const Large first = key_of(rectangle, term.keys.front());
+  if (term.combination == Combination::ratio) return {Wide(first), key_of(rectangle, term.keys.back())};
+  Large sum = first;
+  Wide product(first);
+  for (std::size_t k = 1; k < term.keys.size(); ++k) {
+    const Large key = key_of(rectangle, term.keys[k]);
+    sum += key;
+    product = product.times(key);
+  }
+  return {term.combination == Combination::sum ? Wide(sum) : product};
+}
+
+constexpr std::size_t most_keys = 3;
+constexpr std::string_view expected =
+    "one to three of duration, size and overlap, combined by +, * or / (two keys) into terms, terms "
+    "separated "
+    "by commas, a leading - for ascending";
+
+[[noreturn]] void reject(std::string_view text, std::string_view why) {
+  throw UsageError(fmt::format("--sort {}: {}; expected {}", base::quoted(text), why, expected));
+}
+
+std::optional<SortKey> key_named(std::string_view name) {
+  if (name == "duration") return SortKey::duration;
+  if (name == "size") return SortKey::size;
+  if (name == "overlap") return SortKey::overlap;
+  return std::nullopt;
+}
+
+SortTerm parse_term(std::string_view term, std::string_view text) {
+  SortTerm parsed;
+  term = base::trim(term);
+  if (term.starts_with('-')) {
+    parsed.ascending = true;
+    term.remove_prefix(1);
+  }
+  const std::size_t at = term.find_first_of("+*/");
+  const char sign = at == std::string_view::npos ? '+' : term[at];
+  parsed.combination = sign == '+'   ? Combination::sum
+                       : sign == '*' ? Combination::product
+                                     : Combination::ratio;
+  for (const std::string_view name : base::split(term, sign)) {
+    const auto key = key_named(base::trim(name));
+    if (!key) reject(text, fmt::format("{} is no key", base::quoted(base::trim(name))));
+    parsed.keys.push_back(*key);
+  }
+  if (parsed.combination == Combination::ratio && parsed.keys.size() > 2) {
+    reject(text, "a ratio has two keys");
+  }
+  return parsed;
+}
+
+}  // namespace
+
+std::vector<Rectangle> rectangles_of(std::span<const Buffer> buffers) {
+  std::vector<Lifetime> lives;
+  std::vector<Position> starts;
+  std::vector<Position> ends;
+  for (const Buffer& buffer : buffers) {
+    lives.push_back(life_of(buffer));
+    if (lives.back().lower == lives.back().upper) continue;
+    starts.push_back(lives.back().lower);
+    ends.push_back(lives.back().upper);
+  }
+  std::sort(starts.begin(), starts.end());
+  std::sort(ends.begin(), ends.end());
+  // area(t) = sum of (t - start) over starts before t - sum of (t - end) over ends before t
+  const auto integral = [](const std::vector<Position>& at) {
+    std::vector<Large> sums(at.size() + 1, 0);
+    for (std::size_t i = 0; i < at.size(); ++i) sums[i + 1] = sums[i] + static_cast<Large>(at[i]);
+    return sums;
+  };
+  const std::vector<Large> start_sums = integral(starts);
+  const std::vector<Large> end_sums = integral(ends);
+  const auto passed = [](const std::vector<Position>& at, const std::vector<Large>& sums, Position t) {
+    const auto count = static_cast<std::size_t>(std::lower_bound(at.begin(), at.end(), t) - at.begin());
+    return static_cast<Large>(t) * count - sums[count];
+  };
+  const auto area = [&](Position t) { return passed(starts, start_sums, t) - passed(ends, end_sums, t); };
+  std::vector<Rectangle> rectangles;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    const auto& [lower, upper] = lives[b];
+    if (lower == upper || buffers[b].pinned) continue;
+    const Large overlap = area(upper) - area(lower) - static_cast<Large>(upper - lower);
+    rectangles.push_back({b, lives[b], buffers[b].size, overlap});
+  }
+  return rectangles;
+}
+
+SortOrder parse_sort_order(std::string_view text) {
+  SortOrder order;
+  std::size_t keys = 0;
+  for (const std::string_view term : base::split(text, ',')) {
+    order.push_back(parse_term(term, text));
+    keys += order.back().keys.size();
+  }
+  if (keys > most_keys) reject(text, fmt::format("{} keys", keys));
+  return order;
+}
+
+void sort_rectangles(std::vector<Rectangle>& rectangles, const SortOrder& order) {
+  std::vector<Value> values;  // of rectangle r and term t at r * terms + t
+  values.reserve(rectangles.size() * order.size());
+  for (const Rectangle& rectangle : rectangles) {
+    for (const SortTerm& term : order) values.push_back(value_of(rectangle, term));
+  }
+  std::vector<std::size_t> sorted(rectangles.size());
+  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+  std::stable_sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) {
+    for (std::size_t t = 0; t < order.size(); ++t) {
+      const auto decided = compare(values[a * order.size() + t], values[b * order.size() + t]);
+      if (decided != 0) return order[t].ascending ? decided < 0 : decided > 0;
+    }
+    return false;
+  });
+  std::vector<Rectangle> result;
+  result.reserve(rectangles.size());
+  for (const std::size_t r : sorted) result.push_back(rectangles[r]);
+  rectangles = std::move(result);
+}
+
+}  // namespace stowage::pack

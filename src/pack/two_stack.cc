@@ -1,0 +1,255 @@
+// Idea. Give memory backwards, from the last outputs to the inputs, on a line that grows to both sides of
+// an origin: a left and a right stack. A layer (the document's word for what a step produces) gets its
+// memory when its last reader is looked at, and gives it back when all its own inputs have theirs. If
+// these are put on the other side, the layer lies on top then, and its memory can be had again:
+//
+//      input <- a <- b <- c <- output      c's last reader gives c memory, c's step gives b memory, ..
+//
+//      ..., b on the left  | origin |  output on the right, gone; then a in its place; ...
+//      left boundary                                                   right boundary
+//
+// The boundaries record how far each side ever reached: -1 and 0 at the start, the first byte beyond on
+// either side. peak = right - left - 1, and a buffer's offset is its position less the left end of it all.
+//
+// Which side an input of the current step goes to, the first of these rules that decides:
+//   1  the one where its placing lets the current layer be reclaimed: not on top of it      (claim 1)
+//   2  where current layers lie on top of both sides, and only the next step reads the
+//      input: the side where its placing lets more bytes be reclaimed                       (claim 6)
+//   3  the side whose boundary is extended less                                             (claim 8)
+//   4  ours: onto the top that an earlier step produces, for that one stays longer; an
+//      empty side counts as earliest; both alike: to the right
+// What is reclaimed is the layer and those under it that are done with, down to the first that is not.
+//
+// A hole in the document, and our rule. Claim 4 takes the top with the larger id for the current layer and
+// reclaims it when its inputs have memory. But a layer with a larger id can lie below the tops (a long skip
+// connection is put on top of it). Then the top is reclaimed while a later step than its own is still to be
+// looked at, and the inputs of that step, which are alive with it, get its bytes. Claim 1 even reclaims
+// any layer whose inputs all have memory. So here the steps are taken strictly in falling order: at step t
+// the buffers whose last reader is t get memory, then what t produced is reclaimed. If that is buried, it is
+// popped when it comes to the top, and its bytes are not to be had until then. So at every step the
+// stacks hold all that is alive, each in bytes of its own: always valid. Where no larger id is ever
+// buried, the current layer is the larger of the tops, and all is as in the document.
+//
+// On a bare list of buffers: the inputs of step t are those with lower < t and upper = t + 1, what it
+// produces has lower = t, ids rise with lower and then in the given order. Inputs of a step are
+// placed in rising order, so that what is reclaimed sooner lies higher.
+//
+// Where the document is open:
+// - Final outputs are what the last step produces, and outputs of the model (`kind`), read or not. All else
+//   that lives to the end is an input of the last step.
+// - What lives at one step alone, before the last (the input of the first, scratch, what nobody reads), gets
+//   memory after the inputs of its step. It is reclaimed together with the current layer and buries
+//   nothing: rules 1 and 2 are not for it.
+// - Several outputs of a step: all are current layers at once.
+// - Several pieces: a buffer has its bytes from its first position to its last.
+// - Alignment: the distance from the left end to the origin is a multiple of all alignments.
+// - Pins have no meaning on a line with a moving origin, and there is one line only: not applicable.
+// - Told to stop, it stacks the rest on the right side and reclaims nothing more.
+//
+// Cost: n log n.
+// Source: seed document 002, claims 1-8.
+
+#include "pack/two_stack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/text.h"
+
+namespace stowage::pack {
+namespace {
+
+constexpr std::size_t buffers_between_looks = 256;
+
+enum class Direction { left, right };
+
+/// One side of the origin. Depths count from the origin outwards.
+class Stack {
+ public:
+  explicit Stack(Direction direction) : direction_(direction) {}
+
+  /// Depth of the buffer's outer end if it were put on top of all that is here.
+  [[nodiscard]] Bytes end_of(const Buffer& buffer) const {
+    if (direction_ == Direction::left) return base::align_up(top_ + buffer.size, buffer.alignment);
+    return base::align_up(top_, buffer.alignment) + buffer.size;
+  }
+
+  /// By how much the buffer would extend the boundary.
+  [[nodiscard]] Bytes extension_by(const Buffer& buffer) const {
+    return std::max<Bytes>(0, end_of(buffer) - boundary_);
+  }
+
+  /// Puts the buffer on top; returns its position on the line.
+  Bytes put(const Buffer& buffer, Position lower) {
+    const Bytes end = end_of(buffer);
+    layers_.push_back({top_, lower});
+    top_ = end;
+    boundary_ = std::max(boundary_, end);
+    return direction_ == Direction::left ? -end : end - buffer.size;
+  }
+
+  /// Pops layers that come to life after `step`, as far as they are on top.
+  void reclaim_after(Position step) {
+    while (!layers_.empty() && layers_.back().lower > step) {
+      top_ = layers_.back().bottom;
+      layers_.pop_back();
+    }
+  }
+
+  /// Bytes that are popped after `step` if nothing is put on top. The layers they belong to become one, so
+  /// that none is looked at again and again.
+  Bytes reclaimable_after(Position step) {
+    const Bytes top = top_;
+    reclaim_after(step - 1);
+    const Bytes bottom = std::exchange(top_, top);
+    if (bottom < top) layers_.push_back({bottom, step});
+    return top - bottom;
+  }
+
+  /// The step that the topmost layer comes from; none: empty.
+  [[nodiscard]] std::optional<Position> top_layer() const {
+    return layers_.empty() ? std::nullopt : std::optional(layers_.back().lower);
+  }
+
+  [[nodiscard]] Bytes boundary() const { return boundary_; }
+
+ private:
+  struct Layer {
+    Bytes bottom = 0;    ///< Depth of what it stands on.
+    Position lower = 0;  ///< The step that produces it.
+  };
+
+  Direction direction_;
+  std::vector<Layer> layers_;
+  Bytes top_ = 0;
+  Bytes boundary_ = 0;
+};
+
+/// A buffer on its way backwards through the steps.
+struct Layer {
+  std::size_t buffer = 0;
+  Lifetime life{};
+  bool is_final_output = false;
+
+  /// The step that reads it last, and at which it gets memory.
+  [[nodiscard]] Position last_step() const { return life.upper - 1; }
+};
+
+/// All that are ever alive, by falling last step, outputs before inputs, then in the order of ids.
+std::vector<Layer> backwards(const Problem& problem) {
+  std::vector<Layer> layers;
+  Position end = 0;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Lifetime life = life_of(problem.buffers[b]);
+    if (life.lower < life.upper) layers.push_back({b, life});
+    end = std::max(end, life.upper);
+  }
+  for (Layer& layer : layers) {
+    const TensorKind kind = problem.buffers[layer.buffer].kind;
+    const bool is_of_last_step = layer.life.lower == end - 1 && kind != TensorKind::input;
+    layer.is_final_output = is_of_last_step || (layer.life.upper == end && kind == TensorKind::output);
+  }
+  std::stable_sort(layers.begin(), layers.end(), [](const Layer& a, const Layer& b) {
+    if (a.life.upper != b.life.upper) return a.life.upper > b.life.upper;
+    return a.is_final_output != b.is_final_output ? a.is_final_output : a.life.lower < b.life.lower;
+  });
+  return layers;
+}
+
+/// The line and what is on it.
+class Line {
+ public:
+  /// Goes back to a step: what later ones produced is reclaimed.
+  void go_to(Position step) {
+    left_.reclaim_after(step);
+    right_.reclaim_after(step);
+  }
+
+  Bytes put_right(const Buffer& buffer, Position lower) { return right_.put(buffer, lower); }
+
+  Bytes put_input(const Buffer& buffer, const Lifetime& life) {
+    return (goes_left(buffer, life) ? left_ : right_).put(buffer, life.lower);
+  }
+
+  /// The first byte to the left that nothing ever had, as the document counts.
+  [[nodiscard]] Bytes left_boundary() const { return -1 - left_.boundary(); }
+
+ private:
+  [[nodiscard]] bool goes_left(const Buffer& buffer, const Lifetime& life) {
+    const Position step = life.upper - 1;
+    const bool is_for_one_step = life.upper - life.lower == 1;
+    const bool is_for_the_next_only = life.upper - life.lower == 2;
+    // Put on one side, it lets what is on the other be reclaimed.
+    const Bytes if_left = right_.reclaimable_after(step);
+    const Bytes if_right = left_.reclaimable_after(step);
+    const bool only_one_side_does = (if_left > 0) != (if_right > 0);
+    if (!is_for_one_step && only_one_side_does) return if_left > if_right;
+    if (is_for_the_next_only && if_left != if_right) return if_left > if_right;
+    const Bytes left = left_.extension_by(buffer);
+    const Bytes right = right_.extension_by(buffer);
+    return left != right ? left < right : left_.top_layer() < right_.top_layer();
+  }
+
+  Stack left_{Direction::left};
+  Stack right_{Direction::right};
+};
+
+/// Nothing if it is too large to be added to offsets. The problem need not be valid.
+std::optional<Bytes> common_alignment(const Problem& problem) {
+  Bytes common = 1;
+  Bytes total = 0;
+  for (const Buffer& buffer : problem.buffers) {
+    const Bytes alignment = std::max<Bytes>(buffer.alignment, 1);
+    const auto multiple = base::checked_multiply(common / std::gcd(common, alignment), alignment);
+    const auto padded = base::checked_add(total, buffer.size);
+    const auto sum = padded ? base::checked_add(*padded, alignment) : std::nullopt;
+    if (!multiple || !sum) return std::nullopt;
+    common = *multiple;
+    total = *sum;
+  }
+  const auto end = base::checked_add(common, total);
+  if (!end || *end > largest_value) return std::nullopt;
+  return common;
+}
+
+}  // namespace
+
+Placing two_stack(const Problem& problem, const Control& control) {
+  Placing placing{std::vector<Place>(problem.buffers.size())};
+  const std::vector<Layer> layers = backwards(problem);
+  Line line;
+  for (std::size_t done = 0; done < layers.size(); ++done) {
+    if (done % buffers_between_looks == 0 && !placing.cut_short) {
+      placing.cut_short = control.should_cut();
+      control.report("two-stack", static_cast<double>(done) / static_cast<double>(layers.size()));
+    }
+    const Layer& layer = layers[done];
+    const Buffer& buffer = problem.buffers[layer.buffer];
+    if (!placing.cut_short) line.go_to(layer.last_step());
+    const bool goes_right = placing.cut_short || layer.is_final_output;
+    placing.places[layer.buffer].offset =
+        goes_right ? line.put_right(buffer, layer.life.lower) : line.put_input(buffer, layer.life);
+  }
+  const Bytes origin = base::align_up(-1 - line.left_boundary(), common_alignment(problem).value());
+  for (const Layer& layer : layers) placing.places[layer.buffer].offset += origin;
+  return placing;
+}
+
+std::optional<std::string> obstacle_to_two_stack(const Problem& problem) {
+  if (problem.memories.size() != 1)
+    return fmt::format("places buffers in one memory, {} are given", problem.memories.size());
+  for (const Buffer& buffer : problem.buffers) {
+    if (buffer.pinned)
+      return fmt::format("has no meaning for pinned buffers, as {}: its line has a moving origin",
+                         base::quoted(buffer.id));
+  }
+  if (!common_alignment(problem)) return "needs a common multiple of all alignments, which is too large here";
+  return std::nullopt;
+}
+
+}  // namespace stowage::pack

@@ -1,0 +1,263 @@
+// Plans by an enemy: nothing is known of what the checker says, but it comes back.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "check_cases.h"
+#include "oracle/random_graph.h"
+#include "stowage/plan.h"
+
+namespace stowage {
+namespace {
+
+using namespace cases;
+using oracle::Choices;
+
+constexpr Bytes smallest = std::numeric_limits<Bytes>::min();
+constexpr Bytes largest = std::numeric_limits<Bytes>::max();
+
+TEST(Check, SurvivesPiecesThatOverflowTheLoad) {
+  Case it = small_case();
+  Plan& plan = it.plan;
+  plan.buffers.resize(1);
+  plan.places.resize(1);
+  for (PlannedTensor& tensor : plan.tensors) tensor.views.clear();
+  plan.buffers[0].size = largest_value;
+  plan.buffers[0].pieces.assign(9, {0, largest_value, {0, 1}});
+  plan.places[0].offset = 0;
+  EXPECT_FALSE(check(it).empty());
+}
+
+TEST(Check, SurvivesPeaksThatOverflowTheSummary) {
+  for (const Bytes value : {largest, smallest}) {
+    Case it = small_case();
+    it.plan.memories.push_back(it.plan.memories[0]);
+    for (PlannedMemory& memory : it.plan.memories) memory.peak = memory.lower_bound = value;
+    EXPECT_FALSE(check(it).empty());
+  }
+}
+
+TEST(Check, SurvivesTruePeaksThatOverflowTheSummary) {
+  Plan plan;
+  plan.clocks.emplace_back();
+  plan.models.emplace_back();
+  for (std::size_t m = 0; m < 5; ++m) {
+    plan.memories.push_back({{.name = "memory" + std::to_string(m)}, largest_value, 0});
+    plan.buffers.push_back({.id = "buffer" + std::to_string(m)});
+    plan.places.push_back({m, largest_value});
+  }
+  (void)check_plan(plan);
+}
+
+TEST(Check, SurvivesPinsThatOverflowTheBound) {
+  for (const Bytes value : {largest, smallest}) {
+    Case it = small_case();
+    it.plan.buffers[0].pinned = value;
+    EXPECT_FALSE(check(it).empty());
+  }
+}
+
+std::int64_t extreme(Choices& choices) {
+  static const std::vector<std::int64_t> values{
+      smallest,          smallest + 1,  -largest_value,    -1,          0,      1, 2, 1000,
+      largest_value - 1, largest_value, largest_value + 1, largest - 1, largest};
+  return choices.one_of(values);
+}
+
+std::size_t extreme_index(Choices& choices) { return static_cast<std::size_t>(extreme(choices)); }
+
+void attack_buffer(Plan& plan, Choices& choices) {
+  if (plan.buffers.empty()) return;
+  Buffer& buffer = plan.buffers[choices.below(plan.buffers.size())];
+  if (buffer.pieces.empty()) buffer.pieces.emplace_back();
+  Piece& piece = buffer.pieces[choices.below(buffer.pieces.size())];
+  switch (choices.below(11)) {
+    case 0:
+      buffer.size = extreme(choices);
+      break;
+    case 1:
+      buffer.alignment = extreme(choices);
+      break;
+    case 2:
+      buffer.pinned = extreme(choices);
+      break;
+    case 3:
+      buffer.memories = {extreme_index(choices), 0};
+      break;
+    case 4:
+      buffer.clock = extreme_index(choices);
+      break;
+    case 5:
+      piece.life.lower = extreme(choices);
+      break;
+    case 6:
+      piece.life.upper = extreme(choices);
+      break;
+    case 7:
+      piece.size = extreme(choices);
+      break;
+    case 8:
+      piece.offset = extreme(choices);
+      break;
+    case 9:
+      for (Piece& each : buffer.pieces) each = {0, buffer.size, {0, extreme(choices)}};
+      break;
+    default: {
+      const std::vector<Piece> pieces = buffer.pieces;
+      for (int i = 0; i < 8; ++i) buffer.pieces.insert(buffer.pieces.end(), pieces.begin(), pieces.end());
+      break;
+    }
+  }
+}
+
+void attack_tensor(Plan& plan, Choices& choices) {
+  if (plan.tensors.empty()) return;
+  PlannedTensor& tensor = plan.tensors[choices.below(plan.tensors.size())];
+  if (tensor.views.empty()) tensor.views.emplace_back();
+  View& view = tensor.views[choices.below(tensor.views.size())];
+  switch (choices.below(9)) {
+    case 0:
+      tensor.model = extreme_index(choices);
+      break;
+    case 1:
+      tensor.tensor.bytes = extreme(choices);
+      if (choices.chance(50)) tensor.tensor.shape.reset();
+      break;
+    case 2:
+      tensor.tensor.shape = Shape{extreme(choices), extreme(choices)};
+      break;
+    case 3:
+      view.buffer = extreme_index(choices);
+      break;
+    case 4:
+      view.offset = extreme(choices);
+      break;
+    case 5:
+      view.life = {extreme(choices), extreme(choices)};
+      break;
+    case 6:
+      view.ring = Ring{extreme_index(choices), extreme(choices), extreme(choices)};
+      break;
+    case 7:
+      tensor.views.insert(tensor.views.end(), 20, View(view));
+      break;
+    default:
+      tensor.tensor.name = "";
+      break;
+  }
+}
+
+void attack_rest(Plan& plan, Choices& choices) {
+  std::vector<Step> none;
+  std::vector<Step>& steps = plan.clocks.empty() ? none : plan.clocks[0].steps;
+  switch (choices.below(14)) {
+    case 0:
+      plan.clocks.clear();
+      break;
+    case 1:
+      plan.clocks.resize(3);
+      break;
+    case 2:
+      if (!steps.empty())
+        steps[choices.below(steps.size())] = Copy{extreme_index(choices), extreme_index(choices), 0};
+      break;
+    case 3:
+      if (!steps.empty()) steps[choices.below(steps.size())] = Fork{{extreme_index(choices)}};
+      break;
+    case 4:
+      steps.emplace_back(Run{.model = extreme_index(choices), .path = {0, 0}});
+      break;
+    case 5:
+      steps.emplace_back(
+          Run{.path = {extreme_index(choices), extreme_index(choices), extreme_index(choices)}});
+      break;
+    case 6:
+      if (!steps.empty()) {
+        if (auto* const run = std::get_if<Run>(&steps[choices.below(steps.size())])) {
+          if (!run->path.empty()) run->path[choices.below(run->path.size())] = extreme_index(choices);
+        }
+      }
+      break;
+    case 7:
+      plan.memories.resize(choices.below(4), {{.name = "more"}, extreme(choices), extreme(choices)});
+      break;
+    case 8:
+      for (PlannedMemory& memory : plan.memories) {
+        memory = {{.name = "",
+                   .capacity = extreme(choices),
+                   .alignment = extreme(choices),
+                   .cost = extreme(choices)},
+                  extreme(choices),
+                  extreme(choices)};
+      }
+      break;
+    case 9:
+      for (Place& place : plan.places) place = {choices.below(3), extreme(choices)};
+      break;
+    case 10:
+      if (!plan.places.empty())
+        plan.places[choices.below(plan.places.size())].memory = extreme_index(choices);
+      break;
+    case 11:
+      plan.claims = {{ClaimScope::offsets, extreme(choices), choices.chance(50)}};
+      plan.summary = {extreme(choices), extreme(choices), extreme(choices), "", "", 0};
+      break;
+    case 12:
+      plan.models.resize(choices.below(3));
+      break;
+    default:
+      plan.places.resize(choices.below(plan.places.size() + 2));
+      break;
+  }
+}
+
+TEST(Check, SurvivesHostilePlans) {
+  std::size_t faulty = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    const auto original = random_case(seed);
+    if (!original) continue;
+    Choices choices(seed);
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      Case it = *original;
+      for (std::size_t i = 1 + choices.below(4); i > 0; --i) {
+        switch (choices.below(3)) {
+          case 0:
+            attack_buffer(it.plan, choices);
+            break;
+          case 1:
+            attack_tensor(it.plan, choices);
+            break;
+          default:
+            attack_rest(it.plan, choices);
+            break;
+        }
+      }
+      (void)check_plan(it.plan);
+      if (!check(it).empty()) ++faulty;
+      const std::vector<Graph> two{it.graph, it.graph};
+      (void)check_plan(it.plan, two);
+    }
+  }
+  EXPECT_GT(faulty, 2000U);
+}
+
+TEST(Check, SurvivesThePlanOfAnotherNetwork) {
+  std::optional<Plan> last;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    const auto it = random_case(seed);
+    if (!it) continue;
+    if (last) (void)check_plan(*last, {&it->graph, 1});
+    last = it->plan;
+  }
+  EXPECT_FALSE(check_plan(Plan{}).empty());
+}
+
+}  // namespace
+}  // namespace stowage
