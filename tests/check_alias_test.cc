@@ -108,8 +108,10 @@ TEST(CheckAlias, FaultsSayWhen) {
 
 TEST(CheckAlias, OnlyPassedOnBytesMayBeShared) {
   Sketch sketch = reshape_chain();  // half of it is computed
-  sketch.graph().subgraphs[0].operators[1].copies = {{0, 0, 0, 0, 8}};
-  expect_overlap(shared_case(sketch.graph(), {{"a", 0, {0, 2}}, {"b", 0, {1, 3}}}), "a", "b");
+  for (const Bytes half : {0, 8}) {
+    sketch.graph().subgraphs[0].operators[1].copies = {{0, 0, half, half, 8}};
+    expect_overlap(shared_case(sketch.graph(), {{"a", 0, {0, 2}}, {"b", 0, {1, 3}}}), "a", "b");
+  }
   sketch.graph().subgraphs[0].operators[1].copies = {{0, 0, 8, 0, 8}};
   expect_accepted(with_removed(shared_case(sketch.graph(), {{"a", 0, {0, 2}}, {"b", 8, {1, 3}}}), 1, 8));
 }
@@ -157,6 +159,25 @@ TEST(CheckAlias, ContentIsFollowedThroughEveryCopy) {
   // Upper half of `a` is at 8, and so is the lower half of `d`, by way of `c`.
   expect_accepted(with_removed(it, 2, 16));
   expect_overlap(shared_case(sketch.graph(), {{"a", 0, {0, 5}}, {"d", 0, {2, 4}}}), "a", "d");
+}
+
+TEST(CheckAlias, APartOfPartsIsNotLongerThanItIs) {
+  Sketch sketch;  // [a b] is `whole`, and `part` its bytes 8 to 24
+  sketch.subgraph({"x"}, {"y"});
+  sketch.add(0, "Conv", {"x"}, {"a", "b"});
+  sketch.add(0, "Concat", {"a", "b"}, {"whole"}).copies = {{0, 0, 0, 0, 16}, {1, 0, 0, 16, 16}};
+  sketch.add(0, "Slice", {"whole"}, {"part"}).copies = {{0, 0, 8, 0, 16}};
+  sketch.add(0, "Conv", {"x"}, {"low", "high"});
+  sketch.add(0, "Conv", {"part", "low", "high"}, {"y"});
+  sketch.tensor("whole").shape = Shape{32};
+  sketch.tensor("whole").bytes = 32;
+  for (const char* const name : {"low", "high"}) {
+    sketch.tensor(name).shape = Shape{8};
+    sketch.tensor(name).bytes = 8;
+  }
+  const std::vector<Put> puts{{"a", 0, {0, 2}},    {"b", 16, {0, 2}},  {"whole", 0, {1, 3}},
+                              {"part", 8, {2, 5}}, {"low", 0, {3, 5}}, {"high", 24, {3, 5}}};
+  expect_accepted(with_removed(shared_case(sketch.graph(), puts), 3, 48));
 }
 
 TEST(CheckAlias, TheSameTensorTwiceIsInOneSlotOnly) {
@@ -276,14 +297,21 @@ TEST(CheckAlias, CopiesOfStateKeepTheirValue) {
 
 TEST(CheckAlias, NobodyIsInTheBytesOfAWeight) {
   for (const TensorKind kind : {TensorKind::weight, TensorKind::instruction}) {
-    Sketch sketch = chain("Reshape");
-    Operator& reshape = sketch.graph().subgraphs[0].operators[1];
-    reshape.inputs = {sketch.id("weight")};
-    reshape.copies = {{0, 0, 0, 0, 16}};
+    Sketch sketch = chain("Conv");
+    sketch.graph().subgraphs[0].operators[1].inputs = {sketch.id("weight")};
     sketch.tensor("weight").kind = kind;
-    expect_refused(shared_case(sketch.graph(), {{"weight", 0, {0, 3}}, {"b", 0, {1, 3}}}), "weight", "b");
     expect_refused(shared_case(sketch.graph(), {{"a", 0, {0, 1}}, {"weight", 0, {0, 3}}}), "weight", "a");
   }
+}
+
+TEST(CheckAlias, CopiesOfOneWeightMayBeInOnePlace) {
+  Sketch sketch;
+  sketch.subgraph({"x"}, {"y"});
+  for (const char* const name : {"b", "c"})
+    sketch.add(0, "Reshape", {"weight"}, {name}).copies = {{0, 0, 0, 0, 16}};
+  sketch.add(0, "Conv", {"b", "c", "x"}, {"y"});
+  sketch.tensor("weight").kind = TensorKind::weight;
+  expect_accepted(shared_case(sketch.graph(), {{"b", 0, {0, 3}}, {"c", 0, {1, 3}}}));  // both copies are made
 }
 
 TEST(CheckAlias, TheFirstOperatorMayWriteOverAnInputOfTheNetwork) {
@@ -492,6 +520,20 @@ TEST(CheckAlias, ContentOfManyFragmentsIsFollowedUpToABound) {
   EXPECT_TRUE(check(many_fragments(4095, 1)).empty()) << text_of(check(many_fragments(4095, 1)));
   EXPECT_TRUE(has_fault(check(many_fragments(4097)), refused));
   EXPECT_TRUE(has_fault(check(many_fragments(4096, 1)), refused));
+}
+
+TEST(CheckAlias, CopiesThatContinueEachOtherAreOneFragment) {
+  Sketch sketch = reshape_chain();
+  const Bytes bytes = 5000;
+  for (const char* const name : {"a", "b"}) {
+    sketch.tensor(name).shape = Shape{bytes};
+    sketch.tensor(name).bytes = bytes;
+  }
+  auto& copies = sketch.graph().subgraphs[0].operators[1].copies;
+  copies.clear();
+  for (Bytes i = bytes; i > 0; --i) copies.push_back({0, 0, i - 1, i - 1, 1});
+  expect_accepted(
+      with_removed(shared_case(sketch.graph(), {{"a", 0, {0, 2}}, {"b", 0, {1, 3}}}), bytes, bytes));
 }
 
 TEST(CheckAlias, AllFragmentsTogetherAreBounded) {

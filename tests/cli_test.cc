@@ -446,8 +446,13 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.csv", list, {"--io", "rows"}, wrong_usage, {"--io", "rows"}},
       {"f.csv", list, {"--io", "external"}, wrong_usage, {"external"}},
       {"f.csv", list, {"--order", "search"}, wrong_usage, {"--order", "search"}},
-      {"f.csv", list, {"--alias", "auto"}, wrong_usage, {"--alias", "auto"}},
-      {"f.csv", list, {"--alias", "all"}, wrong_usage, {"--alias", "all"}},
+      {"f.csv", list, {"--alias", "some"}, wrong_usage, {"--alias", "some"}},
+      {"f.csv", list, {"--sort", "beauty"}, wrong_usage, {"--sort", "beauty"}},
+      {"f.csv",
+       list,
+       {"--memory", "a", "--memory", "b", "--strategy", "two-stack"},
+       wrong_usage,
+       {"two-stack"}},
       {"f.csv", list, {"--dim", "N=1"}, wrong_usage, {"--dim"}},
       {"f.csv", list, {"--shape", "x=1"}, wrong_usage, {"--shape"}},
       {"f.csv", list, {"--bound", "x=1"}, wrong_usage, {"--bound"}},
@@ -471,8 +476,8 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.tflite", tflite, {"--dim", "N=1"}, wrong_usage, {"--dim"}},
       {"f.tflite", tflite, {"--state", "y=z"}, wrong_usage, {"--state", "'z'"}},
   };
-  for (const char* const flag : {"--stream", "--svg", "--report", "--granule", "--header", "--tflite",
-                                 "--recompute", "--run", "--feed", "--frobnicate", "-x"}) {
+  for (const char* const flag : {"--stream", "--report", "--granule", "--header", "--tflite", "--recompute",
+                                 "--run", "--feed", "--frobnicate", "-x"}) {
     rows.push_back({"f.csv", list, {flag, "1"}, wrong_usage, {flag}});
   }
   expect_all_refused(rows);
@@ -499,7 +504,6 @@ TEST(Cli, WrongUsageOfTheProgramItself) {
                                      {"frobnicate"},
                                      {"plan"},
                                      {"verify"},
-                                     {"compare", "f.csv"},
                                      {"run", "f.onnx"},
                                      {"sweep"},
                                      {"--json"},

@@ -202,6 +202,7 @@ const std::vector<Case> concat_cases{
     {"OfOneAndNothing", "Concat", {{2, 2}, {2, 0}}, "0 > 0: 16", {axis(1)}},
     {"OfNothing", "Concat", {{2, 0}, {2, 0}}, "", {axis(1)}},
     {"OfHalfBytes", "Concat", {{4}, {3}, {1}}, "0 > 0: 2", {axis(0)}, {}, 1, 21, 22},
+    {"OfHalfBytesAlone", "Concat", {{3}}, "0 > 0: 2", {axis(0)}, {}, 1, 21, 22},
     {"OfHalfBytesOnBytes",
      "Concat",
      {{4}, {2}, {2}},

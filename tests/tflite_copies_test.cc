@@ -126,7 +126,7 @@ const std::vector<Case> whole_cases{
      "TRANSPOSE",
      {tensor({1}), open()},
      {tensor({1})},
-     "must copy: its order is not constant"},
+     "must copy: transpose without constant order"},
     {"TransposeToNoOrder",
      "TRANSPOSE",
      {tensor({1, 3}), constant({0, 0})},
@@ -264,12 +264,12 @@ const std::vector<Case> part_cases{
      "CONCATENATION",
      {tensor({2})},
      {tensor({2})},
-     "must copy: without the options that name its axis"},
+     "must copy: concat without the options that name its axis"},
     {"ConcatWithOtherOptions",
      "CONCATENATION",
      {tensor({2})},
      {tensor({2})},
-     "must copy: without the options that name its axis",
+     "must copy: concat without the options that name its axis",
      {1, 0},
      "PACK"},
     {"Pack", "PACK", {tensor({3}), tensor({3})}, {tensor({2, 3})}, "0 > 0: 3, 1 > 0@3: 3", {2, 0}},
@@ -296,16 +296,17 @@ const std::vector<Case> part_cases{
      {constant({1}), tensor({1, 4})},
      {tensor({1, 2}), tensor({1, 2})},
      "1 > 0: 2, 1@2 > 1: 2"},
+    {"SplitOfStrings",
+     "SPLIT",
+     {constant({0}), {.shape = {4}, .dtype = DType::string, .data = "abcd"}},
+     {tensor({4})},
+     "must copy: input 1 has elements of type string, which have no fixed size"},
     {"SplitOnAnOpenAxis",
      "SPLIT",
      {open(), tensor({4})},
      {tensor({4})},
-     "must copy: its axis is not constant"},
-    {"SplitOnTwoAxes",
-     "SPLIT",
-     {constant({0, 1}), tensor({4})},
-     {tensor({4})},
-     "must copy: its axis is 2 numbers"},
+     "must copy: split without constant axis"},
+    {"SplitOnTwoAxes", "SPLIT", {constant({0, 1}), tensor({4})}, {tensor({4})}, "must copy: split on 2 axes"},
     {"SplitV",
      "SPLIT_V",
      {tensor({6}), constant({1, -1, 2}), constant({0})},
@@ -315,7 +316,7 @@ const std::vector<Case> part_cases{
      "SPLIT_V",
      {tensor({6}), open(), constant({0})},
      {tensor({6})},
-     "must copy: its sizes is not constant"},
+     "must copy: split without constant sizes"},
     {"SplitVOfOtherSizes",
      "SPLIT_V",
      {tensor({6}), constant({2, 4}), constant({0})},
@@ -360,17 +361,17 @@ const std::vector<Case> slice_cases{
      "SLICE",
      {tensor({4}), constant({1, 1}), constant({2, 2})},
      {tensor({2})},
-     "must copy: has 2 entries for 1 dimensions"},
+     "must copy: slice with 2 entries for 1 dimensions"},
     {"SliceFromAnOpenBegin",
      "SLICE",
      {tensor({4}), open(), constant({2})},
      {tensor({2})},
-     "must copy: its begin is not constant"},
+     "must copy: slice without constant begin"},
     {"SliceOfOpenSize",
      "SLICE",
      {tensor({4}), constant({1}), open()},
      {tensor({2})},
-     "must copy: its size is not constant"},
+     "must copy: slice without constant size"},
     {"Strided",
      "STRIDED_SLICE",
      {tensor({4, 3}), constant({1, 0}), constant({3, 3}), constant({1, 1})},
@@ -447,13 +448,13 @@ const std::vector<Case> slice_cases{
      "STRIDED_SLICE",
      {tensor({4}), constant({0, 0}), constant({4, 4}), constant({1, 1})},
      {tensor({4})},
-     "must copy: has 2 entries for 1 dimensions",
+     "must copy: strided slice with 2 entries for 1 dimensions",
      {0, 0, 0, 0, 0, 0}},
     {"StridedWithoutStrides",
      "STRIDED_SLICE",
      {tensor({4}), constant({0}), constant({4})},
      {tensor({4})},
-     "must copy: its strides is not constant",
+     "must copy: strided slice without constant strides",
      {0, 0, 0, 0, 0, 0}},
     {"Gather", "GATHER", {tensor({4, 3}), constant({2})}, {tensor({1, 3})}, "0@6 > 0: 3", {0, 0}},
     {"GatherBehind",
@@ -500,21 +501,21 @@ TEST(TfliteCopiesOfConstants, NotFromAnotherFile) {
   TfliteTensor begin = constant({1});
   begin.external_buffer = 1;
   EXPECT_EQ(copies_of({"", "SLICE", {tensor({4}), begin, constant({2})}, {tensor({2})}, ""}),
-            "must copy: its begin is not constant");
+            "must copy: slice without constant begin");
 }
 
 TEST(TfliteCopiesOfConstants, NotOfAVariable) {
   TfliteTensor begin = constant({1});
   begin.is_variable = true;
   EXPECT_EQ(copies_of({"", "SLICE", {tensor({4}), begin, constant({2})}, {tensor({2})}, ""}),
-            "must copy: its begin is not constant");
+            "must copy: slice without constant begin");
 }
 
 TEST(TfliteCopiesOfConstants, NotWithOtherBytesThanTheirShape) {
   TfliteTensor begin = constant({1, 1});
   begin.shape = {1};
   EXPECT_EQ(copies_of({"", "SLICE", {tensor({4}), begin, constant({2})}, {tensor({2})}, ""}),
-            "must copy: its begin is not constant");
+            "must copy: slice without constant begin");
 }
 
 TEST(TfliteCopiesOfConstants, NotOfAnotherType) {
@@ -523,7 +524,7 @@ TEST(TfliteCopiesOfConstants, NotOfAnotherType) {
                        {tensor({4}), constant_of<float>({1}, DType::float32), constant({2})},
                        {tensor({2})},
                        ""}),
-            "must copy: its begin is not constant");
+            "must copy: slice without constant begin");
 }
 
 TEST(TfliteCopiesOfBounds, OnlyWhole) {

@@ -57,6 +57,9 @@ class BufferMaker {
                   .alignment = options_.alignment,
                   .pieces = shared.pieces,
                   .kind = graph_.tensors[largest.tensor].kind};
+    if (shared.end == 0) {  // no byte to be needed at any time
+      for (const Lifetime& life : sharing_.lives[largest.tensor]) buffer.pieces.push_back({0, 0, life});
+    }
     for (Piece& piece : buffer.pieces) {
       if (piece.offset + piece.size == shared.end) piece.size = buffer.size - piece.offset;
     }

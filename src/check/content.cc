@@ -7,9 +7,8 @@
 //                                slice 6..  [ a 6..8 | b 0..4 ]
 //
 // Tensors are done in the order in which they depend on each other; neighbours that continue each other
-// become one fragment. State may change between two readings, weights are not in the arena: copies of
-// those have bytes of their own. So has a tensor of too many fragments; that is safe, since whoever lets
-// it share bytes is then refused.
+// become one fragment. State may change between two readings: copies of it have bytes of their own. So has
+// a tensor of too many fragments; that is safe, since whoever lets it share bytes is then refused.
 // Cost: (copies + fragments) * log(fragments), with at most `most_fragments` per tensor and
 // `most_fragments_in_all`.
 
@@ -67,17 +66,12 @@ class ContentMaker {
     Bytes from = 0;
   };
 
-  [[nodiscard]] bool keeps_its_value(TensorId tensor) const {
-    const TensorKind kind = graph_.tensors[tensor].kind;
-    return kind != TensorKind::state && kind != TensorKind::weight && kind != TensorKind::instruction;
-  }
-
   void add_copier(const Operator& op) {
     if (!op.bodies.empty()) return;
     for (const ByteCopy& copy : op.copies) {
       const TensorId input = *op.inputs[copy.input];
       const TensorId output = *op.outputs[copy.output];
-      if (keeps_its_value(input) && keeps_its_value(output))
+      if (graph_.tensors[input].kind != TensorKind::state)
         copiers_[output].push_back({copy.to, copy.size, input, copy.from});
     }
   }

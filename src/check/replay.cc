@@ -148,7 +148,7 @@ class Replay {
       if (const auto output = written_over(op, i))
         played_.updates.push_back({*read_needs[i], *need_of_[*output], at});
     }
-    for (std::size_t c = 0; op.bodies.empty() && c < op.copies.size(); ++c) {
+    for (std::size_t c = 0; c < op.copies.size(); ++c) {
       played_.copies.push_back(
           {&op, c, read_needs[op.copies[c].input], need_of_[*op.outputs[op.copies[c].output]]});
     }

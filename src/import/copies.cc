@@ -82,7 +82,6 @@ CopyFinder::CopyFinder(const Graph& graph, Operator& op, std::string name, Objec
 void CopyFinder::refuse(const std::string& why) {
   const auto has_bytes = [&](const auto& output) { return output && graph_.tensors[*output].bytes > 0; };
   if (std::ranges::none_of(op_.outputs, has_bytes)) return;  // nothing is copied
-  op_.copies.clear();
   op_.must_copy = why;
 }
 
@@ -289,7 +288,7 @@ void CopyFinder::lay_out(Side side, std::size_t whole, const std::vector<Part>& 
 void CopyFinder::add(Side side, std::size_t whole, std::size_t part, const Region& region) {
   const Side other = side == Side::input ? Side::output : Side::input;
   const Tensor& tensor = *operand(side, whole);
-  if (tensor.bytes == 0 || std::ranges::find(region.extent, 0) != region.extent.end()) return;
+  if (std::ranges::find(region.extent, 0) != region.extent.end()) return;
   if (const auto at = break_of(*tensor.shape, region)) {
     note(fmt::format("{} on axis {} behind dimension {} of {}", name_, at->first, at->second,
                      region.extent[at->second]));

@@ -27,7 +27,7 @@ class CopyFinder {
   /// Messages call the operator `name`, for example "concat".
   CopyFinder(const Graph& graph, Operator& op, std::string name, Objection objection = {});
 
-  /// The operator must copy all it copies.
+  /// The operator has no copies, and must copy what it copies.
   void refuse(const std::string& why);
 
   /// Output 0 has the elements of input 0 in their order.

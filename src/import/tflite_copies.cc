@@ -62,6 +62,7 @@ class Mover {
         source_(source),
         graph_(graph),
         op_(op),
+        name_(name),
         finder_(graph, op, name,
                 [this](std::size_t input, std::size_t output) { return difference(input, output); }) {}
 
@@ -202,13 +203,13 @@ class Mover {
 
   template <typename Options>
   const Options* expect(const Options* options) {
-    if (options == nullptr) finder_.refuse("without the options that name its axis");
+    if (options == nullptr) finder_.refuse(name_ + " without the options that name its axis");
     return options;
   }
 
   bool expect_entries(const Shape& entries, std::size_t expected, bool is_exact) {
     if (entries.size() == expected || (!is_exact && entries.size() < expected)) return true;
-    finder_.refuse(fmt::format("has {} entries for {} dimensions", entries.size(), expected));
+    finder_.refuse(fmt::format("{} with {} entries for {} dimensions", name_, entries.size(), expected));
     return false;
   }
 
@@ -233,7 +234,7 @@ class Mover {
   std::optional<Shape> constant(std::size_t input, std::string_view what) {
     const auto numbers =
         input < op_.inputs.size() && op_.inputs[input] ? numbers_of(*op_.inputs[input]) : std::nullopt;
-    if (!numbers) finder_.refuse(fmt::format("its {} is not constant", what));
+    if (!numbers) finder_.refuse(fmt::format("{} without constant {}", name_, what));
     return numbers;
   }
 
@@ -241,7 +242,7 @@ class Mover {
     const auto axis = constant(input, "axis");
     if (!axis) return std::nullopt;
     if (axis->size() == 1) return axis->front();
-    finder_.refuse(fmt::format("its axis is {} numbers", axis->size()));
+    finder_.refuse(fmt::format("{} on {} axes", name_, axis->size()));
     return std::nullopt;
   }
 
@@ -271,6 +272,7 @@ class Mover {
   const tflite::Operator& source_;
   const Graph& graph_;
   Operator& op_;
+  std::string name_;
   CopyFinder finder_;
 };
 

@@ -80,6 +80,7 @@ class Tuner {
   }
 
   /// The placer: adds the rectangles in this order and returns the highest top; none when stopped.
+  // NOLINTNEXTLINE(modernize-use-nodiscard): who is stopped anyhow need not know
   std::optional<Bytes> place(std::span<const std::size_t> order, Container& container) const {
     Bytes top = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -136,6 +137,10 @@ class Tuner {
 
   Order tuned_group(const std::vector<Rectangle>& group, Container& container) {
     Order given = order_of(group);
+    if (stops_.ends_search()) {
+      place(given, container);
+      return given;
+    }
     Attempt current = attempt(sorted(group), container);
     if (current.order != given) {
       Attempt as_given = attempt(given, container);

@@ -16,6 +16,7 @@
 #include "pack/load.h"
 #include "pack/placing.h"
 #include "pack/rectangle.h"
+#include "pack/sort_order.h"
 #include "pack/two_stack.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
@@ -143,6 +144,8 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   if (const auto obstacle = obstacle_to(options.strategy, problem)) {
     throw NotApplicable(options.strategy, *obstacle);
   }
+  if (!options.sort.empty())
+    (void)pack::parse_sort_order(options.sort);  // wrong even if nobody comes to use it
   pack::Control control{options, deadline_after(options.time_limit)};
   const bool has_one_memory = problem.memories.size() == 1;
   Solution best{.lower_bound = has_one_memory ? pack::lower_bound_of(problem.buffers) : 0};
