@@ -180,6 +180,18 @@ TEST(CheckAlias, APartOfPartsIsNotLongerThanItIs) {
   expect_accepted(with_removed(shared_case(sketch.graph(), puts), 3, 48));
 }
 
+TEST(CheckAlias, TensorsMayBeListedInAnyOrder) {
+  Sketch sketch;
+  for (const char* const name : {"d", "c", "b", "a"}) (void)sketch.id(name);
+  sketch.subgraph({"x"}, {"y"});
+  sketch.add(0, "Conv", {"x"}, {"a"});
+  sketch.add(0, "Reshape", {"a"}, {"b"}).copies = {{0, 0, 0, 0, 16}};
+  sketch.add(0, "Reshape", {"b"}, {"c"}).copies = {{0, 0, 0, 0, 16}};
+  sketch.add(0, "Reshape", {"c"}, {"d"}).copies = {{0, 0, 0, 0, 16}};
+  sketch.add(0, "Conv", {"a", "d"}, {"y"});
+  expect_accepted(shared_case(sketch.graph(), {{"a", 0, {0, 5}}, {"d", 0, {3, 5}}}));
+}
+
 TEST(CheckAlias, TheSameTensorTwiceIsInOneSlotOnly) {
   Sketch sketch;
   sketch.subgraph({"x"}, {"y"});
@@ -228,6 +240,39 @@ TEST(CheckAlias, InPlaceMeansOneBuffer) {
   tensor_named(it.plan, "b").views[0].buffer = it.plan.buffers.size();
   it.plan.buffers.push_back(second);
   it.plan.places.push_back(it.plan.places.back());
+  EXPECT_TRUE(has_fault(check(it), {{FaultKind::accounting}, {"'a' needs its bytes from 0 to 2"}}))
+      << text_of(check(it));
+}
+
+TEST(CheckAlias, AnInputIsThereUntilItIsWrittenOver) {
+  Sketch sketch;
+  sketch.subgraph({"x"}, {"y"});
+  sketch.add(0, "Conv", {"x"}, {"a"});
+  sketch.add(0, "Conv", {"x"}, {"other"});
+  sketch.add(0, "Relu", {"a"}, {"b"});
+  sketch.add(0, "Conv", {"b", "other"}, {"y"});
+  expect_accepted(shared_case(sketch.graph(), {{"a", 0, {0, 2}}, {"b", 0, {2, 4}}}));
+  EXPECT_TRUE(has_fault(check(shared_case(sketch.graph(), {{"a", 0, {0, 1}}, {"b", 0, {2, 4}}})),
+                        {{FaultKind::accounting}, {"'a' needs its bytes from 0 to 3"}}));
+}
+
+TEST(CheckAlias, ATensorInTwoPlacesIsWhereItIsWrittenOver) {
+  Sketch sketch = chain("Relu");
+  sketch.graph().subgraphs[0].operators[0].outputs.emplace_back(sketch.id("other"));
+  Case it = shared_case(sketch.graph(), {{"a", 0, {0, 1}}, {"b", 0, {1, 3}}});
+  tensor_named(it.plan, "a").views.push_back({buffer_named(it.plan, "a"), 0, {0, 2}, std::nullopt});
+  EXPECT_TRUE(check(it).empty()) << text_of(check(it));
+  tensor_named(it.plan, "other").views = tensor_named(it.plan, "a").views;
+  tensor_named(it.plan, "other").views.pop_back();
+  expect_refused(it, "a", "other");
+}
+
+TEST(CheckAlias, AnOutputInTwoPlacesIsWhereItStays) {
+  // `b` is written over nothing where it is read later, so `a` is needed for as long as it is read.
+  Sketch sketch = chain("Relu");
+  sketch.graph().subgraphs[0].operators[2].type = "Relu";
+  Case it = shared_case(sketch.graph(), {{"a", 0, {0, 1}}, {"b", 0, {1, 2}}});
+  tensor_named(it.plan, "b").views.push_back({buffer_named(it.plan, "b"), 0, {1, 3}, std::nullopt});
   EXPECT_TRUE(has_fault(check(it), {{FaultKind::accounting}, {"'a' needs its bytes from 0 to 2"}}))
       << text_of(check(it));
 }

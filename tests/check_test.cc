@@ -288,6 +288,16 @@ TEST(Check, OldStateMayBeWrittenOverAtOnce) {
   }
 }
 
+TEST(Check, OldStateIsWrittenOverOnlyByAnOperatorThatMay) {
+  Sketch sketch;
+  sketch.subgraph({"x", "old"}, {"new"});
+  sketch.tie("new", "old");
+  sketch.add(0, "Relu", {"old"}, {"new"});
+  Case it = case_of(sketch.graph());
+  it.graph.subgraphs[0].operators[0].type = "Conv";
+  EXPECT_TRUE(has_fault(check(it), {{FaultKind::accounting}, {"'old'"}})) << text_of(check(it));
+}
+
 TEST(Check, OldStateMustBeReadBeforeTheNewOneIsWritten) {
   Sketch sketch;
   sketch.subgraph({"x", "old"}, {"y", "new"});

@@ -214,7 +214,7 @@ const std::vector<Case> concat_cases{
      22},
     {"OfHalfBytesWithin",
      "Concat",
-     {{1}, {3}},
+     {{1}, {2}, {1}},
      "must copy: concat of 1 elements of 4 bits at 0: not on whole bytes",
      {axis(0)},
      {},

@@ -382,6 +382,12 @@ TEST(FreeList, PinsGoToTheFirstLevelThatHoldsThem) {
   EXPECT_EQ(places_of(problem), (Places{{0, 6}, {1, 10}, {1, 2}, {0, 40}, {1, 3}}));
 }
 
+TEST(FreeList, PinsThatNoLevelHoldsGoToTheLast) {
+  Problem problem = in_two_levels(10, {pinned(whole("p", 4, 0, 1), 20)});
+  problem.memories[1].capacity = 12;
+  EXPECT_EQ(places_of(problem), (Places{{1, 20}}));
+}
+
 TEST(FreeList, NeverAliveIsInNobodysWay) {
   const Problem problem = in_two_levels(10, {whole("dead", 20, 1, 1),
                                              only_in(whole("dead in 1", 2, 0, 0), {1}),

@@ -635,11 +635,13 @@ Problem hard_problem() {
 TEST(Rectangle, TheClockCutsTuningAndTheBestIsKept) {
   const Problem problem = hard_problem();
   const auto begin = std::chrono::steady_clock::now();
-  const Solution solution = solved(problem, {.time_limit = std::chrono::milliseconds(200), .threads = 2, .sort = "-size,-duration"});
+  const Solution solution = solved(
+      problem, {.time_limit = std::chrono::milliseconds(200), .threads = 2, .sort = "-size,-duration"});
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   EXPECT_LT(taken.count(), 1);
   EXPECT_EQ(oracle::fault_of(problem, offsets_of(solution)), std::nullopt);
-  EXPECT_LT(peak_of(problem, solution, 0), peak_of(problem, solved(problem, {.sort = "-size,-duration", .rounds = 0}), 0));
+  EXPECT_LT(peak_of(problem, solution, 0),
+            peak_of(problem, solved(problem, {.sort = "-size,-duration", .rounds = 0}), 0));
   EXPECT_EQ(solution.interrupted, peak_of(problem, solution, 0) > solution.lower_bound);
 }
 

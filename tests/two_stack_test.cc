@@ -103,6 +103,12 @@ TEST(TwoStack, InputsOfAStepGoLeftInRisingOrderOneAfterTheOther) {
             (Offsets{0, 3, 5}));
 }
 
+TEST(TwoStack, TheCurrentLayerIsNotBuriedEvenIfTheBoundaryIsExtended) {
+  // x is read by step 2 and lives long. On the right, on top of b, there is room; on the left it lets b go.
+  EXPECT_EQ(offsets_of({whole("x", 3, 0, 3), whole("b", 1, 2, 4), whole("c", 1, 3, 5), whole("e", 6, 4, 5)}),
+            (Offsets{0, 3, 2, 3}));
+}
+
 /// p, 5 bytes to the left and q, 3 to the right are what step 2 produces, and both lie on top then; on the
 /// left 6 bytes were in use before, on the right 3. x is to be placed.
 std::vector<Buffer> on_both_sides(Buffer x) {
@@ -480,6 +486,17 @@ TEST(TwoStack, MediumProblemsLikeItsNaiveTwin) {
 }
 
 // Larger ones.
+
+TEST(TwoStack, StoppedItStacksTheRestOnTheRight) {
+  std::stop_source source;
+  source.request_stop();
+  const auto stopped = [&](std::vector<Buffer> buffers) {
+    return offsets_in(
+        solve(problem_of(std::move(buffers)), {.strategy = "two-stack", .stop = source.get_token()}));
+  };
+  EXPECT_EQ(stopped({whole("a", 4, 0, 2), whole("b", 6, 1, 3), whole("c", 2, 2, 3)}), (Offsets{8, 2, 0}));
+  EXPECT_EQ(stopped({whole("a", 4, 0, 2), whole("b", 5, 3, 4)}), (Offsets{5, 0}));  // reclaims nothing
+}
 
 TEST(TwoStack, StoppedBeforeAndMidwayItStillPlacesEverything) {
   const Problem problem = served(oracle::random_problem(3, {.buffers = 1500,

@@ -17,8 +17,8 @@
 // that a kernel sees on an address that is not aligned. A tensor that only copies touch which are all
 // gone is seen by no kernel: that can turn out wrong, and then everything is decided again with that known.
 //
-// Cost: see group.cc; linear in operands where groups are small. Source: reshape, concat and split as in
-// CN116841733 (docs/aliasing.md); pieces, chains and in-place updates are ours.
+// Cost: see group.cc; linear in operands where groups are small. Source: reshape, concat and split as in the
+// document of free-list, paragraphs 150 to 171 (docs/aliasing.md); pieces, chains and in-place updates are ours.
 
 #include "alias/sharing.h"
 

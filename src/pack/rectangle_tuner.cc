@@ -80,8 +80,7 @@ class Tuner {
   }
 
   /// The placer: adds the rectangles in this order and returns the highest top; none when stopped.
-  // NOLINTNEXTLINE(modernize-use-nodiscard): who is stopped anyhow need not know
-  std::optional<Bytes> place(std::span<const std::size_t> order, Container& container) const {
+  [[nodiscard]] std::optional<Bytes> place(std::span<const std::size_t> order, Container& container) const {
     Bytes top = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (i % placings_between_looks == 0 && stops_.ends_placing()) return std::nullopt;
@@ -138,7 +137,7 @@ class Tuner {
   Order tuned_group(const std::vector<Rectangle>& group, Container& container) {
     Order given = order_of(group);
     if (stops_.ends_search()) {
-      place(given, container);
+      static_cast<void>(place(given, container));
       return given;
     }
     Attempt current = attempt(sorted(group), container);

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Draws the pictures of docs/ again, with the program that build/release has.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+draw() {  # PICTURE INPUT OPTION...
+  build/release/stowage plan "examples/$2" --svg "docs/$1.svg" "${@:3}" >/dev/null
+}
+draw aliasing branches.json --alias all
+draw free-list buffers.csv --strategy free-list
+draw two-stack buffers.csv --strategy two-stack
+draw rectangle-first buffers.csv --strategy rectangle --sort size --rounds 0
+draw rectangle buffers.csv --strategy rectangle --sort size
