@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <variant>
 
 #include "oracle/byte_machine.h"
 #include "oracle/random_graph.h"
@@ -43,6 +45,27 @@ std::optional<PlanResult> plan_of(const Graph& graph, std::uint64_t seed, Alias 
   }
 }
 
+/// What the operators that run pass on, each counted once.
+CopiesRemoved all_copies(const Graph& graph, const Plan& plan) {
+  std::set<const Operator*> operators;
+  for (const Step& step : plan.clocks[0].steps) {
+    const auto& path = std::get<Run>(step).path;
+    operators.insert(&graph.subgraphs[path[path.size() - 2]].operators[path.back()]);
+  }
+  CopiesRemoved all;
+  for (const Operator* const op : operators) {
+    all.count += static_cast<std::int64_t>(op->copies.size());
+    for (const ByteCopy& copy : op->copies) all.bytes += copy.size;
+  }
+  return all;
+}
+
+Bytes kept_bytes(const Plan& plan) {
+  Bytes bytes = 0;
+  for (const KeptCopy& kept : plan.copies_kept) bytes += kept.bytes;
+  return bytes;
+}
+
 TEST(AliasRandom, PlansRunWithTheBytesOfAnUnplannedRun) {
   std::map<Alias, CopiesRemoved> removed;
   std::map<Alias, Bytes> peaks;
@@ -60,6 +83,9 @@ TEST(AliasRandom, PlansRunWithTheBytesOfAnUnplannedRun) {
       const oracle::Trial trial = oracle::try_plan(graph, result->plan);
       ASSERT_FALSE(trial.difference) << where << ": " << *trial.difference;
       ASSERT_EQ(trial.removed, result->plan.copies_removed) << where;
+      const CopiesRemoved passed_on = all_copies(graph, result->plan);
+      ASSERT_EQ(trial.removed.bytes + kept_bytes(result->plan), passed_on.bytes) << where;
+      ASSERT_LE(trial.removed.count, passed_on.count) << where;
       removed[alias].count += trial.removed.count;
       removed[alias].bytes += trial.removed.bytes;
       peaks[alias] += result->plan.summary.peak;

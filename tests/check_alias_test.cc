@@ -272,7 +272,8 @@ TEST(CheckAlias, AnOutputInTwoPlacesIsWhereItStays) {
   Sketch sketch = chain("Relu");
   sketch.graph().subgraphs[0].operators[2].type = "Relu";
   Case it = shared_case(sketch.graph(), {{"a", 0, {0, 1}}, {"b", 0, {1, 2}}});
-  tensor_named(it.plan, "b").views.push_back({buffer_named(it.plan, "b"), 0, {1, 3}, std::nullopt});
+  auto& views = tensor_named(it.plan, "b").views;
+  views.insert(views.begin(), View{buffer_named(it.plan, "b"), 0, {1, 3}, std::nullopt});
   EXPECT_TRUE(has_fault(check(it), {{FaultKind::accounting}, {"'a' needs its bytes from 0 to 2"}}))
       << text_of(check(it));
 }
@@ -376,6 +377,25 @@ TEST(CheckAlias, InputsThatNobodyReadsAreThereAllTheSame) {
   expect_refused(shared_case(sketch.graph(), {{"unread", 0, {0, 1}}, {"y", 0, {0, 1}}}), "unread", "y");
 }
 
+TEST(CheckAlias, TensorsOfTwoNetworksAreDifferent) {
+  std::vector<Graph> graphs;
+  Plan plan{.models = {{.name = "first"}, {.name = "second"}},
+            .clocks = {{}},
+            .memories = {{{.name = "arena"}, 16, 0}},
+            .buffers = {{.id = "shared", .size = 16, .pieces = {{0, 16, {0, 1}}}}},
+            .places = {{0, 0}},
+            .summary = {.peak = 16}};
+  for (const char* const name : {"x", "z"}) {
+    Sketch sketch;
+    sketch.subgraph({name}, {});
+    plan.tensors.push_back({graphs.size(), sketch.tensor(name), {{0, 0, {0, 1}, std::nullopt}}});
+    graphs.push_back(sketch.graph());
+  }
+  EXPECT_TRUE(has_fault(check_plan(plan, graphs), {{FaultKind::overlap}, {"'z'"}}));
+  plan.tensors[1].views.clear();  // the caller's own
+  EXPECT_TRUE(check_plan(plan, graphs).empty()) << text_of(check_plan(plan, graphs));
+}
+
 // Bodies.
 
 /// x -> Conv -> a; an operator with the body (p, q) -> Add -> out; -> Conv -> y.
@@ -438,9 +458,13 @@ TEST(CheckAlias, ACopyIsRemovedOnlyIfItIsInEveryRun) {
   a[1].life = {4, 6};
   out[1].life = {5, 6};
   expect_accepted(with_removed(it, 1, 16));
-  out[1].buffer = buffer_named(it.plan, "out");  // that has its own place still
-  expect_accepted(with_removed(it, 0, 0));
-  EXPECT_TRUE(has_fault(check(with_removed(it, 1, 16)), {{FaultKind::accounting}, {"removes 0 of 0"}}));
+  for (const std::size_t elsewhere : {0U, 1U}) {
+    Case other = it;
+    // That has its own place still.
+    tensor_named(other.plan, "out").views[elsewhere].buffer = buffer_named(it.plan, "out");
+    expect_accepted(with_removed(other, 0, 0));
+    EXPECT_TRUE(has_fault(check(with_removed(other, 1, 16)), {{FaultKind::accounting}, {"removes 0 of 0"}}));
+  }
 }
 
 // Counting.
@@ -488,6 +512,30 @@ TEST(CheckAlias, WhatAKernelReadsIsAligned) {
   puts[2].life.upper = 4;
   EXPECT_TRUE(has_fault(check(shared_case(sketch.graph(), puts, 16)), c_is_unaligned));
   EXPECT_FALSE(has_fault(check(shared_case(sketch.graph(), puts, 8)), c_is_unaligned));
+}
+
+TEST(CheckAlias, WhatACopyIsToldByIsAligned) {
+  Sketch sketch = unaligned();  // `c` is the shape of a reshape
+  sketch.add(0, "Reshape", {"y", "c"}, {"z"}).copies = {{0, 0, 0, 0, 16}};
+  auto puts = all_in_one;
+  puts[2].life.upper = 5;
+  puts.push_back({"y", 16, {3, 5}});
+  puts.push_back({"z", 16, {4, 5}});
+  EXPECT_TRUE(has_fault(check(shared_case(sketch.graph(), puts, 16)), c_is_unaligned));
+}
+
+TEST(CheckAlias, ScratchIsAligned) {
+  Sketch sketch = chain("Conv");
+  sketch.graph().subgraphs[0].operators[1].scratch = {sketch.id("c")};
+  sketch.tensor("c").kind = TensorKind::scratch;
+  EXPECT_TRUE(has_fault(check(shared_case(sketch.graph(), {{"c", 8, {1, 2}}}, 16)), c_is_unaligned));
+}
+
+TEST(CheckAlias, WhatHasNoBytesNeedsNoAlignment) {
+  Sketch sketch = chain("Conv");
+  sketch.tensor("a").shape = Shape{0};
+  sketch.tensor("a").bytes = 0;
+  expect_accepted(shared_case(sketch.graph(), {{"a", 8, {0, 2}}, {"b", 0, {1, 3}}}, 16));
 }
 
 TEST(CheckAlias, WhatAKernelWritesIsAligned) {

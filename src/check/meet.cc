@@ -34,13 +34,11 @@ const View* view_during(const Lifetime& life, const Views& views) {
   return view_during(life, views, [](const View&) { return true; });
 }
 
-/// The input's view up to the update in the bytes that the output is written to, if there is one.
-const View* view_written_over(const Need& read, const Need& written, Position at,
-                              const std::vector<Views>& views) {
+/// The input's view in the bytes that the output is written to, if there is one.
+const View* view_written_over(const Need& read, const Need& written, const std::vector<Views>& views) {
   const View* const output = view_during(written.life, views[written.tensor]);
   if (output == nullptr) return nullptr;
-  const Lifetime life{read.life.lower, std::max(read.life.upper, at)};
-  return view_during(life, views[read.tensor], [&](const View& view) {
+  return view_during(read.life, views[read.tensor], [&](const View& view) {
     return view.buffer == output->buffer && view.offset == output->offset;
   });
 }
@@ -58,8 +56,8 @@ Views views_in_time(const PlannedTensor& tensor) {
 void meet(Played& played, const std::vector<Views>& views) {
   for (auto update = played.updates.rbegin(); update != played.updates.rend(); ++update) {
     Need& read = played.needs[update->read];
-    if (read.life.upper > update->at) continue;  // somebody needs it longer
-    const View* const view = view_written_over(read, played.needs[update->written], update->at, views);
+    if (read.life.upper > update->at) continue;  // somebody needs it longer; else it is `at`
+    const View* const view = view_written_over(read, played.needs[update->written], views);
     if (view != nullptr) read.view = view;
     read.is_written_over = view != nullptr;
     read.life.upper = view != nullptr ? update->at : update->at + 1;

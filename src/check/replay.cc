@@ -162,7 +162,7 @@ class Replay {
   /// The output that the operator may write over this input while it reads it: the new state, if the
   /// input is the old one.
   [[nodiscard]] std::optional<TensorId> written_over(const Operator& op, std::size_t input) const {
-    if (!op.bodies.empty() || !op.inputs[input] || !updates_in_place(op, input)) return std::nullopt;
+    if (!op.inputs[input] || !updates_in_place(op, input)) return std::nullopt;
     for (const auto& output : op.outputs) {
       const auto tie = output ? old_state_of_.find(*output) : old_state_of_.end();
       if (tie != old_state_of_.end() && tie->second == *op.inputs[input]) return output;

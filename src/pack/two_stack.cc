@@ -1,12 +1,15 @@
 // Idea. Give memory backwards, from the last outputs to the inputs, on a line that grows to both sides of
 // an origin: a left and a right stack. A layer (the document's word for what a step produces) gets its
-// memory when its last reader is looked at, and gives it back when all its own inputs have theirs. If
-// these are put on the other side, the layer lies on top then, and its memory can be had again:
+// memory when its last reader is looked at, and gives it back when all its own inputs have theirs. They are
+// put on the other side, so that the layer is on top then and its memory can be had again. A chain a, b, c,
+// output:
 //
-//      input <- a <- b <- c <- output      c's last reader gives c memory, c's step gives b memory, ..
-//
-//      ..., b on the left  | origin |  output on the right, gone; then a in its place; ...
-//      left boundary                                                   right boundary
+//                                  left | right of the origin
+//      the end                          |##output##|
+//      step 3 read c              |##c##|##output##|         gone when c has its place
+//      step 2 read b              |##c##|####b####|          c is gone when b has its place
+//      step 1 read a           |###a####|####b####|          ..
+//                              ^ left boundary     ^ right boundary
 //
 // The boundaries record how far each side ever reached: -1 and 0 at the start, the first byte beyond on
 // either side. peak = right - left - 1, and a buffer's offset is its position less the left end of it all.
