@@ -261,5 +261,63 @@ TEST(Data, ListsArePlanned) {
   }
 }
 
+/// A model or list under every strategy; the program has each plan checked and fails if one is wrong.
+json compared(const std::filesystem::path& file, const std::vector<std::string>& more) {
+  const TemporaryDirectory directory;
+  std::vector<std::string> arguments{"compare", std::filesystem::absolute(file).string(), "--json",
+                                     "--rounds", "0"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const ProcessResult result = run_stowage(directory.path(), arguments);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  return json::parse(result.output).at("strategies");
+}
+
+TEST(Data, EveryStrategyServesEveryModelThatSharesAllItMay) {
+  if (!has_data()) GTEST_SKIP() << "there is no folder " << STOWAGE_DATA_DIR;
+  auto files = files_in("models", ".onnx");
+  const auto more = files_in("models", ".tflite");
+  files.insert(files.end(), more.begin(), more.end());
+  for (const auto& file : files) {
+    for (const json& row : compared(file, {"--alias", "all"}))
+      EXPECT_EQ(row.at("applies"), true) << file.filename() << " " << row;
+  }
+}
+
+TEST(Data, EveryStrategyServesEveryList) {
+  if (!has_data()) GTEST_SKIP() << "there is no folder " << STOWAGE_DATA_DIR;
+  for (const auto& file : files_in("packing", ".csv")) {
+    for (const json& row : compared(file, {}))
+      EXPECT_EQ(row.at("applies"), true) << file.filename() << " " << row;
+  }
+}
+
+TEST(Data, NetworksLoseEveryCopyThatIsPermitted) {
+  if (!has_data()) GTEST_SKIP() << "there is no folder " << STOWAGE_DATA_DIR;
+  // Operands of concats whose output has 1 before the axis, reshapes and dropouts: all there are.
+  const std::map<std::string, std::pair<int, std::int64_t>> copies{{"light_densenet121", {116, 40692736}},
+                                                                   {"light_inception_v1", {38, 4379328}},
+                                                                   {"light_squeezenet", {17, 6148096}}};
+  for (const auto& [name, expected] : copies) {
+    SCOPED_TRACE(name);
+    const auto model = std::filesystem::absolute(STOWAGE_DATA_DIR) / "models/onnx" / (name + ".onnx");
+    std::map<std::string, json> plans;
+    for (const char* const alias : {"none", "auto", "all"}) {
+      const TemporaryDirectory directory;
+      const ProcessResult planned =
+          run_stowage(directory.path(), {"plan", model.string(), "--alias", alias, "-o", "plan.json"});
+      ASSERT_EQ(planned.status, 0) << planned.errors;
+      const ProcessResult verified =
+          run_stowage(directory.path(), {"verify", "plan.json", "--model", model.string()});
+      EXPECT_EQ(verified.status, 0) << verified.output;
+      plans[alias] = json::parse(directory.read("plan.json"));
+    }
+    const json removed{{"count", expected.first}, {"bytes", expected.second}};
+    EXPECT_EQ(plans["all"].at("copies_removed"), removed);
+    EXPECT_TRUE(plans["all"].at("copies_kept").empty());
+    EXPECT_EQ(plans["none"].at("copies_kept").size(), static_cast<std::size_t>(expected.first));
+    EXPECT_LE(plans["auto"].at("summary").at("peak"), plans["none"].at("summary").at("peak"));
+  }
+}
+
 }  // namespace
 }  // namespace stowage

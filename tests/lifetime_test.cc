@@ -600,6 +600,18 @@ TEST(Lifetime, EqualsWhatAMachineNeeds) {
   EXPECT_GT(lives_compared, 40'000U);
 }
 
+TEST(Lifetime, AnOldStateThatABodyHandsOverIsRead) {
+  // The loop writes the new state; its body, without an operator, hands over the old one.
+  Sketch sketch;
+  sketch.subgraph({"old"}, {"new"});
+  sketch.subgraph({}, {"old"});
+  Operator& loop = sketch.add(0, "Loop", {}, {"new"});
+  loop.bodies = {1};
+  loop.body_use = BodyUse::repeated;
+  sketch.tie("new", "old");
+  EXPECT_NE(message_of(sketch.graph()), "");
+}
+
 TEST(Lifetime, TiesAreRejectedExactlyWhenAMachineLosesState) {
   std::size_t accepted = 0;
   std::size_t rejected = 0;

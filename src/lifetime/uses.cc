@@ -106,7 +106,10 @@ class UsesOfSteps {
       const Position from = repeats || begin == body_end ? at : begin;
       for (const TensorId input : graph_.subgraphs[body].inputs) start(input, from, repeats ? end : from + 1);
       run(body, begin, body_end);
-      for (const TensorId output : graph_.subgraphs[body].outputs) hold(output, body_end);
+      for (const TensorId output : graph_.subgraphs[body].outputs) {
+        hold(output, body_end);
+        ++uses_.accesses[output];  // it is handed over
+      }
       begin = body_end;
     }
     loop_ends_.pop_back();
