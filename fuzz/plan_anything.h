@@ -14,25 +14,35 @@
 
 namespace stowage::fuzz {
 
-/// Reads the bytes as that file, and plans what can be read. The reader may reject them with an
-/// Error; a plan that the checker rejects, or one that is not read back as it was, is a find.
-inline void plan_anything(std::string_view bytes, const std::string& name) {
-  Input input;
-  PlanResult result;
-  try {
-    input = parse_input(bytes, name);
-    result = make_plan(input, {.solve = {.time_limit = std::chrono::duration<double>(0)}});
-  } catch (const Error&) {
-    return;
-  } catch (const UsageError&) {
-    return;
-  }
+/// A plan that the checker rejects, or one that is not read back as it was, is a find.
+inline void expect_sound(const PlanResult& result) {
   if (!result.faults.empty()) std::abort();
   std::ostringstream json;
   write_json(result.plan, json);
   const Plan again = parse_plan(json.view());
   if (again.buffers.size() != result.plan.buffers.size() || again.summary.peak != result.plan.summary.peak)
     std::abort();
+}
+
+/// Reads the bytes as that file, and plans and draws what can be read. The reader may reject them with
+/// an Error.
+inline void plan_anything(std::string_view bytes, const std::string& name) {
+  try {
+    const Input input = parse_input(bytes, name);
+    for (const Alias alias : {Alias::automatic, Alias::all}) {
+      PlanOptions options{.alias = alias};
+      options.solve.time_limit = std::chrono::duration<double>(0);
+      options.solve.rounds = 0;
+      const PlanResult result = make_plan(input, options);
+      expect_sound(result);
+      std::ostringstream svg;
+      write_svg(result.plan, svg);
+    }
+  } catch (const Error&) {
+    return;
+  } catch (const UsageError&) {
+    return;
+  }
 }
 
 }  // namespace stowage::fuzz

@@ -26,10 +26,22 @@ if [ -f "$model" ]; then
   echo "== packing benchmarks: one strategy after the other, peak over max load in percent"
   for file in "$data"/packing/*/*.csv; do
     printf '%-14s' "$(basename "$file" .csv)"
-    for strategy in $("$stowage" strategies | cut -d' ' -f1 | grep -v auto); do
+    for strategy in $("$stowage" strategies | cut -d' ' -f1 | grep -v -e auto -e rectangle); do
       printf ' %s' "$strategy $("$stowage" plan "$file" --strategy "$strategy" | awk '/^gap/ {print $2}')"
     done
     echo
+  done
+  echo "== packing benchmarks: rectangle with 10 s and 2 threads, peak over max load in percent, seconds"
+  for file in "$data"/packing/*/*.csv; do
+    "$stowage" plan "$file" --strategy rectangle --time-limit 10 --threads 2 |
+      awk -v name="$(basename "$file" .csv)" '/^gap/ {gap = $2} /^seconds/ {print name, gap, $2}'
+  done
+  echo "== copies and peak by --alias"
+  for name in densenet121 inception_v1 squeezenet; do
+    for alias in none auto all; do
+      "$stowage" plan "$data/models/onnx/light_$name.onnx" --alias "$alias" |
+        awk -v name="$name $alias" '/^copies/ {copies = $0} /^peak/ {print name, copies, "peak", $2}'
+    done
   done
   echo "== S_1, greedy-by-size, whole process"
   measure "$stowage" plan "$data/packing/idealloc/S_1.csv" --strategy greedy-by-size

@@ -21,6 +21,7 @@
 #include "oracle/random_graph.h"
 #include "oracle/random_problem.h"
 #include "pack/free_blocks.h"
+#include "problems.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
@@ -30,6 +31,11 @@
 namespace stowage {
 namespace {
 
+using testing::aligned;
+using testing::pinned;
+using testing::problem_of;
+using testing::whole;
+
 using pack::FreeBlocks;
 using pack::Interval;
 
@@ -38,27 +44,9 @@ using Places = std::vector<Place>;
 
 constexpr Bytes mega = 1024 * 1024;
 
-Buffer whole(std::string id, Bytes size, Position lower, Position upper) {
-  return {.id = std::move(id), .size = size, .pieces = {{0, size, {lower, upper}}}};
-}
-
-Buffer aligned(Buffer buffer, Bytes alignment) {
-  buffer.alignment = alignment;
-  return buffer;
-}
-
-Buffer pinned(Buffer buffer, Bytes offset) {
-  buffer.pinned = offset;
-  return buffer;
-}
-
 Buffer only_in(Buffer buffer, std::vector<std::size_t> memories) {
   buffer.memories = std::move(memories);
   return buffer;
-}
-
-Problem in_one_memory(std::vector<Buffer> buffers) {
-  return {.buffers = std::move(buffers), .memories = {{.name = "arena"}}};
 }
 
 /// L2 of so many bytes, and L3 without end.
@@ -86,7 +74,7 @@ TEST(FreeList, TenAndFiveOfSixteenLeaveOne) {
   // g0 has 16 M; when it is done, g1 and g2 take 10 M and 5 M at the same time.
   const std::vector<Buffer> buffers{whole("g0", 16 * mega, 0, 1), whole("g1", 10 * mega, 1, 2),
                                     whole("g2", 5 * mega, 1, 2)};
-  EXPECT_EQ(offsets_of(in_one_memory(buffers), 4 * mega), (std::vector<Bytes>{0, 0, 10 * mega}));
+  EXPECT_EQ(offsets_of(problem_of(buffers), 4 * mega), (std::vector<Bytes>{0, 0, 10 * mega}));
 
   FreeBlocks blocks;
   ASSERT_EQ(blocks.take_fresh({16 * mega}, largest_value), 0);
@@ -97,7 +85,7 @@ TEST(FreeList, TenAndFiveOfSixteenLeaveOne) {
 }
 
 TEST(FreeList, TenAndFiftyShareTheHundredBeforeThem) {
-  const Problem problem = in_one_memory(
+  const Problem problem = problem_of(
       {whole("100", 100 * mega, 0, 1), whole("10", 10 * mega, 1, 3), whole("50", 50 * mega, 2, 3)});
   EXPECT_EQ(peak_of(problem), 100 * mega);  // and not 150, as where a block is one buffer's or free
 }
@@ -167,9 +155,8 @@ TEST(FreeList, TheStoragePeriodOfT1IsG0ToG3) {
 // The ways to a block, in their order.
 
 TEST(FreeList, AnEqualBlockIsTakenBeforeALargerOne) {
-  const Problem problem =
-      in_one_memory({whole("large", 8, 0, 1), whole("between", 1, 0, 3), whole("equal", 4, 0, 1),
-                     whole("last", 1, 0, 3), whole("x", 4, 1, 2)});
+  const Problem problem = problem_of({whole("large", 8, 0, 1), whole("between", 1, 0, 3),
+                                      whole("equal", 4, 0, 1), whole("last", 1, 0, 3), whole("x", 4, 1, 2)});
   EXPECT_EQ(offsets_of(problem)[4], 9);  // not 0, in the largest
 }
 
@@ -188,8 +175,8 @@ TEST(FreeList, OfEqualBlocksTheLowestThatIsAligned) {
 
 TEST(FreeList, ASplitTakesTheBeginningOfTheLargest) {
   const Problem problem =
-      in_one_memory({whole("tight", 5, 0, 1), whole("between", 1, 0, 2), whole("largest", 8, 0, 1),
-                     whole("last", 1, 0, 2), whole("x", 4, 1, 2)});
+      problem_of({whole("tight", 5, 0, 1), whole("between", 1, 0, 2), whole("largest", 8, 0, 1),
+                  whole("last", 1, 0, 2), whole("x", 4, 1, 2)});
   EXPECT_EQ(offsets_of(problem)[4], 6);  // not 0, in the tightest
 }
 
@@ -203,13 +190,13 @@ TEST(FreeList, OfEquallyLargeBlocksTheHighestIsTheEndOfTheList) {
 }
 
 TEST(FreeList, ABlockThatDoesNotTouchTheFrontierCannotGrow) {
-  const Problem problem = in_one_memory({whole("low", 4, 0, 1), whole("high", 1, 0, 2), whole("x", 6, 1, 2)});
+  const Problem problem = problem_of({whole("low", 4, 0, 1), whole("high", 1, 0, 2), whole("x", 6, 1, 2)});
   EXPECT_EQ(offsets_of(problem), (std::vector<Bytes>{0, 4, 5}));
 }
 
 TEST(FreeList, OnlyTheLargestBlockGrows) {
-  const Problem problem = in_one_memory({whole("larger", 4, 0, 1), whole("between", 1, 0, 2),
-                                         whole("at the frontier", 2, 0, 1), whole("x", 6, 1, 2)});
+  const Problem problem = problem_of({whole("larger", 4, 0, 1), whole("between", 1, 0, 2),
+                                      whole("at the frontier", 2, 0, 1), whole("x", 6, 1, 2)});
   EXPECT_EQ(offsets_of(problem)[3], 7);  // not 5
 }
 
@@ -222,8 +209,7 @@ TEST(FreeList, ABlockThatIsLargeEnoughDoesNotGrow) {
 }
 
 TEST(FreeList, WithoutAFreeBlockMemoryIsFresh) {
-  EXPECT_EQ(offsets_of(in_one_memory({whole("a", 4, 0, 2), whole("b", 4, 1, 3)})),
-            (std::vector<Bytes>{0, 4}));
+  EXPECT_EQ(offsets_of(problem_of({whole("a", 4, 0, 2), whole("b", 4, 1, 3)})), (std::vector<Bytes>{0, 4}));
   FreeBlocks blocks;
   EXPECT_EQ(blocks.take_split({1}), std::nullopt);
   EXPECT_EQ(blocks.take_extended({1}, largest_value), std::nullopt);
@@ -231,20 +217,20 @@ TEST(FreeList, WithoutAFreeBlockMemoryIsFresh) {
 
 TEST(FreeList, AtOnePositionTheGivenOrderHolds) {
   const Problem problem =
-      in_one_memory({whole("later", 3, 1, 3), whole("small", 1, 0, 2), whole("large", 5, 0, 2)});
+      problem_of({whole("later", 3, 1, 3), whole("small", 1, 0, 2), whole("large", 5, 0, 2)});
   EXPECT_EQ(offsets_of(problem), (std::vector<Bytes>{6, 0, 1}));
 }
 
 TEST(FreeList, APositionAllocatesBeforeItReleases) {
   // What a step reads last is still there while its output is written, and free for the next.
-  EXPECT_EQ(offsets_of(in_one_memory({whole("read", 4, 0, 2), whole("written", 4, 1, 2),  //
-                                      whole("next", 4, 2, 3)})),
+  EXPECT_EQ(offsets_of(problem_of({whole("read", 4, 0, 2), whole("written", 4, 1, 2),  //
+                                   whole("next", 4, 2, 3)})),
             (std::vector<Bytes>{0, 4, 0}));
 }
 
 TEST(FreeList, UpToTheThresholdNothingIsReused) {
   const auto with = [](Bytes size) {
-    return in_one_memory({whole("first", 16 * mega, 0, 1), whole("x", size, 1, 2)});
+    return problem_of({whole("first", 16 * mega, 0, 1), whole("x", size, 1, 2)});
   };
   EXPECT_EQ(offsets_of(with(4 * mega), 4 * mega)[1], 16 * mega);
   EXPECT_EQ(offsets_of(with(4 * mega + 1), 4 * mega)[1], 0);
@@ -254,7 +240,7 @@ TEST(FreeList, UpToTheThresholdNothingIsReused) {
 
 TEST(FreeList, WhatSmallBuffersLeaveIsForLargerOnes) {
   const Problem problem =
-      in_one_memory({whole("s", 2, 0, 1), whole("t", 2, 0, 1), whole("u", 1, 0, 2), whole("x", 4, 1, 2)});
+      problem_of({whole("s", 2, 0, 1), whole("t", 2, 0, 1), whole("u", 1, 0, 2), whole("x", 4, 1, 2)});
   EXPECT_EQ(offsets_of(problem, 2), (std::vector<Bytes>{0, 2, 4, 0}));
 }
 
@@ -308,7 +294,7 @@ TEST(FreeList, ThreeLevels) {
 // Beyond the document: alignment, pieces, pins, buffers that are never alive, interrupts.
 
 TEST(FreeList, PaddingIsFree) {
-  const Problem problem = in_one_memory(
+  const Problem problem = problem_of(
       {whole("a", 3, 0, 9), aligned(whole("b", 8, 0, 9), 8), whole("c", 5, 1, 9), whole("d", 1, 1, 9)});
   EXPECT_EQ(offsets_of(problem), (std::vector<Bytes>{0, 8, 3, 16}));
 }
@@ -333,35 +319,35 @@ TEST(FreeList, GrowingNeedsAnAlignedStart) {
 }
 
 TEST(FreeList, ABufferOfPiecesHasItsBlockFromFirstToLast) {
-  const Problem problem = in_one_memory({{.id = "gap", .size = 4, .pieces = {{0, 4, {0, 1}}, {0, 4, {4, 5}}}},
-                                         whole("in it", 4, 1, 4),
-                                         whole("after", 4, 5, 6)});
+  const Problem problem = problem_of({{.id = "gap", .size = 4, .pieces = {{0, 4, {0, 1}}, {0, 4, {4, 5}}}},
+                                      whole("in it", 4, 1, 4),
+                                      whole("after", 4, 5, 6)});
   EXPECT_EQ(offsets_of(problem), (std::vector<Bytes>{0, 4, 0}));
 }
 
 TEST(FreeList, FreshMemoryStepsOverPins) {
-  const Problem problem = in_one_memory(
+  const Problem problem = problem_of(
       {whole("a", 4, 0, 2), pinned(whole("p", 2, 3, 4), 6), whole("b", 3, 0, 2), whole("c", 2, 0, 2)});
   EXPECT_EQ(offsets_of(problem), (std::vector<Bytes>{0, 6, 8, 4}));  // c: what b left in front of the pin
 }
 
 TEST(FreeList, BlocksDoNotGrowOverPins) {
   const auto with = [](Bytes size) {
-    return in_one_memory({whole("a", 4, 0, 1), pinned(whole("p", 2, 3, 4), 6), whole("x", size, 1, 2)});
+    return problem_of({whole("a", 4, 0, 1), pinned(whole("p", 2, 3, 4), 6), whole("x", size, 1, 2)});
   };
   EXPECT_EQ(offsets_of(with(6))[2], 0);
   EXPECT_EQ(offsets_of(with(7))[2], 8);
 }
 
 TEST(FreeList, WhereAPinHasEndedMemoryIsFree) {
-  const Problem problem = in_one_memory(
+  const Problem problem = problem_of(
       {pinned(whole("p", 4, 0, 1), 0), whole("a", 2, 0, 3), whole("x", 4, 1, 2), whole("y", 1, 1, 2)});
   EXPECT_EQ(offsets_of(problem), (std::vector<Bytes>{0, 4, 0, 6}));
 }
 
 TEST(FreeList, APinThatEndsAboveTheFrontierWasNeverReached) {
   const auto with = [](Bytes size) {
-    return in_one_memory({pinned(whole("p", 4, 0, 1), 4), whole("a", 2, 0, 3), whole("x", size, 1, 2)});
+    return problem_of({pinned(whole("p", 4, 0, 1), 4), whole("a", 2, 0, 3), whole("x", size, 1, 2)});
   };
   EXPECT_EQ(offsets_of(with(8))[2], 2);  // nothing is in the way
   EXPECT_EQ(offsets_of(with(3))[2], 2);  // and nothing is a free block
@@ -369,8 +355,8 @@ TEST(FreeList, APinThatEndsAboveTheFrontierWasNeverReached) {
 
 TEST(FreeList, PinsOverEachOtherAreHeldUntilTheLastEnds) {
   const Problem problem =
-      in_one_memory({pinned(whole("p", 4, 0, 1), 0), pinned(whole("q", 4, 5, 6), 2),
-                     pinned(whole("r", 1, 0, 1), 6), whole("x", 1, 1, 7), whole("y", 6, 6, 7)});
+      problem_of({pinned(whole("p", 4, 0, 1), 0), pinned(whole("q", 4, 5, 6), 2),
+                  pinned(whole("r", 1, 0, 1), 6), whole("x", 1, 1, 7), whole("y", 6, 6, 7)});
   EXPECT_EQ(offsets_of(problem), (std::vector<Bytes>{0, 2, 6, 6, 0}));
 }
 
@@ -571,7 +557,7 @@ Places naive_free_list(const Problem& problem, Bytes threshold) {
 void expect_valid(const Problem& problem, const Places& places) {
   ASSERT_EQ(places.size(), problem.buffers.size());
   for (std::size_t m = 0; m < problem.memories.size(); ++m) {
-    Problem inside = in_one_memory({});
+    Problem inside = problem_of({});
     std::vector<Bytes> offsets;
     bool may_exceed = m + 1 == problem.memories.size();
     for (std::size_t b = 0; b < places.size(); ++b) {

@@ -21,6 +21,7 @@
 #include "oracle/random_problem.h"
 #include "pack/load.h"
 #include "pack/occupancy.h"
+#include "problems.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
@@ -28,27 +29,13 @@
 namespace stowage {
 namespace {
 
+using testing::aligned;
+using testing::pinned;
+using testing::problem_of;
+using testing::whole;
+
 constexpr std::uint64_t small_problems = 6000;
 constexpr auto generous = std::chrono::hours(1);
-
-/// A buffer of one piece.
-Buffer whole(std::string id, Bytes size, Position lower, Position upper) {
-  return {.id = std::move(id), .size = size, .pieces = {{0, size, {lower, upper}}}};
-}
-
-Buffer aligned(Buffer buffer, Bytes alignment) {
-  buffer.alignment = alignment;
-  return buffer;
-}
-
-Buffer pinned(Buffer buffer, Bytes offset) {
-  buffer.pinned = offset;
-  return buffer;
-}
-
-Problem problem_of(std::vector<Buffer> buffers) {
-  return {.buffers = std::move(buffers), .memories = {{.name = "arena"}}};
-}
 
 /// The strategies that are an order and a fit. The others have tests of their own.
 std::vector<std::string> names() {

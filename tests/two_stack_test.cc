@@ -14,6 +14,7 @@
 
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
+#include "problems.h"
 #include "stowage/error.h"
 #include "stowage/import.h"
 #include "stowage/planner.h"
@@ -22,24 +23,15 @@
 namespace stowage {
 namespace {
 
+using testing::aligned;
+using testing::problem_of;
+using testing::whole;
+
 using Offsets = std::vector<Bytes>;
-
-Buffer whole(std::string id, Bytes size, Position lower, Position upper) {
-  return {.id = std::move(id), .size = size, .pieces = {{0, size, {lower, upper}}}};
-}
-
-Buffer aligned(Buffer buffer, Bytes alignment) {
-  buffer.alignment = alignment;
-  return buffer;
-}
 
 Buffer of_kind(Buffer buffer, TensorKind kind) {
   buffer.kind = kind;
   return buffer;
-}
-
-Problem problem_of(std::vector<Buffer> buffers) {
-  return {.buffers = std::move(buffers), .memories = {{.name = "arena"}}};
 }
 
 Offsets offsets_in(const Solution& solution) {

@@ -18,7 +18,8 @@
 // gone is seen by no kernel: that can turn out wrong, and then everything is decided again with that known.
 //
 // Cost: see group.cc; linear in operands where groups are small. Source: reshape, concat and split as in the
-// document of free-list, paragraphs 150 to 171 (docs/aliasing.md); pieces, chains and in-place updates are ours.
+// document of free-list, paragraphs 150 to 171 (docs/aliasing.md); pieces, chains and in-place updates are
+// ours.
 
 #include "alias/sharing.h"
 

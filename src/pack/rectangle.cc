@@ -11,10 +11,11 @@
 // (rectangle_tuner.cc) with classifier (risk.cc), tuner and re-orderer (rectangle_reorder.cc) and merger
 // (rectangle_groups.cc). The exporter and the checker are the program's.
 //
-// Tuning depends on where it starts, so there are many starts: for each order of a portfolio one, then the
-// same again with larger budgets and other random numbers, wave after wave. A start knows nothing of the
-// others. Threads take the next start each, the lowest result wins, of equal ones that of the first start: so
-// that the number of threads decides how soon the plan is found, not which. Only a cut by the clock may.
+// Tuning depends on where it starts, so there are many starts: each order of a portfolio is placed, and then
+// tuned, the one that places lowest first; then all are tuned again with larger budgets and other random
+// numbers, wave after wave. A start knows nothing of the others. Threads take the next start each, the lowest
+// result wins, of equal ones that of the first start: so that the number of threads decides how soon the plan
+// is found, not which. Only a cut by the clock may.
 //
 // When does it end? When the threshold is reached; else when the waves are through. Work is counted, not
 // timed: a neighbour looked at is one unit. The first wave gives the re-orderer 20 units per pair that is
@@ -30,6 +31,7 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <string_view>
 #include <thread>
 
@@ -40,14 +42,13 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::array<std::string_view, 8> portfolio{
-    "size*duration",         "duration,size", "size,duration",    "size*overlap",
-    "size*duration*overlap", "overlap,size",  "duration*overlap", "size+duration"};
-
+    "size*duration", "duration,size", "size,duration",         "size",
+    "size*overlap",  "overlap,size",  "size*duration*overlap", "duration*overlap"};
 constexpr int placings_to_finish = 4;
 constexpr std::size_t most_waves = 10;
 constexpr double budgets_in_a_wave = 240;  // measured, about
 
-/// All starts, by their number; nothing is drawn while they run.
+/// All starts, by their number: first each order without tuning, then the waves.
 class Starts {
  public:
   Starts(const Rectangles& rectangles, const SolveOptions& options) : options_(options) {
@@ -65,20 +66,40 @@ class Starts {
       ++waves_;
   }
 
-  [[nodiscard]] std::size_t count() const { return waves_ * width(); }
+  [[nodiscard]] std::size_t untuned() const { return orders_.size(); }
+  [[nodiscard]] std::size_t count() const {
+    return untuned() + (options_.rounds == 0 ? 0 : waves_ * width());
+  }
 
   [[nodiscard]] Start operator[](std::size_t number) const {
-    const std::size_t wave = number / width();
     Start start;
-    start.sort = orders_[number % orders_.size()];
-    start.group_percent = number % 4 == 2 ? 50 : 0;
-    start.tunes_all = wave > 0 || number % 2 == 1;
+    if (number < untuned()) {
+      start.sort = orders_[number];
+      start.rounds = 0;
+      return start;
+    }
+    const std::size_t tuned = number - untuned();
+    const std::size_t wave = tuned / width();
+    start.sort = orders_[tuned % orders_.size()];
+    start.group_percent = tuned % 4 == 3 ? 50 : 0;
+    start.tunes_all = wave > 0 || tuned % 2 == 0;
     start.manner.seed = options_.seed * 0x9e3779b97f4a7c15U + number;
-    start.manner.minds_size = number % 4 == 3;
-    start.manner.divisor = 4 << (number % 3);
+    start.manner.minds_size = tuned % 4 == 2;
+    start.manner.divisor = 4 << (tuned % 3);
     start.manner.budget = budget_ << (2 * wave);
     start.rounds = options_.rounds;
     return start;
+  }
+
+  /// Tunes the orders in the order of how low they place without tuning; `tops` is by number.
+  void rank(const std::vector<Bytes>& tops) {
+    std::vector<std::size_t> ranking(orders_.size());
+    std::iota(ranking.begin(), ranking.end(), std::size_t{0});
+    std::stable_sort(ranking.begin(), ranking.end(),
+                     [&](std::size_t a, std::size_t b) { return tops[a] < tops[b]; });
+    std::vector<SortOrder> ranked;
+    for (const std::size_t o : ranking) ranked.push_back(orders_[o]);
+    orders_ = std::move(ranked);
   }
 
  private:
@@ -134,62 +155,108 @@ class Board {
   std::atomic<std::size_t> solved_by_ = none;
 };
 
-/// Takes the next start until there is none left to take.
-void work(const Rectangles& rectangles, const Starts& starts, const Control& control, const Control& early,
-          std::atomic<std::size_t>& next, Board& board, bool reports) {
-  try {
-    for (std::size_t number = next++; number < starts.count() && !board.is_beaten(number); number = next++) {
-      if (reports) {
-        control.report("rectangle", static_cast<double>(number) / static_cast<double>(starts.count()));
-      }
-      const auto is_beaten = [&] { return board.is_beaten(number); };
-      const Stops stops{
-          [&] { return is_beaten() || early.is_time_up(); },
-          [&] { return is_beaten() || (!rectangles.neighbours.are_listed() && control.is_time_up()); }};
-      board.put(tune(rectangles, starts[number], stops), number);
-    }
-  } catch (...) {
-    board.put(std::current_exception());
+/// One search: what its threads share.
+class Search {
+ public:
+  Search(const Rectangles& rectangles, const Control& control, const Control& early, Starts& starts)
+      : rectangles_(rectangles),
+        control_(control),
+        early_(early),
+        starts_(starts),
+        tops_(starts.untuned(), largest_value),
+        board_(rectangles.threshold) {}
+
+  /// `first` is what start 0 comes to.
+  const Board& run(Tuned first) {
+    tops_[0] = first.top;
+    board_.put(std::move(first), 0);
+    run(1, starts_.untuned());
+    starts_.rank(tops_);
+    run(starts_.untuned(), starts_.count());
+    return board_;
   }
+
+ private:
+  /// Runs the starts [begin, end) on all threads, this one among them.
+  void run(std::size_t begin, std::size_t end) {
+    next_ = begin;
+    const std::size_t asked = control_.options.threads;
+    const std::size_t threads =
+        asked > 0 ? asked : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
+    std::vector<std::jthread> helpers;
+    for (std::size_t t = 1; t < std::min(threads, end - begin); ++t) {
+      helpers.emplace_back([this, end] { work(end, false); });
+    }
+    work(end, true);
+  }
+
+  /// Takes the next start until there is none left to take.
+  void work(std::size_t end, bool reports) {
+    try {
+      for (std::size_t number = next_++; number < end && !board_.is_beaten(number); number = next_++) {
+        if (early_.is_time_up()) {
+          board_.put(Tuned{.was_stopped = true}, number);
+          return;
+        }
+        if (reports) {
+          control_.report("rectangle", static_cast<double>(number) / static_cast<double>(starts_.count()));
+        }
+        run_start(number);
+      }
+    } catch (...) {
+      board_.put(std::current_exception());
+    }
+  }
+
+  void run_start(std::size_t number) {
+    const auto is_beaten = [&] { return board_.is_beaten(number); };
+    const bool is_quick = rectangles_.neighbours.are_listed();
+    const Stops stops{[&] { return is_beaten() || early_.is_time_up(); },
+                      [&] { return is_beaten() || (!is_quick && control_.is_time_up()); }};
+    Tuned tuned = tune(rectangles_, starts_[number], stops);
+    if (number < tops_.size() && !tuned.offsets.empty()) tops_[number] = tuned.top;
+    board_.put(std::move(tuned), number);
+  }
+
+  const Rectangles& rectangles_;
+  const Control& control_;
+  const Control& early_;
+  Starts& starts_;
+  std::vector<Bytes> tops_;  ///< Of the untuned starts; each is written by one thread.
+  std::atomic<std::size_t> next_ = 0;
+  Board board_;
+};
+
+Tuned first_placing(const Problem& problem, const Placing& placing) {
+  Tuned first;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    first.offsets.push_back(placing.places[b].offset);
+    first.top = std::max(first.top, first.offsets.back() + problem.buffers[b].size);
+  }
+  return first;
 }
 
 }  // namespace
 
 Placing rectangle(const Problem& problem, const Control& control) {
   const Rectangles rectangles(problem.buffers);
-  const Starts starts(rectangles, control.options);
+  Starts starts(rectangles, control.options);
   std::vector<Rectangle> sorted = rectangles.all;
   sort_rectangles(sorted, starts[0].sort);
   Order order;
   for (const Rectangle& it : sorted) order.push_back(it.buffer);
   const auto begin = std::chrono::steady_clock::now();
   Placing placing = place_in_order(problem, order, Fit::lowest, control, "rectangle");
-  Bytes top = 0;
-  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
-    top = std::max(top, placing.places[b].offset + problem.buffers[b].size);
-  }
-  if (placing.cut_short || top <= rectangles.threshold) return placing;
-
+  Tuned first = first_placing(problem, placing);
+  if (placing.cut_short || first.top <= rectangles.threshold) return placing;
   // What the search finds is placed again before the time is up.
   Control early = control;
   if (early.deadline) *early.deadline -= placings_to_finish * (std::chrono::steady_clock::now() - begin);
 
-  Board board(rectangles.threshold);
-  std::atomic<std::size_t> next = 0;
-  {
-    const std::size_t asked = control.options.threads;
-    const std::size_t threads =
-        asked > 0 ? asked : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
-    std::vector<std::jthread> helpers;
-    for (std::size_t t = 1; t < std::min(threads, starts.count()); ++t) {
-      helpers.emplace_back([&] { work(rectangles, starts, control, early, next, board, false); });
-    }
-    work(rectangles, starts, control, early, next, board, true);
-  }
-  const Tuned& best = board.best();
-  if (!best.offsets.empty() && best.top < top) {
-    for (std::size_t b = 0; b < best.offsets.size(); ++b) placing.places[b].offset = best.offsets[b];
-  }
+  Search search(rectangles, control, early, starts);
+  const Board& board = search.run(std::move(first));
+  const std::vector<Bytes>& offsets = board.best().offsets;
+  for (std::size_t b = 0; b < offsets.size(); ++b) placing.places[b].offset = offsets[b];
   placing.cut_short = board.was_cut();
   return placing;
 }

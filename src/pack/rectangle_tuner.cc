@@ -73,6 +73,15 @@ class Tuner {
     return best;
   }
 
+  /// Tunes what is at risk of lying above `critical`, and merges.
+  Order adjusted(const Order& order, const std::vector<Bytes>& offsets, Bytes critical) {
+    const std::vector<Risk> risks = classify(rectangles_.buffers, offsets, critical);
+    Container container(rectangles_.buffers, rectangles_.neighbours);
+    const Order high = tuned(order, risks, Risk::high, offsets, container);
+    const Order medium = tuned(order, risks, Risk::medium, offsets, container);
+    return merged(high, medium, order, risks);
+  }
+
  private:
   [[nodiscard]] Order sorted(std::vector<Rectangle> rectangles) const {
     sort_rectangles(rectangles, start_.sort);
@@ -87,15 +96,6 @@ class Tuner {
       top = std::max(top, container.put_lowest(order[i]));
     }
     return top;
-  }
-
-  /// Tunes what is at risk of lying above `critical`, and merges.
-  Order adjusted(const Order& order, const std::vector<Bytes>& offsets, Bytes critical) {
-    const std::vector<Risk> risks = classify(rectangles_.buffers, offsets, critical);
-    Container container(rectangles_.buffers, rectangles_.neighbours);
-    const Order high = tuned(order, risks, Risk::high, offsets, container);
-    const Order medium = tuned(order, risks, Risk::medium, offsets, container);
-    return merged(high, medium, order, risks);
   }
 
   /// The tuner for one class: group after group, each on top of what the container holds already.
@@ -175,6 +175,11 @@ Rectangles::Rectangles(std::span<const Buffer> problem_buffers)
 
 Tuned tune(const Rectangles& rectangles, const Start& start, const Stops& stops) {
   return Tuner(rectangles, start, stops).run();
+}
+
+Order adjusted(const Rectangles& rectangles, const Start& start, const Stops& stops, const Order& order,
+               const std::vector<Bytes>& offsets, Bytes critical) {
+  return Tuner(rectangles, start, stops).adjusted(order, offsets, critical);
 }
 
 }  // namespace stowage::pack

@@ -51,4 +51,9 @@ struct Stops {
 /// The layout optimiser: sorts, places, and re-orders until a goal is met. See rectangle_tuner.cc.
 [[nodiscard]] Tuned tune(const Rectangles& rectangles, const Start& start, const Stops& stops);
 
+/// One round of it: of a placed order, classified against `critical`, the high and the medium ones are
+/// tuned in groups, and all are merged.
+[[nodiscard]] Order adjusted(const Rectangles& rectangles, const Start& start, const Stops& stops,
+                             const Order& order, const std::vector<Bytes>& offsets, Bytes critical);
+
 }  // namespace stowage::pack
