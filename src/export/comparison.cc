@@ -57,19 +57,18 @@ Json comparison_json(const Comparison& it) {
 
 void write_comparison(std::span<const Comparison> comparisons, const ModelInfo& model, std::ostream& out) {
   fmt::print(out, "{} ({})\n\n", model.source, name_of(model.format));
-  fmt::print(out, "{:<20} {:>14} {:>8} {:>10} {:>8} {:>14}\n", "strategy", "peak", "gap %", "seconds",
-             "copies-", "bytes-");
+  fmt::print(out, "{:<20} {:>14} {:>8} {:>10} {:>15} {:>14}\n", "strategy", "peak", "gap %", "seconds",
+             "copies removed", "their bytes");
   for (const Comparison& it : comparisons) {
     if (!it.obstacle.empty()) {
       fmt::print(out, "{:<20} {:>14}  {}\n", it.strategy, "-", it.obstacle);
       continue;
     }
-    const std::string row = fmt::format("{:<20} {:>14} {:>8} {:>10.4f} {:>8} {:>14}  {}", it.strategy,
+    const std::string row = fmt::format("{:<20} {:>14} {:>8} {:>10.4f} {:>15} {:>14}  {}", it.strategy,
                                         it.summary.peak, gap_of(it.summary), it.summary.seconds,
                                         it.copies_removed.count, it.copies_removed.bytes, remarks_on(it));
     fmt::print(out, "{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
   }
-  fmt::print(out, "\ncopies-, bytes-: copies that the plan removes\n");
 }
 
 void write_comparison_json(std::span<const Comparison> comparisons, const ModelInfo& model,
