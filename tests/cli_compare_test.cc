@@ -53,7 +53,8 @@ TEST(CliCompare, EveryStrategyHasARow) {
 TEST(CliCompare, SaysWhichDoNotApply) {
   const TemporaryDirectory directory;
   directory.write("pinned.csv", "id,lower,upper,size,offset\na,0,2,64,0\nb,1,3,32,\n");
-  for (const json& row : compared(directory, {"pinned.csv"}).at("strategies")) {
+  const json pinned = compared(directory, {"pinned.csv"});
+  for (const json& row : pinned.at("strategies")) {
     EXPECT_EQ(row.at("applies"), row.at("strategy") != "two-stack") << row;
     if (row.at("strategy") == "two-stack") {
       EXPECT_NE(row.at("obstacle").get<std::string>().find("pinned"), std::string::npos) << row;

@@ -879,7 +879,7 @@ TEST(Cli, SameInputSamePlan) {
     list += fmt::format("b{},{},{},{}\n", i, i * 7 % 101, i * 7 % 101 + i % 13, 1 + i * 31 % 97);
   directory.write("f.csv", list);
   const auto plan = [&] {
-    json result = expect_planned(directory, "f.csv");
+    json result = expect_planned(directory, "f.csv", {"--rounds", "1", "--time-limit", "1000"});
     result.at("summary").erase("seconds");
     return result;
   };

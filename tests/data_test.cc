@@ -278,16 +278,16 @@ TEST(Data, EveryStrategyServesEveryModelThatSharesAllItMay) {
   const auto more = files_in("models", ".tflite");
   files.insert(files.end(), more.begin(), more.end());
   for (const auto& file : files) {
-    for (const json& row : compared(file, {"--alias", "all"}))
-      EXPECT_EQ(row.at("applies"), true) << file.filename() << " " << row;
+    const json rows = compared(file, {"--alias", "all"});
+    for (const json& row : rows) EXPECT_EQ(row.at("applies"), true) << file.filename() << " " << row;
   }
 }
 
 TEST(Data, EveryStrategyServesEveryList) {
   if (!has_data()) GTEST_SKIP() << "there is no folder " << STOWAGE_DATA_DIR;
   for (const auto& file : files_in("packing", ".csv")) {
-    for (const json& row : compared(file, {}))
-      EXPECT_EQ(row.at("applies"), true) << file.filename() << " " << row;
+    const json rows = compared(file, {});
+    for (const json& row : rows) EXPECT_EQ(row.at("applies"), true) << file.filename() << " " << row;
   }
 }
 

