@@ -88,7 +88,8 @@ TEST(Svg, ColoursByRisk) {
   // `c` lies above the max load of 3; `b` and `d` are beside it, `e` is beside `d` only, `f` alone.
   const std::string svg =
       drawn(plan_of("id,lower,upper,size,offset\nb,0,2,1,0\nc,1,3,2,2\nd,2,5,1,0\ne,3,6,1,1\nf,7,8,1,0\n"));
-  EXPECT_EQ(count(svg, "class=\"r3\" x"), 4U);  // b, c, d and the legend
+  EXPECT_EQ(count(svg, "class=\"r4\" x"), 2U);  // c and the legend
+  EXPECT_EQ(count(svg, "class=\"r3\" x"), 3U);  // b, d and the legend
   EXPECT_EQ(count(svg, "class=\"r1\" x"), 2U);  // e and the legend
   EXPECT_EQ(count(svg, "class=\"r0\" x"), 2U);  // f and the legend
 }

@@ -120,7 +120,7 @@ class BufferMaker {
 
   [[nodiscard]] Bytes traffic_of(TensorId t) const {
     const auto bytes = base::checked_multiply(graph_.tensors[t].bytes, uses_.accesses[t]);
-    return bytes && *bytes <= largest_value ? *bytes - sharing_.spared[t] : largest_value;
+    return bytes && *bytes <= largest_value ? std::max<Bytes>(*bytes - sharing_.spared[t], 0) : largest_value;
   }
 
   const Graph& graph_;

@@ -16,7 +16,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <set>
+#include <span>
 #include <tuple>
+#include <utility>
 
 namespace stowage::alias {
 namespace {
@@ -27,37 +31,45 @@ Position end_of_life(const Box& box, std::optional<TensorId> overwritten) {
   return box.life.upper - (overwritten == box.tensor ? 1 : 0);
 }
 
-/// Lives that overlap or follow on each other become one.
-std::vector<Lifetime> united(std::vector<Lifetime> lives) {
-  std::sort(lives.begin(), lives.end(),
-            [](const Lifetime& a, const Lifetime& b) { return a.lower < b.lower; });
-  std::vector<Lifetime> result;
-  for (const Lifetime& life : lives) {
-    if (!result.empty() && life.lower <= result.back().upper) {
-      result.back().upper = std::max(result.back().upper, life.upper);
-    } else {
-      result.push_back(life);
+using Lives = std::multiset<std::pair<Position, Position>>;
+
+/// Adds a piece for each stretch of time in which some of the lives go on.
+void add_pieces(Bytes begin, Bytes end, const Lives& lives, std::vector<Piece>& pieces) {
+  std::optional<Lifetime> open;
+  for (const auto& [lower, upper] : lives) {
+    if (open && lower <= open->upper) {
+      open->upper = std::max(open->upper, upper);
+      continue;
     }
+    if (open) pieces.push_back({begin, end - begin, *open});
+    open = Lifetime{lower, upper};
   }
-  return result;
+  if (open) pieces.push_back({begin, end - begin, *open});
 }
 
-/// Pieces of boxes that hold one source at one place: for each stretch of bytes between their ends
-/// the time during which any of them is alive.
-void add_pieces(std::vector<Box> boxes, std::vector<Piece>& pieces) {
-  std::vector<Bytes> cuts;
-  for (const Box& box : boxes) cuts.insert(cuts.end(), {box.begin, box.end});
-  std::sort(cuts.begin(), cuts.end());
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  std::vector<std::vector<Lifetime>> lives(cuts.size());
+/// Pieces of boxes that hold one source at one place: a sweep over addresses with the lives of the boxes
+/// that reach over each stretch of them.
+void add_pieces(std::span<const Box> boxes, std::vector<Piece>& pieces) {
+  struct Edge {
+    Bytes at = 0;
+    const Box* box = nullptr;
+    bool begins = false;
+  };
+  std::vector<Edge> edges;
   for (const Box& box : boxes) {
-    const auto first = std::lower_bound(cuts.begin(), cuts.end(), box.begin);
-    for (auto cut = first; *cut < box.end; ++cut)
-      lives[static_cast<std::size_t>(cut - cuts.begin())].push_back(box.life);
+    edges.push_back({box.begin, &box, true});
+    edges.push_back({box.end, &box, false});
   }
-  for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
-    for (const Lifetime& life : united(std::move(lives[c])))
-      pieces.push_back({cuts[c], cuts[c + 1] - cuts[c], life});
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.at < b.at; });
+  Lives lives;
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    if (e > 0 && edges[e - 1].at < edges[e].at) add_pieces(edges[e - 1].at, edges[e].at, lives, pieces);
+    const std::pair life(edges[e].box->life.lower, edges[e].box->life.upper);
+    if (edges[e].begins) {
+      lives.insert(life);
+    } else {
+      lives.erase(lives.find(life));
+    }
   }
 }
 
@@ -174,7 +186,7 @@ std::vector<Piece> Group::pieces() const {
   for (auto first = boxes.begin(); first != boxes.end();) {
     const auto last =
         std::find_if(first, boxes.end(), [&](const Box& box) { return key(box) != key(*first); });
-    add_pieces({first, last}, pieces);
+    add_pieces(std::span(first, last), pieces);
     first = last;
   }
   return joined(std::move(pieces));

@@ -63,6 +63,31 @@ std::vector<Place> operators_of(const Clock& clock) {
   return places;
 }
 
+/// Whether a group has inputs and results of bodies that run again and again. Results are handed over to
+/// the inputs one after the other, so none may lie where an input does.
+struct Loops {
+  bool has_input = false;
+  bool has_result = false;
+
+  Loops operator|(const Loops& other) const {
+    return {has_input || other.has_input, has_result || other.has_result};
+  }
+};
+
+std::vector<Loops> loops_of_tensors(const Graph& graph) {
+  std::vector<Loops> loops(graph.tensors.size());
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    for (const Operator& op : subgraph.operators) {
+      if (op.body_use != BodyUse::repeated) continue;
+      for (const std::size_t body : op.bodies) {
+        for (const TensorId input : graph.subgraphs[body].inputs) loops[input].has_input = true;
+        for (const TensorId result : graph.subgraphs[body].outputs) loops[result].has_result = true;
+      }
+    }
+  }
+  return loops;
+}
+
 /// What is wanted after the last operator that reads it: results, which are handed over when their
 /// subgraph ends, and the inputs of loops, which the next round expects in their place.
 std::vector<bool> tensors_that_outlive_readers(const Graph& graph) {
@@ -111,6 +136,9 @@ class Sharer {
 
   void start_over() {
     groups_.clear();
+    phases_.clear();
+    loops_of_.clear();
+    const std::vector<Loops> loops = loops_of_tensors(graph_);
     group_of_.assign(graph_.tensors.size(), std::nullopt);
     offsets_.assign(graph_.tensors.size(), 0);
     lives_ = uses_.lives;
@@ -119,6 +147,8 @@ class Sharer {
       if (residences_[t] != Residence::arena) continue;
       group_of_[t] = groups_.size();
       groups_.emplace_back(t, contents_[t], lives_[t]);
+      phases_.push_back(is_seen_[t] ? std::optional<Bytes>(0) : std::nullopt);
+      loops_of_.push_back(loops[t]);
     }
   }
 
@@ -167,6 +197,8 @@ class Sharer {
       const TensorId input = *op.inputs[candidate.copy->input];
       const TensorId output = *op.outputs[candidate.copy->output];
       std::string why = is_apart(output) ? "would raise the peak" : why_strangers(input, output);
+      if (why.empty() && is_in_too_many_parts(op, output))
+        why = fmt::format("{} has more than {} parts", describe(graph_, output), most_fragments);
       if (why.empty()) why = try_join(input, output, candidate.copy->from - candidate.copy->to, std::nullopt);
       if (!why.empty()) whys_.emplace(candidate.copy, std::move(why));
     }
@@ -181,6 +213,13 @@ class Sharer {
         if (try_join(*op.inputs[i], *output, 0, *op.inputs[i]).empty()) break;
       }
     }
+  }
+
+  /// What is made of copies alone is its own source only where contents.h has given up.
+  [[nodiscard]] bool is_in_too_many_parts(const Operator& op, TensorId output) const {
+    Bytes copied = 0;
+    for (const ByteCopy& copy : op.copies) copied += op.outputs[copy.output] == output ? copy.size : 0;
+    return copied == graph_.tensors[output].bytes && contents_[output].front().source == output;
   }
 
   [[nodiscard]] bool is_apart(TensorId tensor) const {
@@ -235,11 +274,14 @@ class Sharer {
       std::swap(into, from);
       shift = -shift;
     }
-    if (!agree_on_alignment(groups_[into], groups_[from], shift)) {
+    if (!agree_on_alignment(into, from, shift)) {
       return fmt::format("{} would be {} bytes from {}, which breaks the alignment of {}",
                          describe(graph_, output), std::abs(distance), describe(graph_, input),
                          options_.alignment);
     }
+    const Loops loops = loops_of_[into] | loops_of_[from];
+    if (loops.has_input && loops.has_result)
+      return "the result of a loop's body would lie in the place of its input, which is handed over after it";
     if (const auto clash = groups_[into].clash_with(groups_[from], shift, overwritten)) {
       return fmt::format("{} and {} would hold the same bytes at position {}", describe(graph_, clash->first),
                          describe(graph_, clash->second), clash->at);
@@ -249,6 +291,8 @@ class Sharer {
       offsets_[member.tensor] += shift;
     }
     groups_[into].join(groups_[from], shift);
+    loops_of_[into] = loops;
+    if (!phases_[into] && phases_[from]) phases_[into] = phase(*phases_[from] + shift);
     if (overwritten) {
       groups_[into].shorten(*overwritten, lives_[*overwritten]);
       for (Lifetime& life : lives_[*overwritten]) --life.upper;
@@ -256,23 +300,13 @@ class Sharer {
     return "";
   }
 
-  /// Where in a group aligned addresses are, as far as kernels see any of its tensors.
-  [[nodiscard]] std::optional<Bytes> phase_of(const Group& group) const {
-    for (const Member& member : group.members()) {
-      if (is_seen_[member.tensor]) return phase(member.offset);
-    }
-    return std::nullopt;
-  }
-
   [[nodiscard]] Bytes phase(Bytes offset) const {
     const Bytes rest = offset % options_.alignment;
     return rest < 0 ? rest + options_.alignment : rest;
   }
 
-  [[nodiscard]] bool agree_on_alignment(const Group& into, const Group& from, Bytes shift) const {
-    const auto ours = phase_of(into);
-    const auto theirs = phase_of(from);
-    return !ours || !theirs || *ours == phase(*theirs + shift);
+  [[nodiscard]] bool agree_on_alignment(std::size_t into, std::size_t from, Bytes shift) const {
+    return !phases_[into] || !phases_[from] || *phases_[into] == phase(*phases_[from] + shift);
   }
 
   /// Both tensors have the bytes at one place.
@@ -294,8 +328,9 @@ class Sharer {
       for (const auto* operands : {&op.inputs, &op.outputs}) {
         for (const auto& tensor : *operands) {
           if (!tensor || is_seen_[*tensor] || !group_of_[*tensor]) continue;
-          const auto aligned = phase_of(groups_[*group_of_[*tensor]]);
-          has_more = has_more || (aligned && phase(offsets_[*tensor]) != *aligned);
+          auto& aligned = phases_[*group_of_[*tensor]];
+          if (!aligned) aligned = phase(offsets_[*tensor]);
+          has_more = has_more || phase(offsets_[*tensor]) != *aligned;
           is_seen_[*tensor] = true;
         }
       }
@@ -310,7 +345,7 @@ class Sharer {
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       if (!group_of_[t] || is_laid_out[*group_of_[t]]) continue;
       is_laid_out[*group_of_[t]] = true;
-      sharing.groups.push_back(laid_out(groups_[*group_of_[t]]));
+      sharing.groups.push_back(laid_out(*group_of_[t]));
     }
     for (const Place& place : operators_) account(place, sharing);
     sharing.lives = std::move(lives_);
@@ -318,10 +353,11 @@ class Sharer {
   }
 
   /// The group with its first byte, or aligned address, at 0.
-  [[nodiscard]] Shared laid_out(const Group& group) const {
+  [[nodiscard]] Shared laid_out(std::size_t index) const {
+    const Group& group = groups_[index];
     Bytes begin = group.members().front().offset;
     for (const Member& member : group.members()) begin = std::min(begin, member.offset);
-    begin -= phase(begin - phase_of(group).value_or(begin));
+    begin -= phase(begin - phases_[index].value_or(begin));
     Shared shared{group.members(), group.pieces()};
     for (Member& member : shared.members) {
       member.offset -= begin;
@@ -342,6 +378,8 @@ class Sharer {
       for (const auto& output : op.outputs) bytes += output ? graph_.tensors[*output].bytes : 0;
       keep(bytes, op.must_copy);
     }
+    std::vector<Bytes> read(op.inputs.size(), 0);
+    std::vector<Bytes> written(op.outputs.size(), 0);
     for (const ByteCopy& copy : op.copies) {
       if (!is_removed(op, copy)) {
         const auto why = whys_.find(&copy);
@@ -350,9 +388,20 @@ class Sharer {
       }
       ++sharing.removed.count;
       sharing.removed.bytes += copy.size;
-      for (const TensorId tensor : {*op.inputs[copy.input], *op.outputs[copy.output]})
-        sharing.spared[tensor] += copy.size * static_cast<Bytes>(lives_[tensor].size());
+      read[copy.input] += copy.size;
+      written[copy.output] += copy.size;
     }
+    for (std::size_t i = 0; i < read.size(); ++i) spare(op.inputs[i], read[i], sharing);
+    for (std::size_t o = 0; o < written.size(); ++o) spare(op.outputs[o], written[o], sharing);
+  }
+
+  /// An operand of which `bytes` are not touched any more, however often the operator runs.
+  void spare(const std::optional<TensorId>& tensor, Bytes bytes, Sharing& sharing) const {
+    if (!tensor || bytes == 0) return;
+    const auto runs = static_cast<std::int64_t>(lives_[*tensor].size());
+    const auto all = base::checked_multiply(std::min(bytes, graph_.tensors[*tensor].bytes), runs);
+    sharing.spared[*tensor] =
+        base::checked_add(sharing.spared[*tensor], all.value_or(largest_value)).value_or(largest_value);
   }
 
   const Graph& graph_;
@@ -365,6 +414,9 @@ class Sharer {
   std::vector<bool> outlives_readers_;
   std::vector<bool> is_seen_;  ///< By some kernel, which expects it to be aligned.
   std::vector<Group> groups_;
+  std::vector<std::optional<Bytes>>
+      phases_;                   ///< Where in a group aligned addresses are, if a kernel sees it.
+  std::vector<Loops> loops_of_;  ///< Of groups.
   std::vector<std::optional<std::size_t>> group_of_;
   std::vector<Bytes> offsets_;  ///< Of tensors in their groups.
   std::vector<std::vector<Lifetime>> lives_;

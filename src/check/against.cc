@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -91,6 +93,58 @@ void check_tie(const Graph& graph, const StateTie& tie, const std::vector<const 
   }
 }
 
+/// Where the inputs of a body are: by buffer and first byte. All of them live as long as the loop, so no two
+/// of them overlap in a sound plan.
+using InputsByPlace = std::map<std::pair<std::size_t, Bytes>, TensorId>;
+
+/// An input of a body, other than the tensor itself, that lies where a view of the tensor does.
+std::optional<TensorId> input_under(const View& view, TensorId tensor, const Graph& graph,
+                                    const InputsByPlace& inputs) {
+  const Bytes end = view.offset + graph.tensors[tensor].bytes;
+  auto input = inputs.lower_bound({view.buffer, end});  // the first that begins behind it
+  while (input != inputs.begin()) {
+    --input;
+    const auto& [place, id] = *input;
+    if (place.first != view.buffer) break;
+    if (id != tensor) {
+      if (place.second + graph.tensors[id].bytes <= view.offset) break;
+      return id;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A loop hands the results of its body over to the inputs one after the other: a result in the place of
+/// an input could be written over before its turn.
+void check_hand_over(const Graph& graph, const Subgraph& body,
+                     const std::vector<const PlannedTensor*>& matched, Faults& faults) {
+  InputsByPlace inputs;
+  for (const TensorId input : body.inputs) {
+    if (matched[input] == nullptr || graph.tensors[input].bytes == 0) continue;
+    for (const View& view : matched[input]->views) inputs.emplace(std::pair(view.buffer, view.offset), input);
+  }
+  for (const TensorId output : body.outputs) {
+    if (matched[output] == nullptr || graph.tensors[output].bytes == 0) continue;
+    for (const View& view : matched[output]->views) {
+      const auto input = input_under(view, output, graph, inputs);
+      if (!input) continue;
+      faults.push_back(
+          {FaultKind::overlap, fmt::format("{} is handed over to the next round from where its input {} lies",
+                                           describe(graph, output), describe(graph, *input))});
+      break;
+    }
+  }
+}
+
+void check_hand_overs(const Graph& graph, const std::vector<const PlannedTensor*>& matched, Faults& faults) {
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    for (const Operator& op : subgraph.operators) {
+      if (op.body_use != BodyUse::repeated) continue;
+      for (const std::size_t body : op.bodies) check_hand_over(graph, graph.subgraphs[body], matched, faults);
+    }
+  }
+}
+
 /// What the replayed network needs, where the plan meets it.
 Network check_model(const Plan& plan, const Graph& graph, std::size_t model, Faults& faults) {
   const auto matched = match_tensors(plan, graph, model, faults);
@@ -111,6 +165,7 @@ Network check_model(const Plan& plan, const Graph& graph, std::size_t model, Fau
                                   describe(graph, need.tensor), need.life.lower, need.life.upper)});
   }
   for (const StateTie& tie : graph.ties) check_tie(graph, tie, matched, faults);
+  check_hand_overs(graph, matched, faults);
   hold_weights(network, views);
   return network;
 }

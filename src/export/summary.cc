@@ -88,8 +88,11 @@ void write_largest(const Plan& plan, std::ostream& out) {
     for (const Piece& piece : buffer.pieces) {
       life = {std::min(life.lower, piece.life.lower), std::max(life.upper, piece.life.upper)};
     }
-    fmt::print(out, "  {:>14}  {:>14}  {:>19}  {}\n", alive[i].bytes, plan.places[alive[i].buffer].offset,
-               fmt::format("[{}, {})", life.lower, life.upper), shortened(buffer.id));
+    const Place& place = plan.places[alive[i].buffer];
+    const std::string where =
+        plan.memories.size() > 1 ? fmt::format(" ({})", plan.memories[place.memory].memory.name) : "";
+    fmt::print(out, "  {:>14}  {:>14}  {:>19}  {}{}\n", alive[i].bytes, place.offset,
+               fmt::format("[{}, {})", life.lower, life.upper), shortened(buffer.id), where);
   }
 }
 
@@ -161,10 +164,18 @@ void write_summary(const Plan& plan, std::ostream& out) {
   row("strategy", summary.strategy + (plan.interrupted ? ", cut short" : ""));
   row("seconds", fmt::format("{:.4f}", summary.seconds));
   for (const PlannedMemory& memory : plan.memories) {
-    if (!memory.memory.capacity) continue;
-    const Bytes missing = memory.peak - *memory.memory.capacity;
-    row("capacity", readable(*memory.memory.capacity) +
-                        (missing > 0 ? fmt::format(", missed by {}", readable(missing)) : ""));
+    const auto& capacity = memory.memory.capacity;
+    const Bytes missing = memory.peak - capacity.value_or(largest_value);
+    const std::string limit =
+        !capacity
+            ? "no limit"
+            : readable(*capacity) + (missing > 0 ? fmt::format(", missed by {}", readable(missing)) : "");
+    if (plan.memories.size() > 1) {
+      row("memory",
+          fmt::format("{}: peak {}, capacity {}", memory.memory.name, readable(memory.peak), limit));
+    } else if (capacity) {
+      row("capacity", limit);
+    }
   }
   write_largest(plan, out);
 }

@@ -11,7 +11,8 @@
 //             +-----------------> position
 //
 // Colours are the risk classes of the `rectangle` strategy (pack/risk.h): what sticks out above the
-// max load is red, what reaches it orange, their neighbours in time blue, all else grey.
+// max load is red and its neighbours in time pale red, what reaches it orange, the neighbours of all
+// these blue, all else grey.
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -49,11 +50,12 @@ struct Style {
   std::string_view meaning;
 };
 
-/// By Risk.
-constexpr std::array<Style, 4> styles{{{"#d5d9de", "#8a929c", "none"},
-                                       {"#a9c6ea", "#4f7fb8", "low: beside a high or medium one"},
-                                       {"#f6c88a", "#c07a17", "medium: reaches the max load"},
-                                       {"#ee9a92", "#b5332a", "high: above the max load"}}};
+/// By Risk; the last for what is itself above the max load.
+constexpr std::array<Style, 5> styles{{{"#d5d9de", "#8a929c", "none"},
+                                       {"#a9c6ea", "#4f7fb8", "low: beside those"},
+                                       {"#f6c88a", "#c07a17", "medium: reaches max load, or beside such"},
+                                       {"#f3b7b1", "#b5332a", "high: beside one that is above max load"},
+                                       {"#dc5f54", "#8f241c", "above max load"}}};
 
 struct Rectangle {
   double x = 0;
@@ -104,7 +106,7 @@ std::int64_t step_of_marks(std::int64_t range, std::int64_t count, std::int64_t 
   return step;
 }
 
-/// The first letters of a name that fit, in whole UTF-8 sequences.
+/// The end of a name as far as it fits, in whole UTF-8 sequences.
 std::string shortened(const std::string& name, std::size_t letters) {
   if (name.size() <= letters) return name;
   std::size_t begin = name.size() - letters + 1;  // names differ at their ends
@@ -123,8 +125,8 @@ class Grid {
         rows_(static_cast<std::size_t>(plot_height / cell)),
         cells_(columns_ * rows_, 0) {}
 
-  void fill(const Rectangle& it, pack::Risk risk) {
-    const auto value = static_cast<std::uint8_t>(static_cast<std::uint8_t>(risk) + 1);
+  void fill(const Rectangle& it, std::size_t style) {
+    const auto value = static_cast<std::uint8_t>(style + 1);
     const auto [first_column, last_column] = range(it.x, it.width, columns_);
     const auto [first_row, last_row] = range(it.y, it.height, rows_);
     for (std::size_t row = first_row; row <= last_row; ++row) {
@@ -162,7 +164,7 @@ class Grid {
 
   std::size_t columns_;
   std::size_t rows_;
-  std::vector<std::uint8_t> cells_;  ///< 0: empty; else Risk + 1.
+  std::vector<std::uint8_t> cells_;  ///< 0: empty; else style + 1.
 };
 
 /// One memory.
@@ -181,7 +183,11 @@ class Panel {
       for (const Piece& piece : buffer.pieces) end_ = std::max(end_, piece.life.upper);
     }
     load_ = max_load(inside);
-    risks_ = pack::classify(inside, offsets, load_);
+    const std::vector<pack::Risk> risks = pack::classify(inside, offsets, load_);
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      const bool is_above = risks[i] == pack::Risk::high && offsets[i] + inside[i].size > load_;
+      styles_.push_back(is_above ? styles.size() - 1 : static_cast<std::size_t>(risks[i]));
+    }
     top_ = std::max({memory_.peak, load_, Bytes{1}});
     // A capacity far above everything would leave nothing to see.
     const Bytes capacity = memory_.memory.capacity.value_or(0);
@@ -198,10 +204,7 @@ class Panel {
                plot_height);
     draw_marks(out);
     draw_pieces(out);
-    draw_level(load_, "load", "max load", out);
-    draw_level(memory_.peak, "peak", "peak", out);
-    if (memory_.memory.capacity && *memory_.memory.capacity <= top_)
-      draw_level(*memory_.memory.capacity, "capacity", "capacity", out);
+    draw_levels(out);
     out << "</g>\n";
   }
 
@@ -244,7 +247,7 @@ class Panel {
         if (!piece.is_ever_alive()) continue;
         const Rectangle it = rectangle_of(i, piece);
         if (it.width < smallest_side || it.height < smallest_side) {
-          grid.fill(it, risks_[i]);
+          grid.fill(it, styles_[i]);
         } else {
           large.emplace_back(i, &piece);
         }
@@ -269,8 +272,8 @@ class Panel {
                "<rect class=\"r{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"><title>{}: "
                "{} bytes at "
                "{}, alive [{}, {})</title></rect>\n",
-               static_cast<int>(risks_[i]), it.x, it.y, it.width, it.height, escaped(buffer.id), piece.size,
-               begin, piece.life.lower, piece.life.upper);
+               styles_[i], it.x, it.y, it.width, it.height, escaped(buffer.id), piece.size, begin,
+               piece.life.lower, piece.life.upper);
     const double room = it.width - 2 * padding;
     constexpr double fewest_letters = 3;
     if (it.height < letter_height ||
@@ -281,21 +284,35 @@ class Panel {
                escaped(shortened(buffer.id, static_cast<std::size_t>(room / letter_width))));
   }
 
-  /// A line across, with its name at the right. The peak's name stands above its line, so that it and the
-  /// max load do not cover each other when they are close.
-  void draw_level(Bytes level, std::string_view style, std::string_view name, std::ostream& out) const {
-    const double y = y_of(level);
-    const double text_y = style == "load" ? y + 13 : y - 4;
-    fmt::print(out,
-               "<line x1=\"0\" x2=\"{}\" y1=\"{:.2f}\" y2=\"{:.2f}\" class=\"{}\"/>"
-               "<text x=\"{}\" y=\"{:.1f}\" class=\"{}-name\">{} {}</text>\n",
-               plot_width, y, y, style, plot_width + 6, text_y, style, name, readable(level));
+  struct Level {
+    Bytes at = 0;
+    std::string_view style;
+    std::string_view name;
+  };
+
+  /// Lines across, highest first, with their names at the right, none over another.
+  void draw_levels(std::ostream& out) const {
+    std::vector<Level> levels{{memory_.peak, "peak", "peak"}, {load_, "load", "max load"}};
+    const auto& capacity = memory_.memory.capacity;
+    if (capacity && *capacity <= top_) levels.insert(levels.begin(), {*capacity, "capacity", "capacity"});
+    std::stable_sort(levels.begin(), levels.end(),
+                     [](const Level& a, const Level& b) { return a.at > b.at; });
+    double text_y = -margin_top;
+    for (const Level& level : levels) {
+      const double y = y_of(level.at);
+      text_y = std::max(text_y + letter_height + 1, y - padding);
+      fmt::print(out,
+                 "<line x1=\"0\" x2=\"{}\" y1=\"{:.2f}\" y2=\"{:.2f}\" class=\"{}\"/><text x=\"{}\" "
+                 "y=\"{:.1f}\" class=\"{}-name\">{} {}</text>\n",
+                 plot_width, y, y, level.style, plot_width + 6, text_y, level.style, level.name,
+                 readable(level.at));
+    }
   }
 
   const Plan& plan_;
   const PlannedMemory& memory_;
   std::vector<std::size_t> buffers_;  ///< Those in this memory.
-  std::vector<pack::Risk> risks_;     ///< Of those.
+  std::vector<std::size_t> styles_;   ///< Of those.
   Bytes load_ = 0;
   Bytes top_ = 1;
   Position end_ = 1;

@@ -9,19 +9,44 @@
 
 namespace stowage::import {
 
+namespace {
+
+/// Builds the document and refuses an object that has a member twice, of which the library would keep
+/// the last. (Its parser with callbacks looks at all of an array whenever an element of it ends.)
+class StrictBuilder : public nlohmann::detail::json_sax_dom_parser<Json::Value> {
+  using Base = nlohmann::detail::json_sax_dom_parser<Json::Value>;
+
+ public:
+  using Base::Base;
+
+  bool start_object(std::size_t members) {
+    members_.emplace_back();
+    return Base::start_object(members);
+  }
+
+  bool key(std::string& name) {
+    if (!members_.back().insert(name).second)
+      throw Error("", fmt::format("has the member {} twice in one object", base::quoted(name)));
+    return Base::key(name);
+  }
+
+  bool end_object() {
+    members_.pop_back();
+    return Base::end_object();
+  }
+
+ private:
+  std::vector<std::unordered_set<std::string>> members_;  ///< Of the objects that are open.
+};
+
+}  // namespace
+
 Json::Value Json::parse(std::string_view text) {
-  std::vector<std::unordered_set<std::string>> members;  // of the objects that are open
-  const auto expect_unique = [&](int, Value::parse_event_t event, Value& value) {
-    if (event == Value::parse_event_t::object_start) members.emplace_back();
-    if (event == Value::parse_event_t::object_end) members.pop_back();
-    if (event == Value::parse_event_t::key && !members.back().insert(value.get<std::string>()).second) {
-      throw Error(
-          "", fmt::format("has the member {} twice in one object", base::quoted(value.get<std::string>())));
-    }
-    return true;
-  };
   try {
-    return Value::parse(text.begin(), text.end(), expect_unique);
+    Value value;
+    StrictBuilder builder(value);
+    Value::sax_parse(text.begin(), text.end(), &builder);
+    return value;
   } catch (const nlohmann::json::exception& error) {
     std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, ..."
     if (const std::size_t end = what.find("] "); end != std::string_view::npos) what.remove_prefix(end + 2);

@@ -103,6 +103,8 @@ BuiltinOperator builtin_of(const tflite::OperatorCode& code) {
 std::string type_of(const tflite::OperatorCode& code) {
   const BuiltinOperator builtin = builtin_of(code);
   std::string name = builtin == BuiltinOperator::CUSTOM ? text(code.custom_code()) : "";
+  // A custom operator may have any name, also one of an operator of which more is known.
+  if (updates_in_place({.type = name}, 0)) name = "custom." + name;
   if (name.empty()) name = tflite::EnumNameBuiltinOperator(builtin);
   return name.empty() ? fmt::format("BUILTIN_{}", static_cast<int>(builtin)) : name;
 }

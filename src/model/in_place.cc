@@ -17,17 +17,21 @@ constexpr std::array elementwise{
     "BitwiseAnd"sv, "BitwiseNot"sv, "BitwiseOr"sv, "BitwiseXor"sv, "Ceil"sv, "Celu"sv, "Clip"sv, "Cos"sv,
     "Cosh"sv, "Div"sv, "Elu"sv, "Equal"sv, "Erf"sv, "Exp"sv, "Floor"sv, "Gelu"sv, "Greater"sv,
     "GreaterOrEqual"sv, "HardSigmoid"sv, "HardSwish"sv, "Identity"sv, "IsInf"sv, "IsNaN"sv, "LeakyRelu"sv,
-    "Less"sv, "LessOrEqual"sv, "Log"sv, "Max"sv, "Mean"sv, "Min"sv, "Mish"sv, "Mod"sv, "Mul"sv, "Neg"sv,
-    "Not"sv, "Or"sv, "PRelu"sv, "Pow"sv, "Reciprocal"sv, "Relu"sv, "Round"sv, "Selu"sv, "Shrink"sv,
-    "Sigmoid"sv, "Sign"sv, "Sin"sv, "Sinh"sv, "Softplus"sv, "Softsign"sv, "Sqrt"sv, "Sub"sv, "Sum"sv,
-    "Swish"sv, "Tan"sv, "Tanh"sv, "ThresholdedRelu"sv, "Where"sv, "Xor"sv,
+    "Less"sv, "LessOrEqual"sv, "Log"sv, "Mish"sv, "Mod"sv, "Mul"sv, "Neg"sv, "Not"sv, "Or"sv, "PRelu"sv,
+    "Pow"sv, "Reciprocal"sv, "Relu"sv, "Round"sv, "Selu"sv, "Shrink"sv, "Sigmoid"sv, "Sign"sv, "Sin"sv,
+    "Sinh"sv, "Softplus"sv, "Softsign"sv, "Sqrt"sv, "Sub"sv, "Swish"sv, "Tan"sv, "Tanh"sv,
+    "ThresholdedRelu"sv, "Where"sv, "Xor"sv,
     // TFLite
-    "ABS"sv, "ADD"sv, "ADD_N"sv, "ATAN2"sv, "BITWISE_XOR"sv, "CEIL"sv, "COS"sv, "DIV"sv, "ELU"sv, "EQUAL"sv,
-    "EXP"sv, "FLOOR"sv, "FLOOR_DIV"sv, "FLOOR_MOD"sv, "GELU"sv, "GREATER"sv, "GREATER_EQUAL"sv,
-    "HARD_SWISH"sv, "LEAKY_RELU"sv, "LESS"sv, "LESS_EQUAL"sv, "LOG"sv, "LOGICAL_AND"sv, "LOGICAL_NOT"sv,
-    "LOGICAL_OR"sv, "LOGISTIC"sv, "MAXIMUM"sv, "MINIMUM"sv, "MUL"sv, "NEG"sv, "NOT_EQUAL"sv, "POW"sv,
-    "PRELU"sv, "RELU"sv, "RELU6"sv, "RELU_0_TO_1"sv, "RELU_N1_TO_1"sv, "RIGHT_SHIFT"sv, "ROUND"sv, "RSQRT"sv,
-    "SELECT_V2"sv, "SIGN"sv, "SIN"sv, "SQRT"sv, "SQUARE"sv, "SQUARED_DIFFERENCE"sv, "SUB"sv, "TANH"sv};
+    "ABS"sv, "ADD"sv, "ATAN2"sv, "BITWISE_XOR"sv, "CEIL"sv, "COS"sv, "DIV"sv, "ELU"sv, "EQUAL"sv, "EXP"sv,
+    "FLOOR"sv, "FLOOR_DIV"sv, "FLOOR_MOD"sv, "GELU"sv, "GREATER"sv, "GREATER_EQUAL"sv, "HARD_SWISH"sv,
+    "LEAKY_RELU"sv, "LESS"sv, "LESS_EQUAL"sv, "LOG"sv, "LOGICAL_AND"sv, "LOGICAL_NOT"sv, "LOGICAL_OR"sv,
+    "LOGISTIC"sv, "MAXIMUM"sv, "MINIMUM"sv, "MUL"sv, "NEG"sv, "NOT_EQUAL"sv, "POW"sv, "PRELU"sv, "RELU"sv,
+    "RELU6"sv, "RELU_0_TO_1"sv, "RELU_N1_TO_1"sv, "RIGHT_SHIFT"sv, "ROUND"sv, "RSQRT"sv, "SELECT_V2"sv,
+    "SIGN"sv, "SIN"sv, "SQRT"sv, "SQUARE"sv, "SQUARED_DIFFERENCE"sv, "SUB"sv, "TANH"sv};
+
+/// Operators of any number of inputs, which kernels add up one by one: what is written over must be one of
+/// the two that are read first.
+constexpr std::array first_two_inputs_only{"ADD_N"sv, "Max"sv, "Mean"sv, "Min"sv, "Sum"sv};
 
 /// Operators for which that is so of their first input only, or that change parts of a copy of it.
 constexpr std::array first_input_only{"BatchNormalization"sv,
@@ -53,7 +57,8 @@ bool contains(const Types& types, std::string_view type) {
 }  // namespace
 
 bool updates_in_place(const Operator& op, std::size_t input) {
-  return contains(elementwise, op.type) || (input == 0 && contains(first_input_only, op.type));
+  return contains(elementwise, op.type) || (input < 2 && contains(first_two_inputs_only, op.type)) ||
+         (input < 1 && contains(first_input_only, op.type));
 }
 
 std::optional<TensorId> in_place_output(const Graph& graph, const Operator& op, std::size_t input) {

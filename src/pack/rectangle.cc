@@ -21,7 +21,7 @@
 // timed: a neighbour looked at is one unit. The first wave gives the re-orderer 20 units per pair that is
 // alive together, each wave four times as much as the one before, and there are waves for as many units as a
 // twentieth of the cube of the pairs: a model of 200 tensors with three alive at a time gets milliseconds, a
-// few hundred with fifty alive at a time more than usual time limits. Source: seed document 001.
+// few hundred with fifty alive at a time more than usual time limits. Source: docs/rectangle.md.
 
 #include "pack/rectangle.h"
 

@@ -44,9 +44,9 @@ class Arranger {
       return packed(std::move(sharing), remaining());
     Arrangement all = packed(std::move(sharing), remaining() / 2);
     alias::Sharing nothing = shared(std::vector<bool>(graph_.tensors.size(), true));
-    if (all.peak <= max_load(buffers_of(nothing).buffers)) return all;
+    if (all.cost <= std::pair(Outcome::fits, max_load(buffers_of(nothing).buffers))) return all;
     Arrangement apart = packed(std::move(nothing), remaining() / 2);
-    if (all.peak <= apart.peak) return all;
+    if (all.cost <= apart.cost) return all;
     return admitted(all.sharing.groups, std::move(apart));
   }
 
@@ -75,7 +75,7 @@ class Arranger {
     SolveOptions solve_options = options_.plan.solve;
     solve_options.time_limit = time_limit;
     result.solution = solve(problem, solve_options);
-    result.peak = total_peak(problem, result.solution);
+    result.cost = {result.solution.outcome, total_peak(problem, result.solution)};
     return result;
   }
 
@@ -100,7 +100,7 @@ class Arranger {
     if (remaining() == Seconds(0) || options_.plan.solve.stop.stop_requested()) return;
     set_apart(groups, false);
     Arrangement candidate = packed(shared(is_apart_), remaining() / 4);
-    if (candidate.peak <= best.peak) {
+    if (candidate.cost <= best.cost) {
       best = std::move(candidate);
       return;
     }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "alias/buffers.h"
 #include "alias/sharing.h"
 #include "stowage/graph.h"
@@ -14,7 +17,8 @@ struct Arrangement {
   alias::Sharing sharing;
   alias::Buffers buffers;
   Solution solution;
-  Bytes peak = 0;  ///< Sum over memories.
+  /// What sharing must not make worse: whether it fits, then the sum of peaks over memories.
+  std::pair<Outcome, Bytes> cost{};
 };
 
 struct ArrangeOptions {
