@@ -149,7 +149,7 @@ void expect_removed(const Planned& planned, std::int64_t count, Bytes bytes) {
 
 constexpr Bytes mib = 1 << 20;
 
-// The document's examples (seed 000, paragraphs 153 to 165).
+// The document's examples (docs/free-list.md; paragraphs 153 to 165).
 
 TEST(Alias, ReshapeTakesItsInputsBlock) {
   Net net({"x"}, {"y"}, {{"x", 8}, {"a", 96}, {"b", 96}, {"y", 8}});  // [2,3,4] to [6,4], float32

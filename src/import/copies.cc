@@ -13,10 +13,10 @@
 // All that comes from a file may contradict itself: then the operator must copy, and never gets a copy
 // that lies outside its tensors.
 //
-// Cost: operands * dimensions. Source: seed 000, paragraphs 150 to 165. The document lets a concat or
-// a split share "on the highest dimension or the first that is not 1", which is the same condition
-// for parts that are not empty. It is silent on the rest: other operators that move nothing follow the
-// same rule, and parts that begin or end within a byte must copy.
+// Cost: operands * dimensions. Source: the document of docs/free-list.md, paragraphs 150 to 165. The document
+// lets a concat or a split share "on the highest dimension or the first that is not 1", which is the same
+// condition for parts that are not empty. It is silent on the rest: other operators that move nothing follow
+// the same rule, and parts that begin or end within a byte must copy.
 
 #include "import/copies.h"
 

@@ -6,8 +6,8 @@
 // may put its parts elsewhere than they say: then only operators that keep all of their input where
 // it is have copies.
 //
-// Cost: operands * dimensions. Source: seed 000, paragraphs 150 to 165, and the ONNX operator
-// specification with its older versions.
+// Cost: operands * dimensions. Source: the document of docs/free-list.md, paragraphs 150 to 165, and the ONNX
+// operator specification with its older versions.
 
 #include "import/onnx_copies.h"
 

@@ -6,9 +6,9 @@
 // different ones computes new bytes, so that each of its operands is compared: of a concat, those
 // that agree with the output still have copies. A fused activation computes, too.
 //
-// Cost: operands * (dimensions + scales). Source: seed 000, paragraphs 150 to 165, and the public
-// schema. TFLite's kernels decide where the schema is silent: a shrunk axis of a strided slice has
-// extent 1 whatever its end, and a tensor has a quantization only if it has scales and zero points.
+// Cost: operands * (dimensions + scales). Source: the document of docs/free-list.md, paragraphs 150 to 165,
+// and the public schema. TFLite's kernels decide where the schema is silent: a shrunk axis of a strided slice
+// has extent 1 whatever its end, and a tensor has a quantization only if it has scales and zero points.
 
 #include "import/tflite_copies.h"
 

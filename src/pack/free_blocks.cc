@@ -17,7 +17,8 @@
 //
 // Cost: log n for each call; stepping over blocks set aside costs log n for each of them, once, as long as
 // the limit does not forbid the step.
-// Source: seed document 000, paragraphs 118-130 and 185-191 (taking), 146-150 (releasing); see free_list.cc.
+// Source: the document of docs/free-list.md, paragraphs 118-130 and 185-191 (taking), 146-150 (releasing);
+// see free_list.cc.
 
 #include "pack/free_blocks.h"
 

@@ -14,8 +14,8 @@
 // into crumbs; what they leave is free for larger ones.
 //
 // Cost: n log n (buffers and memories).
-// Source: seed document 000, paragraphs 40-58 (the ways and the threshold), 108 (operator by operator),
-// 118-143 (levels), 144-151 (release), 172-198 (the flow chart).
+// Source: the document of docs/free-list.md, paragraphs 40-58 (the ways and the threshold), 108 (operator by
+// operator), 118-143 (levels), 144-151 (release), 172-198 (the flow chart).
 //
 // Where the document is open:
 // - "The largest block is at the end" (paragraphs 129 and 188) is said of the list, where it always is. Only

@@ -12,7 +12,7 @@
 // Where there are tens of millions of pairs, the occupancy tree (occupancy.cc) does the placing, and
 // neighbours are looked up in a tree over their starts whose nodes know the latest end below them.
 // Cost of a placing: neighbours * log(neighbours), or that of the occupancy.
-// Source: seed document 001, paragraphs 87, 103 and 128 (what is placed accumulates).
+// Source: the document of docs/rectangle.md, paragraphs 87, 103 and 128 (what is placed accumulates).
 
 #include "pack/rectangle_container.h"
 

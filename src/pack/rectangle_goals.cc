@@ -1,7 +1,8 @@
-// The three goals at which tuning ends. Source: seed document 001, claim 8 and paragraphs 94, 95 and 131: "no
-// tail above the threshold, the same sorting result, the adjustments reach the preset number". The same
-// result is one equal to any earlier one: in the example of paragraph 95 the third round meets the first.
-// Where it is open: what is counted are the adjustments, so that 0 rounds means the first order only.
+// The three goals at which tuning ends. Source: the document of docs/rectangle.md, claim 8 and paragraphs 94,
+// 95 and 131: "no tail above the threshold, the same sorting result, the adjustments reach the preset
+// number". The same result is one equal to any earlier one: in the example of paragraph 95 the third round
+// meets the first. Where it is open: what is counted are the adjustments, so that 0 rounds means the first
+// order only.
 
 #include "pack/rectangle_goals.h"
 

@@ -10,9 +10,9 @@
 //       +--+ +--------+
 //
 // A group is known by the span of its time only, so one sweep by start does. Cost: n log n.
-// Source: seed document 001, claim 6 and paragraphs 29, 127 and 157 (claim 6 and paragraph 127 speak of the
-// low ones, 153 to 160 of the medium ones: medium is meant); the merger: claim 5, paragraphs 22 and 154. What
-// "divided by time overlap length" means is open: the share of the shorter of both is ours.
+// Source: the document of docs/rectangle.md, claim 6 and paragraphs 29, 127 and 157 (claim 6 and paragraph
+// 127 speak of the low ones, 153 to 160 of the medium ones: medium is meant); the merger: claim 5, paragraphs
+// 22 and 154. What "divided by time overlap length" means is open: the share of the shorter of both is ours.
 
 #include "pack/rectangle_groups.h"
 

@@ -21,10 +21,10 @@
 // end of a step only, beside a neighbour, or at the floor or the roof. Cost of a move: neighbours *
 // log(neighbours). Memory: linear in buffers, and the lessons.
 //
-// Source: seed document 001, paragraphs 155 and 167 to 168: "re-arranges the rectangles of each group, for a
-// possibly better order", no more is said; the learning is guided local search (Voudouris & Tsang 1999; for
-// packing Faroe, Pisinger & Zachariasen 2003). All numbers are integers, so that the result is the same
-// everywhere.
+// Source: the document of docs/rectangle.md, paragraphs 155 and 167 to 168: "re-arranges the rectangles of
+// each group, for a possibly better order", no more is said; the learning is guided local search (Voudouris &
+// Tsang 1999; for packing Faroe, Pisinger & Zachariasen 2003). All numbers are integers, so that the result
+// is the same everywhere.
 
 #include "pack/rectangle_reorder.h"
 

@@ -14,11 +14,12 @@
 //       +---- merge:     high + medium + low + none
 //
 // The three goals (rectangle_goals.cc) hold for the whole and for each group.
-// Source: seed document 001; paragraphs 92 to 95 and 119 to 131, figures 5 to 7, claims 5, 6 and 8. Where it
-// is open: the threshold is the best lower bound known, not max load alone; of groups the one that reaches
-// highest comes first; a group is sorted by the keys, but keeps the order it came in where that lies lower
-// (else each round would forget the one before); a tuner that may go on for any number of rounds ends after a
-// few that bring nothing better. Cost: per round a placing of everything, and the re-orderer's budgets.
+// Source: the document of docs/rectangle.md; paragraphs 92 to 95 and 119 to 131, figures 5 to 7, claims 5, 6
+// and 8. Where it is open: the threshold is the best lower bound known, not max load alone; of groups the one
+// that reaches highest comes first; a group is sorted by the keys, but keeps the order it came in where that
+// lies lower (else each round would forget the one before); a tuner that may go on for any number of rounds
+// ends after a few that bring nothing better. Cost: per round a placing of everything, and the re-orderer's
+// budgets.
 
 #include "pack/rectangle_tuner.h"
 

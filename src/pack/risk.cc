@@ -9,8 +9,8 @@
 //
 // Who meets whom is not asked pair by pair. The lives of the culprits are merged into disjoint spans, and
 // each piece looks up whether it meets one of them. Cost: n log n.
-// Source: seed document 001, claim 5, paragraphs 20, 125 and 152. "Time overlap" is between pieces: a
-// buffer does not meet another one in a gap of its life.
+// Source: the document of docs/rectangle.md, claim 5, paragraphs 20, 125 and 152. "Time overlap" is between
+// pieces: a buffer does not meet another one in a gap of its life.
 
 #include "pack/risk.h"
 

@@ -12,9 +12,9 @@
 // two look-ups per rectangle. Cost: n log n.
 // All is exact, so that the order is the same on every machine: sums in 128 bits, products of three keys
 // and the cross products that compare ratios in 256.
-// Source: seed document 001, paragraphs 84 and 103 to 118. Where it is open: "descending or ascending" is
-// a choice per term; equal ones stay in the given order; a rectangle with gaps is as long as from its
-// first to its last need.
+// Source: the document of docs/rectangle.md, paragraphs 84 and 103 to 118. Where it is open: "descending or
+// ascending" is a choice per term; equal ones stay in the given order; a rectangle with gaps is as long as
+// from its first to its last need.
 
 #include "pack/sort_order.h"
 

@@ -50,7 +50,7 @@
 // - Told to stop, it stacks the rest on the right side and reclaims nothing more.
 //
 // Cost: n log n.
-// Source: seed document 002, claims 1-8.
+// Source: CN112256441B, claims 1-8.
 
 #include "pack/two_stack.h"
 
