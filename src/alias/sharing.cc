@@ -49,7 +49,15 @@ struct Place {
 struct Candidate {
   Place place;
   const ByteCopy* copy = nullptr;
+  bool is_in_too_many_parts = false;  ///< Its output is.
 };
+
+/// Of each output the bytes that are only passed on.
+std::vector<Bytes> copied_bytes(const Operator& op) {
+  std::vector<Bytes> copied(op.outputs.size(), 0);
+  for (const ByteCopy& copy : op.copies) copied[copy.output] += copy.size;
+  return copied;
+}
 
 std::vector<Place> operators_of(const Clock& clock) {
   std::vector<Place> places;
@@ -155,7 +163,7 @@ class Sharer {
   /// All that operators read and write, but for operands of which only copies are made.
   [[nodiscard]] std::vector<bool> seen_by_kernels() const {
     std::vector<bool> seen(graph_.tensors.size(), false);
-    for (const Place& place : operators_) see_operands(operator_at(place), true, seen);
+    for (const Place& place : operators_) see_operands(operator_at(place), seen);
     for (const Subgraph& subgraph : graph_.subgraphs) {
       for (const auto* tensors : {&subgraph.inputs, &subgraph.outputs}) {
         for (const TensorId tensor : *tensors) seen[tensor] = true;
@@ -164,20 +172,16 @@ class Sharer {
     return seen;
   }
 
-  /// Marks what the kernel of an operator sees, or everything it touches.
-  void see_operands(const Operator& op, bool without_copies, std::vector<bool>& seen) const {
-    std::vector<Bytes> copied(op.outputs.size(), 0);
+  /// Marks what the kernel of an operator sees when all its copies are gone.
+  void see_operands(const Operator& op, std::vector<bool>& seen) const {
+    const std::vector<Bytes> copied = copied_bytes(op);
     std::vector<bool> is_copied(op.inputs.size(), false);
-    for (const ByteCopy& copy : op.copies) {
-      copied[copy.output] += copy.size;
-      is_copied[copy.input] = true;
-    }
-    bool only_copies = without_copies;
+    for (const ByteCopy& copy : op.copies) is_copied[copy.input] = true;
+    bool only_copies = true;
     for (std::size_t o = 0; o < op.outputs.size(); ++o) {
-      if (!op.outputs[o]) continue;
-      const bool is_computed = copied[o] < graph_.tensors[*op.outputs[o]].bytes;
-      only_copies = only_copies && !is_computed;
-      if (!without_copies || is_computed) seen[*op.outputs[o]] = true;
+      if (!op.outputs[o] || copied[o] == graph_.tensors[*op.outputs[o]].bytes) continue;
+      only_copies = false;
+      seen[*op.outputs[o]] = true;
     }
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       if (op.inputs[i] && !(only_copies && is_copied[i])) seen[*op.inputs[i]] = true;
@@ -188,7 +192,11 @@ class Sharer {
   void share_copies() {
     std::vector<Candidate> candidates;
     for (const Place& place : operators_) {
-      for (const ByteCopy& copy : operator_at(place).copies) candidates.push_back({place, &copy});
+      const Operator& op = operator_at(place);
+      const std::vector<Bytes> copied = copied_bytes(op);
+      for (const ByteCopy& copy : op.copies)
+        candidates.push_back(
+            {place, &copy, is_in_too_many_parts(*op.outputs[copy.output], copied[copy.output])});
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.copy->size > b.copy->size; });
@@ -197,7 +205,7 @@ class Sharer {
       const TensorId input = *op.inputs[candidate.copy->input];
       const TensorId output = *op.outputs[candidate.copy->output];
       std::string why = is_apart(output) ? "would raise the peak" : why_strangers(input, output);
-      if (why.empty() && is_in_too_many_parts(op, output))
+      if (why.empty() && candidate.is_in_too_many_parts)
         why = fmt::format("{} has more than {} parts", describe(graph_, output), most_fragments);
       if (why.empty()) why = try_join(input, output, candidate.copy->from - candidate.copy->to, std::nullopt);
       if (!why.empty()) whys_.emplace(candidate.copy, std::move(why));
@@ -216,9 +224,7 @@ class Sharer {
   }
 
   /// What is made of copies alone is its own source only where contents.h has given up.
-  [[nodiscard]] bool is_in_too_many_parts(const Operator& op, TensorId output) const {
-    Bytes copied = 0;
-    for (const ByteCopy& copy : op.copies) copied += op.outputs[copy.output] == output ? copy.size : 0;
+  [[nodiscard]] bool is_in_too_many_parts(TensorId output, Bytes copied) const {
     return copied == graph_.tensors[output].bytes && contents_[output].front().source == output;
   }
 
@@ -414,8 +420,8 @@ class Sharer {
   std::vector<bool> outlives_readers_;
   std::vector<bool> is_seen_;  ///< By some kernel, which expects it to be aligned.
   std::vector<Group> groups_;
-  std::vector<std::optional<Bytes>>
-      phases_;                   ///< Where in a group aligned addresses are, if a kernel sees it.
+  /// Where in a group aligned addresses are, if a kernel sees it.
+  std::vector<std::optional<Bytes>> phases_;
   std::vector<Loops> loops_of_;  ///< Of groups.
   std::vector<std::optional<std::size_t>> group_of_;
   std::vector<Bytes> offsets_;  ///< Of tensors in their groups.
