@@ -1,4 +1,5 @@
-// What ONNX operators only pass on. Examples of the document of docs/free-list.md are marked with their paragraph.
+// What ONNX operators only pass on. Examples of the document of docs/free-list.md are marked with their
+// paragraph.
 
 #include "copies.h"
 
