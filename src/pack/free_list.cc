@@ -40,8 +40,6 @@
 namespace stowage::pack {
 namespace {
 
-constexpr std::size_t buffers_between_looks = 256;
-
 /// A block in use: an entry of the allocated list.
 struct Allocated {
   Position upper = 0;  ///< From here on it is free.
@@ -179,7 +177,5 @@ Placing free_list(const Problem& problem, const Control& control) {
   }
   return placing;
 }
-
-std::optional<std::string> obstacle_to_free_list(const Problem&) { return std::nullopt; }
 
 }  // namespace stowage::pack

@@ -42,5 +42,15 @@ Bytes lower_bound_of(std::span<const Buffer> buffers) {
   return bound;
 }
 
+std::vector<Bytes> lower_bounds_of(const Problem& problem, const Solution& solution) {
+  if (problem.memories.size() == 1) return {solution.lower_bound};
+  std::vector<std::vector<Buffer>> inside(problem.memories.size());
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b)
+    inside[solution.places[b].memory].push_back(problem.buffers[b]);
+  std::vector<Bytes> bounds;
+  for (const auto& buffers : inside) bounds.push_back(lower_bound_of(buffers));
+  return bounds;
+}
+
 }  // namespace pack
 }  // namespace stowage

@@ -22,4 +22,8 @@ struct Load {
 /// memory has a smaller peak than any of them.
 [[nodiscard]] Bytes lower_bound_of(std::span<const Buffer> buffers);
 
+/// For each memory the bound of the buffers that the solution has there. Takes the solution's own where
+/// there is one memory.
+[[nodiscard]] std::vector<Bytes> lower_bounds_of(const Problem& problem, const Solution& solution);
+
 }  // namespace stowage::pack

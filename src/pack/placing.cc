@@ -1,13 +1,12 @@
 #include "pack/placing.h"
 
+#include <fmt/format.h>
+
 #include "base/checked.h"
 #include "pack/occupancy.h"
 
 namespace stowage::pack {
 namespace {
-
-/// Asking the clock and drawing progress cost more than placing a buffer: only once in so many.
-constexpr std::size_t buffers_between_looks = 256;
 
 bool is_ever_alive(const Buffer& buffer) {
   return std::any_of(buffer.pieces.begin(), buffer.pieces.end(),
@@ -63,6 +62,11 @@ Placing place_in_order(const Problem& problem, std::span<const std::size_t> orde
     put(order[done], fit == Fit::lowest ? occupancy.lowest_fit(buffer) : occupancy.tightest_fit(buffer));
   }
   return placing;
+}
+
+std::optional<std::string> several_memories(const Problem& problem) {
+  if (problem.memories.size() == 1) return std::nullopt;
+  return fmt::format("places buffers in one memory, {} are given", problem.memories.size());
 }
 
 Lifetime life_of(const Buffer& buffer) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct Placing {
   bool cut_short = false;  ///< Told to stop: what was left has been stacked on top.
 };
 
+/// Asking the clock and drawing progress cost more than placing a buffer: only once in so many.
+constexpr std::size_t buffers_between_looks = 256;
+
 enum class Fit { lowest, tightest };
 
 /// Places pinned buffers where they are pinned, then the others in the given order (a permutation
@@ -46,6 +50,9 @@ enum class Fit { lowest, tightest };
 /// From the first byte needed to the last: [least lower, greatest upper) of the pieces that have
 /// bytes and are ever alive; [0, 0) when none is.
 [[nodiscard]] Lifetime life_of(const Buffer& buffer);
+
+/// What keeps a strategy that knows one memory from serving a problem of several; none if there is one.
+[[nodiscard]] std::optional<std::string> several_memories(const Problem& problem);
 
 /// Indices of the buffers sorted so that `before(i, j)` holds for i in front of j; where it decides
 /// nothing they stay in the given order.

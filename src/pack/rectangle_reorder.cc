@@ -31,6 +31,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
+
 namespace stowage::pack {
 namespace {
 
@@ -41,7 +43,6 @@ constexpr std::size_t candidates = 4;
 constexpr Bytes most_retreat = 16;  ///< A step this much smaller than the first is not worth trying.
 
 Bytes align_down(Bytes value, Bytes alignment) { return value / alignment * alignment; }
-Bytes align_up(Bytes value, Bytes alignment) { return align_down(value + alignment - 1, alignment); }
 
 }  // namespace
 
@@ -185,7 +186,7 @@ Reorderer::Spot Reorderer::cheapest_spot(std::size_t buffer, Bytes roof, std::in
   for (std::size_t e = 0; e <= events_.size(); ++e) {
     const Bytes end = e < events_.size() ? std::min(events_[e].at - 1, highest) : highest;
     if (begin <= end && cost <= best.cost) {
-      const Bytes lowest = align_up(begin, alignment);
+      const Bytes lowest = base::align_up(begin, alignment);
       if (lowest <= end) {
         consider(lowest, cost);
         if (align_down(end, alignment) != lowest) consider(align_down(end, alignment), cost);

@@ -27,13 +27,12 @@
 #include <utility>
 
 #include "pack/load.h"
+#include "pack/placing.h"
 #include "pack/rectangle_goals.h"
 #include "pack/risk.h"
 
 namespace stowage::pack {
 namespace {
-
-constexpr std::size_t placings_between_looks = 256;
 
 Order order_of(std::span<const Rectangle> rectangles) {
   Order order;
@@ -93,7 +92,7 @@ class Tuner {
   [[nodiscard]] std::optional<Bytes> place(std::span<const std::size_t> order, Container& container) const {
     Bytes top = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i % placings_between_looks == 0 && stops_.ends_placing()) return std::nullopt;
+      if (i % buffers_between_looks == 0 && stops_.ends_placing()) return std::nullopt;
       top = std::max(top, container.put_lowest(order[i]));
     }
     return top;
@@ -149,6 +148,7 @@ class Tuner {
     if (!current.top) return given;
     Attempt best = current;
     Goals goals(rectangles_.threshold, start_.rounds);
+    // It ends: placed again by offset nothing lies higher, so an order that lowers nothing comes up again.
     while (!goals.reached(current.order, *current.top) && !stops_.ends_search()) {
       current =
           attempt(reorderer_.lowered(current.order, current.container, rectangles_.threshold), container);

@@ -30,41 +30,38 @@ struct Strategy {
   std::optional<std::string> (*obstacle)(const Problem& problem);
 };
 
-std::optional<std::string> several_memories(const Problem& problem) {
-  if (problem.memories.size() == 1) return std::nullopt;
-  return fmt::format("places buffers in one memory, {} are given", problem.memories.size());
-}
+std::optional<std::string> nothing(const Problem&) { return std::nullopt; }
 
 constexpr StrategyInfo auto_info{"auto", "the best of all strategies, within the time limit", "stowage"};
 
 constexpr std::array<Strategy, 9> all{{
     {{"greedy-by-size", "largest buffer first, each in the tightest gap", "Pisarchyk & Lee 2020"},
      pack::greedy_by_size,
-     several_memories},
+     pack::several_memories},
     {{"greedy-by-breadth", "buffers of the fullest position first, each in the tightest gap",
       "Pisarchyk & Lee 2020"},
      pack::greedy_by_breadth,
-     several_memories},
+     pack::several_memories},
     {{"greedy-by-area", "largest size times duration first, as low as it goes", "folklore"},
      pack::greedy_by_area,
-     several_memories},
+     pack::several_memories},
     {{"greedy-by-duration", "longest life first, as low as it goes", "folklore"},
      pack::greedy_by_duration,
-     several_memories},
+     pack::several_memories},
     {{"first-fit-by-start", "earliest start first, as low as it goes", "Knuth, TAOCP 1, 2.5"},
      pack::first_fit_by_start,
-     several_memories},
+     pack::several_memories},
     {{"best-fit-by-start", "earliest start first, each in the tightest gap", "Knuth, TAOCP 1, 2.5"},
      pack::best_fit_by_start,
-     several_memories},
+     pack::several_memories},
     {{"rectangle", "sorted, as low as it goes; then what sticks out is ordered anew",
       "Zhejiang Dahua, CN patent application, 2022"},
      pack::rectangle,
-     several_memories},
+     pack::several_memories},
     {{"free-list", "allocates and frees operator by operator, in one memory after the other",
       "CN patent application, 2023"},
      pack::free_list,
-     pack::obstacle_to_free_list},
+     nothing},
     {{"two-stack", "from the outputs backwards, on both sides of an origin", "CN112256441B"},
      pack::two_stack,
      pack::obstacle_to_two_stack},
@@ -92,14 +89,6 @@ std::optional<std::chrono::steady_clock::time_point> deadline_after(std::chrono:
          std::chrono::duration_cast<Clock::duration>(std::max(limit, std::chrono::duration<double>(0)));
 }
 
-/// Buffers by the memory they are placed in.
-std::vector<std::vector<Buffer>> sorted_into_memories(const Problem& problem,
-                                                      const std::vector<Place>& places) {
-  std::vector<std::vector<Buffer>> inside(problem.memories.size());
-  for (std::size_t b = 0; b < places.size(); ++b) inside[places[b].memory].push_back(problem.buffers[b]);
-  return inside;
-}
-
 /// Whether a solution is to be preferred: it fits and the other does not, or its peaks are lower.
 struct Extent {
   bool exceeds = false;
@@ -108,16 +97,12 @@ struct Extent {
   auto operator<=>(const Extent&) const = default;
 };
 
-Extent extent_of(const Problem& problem, const std::vector<Place>& places) {
+Extent extent_of(const Problem& problem, const Solution& solution) {
   Extent extent;
-  std::vector<Bytes> peaks(problem.memories.size(), 0);
-  for (std::size_t b = 0; b < places.size(); ++b) {
-    Bytes& peak = peaks[places[b].memory];
-    peak = std::max(peak, places[b].offset + problem.buffers[b].size);
-  }
-  for (std::size_t m = 0; m < peaks.size(); ++m) {
-    extent.peak += peaks[m];
-    extent.exceeds = extent.exceeds || peaks[m] > problem.memories[m].capacity.value_or(largest_value);
+  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
+    const Bytes peak = peak_of(problem, solution, m);
+    extent.peak += peak;
+    extent.exceeds = extent.exceeds || peak > problem.memories[m].capacity.value_or(largest_value);
   }
   return extent;
 }
@@ -133,46 +118,47 @@ std::vector<StrategyInfo> strategies() {
 std::optional<std::string> obstacle_to(std::string_view strategy, const Problem& problem) {
   std::optional<std::string> first;
   for (const Strategy* const chosen : strategies_named(strategy)) {
-    const auto obstacle = chosen->obstacle(problem);
+    auto obstacle = chosen->obstacle(problem);
     if (!obstacle) return std::nullopt;
-    if (!first) first = obstacle;
+    if (!first) first = std::move(obstacle);
   }
   return first;
 }
 
 Solution solve(const Problem& problem, const SolveOptions& options) {
   validate(problem);
-  if (const auto obstacle = obstacle_to(options.strategy, problem)) {
-    throw NotApplicable(options.strategy, *obstacle);
-  }
   if (!options.sort.empty())
     (void)pack::parse_sort_order(options.sort);  // wrong even if nobody comes to use it
+  auto chosen = strategies_named(options.strategy);
+  std::erase_if(chosen, [&](const Strategy* strategy) { return strategy->obstacle(problem).has_value(); });
+  if (chosen.empty()) throw NotApplicable(options.strategy, obstacle_to(options.strategy, problem).value());
   pack::Control control{options, deadline_after(options.time_limit)};
   const bool has_one_memory = problem.memories.size() == 1;
   Solution best{.lower_bound = has_one_memory ? pack::lower_bound_of(problem.buffers) : 0};
   std::optional<Extent> extent;
-  for (const Strategy* const strategy : strategies_named(options.strategy)) {
-    if (strategy->obstacle(problem)) continue;
+  bool is_interrupted = false;
+  for (const Strategy* const strategy : chosen) {
     if (extent && extent->peak == best.lower_bound) break;
     if (extent && control.is_time_up()) {
-      best.interrupted = true;
+      is_interrupted = true;
       break;
     }
     pack::Placing placing = strategy->run(problem, control);
-    best.interrupted = best.interrupted || placing.cut_short;
-    const Extent found = extent_of(problem, placing.places);
-    if (!extent || found < *extent) {
-      extent = found;
-      best.strategy = strategy->info.name;
-      best.places = std::move(placing.places);
+    is_interrupted = is_interrupted || placing.cut_short;
+    Solution found{.places = std::move(placing.places),
+                   .lower_bound = best.lower_bound,
+                   .strategy = std::string(strategy->info.name)};
+    const Extent found_extent = extent_of(problem, found);
+    if (!extent || found_extent < *extent) {
+      extent = found_extent;
+      best = std::move(found);
     }
     control.has_plan = true;
   }
   if (!has_one_memory) {
-    for (const auto& buffers : sorted_into_memories(problem, best.places))
-      best.lower_bound += pack::lower_bound_of(buffers);
+    for (const Bytes bound : pack::lower_bounds_of(problem, best)) best.lower_bound += bound;
   }
-  if (extent->peak == best.lower_bound) best.interrupted = false;  // nothing was left to be found
+  best.interrupted = is_interrupted && extent->peak != best.lower_bound;  // else nothing was left to be found
   if (extent->exceeds) best.outcome = Outcome::exceeds_capacity;
   return best;
 }

@@ -67,8 +67,6 @@
 namespace stowage::pack {
 namespace {
 
-constexpr std::size_t buffers_between_looks = 256;
-
 enum class Direction { left, right };
 
 /// One side of the origin. Depths count from the origin outwards.
@@ -244,8 +242,7 @@ Placing two_stack(const Problem& problem, const Control& control) {
 }
 
 std::optional<std::string> obstacle_to_two_stack(const Problem& problem) {
-  if (problem.memories.size() != 1)
-    return fmt::format("places buffers in one memory, {} are given", problem.memories.size());
+  if (auto obstacle = several_memories(problem)) return obstacle;
   for (const Buffer& buffer : problem.buffers) {
     if (buffer.pinned)
       return fmt::format("has no meaning for pinned buffers, as {}: its line has a moving origin",

@@ -52,13 +52,10 @@ Bytes naive_size(const Plan& plan, Bytes alignment) {
 
 /// What each memory holds and what is proven of it.
 std::vector<PlannedMemory> memories_of(const Problem& problem, const Solution& solution) {
-  std::vector<std::vector<Buffer>> inside(problem.memories.size());
-  for (std::size_t b = 0; b < problem.buffers.size(); ++b)
-    inside[solution.places[b].memory].push_back(problem.buffers[b]);
+  const std::vector<Bytes> bounds = pack::lower_bounds_of(problem, solution);
   std::vector<PlannedMemory> memories;
-  for (std::size_t m = 0; m < problem.memories.size(); ++m) {
-    memories.push_back({problem.memories[m], peak_of(problem, solution, m), pack::lower_bound_of(inside[m])});
-  }
+  for (std::size_t m = 0; m < problem.memories.size(); ++m)
+    memories.push_back({problem.memories[m], peak_of(problem, solution, m), bounds[m]});
   return memories;
 }
 
