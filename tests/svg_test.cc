@@ -78,9 +78,9 @@ TEST(Svg, MarksPeakLoadAndCapacity) {
   PlanOptions options;
   options.memories[0].capacity = 128;
   const std::string svg = drawn(plan_of(std::string(three), options));
-  EXPECT_EQ(count(svg, ">peak 96 B<"), 1U);
-  EXPECT_EQ(count(svg, ">max load 96 B<"), 1U);
-  EXPECT_EQ(count(svg, ">capacity 128 B<"), 1U);
+  EXPECT_EQ(count(svg, ">peak 96 bytes<"), 1U);
+  EXPECT_EQ(count(svg, ">max load 96 bytes<"), 1U);
+  EXPECT_EQ(count(svg, ">capacity 128 bytes<"), 1U);
   EXPECT_EQ(count(drawn(plan_of(std::string(three))), ">capacity"), 0U);
 }
 

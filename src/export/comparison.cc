@@ -6,20 +6,13 @@
 #include <string>
 
 #include "export/json.h"
+#include "export/readable.h"
 #include "stowage/export.h"
 
 namespace stowage {
 namespace {
 
 using exporting::Json;
-
-std::string gap_of(const Summary& summary) {
-  constexpr double percent = 100;
-  const Bytes gap = summary.peak - summary.lower_bound;
-  if (gap == 0) return "0";
-  if (summary.lower_bound == 0) return "";
-  return fmt::format("{:.2f}", percent * static_cast<double>(gap) / static_cast<double>(summary.lower_bound));
-}
 
 std::string remarks_on(const Comparison& comparison) {
   std::string remarks;
@@ -64,9 +57,10 @@ void write_comparison(std::span<const Comparison> comparisons, const ModelInfo& 
       fmt::print(out, "{:<20} {:>14}  {}\n", it.strategy, "-", it.obstacle);
       continue;
     }
-    const std::string row = fmt::format("{:<20} {:>14} {:>8} {:>10.4f} {:>15} {:>14}  {}", it.strategy,
-                                        it.summary.peak, gap_of(it.summary), it.summary.seconds,
-                                        it.copies_removed.count, it.copies_removed.bytes, remarks_on(it));
+    const std::string row =
+        fmt::format("{:<20} {:>14} {:>8} {:>10.4f} {:>15} {:>14}  {}", it.strategy, it.summary.peak,
+                    exporting::gap_in_percent(it.summary).value_or(""), it.summary.seconds,
+                    it.copies_removed.count, it.copies_removed.bytes, remarks_on(it));
     fmt::print(out, "{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
   }
 }

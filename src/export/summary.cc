@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "export/readable.h"
 #include "stowage/export.h"
 
 namespace stowage {
@@ -15,14 +16,13 @@ namespace {
 
 constexpr std::size_t buffers_shown = 5;
 constexpr std::size_t reasons_shown = 5;
+constexpr std::size_t longest_name = 60;
 
-/// "55296 (54.0 KiB)", so that both the machine's and the person's number is there.
+/// "55296 bytes (54.0 KiB)", so that both the machine's and the person's number is there.
 std::string readable(Bytes bytes) {
-  constexpr Bytes kib = 1024;
-  if (bytes < 10 * kib) return fmt::format("{} bytes", bytes);
-  if (bytes < 10 * kib * kib)
-    return fmt::format("{} bytes ({:.1f} KiB)", bytes, static_cast<double>(bytes) / kib);
-  return fmt::format("{} bytes ({:.1f} MiB)", bytes, static_cast<double>(bytes) / (kib * kib));
+  const std::string exact = fmt::format("{} bytes", bytes);
+  const std::string rough = exporting::in_units(bytes);
+  return exact == rough ? exact : fmt::format("{} ({})", exact, rough);
 }
 
 struct Alive {
@@ -69,12 +69,6 @@ std::vector<Alive> alive_at(const Plan& plan, Position at) {
   return result;
 }
 
-/// Names can be very long: their end tells them apart.
-std::string shortened(const std::string& name) {
-  constexpr std::size_t most = 56;
-  return name.size() <= most ? name : "..." + name.substr(name.size() - most);
-}
-
 void write_largest(const Plan& plan, std::ostream& out) {
   if (plan.buffers.empty()) return;
   const Position at = fullest_position(plan);
@@ -92,7 +86,8 @@ void write_largest(const Plan& plan, std::ostream& out) {
     const std::string where =
         plan.memories.size() > 1 ? fmt::format(" ({})", plan.memories[place.memory].memory.name) : "";
     fmt::print(out, "  {:>14}  {:>14}  {:>19}  {}{}\n", alive[i].bytes, place.offset,
-               fmt::format("[{}, {})", life.lower, life.upper), shortened(buffer.id), where);
+               fmt::format("[{}, {})", life.lower, life.upper), exporting::shortened(buffer.id, longest_name),
+               where);
   }
 }
 
@@ -124,18 +119,16 @@ void write_copies(const Plan& plan, const Row& row) {
       break;
     }
     const std::string more = copies.size() > 1 ? fmt::format(" and {} more", copies.size() - 1) : "";
-    row("  kept", fmt::format("{}{}: {}", shortened(copies.front()->operation), more, why));
+    row("  kept",
+        fmt::format("{}{}: {}", exporting::shortened(copies.front()->operation, longest_name), more, why));
   }
 }
 
 std::string gap_of(const Plan& plan) {
-  const Bytes bound = plan.summary.lower_bound;
-  const Bytes gap = plan.summary.peak - bound;
-  if (gap == 0) return plan.tensors.empty() ? "0 %, proven optimal" : "0 %, proven optimal for this order";
-  constexpr double percent = 100;
-  return bound > 0 ? fmt::format("{:.2f} %, not proven optimal",
-                                 percent * static_cast<double>(gap) / static_cast<double>(bound))
-                   : "not proven optimal";
+  const auto percent = exporting::gap_in_percent(plan.summary);
+  if (!percent) return "not proven optimal";
+  if (plan.summary.peak > plan.summary.lower_bound) return *percent + " %, not proven optimal";
+  return *percent + (plan.tensors.empty() ? " %, proven optimal" : " %, proven optimal for this order");
 }
 
 }  // namespace

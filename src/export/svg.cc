@@ -24,11 +24,15 @@
 #include <string>
 #include <vector>
 
+#include "export/readable.h"
 #include "pack/risk.h"
 #include "stowage/export.h"
 
 namespace stowage {
 namespace {
+
+using exporting::in_units;
+using exporting::shortened;
 
 constexpr double margin_left = 90;
 constexpr double margin_right = 130;
@@ -88,33 +92,12 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-std::string readable(Bytes bytes) {
-  constexpr double kib = 1024;
-  constexpr Bytes small = 10'000;
-  if (bytes < small) return fmt::format("{} B", bytes);
-  const auto value = static_cast<double>(bytes);
-  if (value < 10 * kib * kib) return fmt::format("{:.1f} KiB", value / kib);
-  if (value < 10 * kib * kib * kib) return fmt::format("{:.1f} MiB", value / (kib * kib));
-  return fmt::format("{:.1f} GiB", value / (kib * kib * kib));
-}
-
 /// A round distance between marks, so that there are at most `count` of them up to `range`.
 std::int64_t step_of_marks(std::int64_t range, std::int64_t count, std::int64_t base) {
   std::int64_t step = 1;
   while (range / step > count * base) step *= base;
   while (range / step > count) step *= 2;
   return step;
-}
-
-/// The end of a name as far as it fits, in whole UTF-8 sequences.
-std::string shortened(const std::string& name, std::size_t letters) {
-  if (name.size() <= letters) return name;
-  std::size_t begin = name.size() - letters + 1;  // names differ at their ends
-  constexpr unsigned char continuation_mask = 0xC0;
-  constexpr unsigned char continuation = 0x80;
-  while (begin < name.size() && (static_cast<unsigned char>(name[begin]) & continuation_mask) == continuation)
-    ++begin;
-  return "…" + name.substr(begin);
 }
 
 /// Small pieces, by cell; the riskiest decides the colour.
@@ -198,8 +181,8 @@ class Panel {
     fmt::print(out, "<g transform=\"translate({},{})\">\n", margin_left, y + margin_top);
     fmt::print(
         out,
-        "<text x=\"0\" y=\"-26\" class=\"title\">{}: peak {} ({} bytes), max load {}, {} buffers</text>\n",
-        escaped(memory_.memory.name), readable(memory_.peak), memory_.peak, readable(load_), buffers_.size());
+        "<text x=\"0\" y=\"-26\" class=\"title\">{}: peak {} bytes, max load {} bytes, {} buffers</text>\n",
+        escaped(memory_.memory.name), memory_.peak, load_, buffers_.size());
     fmt::print(out, "<rect x=\"0\" y=\"0\" width=\"{}\" height=\"{}\" class=\"plot\"/>\n", plot_width,
                plot_height);
     draw_marks(out);
@@ -233,7 +216,7 @@ class Panel {
                  "<line x1=\"-5\" x2=\"0\" y1=\"{0:.1f}\" y2=\"{0:.1f}\" class=\"mark\"/><text x=\"-8\" "
                  "y=\"{1:.1f}\" "
                  "text-anchor=\"end\">{2}</text>\n",
-                 y_of(at), y_of(at) + 4, readable(at));
+                 y_of(at), y_of(at) + 4, in_units(at));
     }
     fmt::print(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">position</text>\n", plot_width,
                plot_height + 34);
@@ -305,7 +288,7 @@ class Panel {
                  "<line x1=\"0\" x2=\"{}\" y1=\"{:.2f}\" y2=\"{:.2f}\" class=\"{}\"/><text x=\"{}\" "
                  "y=\"{:.1f}\" class=\"{}-name\">{} {}</text>\n",
                  plot_width, y, y, level.style, plot_width + 6, text_y, level.style, level.name,
-                 readable(level.at));
+                 in_units(level.at));
     }
   }
 
