@@ -1,3 +1,12 @@
+// From groups of tensors to buffers: each group becomes one, called after its largest tensor. Its size is
+// rounded up to the alignment, and the piece at its end reaches over the padding, so that a tensor
+// alone takes what it would without any sharing. State is never in a group:
+//
+//     kept by a tensor of kind state    a buffer of its own, for all of the clock, unless the runtime keeps
+//     it tied, an output to an input       one buffer for all of the clock: first the old state, then the new
+//
+// Cost: linear in tensors and pieces.
+
 #include "alias/buffers.h"
 
 #include <fmt/format.h>
@@ -35,10 +44,8 @@ class BufferMaker {
   Buffers take() {
     for (const Tensor& tensor : graph_.tensors) result_.tensors.push_back({options_.model, tensor, {}});
     for (const Shared& shared : sharing_.groups) add_shared(shared);
-    std::vector<bool> is_tied(graph_.tensors.size(), false);
-    for (const StateTie& tie : graph_.ties) is_tied[tie.input] = is_tied[tie.output] = true;
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
-      if (graph_.tensors[t].kind == TensorKind::state && !is_tied[t] && options_.keeps_state)
+      if (graph_.tensors[t].kind == TensorKind::state && options_.keeps_state)  // which no tie is of
         result_.tensors[t].views = {{add_buffer(t, {0, uses_.end}), 0, {0, uses_.end}, std::nullopt}};
     }
     for (const StateTie& tie : graph_.ties) add_tied(tie);
@@ -120,7 +127,7 @@ class BufferMaker {
 
   [[nodiscard]] Bytes traffic_of(TensorId t) const {
     const auto bytes = base::checked_multiply(graph_.tensors[t].bytes, uses_.accesses[t]);
-    return bytes && *bytes <= largest_value ? std::max<Bytes>(*bytes - sharing_.spared[t], 0) : largest_value;
+    return bytes && *bytes <= largest_value ? *bytes - sharing_.spared[t] : largest_value;
   }
 
   const Graph& graph_;

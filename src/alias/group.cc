@@ -117,7 +117,6 @@ Group::Group(TensorId tensor, const std::vector<Fragment>& content, const std::v
                         fragment.begin - fragment.source_begin, tensor});
     }
   }
-  std::stable_sort(boxes_.begin(), boxes_.end(), starts_before);
   update_reach(0);
 }
 
@@ -129,7 +128,6 @@ void Group::update_reach(std::size_t from) {
 
 std::optional<Clash> Group::clash_with(const Group& other, Bytes shift,
                                        std::optional<TensorId> overwritten) const {
-  if (other.boxes_.size() > boxes_.size()) return other.clash_with(*this, -shift, overwritten);
   for (const Box& theirs : other.boxes_) {
     const Position their_end = end_of_life(theirs, overwritten);
     const auto after = std::lower_bound(boxes_.begin(), boxes_.end(), their_end,

@@ -37,14 +37,15 @@ struct Clash {
 /// negative until the group is laid out.
 class Group {
  public:
-  /// A tensor alone, at 0. `life` has one entry per run of its subgraph.
+  /// A tensor alone, at 0. `lives` has one entry per run of its subgraph, in order of time.
   Group(TensorId tensor, const std::vector<Fragment>& content, const std::vector<Lifetime>& lives);
 
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] std::size_t size() const { return boxes_.size(); }
 
   /// What stands in the way of moving `other` by `shift` and joining it. Boxes of the tensor
-  /// `overwritten` are needed one position less: what is written there is written over it.
+  /// `overwritten` are needed one position less: what is written there is written over it. Costs least if
+  /// `other` is the smaller one.
   [[nodiscard]] std::optional<Clash> clash_with(const Group& other, Bytes shift,
                                                 std::optional<TensorId> overwritten) const;
 

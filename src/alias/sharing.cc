@@ -186,7 +186,6 @@ class Sharer {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       if (op.inputs[i] && !(only_copies && is_copied[i])) seen[*op.inputs[i]] = true;
     }
-    for (const TensorId tensor : op.scratch) seen[tensor] = true;
   }
 
   void share_copies() {

@@ -1,3 +1,8 @@
+// A plan against its networks. Tensors of the plan are matched to those of a network, what the replayed steps
+// need is looked for among the plan's views (meet.cc), and what is left over is a fault: a tensor that is
+// missing or has another size, bytes that are needed and nowhere, state that is not in one place, a loop's
+// result in the place of its input. What may share bytes is decided for all networks at once (sharing.cc).
+
 #include "check/against.h"
 
 #include <fmt/format.h>

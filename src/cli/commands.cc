@@ -127,7 +127,9 @@ ExitStatus run_compare(const CompareCommand& command) {
   bool fits = false;
   for (const Comparison& comparison : comparisons) {
     for (const Fault& fault : comparison.faults) {
-      fmt::print(std::cerr, "stowage: the plan of {} is wrong, which is a bug of stowage: {}\n",
+      fmt::print(std::cerr,
+                 "stowage: the plan of {0} is wrong, which is a bug of stowage: {1}; `plan --strategy {0}` "
+                 "saves it\n",
                  comparison.strategy, fault.what);
       return ExitStatus::own_plan_rejected;
     }

@@ -1,3 +1,7 @@
+// Which operators may write their output over an input while they read it. That is a fact about operators,
+// like the size of an element type, so planner and checker take it from here, and whoever runs a plan proves
+// it. An operator that is not listed writes over nothing.
+
 #include <algorithm>
 #include <array>
 #include <string_view>

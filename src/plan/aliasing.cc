@@ -43,8 +43,9 @@ class Arranger {
     if (std::none_of(sharing.groups.begin(), sharing.groups.end(), is_group))
       return packed(std::move(sharing), remaining());
     Arrangement all = packed(std::move(sharing), remaining() / 2);
+    if (reaches(all, all.buffers)) return all;  // and the load without sharing is no lower
     alias::Sharing nothing = shared(std::vector<bool>(graph_.tensors.size(), true));
-    if (all.cost <= std::pair(Outcome::fits, max_load(buffers_of(nothing).buffers))) return all;
+    if (reaches(all, buffers_of(nothing))) return all;
     Arrangement apart = packed(std::move(nothing), remaining() / 2);
     if (all.cost <= apart.cost) return all;
     return admitted(all.sharing.groups, std::move(apart));
@@ -77,6 +78,11 @@ class Arranger {
     result.solution = solve(problem, solve_options);
     result.cost = {result.solution.outcome, total_peak(problem, result.solution)};
     return result;
+  }
+
+  /// No plan of these buffers is better.
+  static bool reaches(const Arrangement& arrangement, const alias::Buffers& buffers) {
+    return arrangement.cost <= std::pair(Outcome::fits, max_load(buffers.buffers));
   }
 
   /// The groups that do not raise the peak, larger ones first.
