@@ -1,8 +1,8 @@
 # Debian packages the project needs, and how they are installed. To be sourced.
 
 build_packages=(
-  ca-certificates cmake flatbuffers-compiler g++ libcli11-dev libflatbuffers-dev libfmt-dev
-  libonnx-dev libprotobuf-dev ninja-build nlohmann-json3-dev)
+  ca-certificates cmake flatbuffers-compiler g++ libcli11-dev libdnnl-dev libflatbuffers-dev libfmt-dev
+  libgemmlowp-dev libonnx-dev libprotobuf-dev ninja-build nlohmann-json3-dev)
 test_packages=(
   clang-16 clang-format-16 git libclang-rt-16-dev libgtest-dev libonnx-testdata python3)
 lint_packages=(clang-tidy-16)

@@ -1,0 +1,100 @@
+/// Example: plan a network, run it inside its plan, and compare it with a run outside.
+///
+///     stowage::Network network;
+///     stowage::Graph graph;
+///     graph.tensors = {{.name = "x", .kind = stowage::TensorKind::input, .dtype = stowage::DType::float32,
+///                       .shape = stowage::Shape{1, 8}, .bytes = 32},
+///                      {.name = "y", .kind = stowage::TensorKind::output, .dtype = stowage::DType::float32,
+///                       .shape = stowage::Shape{1, 8}, .bytes = 32}};
+///     graph.subgraphs = {{.name = "main", .inputs = {0}, .outputs = {1}, .operators = {
+///                          {.name = "relu", .type = "Relu", .inputs = {0}, .outputs = {1}}}}};
+///     network.input.content = graph;
+///     network.details = {{{}}};
+///     network.quantizations.resize(2);
+///     network.data.resize(2);
+///     const stowage::PlanResult planned = stowage::make_plan(network.input);
+///     const stowage::RunResult result =
+///         stowage::run_plan(network, planned.plan, {.check = stowage::RunCheck::tensors});
+///     return !result.fault && result.outputs.at(0).array.data.size() == 32 ? 0 : 1;
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "stowage/network.h"
+#include "stowage/plan.h"
+#include "stowage/planner.h"
+
+namespace stowage {
+
+enum class KernelSet : std::uint8_t {
+  fast,  ///< Of oneDNN where it has the operator, plain otherwise.
+  plain  ///< Plain loops.
+};
+
+/// What a run is compared with: one in which every tensor has memory of its own.
+enum class RunCheck : std::uint8_t {
+  none,
+  outputs,  ///< The network's outputs, at the end.
+  tensors   ///< What every operator reads before it runs, and what it wrote.
+};
+
+struct RunOptions {
+  KernelSet kernels = KernelSet::fast;
+  RunCheck check = RunCheck::none;
+  /// Where inputs that are not given are drawn from.
+  std::uint64_t seed = 0;
+  /// Replaces weights whose elements are all the same by random ones.
+  std::optional<std::uint64_t> random_weights{};
+  /// By tensor name: values of the network's inputs and state.
+  std::map<std::string, Array> inputs{};
+  Progress progress{};
+  /// Asks to stop before the next operator.
+  std::stop_token stop{};
+};
+
+struct NamedArray {
+  std::string name{};
+  Array array{};
+};
+
+/// What happened at one step.
+struct StepReport {
+  Position position = 0;
+  std::string what{};            ///< The operator in words.
+  Bytes live = 0;                ///< In all memories: bytes of live pieces.
+  std::vector<Bytes> highest{};  ///< Per memory: end of the highest byte that was handed to the kernel.
+  double seconds = 0;
+};
+
+/// A difference, or a byte that is not held by whom it should be.
+struct RunFault {
+  std::string what{};
+};
+
+struct RunResult {
+  std::vector<NamedArray> outputs{};  ///< In the network's order; empty when a fault ended the run.
+  std::optional<RunFault> fault{};
+  bool interrupted = false;
+  std::vector<StepReport> steps{};  ///< In the order in which they ran.
+  /// Copies (ByteCopy) that were made, and that had nothing to do; each counts whenever its operator runs.
+  CopiesRemoved copies_made{};
+  CopiesRemoved copies_skipped{};
+  /// Memory outside the planned one: what kernels hold, and the most they want while one runs.
+  Bytes kernels_hold = 0;
+  Bytes kernels_scratch = 0;
+};
+
+/// Runs the steps of a plan in memories of just the size it says. Bytes that no live piece holds
+/// are filled with a pattern between steps; in a build with AddressSanitizer an operator that
+/// touches a byte that is not its own ends the program, with its name. Nothing of the plan is believed: a
+/// plan that is wrong gives a fault. Throws Error, before anything runs, for operators that cannot be run
+/// (all of them), UsageError for inputs that do not fit the network.
+[[nodiscard]] RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options = {});
+
+}  // namespace stowage

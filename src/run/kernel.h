@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/network.h"
+#include "stowage/units.h"
+
+namespace stowage::run {
+
+/// What a kernel knows of an operand before it runs. Elements are in row-major order.
+struct Argument {
+  DType dtype = DType::unknown;
+  Shape shape{};
+  const Quantization* quantization = nullptr;  ///< Null: stored numbers are what they are.
+  /// The data, if it never changes; otherwise empty. Stays where it is as long as the kernel lives.
+  std::span<const std::byte> constant{};
+  bool is_constant = false;
+};
+
+/// What a kernel is prepared for. Operands that are left out are none.
+struct Signature {
+  std::string_view type{};  ///< As in Operator::type.
+  std::int64_t version = 1;
+  const Attributes& attributes;
+  std::vector<std::optional<Argument>> inputs{};
+  std::vector<std::optional<Argument>> outputs{};
+
+  [[nodiscard]] bool has_input(std::size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
+  [[nodiscard]] bool has_output(std::size_t i) const { return i < outputs.size() && outputs[i].has_value(); }
+};
+
+/// Where operands are while a kernel runs; null where one is left out. All are aligned to their
+/// elements. An output is at an input's place only where `in_place_output` allows it; else no two overlap.
+struct Pointers {
+  std::span<const std::byte* const> inputs{};
+  std::span<std::byte* const> outputs{};
+  std::byte* scratch = nullptr;  ///< As much as the kernel asked for, aligned to 64 bytes.
+
+  template <typename Element>
+  [[nodiscard]] const Element* input(std::size_t i) const {
+    return i < inputs.size() ? reinterpret_cast<const Element*>(inputs[i]) : nullptr;
+  }
+  template <typename Element>
+  [[nodiscard]] Element* output(std::size_t i) const {
+    return i < outputs.size() ? reinterpret_cast<Element*>(outputs[i]) : nullptr;
+  }
+};
+
+/// A kernel for one operator of a network: everything that can be known before is worked out.
+struct Kernel {
+  std::function<void(const Pointers&)> run{};
+  Bytes scratch = 0;  ///< Memory it wants while it runs, from whoever runs it.
+  Bytes held = 0;     ///< Memory it holds itself, such as reordered weights.
+};
+
+/// Thrown while preparing, with the reason in words: "group 3 does not divide 8 channels". Such an
+/// operator cannot be run.
+struct Unsupported {
+  std::string reason{};
+};
+
+/// Makes a kernel, or throws Unsupported.
+using Prepare = Kernel (*)(const Signature& signature);
+
+/// What runs each operator type of a format, by Operator::type.
+using KernelTable = std::unordered_map<std::string_view, Prepare>;
+
+[[nodiscard]] inline std::int64_t count_of(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t dimension : shape) count *= dimension;
+  return count;
+}
+
+}  // namespace stowage::run

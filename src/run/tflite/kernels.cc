@@ -1,0 +1,10 @@
+#include "run/kernels.h"
+
+namespace stowage::run {
+
+const KernelTable& tflite_kernels() {
+  static const KernelTable table;
+  return table;
+}
+
+}  // namespace stowage::run
