@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -99,5 +100,12 @@ struct RunResult {
 /// plan that is wrong gives a fault. Throws Error, before anything runs, for operators that cannot be run
 /// (all of them), UsageError for inputs that do not fit the network.
 [[nodiscard]] RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options = {});
+
+/// What came out and what it took, as a table for people; with a line per step if they ask for it.
+void write_run(const RunResult& result, const Plan& plan, std::ostream& out);
+void write_steps(const RunResult& result, const Plan& plan, std::ostream& out);
+
+/// All of it as one JSON document, outputs without their values.
+void write_run_json(const RunResult& result, const Plan& plan, std::ostream& out);
 
 }  // namespace stowage
