@@ -66,7 +66,7 @@ Network read_network_of(std::string_view content, ModelFormat format, const std:
     case ModelFormat::onnx:
       return import::read_onnx_network(content, folder, options);
     case ModelFormat::tflite:
-      throw Error("", "TFLite networks cannot be run yet");
+      return import::read_tflite_network(content, options);
     case ModelFormat::json:
     case ModelFormat::csv:
     case ModelFormat::ops:
