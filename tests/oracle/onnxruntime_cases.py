@@ -10,9 +10,10 @@ from functools import partial
 
 import onnxruntime_cases_light as light
 import onnxruntime_cases_transformer as transformer
+import onnxruntime_cases_vision as vision
 from onnxruntime_cases_net import write_net
 
-MODULES = (transformer,)
+MODULES = (transformer, vision)
 
 
 def cases(out, models):
