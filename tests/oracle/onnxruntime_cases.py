@@ -8,12 +8,14 @@ import os
 import sys
 from functools import partial
 
+import onnxruntime_cases_control as control
 import onnxruntime_cases_light as light
+import onnxruntime_cases_numbers as numbers
 import onnxruntime_cases_transformer as transformer
 import onnxruntime_cases_vision as vision
 from onnxruntime_cases_net import write_net
 
-MODULES = (transformer, vision)
+MODULES = (transformer, vision, control, numbers)
 
 
 def cases(out, models):
