@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -82,6 +83,9 @@ struct RunResult {
   std::optional<RunFault> fault{};
   bool interrupted = false;
   std::vector<StepReport> steps{};  ///< In the order in which they ran.
+  std::size_t planned_steps = 0;    ///< Positions of the plan's clock.
+  /// Per memory: end of the highest byte of all tensors that were written or read.
+  std::vector<Bytes> touched{};
   /// Copies (ByteCopy) that were made, and that had nothing to do; each counts whenever its operator runs.
   CopiesRemoved copies_made{};
   CopiesRemoved copies_skipped{};
@@ -96,5 +100,12 @@ struct RunResult {
 /// plan that is wrong gives a fault. Throws Error, before anything runs, for operators that cannot be run
 /// (all of them), UsageError for inputs that do not fit the network.
 [[nodiscard]] RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options = {});
+
+/// What came out and what it took, as a table for people; with a line per step if they ask for it.
+void write_run(const RunResult& result, const Plan& plan, std::ostream& out);
+void write_steps(const RunResult& result, const Plan& plan, std::ostream& out);
+
+/// All of it as one JSON document, outputs without their values.
+void write_run_json(const RunResult& result, const Plan& plan, std::ostream& out);
 
 }  // namespace stowage
