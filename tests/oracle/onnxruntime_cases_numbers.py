@@ -278,7 +278,7 @@ def newest(opset):
     of = {
         "gelu_of": (net.op("Gelu", x), (2, 8, 6, 6)),
         "mish_of": (net.op("Mish", x), (2, 8, 6, 6)),
-        "padded": (net.op("Pad", x, net.ints(1, 2, 0, 1), net.real(0.5), net.ints(3, 1)), (2, 11, 6, 9)),
+        "padded": (net.op("Pad", x, net.ints(1, 2, 0, 1), net.real(0.5), net.ints(3, 1)), (2, 11, 6, 7)),
         "wrapped": (net.op("Pad", x, net.ints(2, 1), "", net.ints(2), mode="wrap"), (2, 8, 9, 6)),
         "parts": (net.op("Concat", *net.op("Split", x, results=3, axis=1, num_outputs=3)[::-1], axis=1),
                   (2, 8, 6, 6)),
