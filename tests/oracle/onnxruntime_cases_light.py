@@ -1,5 +1,5 @@
-"""The classifiers that come with the ONNX standard. Their weights are one number each, made by
-ConstantOfShape nodes; here they are random numbers that any runner can make again from the tensor's
+"""The classifiers that come with the ONNX standard. Most of their weights are one number each, made by
+ConstantOfShape nodes; here these are random numbers that any runner can make again from the tensor's
 name, so that the file need not be written anew.
 """
 
@@ -67,19 +67,25 @@ def make_runnable(model):
 
 
 def randomize(model, seed):
-    """Replaces ConstantOfShape nodes that make more than one float by random weights, which it returns."""
-    shapes = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
-    weights, kept = {}, []
+    """Takes away the weights whose elements are all the same, and returns random ones for them: float
+    tensors of more than one element that ConstantOfShape nodes make or the file has.
+    """
+    stored = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    filled = {name: a for name, a in stored.items() if a.dtype == np.float32 and a.size > 1 and np.ptp(a) == 0}
+    weights = {name: random_weight(name, array.shape, seed) for name, array in filled.items()}
+    nodes = []
     for node in model.graph.node:
         if node.op_type == "ConstantOfShape":
             value = next(a.t for a in node.attribute if a.name == "value")
-            shape = tuple(int(d) for d in shapes[node.input[0]])
+            shape = tuple(int(d) for d in stored[node.input[0]])
             if value.data_type == onnx.TensorProto.FLOAT and np.prod(shape) > 1:
                 weights[node.output[0]] = random_weight(node.output[0], shape, seed)
                 continue
-        kept.append(node)
-    del model.graph.node[:]
-    model.graph.node.extend(kept)
+        nodes.append(node)
+    kept = [tensor for tensor in model.graph.initializer if tensor.name not in weights]
+    for field, items in ((model.graph.node, nodes), (model.graph.initializer, kept)):
+        del field[:]
+        field.extend(items)
     return weights
 
 
