@@ -213,9 +213,13 @@ TEST(ReadArray, TakesNpyFilesAndNamesOthers) {
   const Array array{DType::uint8, {2}, bytes_in("xy")};
   directory.write("x.npy", written(array));
   EXPECT_EQ(read_array(directory / "x.npy"), array);
+  // Dimension 2, of type 2 (uint8), raw data.
+  directory.write("x.pb", "\x08\x02\x10\x02\x4a\x02xy");
+  EXPECT_EQ(read_array(directory / "x.pb"), array);
+  directory.write("bad.pb", "nothing");
   directory.write("bad.npy", "nothing");
   directory.write("x.txt", "nothing");
-  for (const std::string name : {"bad.npy", "x.txt", "missing.npy"}) {
+  for (const std::string name : {"bad.npy", "bad.pb", "x.txt", "missing.npy"}) {
     try {
       (void)read_array(directory / name);
       ADD_FAILURE() << name;
