@@ -29,6 +29,21 @@ struct Requantization {
                                                const Argument& weights, std::int64_t channels,
                                                std::size_t axis);
 
+/// The real numbers that weights stand for, which are float32 or quantized to int8, also where the input is
+/// real.
+struct RealWeights {
+  bool is_quantized = false;
+  std::vector<float> scales{};  ///< One for each output channel.
+  std::int32_t zero = 0;
+
+  [[nodiscard]] float of(const Pointers& at, std::int64_t i, std::int64_t channel) const {
+    if (!is_quantized) return at.input<float>(1)[i];
+    return scales[static_cast<std::size_t>(channel)] * static_cast<float>(at.input<std::int8_t>(1)[i] - zero);
+  }
+};
+
+[[nodiscard]] RealWeights real_weights_of(const Argument& weights, std::int64_t channels, std::size_t axis);
+
 /// Refuses a bias of another type or size; it may be left out.
 void expect_bias(const Operands& operands, std::size_t input, DType dtype, std::int64_t channels);
 

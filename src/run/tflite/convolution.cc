@@ -1,5 +1,5 @@
 // CONV_2D and DEPTHWISE_CONV_2D of int8 and float32, with dilation and fused activations, CONV_2D also in
-// groups.
+// groups, and of float32 with int8 weights, which are taken for the real numbers that they stand for.
 //
 // Idea. For each output place the inputs under the window are gathered, 0 where it is in the padding. Of int8
 // numbers each output channel is then a dot product of two contiguous runs; of float32 numbers the
@@ -132,11 +132,11 @@ Kernel int8_convolution(const Operands& operands, Convolution it, Requantization
   return {.run = run, .scratch = size * static_cast<Bytes>(sizeof(std::int16_t))};
 }
 
-Kernel float_convolution(const Operands& operands, Convolution it) {
+Kernel float_convolution(const Operands& operands, Convolution it, RealWeights real) {
   expect_bias(operands, 2, DType::float32, it.out_channels);
   const RealLimits limits = real_activation_limits(operands);
   const std::int64_t size = it.taps() * it.group_inputs();
-  const auto run = [it, limits, size](const Pointers& at) {
+  const auto run = [it, limits, size, real = std::move(real)](const Pointers& at) {
     const auto* const input = at.input<float>(0);
     const auto* const bias = at.input<float>(2);
     const std::int64_t outputs = it.group_outputs();
@@ -144,7 +144,7 @@ Kernel float_convolution(const Operands& operands, Convolution it) {
     float* const weights = sums + outputs;  // of each group, output channels innermost
     for (std::int64_t c = 0; c < it.out_channels; ++c)
       for (std::int64_t k = 0; k < size; ++k)
-        weights[(c / outputs * size + k) * outputs + c % outputs] = at.input<float>(1)[c * size + k];
+        weights[(c / outputs * size + k) * outputs + c % outputs] = real.of(at, c * size + k, c);
     it.for_places([&](std::int64_t b, std::int64_t y, std::int64_t x, std::int64_t out) {
       for (std::int64_t g = 0; g < it.groups; ++g) {
         std::fill_n(sums, outputs, 0.0F);
@@ -222,12 +222,13 @@ Kernel float_depthwise(const Operands& operands, Convolution it, std::int64_t mu
   return {.run = run, .scratch = it.out_channels * static_cast<Bytes>(sizeof(float))};
 }
 
-enum class Precision : std::uint8_t { int8, float32 };
+enum class Precision : std::uint8_t { int8, real_input, float32 };
 
 Precision precision_of(const Argument& input, const Argument& weights, const Argument& output) {
-  if (input.dtype == weights.dtype && input.dtype == output.dtype) {
-    if (input.dtype == DType::int8) return Precision::int8;
-    if (input.dtype == DType::float32) return Precision::float32;
+  if (input.dtype == output.dtype && (input.dtype == DType::int8 || input.dtype == DType::float32)) {
+    if (weights.dtype == input.dtype)
+      return input.dtype == DType::int8 ? Precision::int8 : Precision::float32;
+    if (weights.dtype == DType::int8) return Precision::real_input;
   }
   unsupported("input {}, weights {} and output {} are not supported", name_of(input.dtype),
               name_of(weights.dtype), name_of(output.dtype));
@@ -240,7 +241,8 @@ Kernel prepare_conv_2d(const Signature& signature) {
   const Precision precision = precision_of(input, weights, operands.output());
   Convolution it = convolution_of(operands, input, weights, operands.output());
   expect_weights(it, weights);
-  if (precision == Precision::float32) return float_convolution(operands, it);
+  if (precision != Precision::int8)
+    return float_convolution(operands, it, real_weights_of(weights, it.out_channels, 0));
   return int8_convolution(operands, it, requantization_of(operands, input, weights, it.out_channels, 0));
 }
 
@@ -256,6 +258,7 @@ Kernel prepare_depthwise_conv_2d(const Signature& signature) {
   if (it.in_channels < 1 || it.out_channels % it.in_channels != 0)
     unsupported("{} input channels do not divide {} output channels", it.in_channels, it.out_channels);
   const std::int64_t multiplier = it.out_channels / it.in_channels;
+  if (precision == Precision::real_input) unsupported("weights int8 of a float32 input are not supported");
   if (precision == Precision::float32) return float_depthwise(operands, it, multiplier);
   return int8_depthwise(operands, it, multiplier,
                         requantization_of(operands, input, weights, it.out_channels, 3));

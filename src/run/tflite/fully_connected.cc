@@ -45,12 +45,18 @@ void multiply(const Layer& layer, const Requantization& it, const std::int8_t* i
   }
 }
 
-void multiply(const Layer& layer, const RealLimits& limits, const float* input, const float* weights,
-              const float* bias, float* output) {
-  for (std::int64_t o = 0; o < layer.outputs; ++o) {
-    float sum = 0;
-    for (std::int64_t i = 0; i < layer.length; ++i) sum += input[i] * weights[o * layer.length + i];
-    output[o] = limits.clamp(sum + (bias == nullptr ? 0.0F : bias[o]));
+/// Of real numbers, all rows.
+void multiply_real(const Layer& layer, const RealLimits& limits, const RealWeights& weights,
+                   const Pointers& at) {
+  const auto* const bias = at.input<float>(2);
+  for (std::int64_t b = 0; b < layer.batches; ++b) {
+    const float* const input = at.input<float>(0) + b * layer.length;
+    for (std::int64_t o = 0; o < layer.outputs; ++o) {
+      float sum = 0;
+      for (std::int64_t i = 0; i < layer.length; ++i)
+        sum += input[i] * weights.of(at, o * layer.length + i, o);
+      at.output<float>(0)[b * layer.outputs + o] = limits.clamp(sum + (bias == nullptr ? 0.0F : bias[o]));
+    }
   }
 }
 
@@ -72,33 +78,38 @@ Layer layer_of(const Operands& operands) {
   return layer;
 }
 
-Kernel prepare_fully_connected(const Signature& signature) {
-  const Operands operands(signature);
-  operands.expect_alike(0);
-  operands.expect_alike(1);
-  if (operands.integer("weights_format") != 0) unsupported("its weights are shuffled");
-  const Layer layer = layer_of(operands);
-  if (operands.output().dtype == DType::float32) {
-    expect_bias(operands, 2, DType::float32, layer.outputs);
-    return {.run = [layer, limits = real_activation_limits(operands)](const Pointers& at) {
-      for (std::int64_t b = 0; b < layer.batches; ++b)
-        multiply(layer, limits, at.input<float>(0) + b * layer.length, at.input<float>(1), at.input<float>(2),
-                 at.output<float>(0) + b * layer.outputs);
-    }};
-  }
-  if (operands.output().dtype != DType::int8)
-    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+Kernel real_layer(const Operands& operands, const Layer& layer) {
+  expect_bias(operands, 2, DType::float32, layer.outputs);
+  return {.run = [layer, limits = real_activation_limits(operands),
+                  weights = real_weights_of(operands.input(1), layer.outputs, 0)](const Pointers& at) {
+    multiply_real(layer, limits, weights, at);
+  }};
+}
+
+Kernel int8_layer(const Operands& operands, const Layer& layer) {
   expect_bias(operands, 2, DType::int32, layer.outputs);
   Requantization it = requantization_of(operands, operands.input(0), operands.input(1), layer.outputs, 0);
   use_single_product(operands, it);
-  return {.run =
-              [layer, it](const Pointers& at) {
-                for (std::int64_t b = 0; b < layer.batches; ++b)
-                  multiply(layer, it, at.input<std::int8_t>(0) + b * layer.length, at.input<std::int8_t>(1),
-                           at.input<std::int32_t>(2), reinterpret_cast<std::int16_t*>(at.scratch),
-                           at.output<std::int8_t>(0) + b * layer.outputs);
-              },
-          .scratch = layer.length * static_cast<Bytes>(sizeof(std::int16_t))};
+  const auto run = [layer, it](const Pointers& at) {
+    for (std::int64_t b = 0; b < layer.batches; ++b)
+      multiply(layer, it, at.input<std::int8_t>(0) + b * layer.length, at.input<std::int8_t>(1),
+               at.input<std::int32_t>(2), reinterpret_cast<std::int16_t*>(at.scratch),
+               at.output<std::int8_t>(0) + b * layer.outputs);
+  };
+  return {.run = run, .scratch = layer.length * static_cast<Bytes>(sizeof(std::int16_t))};
+}
+
+Kernel prepare_fully_connected(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_alike(0);
+  if (operands.integer("weights_format") != 0) unsupported("its weights are shuffled");
+  const Layer layer = layer_of(operands);
+  const DType dtype = operands.output().dtype;
+  const DType weights = operands.input(1).dtype;
+  if (dtype == DType::float32 && (weights == DType::float32 || weights == DType::int8))
+    return real_layer(operands, layer);
+  if (dtype == DType::int8 && weights == DType::int8) return int8_layer(operands, layer);
+  unsupported("{} with weights {} is not supported", name_of(dtype), name_of(weights));
 }
 
 }  // namespace
