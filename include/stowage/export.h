@@ -11,6 +11,7 @@
 #include <span>
 
 #include "stowage/graph.h"
+#include "stowage/network.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 
@@ -35,6 +36,10 @@ void write_svg(const Plan& plan, std::ostream& out);
 void write_comparison(std::span<const Comparison> comparisons, const ModelInfo& model, std::ostream& out);
 void write_comparison_json(std::span<const Comparison> comparisons, const ModelInfo& model,
                            std::ostream& out);
+
+/// The array as an npy file, which `read_array` reads back. Element types that NumPy lacks are written as
+/// integers of their bits. Throws Error for strings.
+void write_npy(const Array& array, std::ostream& out);
 
 /// The table a person wants: sizes, gap, strategy, time, and the largest buffers at the peak.
 void write_summary(const Plan& plan, std::ostream& out);

@@ -95,4 +95,7 @@ struct Network {
 [[nodiscard]] Network parse_network(std::string_view content, const std::string& name,
                                     const ImportOptions& options = {});
 
+/// Reads an array: `.npy`, or `.pb`, an ONNX TensorProto. Throws Error, naming the file.
+[[nodiscard]] Array read_array(const std::filesystem::path& file);
+
 }  // namespace stowage

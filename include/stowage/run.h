@@ -20,7 +20,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -82,6 +84,9 @@ struct RunResult {
   std::optional<RunFault> fault{};
   bool interrupted = false;
   std::vector<StepReport> steps{};  ///< In the order in which they ran.
+  std::size_t planned_steps = 0;    ///< Positions of the plan's clock.
+  /// Per memory: end of the highest byte of all tensors that were written or read.
+  std::vector<Bytes> touched{};
   /// Copies (ByteCopy) that were made, and that had nothing to do; each counts whenever its operator runs.
   CopiesRemoved copies_made{};
   CopiesRemoved copies_skipped{};
@@ -90,11 +95,38 @@ struct RunResult {
   Bytes kernels_scratch = 0;
 };
 
+/// A network made ready to run: kernels prepared, and what is constant computed.
+class Runner {
+ public:
+  /// Of the options only `kernels` and `random_weights` matter. Keeps a reference to the network.
+  /// Throws Error for operators that cannot be run, listing all of them.
+  explicit Runner(const Network& network, const RunOptions& options = {});
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+  Runner(Runner&&) noexcept;
+  Runner& operator=(Runner&&) noexcept;
+
+  /// As `run_plan`, with what was prepared. Not for several threads at once.
+  [[nodiscard]] RunResult run(const Plan& plan, const RunOptions& options = {}) const;
+
+ private:
+  struct Prepared;
+  std::unique_ptr<const Prepared> prepared_;
+};
+
 /// Runs the steps of a plan in memories of just the size it says. Bytes that no live piece holds
 /// are filled with a pattern between steps; in a build with AddressSanitizer an operator that
 /// touches a byte that is not its own ends the program, with its name. Nothing of the plan is believed: a
 /// plan that is wrong gives a fault. Throws Error, before anything runs, for operators that cannot be run
 /// (all of them), UsageError for inputs that do not fit the network.
 [[nodiscard]] RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options = {});
+
+/// What came out and what it took, as a table for people; with a line per step if they ask for it.
+void write_run(const RunResult& result, const Plan& plan, std::ostream& out);
+void write_steps(const RunResult& result, const Plan& plan, std::ostream& out);
+
+/// All of it as one JSON document, outputs without their values.
+void write_run_json(const RunResult& result, const Plan& plan, std::ostream& out);
 
 }  // namespace stowage

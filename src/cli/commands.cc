@@ -17,7 +17,9 @@
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/import.h"
+#include "stowage/network.h"
 #include "stowage/planner.h"
+#include "stowage/run.h"
 
 namespace stowage::cli {
 namespace {
@@ -77,6 +79,27 @@ void expect_different_files(const PlanCommand& command) {
   }
 }
 
+/// By how much the plan misses the memories it was given, if it does.
+ExitStatus report_fit(const PlanResult& result) {
+  if (result.outcome == Outcome::fits) return ExitStatus::done;
+  for (const PlannedMemory& memory : result.plan.memories) {
+    const Bytes capacity = memory.memory.capacity.value_or(largest_value);
+    if (memory.peak <= capacity) continue;
+    fmt::print(std::cerr, "stowage: the plan needs {} bytes, {} more than the {} of memory {}\n", memory.peak,
+               memory.peak - capacity, capacity, base::quoted(memory.memory.name));
+  }
+  return ExitStatus::not_met;
+}
+
+Plan read_plan(const std::string& name) {
+  const base::InputFile file(name);
+  try {
+    return parse_plan(file.bytes());
+  } catch (const Error& error) {
+    throw error.in_file(name);
+  }
+}
+
 }  // namespace
 
 ExitStatus run_plan(const PlanCommand& command) {
@@ -98,14 +121,7 @@ ExitStatus run_plan(const PlanCommand& command) {
   flush_output();
   if (result.plan.interrupted && watch.stop().stop_requested())
     fmt::print(std::cerr, "stowage: interrupted; this is the best plan so far\n");
-  if (result.outcome == Outcome::fits) return ExitStatus::done;
-  for (const PlannedMemory& memory : result.plan.memories) {
-    const Bytes capacity = memory.memory.capacity.value_or(largest_value);
-    if (memory.peak <= capacity) continue;
-    fmt::print(std::cerr, "stowage: the plan needs {} bytes, {} more than the {} of memory {}\n", memory.peak,
-               memory.peak - capacity, capacity, base::quoted(memory.memory.name));
-  }
-  return ExitStatus::not_met;
+  return report_fit(result);
 }
 
 ExitStatus run_compare(const CompareCommand& command) {
@@ -143,13 +159,7 @@ ExitStatus run_verify(const VerifyCommand& command) {
     throw UsageError(
         "--dim, --shape, --bound, --state and --scratch say something of a model; --model is missing");
   }
-  const base::InputFile file(command.plan_file);
-  Plan plan;
-  try {
-    plan = parse_plan(file.bytes());
-  } catch (const Error& error) {
-    throw error.in_file(command.plan_file);
-  }
+  const Plan plan = read_plan(command.plan_file);
   Faults faults;
   if (command.model_file.empty()) {
     faults = check_plan(plan);
@@ -167,6 +177,97 @@ ExitStatus run_verify(const VerifyCommand& command) {
   }
   flush_output();
   return faults.empty() ? ExitStatus::done : ExitStatus::not_met;
+}
+
+namespace {
+
+/// The plan to run, or why there is none.
+struct Planned {
+  Plan plan{};
+  ExitStatus status = ExitStatus::done;
+};
+
+Planned plan_for(const RunCommand& command, const Network& network, const InterruptWatch& watch) {
+  if (!command.given_plan.empty()) {
+    Planned planned{read_plan(command.given_plan)};
+    const Faults faults = check_plan(planned.plan, {&network.graph(), 1});
+    print_faults(faults);
+    if (!faults.empty()) planned.status = ExitStatus::not_met;
+    return planned;
+  }
+  PlanOptions options = parse_plan_options(command.plan);
+  options.solve.stop = watch.stop();
+  options.solve.progress = progress_line();
+  PlanResult result = make_plan(network.input, options);
+  clear_progress_line();
+  if (!result.faults.empty()) return {.status = report_own_fault(result)};
+  const ExitStatus status = report_fit(result);
+  return {std::move(result.plan), status};
+}
+
+struct SavedOutput {
+  std::string name;
+  std::string file;
+};
+
+/// What --save asks for; every name is an output of the network.
+std::vector<SavedOutput> saved_outputs(const RunCommand& command, const Graph& graph) {
+  std::vector<SavedOutput> saved;
+  for (const std::string& text : command.saved) {
+    const auto [name, file] = parse_assignment("--save", text);
+    const auto& outputs = graph.subgraphs.at(0).outputs;
+    const bool is_known = std::any_of(outputs.begin(), outputs.end(), [&, &wanted = name](TensorId output) {
+      return graph.tensors[output].name == wanted;
+    });
+    if (!is_known) throw UsageError(fmt::format("--save: the network has no output {}", base::quoted(name)));
+    saved.push_back({name, file});
+  }
+  return saved;
+}
+
+void save_outputs(const std::vector<SavedOutput>& saved, const RunResult& result) {
+  std::vector<base::OutputFile> files;
+  for (const auto& [name, file] : saved) {
+    const auto output = std::find_if(result.outputs.begin(), result.outputs.end(),
+                                     [&, &wanted = name](const NamedArray& it) { return it.name == wanted; });
+    if (output == result.outputs.end()) continue;
+    files.push_back({file, [output](std::ostream& out) { write_npy(output->array, out); }});
+  }
+  base::write_files(files);
+}
+
+}  // namespace
+
+ExitStatus run_run(const RunCommand& command) {
+  PlanTexts planning = command.plan;
+  planning.seed.clear();  // inputs are drawn from it, too
+  if (!command.given_plan.empty() && planning != PlanTexts{})
+    throw UsageError("--plan gives a plan, so that options of planning have no meaning");
+  RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);
+  const Network network = read_network(command.input, parse_model_options(command.model));
+  const std::vector<SavedOutput> saved = saved_outputs(command, network.graph());
+  const InterruptWatch watch;
+  const Planned planned = plan_for(command, network, watch);
+  if (planned.status != ExitStatus::done) return planned.status;
+  options.stop = watch.stop();
+  options.progress = progress_line();
+  const RunResult result = stowage::run_plan(network, planned.plan, options);
+  clear_progress_line();
+  save_outputs(saved, result);
+  if (!command.plan_file.empty()) {
+    const std::array<base::OutputFile, 1> outputs{
+        {{command.plan_file, [&](std::ostream& out) { write_json(planned.plan, out); }}}};
+    base::write_files(outputs);
+  }
+  if (command.json) {
+    write_run_json(result, planned.plan, std::cout);
+  } else {
+    write_run(result, planned.plan, std::cout);
+    if (command.report_memory) write_steps(result, planned.plan, std::cout);
+  }
+  flush_output();
+  if (result.interrupted) fmt::print(std::cerr, "stowage: interrupted; the network was not run to its end\n");
+  return result.fault || result.interrupted ? ExitStatus::not_met : ExitStatus::done;
 }
 
 ExitStatus run_strategies() {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "cli/options.h"
 
@@ -33,9 +34,22 @@ struct VerifyCommand {
   ModelTexts model;
 };
 
+struct RunCommand {
+  std::string input;
+  ModelTexts model;
+  PlanTexts plan;
+  RunTexts run;
+  std::string given_plan;  ///< A plan file to run; empty: plan now.
+  bool report_memory = false;
+  bool json = false;
+  std::string plan_file;
+  std::vector<std::string> saved;  ///< NAME=FILE.
+};
+
 [[nodiscard]] ExitStatus run_plan(const PlanCommand& command);
 [[nodiscard]] ExitStatus run_compare(const CompareCommand& command);
 [[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);
+[[nodiscard]] ExitStatus run_run(const RunCommand& command);
 [[nodiscard]] ExitStatus run_strategies();
 
 }  // namespace stowage::cli

@@ -64,17 +64,40 @@ void add_planning_options(CLI::App& app, Command& command) {
   add_model_options(app, command.model);
 }
 
+void add_strategy(CLI::App& app, stowage::cli::PlanTexts& texts) {
+  add(app, "--strategy", texts.strategy, "How offsets are found; see `stowage strategies`. Default: auto");
+}
+
 void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add_planning_options(app, command);
-  add(app, "--strategy", command.plan.strategy,
-      "How offsets are found; see `stowage strategies`. Default: auto");
+  add_strategy(app, command.plan);
   app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
   add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
   add(app, "--csv", command.csv_file, "Write the buffers and their offsets as CSV");
   add(app, "--svg", command.svg_file, "Draw the arena: time by address");
 }
 
-ExitStatus run(int argc, char** argv) {
+void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
+  add_planning_options(app, command);
+  add_strategy(app, command.plan);
+  add(app, "--plan", command.given_plan, "Run inside this plan (JSON) instead of making one");
+  add(app, "--input", command.run.inputs,
+      "NAME=FILE: value of an input, .npy or .pb (an ONNX TensorProto). Default: pseudo-random by --seed");
+  add(app, "--save", command.saved, "NAME=FILE: write an output as .npy");
+  add(app, "--kernels", command.run.kernels, "fast (oneDNN where it can) or plain (loops). Default: fast");
+  app.add_flag(
+      "--check{outputs}", command.run.check,
+      "Run again with every tensor in memory of its own and compare the outputs; --check=all compares "
+      "every tensor");
+  add(app, "--random-weights", command.run.random_weights,
+      "SEED: replace weights whose elements are all the same by random ones");
+  app.add_flag("--report-memory", command.report_memory,
+               "Print live bytes, highest byte touched and time of every step");
+  app.add_flag("--json", command.json, "Print JSON instead of a table");
+  add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
+}
+
+ExitStatus run_program(int argc, char** argv) {
   CLI::App app("stowage: a static memory planner for neural networks", "stowage");
   app.require_subcommand(1);
   app.set_version_flag("--version", STOWAGE_VERSION);
@@ -90,6 +113,9 @@ ExitStatus run(int argc, char** argv) {
   add(verify_app, "plan", verify.plan_file, "Plan JSON").required();
   add(verify_app, "--model", verify.model_file, "The model the plan is for");
   add_model_options(verify_app, verify.model);
+  stowage::cli::RunCommand run;
+  CLI::App& run_app = *app.add_subcommand("run", "Run a network inside its plan");
+  add_run(run_app, run);
   app.add_subcommand("strategies", "List the strategies");
   try {
     app.parse(argc, argv);
@@ -99,12 +125,13 @@ ExitStatus run(int argc, char** argv) {
   if (plan_app.parsed()) return stowage::cli::run_plan(plan);
   if (compare_app.parsed()) return stowage::cli::run_compare(compare);
   if (verify_app.parsed()) return stowage::cli::run_verify(verify);
+  if (run_app.parsed()) return stowage::cli::run_run(run);
   return stowage::cli::run_strategies();
 }
 
 ExitStatus run_reporting_errors(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return run_program(argc, argv);
   } catch (const stowage::UsageError& error) {
     fmt::print(std::cerr, "stowage: {}\n", error.what());
     return ExitStatus::wrong_usage;

@@ -19,13 +19,6 @@ UsageError wrong(std::string_view flag, std::string_view value, std::string_view
   return UsageError(fmt::format("{} is {}, expected {}", flag, base::quoted(value), expected));
 }
 
-/// NAME=VALUE. Tensor names may contain '=' themselves; values never do.
-std::pair<std::string, std::string> parse_assignment(std::string_view flag, const std::string& text) {
-  const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) throw wrong(flag, text, "NAME=VALUE");
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
 Bytes parse_bytes(std::string_view flag, std::string_view text) {
   const auto bytes = base::parse_size(text);
   if (!bytes) throw wrong(flag, text, "a size such as 65536, 64KiB or 1MB");
@@ -89,6 +82,12 @@ std::vector<Memory> parse_memories(const std::vector<std::string>& texts) {
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> parse_assignment(std::string_view flag, const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) throw wrong(flag, text, "NAME=VALUE");
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
 
 bool ModelTexts::is_any_given() const {
   return !dims.empty() || !shapes.empty() || !bounds.empty() || !states.empty() || !scratch.empty();
@@ -158,6 +157,30 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     options.solve.reuse_threshold = parse_bytes("--reuse-threshold", texts.reuse_threshold);
   options.solve.sort = texts.sort;
   if (!texts.rounds.empty()) options.solve.rounds = parse_number("--rounds", texts.rounds, 0);
+  return options;
+}
+
+RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed) {
+  RunOptions options{.seed = seed};
+  if (texts.kernels == "plain") {
+    options.kernels = KernelSet::plain;
+  } else if (texts.kernels != "fast") {
+    throw wrong("--kernels", texts.kernels, "fast or plain");
+  }
+  if (texts.check == "outputs") {
+    options.check = RunCheck::outputs;
+  } else if (texts.check == "all") {
+    options.check = RunCheck::tensors;
+  } else if (!texts.check.empty()) {
+    throw wrong("--check", texts.check, "nothing or all");
+  }
+  if (!texts.random_weights.empty())
+    options.random_weights =
+        static_cast<std::uint64_t>(parse_number("--random-weights", texts.random_weights, 0));
+  for (const std::string& text : texts.inputs) {
+    const auto [name, file] = parse_assignment("--input", text);
+    insert_once("--input", options.inputs, name, read_array(file));
+  }
   return options;
 }
 

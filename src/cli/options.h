@@ -1,11 +1,14 @@
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stowage/import.h"
 #include "stowage/planner.h"
+#include "stowage/run.h"
 
 namespace stowage::cli {
 
@@ -34,10 +37,26 @@ struct PlanTexts {
   std::string reuse_threshold;
   std::string sort;
   std::string rounds;
+
+  bool operator==(const PlanTexts&) const = default;
+};
+
+/// Texts of the options that say how to run, as given.
+struct RunTexts {
+  std::string kernels = "fast";
+  std::string check;
+  std::string random_weights;
+  std::vector<std::string> inputs;
 };
 
 /// Throw UsageError, naming the option and what was expected.
 [[nodiscard]] ImportOptions parse_model_options(const ModelTexts& texts);
 [[nodiscard]] PlanOptions parse_plan_options(const PlanTexts& texts);
+/// Reads the inputs' files. The seed is the one of planning.
+[[nodiscard]] RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed);
+
+/// NAME=VALUE. Tensor names may contain '=' themselves; values never do.
+[[nodiscard]] std::pair<std::string, std::string> parse_assignment(std::string_view flag,
+                                                                   const std::string& text);
 
 }  // namespace stowage::cli

@@ -13,6 +13,7 @@
 #include "import/tflite.h"
 #include "stowage/error.h"
 #include "stowage/import.h"
+#include "stowage/network.h"
 
 namespace stowage {
 namespace {
@@ -59,6 +60,25 @@ std::variant<Graph, Problem> read(std::string_view content, ModelFormat format,
   return read_list(content, format, options);
 }
 
+Network read_network_of(std::string_view content, ModelFormat format, const std::filesystem::path& folder,
+                        const ImportOptions& options) {
+  switch (format) {
+    case ModelFormat::onnx:
+      return import::read_onnx_network(content, folder, options);
+    case ModelFormat::tflite:
+      return import::read_tflite_network(content, options);
+    case ModelFormat::json:
+    case ModelFormat::csv:
+    case ModelFormat::ops:
+      break;
+  }
+  throw Error("", "says nothing of weights and attributes, expected an ONNX or TFLite model to run");
+}
+
+ModelInfo info_of(const std::filesystem::path& file, ModelFormat format) {
+  return {base::as_utf8(file.stem().string()), base::as_utf8(file.string()), format};
+}
+
 /// Names are written to plans and reports, which are UTF-8; model files may hold any bytes.
 void make_names_printable(Graph& graph, const std::string& model) {
   const auto mend = [](std::string& name) {
@@ -82,8 +102,7 @@ Input parse_input(std::string_view content, const std::string& name, const Impor
   const std::filesystem::path file(name);
   try {
     const ModelFormat format = format_of(content, file);
-    Input input{{base::as_utf8(file.stem().string()), base::as_utf8(name), format},
-                read(content, format, options)};
+    Input input{info_of(file, format), read(content, format, options)};
     if (auto* const graph = std::get_if<Graph>(&input.content)) make_names_printable(*graph, input.info.name);
     return input;
   } catch (const Error& error) {
@@ -94,6 +113,24 @@ Input parse_input(std::string_view content, const std::string& name, const Impor
 Input read_input(const std::filesystem::path& file, const ImportOptions& options) {
   const base::InputFile mapped(file);
   return parse_input(mapped.bytes(), file.string(), options);
+}
+
+Network parse_network(std::string_view content, const std::string& name, const ImportOptions& options) {
+  const std::filesystem::path file(name);
+  try {
+    const ModelFormat format = format_of(content, file);
+    Network network = read_network_of(content, format, file.parent_path(), options);
+    network.input.info = info_of(file, format);
+    make_names_printable(std::get<Graph>(network.input.content), network.input.info.name);
+    return network;
+  } catch (const Error& error) {
+    throw error.in_file(name);
+  }
+}
+
+Network read_network(const std::filesystem::path& file, const ImportOptions& options) {
+  const base::InputFile mapped(file);
+  return parse_network(mapped.bytes(), file.string(), options);
 }
 
 std::vector<ScratchRequest> parse_scratch(std::string_view csv_text) {

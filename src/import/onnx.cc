@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "base/text.h"
@@ -12,6 +13,7 @@
 #include "import/onnx_copies.h"
 #include "import/onnx_functions.h"
 #include "import/onnx_graph.h"
+#include "import/onnx_network.h"
 #include "import/onnx_shapes.h"
 #include "stowage/error.h"
 
@@ -85,21 +87,40 @@ void expect_sizes(const ImportOptions& options) {
   for (const auto& [name, size] : options.bounds) expect("--bound", name, size);
 }
 
-}  // namespace
+/// A model as it was read; the graph's parts point into the file's.
+struct Read {
+  onnx::ModelProto proto{};
+  std::map<std::string, int> versions{};
+  OnnxGraph model{};
+};
 
-Graph read_onnx(std::string_view bytes, const ImportOptions& options) {
-  onnx::ModelProto proto = parse(bytes);
-  const std::map<std::string, int> versions = versions_of(proto);
-  inline_functions(proto);
-  OnnxGraph model = resolve_names(proto.graph());
+std::unique_ptr<Read> read(std::string_view bytes, const ImportOptions& options) {
+  auto result = std::make_unique<Read>();
+  result->proto = parse(bytes);
+  result->versions = versions_of(result->proto);
+  inline_functions(result->proto);
+  OnnxGraph& model = result->model;
+  model = resolve_names(result->proto.graph());
   expect_known_names(model, options);
   expect_sizes(options);
-  const auto values = infer_shapes(model, versions, options);
-  find_copies(model, versions, values, options);
+  const auto values = infer_shapes(model, result->versions, options);
+  find_copies(model, result->versions, values, options);
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);
   validate(model.graph);
-  return std::move(model.graph);
+  return result;
+}
+
+}  // namespace
+
+Graph read_onnx(std::string_view bytes, const ImportOptions& options) {
+  return std::move(read(bytes, options)->model.graph);
+}
+
+Network read_onnx_network(std::string_view bytes, const std::filesystem::path& folder,
+                          const ImportOptions& options) {
+  const std::unique_ptr<Read> it = read(bytes, options);
+  return network_of(std::move(it->model), it->versions, folder);
 }
 
 }  // namespace stowage::import

@@ -25,41 +25,12 @@ using tflite::BuiltinOperator;
 using Indices = flatbuffers::Vector<std::int32_t>;
 
 constexpr std::size_t most_parts = 10'000'000;  // tensors, or operators, of one model
-/// A flatbuffer may refer to one part of it from many places, so that a small file can describe a huge
-/// model. Nobody writes such files in earnest: what is read may be this many times the file's size.
-constexpr std::size_t largest_reuse = 4;
-constexpr std::size_t smallest_table = 8;  // bytes: a reference to the table, and its own to its layout
 
 std::string text(const flatbuffers::String* source) { return source == nullptr ? "" : source->str(); }
 
 template <typename... Values>
 [[noreturn]] void reject(fmt::format_string<Values...> problem, Values&&... values) {
   throw Error("", fmt::format(problem, std::forward<Values>(values)...));
-}
-
-/// What `read` returns, with a place in its errors that is worked out for them only.
-template <typename Read, typename Place>
-auto located(const Read& read, const Place& place) {
-  try {
-    return read();
-  } catch (const Error& error) {
-    throw Error(place(), error.what());
-  }
-}
-
-/// The model in aligned bytes. Afterwards every table, vector and string in it lies inside them; the
-/// numbers in it may still be anything.
-const tflite::Model& verified_model(std::string_view bytes) {
-  // Data may follow the flatbuffer, which itself is below this size.
-  const std::size_t size = std::min<std::size_t>(bytes.size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
-  constexpr flatbuffers::uoffset_t deepest = 8;  // model, subgraph, operator, options: 4, and some to spare
-  const auto most_tables = static_cast<flatbuffers::uoffset_t>(size / smallest_table * largest_reuse);
-  const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  flatbuffers::Verifier verifier(begin, size, deepest, most_tables);
-  if (!tflite::VerifyModelBuffer(verifier)) reject("is truncated or corrupt, expected a flatbuffer");
-  const tflite::Model& model = *tflite::GetModel(begin);
-  if (model.version() != 3) reject("has schema version {}, expected 3", model.version());
-  return model;
 }
 
 /// The type of a tensor. Throws Error for one that says nothing about sizes.
@@ -158,7 +129,7 @@ void check_option_names(const ImportOptions& options, const Graph& graph) {
 class Reader {
  public:
   Reader(const tflite::Model& model, std::string_view file, const ImportOptions& options)
-      : model_(model), file_(file), options_(options), unread_(file.size() * largest_reuse) {}
+      : model_(model), file_(file), options_(options), budget_(file.size()) {}
 
   Graph read() {
     count_all();
@@ -172,10 +143,7 @@ class Reader {
  private:
   [[nodiscard]] const tflite::SubGraph& subgraph(std::size_t s) const { return at(model_.subgraphs(), s); }
 
-  void spend(std::size_t bytes) {
-    if (bytes > unread_) reject("repeats parts of itself to {} times its size, expected less", largest_reuse);
-    unread_ -= bytes;
-  }
+  void spend(std::size_t bytes) { budget_.spend(bytes); }
 
   void count_all() {
     std::size_t tensors = 0;
@@ -347,7 +315,7 @@ class Reader {
   const tflite::Model& model_;
   std::string_view file_;
   const ImportOptions& options_;
-  std::size_t unread_;  // bytes that may still be read
+  ReadingBudget budget_;
   Graph graph_{};
   std::vector<TensorId> first_tensor_{};  // of each subgraph
   std::vector<bool> has_effects_{};       // of each subgraph that is read
@@ -355,25 +323,17 @@ class Reader {
 
 }  // namespace
 
-bool looks_like_tflite(std::string_view bytes) {
-  constexpr std::size_t place = sizeof(flatbuffers::uoffset_t);
-  const std::string_view identifier = tflite::ModelIdentifier();
-  return bytes.size() >= place + identifier.size() && bytes.substr(place, identifier.size()) == identifier;
-}
-
-Graph read_tflite(std::string_view bytes, const ImportOptions& options) {
-  if (!looks_like_tflite(bytes)) reject("is not a TFLite model, expected TFL3 at byte 4");
-  std::vector<char> copy;  // for numbers that could not be read in place: a vector's memory is aligned
-  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
-    copy.assign(bytes.begin(), bytes.end());
-    bytes = {copy.data(), copy.size()};
-  }
-  Graph graph = Reader(verified_model(bytes), bytes, options).read();
+Graph read_graph(const TfliteFile& file, const ImportOptions& options) {
+  Graph graph = Reader(file.model(), file.bytes(), options).read();
   check_option_names(options, graph);
   add_states(graph, options.states);
   add_scratch(graph, options.scratch);
   validate(graph);
   return graph;
+}
+
+Graph read_tflite(std::string_view bytes, const ImportOptions& options) {
+  return read_graph(TfliteFile(bytes), options);
 }
 
 }  // namespace stowage::import

@@ -4,6 +4,7 @@
 
 #include "stowage/graph.h"
 #include "stowage/import.h"
+#include "stowage/network.h"
 
 namespace stowage::import {
 
@@ -15,5 +16,10 @@ namespace stowage::import {
 /// name. Throws Error, without the file's name, for anything wrong with the model and for a
 /// requested shape that contradicts it; UsageError for an option that names what it does not have.
 [[nodiscard]] Graph read_tflite(std::string_view bytes, const ImportOptions& options);
+
+/// The same graph with what running it needs: the fields of options that the file has, by name;
+/// quantizations; constant data; and what variables start with, which is a real zero where the file does not
+/// say. Throws Error also for those. The rest of Network::input is left as it is.
+[[nodiscard]] Network read_tflite_network(std::string_view bytes, const ImportOptions& options);
 
 }  // namespace stowage::import

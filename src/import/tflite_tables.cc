@@ -2,9 +2,44 @@
 
 #include <fmt/format.h>
 
-#include "stowage/error.h"
+#include <algorithm>
+#include <cstdint>
+
+#include "import/tflite.h"
 
 namespace stowage::import {
+
+bool looks_like_tflite(std::string_view bytes) {
+  constexpr std::size_t place = sizeof(flatbuffers::uoffset_t);
+  const std::string_view identifier = tflite::ModelIdentifier();
+  return bytes.size() >= place + identifier.size() && bytes.substr(place, identifier.size()) == identifier;
+}
+
+void ReadingBudget::spend(std::size_t bytes) {
+  if (bytes > unread_) {
+    throw Error("",
+                fmt::format("repeats parts of itself to {} times its size, expected less", largest_reuse));
+  }
+  unread_ -= bytes;
+}
+
+TfliteFile::TfliteFile(std::string_view bytes) : bytes_(bytes) {
+  if (!looks_like_tflite(bytes)) throw Error("", "is not a TFLite model, expected TFL3 at byte 4");
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
+    copy_.assign(bytes.begin(), bytes.end());
+    bytes_ = {copy_.data(), copy_.size()};
+  }
+  // Data may follow the flatbuffer, which itself is below this size.
+  const std::size_t size = std::min<std::size_t>(bytes_.size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
+  constexpr flatbuffers::uoffset_t deepest = 8;  // model, subgraph, operator, options: 4, and some to spare
+  const auto most_tables = static_cast<flatbuffers::uoffset_t>(size / smallest_table * largest_reuse);
+  const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
+  flatbuffers::Verifier verifier(begin, size, deepest, most_tables);
+  if (!tflite::VerifyModelBuffer(verifier)) throw Error("", "is truncated or corrupt, expected a flatbuffer");
+  model_ = tflite::GetModel(begin);
+  if (model_->version() != 3)
+    throw Error("", fmt::format("has schema version {}, expected 3", model_->version()));
+}
 
 std::string_view stored_data(const tflite::Model& model, std::string_view file,
                              const tflite::Tensor& tensor) {

@@ -2,7 +2,11 @@
 
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
+#include "stowage/error.h"
+#include "stowage/graph.h"
+#include "stowage/import.h"
 #include "tflite_generated.h"
 
 namespace stowage::import {
@@ -22,5 +26,53 @@ const Table& at(const flatbuffers::Vector<flatbuffers::Offset<Table>>* tables, s
 /// not in the file.
 [[nodiscard]] std::string_view stored_data(const tflite::Model& model, std::string_view file,
                                            const tflite::Tensor& tensor);
+
+/// What `read` returns, with a place in its errors that is worked out for them only.
+template <typename Read, typename Place>
+auto located(const Read& read, const Place& place) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw Error(place(), error.what());
+  }
+}
+
+/// A flatbuffer may refer to one part of it from many places, so that a small file can describe a huge
+/// model. Nobody writes such files in earnest: what is read may be this many times the file's size.
+constexpr std::size_t largest_reuse = 4;
+constexpr std::size_t smallest_table = 8;  // bytes: a reference to the table, and its own to its layout
+
+/// Counts what is read of a file, however often.
+class ReadingBudget {
+ public:
+  explicit ReadingBudget(std::size_t file_size) : unread_(file_size * largest_reuse) {}
+
+  /// Called before that much of the file is read. Throws Error when it is too much.
+  void spend(std::size_t bytes);
+
+ private:
+  std::size_t unread_;  // bytes that may still be read
+};
+
+/// A file whose tables, vectors and strings are known to lie inside it; the numbers in it may still be
+/// anything.
+class TfliteFile {
+ public:
+  /// Keeps a copy of bytes that are not aligned, and refers to others. Throws Error.
+  explicit TfliteFile(std::string_view bytes);
+  TfliteFile(const TfliteFile&) = delete;
+  TfliteFile& operator=(const TfliteFile&) = delete;
+
+  [[nodiscard]] const tflite::Model& model() const { return *model_; }
+  [[nodiscard]] std::string_view bytes() const { return bytes_; }
+
+ private:
+  std::vector<char> copy_{};  // for numbers that could not be read in place: a vector's memory is aligned
+  std::string_view bytes_;
+  const tflite::Model* model_ = nullptr;
+};
+
+/// What `read_tflite` returns.
+[[nodiscard]] Graph read_graph(const TfliteFile& file, const ImportOptions& options);
 
 }  // namespace stowage::import

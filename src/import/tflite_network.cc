@@ -1,0 +1,233 @@
+// What running a TFLite model needs beside its graph. Options are walked by flatbuffers' reflection, so that
+// every field that the schema names becomes an attribute of that name; fields at their default are not
+// in the file.
+//
+// Cost: the size of the file, each part as often as it is referred to, which the reading budget limits.
+
+#include <flatbuffers/minireflect.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "import/tflite.h"
+#include "import/tflite_tables.h"
+
+namespace stowage::import {
+namespace {
+
+constexpr Bytes largest_zero_state = Bytes{1} << 30;  // of all variables that the file has no data for
+
+template <typename... Values>
+[[noreturn]] void reject(fmt::format_string<Values...> problem, Values&&... values) {
+  throw Error("", fmt::format(problem, std::forward<Values>(values)...));
+}
+
+/// Gathers the fields of a table as attributes.
+class AttributeReader final : public flatbuffers::IterationVisitor {
+ public:
+  AttributeReader(Attributes& attributes, ReadingBudget& budget) : attributes_(attributes), budget_(budget) {}
+
+  void Field(std::size_t, std::size_t, flatbuffers::ElementaryType, bool, const flatbuffers::TypeTable*,
+             const char* name, const std::uint8_t*) override {
+    name_ = name;
+  }
+  void Bool(bool value) override { integer(value ? 1 : 0); }
+  void Char(std::int8_t value, const char*) override { integer(value); }
+  void UChar(std::uint8_t value, const char*) override { integer(value); }
+  void Short(std::int16_t value, const char*) override { integer(value); }
+  void UShort(std::uint16_t value, const char*) override { integer(value); }
+  void Int(std::int32_t value, const char*) override { integer(value); }
+  void UInt(std::uint32_t value, const char*) override { integer(value); }
+  void Long(std::int64_t value) override { integer(value); }
+  void Float(float value) override {
+    if (is_vector_) {
+      reals_.push_back(value);
+    } else {
+      attributes_.set(name_, value);
+    }
+  }
+  void String(const flatbuffers::String* value) override {
+    budget_.spend(value->size());
+    attributes_.set(name_, value->str());
+  }
+  void StartVector() override {
+    is_vector_ = true;
+    integers_.clear();
+    reals_.clear();
+  }
+  void EndVector() override {
+    is_vector_ = false;
+    if (reals_.empty()) {
+      attributes_.set(name_, integers_);
+    } else {
+      attributes_.set(name_, reals_);
+    }
+  }
+
+ private:
+  void integer(std::int64_t value) {
+    if (is_vector_) {
+      budget_.spend(sizeof(std::int32_t));
+      integers_.push_back(value);
+    } else {
+      attributes_.set(name_, value);
+    }
+  }
+
+  Attributes& attributes_;
+  ReadingBudget& budget_;
+  std::string name_{};
+  bool is_vector_ = false;
+  std::vector<std::int64_t> integers_{};
+  std::vector<float> reals_{};
+};
+
+Attributes attributes_of(const tflite::Operator& op, ReadingBudget& budget) {
+  Attributes attributes;
+  const flatbuffers::TypeTable& options = *tflite::BuiltinOptionsTypeTable();
+  const auto type = static_cast<std::size_t>(op.builtin_options_type());
+  if (op.builtin_options() == nullptr || type >= options.num_elems) return attributes;
+  const int table = options.type_codes[type].sequence_ref;
+  if (table < 0) return attributes;
+  AttributeReader reader(attributes, budget);
+  flatbuffers::IterateObject(static_cast<const std::uint8_t*>(op.builtin_options()),
+                             options.type_refs[table](), &reader);
+  return attributes;
+}
+
+/// The numbers that an integer type can hold; nothing for types that are not quantized.
+std::optional<std::pair<std::int64_t, std::int64_t>> range_of(DType dtype) {
+  const auto limits = []<typename Integer>(Integer) {
+    return std::pair<std::int64_t, std::int64_t>{std::numeric_limits<Integer>::min(),
+                                                 std::numeric_limits<Integer>::max()};
+  };
+  switch (dtype) {
+    case DType::int4:
+      return std::pair<std::int64_t, std::int64_t>{-8, 7};
+    case DType::int8:
+      return limits(std::int8_t{});
+    case DType::uint8:
+      return limits(std::uint8_t{});
+    case DType::int16:
+      return limits(std::int16_t{});
+    case DType::uint16:
+      return limits(std::uint16_t{});
+    case DType::int32:
+      return limits(std::int32_t{});
+    case DType::int64:
+      return limits(std::int64_t{});
+    default:
+      return std::nullopt;
+  }
+}
+
+/// A tensor has a quantization only if it has scales and zero points; one zero point serves for all scales.
+std::optional<Quantization> quantization_of(const tflite::Tensor& source, const Tensor& tensor,
+                                            ReadingBudget& budget) {
+  const tflite::QuantizationParameters* const it = source.quantization();
+  const auto range = range_of(tensor.dtype);
+  if (it == nullptr || !range || count(it->scale()) == 0 || count(it->zero_point()) == 0) return std::nullopt;
+  const std::size_t pairs = count(it->scale());
+  budget.spend(pairs * (sizeof(float) + sizeof(std::int64_t)));
+  if (count(it->zero_point()) != pairs && count(it->zero_point()) != 1)
+    reject("has {} scales and {} zero points, expected as many", pairs, count(it->zero_point()));
+  Quantization result;
+  for (const float scale : *it->scale()) {
+    if (!std::isfinite(scale) || scale < 0) reject("has scale {}, expected a finite one of 0 or more", scale);
+    result.scales.push_back(scale);
+  }
+  for (const std::int64_t zero_point : *it->zero_point()) {
+    if (zero_point < range->first || zero_point > range->second)
+      reject("has zero point {}, expected one from {} to {}", zero_point, range->first, range->second);
+    result.zero_points.push_back(zero_point);
+  }
+  if (result.zero_points.size() < pairs) result.zero_points.resize(pairs, result.zero_points.front());
+  if (pairs == 1 || !tensor.shape) return result;
+  const std::int64_t axis = it->quantized_dimension();
+  const auto rank = static_cast<std::int64_t>(tensor.shape->size());
+  if (axis < 0 || axis >= rank) reject("has scales for dimension {}, expected one of its {}", axis, rank);
+  result.axis = static_cast<std::size_t>(axis);
+  const std::int64_t extent = (*tensor.shape)[result.axis];
+  if (static_cast<std::int64_t>(pairs) != extent)
+    reject("has {} scales for dimension {} of {}, expected one for each", pairs, axis, extent);
+  return result;
+}
+
+/// Reads what belongs to the tensors and operators of a graph.
+class DetailReader {
+ public:
+  DetailReader(const TfliteFile& file, Network& network)
+      : file_(file), network_(network), graph_(network.graph()), budget_(file.bytes().size()) {}
+
+  void read() {
+    network_.quantizations.resize(graph_.tensors.size());
+    network_.data.resize(graph_.tensors.size());
+    TensorId id = 0;
+    for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
+      const tflite::SubGraph& subgraph = at(file_.model().subgraphs(), s);
+      for (std::size_t t = 0; t < count(subgraph.tensors()); ++t, ++id)
+        located([&] { read_tensor(at(subgraph.tensors(), t), id); }, [&] { return describe(graph_, id); });
+      auto& details = network_.details.emplace_back();
+      for (std::size_t o = 0; o < count(subgraph.operators()); ++o)
+        details.push_back(details_of(at(subgraph.operators(), o)));
+    }
+  }
+
+ private:
+  OperatorDetails details_of(const tflite::Operator& op) {
+    return {attributes_of(op, budget_), at(file_.model().operator_codes(), op.opcode_index()).version()};
+  }
+
+  void read_tensor(const tflite::Tensor& source, TensorId id) {
+    const Tensor& tensor = graph_.tensors[id];
+    network_.quantizations[id] = quantization_of(source, tensor, budget_);
+    if (tensor.kind != TensorKind::weight && tensor.kind != TensorKind::state) return;
+    if (source.external_buffer() != 0) reject("has its data in another file, expected it in this one");
+    const std::string_view stored = stored_data(file_.model(), file_.bytes(), source);
+    std::vector<std::byte>& data = network_.data[id];
+    if (stored.empty() && tensor.kind == TensorKind::state) {
+      data = zeros(tensor, network_.quantizations[id]);
+      return;
+    }
+    if (static_cast<Bytes>(stored.size()) != tensor.bytes)
+      reject("has {} bytes of data, expected {}", stored.size(), tensor.bytes);
+    budget_.spend(stored.size());
+    data.resize(stored.size());
+    std::memcpy(data.data(), stored.data(), stored.size());
+  }
+
+  /// What a variable without data starts with: in a byte, the number that stands for 0.
+  std::vector<std::byte> zeros(const Tensor& tensor, const std::optional<Quantization>& quantization) {
+    if (tensor.bytes > unset_)
+      reject("is a variable of {} bytes without data, expected at most {} in all", tensor.bytes,
+             largest_zero_state);
+    unset_ -= tensor.bytes;
+    const bool is_shifted = tensor.dtype == DType::int8 && quantization;
+    const auto zero = static_cast<std::byte>(is_shifted ? quantization->zero_points.front() : 0);
+    return std::vector<std::byte>(static_cast<std::size_t>(tensor.bytes), zero);
+  }
+
+  const TfliteFile& file_;
+  Network& network_;
+  const Graph& graph_;
+  ReadingBudget budget_;
+  Bytes unset_ = largest_zero_state;
+};
+
+}  // namespace
+
+Network read_tflite_network(std::string_view bytes, const ImportOptions& options) {
+  const TfliteFile file(bytes);
+  Network network;
+  network.input.info.format = ModelFormat::tflite;
+  network.input.content = read_graph(file, options);
+  DetailReader(file, network).read();
+  return network;
+}
+
+}  // namespace stowage::import

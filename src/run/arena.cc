@@ -1,0 +1,153 @@
+// Idea. An arena knows the position of the run and, as an allocator would, who holds which of its bytes:
+// pieces take their bytes where their life begins and give them back where it ends. So a byte that two
+// buffers want, or that an operator touches without its buffer holding it, is found by name, whatever its
+// value. What is given back is filled with a pattern that no kernel mistakes for data it wrote.
+//
+//   position      3          4          5
+//   buffer a   |#######|
+//   buffer b              |####################|        at 4: a's bytes are filled, b takes its own
+//
+// Cost: n log n in pieces for a straight run; a jump (a branch that is left out, a loop's next round) looks
+// at all pieces.
+
+#include "run/arena.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/text.h"
+#include "run/fault.h"
+
+namespace stowage::run {
+namespace {
+
+constexpr std::byte pattern{0xFB};
+constexpr std::align_val_t alignment{4096};  // more than any buffer asks for in earnest
+
+bool is_alive(const Lifetime& life, Position at) { return life.lower <= at && at < life.upper; }
+
+}  // namespace
+
+void Arena::Free::operator()(std::byte* bytes) const { ::operator delete(bytes, alignment); }
+
+Arena::Arena(const Plan& plan, std::size_t memory)
+    : plan_(plan), memory_(memory), size_(plan.memories[memory].peak) {
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (plan.places[b].memory != memory) continue;
+    for (const Piece& piece : plan.buffers[b].pieces) {
+      const Bytes begin = plan.places[b].offset + piece.offset;
+      if (begin < 0 || piece.size < 0 || begin > size_ || piece.size > size_ - begin) {
+        throw Fault{fmt::format("buffer {} has bytes {} to {} of memory {}, which has {}",
+                                base::quoted(plan.buffers[b].id), begin, begin + piece.size,
+                                base::quoted(name()), size_)};
+      }
+      if (piece.size > 0 && piece.life.lower < piece.life.upper)
+        spans_.push_back({b, begin, begin + piece.size, piece.life});
+    }
+  }
+  bytes_.reset(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(size_), alignment)));
+  std::memset(bytes_.get(), std::to_integer<int>(pattern), static_cast<std::size_t>(size_));
+  for (std::size_t i = 0; i < spans_.size(); ++i) {
+    starting_[spans_[i].life.lower].push_back(i);
+    ending_[spans_[i].life.upper].push_back(i);
+  }
+}
+
+void Arena::move_to(Position to) {
+  if (at_ == to) return;
+  std::vector<std::size_t> going;
+  std::vector<std::size_t> coming;
+  if (at_ && to == *at_ + 1) {
+    if (const auto ending = ending_.find(to); ending != ending_.end()) going = ending->second;
+    if (const auto starting = starting_.find(to); starting != starting_.end()) coming = starting->second;
+  } else {
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+      if (at_ && is_alive(spans_[i].life, *at_)) going.push_back(i);
+      if (is_alive(spans_[i].life, to)) coming.push_back(i);
+    }
+  }
+  at_ = to;
+  for (const std::size_t i : going) let_go(spans_[i]);
+  for (const std::size_t i : coming) hold(spans_[i]);
+  for (const std::size_t i : going) spoil(spans_[i]);
+}
+
+void Arena::hold(const Span& span) {
+  auto next = holders_.lower_bound(span.begin);
+  const auto refuse = [&](const Holder& holder, Bytes byte) {
+    throw Fault{fmt::format("buffers {} and {} both hold byte {} of memory {} at position {}",
+                            base::quoted(plan_.buffers[holder.buffer].id),
+                            base::quoted(plan_.buffers[span.buffer].id), byte, base::quoted(name()), *at_)};
+  };
+  if (next != holders_.end() && next->first < span.end) refuse(next->second, next->first);
+  if (next != holders_.begin() && std::prev(next)->second.end > span.begin)
+    refuse(std::prev(next)->second, span.begin);
+  holders_.emplace_hint(next, span.begin, Holder{span.end, span.buffer});
+  live_ += span.end - span.begin;
+}
+
+void Arena::let_go(const Span& span) {
+  holders_.erase(span.begin);
+  live_ -= span.end - span.begin;
+}
+
+/// Fills the bytes that the buffer has given back.
+void Arena::spoil(const Span& span) {
+  const auto fill = [&](Bytes begin, Bytes end) {
+    if (begin < end)
+      std::memset(bytes_.get() + begin, std::to_integer<int>(pattern), static_cast<std::size_t>(end - begin));
+  };
+  Bytes begin = span.begin;
+  auto holder = holders_.upper_bound(span.begin);
+  if (holder != holders_.begin()) --holder;
+  for (; holder != holders_.end() && holder->first < span.end; ++holder) {
+    if (holder->second.buffer != span.buffer || holder->second.end <= begin) continue;
+    fill(begin, holder->first);
+    begin = std::max(begin, holder->second.end);
+  }
+  fill(begin, span.end);
+}
+
+void Arena::expect_held(std::size_t buffer, Bytes begin, Bytes size, const std::string& who) const {
+  const Bytes end = begin + size;
+  Bytes at = begin;
+  auto holder = holders_.upper_bound(begin);
+  if (holder != holders_.begin()) --holder;
+  for (; holder != holders_.end() && at < end; ++holder) {
+    if (holder->second.buffer != buffer || holder->second.end <= at) continue;
+    if (holder->first > at) break;
+    at = holder->second.end;
+  }
+  if (at >= end) return;
+  throw Fault{fmt::format("{} needs byte {} of memory {}, which {} holds at position {}, not buffer {}", who,
+                          at, base::quoted(name()), holder_of(at), at_.value_or(0),
+                          base::quoted(plan_.buffers[buffer].id))};
+}
+
+std::optional<Bytes> Arena::first_spoilt() const {
+  Bytes at = 0;
+  const auto spoilt_before = [&](Bytes end) -> std::optional<Bytes> {
+    const std::byte* const first = bytes_.get() + at;
+    const std::byte* const last = bytes_.get() + std::max(at, end);
+    const std::byte* const found = std::find_if(first, last, [](std::byte byte) { return byte != pattern; });
+    return found == last ? std::nullopt : std::optional<Bytes>(found - bytes_.get());
+  };
+  for (const auto& [begin, holder] : holders_) {
+    if (const auto spoilt = spoilt_before(begin)) return spoilt;
+    at = holder.end;
+  }
+  return spoilt_before(size_);
+}
+
+std::string Arena::holder_of(Bytes offset) const {
+  auto holder = holders_.upper_bound(offset);
+  if (holder == holders_.begin()) return "nobody";
+  --holder;
+  if (holder->second.end <= offset) return "nobody";
+  return fmt::format("buffer {}", base::quoted(plan_.buffers[holder->second.buffer].id));
+}
+
+}  // namespace stowage::run

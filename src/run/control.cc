@@ -1,0 +1,259 @@
+// Operators that run others. Their operands stay where they are until the last body is done, so that values
+// are handed over by copies: operands to a body's inputs as it begins, its results to the next round's
+// inputs or to the operator's outputs as it ends. Results of a round are all read before any is
+// handed over, since a body may return an input of its own in another place.
+// Source: the ONNX operator specification (If, Loop), and TFLite's IF, WHILE and CALL_ONCE.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "run/fault.h"
+#include "run/interpreter.h"
+#include "stowage/error.h"
+
+namespace stowage::run {
+namespace {
+
+std::vector<TensorId> present(const std::vector<std::optional<TensorId>>& operands, std::size_t from) {
+  std::vector<TensorId> tensors;
+  for (std::size_t i = from; i < operands.size(); ++i) {
+    if (operands[i]) tensors.push_back(*operands[i]);
+  }
+  return tensors;
+}
+
+class ControlFlow {
+ public:
+  ControlFlow(Interpreter& interpreter, const Call& call, const std::string& who)
+      : interpreter_(interpreter), call_(call), op_(interpreter.program().op(call)), who_(who) {}
+
+  void run() {
+    if (op_.type == "If" || op_.type == "IF") {
+      run_branch();
+    } else if (op_.type == "Loop") {
+      run_loop();
+    } else if (op_.type == "WHILE") {
+      run_while();
+    } else {
+      run_body(0);  // CALL_ONCE
+    }
+  }
+
+ private:
+  [[nodiscard]] const Subgraph& body(std::size_t b) const {
+    return interpreter_.graph().subgraphs[op_.bodies[b]];
+  }
+
+  void run_body(std::size_t b) { interpreter_.run(call_.bodies[b]); }
+
+  /// Hands operands to a body's inputs, which get their places now.
+  void enter(std::size_t b, const std::vector<TensorId>& operands) {
+    interpreter_.enter(op_.bodies[b]);
+    for (const TensorId input : body(b).inputs) interpreter_.settle(input);
+    interpreter_.copy_all(operands, body(b).inputs, who_);
+  }
+
+  /// Operators write to their own outputs; some of them nobody wants.
+  void hand_over(const std::vector<TensorId>& results) {
+    std::vector<TensorId> from;
+    std::vector<TensorId> to;
+    for (std::size_t i = 0; i < std::min(results.size(), op_.outputs.size()); ++i) {
+      if (!op_.outputs[i]) continue;
+      from.push_back(results[i]);
+      to.push_back(*op_.outputs[i]);
+    }
+    interpreter_.copy_all(from, to, who_);
+  }
+
+  void run_branch() {
+    const bool condition = interpreter_.scalar(*op_.inputs[0], who_) != 0;
+    const std::size_t chosen = condition || op_.bodies.size() == 1 ? 0 : 1;
+    if (!call_.bodies[chosen].empty()) interpreter_.move_to(call_.bodies[chosen].front().at);
+    enter(chosen, present(op_.inputs, 1));
+    run_body(chosen);
+    hand_over(body(chosen).outputs);
+  }
+
+  /// Inputs: most rounds, condition, carried values. The body's: round, condition, carried values; its
+  /// results: condition, carried values, and what is collected.
+  void run_loop() {
+    constexpr std::size_t first_carried = 2;
+    const std::int64_t most =
+        op_.inputs[0] ? interpreter_.scalar(*op_.inputs[0], who_) : std::numeric_limits<std::int64_t>::max();
+    bool goes_on = op_.inputs.size() < 2 || !op_.inputs[1] || interpreter_.scalar(*op_.inputs[1], who_) != 0;
+    const std::vector<TensorId>& inputs = body(0).inputs;
+    const std::vector<TensorId> carried(inputs.begin() + first_carried, inputs.end());
+    const std::vector<TensorId> results = body(0).outputs;
+    const std::vector<TensorId> next(results.begin() + 1,
+                                     results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size()));
+    std::vector<TensorId> last = present(op_.inputs, first_carried);
+    interpreter_.enter(op_.bodies[0]);
+    for (const TensorId input : inputs) interpreter_.settle(input);
+    interpreter_.copy_all(last, carried, who_);
+    std::int64_t round = 0;
+    for (; round < most && goes_on; ++round) {
+      interpreter_.set_scalar(inputs[0], round, who_);
+      interpreter_.set_scalar(inputs[1], 1, who_);
+      run_body(0);
+      goes_on = interpreter_.scalar(results[0], who_) != 0;
+      for (std::size_t i = 1 + carried.size(); i < results.size(); ++i) collect(results[i], i - 1, round);
+      interpreter_.copy_all(next, carried, who_);
+      last = carried;
+    }
+    expect_collected(carried.size(), round);
+    hand_over(last);
+  }
+
+  [[nodiscard]] std::int64_t rounds_of(TensorId all, TensorId one) const {
+    const Bytes size = interpreter_.graph().tensors[one].bytes;
+    return size == 0 ? std::numeric_limits<std::int64_t>::max()
+                     : interpreter_.graph().tensors[all].bytes / size;
+  }
+
+  void collect(TensorId result, std::size_t output, std::int64_t round) {
+    if (output >= op_.outputs.size() || !op_.outputs[output]) return;
+    const TensorId all = *op_.outputs[output];
+    const Bytes size = interpreter_.graph().tensors[result].bytes;
+    if (round >= rounds_of(all, result))
+      throw Error(who_, fmt::format("runs more than {} rounds, the size of {}", rounds_of(all, result),
+                                    describe(interpreter_.graph(), all)));
+    interpreter_.copy(result, all, size == 0 ? 0 : round * size, who_);
+  }
+
+  void expect_collected(std::size_t carried, std::int64_t rounds) const {
+    for (std::size_t i = 1 + carried; i < body(0).outputs.size(); ++i) {
+      if (i - 1 >= op_.outputs.size() || !op_.outputs[i - 1]) continue;
+      const TensorId all = *op_.outputs[i - 1];
+      const Bytes size = interpreter_.graph().tensors[body(0).outputs[i]].bytes;
+      if (rounds * size != interpreter_.graph().tensors[all].bytes)
+        throw Error(who_, fmt::format("ended after {} rounds, expected as many as {} has room for", rounds,
+                                      describe(interpreter_.graph(), all)));
+    }
+  }
+
+  /// The first body says whether to go on, the second runs; both are given the values that are carried.
+  void run_while() {
+    std::vector<TensorId> values = present(op_.inputs, 0);
+    enter(0, values);
+    enter(1, values);
+    for (;;) {
+      run_body(0);
+      if (interpreter_.scalar(body(0).outputs.at(0), who_) == 0) break;
+      run_body(1);
+      const std::vector<TensorId> results = body(1).outputs;
+      interpreter_.copy_all(results, body(0).inputs, who_);
+      interpreter_.copy_all(body(0).inputs, body(1).inputs, who_);
+    }
+    hand_over(body(0).inputs);
+  }
+
+  Interpreter& interpreter_;
+  const Call& call_;
+  const Operator& op_;
+  const std::string& who_;
+};
+
+/// Why values cannot be handed from some tensors to others; empty if they can.
+std::string mismatch(const Graph& graph, const std::vector<TensorId>& from, const std::vector<TensorId>& to) {
+  if (from.size() != to.size())
+    return fmt::format("{} values are handed over, expected {}", from.size(), to.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const Tensor& a = graph.tensors[from[i]];
+    const Tensor& b = graph.tensors[to[i]];
+    if (a.bytes != b.bytes || a.dtype != b.dtype)
+      return fmt::format("{} has {} bytes, {} has {}", describe(graph, from[i]), a.bytes,
+                         describe(graph, to[i]), b.bytes);
+  }
+  return "";
+}
+
+std::vector<TensorId> first(const std::vector<TensorId>& tensors, std::size_t count) {
+  return {tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(std::min(count, tensors.size()))};
+}
+
+bool is_scalar(const Graph& graph, TensorId tensor, DType dtype) {
+  return graph.tensors[tensor].dtype == dtype && graph.tensors[tensor].bytes == bytes_of(dtype, {});
+}
+
+bool is_condition(const Operator& op, std::size_t input, const Graph& graph) {
+  return input < op.inputs.size() && op.inputs[input] && is_scalar(graph, *op.inputs[input], DType::boolean);
+}
+
+std::string obstacle_to_branches(const Graph& graph, const Operator& op) {
+  if (!is_condition(op, 0, graph)) return "its condition is not one boolean";
+  if (op.type == "If" && op.bodies.size() != 2) return "it has no two branches";
+  for (const std::size_t b : op.bodies) {
+    const Subgraph& body = graph.subgraphs[b];
+    std::string problem = mismatch(graph, present(op.inputs, 1), body.inputs);
+    if (!problem.empty()) return problem;
+    if (body.outputs.size() != op.outputs.size()) return "a branch has another number of results";
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+      if (!op.outputs[i]) continue;
+      problem = mismatch(graph, {body.outputs[i]}, {*op.outputs[i]});
+      if (!problem.empty()) return problem;
+    }
+  }
+  return "";
+}
+
+std::string obstacle_to_loop(const Graph& graph, const Operator& op) {
+  const Subgraph& body = graph.subgraphs[op.bodies[0]];
+  const std::vector<TensorId> initial = present(op.inputs, 2);
+  if (op.bodies.size() != 1 || op.inputs.empty() || body.inputs.size() != initial.size() + 2 ||
+      body.outputs.size() < initial.size() + 1)
+    return "its body has another number of inputs or results than it needs";
+  if (op.inputs[0] && !is_scalar(graph, *op.inputs[0], DType::int64))
+    return "its trip count is not one int64";
+  const bool has_condition = op.inputs.size() > 1 && op.inputs[1];
+  if (has_condition && !is_condition(op, 1, graph)) return "its condition is not one boolean";
+  if (!is_scalar(graph, body.inputs[0], DType::int64) || !is_scalar(graph, body.inputs[1], DType::boolean) ||
+      !is_scalar(graph, body.outputs[0], DType::boolean))
+    return "its body's round is not one int64, or its condition not one boolean";
+  const std::vector<TensorId> carried(body.inputs.begin() + 2, body.inputs.end());
+  const std::vector<TensorId> next(body.outputs.begin() + 1,
+                                   body.outputs.begin() + 1 + static_cast<std::ptrdiff_t>(initial.size()));
+  for (const auto* from : {&initial, &next}) {
+    std::string problem = mismatch(graph, *from, carried);
+    if (!problem.empty()) return problem;
+  }
+  for (std::size_t i = 0; i < std::min(op.outputs.size(), carried.size()); ++i) {
+    if (!op.outputs[i]) continue;
+    std::string problem = mismatch(graph, {carried[i]}, {*op.outputs[i]});
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::string obstacle_to_while(const Graph& graph, const Operator& op) {
+  if (op.bodies.size() != 2) return "it has no condition and body";
+  const Subgraph& condition = graph.subgraphs[op.bodies[0]];
+  const Subgraph& body = graph.subgraphs[op.bodies[1]];
+  if (op.bodies[0] == op.bodies[1]) return "its condition and body are one subgraph";
+  if (condition.outputs.size() != 1 || !is_scalar(graph, condition.outputs[0], DType::boolean))
+    return "its condition is not one boolean";
+  const std::vector<TensorId> values = present(op.inputs, 0);
+  for (const auto* to : {&condition.inputs, &body.inputs, &body.outputs}) {
+    std::string problem = mismatch(graph, values, *to);
+    if (!problem.empty()) return problem;
+  }
+  const std::vector<TensorId> results = present(op.outputs, 0);
+  return mismatch(graph, first(values, results.size()), results);
+}
+
+}  // namespace
+
+void run_control_flow(Interpreter& interpreter, const Call& call, const std::string& who) {
+  ControlFlow(interpreter, call, who).run();
+}
+
+std::string obstacle_to_control_flow(const Graph& graph, const Operator& op) {
+  if (op.type == "If" || op.type == "IF") return obstacle_to_branches(graph, op);
+  if (op.type == "Loop") return obstacle_to_loop(graph, op);
+  if (op.type == "WHILE") return obstacle_to_while(graph, op);
+  if (op.type == "CALL_ONCE") return op.bodies.size() == 1 ? "" : "it has no body";
+  return fmt::format("there is no kernel for {}", op.type);
+}
+
+}  // namespace stowage::run

@@ -1,0 +1,289 @@
+// Idea. The calls are run one after the other, each in every home: in the plan's memories, and, for a check,
+// where every tensor has memory of its own. Before an operator runs, what it reads must have been written, be
+// held by its buffer, and be the same in both homes; so bytes that somebody wrote over are found by the
+// first who wants them. What an operator only passes on, and has in place already, is not touched at all.
+
+#include "run/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+
+#include "run/fault.h"
+#include "run/shadow.h"
+#include "stowage/error.h"
+
+namespace stowage::run {
+namespace {
+
+/// Stands for tensors without elements.
+std::byte nothing{};
+
+std::size_t element_size(DType dtype) {
+  constexpr int bits_of_a_byte = 8;
+  return static_cast<std::size_t>(std::max(bits_of(dtype).value_or(bits_of_a_byte) / bits_of_a_byte, 1));
+}
+
+}  // namespace
+
+/// Where an operator's operands are in one home.
+struct Interpreter::Operands {
+  std::vector<const std::byte*> inputs;
+  std::vector<std::byte*> outputs;
+};
+
+Interpreter::Interpreter(const Program& program, Places places, const RunOptions& options, RunResult& result)
+    : program_(program),
+      planned_(places.planned),
+      options_(options),
+      result_(result),
+      is_written_(program.graph->tensors.size(), false),
+      scratch_(static_cast<std::size_t>(program.scratch)) {
+  if (places.planned != nullptr) homes_.push_back(places.planned);
+  if (places.own != nullptr) homes_.push_back(places.own);
+}
+
+void Interpreter::give(TensorId tensor, std::span<const std::byte> bytes) {
+  settle(tensor);
+  for (Home* const home : homes_)
+    std::memmove(bytes_of(tensor, *home, "the caller"), bytes.data(), bytes.size());
+  mark_written(tensor);
+  touch(tensor, result_.touched);
+}
+
+std::span<const std::byte> Interpreter::read(TensorId tensor, const std::string& who) {
+  expect_written(tensor, who);
+  compare(tensor, who);
+  touch(tensor, result_.touched);
+  return {bytes_of(tensor, *homes_.front(), who), static_cast<std::size_t>(graph().tensors[tensor].bytes)};
+}
+
+void Interpreter::run(const std::vector<Call>& calls) {
+  for (const Call& call : calls) run(call);
+}
+
+void Interpreter::run(const Call& call) {
+  if (options_.stop.stop_requested()) throw Interrupted{};
+  const Operator& op = program_.op(call);
+  const std::string who = describe(graph(), call.subgraph, call.op);
+  move_to(call.at);
+  expect_readable(op, who);
+  StepReport report{.position = call.at, .what = who, .live = planned_ != nullptr ? planned_->live() : 0};
+  for (const auto& output : op.outputs) {
+    if (output) settle(*output);
+  }
+  if (is_control_flow(op)) {
+    result_.steps.push_back(std::move(report));
+    run_control_flow(*this, call, who);
+  } else {
+    run_kernel(call, who, report);
+    result_.steps.push_back(std::move(report));
+  }
+  for (const auto& output : op.outputs) {
+    if (!output) continue;
+    mark_written(*output);
+    if (options_.check == RunCheck::tensors) compare(*output, who);
+  }
+}
+
+void Interpreter::run_kernel(const Call& call, const std::string& who, StepReport& report) {
+  using Clock = std::chrono::steady_clock;
+  const Operator& op = program_.op(call);
+  note_touched(op, report);
+  const auto start = Clock::now();
+  execute(call, *homes_.front(), who);
+  report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (planned_ != nullptr && options_.check == RunCheck::tensors) planned_->expect_unspoilt(who);
+  if (homes_.size() > 1) execute(call, *homes_.back(), who);
+  if (options_.progress && planned_ != nullptr) {
+    const auto steps = static_cast<double>(std::max<std::size_t>(result_.planned_steps, 1));
+    options_.progress("running", std::min(1.0, static_cast<double>(call.at + 1) / steps));
+  }
+}
+
+void Interpreter::execute(const Call& call, Home& home, const std::string& who) {
+  const Operator& op = program_.op(call);
+  Operands operands = operands_of(op, home, who);
+  const bool is_counted = &home == homes_.front();
+  if (only_copies(graph(), op)) {
+    make_copies(op, operands, is_counted);
+  } else {
+    call_kernel(call, operands, home, who);
+  }
+}
+
+void Interpreter::make_copies(const Operator& op, const Operands& operands, bool is_counted) {
+  for (const ByteCopy& copy : op.copies) {
+    const std::byte* const from = operands.inputs[copy.input] + copy.from;
+    std::byte* const to = operands.outputs[copy.output] + copy.to;
+    const bool has_nothing_to_do = from == to;
+    if (!has_nothing_to_do) std::memmove(to, from, static_cast<std::size_t>(copy.size));
+    if (!is_counted) continue;
+    CopiesRemoved& count = has_nothing_to_do ? result_.copies_skipped : result_.copies_made;
+    ++count.count;
+    count.bytes += copy.size;
+  }
+}
+
+/// Kernels want operands aligned to their elements; where the plan's alignment is less, they work on copies.
+void Interpreter::call_kernel(const Call& call, Operands& operands, Home& home, const std::string& who) {
+  const Operator& op = program_.op(call);
+  std::vector<ByteRange> allowed;
+  std::vector<AlignedBytes> copies;
+  const auto align = [&](const std::optional<TensorId>& tensor, auto& pointer, bool is_read) {
+    if (!tensor || pointer == nullptr) return;
+    const auto size = static_cast<std::size_t>(graph().tensors[*tensor].bytes);
+    allowed.push_back({pointer, static_cast<Bytes>(size)});
+    if (reinterpret_cast<std::uintptr_t>(pointer) % element_size(graph().tensors[*tensor].dtype) == 0) return;
+    AlignedBytes& copy = copies.emplace_back(size);
+    if (is_read) std::memcpy(copy.data(), pointer, size);
+    pointer = copy.data();
+  };
+  const std::vector<std::byte*> outputs = operands.outputs;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) align(op.inputs[i], operands.inputs[i], true);
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) align(op.outputs[i], operands.outputs[i], false);
+  try {
+    const Pointers pointers{operands.inputs, operands.outputs, scratch_.data()};
+    if (&home == planned_) {
+      const OnlyThese only(*planned_, allowed, who);
+      program_.kernel(call).run(pointers);
+    } else {
+      program_.kernel(call).run(pointers);
+    }
+  } catch (const Error& error) {
+    throw Error(who, error.what());
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == operands.outputs[i]) continue;
+    std::memcpy(outputs[i], operands.outputs[i],
+                static_cast<std::size_t>(graph().tensors[*op.outputs[i]].bytes));
+  }
+}
+
+Interpreter::Operands Interpreter::operands_of(const Operator& op, Home& home, const std::string& who) {
+  Operands operands;
+  for (const auto& input : op.inputs) {
+    const bool is_there = input && (is_written_[*input] || program_.constants[*input].data() != nullptr);
+    operands.inputs.push_back(is_there ? bytes_of(*input, home, who) : nullptr);
+  }
+  for (const auto& output : op.outputs) {
+    operands.outputs.push_back(output ? bytes_of(*output, home, who) : nullptr);
+  }
+  return operands;
+}
+
+std::byte* Interpreter::bytes_of(TensorId tensor, Home& home, const std::string& who) const {
+  if (graph().tensors[tensor].bytes == 0) return &nothing;
+  const std::span<const std::byte> constant = program_.constants[tensor];
+  // Nobody writes to constants: no operator that is not folded has one as an output.
+  if (constant.data() != nullptr) return const_cast<std::byte*>(constant.data());
+  return home.bytes_of(tensor, who);
+}
+
+/// An operator that asks for a shape only is run ahead of time, when its input is not there.
+void Interpreter::expect_readable(const Operator& op, const std::string& who) {
+  if (op.folded) return;
+  for (const auto& input : op.inputs) {
+    if (!input) continue;
+    expect_written(*input, who);
+    if (options_.check == RunCheck::tensors) compare(*input, who);
+  }
+}
+
+void Interpreter::expect_written(TensorId tensor, const std::string& who) const {
+  if (is_written_[tensor] || program_.constants[tensor].data() != nullptr) return;
+  if (graph().tensors[tensor].bytes == 0) return;
+  throw Fault{fmt::format("{} is read by {} before it is written", describe(graph(), tensor), who)};
+}
+
+void Interpreter::compare(TensorId tensor, const std::string& who) {
+  if (homes_.size() < 2) return;
+  const std::byte* const planned = bytes_of(tensor, *homes_.front(), who);
+  const std::byte* const own = bytes_of(tensor, *homes_.back(), who);
+  const auto size = static_cast<std::size_t>(graph().tensors[tensor].bytes);
+  if (planned == own || std::memcmp(planned, own, size) == 0) return;
+  const auto byte = static_cast<std::size_t>(std::mismatch(planned, planned + size, own).first - planned);
+  throw Fault{fmt::format("{} differs from a run with memory of its own, first in element {}, at {}",
+                          describe(graph(), tensor), byte / element_size(graph().tensors[tensor].dtype),
+                          who)};
+}
+
+void Interpreter::move_to(Position at) {
+  for (Home* const home : homes_) home->move_to(at);
+}
+
+void Interpreter::enter(std::size_t subgraph) {
+  for (const TensorId tensor : program_.tensors_of[subgraph]) is_written_[tensor] = false;
+}
+
+void Interpreter::settle(TensorId tensor) {
+  if (program_.constants[tensor].data() != nullptr) return;
+  for (Home* const home : homes_) home->settle(tensor);
+}
+
+void Interpreter::copy(TensorId from, TensorId to, Bytes offset, const std::string& who) {
+  expect_written(from, who);
+  const auto size = static_cast<std::size_t>(graph().tensors[from].bytes);
+  for (Home* const home : homes_)
+    std::memmove(bytes_of(to, *home, who) + offset, bytes_of(from, *home, who), size);
+  mark_written(to);
+}
+
+void Interpreter::copy_all(std::span<const TensorId> from, std::span<const TensorId> to,
+                           const std::string& who) {
+  for (const TensorId tensor : from) {
+    expect_written(tensor, who);
+    if (options_.check == RunCheck::tensors) compare(tensor, who);
+  }
+  for (Home* const home : homes_) {
+    std::vector<std::vector<std::byte>> values;
+    for (const TensorId tensor : from) {
+      const std::byte* const bytes = bytes_of(tensor, *home, who);
+      values.emplace_back(bytes, bytes + graph().tensors[tensor].bytes);
+    }
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (!values[i].empty()) std::memcpy(bytes_of(to[i], *home, who), values[i].data(), values[i].size());
+    }
+  }
+  for (const TensorId tensor : to) mark_written(tensor);
+}
+
+std::int64_t Interpreter::scalar(TensorId tensor, const std::string& who) {
+  expect_written(tensor, who);
+  compare(tensor, who);
+  std::int64_t value = 0;
+  const auto size = std::min(static_cast<std::size_t>(graph().tensors[tensor].bytes), sizeof(value));
+  std::memcpy(&value, bytes_of(tensor, *homes_.front(), who), size);
+  return value;
+}
+
+void Interpreter::set_scalar(TensorId tensor, std::int64_t value, const std::string& who) {
+  const auto size = std::min(static_cast<std::size_t>(graph().tensors[tensor].bytes), sizeof(value));
+  for (Home* const home : homes_) std::memcpy(bytes_of(tensor, *home, who), &value, size);
+  mark_written(tensor);
+}
+
+void Interpreter::note_touched(const Operator& op, StepReport& report) {
+  for (const auto* operands : {&op.inputs, &op.outputs}) {
+    for (const auto& tensor : *operands) {
+      if (tensor) touch(*tensor, report.highest);
+    }
+  }
+  for (std::size_t m = 0; m < report.highest.size(); ++m)
+    result_.touched[m] = std::max(result_.touched[m], report.highest[m]);
+}
+
+/// Notes the end of the tensor in the memory where it is.
+void Interpreter::touch(TensorId tensor, std::vector<Bytes>& highest) {
+  if (planned_ == nullptr) return;
+  const auto& arenas = planned_->arenas();
+  highest.resize(arenas.size(), 0);
+  result_.touched.resize(arenas.size(), 0);
+  if (const auto end = planned_->end_of(tensor))
+    highest[end->memory] = std::max(highest[end->memory], end->offset);
+}
+
+}  // namespace stowage::run

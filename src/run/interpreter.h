@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "run/home.h"
+#include "run/program.h"
+#include "stowage/run.h"
+
+namespace stowage::run {
+
+/// Runs the calls of a program, in one or two places at once, which must agree.
+class Interpreter {
+ public:
+  /// Either home may be missing, not both.
+  struct Places {
+    PlannedHome* planned = nullptr;
+    OwnHome* own = nullptr;
+  };
+
+  /// Reports steps and copies to `result`.
+  Interpreter(const Program& program, Places places, const RunOptions& options, RunResult& result);
+
+  /// The caller writes a tensor.
+  void give(TensorId tensor, std::span<const std::byte> bytes);
+  /// Somebody else reads it; both places must agree on it.
+  [[nodiscard]] std::span<const std::byte> read(TensorId tensor, const std::string& who);
+
+  /// Throws Fault, Error for data that an operator cannot work with, Interrupted.
+  void run(const std::vector<Call>& calls);
+
+  // What control flow is made of.
+  void move_to(Position at);
+  /// What the subgraph's operators wrote before is not there any more.
+  void enter(std::size_t subgraph);
+  void settle(TensorId tensor);
+  void mark_written(TensorId tensor) { is_written_[tensor] = true; }
+  /// Copies bytes of one tensor to a place in another, in every home.
+  void copy(TensorId from, TensorId to, Bytes offset, const std::string& who);
+  /// Copies several tensors at once: none is written before all are read.
+  void copy_all(std::span<const TensorId> from, std::span<const TensorId> to, const std::string& who);
+  /// The value of a tensor of one element, of a boolean or integer type.
+  [[nodiscard]] std::int64_t scalar(TensorId tensor, const std::string& who);
+  void set_scalar(TensorId tensor, std::int64_t value, const std::string& who);
+
+  [[nodiscard]] const Program& program() const { return program_; }
+  [[nodiscard]] const Graph& graph() const { return *program_.graph; }
+
+ private:
+  struct Operands;
+
+  void run(const Call& call);
+  void run_kernel(const Call& call, const std::string& who, StepReport& report);
+  void execute(const Call& call, Home& home, const std::string& who);
+  void make_copies(const Operator& op, const Operands& operands, bool is_counted);
+  void call_kernel(const Call& call, Operands& operands, Home& home, const std::string& who);
+  [[nodiscard]] Operands operands_of(const Operator& op, Home& home, const std::string& who);
+  [[nodiscard]] std::byte* bytes_of(TensorId tensor, Home& home, const std::string& who) const;
+  void expect_readable(const Operator& op, const std::string& who);
+  void expect_written(TensorId tensor, const std::string& who) const;
+  void compare(TensorId tensor, const std::string& who);
+  void note_touched(const Operator& op, StepReport& report);
+  void touch(TensorId tensor, std::vector<Bytes>& highest);
+
+  const Program& program_;
+  PlannedHome* planned_;
+  std::vector<Home*> homes_;
+  const RunOptions& options_;
+  RunResult& result_;
+  std::vector<bool> is_written_;
+  AlignedBytes scratch_;
+};
+
+/// Thrown when the caller asks to stop.
+struct Interrupted {};
+
+/// Runs an operator that runs others: If, Loop, IF, WHILE, CALL_ONCE. Its own position has come.
+void run_control_flow(Interpreter& interpreter, const Call& call, const std::string& who);
+
+/// Why an operator with bodies cannot be run; empty if it can.
+[[nodiscard]] std::string obstacle_to_control_flow(const Graph& graph, const Operator& op);
+
+}  // namespace stowage::run

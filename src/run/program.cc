@@ -1,0 +1,174 @@
+// Idea. First every operator type must have a kernel; those that have none are listed together, before
+// anything runs. Then subgraphs are walked in order: what is folded is run at once, in memory of its own, so
+// that kernels that come later are prepared with constants that are known.
+
+#include "run/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "run/interpreter.h"
+#include "run/kernels.h"
+#include "run/random.h"
+#include "stowage/error.h"
+
+namespace stowage::run {
+namespace {
+
+class Preparation {
+ public:
+  Preparation(const Network& network, const RunOptions& options)
+      : network_(network), graph_(network.graph()), options_(options), orders_(topological_orders(graph_)) {
+    program_.graph = &graph_;
+    program_.constants.resize(graph_.tensors.size());
+    program_.computed.resize(graph_.tensors.size());
+    for (const Subgraph& subgraph : graph_.subgraphs)
+      program_.kernels.emplace_back(subgraph.operators.size());
+    program_.tensors_of.resize(graph_.subgraphs.size());
+    const auto owners = owners_of(graph_);
+    for (TensorId t = 0; t < owners.size(); ++t) {
+      if (owners[t]) program_.tensors_of[*owners[t]].push_back(t);
+    }
+  }
+
+  Program take() {
+    take_weights();
+    is_done_.resize(graph_.subgraphs.size(), false);
+    prepare_subgraph(0);
+    if (obstacles_.empty()) return std::move(program_);
+    std::string list;
+    for (const std::string& obstacle : obstacles_) list += "\n  " + obstacle;
+    throw Error("", fmt::format("has {} operators that cannot be run:{}", obstacles_.size(), list));
+  }
+
+ private:
+  void take_weights() {
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
+      const Tensor& tensor = graph_.tensors[t];
+      const std::vector<std::byte>& data = network_.data.at(t);
+      if (tensor.kind != TensorKind::weight || data.empty()) continue;
+      program_.constants[t] = data;
+      if (!options_.random_weights || !tensor.shape || !is_constant_filled(tensor, data)) continue;
+      make_room(t);
+      randomize(t);
+    }
+  }
+
+  /// Memory for a constant that the file has not.
+  void make_room(TensorId t) {
+    const auto size = static_cast<std::size_t>(graph_.tensors[t].bytes);
+    program_.computed[t] = AlignedBytes(size);
+    program_.constants[t] = {program_.computed[t].data(), size};
+  }
+
+  void randomize(TensorId t) {
+    const Tensor& tensor = graph_.tensors[t];
+    fill_random_weight({program_.computed[t].data(), static_cast<std::size_t>(tensor.bytes)}, *tensor.shape,
+                       tensor.name, *options_.random_weights);
+  }
+
+  void prepare_subgraph(std::size_t s) {
+    if (is_done_[s]) return;
+    is_done_[s] = true;
+    for (const std::size_t o : orders_[s]) {
+      const Operator& op = graph_.subgraphs[s].operators[o];
+      for (const std::size_t body : op.bodies) prepare_subgraph(body);
+      prepare_operator(s, o);
+      if (op.folded) fold(s, o);
+    }
+  }
+
+  void prepare_operator(std::size_t s, std::size_t o) {
+    const Operator& op = graph_.subgraphs[s].operators[o];
+    const std::string reason = is_control_flow(op) ? obstacle_to_control_flow(graph_, op) : make_kernel(s, o);
+    if (!reason.empty()) obstacles_.push_back(fmt::format("{}: {}", describe(graph_, s, o), reason));
+  }
+
+  /// Why not; empty if all went well, or if it failed only because another operator did.
+  std::string make_kernel(std::size_t s, std::size_t o) {
+    const Operator& op = graph_.subgraphs[s].operators[o];
+    if (only_copies(graph_, op)) return "";
+    Signature signature{.type = op.type,
+                        .version = network_.details.at(s).at(o).version,
+                        .attributes = network_.details[s][o].attributes};
+    bool is_complete = true;
+    for (const auto* operands : {&op.inputs, &op.outputs}) {
+      auto& arguments = operands == &op.inputs ? signature.inputs : signature.outputs;
+      for (const auto& tensor : *operands) {
+        if (tensor && !graph_.tensors[*tensor].shape)
+          return fmt::format("the shape of {} depends on data", describe(graph_, *tensor));
+        arguments.push_back(tensor ? std::optional(argument_of(*tensor)) : std::nullopt);
+        const bool is_missing = tensor && arguments.back()->is_constant &&
+                                arguments.back()->constant.empty() && graph_.tensors[*tensor].bytes > 0;
+        is_complete = is_complete && (!is_missing || operands == &op.outputs);
+      }
+    }
+    if (!op.folded) {
+      for (const auto& output : op.outputs) {
+        if (output && graph_.tensors[*output].kind == TensorKind::weight)
+          return fmt::format("it writes to {}, which is constant", describe(graph_, *output));
+      }
+    }
+    try {
+      Kernel& kernel = program_.kernels[s][o];
+      kernel = prepare(signature, options_.kernels);
+      program_.scratch = std::max(program_.scratch, kernel.scratch);
+      program_.held += kernel.held;
+    } catch (const Unsupported& unsupported) {
+      return is_complete || obstacles_.empty() ? unsupported.reason : "";
+    } catch (const Error& error) {
+      throw Error(describe(graph_, s, o), error.what());
+    }
+    return "";
+  }
+
+  [[nodiscard]] Argument argument_of(TensorId t) const {
+    const Tensor& tensor = graph_.tensors[t];
+    const auto& quantization = network_.quantizations.at(t);
+    return {.dtype = tensor.dtype,
+            .shape = *tensor.shape,
+            .quantization = quantization ? &*quantization : nullptr,
+            .constant = program_.constants[t],
+            .is_constant = tensor.kind == TensorKind::weight};
+  }
+
+  /// Runs an operator ahead of time; its outputs are constants from now on.
+  void fold(std::size_t s, std::size_t o) {
+    if (!obstacles_.empty()) return;  // it might be waiting for one of those
+    const Operator& op = graph_.subgraphs[s].operators[o];
+    Call call{.subgraph = s, .op = o};
+    for (const std::size_t body : op.bodies) call.bodies.push_back(calls_of(graph_, orders_, body));
+    OwnHome home(graph_);
+    RunResult ignored;
+    const RunOptions options;
+    Interpreter interpreter(program_, {.own = &home}, options, ignored);
+    interpreter.run(std::vector<Call>{call});
+    for (const auto& output : op.outputs) {
+      if (!output) continue;
+      const auto value = interpreter.read(*output, "the caller");
+      make_room(*output);
+      std::copy(value.begin(), value.end(), program_.computed[*output].data());
+      if (op.type == "ConstantOfShape" && options_.random_weights &&
+          is_constant_filled(graph_.tensors[*output], value))
+        randomize(*output);
+    }
+  }
+
+  const Network& network_;
+  const Graph& graph_;
+  const RunOptions& options_;
+  std::vector<std::vector<std::size_t>> orders_;
+  std::vector<bool> is_done_{};
+  Program program_{};
+  std::vector<std::string> obstacles_{};
+};
+
+}  // namespace
+
+Program make_program(const Network& network, const RunOptions& options) {
+  return Preparation(network, options).take();
+}
+
+}  // namespace stowage::run

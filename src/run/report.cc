@@ -1,0 +1,177 @@
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "export/json.h"
+#include "export/readable.h"
+#include "stowage/run.h"
+
+namespace stowage {
+namespace {
+
+using exporting::Json;
+
+constexpr std::size_t longest_name = 60;
+
+struct Range {
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+  std::size_t not_numbers = 0;
+};
+
+template <typename Element>
+Range range_of_elements(const Array& array) {
+  Range range;
+  for (std::size_t at = 0; at + sizeof(Element) <= array.data.size(); at += sizeof(Element)) {
+    Element element{};
+    std::memcpy(&element, array.data.data() + at, sizeof(Element));
+    const auto value = static_cast<double>(element);
+    if (std::isnan(value)) {
+      ++range.not_numbers;
+      continue;
+    }
+    range.least = std::min(range.least, value);
+    range.most = std::max(range.most, value);
+  }
+  return range;
+}
+
+std::optional<Range> range_of(const Array& array) {
+  switch (array.dtype) {
+    case DType::float32:
+      return range_of_elements<float>(array);
+    case DType::float64:
+      return range_of_elements<double>(array);
+    case DType::int8:
+      return range_of_elements<std::int8_t>(array);
+    case DType::uint8:
+    case DType::boolean:
+      return range_of_elements<std::uint8_t>(array);
+    case DType::int16:
+      return range_of_elements<std::int16_t>(array);
+    case DType::int32:
+      return range_of_elements<std::int32_t>(array);
+    case DType::int64:
+      return range_of_elements<std::int64_t>(array);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string describe(const NamedArray& output) {
+  std::string text = fmt::format("{} {}[{}]", exporting::shortened(output.name, longest_name),
+                                 name_of(output.array.dtype), fmt::join(output.array.shape, ","));
+  const auto range = range_of(output.array);
+  if (!range) return text;
+  if (range->least <= range->most) text += fmt::format(", {:.6g} to {:.6g}", range->least, range->most);
+  if (range->not_numbers > 0) text += fmt::format(", {} elements are not numbers", range->not_numbers);
+  return text;
+}
+
+/// Per memory: the end of the last byte that a tensor has in the plan.
+std::vector<Bytes> planned_ends(const Plan& plan) {
+  std::vector<Bytes> ends(plan.memories.size(), 0);
+  for (const PlannedTensor& tensor : plan.tensors) {
+    for (const View& view : tensor.views) {
+      const Place& place = plan.places[view.buffer];
+      Bytes& end = ends[place.memory];
+      end = std::max(end, place.offset + view.offset + tensor.tensor.bytes);
+    }
+  }
+  return ends;
+}
+
+double seconds_of(const RunResult& result) {
+  double seconds = 0;
+  for (const StepReport& step : result.steps) seconds += step.seconds;
+  return seconds;
+}
+
+Bytes touched_of(const RunResult& result, std::size_t memory) {
+  return memory < result.touched.size() ? result.touched[memory] : 0;
+}
+
+std::string_view verdict_of(const RunResult& result) {
+  if (result.fault) return "fault";
+  return result.interrupted ? "interrupted" : "done";
+}
+
+}  // namespace
+
+void write_run(const RunResult& result, const Plan& plan, std::ostream& out) {
+  const auto row = [&](std::string_view what, const std::string& value) {
+    fmt::print(out, "{:<13}{}\n", what, value);
+  };
+  for (const ModelInfo& model : plan.models)
+    row("model", fmt::format("{} ({})", model.source, name_of(model.format)));
+  const std::vector<Bytes> ends = planned_ends(plan);
+  for (std::size_t m = 0; m < plan.memories.size(); ++m) {
+    row("memory",
+        fmt::format("{}: {} bytes allocated, highest byte touched {} of {} planned",
+                    plan.memories[m].memory.name, plan.memories[m].peak, touched_of(result, m), ends[m]));
+  }
+  row("outside", fmt::format("{} bytes held by kernels, {} while one runs", result.kernels_hold,
+                             result.kernels_scratch));
+  row("copies",
+      fmt::format("{} made, {} bytes; {} had nothing to do, {} bytes", result.copies_made.count,
+                  result.copies_made.bytes, result.copies_skipped.count, result.copies_skipped.bytes));
+  row("steps", fmt::format("{} run, {:.4f} seconds", result.steps.size(), seconds_of(result)));
+  for (const NamedArray& output : result.outputs) row("output", describe(output));
+  if (result.fault) row("fault", result.fault->what);
+}
+
+void write_steps(const RunResult& result, const Plan& plan, std::ostream& out) {
+  fmt::print(out, "\n{:>8}  {:>12}", "position", "live bytes");
+  for (const PlannedMemory& memory : plan.memories)
+    fmt::print(out, "  {:>18}", exporting::shortened("highest " + memory.memory.name, 18));
+  fmt::print(out, "  {:>12}  operator\n", "microseconds");
+  constexpr double micro = 1e6;
+  for (const StepReport& step : result.steps) {
+    fmt::print(out, "{:>8}  {:>12}", step.position, step.live);
+    for (std::size_t m = 0; m < plan.memories.size(); ++m)
+      fmt::print(out, "  {:>18}", m < step.highest.size() ? step.highest[m] : 0);
+    fmt::print(out, "  {:>12.1f}  {}\n", step.seconds * micro,
+               exporting::shortened(step.what, 2 * longest_name));
+  }
+}
+
+void write_run_json(const RunResult& result, const Plan& plan, std::ostream& out) {
+  exporting::Document document(out, "stowage-run");
+  document.value("verdict", verdict_of(result));
+  document.value("fault", result.fault ? Json(result.fault->what) : Json(nullptr));
+  document.rows("outputs", result.outputs, [](const NamedArray& output) {
+    return Json{{"name", output.name}, {"dtype", name_of(output.array.dtype)}, {"shape", output.array.shape}};
+  });
+  const std::vector<Bytes> ends = planned_ends(plan);
+  Json memories = Json::array();
+  for (std::size_t m = 0; m < plan.memories.size(); ++m) {
+    memories.push_back({{"name", plan.memories[m].memory.name},
+                        {"allocated", plan.memories[m].peak},
+                        {"touched", touched_of(result, m)},
+                        {"planned", ends[m]}});
+  }
+  document.value("memories", memories);
+  document.value("kernels", {{"held", result.kernels_hold}, {"scratch", result.kernels_scratch}});
+  const auto copies = [](const CopiesRemoved& of) { return Json{{"count", of.count}, {"bytes", of.bytes}}; };
+  document.value("copies_made", copies(result.copies_made));
+  document.value("copies_skipped", copies(result.copies_skipped));
+  document.value("seconds", seconds_of(result));
+  document.rows("steps", result.steps, [](const StepReport& step) {
+    return Json{{"position", step.position},
+                {"operator", step.what},
+                {"live", step.live},
+                {"highest", step.highest},
+                {"seconds", step.seconds}};
+  });
+  document.finish();
+}
+
+}  // namespace stowage

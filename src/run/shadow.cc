@@ -1,0 +1,64 @@
+#include "run/shadow.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define STOWAGE_HAS_SHADOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define STOWAGE_HAS_SHADOW 1
+#endif
+#endif
+
+#ifdef STOWAGE_HAS_SHADOW
+#include <sanitizer/asan_interface.h>
+
+#include <cstdio>
+#endif
+
+namespace stowage::run {
+
+#ifdef STOWAGE_HAS_SHADOW
+
+namespace {
+
+// The sanitizer's report calls back without an argument of ours: whom it is about must lie where it finds it.
+thread_local const PlannedHome* reported_home = nullptr;
+thread_local const std::string* reported_operator = nullptr;
+
+void report(const char* /*text*/) {
+  if (reported_home == nullptr) return;
+  const auto* const address = static_cast<const std::byte*>(__asan_get_report_address());
+  const std::string place = reported_home->describe(address);
+  std::fprintf(stderr, "stowage: %s touches %s\n", reported_operator->c_str(), place.c_str());
+  reported_home = nullptr;
+}
+
+}  // namespace
+
+OnlyThese::OnlyThese(const PlannedHome& home, std::span<const ByteRange> allowed, const std::string& who)
+    : home_(home) {
+  for (const Arena& arena : home.arenas())
+    __asan_poison_memory_region(arena.bytes(), static_cast<std::size_t>(arena.size()));
+  for (const ByteRange& range : allowed)
+    __asan_unpoison_memory_region(range.begin, static_cast<std::size_t>(range.size));
+  reported_home = &home;
+  reported_operator = &who;
+  __asan_set_error_report_callback(report);
+}
+
+OnlyThese::~OnlyThese() {
+  reported_home = nullptr;
+  for (const Arena& arena : home_.arenas())
+    __asan_unpoison_memory_region(arena.bytes(), static_cast<std::size_t>(arena.size()));
+}
+
+#else
+
+OnlyThese::OnlyThese(const PlannedHome& home, std::span<const ByteRange> /*allowed*/,
+                     const std::string& /*who*/)
+    : home_(home) {}
+
+OnlyThese::~OnlyThese() = default;
+
+#endif
+
+}  // namespace stowage::run
