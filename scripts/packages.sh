@@ -6,6 +6,7 @@ build_packages=(
 test_packages=(
   clang-16 clang-format-16 git libclang-rt-16-dev libgtest-dev libonnx-testdata python3)
 lint_packages=(clang-tidy-16)
+oracle_packages=(python3-venv)
 bench_packages=(libbenchmark-dev time)
 
 # Installs those of the given packages that are missing.

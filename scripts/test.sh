@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # On Debian 12: installs what the tests need, builds, and runs all tests.
-#   scripts/test.sh          tests with GCC, again with clang under address and undefined-behaviour
-#                            sanitizers, the installed package, and a few seconds of fuzzing
+#   scripts/test.sh          cases of other programs to compare with, tests with GCC, again with clang
+#                            under address and undefined-behaviour sanitizers, the installed package,
+#                            and a few seconds of fuzzing
 #   scripts/test.sh --long   also under the thread sanitizer, clang-tidy, and ten minutes per fuzzer
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,6 +27,9 @@ install_packages "${build_packages[@]}" "${test_packages[@]}"
 
 step "format"
 git ls-files '*.cc' '*.h' | xargs clang-format-16 --dry-run -Werror
+
+step "cases of other programs"
+scripts/oracles.sh
 
 step "GCC, release"
 run_tests release

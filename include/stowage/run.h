@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -92,6 +93,26 @@ struct RunResult {
   /// Memory outside the planned one: what kernels hold, and the most they want while one runs.
   Bytes kernels_hold = 0;
   Bytes kernels_scratch = 0;
+};
+
+/// A network made ready to run: kernels prepared, and what is constant computed.
+class Runner {
+ public:
+  /// Of the options only `kernels` and `random_weights` matter. Keeps a reference to the network.
+  /// Throws Error for operators that cannot be run, listing all of them.
+  explicit Runner(const Network& network, const RunOptions& options = {});
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+  Runner(Runner&&) noexcept;
+  Runner& operator=(Runner&&) noexcept;
+
+  /// As `run_plan`, with what was prepared. Not for several threads at once.
+  [[nodiscard]] RunResult run(const Plan& plan, const RunOptions& options = {}) const;
+
+ private:
+  struct Prepared;
+  std::unique_ptr<const Prepared> prepared_;
 };
 
 /// Runs the steps of a plan in memories of just the size it says. Bytes that no live piece holds

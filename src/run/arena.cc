@@ -132,8 +132,7 @@ std::optional<Bytes> Arena::first_spoilt() const {
   const auto spoilt_before = [&](Bytes end) -> std::optional<Bytes> {
     const std::byte* const first = bytes_.get() + at;
     const std::byte* const last = bytes_.get() + std::max(at, end);
-    const std::byte* const found =
-        std::find_if(first, last, [](std::byte byte) { return byte != pattern; });
+    const std::byte* const found = std::find_if(first, last, [](std::byte byte) { return byte != pattern; });
     return found == last ? std::nullopt : std::optional<Bytes>(found - bytes_.get());
   };
   for (const auto& [begin, holder] : holders_) {

@@ -142,7 +142,7 @@ class Preparation {
     for (const std::size_t body : op.bodies) call.bodies.push_back(calls_of(graph_, orders_, body));
     OwnHome home(graph_);
     RunResult ignored;
-    const RunOptions options{.stop = options_.stop};
+    const RunOptions options;
     Interpreter interpreter(program_, {.own = &home}, options, ignored);
     interpreter.run(std::vector<Call>{call});
     for (const auto& output : op.outputs) {

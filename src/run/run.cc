@@ -91,24 +91,50 @@ void run_steps(const Network& network, const Plan& plan, const run::Program& pro
   result.outputs = std::move(outputs);
 }
 
+/// Calls a function; its errors name the model's file.
+template <typename Function>
+auto in_file_of(const Network& network, const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    const std::string& source = network.input.info.source;
+    throw source.empty() ? error : error.in_file(source);
+  }
+}
+
 }  // namespace
 
-RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options) {
+struct Runner::Prepared {
+  const Network& network;
+  run::Program program;
+};
+
+Runner::Runner(const Network& network, const RunOptions& options)
+    : prepared_(in_file_of(network, [&] {
+        return std::make_unique<const Prepared>(Prepared{network, run::make_program(network, options)});
+      })) {}
+
+Runner::~Runner() = default;
+Runner::Runner(Runner&&) noexcept = default;
+Runner& Runner::operator=(Runner&&) noexcept = default;
+
+RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
+  const auto& [network, program] = *prepared_;
   expect_known_inputs(network.graph(), options);
-  RunResult result;
+  RunResult result{.kernels_hold = program.held, .kernels_scratch = program.scratch};
   try {
-    const run::Program program = run::make_program(network, options);
-    result.kernels_hold = program.held;
-    result.kernels_scratch = program.scratch;
-    run_steps(network, plan, program, options, result);
+    in_file_of(network, [&, &on = network, &made = program] { run_steps(on, plan, made, options, result); });
   } catch (const run::Fault& fault) {
     result.fault = RunFault{fault.what};
   } catch (const run::Interrupted&) {
     result.interrupted = true;
-  } catch (const Error& error) {
-    throw network.input.info.source.empty() ? error : error.in_file(network.input.info.source);
   }
   return result;
+}
+
+RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options) {
+  expect_known_inputs(network.graph(), options);
+  return Runner(network, options).run(plan, options);
 }
 
 }  // namespace stowage

@@ -1,0 +1,348 @@
+// The machine that runs networks inside plans, with kernels made for the purpose.
+
+#include "stowage/run.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "check_cases.h"
+#include "run/arena.h"
+#include "run/fault.h"
+#include "run/home.h"
+#include "run/interpreter.h"
+#include "run/program.h"
+#include "run/random.h"
+#include "stowage/error.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define STOWAGE_TESTS_HAVE_SHADOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define STOWAGE_TESTS_HAVE_SHADOW 1
+#endif
+#endif
+
+namespace stowage {
+namespace {
+
+using run::Arena;
+
+std::string fault_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const run::Fault& fault) {
+    return fault.what;
+  }
+  return "";
+}
+
+/// Two buffers in one memory, of which b may begin before a ends.
+Plan plan_of_two(Lifetime a, Bytes offset_a, Lifetime b, Bytes offset_b) {
+  Plan plan;
+  plan.models = {{}};
+  plan.clocks = {{}};
+  plan.memories = {{{.name = "arena"}, 32, 0}};
+  plan.buffers = {{.id = "a", .size = 16, .pieces = {{0, 16, a}}},
+                  {.id = "b", .size = 16, .pieces = {{0, 16, b}}}};
+  plan.places = {{0, offset_a}, {0, offset_b}};
+  return plan;
+}
+
+TEST(RunArena, FillsWhatIsGivenBackAndNothingElse) {
+  const Plan plan = plan_of_two({0, 2}, 0, {1, 4}, 16);
+  Arena arena(plan, 0);
+  arena.move_to(0);
+  EXPECT_EQ(arena.live(), 16);
+  std::memset(arena.bytes(), 1, 16);
+  arena.move_to(1);
+  EXPECT_EQ(arena.live(), 32);
+  std::memset(arena.bytes() + 16, 2, 16);
+  EXPECT_EQ(arena.bytes()[0], std::byte{1});
+  EXPECT_EQ(arena.first_spoilt(), std::nullopt);
+  arena.move_to(2);
+  EXPECT_EQ(arena.live(), 16);
+  EXPECT_NE(arena.bytes()[0], std::byte{1});
+  EXPECT_NE(arena.bytes()[15], std::byte{1});
+  EXPECT_EQ(arena.bytes()[16], std::byte{2});
+  EXPECT_EQ(arena.holder_of(0), "nobody");
+  EXPECT_EQ(arena.holder_of(31), "buffer 'b'");
+  arena.bytes()[7] = std::byte{5};
+  EXPECT_EQ(arena.first_spoilt(), 7);
+}
+
+TEST(RunArena, RefusesTwoHoldersOfOneByte) {
+  const Plan plan = plan_of_two({0, 2}, 0, {1, 3}, 15);
+  Arena arena(plan, 0);
+  arena.move_to(0);
+  EXPECT_EQ(fault_of([&] { arena.move_to(1); }),
+            "buffers 'a' and 'b' both hold byte 15 of memory 'arena' at position 1");
+  const Plan other = plan_of_two({1, 3}, 15, {0, 2}, 0);
+  Arena again(other, 0);
+  again.move_to(0);
+  EXPECT_NE(fault_of([&] { again.move_to(1); }), "");
+}
+
+TEST(RunArena, LetsOneFollowTheOther) {
+  const Plan plan = plan_of_two({0, 2}, 0, {2, 3}, 0);
+  Arena arena(plan, 0);
+  for (const Position at : {0, 1, 2}) arena.move_to(at);
+  EXPECT_EQ(arena.holder_of(0), "buffer 'b'");
+}
+
+TEST(RunArena, KeepsWhatABufferHoldsBeforeAndAfterAJump) {
+  const Plan plan = plan_of_two({0, 4}, 0, {2, 3}, 16);
+  Arena arena(plan, 0);
+  arena.move_to(0);
+  std::memset(arena.bytes(), 1, 16);
+  arena.move_to(2);
+  std::memset(arena.bytes() + 16, 2, 16);
+  arena.move_to(1);
+  EXPECT_EQ(arena.bytes()[3], std::byte{1});
+  EXPECT_NE(arena.bytes()[16], std::byte{2});
+  EXPECT_EQ(arena.live(), 16);
+}
+
+TEST(RunArena, KeepsBytesThatAnotherPieceOfTheBufferTakesOver) {
+  Plan plan = plan_of_two({0, 1}, 0, {0, 1}, 16);
+  plan.buffers[0].pieces = {{0, 16, {0, 2}}, {4, 4, {2, 3}}};
+  Arena arena(plan, 0);
+  arena.move_to(0);
+  std::memset(arena.bytes(), 1, 16);
+  arena.move_to(1);
+  arena.move_to(2);
+  EXPECT_NE(arena.bytes()[3], std::byte{1});
+  EXPECT_EQ(arena.bytes()[4], std::byte{1});
+  EXPECT_EQ(arena.bytes()[7], std::byte{1});
+  EXPECT_NE(arena.bytes()[8], std::byte{1});
+  EXPECT_EQ(fault_of([&] { arena.expect_held(0, 4, 4, "x"); }), "");
+  EXPECT_EQ(fault_of([&] { arena.expect_held(0, 4, 5, "tensor 'x'"); }),
+            "tensor 'x' needs byte 8 of memory 'arena', which nobody holds at position 2, not buffer 'a'");
+  EXPECT_NE(fault_of([&] { arena.expect_held(0, 3, 2, "x"); }), "");
+}
+
+TEST(RunArena, RefusesBuffersOutsideTheMemory) {
+  const Plan plan = plan_of_two({0, 1}, 17, {0, 1}, 0);
+  EXPECT_EQ(fault_of([&] { const Arena arena(plan, 0); }),
+            "buffer 'a' has bytes 17 to 33 of memory 'arena', which has 32");
+}
+
+/// x -> a -> b -> y, 16 bytes each; every operator adds one to every byte, but for what a test changes.
+class RunMachine : public ::testing::Test {
+ protected:
+  RunMachine() : it_(cases::small_case()) {
+    program_.graph = &it_.graph;
+    program_.constants.resize(it_.graph.tensors.size());
+    program_.computed.resize(it_.graph.tensors.size());
+    program_.tensors_of = {{}};
+    program_.kernels.emplace_back();
+    for (std::size_t o = 0; o < 3; ++o) {
+      program_.kernels[0].push_back({.run = [](const run::Pointers& pointers) {
+        for (std::size_t i = 0; i < 16; ++i)
+          pointers.output<std::uint8_t>(0)[i] =
+              static_cast<std::uint8_t>(pointers.input<std::uint8_t>(0)[i] + 1);
+      }});
+    }
+  }
+
+  /// The first output byte, or what was wrong.
+  std::string run(RunCheck check = RunCheck::tensors) {
+    result_ = {};
+    const RunOptions options{.check = check};
+    return [&]() -> std::string {
+      std::string first;
+      const std::string fault = fault_of([&] {
+        const auto calls = run::calls_of(it_.graph, it_.plan);
+        run::PlannedHome planned(it_.graph, it_.plan);
+        run::OwnHome own(it_.graph);
+        run::Interpreter interpreter(program_, {&planned, &own}, options, result_);
+        interpreter.move_to(0);
+        const std::vector<std::byte> input(16, std::byte{4});
+        interpreter.give(it_.graph.subgraphs[0].inputs[0], input);
+        interpreter.run(calls);
+        first = std::to_string(
+            std::to_integer<int>(interpreter.read(it_.graph.subgraphs[0].outputs[0], "the caller")[0]));
+      });
+      return fault.empty() ? first : fault;
+    }();
+  }
+
+  std::size_t buffer_of(const std::string& tensor) {
+    return cases::tensor_named(it_.plan, tensor).views.at(0).buffer;
+  }
+
+  cases::Case it_;
+  run::Program program_{};
+  RunResult result_{};
+};
+
+TEST_F(RunMachine, RunsTheStepsAndReportsThem) {
+  EXPECT_EQ(run(), "7");
+  ASSERT_EQ(result_.steps.size(), 3U);
+  for (const StepReport& step : result_.steps) EXPECT_EQ(step.live, 32) << step.what;
+  Bytes end = 0;
+  for (std::size_t b = 0; b < it_.plan.buffers.size(); ++b)
+    end = std::max(end, it_.plan.places[b].offset + it_.plan.buffers[b].size);
+  EXPECT_EQ(result_.touched, std::vector<Bytes>{end});
+}
+
+TEST_F(RunMachine, FindsAStepThatComesTooEarly) {
+  auto& steps = it_.plan.clocks[0].steps;
+  std::swap(steps[0], steps[1]);
+  EXPECT_EQ(run(), "tensor 'a' is read by operator 'Relu1' (Relu, 1 of subgraph 0) before it is written");
+}
+
+TEST_F(RunMachine, FindsAStepThatIsMissing) {
+  it_.plan.clocks[0].steps.pop_back();
+  EXPECT_EQ(run(), "tensor 'y' is read by the caller before it is written");
+}
+
+TEST_F(RunMachine, FindsALifeThatEndsTooEarly) {
+  const std::size_t buffer = buffer_of("a");
+  it_.plan.buffers[buffer].pieces[0].life.upper = 1;
+  EXPECT_NE(run().find("tensor 'a' of operator 'Relu1' (Relu, 1 of subgraph 0) needs byte"),
+            std::string::npos)
+      << run();
+}
+
+TEST_F(RunMachine, FindsAViewThatIsWrittenWhenItHasNoPlace) {
+  cases::tensor_named(it_.plan, "b").views[0].life.lower = 2;
+  EXPECT_EQ(run(), "tensor 'b' is written at position 1, but the plan has no place for it then");
+}
+
+TEST_F(RunMachine, FindsATensorThatIsWrittenOver) {
+  // b goes where x is said to live on, in a buffer that holds both.
+  const View target = cases::tensor_named(it_.plan, "a").views[0];
+  auto& views = cases::tensor_named(it_.plan, "y").views;
+  it_.plan.buffers[views[0].buffer].pieces.clear();
+  views[0].buffer = target.buffer;
+  it_.plan.buffers[target.buffer].pieces = {{0, 16, {0, 3}}};
+  cases::tensor_named(it_.plan, "b").views[0].buffer = target.buffer;
+  program_.kernels[0][1].run = [](const run::Pointers& pointers) {
+    for (std::size_t i = 16; i-- > 0;)  // it needs its whole input for each element
+      pointers.output<std::uint8_t>(0)[i] =
+          static_cast<std::uint8_t>(pointers.input<std::uint8_t>(0)[15 - i] + i);
+  };
+  EXPECT_NE(run().find("tensor 'b' differs from a run with memory of its own"), std::string::npos) << run();
+  const std::string fault = run(RunCheck::outputs);
+  EXPECT_NE(fault.find("tensor 'y' differs from a run with memory of its own"), std::string::npos) << fault;
+}
+
+TEST_F(RunMachine, RefusesStepsThatTheNetworkDoesNotHave) {
+  std::get<stowage::Run>(it_.plan.clocks[0].steps[2]).path = {0, 3};
+  EXPECT_EQ(run(), "step 2 is not an operator of the network that could run there");
+  std::get<stowage::Run>(it_.plan.clocks[0].steps[2]).path = {1, 0};
+  EXPECT_EQ(run(), "step 2 is not an operator of the network that could run there");
+  std::get<stowage::Run>(it_.plan.clocks[0].steps[2]).path = {};
+  EXPECT_EQ(run(), "step 2 is not an operator of the network that could run there");
+}
+
+TEST_F(RunMachine, WorksOnAlignedCopiesWhereThePlanHasNone) {
+  for (Tensor& tensor : it_.graph.tensors) tensor.dtype = DType::float32;
+  for (PlannedTensor& tensor : it_.plan.tensors) tensor.tensor.dtype = DType::float32;
+  it_.plan.memories[0].peak += 1;
+  for (Place& place : it_.plan.places) place.offset += 1;
+  bool is_aligned = true;
+  const auto inner = program_.kernels[0][0].run;
+  for (run::Kernel& kernel : program_.kernels[0]) {
+    kernel.run = [&is_aligned, inner](const run::Pointers& pointers) {
+      const auto address = reinterpret_cast<std::uintptr_t>(pointers.inputs[0]);
+      is_aligned = is_aligned && address % alignof(float) == 0;
+      inner(pointers);
+    };
+  }
+  EXPECT_EQ(run(), "7");
+  EXPECT_TRUE(is_aligned);
+}
+
+/// A kernel that writes behind its output.
+void write_behind(run::Program& program) {
+  const auto inner = program.kernels[0][1].run;
+  program.kernels[0][1].run = [inner](const run::Pointers& pointers) {
+    inner(pointers);
+    pointers.outputs[0][16] = std::byte{1};
+  };
+}
+
+/// x, then b with nobody behind it, then a.
+void lay_out_with_a_gap(Plan& plan, const std::string& tensor) {
+  const std::size_t buffer = cases::tensor_named(plan, tensor).views.at(0).buffer;
+  plan.memories[0].peak += 64;
+  plan.places[buffer].offset = plan.memories[0].peak - 32;
+}
+
+#ifdef STOWAGE_TESTS_HAVE_SHADOW
+
+TEST_F(RunMachine, StopsAtAByteThatIsNotTheOperatorsOwn) {
+  lay_out_with_a_gap(it_.plan, "b");
+  write_behind(program_);
+  EXPECT_DEATH(run(),
+               "stowage: operator 'Relu1' .Relu, 1 of subgraph 0. touches byte [0-9]+ of memory .arena., "
+               "held by nobody");
+}
+
+TEST_F(RunMachine, StopsAtADeadByteAndNamesWhoseItWas) {
+  lay_out_with_a_gap(it_.plan, "x");
+  const Bytes x = it_.plan.places[buffer_of("x")].offset;
+  const Bytes b = it_.plan.places[buffer_of("b")].offset;
+  program_.kernels[0][1].run = [x, b](const run::Pointers& pointers) {
+    pointers.outputs[0][0] = pointers.outputs[0][x - b];
+  };
+  EXPECT_DEATH(
+      run(),
+      "operator 'Relu1' .Relu, 1 of subgraph 0. touches byte [0-9]+ of memory .arena., held by nobody, where "
+      "tensor 'x' is or was");
+}
+
+#else
+
+TEST_F(RunMachine, FindsAByteThatNobodyHoldsAndThatIsWritten) {
+  lay_out_with_a_gap(it_.plan, "b");
+  write_behind(program_);
+  EXPECT_NE(run().find("operator 'Relu1' (Relu, 1 of subgraph 0) wrote to byte"), std::string::npos) << run();
+}
+
+#endif
+
+TEST(RunRandom, WeightsAreAFunctionOfNamePlaceAndSeed) {
+  std::vector<std::byte> bytes(4 * sizeof(float));
+  const auto draw = [&](const Shape& shape, const std::string& name, std::uint64_t seed) {
+    run::fill_random_weight(bytes, shape, name, seed);
+    std::vector<float> values(4);
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  };
+  const auto vector = draw({4}, "w", 1);
+  for (const float value : vector) {
+    EXPECT_GE(value, 0.5F);
+    EXPECT_LT(value, 1.5F);
+  }
+  EXPECT_EQ(vector, draw({4}, "w", 1));
+  EXPECT_NE(vector, draw({4}, "w", 2));
+  EXPECT_NE(vector, draw({4}, "v", 1));
+  // Computed apart from this code.
+  EXPECT_FLOAT_EQ(vector[0], 0.77985793F);
+  const auto matrix = draw({2, 2}, "w", 1);
+  EXPECT_NEAR(matrix[0], (2 * (vector[0] - 0.5F) - 1) * 1.7320508F, 1e-6F);
+}
+
+TEST(RunRandom, OnlyRepeatedFloatsAreConstantFilled) {
+  const Tensor tensor{.name = "w", .dtype = DType::float32, .shape = Shape{3}, .bytes = 12};
+  std::vector<std::byte> bytes(12, std::byte{1});
+  EXPECT_TRUE(run::is_constant_filled(tensor, bytes));
+  bytes[11] = std::byte{2};
+  EXPECT_FALSE(run::is_constant_filled(tensor, bytes));
+  const Tensor integers{.name = "w", .dtype = DType::int32, .shape = Shape{3}, .bytes = 12};
+  bytes[11] = std::byte{1};
+  EXPECT_FALSE(run::is_constant_filled(integers, bytes));
+  EXPECT_FALSE(run::is_constant_filled(tensor, std::span(bytes).first(4)));
+}
+
+}  // namespace
+}  // namespace stowage
