@@ -1,0 +1,175 @@
+// `stowage run`: what it accepts, what it says, and what it leaves behind.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "import/npy.h"
+#include "onnx_models.h"
+#include "process.h"
+#include "stowage/export.h"
+#include "stowage/network.h"
+#include "temporary.h"
+
+namespace stowage {
+namespace {
+
+using nlohmann::json;
+using testing::ProcessResult;
+using testing::run_stowage;
+using testing::TemporaryDirectory;
+
+/// y = relu(x + x) reshaped, 4 floats: one operator in place, one copy that goes away.
+class CliRun : public ::testing::Test {
+ protected:
+  CliRun() {
+    const onnx::ModelProto model = testing::onnx_model(
+        {.nodes = {testing::node("Add", {"x", "x"}, {"sum"}), testing::node("Relu", {"sum"}, {"r"}),
+                   testing::node("Flatten", {"r"}, {"y"})},
+         .inputs = {testing::tensor_value("x", {2, 2})},
+         .outputs = {testing::tensor_value("y", {2, 2})}});
+    directory_.write("m.onnx", model.SerializeAsString());
+    write_input("x.npy", {2, 2}, {1, -2, 3, -4});
+  }
+
+  void write_input(const std::string& name, const Shape& shape, const std::vector<float>& values) {
+    Array array{.dtype = DType::float32, .shape = shape, .data = std::vector<std::byte>(4 * values.size())};
+    std::memcpy(array.data.data(), values.data(), array.data.size());
+    std::ostringstream out;
+    write_npy(array, out);
+    directory_.write(name, out.str());
+  }
+
+  ProcessResult run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"run", "m.onnx"});
+    return run_stowage(directory_.path(), arguments);
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(CliRun, ComputesOutputsFromFiles) {
+  const ProcessResult result = run({"--input", "x=x.npy", "--save", "y=y.npy", "--check=all"});
+  EXPECT_EQ(result.status, 0) << result.output << result.errors;
+  const Array y = import::parse_npy(directory_.read("y.npy"));
+  EXPECT_EQ(y.dtype, DType::float32);
+  EXPECT_EQ(y.shape, (Shape{2, 2}));
+  std::vector<float> values(4);
+  std::memcpy(values.data(), y.data.data(), y.data.size());
+  EXPECT_EQ(values, (std::vector<float>{2, 0, 6, 0}));
+  EXPECT_NE(result.output.find("y float32[2,2], 0 to 6"), std::string::npos) << result.output;
+}
+
+TEST_F(CliRun, SeedsDecideInputsThatAreNotGiven) {
+  const auto output = [&](const std::string& seed) {
+    EXPECT_EQ(run({"--seed", seed, "--save", "y=y.npy"}).status, 0);
+    return directory_.read("y.npy");
+  };
+  const std::string first = output("1");
+  EXPECT_EQ(first, output("1"));
+  EXPECT_NE(first, output("2"));
+}
+
+TEST_F(CliRun, ReportsAsJson) {
+  for (const std::string check : {"--check", "--check=all"}) {
+    const ProcessResult result = run({"--json", check, "--align", "4"});
+    ASSERT_EQ(result.status, 0) << result.errors;
+    const json report = json::parse(result.output);
+    EXPECT_EQ(report.at("format"), "stowage-run");
+    EXPECT_EQ(report.at("verdict"), "done");
+    EXPECT_EQ(report.at("fault"), nullptr);
+    EXPECT_EQ(report.at("steps").size(), 3U);
+    EXPECT_EQ(report.at("copies_made").at("count"), 0);
+    EXPECT_EQ(report.at("copies_skipped").at("bytes"), 16);
+    const json& memory = report.at("memories").at(0);
+    EXPECT_EQ(memory.at("allocated"), 16);
+    EXPECT_EQ(memory.at("touched"), 16);
+    EXPECT_EQ(memory.at("planned"), 16);
+  }
+  const json report = json::parse(run({"--json", "--alias", "none", "--align", "4"}).output);
+  EXPECT_EQ(report.at("copies_made").at("bytes"), 16);
+  EXPECT_EQ(report.at("memories").at(0).at("touched"), 32);
+}
+
+TEST_F(CliRun, PrintsALinePerStep) {
+  const ProcessResult result = run({"--report-memory", "--align", "4"});
+  EXPECT_EQ(result.status, 0);
+  for (const std::string word : {"live bytes", "highest arena", "microseconds", "(Relu, 1 of subgraph 0)"})
+    EXPECT_NE(result.output.find(word), std::string::npos) << word << " in " << result.output;
+}
+
+TEST_F(CliRun, RunsAPlanFromAFile) {
+  ASSERT_EQ(run({"-o", "plan.json"}).status, 0);
+  const ProcessResult result = run({"--plan", "plan.json", "--check=all"});
+  EXPECT_EQ(result.status, 0) << result.output << result.errors;
+  EXPECT_EQ(run({"--plan", "plan.json", "--align", "4"}).status, 2);
+  EXPECT_EQ(run({"--plan", "plan.json", "--seed", "4"}).status, 0);
+  json plan = json::parse(directory_.read("plan.json"));
+  plan.at("buffers").at(0).at("pieces").at(0).at("upper") = 1;
+  directory_.write("wrong.json", plan.dump());
+  const ProcessResult wrong = run({"--plan", "wrong.json"});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_NE(wrong.output.find("fault: "), std::string::npos) << wrong.output;
+  EXPECT_EQ(run({"--plan", "missing.json"}).status, 3);
+}
+
+TEST_F(CliRun, SaysWhatIsWrong) {
+  write_input("flat.npy", {4}, {1, 2, 3, 4});
+  directory_.write("broken.npy", "no array");
+  struct Case {
+    std::vector<std::string> arguments;
+    int status;
+    std::string words;
+  };
+  const std::vector<Case> wrong{
+      {{"--input", "z=x.npy"}, 2, "--input 'z': the network has no such input, expected one of x"},
+      {{"--input", "x=flat.npy"}, 2, "--input 'x': is float32[4], expected float32[2,2]"},
+      {{"--input", "x"}, 2, "--input is 'x', expected NAME=VALUE"},
+      {{"--input", "x=x.npy", "--input", "x=x.npy"}, 2, "--input is given twice"},
+      {{"--input", "x=broken.npy"}, 3, "broken.npy"},
+      {{"--input", "x=missing.npy"}, 3, "missing.npy"},
+      {{"--save", "r=r.npy"}, 2, "the network has no output 'r'"},
+      {{"--kernels", "slow"}, 2, "--kernels is 'slow', expected fast or plain"},
+      {{"--check=some"}, 2, "--check is 'some'"},
+      {{"--random-weights", "x"}, 2, "--random-weights is 'x'"},
+      {{"--capacity", "8"}, 1, "8"},
+  };
+  for (const Case& it : wrong) {
+    const ProcessResult result = run(it.arguments);
+    EXPECT_EQ(result.status, it.status) << it.words;
+    EXPECT_NE((result.errors + result.output).find(it.words), std::string::npos)
+        << it.words << " in " << result.errors << result.output;
+  }
+  EXPECT_EQ(directory_.names(), (std::vector<std::string>{"broken.npy", "flat.npy", "m.onnx", "x.npy"}));
+}
+
+TEST_F(CliRun, ListsEveryOperatorItCannotRun) {
+  const onnx::ModelProto model = testing::onnx_model(
+      {.nodes = {testing::node("NonsenseA", {"x"}, {"a"}), testing::node("Relu", {"a"}, {"b"}),
+                 testing::node("NonsenseB", {"b"}, {"y"})},
+       .inputs = {testing::tensor_value("x", {2})},
+       .outputs = {testing::tensor_value("y", {2})},
+       .declared = {testing::tensor_value("a", {2}), testing::tensor_value("b", {2})}});
+  directory_.write("odd.onnx", model.SerializeAsString());
+  const ProcessResult result = run_stowage(directory_.path(), {"run", "odd.onnx"});
+  EXPECT_EQ(result.status, 3);
+  EXPECT_NE(result.errors.find("odd.onnx: has 2 operators that cannot be run"), std::string::npos)
+      << result.errors;
+  EXPECT_NE(result.errors.find("NonsenseA"), std::string::npos) << result.errors;
+  EXPECT_NE(result.errors.find("NonsenseB"), std::string::npos) << result.errors;
+}
+
+TEST(CliRunLists, HaveNothingToRun) {
+  const TemporaryDirectory directory;
+  directory.write("f.csv", "id,lower,upper,size\na,0,2,64\n");
+  const ProcessResult result = run_stowage(directory.path(), {"run", "f.csv"});
+  EXPECT_EQ(result.status, 3);
+  EXPECT_NE(result.errors.find("f.csv: says nothing of weights"), std::string::npos) << result.errors;
+}
+
+}  // namespace
+}  // namespace stowage
