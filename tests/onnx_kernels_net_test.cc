@@ -340,7 +340,7 @@ TEST(OnnxKernels, Recurrence) {
   shorter.inputs.emplace_back(array<std::int32_t>({1}, {1}));
   expect_near(shorter, {h1, 0});
   shorter.inputs.back() = array<std::int32_t>({1}, {3});
-  expect_refused(shorter, "index is 3");
+  expect_refused(shorter, "length is 3, expected 0 to 2");
   // Gates z, r, h with weights 1, 2, 3 and nothing from a state of 0 but in the second step.
   const double z1 = sigmoid(1);
   const double g1 = (1 - z1) * std::tanh(3);

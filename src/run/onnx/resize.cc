@@ -107,6 +107,7 @@ Taps taps_at(double x, const Axis& axis, const Modes& modes) {
 }
 
 std::vector<Taps> table_of(const Axis& axis, const Modes& modes, std::int64_t stride) {
+  expect_table_size(axis.output);
   std::vector<Taps> table;
   const bool is_same = axis.input == axis.output && axis.scale == 1 && !modes.is_cropped;
   for (std::int64_t i = 0; i < axis.output; ++i) {
