@@ -191,7 +191,7 @@ Kernel select(const Signature& signature) {
   const Argument& condition = input_of(signature, 0);
   const Argument& output = output_of(signature);
   expect_dtype(condition, DType::boolean, "the condition");
-  for (const std::size_t i : {1, 2}) expect_dtype(input_of(signature, i), output.dtype, "an input");
+  for (const std::size_t i : {1U, 2U}) expect_dtype(input_of(signature, i), output.dtype, "an input");
   const Walk<3> walk = broadcast<3>(
       {condition.shape, input_of(signature, 1).shape, input_of(signature, 2).shape}, output.shape);
   return for_size(output.dtype, [&]<typename Element>() -> Kernel {
@@ -215,7 +215,7 @@ Kernel clip(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& output = output_of(signature);
   expect_copy(input, output);
-  for (const std::size_t i : {1, 2}) {
+  for (const std::size_t i : {1U, 2U}) {
     if (!signature.has_input(i)) continue;
     expect_dtype(*signature.inputs[i], input.dtype, "a limit");
     if (count_of(signature.inputs[i]->shape) != 1) refuse("a limit is not a scalar");

@@ -93,7 +93,7 @@ Kernel size(const Signature& signature) {
 Kernel range(const Signature& signature) {
   const Argument& output = output_of(signature);
   expect_rank(output, 1, "the output");
-  for (const std::size_t i : {0, 2}) {
+  for (const std::size_t i : {0U, 2U}) {
     expect_dtype(input_of(signature, i), output.dtype, "an input");
     if (count_of(input_of(signature, i).shape) != 1) refuse("an input is not a scalar");
   }

@@ -83,7 +83,7 @@ void normalize(const Layer& layer, const Element* from, Element* to, const Eleme
 void expect_statistics(const Signature& signature, std::size_t axis) {
   Shape shape = input_of(signature, 0).shape;
   std::fill(shape.begin() + extent(axis), shape.end(), 1);
-  for (const std::size_t i : {1, 2}) {
+  for (const std::size_t i : {1U, 2U}) {
     if (!signature.has_output(i)) continue;
     expect_shape(*signature.outputs[i], shape, "a statistic");
     if (i == 2 && signature.has_output(1))
@@ -101,7 +101,7 @@ Kernel layer_normalization(const Signature& signature, bool subtracts_mean) {
   if (layer.has_bias) expect_dtype(*signature.inputs[2], input.dtype, "the bias");
   expect_statistics(signature, axis);
   DType statistic = DType::float32;
-  for (const std::size_t i : {1, 2}) {
+  for (const std::size_t i : {1U, 2U}) {
     if (signature.has_output(i)) statistic = signature.outputs[i]->dtype;
   }
   // A normalisation without mean has its scales as second output.
@@ -123,7 +123,7 @@ Kernel skip_normalization(const Signature& signature, bool subtracts_mean) {
   const Argument& input = input_of(signature, 0);
   expect_copy(input, output_of(signature));
   if (input.shape.empty()) refuse("the input is a scalar");
-  for (const std::size_t i : {1, 2}) {
+  for (const std::size_t i : {1U, 2U}) {
     if (signature.has_output(i)) refuse("statistics are wanted");
   }
   const std::size_t bias = subtracts_mean ? 4 : 3;

@@ -46,7 +46,7 @@ Kernel batch_normalization(const Signature& signature) {
   if (attributes.integer("spatial", 1) == 0 && signature.version < 9) refuse("spatial is 0");
   const bool has_channels = input.shape.size() > 1;
   const Planes planes = has_channels ? planes_of(input) : Planes{count_of(input.shape), 1, 1};
-  for (const std::size_t i : {1, 2, 3, 4}) expect_vector(signature, i, planes.channels);
+  for (const std::size_t i : {1U, 2U, 3U, 4U}) expect_vector(signature, i, planes.channels);
   expect_dtype(input_of(signature, 2), input_of(signature, 1).dtype, "the bias");
   expect_dtype(input_of(signature, 4), input_of(signature, 3).dtype, "the variance");
   const float epsilon = attributes.real("epsilon", 1e-5F);
@@ -106,7 +106,7 @@ Kernel group_normalization(const Signature& signature) {
   if (!is_instance && (groups <= 0 || planes.channels % groups != 0))
     refuse("num_groups {} does not divide {} channels", groups, planes.channels);
   const bool is_per_group = !is_instance && signature.version < 21;
-  for (const std::size_t i : {1, 2}) {
+  for (const std::size_t i : {1U, 2U}) {
     expect_vector(signature, i, is_per_group ? groups : planes.channels);
     expect_dtype(input_of(signature, i), input.dtype, "scale or bias");
   }

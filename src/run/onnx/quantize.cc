@@ -138,7 +138,7 @@ Kernel quantize_by_range(const Signature& signature) {
   expect_shape(output_of(signature), input.shape, "the output");
   if (signature.has_output(1)) expect_dtype(*signature.outputs[1], DType::float32, "the scale");
   if (signature.has_output(2)) expect_dtype(*signature.outputs[2], DType::uint8, "the zero point");
-  for (const std::size_t i : {1, 2}) {
+  for (const std::size_t i : {1U, 2U}) {
     if (signature.has_output(i)) expect_shape(*signature.outputs[i], {}, "scale or zero point");
   }
   const std::int64_t count = count_of(input.shape);
@@ -199,10 +199,10 @@ Kernel whole_product(const Signature& signature, Places at) {
   std::int64_t a_scale_step = 0;
   std::int64_t b_scale_step = 0;
   if (at.has_scales) {
-    for (const std::size_t i : {1, 4, 6}) expect_scale(signature, i);
+    for (const std::size_t i : {1U, 4U, 6U}) expect_scale(signature, i);
     a_scale_step = step_of(signature, 1, p.rows);
     b_scale_step = step_of(signature, 4, p.columns);
-    for (const std::size_t i : {6, 7}) static_cast<void>(step_of(signature, i, 1));
+    for (const std::size_t i : {6U, 7U}) static_cast<void>(step_of(signature, i, 1));
     expect_dtype(input_of(signature, 7), output.dtype, "the zero point");
   } else {
     expect_dtype(output, DType::int32, "the output");
@@ -269,8 +269,8 @@ Kernel whole_convolution(const Signature& signature, Places at) {
   const std::int64_t w_step = step_of(signature, at.b_zero, channels);
   std::int64_t scale_step = 0;
   if (at.has_scales) {
-    for (const std::size_t i : {1, 4, 6}) expect_scale(signature, i);
-    for (const std::size_t i : {1, 6, 7}) static_cast<void>(step_of(signature, i, 1));
+    for (const std::size_t i : {1U, 4U, 6U}) expect_scale(signature, i);
+    for (const std::size_t i : {1U, 6U, 7U}) static_cast<void>(step_of(signature, i, 1));
     scale_step = step_of(signature, 4, channels);
     expect_dtype(input_of(signature, 7), output.dtype, "the zero point");
   } else {
