@@ -555,6 +555,19 @@ TEST(DnnlElementwise, ListsOfOperands) {
   }
 }
 
+TEST(DnnlKernels, OfLongRowsAndKernels) {
+  expect_right({"Conv", {{1, 3, 1034}, {17, 3, 1024}, {17}}, {1, 17, 11}, {}, 11, {1}});
+  expect_right({"Conv", {{1, 16, 3, 310}, {16, 16, 3, 300}}, {1, 16, 1, 11}});
+  for (const std::string type : {"MaxPool", "AveragePool"})
+    expect_right({type, {{1, 17, 3, 1034}}, {1, 17, 1, 11}, {{"kernel_shape", Numbers{3, 1024}}}, 19, {}, 0});
+  expect_right({"GlobalAveragePool", {{1, 17, 70000}}, {1, 17, 1}, {}, 19, {}, 0});
+  expect_right({"Softmax", {{2, 70000}}, {2, 70000}});
+  expect_right({"LayerNormalization", {{2, 70000}, {70000}}, {2, 70000}});
+  expect_right({"Gemm", {{3, 70000}, {70000, 5}}, {3, 5}, {}, 19, {1}, 0});
+  expect_refused({"LayerNormalization", {{1, 300000}, {300000}}, {1, 300000}},
+                 "300000 elements are normalized");
+}
+
 TEST(DnnlReduce, TrailingAndOtherDimensions) {
   for (const std::string type : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"}) {
     const std::int64_t version = type == "ReduceSum" ? 11 : 13;

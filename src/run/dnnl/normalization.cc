@@ -102,6 +102,11 @@ Kernel layer_normalization(const Signature& signature) {
   expect_output(signature, shape);
   const std::size_t axis = axis_of(signature, -1);
   const Shape normalized = part_of(shape, axis, shape.size());
+  // oneDNN writes code as long as a row.
+  constexpr std::int64_t longest_row = 1 << 18;
+  if (count_of(normalized) > longest_row)
+    throw Unsupported{
+        fmt::format("{} elements are normalized, expected at most {}", count_of(normalized), longest_row)};
   Assembly assembly(signature);
   const memory::desc layout = dense({count_of(part_of(shape, 0, axis)), count_of(normalized)});
   const memory::desc list = dense({count_of(normalized)});
