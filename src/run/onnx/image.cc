@@ -255,8 +255,26 @@ Kernel roi_align(const Signature& signature) {
   });
 }
 
+/// The shape of the tensor that maxima were taken from, as far as the window says.
+Shape pooled_from(const Signature& signature, const Shape& pooled) {
+  const auto kernel = signature.attributes.integers("kernel_shape", {});
+  const std::size_t rank = kernel.size();
+  const auto strides = signature.attributes.integers("strides", Shape(rank, 1));
+  const auto pads = signature.attributes.integers("pads", Shape(2 * rank, 0));
+  if (pooled.size() != rank + 2 || strides.size() != rank || pads.size() != 2 * rank)
+    refuse("the kernel does not fit {}", show(pooled));
+  Shape shape = pooled;
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const auto [least, most] = std::minmax({kernel[d], strides[d], pads[d], pads[d + rank], pooled[d + 2]});
+    if (least < 0 || most > limit) refuse("kernel, strides or pads are out of range");
+    shape[d + 2] = strides[d] * (pooled[d + 2] - 1) + kernel[d] - pads[d] - pads[d + rank];
+  }
+  return shape;
+}
+
 /// Puts each element where the index of its maximum says, among zeros. Indices are of the tensor that the
-/// maxima were taken from; where the output is larger, its rows are longer.
+/// maxima were taken from, of which the output may be larger.
 Kernel max_unpool(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& indices = input_of(signature, 1);
@@ -264,6 +282,13 @@ Kernel max_unpool(const Signature& signature) {
   expect_shape(indices, input.shape, "the indices");
   expect_dtype(indices, DType::int64, "the indices");
   expect_dtype(output, input.dtype, "the output");
+  const Shape shape = pooled_from(signature, input.shape);
+  expect_rank(output, shape.size(), "the output");
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] < 0 || shape[d] > output.shape[d])
+      refuse("{} is not in {}", show(shape), show(output.shape));
+  }
+  const Shape steps = strides_of(output.shape);
   const std::int64_t count = count_of(input.shape);
   const std::int64_t size = count_of(output.shape);
   return for_size(input.dtype, [&]<typename Element>() -> Kernel {
@@ -272,7 +297,12 @@ Kernel max_unpool(const Signature& signature) {
       const auto* const at = pointers.input<std::int64_t>(1);
       auto* const to = pointers.output<Element>(0);
       std::fill_n(to, size, Element{});
-      for (std::int64_t i = 0; i < count; ++i) to[index_in(at[i], size, "MaxUnpool")] = from[i];
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::int64_t rest = index_in(at[i], count_of(shape), "MaxUnpool");
+        std::int64_t place = 0;
+        for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) place += rest % shape[d] * steps[d];
+        to[place] = from[i];
+      }
     }};
   });
 }

@@ -39,7 +39,10 @@ Kernel batch_normalization(const Signature& signature) {
   const auto& attributes = signature.attributes;
   const bool is_training = attributes.integer("training_mode", 0) != 0 ||
                            (signature.version < 7 && attributes.integer("is_test", 0) == 0);
-  if (is_training) refuse("training changes statistics");
+  bool wants_statistics = false;
+  for (std::size_t i = 1; i < signature.outputs.size(); ++i)
+    wants_statistics = wants_statistics || signature.has_output(i);
+  if (is_training || wants_statistics) refuse("training changes statistics");
   if (attributes.integer("spatial", 1) == 0 && signature.version < 9) refuse("spatial is 0");
   const bool has_channels = input.shape.size() > 1;
   const Planes planes = has_channels ? planes_of(input) : Planes{count_of(input.shape), 1, 1};

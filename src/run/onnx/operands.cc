@@ -113,6 +113,11 @@ void expect_dtype(const Argument& argument, DType dtype, std::string_view what) 
     refuse("{} is of type {}, expected {}", what, name_of(argument.dtype), name_of(dtype));
 }
 
+void expect_table_size(std::int64_t size) {
+  constexpr std::int64_t most = std::int64_t{1} << 28;
+  if (size > most) refuse("an axis of {} elements, of at most {}", size, most);
+}
+
 void expect_copy(const Argument& from, const Argument& to) {
   expect_dtype(to, from.dtype, "the output");
   if (run::count_of(from.shape) != run::count_of(to.shape))
@@ -206,6 +211,14 @@ std::int64_t index_in(std::int64_t index, std::int64_t size, std::string_view op
                 fmt::format("index is {}, expected one of {} elements", index, size));
   }
   return index < 0 ? index + size : index;
+}
+
+std::int64_t length_in(std::int64_t length, std::int64_t most, std::string_view operator_type) {
+  if (length < 0 || length > most) {
+    throw Error(fmt::format("operator {}", operator_type),
+                fmt::format("length is {}, expected 0 to {}", length, most));
+  }
+  return length;
 }
 
 }  // namespace stowage::run::onnx_ops

@@ -54,6 +54,8 @@ struct Split {
 void expect_rank(const Argument& argument, std::size_t rank, std::string_view what);
 void expect_shape(const Argument& argument, const Shape& shape, std::string_view what);
 void expect_dtype(const Argument& argument, DType dtype, std::string_view what);
+/// Refuses an axis that a kernel would keep a table of, when it is so long that the table might not fit.
+void expect_table_size(std::int64_t size);
 /// As many bytes of the same type of element.
 void expect_copy(const Argument& from, const Argument& to);
 
@@ -74,5 +76,8 @@ void expect_copy(const Argument& from, const Argument& to);
 
 /// An index in 0 .. size-1, from one that may count from the end. Throws Error otherwise.
 [[nodiscard]] std::int64_t index_in(std::int64_t index, std::int64_t size, std::string_view operator_type);
+
+/// A length in 0 .. most. Throws Error otherwise.
+[[nodiscard]] std::int64_t length_in(std::int64_t length, std::int64_t most, std::string_view operator_type);
 
 }  // namespace stowage::run::onnx_ops

@@ -99,6 +99,7 @@ Kernel pad(const Signature& signature) {
     if (std::max(std::abs(pads[d] / 2), std::abs(pads[d + rank] / 2)) > limit ||
         output.shape[d] != size + pads[d] + pads[d + rank])
       refuse("pads {} and {} do not make {} of {}", pads[d], pads[d + rank], output.shape[d], size);
+    if (!is_empty) expect_table_size(output.shape[d]);
     std::vector<std::int64_t> own;
     for (std::int64_t i = 0; i < output.shape[d] && !is_empty; ++i) {
       const std::int64_t source = source_of(i - pads[d], size, mode);

@@ -160,7 +160,7 @@ void run_item(const Cell<Element>& cell, const Pointers& pointers, std::int64_t 
   begin_with(pointers.input<Element>(5), state, n.hidden, cell.h);
   begin_with(n.gates == 4 ? pointers.input<Element>(6) : nullptr, state, n.hidden, cell.c);
   const auto* const lengths = pointers.input<std::int32_t>(4);
-  const std::int64_t length = lengths == nullptr ? n.steps : index_in(lengths[item], n.steps + 1, "RNN");
+  const std::int64_t length = lengths == nullptr ? n.steps : length_in(lengths[item], n.steps, "RNN");
   auto* const y = pointers.output<Element>(0);
   const bool is_backwards = n.is_reverse || direction == 1;
   for (std::int64_t i = 0; i < n.steps; ++i) {

@@ -49,7 +49,11 @@ double source_of(double x, const Axis& axis, const std::string& coordinates) {
   if (coordinates == "half_pixel") return (x + 0.5) / axis.scale - 0.5;
   if (coordinates == "pytorch_half_pixel") return has_one ? 0 : (x + 0.5) / axis.scale - 0.5;
   if (coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / axis.scale;
-  if (coordinates == "align_corners") return has_one ? 0 : x * (in - 1) / (out - 1);
+  if (coordinates == "align_corners") {
+    // Not the size that the output has, but what the scale makes of the input's: a fraction, maybe.
+    const double resized = axis.scale * in;
+    return resized == 1 ? 0 : x * (in - 1) / (resized - 1);
+  }
   if (coordinates == "half_pixel_symmetric") {
     const double adjustment = out / (axis.scale * in);
     return in / 2 * (1 - adjustment) + (x + 0.5) / axis.scale - 0.5;
@@ -103,6 +107,7 @@ Taps taps_at(double x, const Axis& axis, const Modes& modes) {
 }
 
 std::vector<Taps> table_of(const Axis& axis, const Modes& modes, std::int64_t stride) {
+  expect_table_size(axis.output);
   std::vector<Taps> table;
   const bool is_same = axis.input == axis.output && axis.scale == 1 && !modes.is_cropped;
   for (std::int64_t i = 0; i < axis.output; ++i) {

@@ -190,7 +190,7 @@ Kernel reverse_sequence(const Signature& signature) {
       const auto* const lens = pointers.input<std::int64_t>(1);
       auto* const to = pointers.output<Element>(0);
       for (std::int64_t b = 0; b < batches; ++b) {
-        const std::int64_t length = index_in(lens[b], times + 1, "ReverseSequence");
+        const std::int64_t length = length_in(lens[b], times, "ReverseSequence");
         for (std::int64_t t = 0; t < times; ++t) {
           const std::int64_t source = t < length ? length - 1 - t : t;
           std::copy_n(from + b * batch_step + source * time_step, inner, to + b * batch_step + t * time_step);
