@@ -1,9 +1,17 @@
 #include "run/kernels.h"
 
+#include "run/tflite/families.h"
+
 namespace stowage::run {
 
 const KernelTable& tflite_kernels() {
-  static const KernelTable table;
+  static const KernelTable table = [] {
+    KernelTable all;
+    for (const auto add : {add_convolutions, add_fully_connected, add_pooling, add_softmax, add_arithmetic,
+                           add_activations, add_elementwise, add_reductions, add_moves, add_quantize})
+      add(all);
+    return all;
+  }();
   return table;
 }
 
