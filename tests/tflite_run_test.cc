@@ -86,10 +86,19 @@ Comparison compare(const Array& got, const Array& expected, const std::string& p
   return {false, false};
 }
 
+std::string input_name(std::size_t i) { return "input_" + std::to_string(i); }
+
+/// Files may have one name for several inputs, or none.
+void name_inputs(Graph& graph) {
+  const std::vector<TensorId>& inputs = graph.subgraphs[0].inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) graph.tensors[inputs[i]].name = input_name(i);
+}
+
 void run_case(const std::filesystem::path& folder) {
   const nlohmann::json json = nlohmann::json::parse(std::ifstream(folder / "case.json"));
   const std::string name = folder.filename().string();
-  const Network network = read_network(folder / json.at("model").get<std::string>());
+  Network network = read_network(folder / json.at("model").get<std::string>());
+  name_inputs(std::get<Graph>(network.input.content));
   const PlanResult planned = make_plan(network.input);
   const Runner runner(network, {.kernels = KernelSet::plain});
   const std::size_t sets = json.at("sets");
@@ -98,7 +107,7 @@ void run_case(const std::filesystem::path& folder) {
     const std::filesystem::path values = folder / ("set_" + std::to_string(set));
     RunOptions options{.kernels = KernelSet::plain, .check = set == 0 ? RunCheck::tensors : RunCheck::none};
     for (std::size_t i = 0; i < json.at("inputs").size(); ++i)
-      options.inputs[json.at("inputs")[i]] = read_array(values / ("input_" + std::to_string(i) + ".npy"));
+      options.inputs[input_name(i)] = read_array(values / (input_name(i) + ".npy"));
     const RunResult result = runner.run(planned.plan, options);
     ASSERT_FALSE(result.fault) << name << ": " << result.fault->what;
     ASSERT_EQ(result.outputs.size(), json.at("outputs").size()) << name;

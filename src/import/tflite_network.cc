@@ -148,8 +148,9 @@ std::optional<Quantization> quantization_of(const tflite::Tensor& source, const 
   }
   if (result.zero_points.size() < pairs) result.zero_points.resize(pairs, result.zero_points.front());
   if (pairs == 1 || !tensor.shape) return result;
-  const std::int64_t axis = it->quantized_dimension();
   const auto rank = static_cast<std::int64_t>(tensor.shape->size());
+  // Converters say of a bias the dimension of its weights.
+  const std::int64_t axis = rank == 1 ? 0 : it->quantized_dimension();
   if (axis < 0 || axis >= rank) reject("has scales for dimension {}, expected one of its {}", axis, rank);
   result.axis = static_cast<std::size_t>(axis);
   const std::int64_t extent = (*tensor.shape)[result.axis];

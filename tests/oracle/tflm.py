@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What TensorFlow Lite Micro makes of random inputs, for comparison.
 
-    tflm.py OUT_DIR MODEL.tflite...
+    tflm.py OUT_DIR [MODEL.tflite...]
 
-Writes OUT_DIR/tflm_<stem>/case.json and, for each set k, set_<k>/input_<i>.npy and output_<i>.npy. Needs the
+For each of these models, and of the small ones that tflm_models.py makes, writes OUT_DIR/tflm_<stem>/case.json and, for each set k, set_<k>/input_<i>.npy and output_<i>.npy. Needs the
 packages tflite-micro, flatbuffers and numpy. A set begins with the model's variables reset.
 """
 
@@ -13,6 +13,7 @@ import sys
 import zlib
 
 import numpy as np
+import tflm_models
 from tflite_micro.python.tflite_micro import runtime
 from tflite_micro.tensorflow.lite.micro.python import schema_py_generated as schema
 
@@ -72,11 +73,12 @@ def write_case(directory, path):
 
 
 def main():
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
-    for name in sys.argv[2:]:
+    directory = pathlib.Path(sys.argv[1])
+    for name in [*sys.argv[2:], *tflm_models.write_all(directory / "tflite")]:
         try:
-            write_case(pathlib.Path(sys.argv[1]), pathlib.Path(name))
+            write_case(directory, pathlib.Path(name))
         except RuntimeError as error:
             print(f"tflm: {name}: cannot be run: {error}")
         else:

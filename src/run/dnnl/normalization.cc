@@ -29,11 +29,11 @@ using dnnl::normalization_flags;
 }
 
 template <typename Primitive>
-[[nodiscard]] Kernel softmax_over(const Signature& signature, const memory::dims& shape, int axis) {
+[[nodiscard]] Kernel softmax_of_rows(const Signature& signature, const memory::dims& shape) {
   Assembly assembly(signature);
   const memory::desc layout = dense(shape);
   const typename Primitive::primitive_desc descriptor(
-      typename Primitive::desc(dnnl::prop_kind::forward_inference, layout, axis), Assembly::attributes(),
+      typename Primitive::desc(dnnl::prop_kind::forward_inference, layout, 1), Assembly::attributes(),
       assembly.engine());
   assembly.template add<Primitive>(
       descriptor, {{DNNL_ARG_SRC, assembly.input(0, layout)}, {DNNL_ARG_DST, assembly.output(0, layout)}});
@@ -72,8 +72,15 @@ Kernel batch_normalization(const Signature& signature) {
     addends[i] = static_cast<float>(shift[i] - mean[i] * factor);
   }
   Assembly assembly(signature);
-  const memory::desc layout = dense({shape[0], shape[1], count_of(part_of(shape, 2, shape.size()))});
-  const memory::desc list = dense({1, shape[1], 1});
+  memory::dims dimensions{shape[0], shape[1]};
+  memory::dims channels{1, shape[1]};
+  // A dimension of 1 at the end makes oneDNN take the lists for ones of another dimension.
+  if (const std::int64_t inner = count_of(part_of(shape, 2, shape.size())); inner != 1) {
+    dimensions.push_back(inner);
+    channels.push_back(1);
+  }
+  const memory::desc layout = dense(dimensions);
+  const memory::desc list = dense(channels);
   dnnl::post_ops after;
   after.append_binary(dnnl::algorithm::binary_add, list);
   dnnl::primitive_attr how = Assembly::attributes();
@@ -95,6 +102,11 @@ Kernel layer_normalization(const Signature& signature) {
   expect_output(signature, shape);
   const std::size_t axis = axis_of(signature, -1);
   const Shape normalized = part_of(shape, axis, shape.size());
+  // oneDNN writes code as long as a row.
+  constexpr std::int64_t longest_row = 1 << 18;
+  if (count_of(normalized) > longest_row)
+    throw Unsupported{
+        fmt::format("{} elements are normalized, expected at most {}", count_of(normalized), longest_row)};
   Assembly assembly(signature);
   const memory::desc layout = dense({count_of(part_of(shape, 0, axis)), count_of(normalized)});
   const memory::desc list = dense({count_of(normalized)});
@@ -150,12 +162,10 @@ Kernel softmax(const Signature& signature) {
   constexpr std::int64_t first_of_one_axis = 13;
   const bool is_one_axis = signature.version >= first_of_one_axis;
   const std::size_t axis = axis_of(signature, is_one_axis ? -1 : 1);
-  const std::size_t end = is_one_axis ? axis + 1 : shape.size();
-  memory::dims dimensions{count_of(part_of(shape, 0, axis)), count_of(part_of(shape, axis, end))};
-  const std::int64_t inner = count_of(part_of(shape, end, shape.size()));
-  if (inner != 1) dimensions.push_back(inner);
-  return signature.type == "LogSoftmax" ? softmax_over<dnnl::logsoftmax_forward>(signature, dimensions, 1)
-                                        : softmax_over<dnnl::softmax_forward>(signature, dimensions, 1);
+  if (is_one_axis && axis + 1 != shape.size()) throw Unsupported{"the axis is not the last one"};
+  const memory::dims rows{count_of(part_of(shape, 0, axis)), count_of(part_of(shape, axis, shape.size()))};
+  return signature.type == "LogSoftmax" ? softmax_of_rows<dnnl::logsoftmax_forward>(signature, rows)
+                                        : softmax_of_rows<dnnl::softmax_forward>(signature, rows);
 }
 
 }  // namespace stowage::run::fast

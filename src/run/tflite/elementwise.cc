@@ -34,9 +34,9 @@ struct Negative {
 struct ReciprocalRoot {
   float operator()(float x) const { return 1.0F / std::sqrt(x); }
 };
-/// Halves go to the even neighbour.
+/// Halves go to the even neighbour; what rounds to 0 has no sign.
 struct Round {
-  float operator()(float x) const { return std::nearbyint(x); }
+  float operator()(float x) const { return std::nearbyint(x) + 0.0F; }
 };
 struct Sine {
   float operator()(float x) const { return std::sin(x); }

@@ -14,6 +14,12 @@ void add_activations(KernelTable& table);
 void add_elementwise(KernelTable& table);
 void add_reductions(KernelTable& table);
 void add_moves(KernelTable& table);
+void add_indexing(KernelTable& table);
+void add_batches(KernelTable& table);
+void add_resizing(KernelTable& table);
+void add_transpose_conv(KernelTable& table);
+void add_products(KernelTable& table);
+void add_svdf(KernelTable& table);
 void add_quantize(KernelTable& table);
 
 }  // namespace stowage::run

@@ -1,8 +1,8 @@
 // Operators that reduce dimensions: MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX, ARG_MIN; and CUMSUM.
 //
 // Idea. The input is walked in its order while the output is stretched along what is reduced, so that each
-// output adds up its inputs in their order. A mean of integers is their sum, truncated, where input and
-// output are quantized alike; else the factor to the output takes in the number of inputs.
+// output adds up its inputs in their order. Of a mean of integers, the factor to the output takes in the
+// number of inputs.
 //
 // Cost: input elements. Source: the steps of TensorFlow Lite's reference kernels.
 
@@ -84,31 +84,25 @@ Multiplier shared_out(Multiplier factor, std::int64_t count) {
   return factor;
 }
 
-/// Sums modulo 2^32 into scratch, and makes the outputs of them.
-template <typename Finish>
-Kernel int8_sums(const Reduction& it, const Finish& finish) {
-  const auto run = [it, finish](const Pointers& at) {
-    auto* const sums = reinterpret_cast<std::uint32_t*>(at.scratch);
-    std::fill_n(sums, it.outputs, 0U);
-    reduce(it, at.input<std::int8_t>(0), sums,
-           [](std::uint32_t sum, std::int8_t x) { return sum + static_cast<std::uint32_t>(x); });
-    for (std::int64_t i = 0; i < it.outputs; ++i)
-      at.output<std::int8_t>(0)[i] = finish(static_cast<std::int32_t>(sums[i]));
-  };
-  return {.run = run, .scratch = it.outputs * static_cast<Bytes>(sizeof(std::uint32_t))};
-}
-
+/// Sums modulo 2^32 into scratch, and scales them to the output.
 Kernel scaled_sums(const Operands& operands, const Reduction& it, bool is_mean) {
   const Affine input = affine_of(operands.input(0));
   const Affine output = affine_of(operands.output());
   Multiplier factor = multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
   if (is_mean) factor = shared_out(factor, it.count);
-  const auto excess = static_cast<std::int32_t>(
-      static_cast<std::uint32_t>(-input.zero_point * static_cast<std::int64_t>(it.count)));
-  return int8_sums(it, [=](std::int32_t sum) {
-    const std::int32_t scaled = scale(wrapping_add(sum, excess), factor);
-    return static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(wrapping_add(scaled, output.zero_point)));
-  });
+  const auto excess = static_cast<std::int32_t>(static_cast<std::uint32_t>(-input.zero_point * it.count));
+  const auto run = [=](const Pointers& at) {
+    auto* const sums = reinterpret_cast<std::uint32_t*>(at.scratch);
+    std::fill_n(sums, it.outputs, 0U);
+    reduce(it, at.input<std::int8_t>(0), sums,
+           [](std::uint32_t sum, std::int8_t x) { return sum + static_cast<std::uint32_t>(x); });
+    for (std::int64_t i = 0; i < it.outputs; ++i) {
+      const std::int32_t scaled = scale(wrapping_add(static_cast<std::int32_t>(sums[i]), excess), factor);
+      at.output<std::int8_t>(0)[i] =
+          static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(wrapping_add(scaled, output.zero_point)));
+    }
+  };
+  return {.run = run, .scratch = it.outputs * static_cast<Bytes>(sizeof(std::uint32_t))};
 }
 
 void expect_inputs(const Reduction& it) {
@@ -137,9 +131,7 @@ Kernel prepare_mean(const Signature& signature) {
     }};
   }
   if (operands.output().dtype != DType::int8) refuse_type(operands);
-  if (!is_same_quantization(operands.input(0), operands.output())) return scaled_sums(operands, it, true);
-  return int8_sums(it,
-                   [count = it.count](std::int32_t sum) { return static_cast<std::int8_t>(sum / count); });
+  return scaled_sums(operands, it, true);
 }
 
 Kernel prepare_sum_of(const Signature& signature) {
