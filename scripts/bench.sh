@@ -45,6 +45,13 @@ if [ -f "$model" ]; then
   done
   echo "== S_1, greedy-by-size, whole process"
   measure "$stowage" plan "$data/packing/idealloc/S_1.csv" --strategy greedy-by-size
+  echo "== light_resnet50 with one thread, run in its plan and by ONNX Runtime"
+  oracle=build/oracle/venv/bin/python
+  if [ -x "$oracle" ]; then
+    "$oracle" bench/run_resnet50.py "$build/bench/run_bench" "$data/models/onnx/light_resnet50.onnx"
+  else
+    echo "skipped: scripts/oracles.sh has not been run"
+  fi
 else
   echo "skipped: the benchmark models are not there"
 fi

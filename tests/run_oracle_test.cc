@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -31,6 +32,8 @@ namespace {
 constexpr double largest_difference = 1e-4;
 /// Half precision has 11 bits; programs may keep more of them between operators.
 constexpr double largest_difference_of_halves = 2e-3;
+
+constexpr std::size_t all_sets = std::numeric_limits<std::size_t>::max();
 
 struct Case {
   std::string name{};
@@ -180,23 +183,42 @@ double compare_set(const Case& of, std::size_t set, const RunResult& result) {
   return worst;
 }
 
-/// Runs all sets of a case inside a plan. Prints a line of the table.
-void run_case(const std::filesystem::path& folder, KernelSet kernels, Alias alias) {
+/// Cases that are rejected before they run, and words of the message that says why.
+const std::map<std::string, std::string> rejections = {
+    {"ort_recurrent_activations", "activations are listed"},
+    {"ort_resize_antialias", "antialias"},
+    {"ort_scan", "there is no kernel for Scan"},
+};
+
+/// Runs sets of a case inside a plan: the largest difference.
+double run_sets(const Case& it, std::size_t sets, KernelSet kernels, Alias alias) {
+  const Network network = read_network(it.model);
+  const PlanResult planned = make_plan(network.input, {.alias = alias});
+  EXPECT_TRUE(planned.faults.empty()) << it.name;
+  const Runner runner(network, {.kernels = kernels, .random_weights = it.random_weights});
+  double worst = 0;
+  for (std::size_t set = 0; set < sets; ++set) {
+    const RunResult result = runner.run(planned.plan, options_for(it, set, kernels));
+    const double difference = compare_set(it, set, result);
+    if (!(difference <= worst)) worst = difference;
+  }
+  return worst;
+}
+
+/// Prints a line of the table.
+void run_case(const std::filesystem::path& folder, std::size_t most_sets, KernelSet kernels, Alias alias) {
   const Case it = read_case(folder);
+  const auto rejection = rejections.find(it.name);
+  const std::size_t sets = std::min(it.sets, most_sets);
   try {
-    const Network network = read_network(it.model);
-    const PlanResult planned = make_plan(network.input, {.alias = alias});
-    ASSERT_TRUE(planned.faults.empty()) << it.name;
-    double worst = 0;
-    for (std::size_t set = 0; set < it.sets; ++set) {
-      const double difference =
-          compare_set(it, set, run_plan(network, planned.plan, options_for(it, set, kernels)));
-      if (!(difference <= worst)) worst = difference;
-    }
-    std::cout << it.name << std::string(it.name.size() < 32 ? 32 - it.name.size() : 1, ' ') << it.sets
+    const double worst = run_sets(it, sets, kernels, alias);
+    EXPECT_EQ(rejection, rejections.end()) << it.name << " can be run now: no longer a rejection";
+    std::cout << it.name << std::string(it.name.size() < 32 ? 32 - it.name.size() : 1, ' ') << sets
               << " sets  " << worst << '\n';
   } catch (const std::exception& error) {
-    ADD_FAILURE() << it.name << ": " << error.what();
+    const bool is_expected = rejection != rejections.end() &&
+                             std::string_view(error.what()).find(rejection->second) != std::string_view::npos;
+    EXPECT_TRUE(is_expected) << it.name << ": " << error.what();
   }
 }
 
@@ -215,7 +237,7 @@ const auto every_way = testing::Combine(testing::Values(KernelSet::fast, KernelS
 class OnnxRuntimeTest : public testing::TestWithParam<Parameters> {
  protected:
   /// `heavy`: words in the names of cases that plain kernels would take too long for.
-  void run_all(const std::string& prefix, const std::vector<std::string>& others,
+  void run_all(const std::string& prefix, std::size_t most_sets, const std::vector<std::string>& others,
                const std::vector<std::string>& heavy) {
     const auto [kernels, alias] = GetParam();
     const auto folders = folders_of(prefix);
@@ -226,21 +248,28 @@ class OnnxRuntimeTest : public testing::TestWithParam<Parameters> {
       const auto is_in = [&](const std::string& word) { return name.find(word) != std::string::npos; };
       if (std::any_of(others.begin(), others.end(), is_in)) continue;
       if (kernels == KernelSet::plain && std::any_of(heavy.begin(), heavy.end(), is_in)) continue;
-      run_case(folder, kernels, alias);
+      run_case(folder, most_sets, kernels, alias);
     }
   }
 };
 
-TEST_P(OnnxRuntimeTest, SmallNetworks) { run_all("ort_", {"ort_light_", "ort_published_"}, {}); }
+TEST_P(OnnxRuntimeTest, SmallNetworks) { run_all("ort_", all_sets, {"ort_light_", "ort_published_"}, {}); }
 
 // With random weights: those of the files are all the same, and would hide most mistakes.
-TEST_P(OnnxRuntimeTest, Classifiers) { run_all("ort_light_", {}, {"alexnet", "vgg19"}); }
-
-TEST_P(OnnxRuntimeTest, ClassifiersWithPublishedOutputs) {
-  run_all("ort_published_", {}, {"alexnet", "vgg19"});
+TEST_P(OnnxRuntimeTest, Classifiers) {
+  const bool is_usual = std::get<Alias>(GetParam()) == Alias::automatic;
+  run_all("ort_light_", is_usual ? all_sets : 1, {}, {"alexnet", "vgg19"});
 }
 
+class PublishedOutputTest : public OnnxRuntimeTest {};
+
+TEST_P(PublishedOutputTest, Classifiers) { run_all("ort_published_", all_sets, {}, {"alexnet", "vgg19"}); }
+
 INSTANTIATE_TEST_SUITE_P(All, OnnxRuntimeTest, every_way,
+                         [](const auto& given) { return words_for(given.param); });
+INSTANTIATE_TEST_SUITE_P(All, PublishedOutputTest,
+                         testing::Combine(testing::Values(KernelSet::fast, KernelSet::plain),
+                                          testing::Values(Alias::automatic)),
                          [](const auto& given) { return words_for(given.param); });
 
 }  // namespace

@@ -329,7 +329,7 @@ TEST(RunRandom, WeightsAreAFunctionOfNamePlaceAndSeed) {
   // Computed apart from this code.
   EXPECT_FLOAT_EQ(vector[0], 0.77985793F);
   const auto matrix = draw({2, 2}, "w", 1);
-  EXPECT_NEAR(matrix[0], (2 * (vector[0] - 0.5F) - 1) * 1.7320508F, 1e-6F);
+  EXPECT_NEAR(matrix[0], (2 * (vector[0] - 0.5F) - 1) * 1.2247449F, 1e-6F);
 }
 
 TEST(RunRandom, OnlyRepeatedFloatsAreConstantFilled) {

@@ -70,7 +70,7 @@ void fill_random_weight(std::span<std::byte> bytes, const Shape& shape, std::str
   double inputs = 1;  // that are summed up for an element of the output
   for (std::size_t d = 1; d < shape.size(); ++d) inputs *= static_cast<double>(shape[d]);
   const bool is_vector = shape.size() < 2;
-  const double reach = std::sqrt(6.0 / inputs);
+  const double reach = std::sqrt(3.0 / inputs);
   Numbers numbers(name, seed);
   fill<float>(bytes, numbers, [&](Numbers& from) {
     const double draw = from.uniform();

@@ -189,13 +189,23 @@ def recurrent(opset=14):
     rows = net.op("Squeeze", gru, net.ints(1))
     back, last = net.op("GRU", rows, *weights(1, 3, hidden), results=2, hidden_size=hidden,
                         direction="reverse")
-    simple = net.op("RNN", rows, *weights(1, 1, hidden), results=1, hidden_size=hidden, activations=["Relu"])
+    simple = net.op("RNN", rows, *weights(1, 1, hidden), results=1, hidden_size=hidden)
     peeping = net.op("LSTM", rows, *weights(1, 4, hidden), "", "", "", net.small(1, 3 * hidden), results=1,
                      hidden_size=hidden)
     net.output(held, (2, batch, hidden), name="held")
     net.output(cell, (2, batch, hidden), name="cell")
     net.output(net.op("Concat", gru, back, simple, peeping, axis=1), (length, 4, batch, hidden), name="rows")
     net.output(last, (1, batch, hidden), name="last")
+    return net
+
+
+def activations(opset=14):
+    """A recurrent operator with another function than its own."""
+    net = Net("ort_recurrent_activations", opset)
+    x = net.input("x", (6, 2, WIDTH))
+    y = net.op("RNN", x, net.weight(1, 8, WIDTH, fan_in=WIDTH), net.weight(1, 8, 8, fan_in=8), hidden_size=8,
+               activations=["Relu"])
+    net.output(y, (6, 1, 2, 8))
     return net
 
 
@@ -227,4 +237,5 @@ def nets():
     yield loop_in_branch()
     yield loop_in_loop()
     yield recurrent()
+    yield activations()
     yield scanned()

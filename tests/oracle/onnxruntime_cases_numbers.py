@@ -65,7 +65,8 @@ def whole_numbers(opset=17):
         "sum": (net.op("Add", big, net.op("Mul", net.op("Cast", small, to=INT64), divisor)), np.int64),
         "quotient": (net.op("Div", small, net.op("Cast", divisor, to=INT32)), np.int32),
         "modulo": (net.op("Mod", big, divisor), np.int64),
-        "remainder": (net.op("Mod", big, divisor, fmod=1), np.int64),
+        # ONNX Runtime computes this one by way of floats, so that large numbers would be rounded.
+        "remainder": (net.op("Mod", net.op("Cast", small, to=INT64), divisor, fmod=1), np.int64),
         "shifted": (net.op("BitShift", bytes_, net.constant(2, np.uint8), direction="RIGHT"), np.uint8),
         "largest": (net.op("Max", small, net.op("Neg", small), net.constant(3, np.int32)), np.int32),
         "clipped": (net.op("Clip", big, net.constant(-10**17, np.int64), net.constant(10**17, np.int64)),
@@ -283,8 +284,6 @@ def newest(opset):
         "parts": (net.op("Concat", *net.op("Split", x, results=3, axis=1, num_outputs=3)[::-1], axis=1),
                   (2, 8, 6, 6)),
         "resized": (net.op("Resize", x, "", "", net.ints(4, 9), axes=[2, 3], mode="linear"), (2, 8, 4, 9)),
-        "small": (net.op("Resize", x, "", "", net.ints(3, 3), axes=[3, 2], mode="linear", antialias=1),
-                  (2, 8, 3, 3)),
         "best": (net.op("ReduceMax", x, net.ints(1, 3), keepdims=0), (2, 6)),
         "mean_of": (net.op("AveragePool", x, kernel_shape=[2, 2], dilations=[2, 2], ceil_mode=1),
                     (2, 8, 4, 4)),
@@ -296,6 +295,14 @@ def newest(opset):
                          (2, 8, 6, 6))
     for name, (value, shape) in of.items():
         net.output(value, shape, bool if name == "turned_back" else np.float32, name=name)
+    return net
+
+
+def antialiased(opset=20):
+    net = Net("ort_resize_antialias", opset)
+    x = net.input("x", (2, 8, 6, 6))
+    net.output(net.op("Resize", x, "", "", net.ints(3, 3), axes=[3, 2], mode="linear", antialias=1),
+               (2, 8, 3, 3), name="small")
     return net
 
 
@@ -313,3 +320,4 @@ def nets():
     yield products()
     yield newest(20)
     yield newest(21)
+    yield antialiased()

@@ -31,7 +31,7 @@ struct Free {
 
 using HeldMemory = std::unique_ptr<std::byte, Free>;
 
-[[nodiscard]] HeldMemory hold(Bytes size) {
+[[nodiscard]] HeldMemory allocated(Bytes size) {
   return HeldMemory(static_cast<std::byte*>(
       ::operator new(static_cast<std::size_t>(std::max<Bytes>(size, 1)), std::align_val_t{alignment})));
 }
@@ -180,6 +180,19 @@ Place Assembly::scratch(const memory::desc& layout) {
   return place;
 }
 
+Place Assembly::held(const memory::desc& layout, std::span<const float> numbers) {
+  const Place place = hold(layout);
+  std::memcpy(parts_->held.back().get(), numbers.data(), std::min(layout.get_size(), numbers.size_bytes()));
+  return place;
+}
+
+Place Assembly::hold(const memory::desc& layout) {
+  const auto size = static_cast<Bytes>(layout.get_size());
+  held_ += size;
+  parts_->held.push_back(allocated(size));
+  return {Place::Memory::held, parts_->held.size() - 1, layout};
+}
+
 Place Assembly::converted(const Place& from, const memory::desc& to) {
   if (from.layout == to) return from;
   expect_small(to);
@@ -191,10 +204,7 @@ Place Assembly::converted(const Place& from, const memory::desc& to) {
     convert(from, place);
     return place;
   }
-  const auto size = static_cast<Bytes>(to.get_size());
-  const Place place{Place::Memory::held, parts_->held.size(), to};
-  parts_->held.push_back(hold(size));
-  held_ += size;
+  const Place place = hold(to);
   const dnnl::reorder::primitive_desc descriptor(engine_, from.layout, engine_, to);
   auto* const data = const_cast<std::byte*>(argument(signature_.inputs, from.index).constant.data());
   memory source(from.layout, engine_, data);

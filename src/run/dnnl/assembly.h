@@ -70,6 +70,9 @@ class Assembly {
   /// Memory for that layout while the kernel runs.
   [[nodiscard]] Place scratch(const memory::desc& layout);
 
+  /// Numbers that the kernel keeps.
+  [[nodiscard]] Place held(const memory::desc& layout, std::span<const float> numbers);
+
   /// The same elements in another layout: converted now if they never change, else whenever it runs.
   [[nodiscard]] Place converted(const Place& from, const memory::desc& to);
   /// Converts whenever it runs, unless both are one place.
@@ -93,6 +96,7 @@ class Assembly {
   };
   struct Parts;
 
+  [[nodiscard]] Place hold(const memory::desc& layout);
   void append(dnnl::primitive primitive, const memory::desc& scratchpad, Arguments arguments);
 
   const Signature& signature_;

@@ -1,5 +1,6 @@
-// Normalizations, and the softmax. oneDNN has their vectorised kernels for the last dimension or for blocked
-// channels; loops over dense channels are its own too, and do what memory allows.
+// Normalizations, and the softmax. Batch normalization with known statistics is one product and one sum per
+// element. oneDNN's own kernel for it is fast for channels in blocks only; over dense channels, 256 x 56^2
+// elements take 1.4 ms with it, and 0.23 ms as a product of lists with a sum after it.
 
 #include <fmt/format.h>
 
@@ -28,11 +29,11 @@ using dnnl::normalization_flags;
 }
 
 template <typename Primitive>
-[[nodiscard]] Kernel softmax_over(const Signature& signature, const memory::dims& shape, int axis) {
+[[nodiscard]] Kernel softmax_of_rows(const Signature& signature, const memory::dims& shape) {
   Assembly assembly(signature);
   const memory::desc layout = dense(shape);
   const typename Primitive::primitive_desc descriptor(
-      typename Primitive::desc(dnnl::prop_kind::forward_inference, layout, axis), Assembly::attributes(),
+      typename Primitive::desc(dnnl::prop_kind::forward_inference, layout, 1), Assembly::attributes(),
       assembly.engine());
   assembly.template add<Primitive>(
       descriptor, {{DNNL_ARG_SRC, assembly.input(0, layout)}, {DNNL_ARG_DST, assembly.output(0, layout)}});
@@ -42,7 +43,7 @@ template <typename Primitive>
 }  // namespace
 
 Kernel batch_normalization(const Signature& signature) {
-  using Primitive = dnnl::batch_normalization_forward;
+  using Primitive = dnnl::binary;
   expect_floats(signature, {5, 5});
   const Attributes& attributes = signature.attributes;
   constexpr std::int64_t first_for_inference_alone = 7;
@@ -56,20 +57,41 @@ Kernel batch_normalization(const Signature& signature) {
     if (input_shape(signature, i) != Shape{shape[1]})
       throw Unsupported{fmt::format("input {} is no list of {}", i, shape[1])};
   }
+  // For dense channels oneDNN has only a slow one of its own; a product and a sum say the same.
+  const auto count = static_cast<std::size_t>(shape[1]);
+  const std::vector<float> scale = constant_floats(signature, 1);
+  const std::vector<float> shift = constant_floats(signature, 2);
+  const std::vector<float> mean = constant_floats(signature, 3);
+  const std::vector<float> variance = constant_floats(signature, 4);
+  const double epsilon = attributes.real("epsilon", 1e-5F);
+  std::vector<float> factors(count);
+  std::vector<float> addends(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double factor = scale[i] / std::sqrt(variance[i] + epsilon);
+    factors[i] = static_cast<float>(factor);
+    addends[i] = static_cast<float>(shift[i] - mean[i] * factor);
+  }
   Assembly assembly(signature);
-  const memory::desc layout = dense({shape[0], shape[1], count_of(part_of(shape, 2, shape.size())), 1});
-  const memory::desc list = dense({shape[1]});
-  const Primitive::primitive_desc descriptor(
-      Primitive::desc(dnnl::prop_kind::forward_inference, layout, attributes.real("epsilon", 1e-5F),
-                      normalization_flags::use_global_stats | normalization_flags::use_scale |
-                          normalization_flags::use_shift),
-      Assembly::attributes(), assembly.engine());
-  assembly.add<Primitive>(descriptor, {{DNNL_ARG_SRC, assembly.input(0, layout)},
-                                       {DNNL_ARG_SCALE, assembly.input(1, list)},
-                                       {DNNL_ARG_SHIFT, assembly.input(2, list)},
-                                       {DNNL_ARG_MEAN, assembly.input(3, list)},
-                                       {DNNL_ARG_VARIANCE, assembly.input(4, list)},
-                                       {DNNL_ARG_DST, assembly.output(0, layout)}});
+  memory::dims dimensions{shape[0], shape[1]};
+  memory::dims channels{1, shape[1]};
+  // A dimension of 1 at the end makes oneDNN take the lists for ones of another dimension.
+  if (const std::int64_t inner = count_of(part_of(shape, 2, shape.size())); inner != 1) {
+    dimensions.push_back(inner);
+    channels.push_back(1);
+  }
+  const memory::desc layout = dense(dimensions);
+  const memory::desc list = dense(channels);
+  dnnl::post_ops after;
+  after.append_binary(dnnl::algorithm::binary_add, list);
+  dnnl::primitive_attr how = Assembly::attributes();
+  how.set_post_ops(after);
+  const Primitive::primitive_desc descriptor({dnnl::algorithm::binary_mul, layout, list, layout}, how,
+                                             assembly.engine());
+  assembly.add<Primitive>(descriptor,
+                          {{DNNL_ARG_SRC_0, assembly.input(0, layout)},
+                           {DNNL_ARG_SRC_1, assembly.held(list, factors)},
+                           {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, assembly.held(list, addends)},
+                           {DNNL_ARG_DST, assembly.output(0, layout)}});
   return assembly.finish();
 }
 
@@ -80,6 +102,11 @@ Kernel layer_normalization(const Signature& signature) {
   expect_output(signature, shape);
   const std::size_t axis = axis_of(signature, -1);
   const Shape normalized = part_of(shape, axis, shape.size());
+  // oneDNN writes code as long as a row.
+  constexpr std::int64_t longest_row = 1 << 18;
+  if (count_of(normalized) > longest_row)
+    throw Unsupported{
+        fmt::format("{} elements are normalized, expected at most {}", count_of(normalized), longest_row)};
   Assembly assembly(signature);
   const memory::desc layout = dense({count_of(part_of(shape, 0, axis)), count_of(normalized)});
   const memory::desc list = dense({count_of(normalized)});
@@ -135,12 +162,10 @@ Kernel softmax(const Signature& signature) {
   constexpr std::int64_t first_of_one_axis = 13;
   const bool is_one_axis = signature.version >= first_of_one_axis;
   const std::size_t axis = axis_of(signature, is_one_axis ? -1 : 1);
-  const std::size_t end = is_one_axis ? axis + 1 : shape.size();
-  memory::dims dimensions{count_of(part_of(shape, 0, axis)), count_of(part_of(shape, axis, end))};
-  const std::int64_t inner = count_of(part_of(shape, end, shape.size()));
-  if (inner != 1) dimensions.push_back(inner);
-  return signature.type == "LogSoftmax" ? softmax_over<dnnl::logsoftmax_forward>(signature, dimensions, 1)
-                                        : softmax_over<dnnl::softmax_forward>(signature, dimensions, 1);
+  if (is_one_axis && axis + 1 != shape.size()) throw Unsupported{"the axis is not the last one"};
+  const memory::dims rows{count_of(part_of(shape, 0, axis)), count_of(part_of(shape, axis, shape.size()))};
+  return signature.type == "LogSoftmax" ? softmax_of_rows<dnnl::logsoftmax_forward>(signature, rows)
+                                        : softmax_of_rows<dnnl::softmax_forward>(signature, rows);
 }
 
 }  // namespace stowage::run::fast

@@ -46,10 +46,6 @@ using Pooling = dnnl::pooling_v2_forward;
              : dnnl::algorithm::pooling_avg_exclude_padding;
 }
 
-[[nodiscard]] bool is_any_above(const memory::dims& values, std::int64_t limit) {
-  return std::any_of(values.begin(), values.end(), [&](std::int64_t value) { return value > limit; });
-}
-
 }  // namespace
 
 Kernel pool(const Signature& signature) {
@@ -57,14 +53,12 @@ Kernel pool(const Signature& signature) {
   const Shape& shape = input_shape(signature, 0);
   const memory::dims spatial = spatial_of(shape);
   Window window = window_of(signature, signature.attributes.integers("kernel_shape", {}), spatial);
-  const bool is_dilated = is_any_above(window.dilations, 1);
+  if (std::any_of(window.dilations.begin(), window.dilations.end(), [](auto value) { return value != 1; }))
+    throw Unsupported{"the window has gaps"};
   const dnnl::algorithm algorithm = algorithm_of(signature);
-  if (is_dilated && (algorithm != dnnl::algorithm::pooling_max || is_any_above(window.pads_begin, 0) ||
-                     is_any_above(window.pads_end, 0)))
-    throw Unsupported{"a window with gaps may see nothing but padding"};
   const memory::dims places = places_of(window, spatial, signature.attributes.integer("ceil_mode", 0) != 0);
   const bool is_widened = pad_last_windows(window, spatial, places);
-  if (is_widened && (is_dilated || algorithm == dnnl::algorithm::pooling_avg_include_padding))
+  if (is_widened && algorithm == dnnl::algorithm::pooling_avg_include_padding)
     throw Unsupported{"a window reaches beyond the padding, and oneDNN would count that"};
   memory::dims target{shape[0], shape[1]};
   target.insert(target.end(), places.begin(), places.end());

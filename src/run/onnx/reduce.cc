@@ -1,0 +1,221 @@
+// Reductions. Idea: a walk over what is kept, and for each of its elements one over what is reduced. Real
+// numbers are summed in float64, whole ones in 64 bits, so that the order of a sum does not matter.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "run/onnx/elements.h"
+#include "run/onnx/tables.h"
+#include "run/onnx/walk.h"
+
+namespace stowage::run::onnx_ops {
+namespace {
+
+/// Both walks are over the input.
+struct Reduction {
+  Walk<1> kept{};
+  Walk<1> reduced{};
+  std::int64_t count = 1;  ///< Of elements that make one.
+};
+
+/// The axes are an attribute or, since operator set 18 (13 for ReduceSum), an input.
+std::vector<std::size_t> reduced_axes(const Signature& signature, std::size_t rank) {
+  const auto given = integers_at(signature, "axes", 1);
+  if (given && !given->empty()) return axes_of(*given, rank);
+  std::vector<std::size_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (signature.attributes.integer("noop_with_empty_axes", 0) != 0) axes.clear();
+  return axes;
+}
+
+Reduction reduction_of(const Signature& signature, const std::vector<std::size_t>& axes) {
+  const Shape& shape = input_of(signature, 0).shape;
+  const bool keeps = signature.attributes.integer("keepdims", 1) != 0;
+  const Shape strides = strides_of(shape);
+  Shape sizes[2];
+  Shape steps[2];
+  Shape expected;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const bool is_reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
+    sizes[is_reduced ? 1 : 0].push_back(shape[d]);
+    steps[is_reduced ? 1 : 0].push_back(strides[d]);
+    if (!is_reduced || keeps) expected.push_back(is_reduced ? 1 : shape[d]);
+  }
+  expect_shape(output_of(signature), expected, "the output");
+  return {.kept = merged<1>(sizes[0], {steps[0]}),
+          .reduced = merged<1>(sizes[1], {steps[1]}),
+          .count = count_of(sizes[1])};
+}
+
+/// What sums are kept in.
+template <typename Number>
+using Wider = std::conditional_t<std::is_floating_point_v<Number>, double,
+                                 std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t>>;
+
+/// Calls visit(element) for everything that makes the element of the output.
+template <typename Element, typename Visit>
+void visit_reduced(const Reduction& reduction, const Element* from, const Visit& visit) {
+  const std::int64_t step = reduction.reduced.step(0);
+  for_each_row(reduction.reduced, [&](std::int64_t, const std::array<std::int64_t, 1>& place) {
+    for (std::int64_t i = 0; i < reduction.reduced.row(); ++i) visit(value_of(from[place[0] + i * step]));
+  });
+}
+
+/// Calls reduce(from) for every element of the output and writes what it returns.
+template <typename Element, typename Reduce>
+void for_each_kept(const Reduction& reduction, const Pointers& pointers, const Reduce& reduce) {
+  const auto* const from = pointers.input<Element>(0);
+  auto* const to = pointers.output<Element>(0);
+  for_each_row(reduction.kept, [&](std::int64_t at, const std::array<std::int64_t, 1>& place) {
+    for (std::int64_t i = 0; i < reduction.kept.row(); ++i)
+      to[at + i] = element_of<Element>(reduce(from + place[0] + i * reduction.kept.step(0)));
+  });
+}
+
+/// Output = finish(sum of term(x)), or the product.
+template <typename Term, typename Finish>
+Kernel accumulate(const Signature& signature, Term term, Finish finish, bool is_product = false) {
+  const Argument& input = input_of(signature, 0);
+  expect_dtype(output_of(signature), input.dtype, "the output");
+  const Reduction reduction = reduction_of(signature, reduced_axes(signature, input.shape.size()));
+  return for_type(input.dtype, numbers, [&]<typename Element>() -> Kernel {
+    return {.run = [=](const Pointers& pointers) {
+      using Number = Wider<Value<Element>>;
+      for_each_kept<Element>(reduction, pointers, [&](const Element* from) {
+        Number total = is_product ? 1 : 0;
+        if (is_product) {
+          visit_reduced(reduction, from, [&](auto x) { total = product(total, static_cast<Number>(x)); });
+        } else {
+          visit_reduced(reduction, from, [&](auto x) { total = sum(total, term(static_cast<Number>(x))); });
+        }
+        return finish(total, reduction.count);
+      });
+    }};
+  });
+}
+
+/// log(sum of e^x), with the largest x taken out so that nothing overflows.
+Kernel log_sum_exp(const Signature& signature) {
+  const Argument& input = input_of(signature, 0);
+  expect_dtype(output_of(signature), input.dtype, "the output");
+  const Reduction reduction = reduction_of(signature, reduced_axes(signature, input.shape.size()));
+  return for_type(input.dtype, numbers, [&]<typename Element>() -> Kernel {
+    return {.run = [=](const Pointers& pointers) {
+      for_each_kept<Element>(reduction, pointers, [&](const Element* from) {
+        double most = -std::numeric_limits<double>::infinity();
+        visit_reduced(reduction, from, [&](auto x) { most = std::max(most, static_cast<double>(x)); });
+        if (std::isinf(most)) return most;
+        double total = 0;
+        visit_reduced(reduction, from, [&](auto x) { total += std::exp(static_cast<double>(x) - most); });
+        return most + std::log(total);
+      });
+    }};
+  });
+}
+
+/// The largest or smallest, or what is no number. Of nothing: the limit of the type.
+template <bool is_most>
+Kernel extreme(const Signature& signature) {
+  const Argument& input = input_of(signature, 0);
+  expect_dtype(output_of(signature), input.dtype, "the output");
+  const Reduction reduction = reduction_of(signature, reduced_axes(signature, input.shape.size()));
+  return for_type(input.dtype, every_type, [&]<typename Element>() -> Kernel {
+    return {.run = [=](const Pointers& pointers) {
+      using Number = Value<Element>;
+      using Limits = std::numeric_limits<Number>;
+      constexpr Number low =
+          Limits::has_infinity ? static_cast<Number>(-Limits::infinity()) : Limits::lowest();
+      constexpr Number high = Limits::has_infinity ? Limits::infinity() : Limits::max();
+      for_each_kept<Element>(reduction, pointers, [&](const Element* from) {
+        Number best = is_most ? low : high;
+        visit_reduced(reduction, from, [&](Number x) {
+          if ((is_most ? x > best : x < best) || x != x) best = x;
+        });
+        return best;
+      });
+    }};
+  });
+}
+
+template <bool is_most>
+Kernel place_of_extreme(const Signature& signature) {
+  const Argument& input = input_of(signature, 0);
+  const Argument& output = output_of(signature);
+  expect_dtype(output, DType::int64, "the output");
+  const std::size_t axis = axis_of(signature.attributes.integer("axis", 0), input.shape.size());
+  static_cast<void>(reduction_of(signature, {axis}));  // which checks the output's shape
+  const bool is_last = signature.attributes.integer("select_last_index", 0) != 0;
+  const Split split = split_at(input.shape, axis);
+  if (split.size == 0 && count_of(output.shape) != 0) refuse("nothing is reduced");
+  return for_type(input.dtype, numbers, [&]<typename Element>() -> Kernel {
+    return {.run = [=](const Pointers& pointers) {
+      const auto* const from = pointers.input<Element>(0);
+      auto* const to = pointers.output<std::int64_t>(0);
+      for (std::int64_t i = 0; i < split.outer; ++i) {
+        for (std::int64_t k = 0; k < split.inner; ++k) {
+          const Element* const row = from + i * split.size * split.inner + k;
+          std::int64_t best = 0;
+          for (std::int64_t j = 1; j < split.size; ++j) {
+            const auto x = value_of(row[j * split.inner]);
+            const auto y = value_of(row[best * split.inner]);
+            if ((is_most ? x > y : x < y) || (is_last && x == y)) best = j;
+          }
+          to[i * split.inner + k] = best;
+        }
+      }
+    }};
+  });
+}
+
+constexpr auto same = [](auto x) { return x; };
+constexpr auto as_it_is = [](auto total, std::int64_t) { return total; };
+constexpr auto magnitude = [](auto x) { return x < decltype(x){0} ? difference(decltype(x){0}, x) : x; };
+constexpr auto square = [](auto x) { return product(x, x); };
+
+/// Prepares with the axes, which may be an input.
+template <auto prepare>
+Kernel with_axes(const Signature& signature) {
+  return with_values(signature, {1}, prepare);
+}
+
+Kernel mean(const Signature& signature) {
+  return accumulate(signature, same, []<typename Number>(Number total, std::int64_t count) -> Number {
+    if constexpr (!std::is_floating_point_v<Number>) {
+      if (count == 0) return 0;
+    }
+    return total / static_cast<Number>(count);
+  });
+}
+
+Kernel root_of_squares(const Signature& signature) {
+  return accumulate(signature, square,
+                    [](auto total, std::int64_t) { return std::sqrt(static_cast<double>(total)); });
+}
+
+Kernel log_of_sum(const Signature& signature) {
+  return accumulate(signature, same,
+                    [](auto total, std::int64_t) { return std::log(static_cast<double>(total)); });
+}
+
+}  // namespace
+
+TablePart reduce_kernels() {
+  return {
+      {"ArgMax", place_of_extreme<true>},
+      {"ArgMin", place_of_extreme<false>},
+      {"ReduceL1", with_axes<[](const Signature& it) { return accumulate(it, magnitude, as_it_is); }>},
+      {"ReduceL2", with_axes<root_of_squares>},
+      {"ReduceLogSum", with_axes<log_of_sum>},
+      {"ReduceLogSumExp", with_axes<log_sum_exp>},
+      {"ReduceMax", with_axes<extreme<true>>},
+      {"ReduceMean", with_axes<mean>},
+      {"ReduceMin", with_axes<extreme<false>>},
+      {"ReduceProd", with_axes<[](const Signature& it) { return accumulate(it, same, as_it_is, true); }>},
+      {"ReduceSum", with_axes<[](const Signature& it) { return accumulate(it, same, as_it_is); }>},
+      {"ReduceSumSquare", with_axes<[](const Signature& it) { return accumulate(it, square, as_it_is); }>},
+  };
+}
+
+}  // namespace stowage::run::onnx_ops
