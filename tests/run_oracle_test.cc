@@ -185,7 +185,6 @@ double compare_set(const Case& of, std::size_t set, const RunResult& result) {
 
 /// Cases that are rejected before they run, and words of the message that says why.
 const std::map<std::string, std::string> rejections = {
-    {"ort_recurrent_activations", "activations are listed"},
     {"ort_resize_antialias", "antialias"},
     {"ort_scan", "there is no kernel for Scan"},
 };

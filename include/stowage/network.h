@@ -59,6 +59,8 @@ class Attributes {
   [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name,
                                                    std::vector<std::int64_t> otherwise) const;
   [[nodiscard]] std::vector<float> reals(std::string_view name, std::vector<float> otherwise) const;
+  [[nodiscard]] std::vector<std::string> texts(std::string_view name,
+                                               std::vector<std::string> otherwise) const;
   /// Null when the operator is not told.
   [[nodiscard]] const Array* array(std::string_view name) const;
 

@@ -51,6 +51,11 @@ std::vector<float> Attributes::reals(std::string_view name, std::vector<float> o
   return value == nullptr ? std::move(otherwise) : *value;
 }
 
+std::vector<std::string> Attributes::texts(std::string_view name, std::vector<std::string> otherwise) const {
+  const auto* const value = find<std::vector<std::string>>(name, "texts");
+  return value == nullptr ? std::move(otherwise) : *value;
+}
+
 const Array* Attributes::array(std::string_view name) const { return find<Array>(name, "a tensor"); }
 
 }  // namespace stowage

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <utility>
 
 #include "run/onnx/operands.h"
 
@@ -40,13 +41,12 @@ std::string lowered(std::string name) {
   return name;
 }
 
-/// Those that the operator has by default; a list of other ones cannot be read.
+/// Those that are listed for all directions, or those that the operator has by default.
 std::vector<std::string> names_of(const Signature& signature, const std::vector<std::string>& otherwise,
                                   std::size_t directions) {
-  if (signature.attributes.has("activations")) refuse("activations are listed");
   std::vector<std::string> names;
   for (std::size_t i = 0; i < directions; ++i) names.insert(names.end(), otherwise.begin(), otherwise.end());
-  return names;
+  return signature.attributes.texts("activations", std::move(names));
 }
 
 }  // namespace
