@@ -107,24 +107,29 @@ void Interpreter::run_kernel(const Call& call, const std::string& who, StepRepor
 void Interpreter::execute(const Call& call, Home& home, const std::string& who) {
   const Operator& op = program_.op(call);
   Operands operands = operands_of(op, home, who);
-  const bool is_counted = &home == homes_.front();
+  if (&home == homes_.front()) count_copies(op, operands);
   if (only_copies(graph(), op)) {
-    make_copies(op, operands, is_counted);
+    make_copies(op, operands);
   } else {
     call_kernel(call, operands, home, who);
   }
 }
 
-void Interpreter::make_copies(const Operator& op, const Operands& operands, bool is_counted) {
+void Interpreter::count_copies(const Operator& op, const Operands& operands) {
   for (const ByteCopy& copy : op.copies) {
-    const std::byte* const from = operands.inputs[copy.input] + copy.from;
-    std::byte* const to = operands.outputs[copy.output] + copy.to;
-    const bool has_nothing_to_do = from == to;
-    if (!has_nothing_to_do) std::memmove(to, from, static_cast<std::size_t>(copy.size));
-    if (!is_counted) continue;
+    const bool has_nothing_to_do =
+        operands.inputs[copy.input] + copy.from == operands.outputs[copy.output] + copy.to;
     CopiesRemoved& count = has_nothing_to_do ? result_.copies_skipped : result_.copies_made;
     ++count.count;
     count.bytes += copy.size;
+  }
+}
+
+void Interpreter::make_copies(const Operator& op, const Operands& operands) {
+  for (const ByteCopy& copy : op.copies) {
+    const std::byte* const from = operands.inputs[copy.input] + copy.from;
+    std::byte* const to = operands.outputs[copy.output] + copy.to;
+    if (from != to) std::memmove(to, from, static_cast<std::size_t>(copy.size));
   }
 }
 

@@ -54,7 +54,8 @@ class Interpreter {
   void run(const Call& call);
   void run_kernel(const Call& call, const std::string& who, StepReport& report);
   void execute(const Call& call, Home& home, const std::string& who);
-  void make_copies(const Operator& op, const Operands& operands, bool is_counted);
+  void count_copies(const Operator& op, const Operands& operands);
+  void make_copies(const Operator& op, const Operands& operands);
   void call_kernel(const Call& call, Operands& operands, Home& home, const std::string& who);
   [[nodiscard]] Operands operands_of(const Operator& op, Home& home, const std::string& who);
   [[nodiscard]] std::byte* bytes_of(TensorId tensor, Home& home, const std::string& who) const;
