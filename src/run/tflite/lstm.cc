@@ -29,14 +29,19 @@ std::int16_t saturated(std::int32_t x) {
   return static_cast<std::int16_t>(limits_of<std::int16_t>().clamp(x));
 }
 
-/// 1 / (1 + e^-x) in 16 bits, of multiples of 1/24.
+/// 1 / (1 + e^-x) in 16 bits, of multiples of 1/24. A line between two values is below the curve: the values
+/// are lifted by half of how much it is in the middle.
 class SigmoidTable {
  public:
   SigmoidTable() {
+    const auto sigmoid_of = [](double place) { return 65536 / (1 + std::exp(-place / 24)); };
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      const double value = 65536 / (1 + std::exp(-static_cast<double>(i) / 24));
-      values_[i] = static_cast<std::uint32_t>(std::min(std::round(value), 65535.0));
+      const auto place = static_cast<double>(i);
+      const double line = (sigmoid_of(place) + sigmoid_of(place + 1)) / 2;
+      const double lift = (sigmoid_of(place + 0.5) - line) / 2;
+      values_[i] = static_cast<std::uint32_t>(std::round(sigmoid_of(place) + lift));
     }
+    values_.back() = 65535;
   }
 
   /// Of a number with 12 fraction bits.
