@@ -20,6 +20,8 @@ void add_resizing(KernelTable& table);
 void add_transpose_conv(KernelTable& table);
 void add_products(KernelTable& table);
 void add_svdf(KernelTable& table);
+void add_joining(KernelTable& table);
+void add_lstm(KernelTable& table);
 void add_quantize(KernelTable& table);
 
 }  // namespace stowage::run
