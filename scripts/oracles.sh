@@ -14,7 +14,7 @@ shared="$(cd .. && pwd)/shared/data/models"
 requirements=tests/oracle/requirements.txt
 tflite_models=(
   person_detect vww_96_int8 vww_96_float pretrainedResnet_quant kws_ref_model kws_ref_model_float32 ad01_int8
-  micro_speech_quantized hello_world_int8 mobilenet_v2_int8_224 mcunetv2_large mcunet_vww)
+  micro_speech_quantized hello_world_int8 mobilenet_v2_int8_224 mcunetv2_large mcunet_vww keyword_scrambled_8bit trained_lstm_int8)
 
 force=false
 case "${1:-}" in
