@@ -504,7 +504,7 @@ TEST(Cli, WrongUsageOfTheProgramItself) {
                                      {"frobnicate"},
                                      {"plan"},
                                      {"verify"},
-                                     {"run", "f.onnx"},
+                                     {"sweep", "f.onnx"},
                                      {"sweep"},
                                      {"--json"},
                                      {"strategies", "1"},

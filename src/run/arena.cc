@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include "base/text.h"
@@ -142,12 +143,15 @@ std::optional<Bytes> Arena::first_spoilt() const {
   return spoilt_before(size_);
 }
 
+std::optional<std::size_t> Arena::buffer_at(Bytes offset) const {
+  const auto next = holders_.upper_bound(offset);
+  if (next == holders_.begin() || std::prev(next)->second.end <= offset) return std::nullopt;
+  return std::prev(next)->second.buffer;
+}
+
 std::string Arena::holder_of(Bytes offset) const {
-  auto holder = holders_.upper_bound(offset);
-  if (holder == holders_.begin()) return "nobody";
-  --holder;
-  if (holder->second.end <= offset) return "nobody";
-  return fmt::format("buffer {}", base::quoted(plan_.buffers[holder->second.buffer].id));
+  const auto buffer = buffer_at(offset);
+  return buffer ? fmt::format("buffer {}", base::quoted(plan_.buffers[*buffer].id)) : "nobody";
 }
 
 }  // namespace stowage::run

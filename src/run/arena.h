@@ -31,6 +31,8 @@ class Arena {
   /// The first byte that nobody holds and that is not what it was filled with.
   [[nodiscard]] std::optional<Bytes> first_spoilt() const;
 
+  /// Who holds a byte now.
+  [[nodiscard]] std::optional<std::size_t> buffer_at(Bytes offset) const;
   /// "buffer 'x'" or "nobody".
   [[nodiscard]] std::string holder_of(Bytes offset) const;
 

@@ -27,7 +27,11 @@ void OwnHome::settle(TensorId tensor) {
 std::byte* OwnHome::bytes_of(TensorId tensor, const std::string& /*who*/) { return bytes_[tensor].data(); }
 
 PlannedHome::PlannedHome(const Graph& graph, const Plan& plan)
-    : graph_(graph), plan_(plan), outside_(graph), spots_(graph.tensors.size()) {
+    : graph_(graph),
+      plan_(plan),
+      outside_(graph),
+      spots_(graph.tensors.size()),
+      tensors_of_(plan.buffers.size()) {
   if (plan.tensors.size() != graph.tensors.size()) {
     throw Fault{fmt::format("the plan has {} tensors, the network has {}", plan.tensors.size(),
                             graph.tensors.size())};
@@ -58,6 +62,9 @@ void PlannedHome::settle(TensorId tensor) {
   }
   const Place& place = plan_.places[best->buffer];
   spots_[tensor] = Spot{place.memory, best->buffer, place.offset + best->offset};
+  std::vector<TensorId>& neighbours = tensors_of_[best->buffer];
+  if (std::find(neighbours.begin(), neighbours.end(), tensor) == neighbours.end())
+    neighbours.push_back(tensor);
 }
 
 std::byte* PlannedHome::bytes_of(TensorId tensor, const std::string& who) {
@@ -73,6 +80,24 @@ std::optional<Place> PlannedHome::end_of(TensorId tensor) const {
   const auto& spot = spots_[tensor];
   if (!spot) return std::nullopt;
   return Place{spot->memory, spot->begin + graph_.tensors[tensor].bytes};
+}
+
+std::vector<TensorId> PlannedHome::tensors_at(const std::byte* begin, Bytes size) const {
+  std::vector<TensorId> tensors;
+  for (std::size_t m = 0; m < arenas_.size(); ++m) {
+    const Bytes first = begin - arenas_[m].bytes();
+    if (first < 0 || first >= arenas_[m].size()) continue;
+    // Buffers that hold bytes now do not overlap, so that only tensors of one buffer can be there.
+    const auto buffer = arenas_[m].buffer_at(first);
+    if (!buffer) continue;
+    for (const TensorId tensor : tensors_of_[*buffer]) {
+      const auto& spot = spots_[tensor];
+      if (spot && spot->buffer == *buffer && spot->begin < first + size &&
+          first < spot->begin + graph_.tensors[tensor].bytes)
+        tensors.push_back(tensor);
+    }
+  }
+  return tensors;
 }
 
 Bytes PlannedHome::live() const {

@@ -74,6 +74,8 @@ class PlannedHome : public Home {
   [[nodiscard]] const std::vector<Arena>& arenas() const { return arenas_; }
   /// The byte behind a tensor; none if it is in no memory of the plan.
   [[nodiscard]] std::optional<Place> end_of(TensorId tensor) const;
+  /// Tensors that were put where these bytes are, in any of the plan's memories.
+  [[nodiscard]] std::vector<TensorId> tensors_at(const std::byte* begin, Bytes size) const;
   /// Live bytes of all memories.
   [[nodiscard]] Bytes live() const;
   /// Throws Fault if `who` wrote to a byte that nobody holds.
@@ -94,6 +96,7 @@ class PlannedHome : public Home {
   OwnHome outside_;
   std::vector<Arena> arenas_;
   std::vector<std::optional<Spot>> spots_;
+  std::vector<std::vector<TensorId>> tensors_of_;  ///< Per buffer: those it has, or had.
   Position at_ = 0;
 };
 

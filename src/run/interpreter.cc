@@ -29,12 +29,6 @@ std::size_t element_size(DType dtype) {
 
 }  // namespace
 
-/// Where an operator's operands are in one home.
-struct Interpreter::Operands {
-  std::vector<const std::byte*> inputs;
-  std::vector<std::byte*> outputs;
-};
-
 Interpreter::Interpreter(const Program& program, Places places, const RunOptions& options, RunResult& result)
     : program_(program),
       planned_(places.planned),
@@ -50,7 +44,7 @@ void Interpreter::give(TensorId tensor, std::span<const std::byte> bytes) {
   settle(tensor);
   for (Home* const home : homes_)
     std::memmove(bytes_of(tensor, *home, "the caller"), bytes.data(), bytes.size());
-  mark_written(tensor);
+  hand_over(tensor, "the caller");
   touch(tensor, result_.touched);
 }
 
@@ -108,6 +102,10 @@ void Interpreter::execute(const Call& call, Home& home, const std::string& who) 
   const Operator& op = program_.op(call);
   Operands operands = operands_of(op, home, who);
   if (&home == homes_.front()) count_copies(op, operands);
+  if (&home == planned_) {
+    expect_apart(graph(), op, operands, who);
+    overwrite(written_by(graph(), op, operands), op.outputs, who);
+  }
   if (only_copies(graph(), op)) {
     make_copies(op, operands);
   } else {
@@ -168,7 +166,7 @@ void Interpreter::call_kernel(const Call& call, Operands& operands, Home& home, 
   }
 }
 
-Interpreter::Operands Interpreter::operands_of(const Operator& op, Home& home, const std::string& who) {
+Operands Interpreter::operands_of(const Operator& op, Home& home, const std::string& who) {
   Operands operands;
   for (const auto& input : op.inputs) {
     const bool is_there = input && (is_written_[*input] || program_.constants[*input].data() != nullptr);
@@ -198,9 +196,28 @@ void Interpreter::expect_readable(const Operator& op, const std::string& who) {
   }
 }
 
+void Interpreter::mark_written(TensorId tensor) {
+  is_written_[tensor] = true;
+  overwritten_by_.erase(tensor);
+}
+
+void Interpreter::overwrite(std::span<const ByteRange> written,
+                            std::span<const std::optional<TensorId>> outputs, const std::string& who) {
+  for (const ByteRange& range : written) {
+    for (const TensorId tensor : planned_->tensors_at(range.begin, range.size)) {
+      const bool is_own = std::find(outputs.begin(), outputs.end(), tensor) != outputs.end();
+      if (!is_own && is_written_[tensor]) overwritten_by_.insert_or_assign(tensor, who);
+    }
+  }
+}
+
 void Interpreter::expect_written(TensorId tensor, const std::string& who) const {
-  if (is_written_[tensor] || program_.constants[tensor].data() != nullptr) return;
-  if (graph().tensors[tensor].bytes == 0) return;
+  if (graph().tensors[tensor].bytes == 0 || program_.constants[tensor].data() != nullptr) return;
+  if (const auto lost = overwritten_by_.find(tensor); lost != overwritten_by_.end()) {
+    throw Fault{
+        fmt::format("{} is read by {}, but {} wrote over it", describe(graph(), tensor), who, lost->second)};
+  }
+  if (is_written_[tensor]) return;
   throw Fault{fmt::format("{} is read by {} before it is written", describe(graph(), tensor), who)};
 }
 
@@ -234,7 +251,7 @@ void Interpreter::copy(TensorId from, TensorId to, Bytes offset, const std::stri
   const auto size = static_cast<std::size_t>(graph().tensors[from].bytes);
   for (Home* const home : homes_)
     std::memmove(bytes_of(to, *home, who) + offset, bytes_of(from, *home, who), size);
-  mark_written(to);
+  hand_over(to, who);
 }
 
 void Interpreter::copy_all(std::span<const TensorId> from, std::span<const TensorId> to,
@@ -253,7 +270,17 @@ void Interpreter::copy_all(std::span<const TensorId> from, std::span<const Tenso
       if (!values[i].empty()) std::memcpy(bytes_of(to[i], *home, who), values[i].data(), values[i].size());
     }
   }
-  for (const TensorId tensor : to) mark_written(tensor);
+  for (const TensorId tensor : to) hand_over(tensor, who);
+}
+
+/// A tensor has been written whole, by nobody's kernel.
+void Interpreter::hand_over(TensorId tensor, const std::string& who) {
+  if (planned_ != nullptr) {
+    const ByteRange range{bytes_of(tensor, *planned_, who), graph().tensors[tensor].bytes};
+    const std::optional<TensorId> own = tensor;
+    overwrite({&range, 1}, {&own, 1}, who);
+  }
+  mark_written(tensor);
 }
 
 std::int64_t Interpreter::scalar(TensorId tensor, const std::string& who) {
@@ -268,7 +295,7 @@ std::int64_t Interpreter::scalar(TensorId tensor, const std::string& who) {
 void Interpreter::set_scalar(TensorId tensor, std::int64_t value, const std::string& who) {
   const auto size = std::min(static_cast<std::size_t>(graph().tensors[tensor].bytes), sizeof(value));
   for (Home* const home : homes_) std::memcpy(bytes_of(tensor, *home, who), &value, size);
-  mark_written(tensor);
+  hand_over(tensor, who);
 }
 
 void Interpreter::note_touched(const Operator& op, StepReport& report) {

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "run/footprint.h"
 #include "run/home.h"
 #include "run/program.h"
 #include "stowage/run.h"
@@ -36,7 +39,7 @@ class Interpreter {
   /// What the subgraph's operators wrote before is not there any more.
   void enter(std::size_t subgraph);
   void settle(TensorId tensor);
-  void mark_written(TensorId tensor) { is_written_[tensor] = true; }
+  void mark_written(TensorId tensor);
   /// Copies bytes of one tensor to a place in another, in every home.
   void copy(TensorId from, TensorId to, Bytes offset, const std::string& who);
   /// Copies several tensors at once: none is written before all are read.
@@ -49,8 +52,6 @@ class Interpreter {
   [[nodiscard]] const Graph& graph() const { return *program_.graph; }
 
  private:
-  struct Operands;
-
   void run(const Call& call);
   void run_kernel(const Call& call, const std::string& who, StepReport& report);
   void execute(const Call& call, Home& home, const std::string& who);
@@ -61,6 +62,10 @@ class Interpreter {
   [[nodiscard]] std::byte* bytes_of(TensorId tensor, Home& home, const std::string& who) const;
   void expect_readable(const Operator& op, const std::string& who);
   void expect_written(TensorId tensor, const std::string& who) const;
+  void hand_over(TensorId tensor, const std::string& who);
+  /// Tensors that had these bytes have them no more.
+  void overwrite(std::span<const ByteRange> written, std::span<const std::optional<TensorId>> outputs,
+                 const std::string& who);
   void compare(TensorId tensor, const std::string& who);
   void note_touched(const Operator& op, StepReport& report);
   void touch(TensorId tensor, std::vector<Bytes>& highest);
@@ -71,6 +76,7 @@ class Interpreter {
   const RunOptions& options_;
   RunResult& result_;
   std::vector<bool> is_written_;
+  std::map<TensorId, std::string> overwritten_by_{};  ///< Tensors that were written and are lost.
   AlignedBytes scratch_;
 };
 

@@ -1,0 +1,91 @@
+// Kernels go through their elements in an order of their own, so that an output may lie over an input only
+// where the operator is one that reads each element just before it writes it. A kernel that happens to get it
+// right in another case proves nothing: that it was allowed to try is the fault.
+
+#include "run/footprint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "run/fault.h"
+
+namespace stowage::run {
+namespace {
+
+bool overlap(const ByteRange& a, const ByteRange& b) {
+  return a.begin < b.begin + b.size && b.begin < a.begin + a.size;
+}
+
+/// An output's bytes that are not in place already.
+std::vector<ByteRange> written_of(const Graph& graph, const Operator& op, const Operands& operands,
+                                  std::size_t output) {
+  std::vector<ByteRange> in_place;
+  for (const ByteCopy& copy : op.copies) {
+    const std::byte* const to = operands.outputs[output] + copy.to;
+    if (copy.output == output && operands.inputs[copy.input] + copy.from == to)
+      in_place.push_back({to, copy.size});
+  }
+  std::ranges::sort(in_place, {}, &ByteRange::begin);
+  std::vector<ByteRange> written;
+  const std::byte* at = operands.outputs[output];
+  const std::byte* const end = at + graph.tensors[*op.outputs[output]].bytes;
+  const auto write_until = [&](const std::byte* next) {
+    if (at < next) written.push_back({at, next - at});
+  };
+  for (const ByteRange& range : in_place) {
+    write_until(range.begin);
+    at = range.begin + range.size;
+  }
+  write_until(end);
+  return written;
+}
+
+bool is_tied(const Graph& graph, TensorId input, TensorId output) {
+  return std::ranges::any_of(graph.ties,
+                             [&](const StateTie& tie) { return tie.input == input && tie.output == output; });
+}
+
+bool may_write_over(const Graph& graph, const Operator& op, std::size_t input, std::size_t output,
+                    const Operands& operands) {
+  if (operands.inputs[input] != operands.outputs[output]) return false;
+  return in_place_output(graph, op, input) == op.outputs[output] ||
+         (updates_in_place(op, input) && is_tied(graph, *op.inputs[input], *op.outputs[output]));
+}
+
+}  // namespace
+
+std::vector<ByteRange> written_by(const Graph& graph, const Operator& op, const Operands& operands) {
+  std::vector<ByteRange> written;
+  for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+    if (!op.outputs[o]) continue;
+    const auto part = written_of(graph, op, operands, o);
+    written.insert(written.end(), part.begin(), part.end());
+  }
+  return written;
+}
+
+void expect_apart(const Graph& graph, const Operator& op, const Operands& operands, const std::string& who) {
+  const auto refuse_overlap = [&](const ByteRange& range, const std::byte* other, TensorId output,
+                                  TensorId tensor) {
+    if (!overlap(range, {other, graph.tensors[tensor].bytes})) return;
+    throw Fault{fmt::format("{} writes {} over {}, which it needs whole", who, describe(graph, output),
+                            describe(graph, tensor))};
+  };
+  for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+    if (!op.outputs[o]) continue;
+    const auto written = written_of(graph, op, operands, o);
+    for (const ByteRange& range : written) {
+      for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        if (operands.inputs[i] == nullptr || may_write_over(graph, op, i, o, operands)) continue;
+        refuse_overlap(range, operands.inputs[i], *op.outputs[o], *op.inputs[i]);
+      }
+      for (std::size_t other = 0; other < op.outputs.size(); ++other) {
+        if (other != o && op.outputs[other])
+          refuse_overlap(range, operands.outputs[other], *op.outputs[o], *op.outputs[other]);
+      }
+    }
+  }
+}
+
+}  // namespace stowage::run

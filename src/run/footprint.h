@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "run/shadow.h"
+#include "stowage/graph.h"
+
+namespace stowage::run {
+
+/// Where an operator's operands are; null where one is left out.
+struct Operands {
+  std::vector<const std::byte*> inputs{};
+  std::vector<std::byte*> outputs{};
+};
+
+/// The bytes that the operator writes: its outputs, but for copies whose bytes are in place already.
+[[nodiscard]] std::vector<ByteRange> written_by(const Graph& graph, const Operator& op,
+                                                const Operands& operands);
+
+/// Throws Fault, naming the tensors, if the operator would write over bytes that it reads or writes as
+/// another operand, other than element by element in place.
+void expect_apart(const Graph& graph, const Operator& op, const Operands& operands, const std::string& who);
+
+}  // namespace stowage::run
