@@ -212,7 +212,7 @@ TEST_P(RunMutation, HarmIsCaughtByRunnerAndCheckerByName) {
 INSTANTIATE_TEST_SUITE_P(Models, RunMutation,
                          ::testing::Values("tflite/person_detect.tflite", "tflite/kws_ref_model.tflite",
                                            "tflite/pretrainedResnet_quant.tflite",
-                                           "onnx/light_squeezenet.onnx"),
+                                           "tflite/vww_96_int8.tflite"),
                          [](const auto& model) {
                            return std::filesystem::path(model.param).stem().string();
                          });

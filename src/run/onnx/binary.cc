@@ -29,52 +29,73 @@ Shape second_shape(const Signature& signature) {
   return second;
 }
 
-/// to = f(a, b) along rows.
+/// to[i] = f(a[i * step_a], b[i * step_b]) for elements of types that only the function knows: all that there
+/// is of an operator for each of its types.
+using CombineRow = void (*)(const std::byte* a, std::int64_t step_a, const std::byte* b, std::int64_t step_b,
+                            std::byte* to, std::int64_t count);
+
 template <typename A, typename B, typename To, typename Function>
-Kernel combine(const Walk<2>& walk, Function f) {
-  return {.run = [walk, f](const Pointers& pointers) {
-    const auto* const a = pointers.input<A>(0);
-    const auto* const b = pointers.input<B>(1);
-    auto* const to = pointers.output<To>(0);
-    const std::int64_t size = walk.row();
-    const std::int64_t step_a = walk.step(0);
-    const std::int64_t step_b = walk.step(1);
+void combine_row(const std::byte* a, std::int64_t step_a, const std::byte* b, std::int64_t step_b,
+                 std::byte* to, std::int64_t count) {
+  const auto* const row_a = reinterpret_cast<const A*>(a);
+  const auto* const row_b = reinterpret_cast<const B*>(b);
+  auto* const row = reinterpret_cast<To*>(to);
+  for (std::int64_t i = 0; i < count; ++i)
+    row[i] = element_of<To>(Function{}(value_of(row_a[i * step_a]), value_of(row_b[i * step_b])));
+}
+
+struct Combination {
+  CombineRow row = nullptr;
+  std::int64_t size_a = 1;  ///< Bytes of an element.
+  std::int64_t size_b = 1;
+  std::int64_t size_to = 1;
+};
+
+template <typename A, typename B, typename To, typename Function>
+constexpr Combination combination{combine_row<A, B, To, Function>, sizeof(A), sizeof(B), sizeof(To)};
+
+Kernel combine(const Walk<2>& walk, const Combination& of) {
+  return {.run = [walk, of](const Pointers& pointers) {
     for_each_row(walk, [&](std::int64_t at, const std::array<std::int64_t, 2>& from) {
-      const A* const row_a = a + from[0];
-      const B* const row_b = b + from[1];
-      To* const row = to + at;
-      const auto compute = [&](const A& x, const B& y) {
-        return element_of<To>(f(value_of(x), value_of(y)));
-      };
-      if (step_a == 1 && step_b == 1) {
-        for (std::int64_t i = 0; i < size; ++i) row[i] = compute(row_a[i], row_b[i]);
-      } else {
-        for (std::int64_t i = 0; i < size; ++i) row[i] = compute(row_a[i * step_a], row_b[i * step_b]);
-      }
+      of.row(pointers.inputs[0] + from[0] * of.size_a, walk.step(0), pointers.inputs[1] + from[1] * of.size_b,
+             walk.step(1), pointers.outputs[0] + at * of.size_to, walk.row());
     });
   }};
 }
 
+/// As for_type, for what a type makes is a combination.
+template <typename Make, typename... Elements>
+Combination combination_for(DType dtype, Types<Elements...> types, const Make& make) {
+  Combination result;
+  (void)for_type(dtype, types, [&]<typename Element>() {
+    result = make.template operator()<Element>();
+    return Kernel{};
+  });
+  return result;
+}
+
 template <typename List, typename Function>
-Kernel combine_alike(const Signature& signature, List types, Function f) {
+Kernel combine_alike(const Signature& signature, List types, Function /*f*/) {
   const Argument& first = input_of(signature, 0);
   const Argument& output = output_of(signature);
   expect_dtype(input_of(signature, 1), first.dtype, "the second input");
   expect_dtype(output, first.dtype, "the output");
   const Walk<2> walk = broadcast<2>({first.shape, second_shape(signature)}, output.shape);
-  return for_type(first.dtype, types,
-                  [&]<typename Element>() { return combine<Element, Element, Element>(walk, f); });
+  return combine(walk, combination_for(first.dtype, types, [&]<typename Element>() {
+                   return combination<Element, Element, Element, Function>;
+                 }));
 }
 
 template <typename List, typename Function>
-Kernel compare(const Signature& signature, List types, Function f) {
+Kernel compare(const Signature& signature, List types, Function /*f*/) {
   const Argument& first = input_of(signature, 0);
   const Argument& output = output_of(signature);
   expect_dtype(input_of(signature, 1), first.dtype, "the second input");
   expect_dtype(output, DType::boolean, "the output");
   const Walk<2> walk = broadcast<2>({first.shape, second_shape(signature)}, output.shape);
-  return for_type(first.dtype, types,
-                  [&]<typename Element>() { return combine<Element, Element, Truth>(walk, f); });
+  return combine(walk, combination_for(first.dtype, types, [&]<typename Element>() {
+                   return combination<Element, Element, Truth, Function>;
+                 }));
 }
 
 /// Dividing by 0 gives 0, which ONNX leaves open; the least number by -1 wraps around.
@@ -139,17 +160,24 @@ Base power(Base base, Exponent exponent) {
   }
 }
 
+struct Power {
+  template <typename Base, typename Exponent>
+  Base operator()(Base base, Exponent exponent) const {
+    return power(base, exponent);
+  }
+};
+
 Kernel raise(const Signature& signature) {
   const Argument& first = input_of(signature, 0);
   const Argument& second = input_of(signature, 1);
   const Argument& output = output_of(signature);
   expect_dtype(output, first.dtype, "the output");
   const Walk<2> walk = broadcast<2>({first.shape, second_shape(signature)}, output.shape);
-  return for_type(first.dtype, floats + index_types, [&]<typename Base>() {
-    return for_type(second.dtype, numbers, [&]<typename Exponent>() {
-      return combine<Base, Exponent, Base>(walk, [](auto a, auto b) { return power(a, b); });
-    });
-  });
+  return combine(walk, combination_for(first.dtype, floats + index_types, [&]<typename Base>() {
+                   return combination_for(second.dtype, numbers, [&]<typename Exponent>() {
+                     return combination<Base, Exponent, Base, Power>;
+                   });
+                 }));
 }
 
 /// A shift by the width or more leaves nothing.
@@ -170,6 +198,13 @@ Kernel shift(const Signature& signature) {
   refuse("direction '{}' is neither LEFT nor RIGHT", direction);
 }
 
+struct Leak {
+  template <typename Number>
+  Number operator()(Number x, Number factor) const {
+    return x < Number{0} ? product(factor, x) : x;
+  }
+};
+
 /// The slope is broadcast to the input. The first operator sets had one slope for each channel.
 Kernel leaky(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
@@ -180,11 +215,9 @@ Kernel leaky(const Signature& signature) {
   if (signature.version < 7 && slope.size() == 1 && input.shape.size() > 1)
     slope.resize(input.shape.size() - 1, 1);
   const Walk<2> walk = broadcast<2>({input.shape, slope}, output.shape);
-  return for_type(input.dtype, floats + integers, [&]<typename Element>() {
-    return combine<Element, Element, Element>(walk, []<typename Number>(Number x, Number factor) -> Number {
-      return x < Number{0} ? product(factor, x) : x;
-    });
-  });
+  return combine(walk, combination_for(input.dtype, floats + integers, [&]<typename Element>() {
+                   return combination<Element, Element, Element, Leak>;
+                 }));
 }
 
 Kernel select(const Signature& signature) {

@@ -35,28 +35,46 @@ struct Least {
   }
 };
 
-/// Calls make.operator()<Element>(change), where change(old, update) is what becomes of an element.
-template <typename Make>
-Kernel for_reduction(const Signature& signature, DType dtype, const Make& make) {
+/// What becomes of an element that is updated, whatever its type.
+struct Change {
+  void (*apply)(std::byte* element, const std::byte* update) = nullptr;
+  std::int64_t size = 0;  ///< Bytes of an element.
+};
+
+template <typename Element>
+void replace(std::byte* element, const std::byte* update) {
+  *reinterpret_cast<Element*>(element) = *reinterpret_cast<const Element*>(update);
+}
+
+template <typename Element, typename Function>
+void combine(std::byte* element, const std::byte* update) {
+  auto& old = *reinterpret_cast<Element*>(element);
+  old = element_of<Element>(Function{}(value_of(old), value_of(*reinterpret_cast<const Element*>(update))));
+}
+
+template <typename Function>
+Change combining(DType dtype) {
+  Change change;
+  (void)for_type(dtype, numbers, [&]<typename Element>() {
+    change = {combine<Element, Function>, sizeof(Element)};
+    return Kernel{};
+  });
+  return change;
+}
+
+Change change_of(const Signature& signature, DType dtype) {
   const std::string reduction = signature.attributes.text("reduction", "none");
-  if (reduction == "none") {
-    return for_size(dtype, [&]<typename Element>() {
-      return make.template operator()<Element>(
-          [](const Element& /*old*/, const Element& update) { return update; });
-    });
-  }
-  const auto with = [&](auto function) {
-    return for_type(dtype, numbers, [&]<typename Element>() {
-      return make.template operator()<Element>([function](const Element& old, const Element& update) {
-        return element_of<Element>(function(value_of(old), value_of(update)));
-      });
-    });
-  };
-  if (reduction == "add") return with(Add{});
-  if (reduction == "mul") return with(Multiply{});
-  if (reduction == "max") return with(Most{});
-  if (reduction == "min") return with(Least{});
-  refuse("there is no reduction {}", reduction);
+  if (reduction == "add") return combining<Add>(dtype);
+  if (reduction == "mul") return combining<Multiply>(dtype);
+  if (reduction == "max") return combining<Most>(dtype);
+  if (reduction == "min") return combining<Least>(dtype);
+  if (reduction != "none") refuse("there is no reduction {}", reduction);
+  Change change;
+  (void)for_size(dtype, [&]<typename Element>() {
+    change = {replace<Element>, sizeof(Element)};
+    return Kernel{};
+  });
+  return change;
 }
 
 void copy_data(const Pointers& pointers, std::int64_t bytes) {
@@ -85,22 +103,20 @@ Kernel scatter_elements(const Signature& signature) {
   }
   const Walk<1> walk = merged<1>(indices.shape, {strides});
   const std::int64_t bytes = bytes_of(data.dtype, data.shape);
-  return for_indices(indices, [&]<typename Index>() {
-    return for_reduction(signature, data.dtype, [&]<typename Element>(auto change) -> Kernel {
-      return {.run = [=](const Pointers& pointers) {
-        copy_data(pointers, bytes);
-        const auto* const at = pointers.input<Index>(1);
-        const auto* const update = pointers.input<Element>(2);
-        auto* const to = pointers.output<Element>(0);
-        for_each_row(walk, [&](std::int64_t row, const std::array<std::int64_t, 1>& place) {
-          for (std::int64_t i = 0; i < walk.row(); ++i) {
-            const std::int64_t picked = index_in(at[row + i], size, "ScatterElements");
-            Element& element = to[place[0] + i * walk.step(0) + picked * step];
-            element = change(element, update[row + i]);
-          }
-        });
-      }};
-    });
+  const Change change = change_of(signature, data.dtype);
+  return for_indices(indices, [&]<typename Index>() -> Kernel {
+    return {.run = [=](const Pointers& pointers) {
+      copy_data(pointers, bytes);
+      const auto* const at = pointers.input<Index>(1);
+      for_each_row(walk, [&](std::int64_t row, const std::array<std::int64_t, 1>& place) {
+        for (std::int64_t i = 0; i < walk.row(); ++i) {
+          const std::int64_t picked = index_in(at[row + i], size, "ScatterElements");
+          const std::int64_t element = place[0] + i * walk.step(0) + picked * step;
+          change.apply(pointers.outputs[0] + element * change.size,
+                       pointers.inputs[2] + (row + i) * change.size);
+        }
+      });
+    }};
   });
 }
 
@@ -120,20 +136,20 @@ Kernel scatter_tuples(const Signature& signature) {
   const std::int64_t tuples = count_of(indices.shape, 0, indices.shape.size() - 1);
   const std::int64_t slice = count_of(shape, index(depth), shape.size());
   const std::int64_t bytes = bytes_of(data.dtype, shape);
-  return for_indices(indices, [&]<typename Index>() {
-    return for_reduction(signature, data.dtype, [&]<typename Element>(auto change) -> Kernel {
-      return {.run = [=](const Pointers& pointers) {
-        copy_data(pointers, bytes);
-        const auto* at = pointers.input<Index>(1);
-        const auto* update = pointers.input<Element>(2);
-        for (std::int64_t i = 0; i < tuples; ++i) {
-          auto* to = pointers.output<Element>(0);
-          for (std::size_t d = 0; d < index(depth); ++d)
-            to += index_in(*at++, shape[d], "ScatterND") * strides[d];
-          for (std::int64_t j = 0; j < slice; ++j) to[j] = change(to[j], *update++);
-        }
-      }};
-    });
+  const Change change = change_of(signature, data.dtype);
+  return for_indices(indices, [&]<typename Index>() -> Kernel {
+    return {.run = [=](const Pointers& pointers) {
+      copy_data(pointers, bytes);
+      const auto* at = pointers.input<Index>(1);
+      const std::byte* update = pointers.inputs[2];
+      for (std::int64_t i = 0; i < tuples; ++i) {
+        std::byte* to = pointers.outputs[0];
+        for (std::size_t d = 0; d < index(depth); ++d)
+          to += index_in(*at++, shape[d], "ScatterND") * strides[d] * change.size;
+        for (std::int64_t j = 0; j < slice; ++j, to += change.size, update += change.size)
+          change.apply(to, update);
+      }
+    }};
   });
 }
 

@@ -123,7 +123,7 @@ Layer layer_of(const Operands& operands, const Argument& input, std::size_t weig
 
 void expect_plain(const Operands& operands) {
   operands.expect_counts(24, 1);
-  for (const std::size_t i : {9, 10, 11, 16, 17, 20, 21, 22, 23})
+  for (const std::size_t i : {9U, 10U, 11U, 16U, 17U, 20U, 21U, 22U, 23U})
     if (operands.has_input(i))
       unsupported("it has input {}, of a peephole, a projection or a normalization", i);
   constexpr std::int64_t tanh = 4;
