@@ -55,7 +55,7 @@ Reduction reduction_of(const Operands& operands) {
 
 /// Calls `add` with each result so far and the next input of it.
 template <typename Input, typename Result, typename Add>
-void reduce(const Reduction& it, const Input* input, Result* results, const Add& add) {
+void reduce(const Reduction& it, const Input* input, Result* results, Add add) {
   const auto [step_in, step_out] = it.stretch.steps();
   it.stretch.for_rows([&, in_step = step_in, out_step = step_out](const auto& begin) {
     for (std::int64_t i = 0; i < it.stretch.length(); ++i) {
@@ -67,7 +67,7 @@ void reduce(const Reduction& it, const Input* input, Result* results, const Add&
 
 /// Starts each output with `first`, and adds its inputs to it.
 template <typename Element, typename Add>
-Kernel direct_kernel(const Reduction& it, Element first, const Add& add) {
+Kernel direct_kernel(const Reduction& it, Element first, Add add) {
   return {.run = [it, first, add](const Pointers& at) {
     std::fill_n(at.output<Element>(0), it.outputs, first);
     reduce(it, at.input<Element>(0), at.output<Element>(0), add);

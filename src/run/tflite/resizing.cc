@@ -43,7 +43,7 @@ Resize resize_of(const Operands& operands) {
   if (operands.constants(1, "size") != std::vector<std::int64_t>{it.out[1], it.out[2]})
     unsupported("its size is not that of its output, {} by {}", it.out[1], it.out[2]);
   constexpr std::int64_t largest = 1 << 20;  // so that 1/1024 of them fit 32 bits
-  for (const std::size_t d : {1, 2})
+  for (const std::size_t d : {1U, 2U})
     if (it.in[d] < 1 || std::max(it.in[d], it.out[d]) > largest)
       unsupported("dimension {} has extent {} in and {} out", d, it.in[d], it.out[d]);
   return it;
@@ -55,7 +55,7 @@ Kernel prepare_nearest(const Signature& signature) {
   const std::vector<std::int64_t> strides = strides_of(it.in);
   Remap remap;
   remap.add(it.in[0], strides[0]);
-  for (const std::size_t d : {1, 2}) {
+  for (const std::size_t d : {1U, 2U}) {
     auto& terms = remap.terms.emplace_back();
     for (std::int64_t i = 0; i < it.out[d]; ++i) {
       const float place = (static_cast<float>(i) + (it.centers ? 0.5F : 0.0F)) * it.scale(d);
