@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "long_tests.h"
 #include "stowage/network.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
@@ -22,17 +22,8 @@
 namespace stowage {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool has_shadow = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool has_shadow = true;
-#else
-constexpr bool has_shadow = false;
-#endif
-#else
-constexpr bool has_shadow = false;
-#endif
+using testing::has_address_sanitizer;
+using testing::has_time;
 
 const std::filesystem::path models = std::filesystem::path(STOWAGE_DATA_DIR) / "models";
 
@@ -66,8 +57,6 @@ constexpr std::array all_models{Model{"tflite/person_detect.tflite"},
                                 Model{"onnx/light_bvlc_alexnet.onnx", Weight::heavy},
                                 Model{"onnx/light_vgg19.onnx", Weight::heavy}};
 
-bool has_time() { return std::getenv("STOWAGE_LONG") != nullptr; }
-
 struct Choice {
   std::string strategy{};
   Alias alias = Alias::automatic;
@@ -76,7 +65,7 @@ struct Choice {
 
 /// Every strategy, sharing and alignment; of some models only those that plan differently in kind.
 std::vector<Choice> choices_for(Weight weight) {
-  if (weight == Weight::heavy && has_shadow) return {{"auto"}};
+  if (weight != Weight::light && has_address_sanitizer) return {{"auto"}};
   if (weight != Weight::light && !has_time())
     return {{"auto"}, {"auto", Alias::none, 16}, {"free-list", Alias::all, 64}};
   std::vector<Choice> choices;
@@ -110,11 +99,11 @@ class RunData : public ::testing::TestWithParam<Model> {};
 TEST_P(RunData, GivesTheSameInsideAnyPlanAsOutside) {
   const std::filesystem::path file = models / GetParam().file;
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "there is no " << file;
-  if (has_shadow && GetParam().weight == Weight::heavy && !has_time())
+  if (has_address_sanitizer && GetParam().weight == Weight::heavy && !has_time())
     GTEST_SKIP() << "takes minutes under AddressSanitizer; set STOWAGE_LONG=1";
   const Network network = read_network(file);
   // AddressSanitizer sees what plain loops do, not what oneDNN does.
-  const RunOptions options{.kernels = has_shadow ? KernelSet::plain : KernelSet::fast,
+  const RunOptions options{.kernels = has_address_sanitizer ? KernelSet::plain : KernelSet::fast,
                            .check = RunCheck::tensors,
                            .random_weights = 7};
   const Runner runner(network, options);

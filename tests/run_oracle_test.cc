@@ -20,6 +20,7 @@
 #include <tuple>
 #include <vector>
 
+#include "long_tests.h"
 #include "stowage/error.h"
 #include "stowage/network.h"
 #include "stowage/planner.h"
@@ -128,9 +129,9 @@ bool is_close(double difference, DType dtype) {
 
 /// Where two arrays first differ by more than they may, in words.
 std::string first_difference(const Array& got, const Array& expected) {
-  std::string words = "got " + std::string(name_of(got.dtype)) + testing::PrintToString(got.shape) +
+  std::string words = "got " + std::string(name_of(got.dtype)) + ::testing::PrintToString(got.shape) +
                       ", expected " + std::string(name_of(expected.dtype)) +
-                      testing::PrintToString(expected.shape);
+                      ::testing::PrintToString(expected.shape);
   if (got.dtype != expected.dtype || got.shape != expected.shape) return words;
   const auto numbers = real_numbers(got);
   const auto wanted = real_numbers(expected);
@@ -230,10 +231,10 @@ std::string words_for(const Parameters& parameters) {
          aliases.at(std::get<Alias>(parameters));
 }
 
-const auto every_way = testing::Combine(testing::Values(KernelSet::fast, KernelSet::plain),
-                                        testing::Values(Alias::none, Alias::automatic, Alias::all));
+const auto every_way = ::testing::Combine(::testing::Values(KernelSet::fast, KernelSet::plain),
+                                          ::testing::Values(Alias::none, Alias::automatic, Alias::all));
 
-class OnnxRuntimeTest : public testing::TestWithParam<Parameters> {
+class OnnxRuntimeTest : public ::testing::TestWithParam<Parameters> {
  protected:
   /// `heavy`: words in the names of cases that plain kernels would take too long for.
   void run_all(const std::string& prefix, std::size_t most_sets, const std::vector<std::string>& others,
@@ -246,6 +247,8 @@ class OnnxRuntimeTest : public testing::TestWithParam<Parameters> {
       const std::string name = folder.filename().string();
       const auto is_in = [&](const std::string& word) { return name.find(word) != std::string::npos; };
       if (std::any_of(others.begin(), others.end(), is_in)) continue;
+      const bool is_large = !heavy.empty() && name.find("squeezenet") == std::string::npos;
+      if (testing::is_in_a_hurry() && is_large) continue;
       if (kernels == KernelSet::plain && std::any_of(heavy.begin(), heavy.end(), is_in)) continue;
       run_case(folder, most_sets, kernels, alias);
     }
@@ -267,8 +270,8 @@ TEST_P(PublishedOutputTest, Classifiers) { run_all("ort_published_", all_sets, {
 INSTANTIATE_TEST_SUITE_P(All, OnnxRuntimeTest, every_way,
                          [](const auto& given) { return words_for(given.param); });
 INSTANTIATE_TEST_SUITE_P(All, PublishedOutputTest,
-                         testing::Combine(testing::Values(KernelSet::fast, KernelSet::plain),
-                                          testing::Values(Alias::automatic)),
+                         ::testing::Combine(::testing::Values(KernelSet::fast, KernelSet::plain),
+                                            ::testing::Values(Alias::automatic)),
                          [](const auto& given) { return words_for(given.param); });
 
 }  // namespace

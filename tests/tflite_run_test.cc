@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "long_tests.h"
 #include "stowage/network.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
@@ -70,8 +71,8 @@ struct Comparison {
 
 Comparison compare(const Array& got, const Array& expected, const std::string& place) {
   if (got.dtype != expected.dtype || got.shape != expected.shape) {
-    ADD_FAILURE() << place << " is " << name_of(got.dtype) << testing::PrintToString(got.shape)
-                  << ", expected " << name_of(expected.dtype) << testing::PrintToString(expected.shape);
+    ADD_FAILURE() << place << " is " << name_of(got.dtype) << ::testing::PrintToString(got.shape)
+                  << ", expected " << name_of(expected.dtype) << ::testing::PrintToString(expected.shape);
     return {false, false};
   }
   if (got.data == expected.data) return {};
@@ -101,7 +102,8 @@ void run_case(const std::filesystem::path& folder) {
   name_inputs(std::get<Graph>(network.input.content));
   const PlanResult planned = make_plan(network.input);
   const Runner runner(network, {.kernels = KernelSet::plain});
-  const std::size_t sets = json.at("sets");
+  const std::size_t most_sets = testing::is_in_a_hurry() ? 1 : 1000;
+  const std::size_t sets = std::min(json.at("sets").get<std::size_t>(), most_sets);
   Agreement agreement;
   for (std::size_t set = 0; set < sets; ++set) {
     const std::filesystem::path values = folder / ("set_" + std::to_string(set));

@@ -43,7 +43,7 @@ Interpreter::Interpreter(const Program& program, Places places, const RunOptions
 void Interpreter::give(TensorId tensor, std::span<const std::byte> bytes) {
   settle(tensor);
   for (Home* const home : homes_)
-    std::memmove(bytes_of(tensor, *home, "the caller"), bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), bytes_of(tensor, *home, "the caller"));
   hand_over(tensor, "the caller");
   touch(tensor, result_.touched);
 }

@@ -4,51 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "run/onnx/combine.h"
 #include "run/onnx/elements.h"
 #include "run/onnx/tables.h"
 #include "run/onnx/walk.h"
 
 namespace stowage::run::onnx_ops {
 namespace {
-
-/// to = f(a, b) along rows; `to` may be `a` or `b`.
-template <typename Element, typename Function>
-void combine(const Walk<2>& walk, const Element* a, const Element* b, Element* to, const Function& f) {
-  for_each_row(walk, [&](std::int64_t at, const std::array<std::int64_t, 2>& from) {
-    for (std::int64_t i = 0; i < walk.row(); ++i) {
-      to[at + i] = element_of<Element>(
-          f(value_of(a[from[0] + i * walk.step(0)]), value_of(b[from[1] + i * walk.step(1)])));
-    }
-  });
-}
-
-template <typename Function>
-Kernel fold(const Signature& signature, Function f, bool is_mean) {
-  const Argument& output = output_of(signature);
-  const std::size_t count = signature.inputs.size();
-  if (count == 0) refuse("there is no input");
-  std::vector<Walk<2>> walks;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Argument& input = input_of(signature, i);
-    expect_dtype(input, output.dtype, "an input");
-    const bool is_first = i == 1 || count == 1;
-    walks.push_back(
-        broadcast<2>({is_first ? input_of(signature, 0).shape : output.shape, input.shape}, output.shape));
-  }
-  const std::int64_t elements = count_of(output.shape);
-  return for_type(output.dtype, numbers, [&]<typename Element>() -> Kernel {
-    return {.run = [=](const Pointers& pointers) {
-      const auto* const first = pointers.input<Element>(0);
-      auto* const to = pointers.output<Element>(0);
-      if (count == 1) combine(walks[0], first, first, to, [](auto, auto x) { return x; });
-      for (std::size_t i = 1; i < count; ++i)
-        combine(walks[i], i == 1 ? first : to, pointers.input<Element>(i), to, f);
-      if (!is_mean) return;
-      const auto divisor = element_of<Value<Element>>(static_cast<float>(count));
-      for (std::int64_t i = 0; i < elements; ++i) to[i] = element_of<Element>(value_of(to[i]) / divisor);
-    }};
-  });
-}
 
 /// The larger one, or what is no number.
 struct Larger {
@@ -71,6 +33,64 @@ struct Plus {
     return sum(a, b);
   }
 };
+
+struct Second {
+  template <typename Number>
+  Number operator()(Number /*a*/, Number b) const {
+    return b;
+  }
+};
+
+template <typename Function>
+Combination alike(DType dtype) {
+  return combination_for(dtype, numbers,
+                         []<typename Element>() { return combination<Element, Element, Element, Function>; });
+}
+
+using MeanRow = void (*)(std::byte* sums, std::int64_t elements, float count);
+
+template <typename Element>
+void mean_row(std::byte* sums, std::int64_t elements, float count) {
+  auto* const to = reinterpret_cast<Element*>(sums);
+  const auto divisor = element_of<Value<Element>>(count);
+  for (std::int64_t i = 0; i < elements; ++i) to[i] = element_of<Element>(value_of(to[i]) / divisor);
+}
+
+MeanRow mean_for(DType dtype) {
+  MeanRow mean = nullptr;
+  (void)for_type(dtype, numbers, [&]<typename Element>() {
+    mean = mean_row<Element>;
+    return Kernel{};
+  });
+  return mean;
+}
+
+template <typename Function>
+Kernel fold(const Signature& signature, Function /*f*/, bool is_mean) {
+  const Argument& output = output_of(signature);
+  const std::size_t count = signature.inputs.size();
+  if (count == 0) refuse("there is no input");
+  std::vector<Walk<2>> walks;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Argument& input = input_of(signature, i);
+    expect_dtype(input, output.dtype, "an input");
+    const bool is_first = i == 1 || count == 1;
+    walks.push_back(
+        broadcast<2>({is_first ? input_of(signature, 0).shape : output.shape, input.shape}, output.shape));
+  }
+  const Combination combined = alike<Function>(output.dtype);
+  const Combination taken = alike<Second>(output.dtype);
+  const MeanRow mean = is_mean ? mean_for(output.dtype) : nullptr;
+  const std::int64_t elements = count_of(output.shape);
+  return {.run = [=](const Pointers& pointers) {
+    const std::byte* const first = pointers.inputs[0];
+    std::byte* const to = pointers.outputs[0];
+    if (count == 1) combine(walks[0], taken, first, first, to);
+    for (std::size_t i = 1; i < count; ++i)
+      combine(walks[i], combined, i == 1 ? first : to, pointers.inputs[i], to);
+    if (mean != nullptr) mean(to, elements, static_cast<float>(count));
+  }};
+}
 
 }  // namespace
 

@@ -115,17 +115,11 @@ Kernel binary_kernel(const Operands& operands, const Make& make) {
   return {.run = [stretch, make](const Pointers& at) {
     const auto [step, step_a, step_b] = stretch.steps();
     const std::int64_t length = stretch.length();
-    stretch.for_rows([&, a_moves = step_a != 0, b_moves = step_b != 0](const auto& begin) {
+    stretch.for_rows([&, in_a = step_a, in_b = step_b](const auto& begin) {
       Output* const output = at.output<Output>(0) + begin[0];
       const Input* const a = at.input<Input>(0) + begin[1];
       const Input* const b = at.input<Input>(1) + begin[2];
-      if (a_moves && b_moves) {
-        for (std::int64_t i = 0; i < length; ++i) output[i] = make(a[i], b[i]);
-      } else if (a_moves) {
-        for (std::int64_t i = 0; i < length; ++i) output[i] = make(a[i], b[0]);
-      } else {
-        for (std::int64_t i = 0; i < length; ++i) output[i] = make(a[0], b[b_moves ? i : 0]);
-      }
+      for (std::int64_t i = 0; i < length; ++i) output[i] = make(a[i * in_a], b[i * in_b]);
     });
   }};
 }

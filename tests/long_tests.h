@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdlib>
+
+/// What a test may take its time for.
+namespace stowage::testing {
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool has_address_sanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool has_address_sanitizer = true;
+#else
+inline constexpr bool has_address_sanitizer = false;
+#endif
+#else
+inline constexpr bool has_address_sanitizer = false;
+#endif
+
+/// STOWAGE_LONG=1 in the environment asks for everything, however long it takes.
+[[nodiscard]] inline bool has_time() { return std::getenv("STOWAGE_LONG") != nullptr; }
+
+/// Under AddressSanitizer everything is an order of magnitude slower.
+[[nodiscard]] inline bool is_in_a_hurry() { return has_address_sanitizer && !has_time(); }
+
+}  // namespace stowage::testing
