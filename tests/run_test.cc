@@ -227,6 +227,36 @@ TEST_F(RunMachine, FindsATensorThatIsWrittenOver) {
   EXPECT_NE(fault.find("tensor 'y' differs from a run with memory of its own"), std::string::npos) << fault;
 }
 
+TEST_F(RunMachine, RefusesToWriteOverWhatIsReadElsewhereThanInPlace) {
+  const View target = cases::tensor_named(it_.plan, "a").views[0];
+  View& moved = cases::tensor_named(it_.plan, "b").views[0];
+  it_.plan.buffers[target.buffer].pieces = {{0, 24, {0, 3}}};
+  it_.plan.buffers[target.buffer].size = 24;
+  it_.plan.memories[0].peak += 64;
+  it_.plan.places[target.buffer].offset = it_.plan.memories[0].peak - 32;
+  moved.buffer = target.buffer;
+  moved.offset = 8;
+  EXPECT_EQ(
+      run(),
+      "operator 'Relu1' (Relu, 1 of subgraph 0) writes tensor 'b' over tensor 'a', which it needs whole");
+}
+
+TEST_F(RunMachine, NamesWhoWroteOverWhatIsRead) {
+  // y is made of x again, whose bytes b has taken.
+  it_.graph.subgraphs[0].operators[2].inputs[0] = it_.graph.subgraphs[0].inputs[0];
+  const View target = cases::tensor_named(it_.plan, "x").views[0];
+  it_.plan.buffers[target.buffer].pieces = {{0, 16, {0, 3}}};
+  it_.plan.memories[0].peak += 64;
+  it_.plan.places[target.buffer].offset = it_.plan.memories[0].peak - 32;
+  View& moved = cases::tensor_named(it_.plan, "b").views[0];
+  it_.plan.buffers[moved.buffer].pieces.clear();
+  moved.buffer = target.buffer;
+  EXPECT_EQ(
+      run(),
+      "tensor 'x' is read by operator 'Relu2' (Relu, 2 of subgraph 0), but operator 'Relu1' (Relu, 1 of "
+      "subgraph 0) wrote over it");
+}
+
 TEST_F(RunMachine, RefusesStepsThatTheNetworkDoesNotHave) {
   std::get<stowage::Run>(it_.plan.clocks[0].steps[2]).path = {0, 3};
   EXPECT_EQ(run(), "step 2 is not an operator of the network that could run there");
