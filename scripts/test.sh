@@ -3,7 +3,8 @@
 #   scripts/test.sh          cases of other programs to compare with, tests with GCC, again with clang
 #                            under address and undefined-behaviour sanitizers, the installed package,
 #                            and a few seconds of fuzzing
-#   scripts/test.sh --long   also under the thread sanitizer, clang-tidy, and ten minutes per fuzzer
+#   scripts/test.sh --long   also the large networks in all their plans, the thread sanitizer, clang-tidy, and
+#                            ten minutes per fuzzer
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -44,6 +45,10 @@ step "fuzzing"
 if $long; then scripts/fuzz.sh build/asan 600; else scripts/fuzz.sh build/asan 4; fi
 
 if $long; then
+  for build in release asan; do
+    step "large networks in all their plans, $build"
+    STOWAGE_LONG=1 "build/$build/tests/stowage_tests" --gtest_filter='Models/RunData*'
+  done
   step "clang, thread sanitizer"
   run_tests tsan
   step "clang-tidy"

@@ -30,7 +30,8 @@ const std::filesystem::path models = std::filesystem::path(STOWAGE_DATA_DIR) / "
 enum class Weight : std::uint8_t {
   light,   ///< Runs in all of its plans.
   middle,  ///< In a few of them, unless there is time.
-  heavy    ///< The same, and under the sanitizer only if there is time.
+  heavy,   ///< The same, and under the sanitizer only if there is time.
+  huge     ///< The same, and there in one plan.
 };
 
 struct Model {
@@ -54,8 +55,8 @@ constexpr std::array all_models{Model{"tflite/person_detect.tflite"},
                                 Model{"onnx/light_densenet121.onnx", Weight::heavy},
                                 Model{"onnx/light_inception_v1.onnx", Weight::heavy},
                                 Model{"onnx/light_resnet50.onnx", Weight::heavy},
-                                Model{"onnx/light_bvlc_alexnet.onnx", Weight::heavy},
-                                Model{"onnx/light_vgg19.onnx", Weight::heavy}};
+                                Model{"onnx/light_bvlc_alexnet.onnx", Weight::huge},
+                                Model{"onnx/light_vgg19.onnx", Weight::huge}};
 
 struct Choice {
   std::string strategy{};
@@ -65,7 +66,8 @@ struct Choice {
 
 /// Every strategy, sharing and alignment; of some models only those that plan differently in kind.
 std::vector<Choice> choices_for(Weight weight) {
-  if (weight != Weight::light && has_address_sanitizer) return {{"auto"}};
+  const bool takes_minutes = weight == Weight::huge || (weight != Weight::light && !has_time());
+  if (has_address_sanitizer && takes_minutes) return {{"auto"}};
   if (weight != Weight::light && !has_time())
     return {{"auto"}, {"auto", Alias::none, 16}, {"free-list", Alias::all, 64}};
   std::vector<Choice> choices;
@@ -99,7 +101,7 @@ class RunData : public ::testing::TestWithParam<Model> {};
 TEST_P(RunData, GivesTheSameInsideAnyPlanAsOutside) {
   const std::filesystem::path file = models / GetParam().file;
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "there is no " << file;
-  if (has_address_sanitizer && GetParam().weight == Weight::heavy && !has_time())
+  if (testing::is_in_a_hurry() && GetParam().weight >= Weight::heavy)
     GTEST_SKIP() << "takes minutes under AddressSanitizer; set STOWAGE_LONG=1";
   const Network network = read_network(file);
   // AddressSanitizer sees what plain loops do, not what oneDNN does.
