@@ -15,7 +15,6 @@
 #include "check_cases.h"
 #include "long_tests.h"
 #include "run/arena.h"
-#include "run/fault.h"
 #include "run/home.h"
 #include "run/interpreter.h"
 #include "run/program.h"
@@ -30,7 +29,7 @@ using run::Arena;
 std::string fault_of(const std::function<void()>& action) {
   try {
     action();
-  } catch (const run::Fault& fault) {
+  } catch (const RunFault& fault) {
     return fault.what;
   }
   return "";

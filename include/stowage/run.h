@@ -84,7 +84,6 @@ struct RunResult {
   std::optional<RunFault> fault{};
   bool interrupted = false;
   std::vector<StepReport> steps{};  ///< In the order in which they ran.
-  std::size_t planned_steps = 0;    ///< Positions of the plan's clock.
   /// Per memory: end of the highest byte of all tensors that were written or read.
   std::vector<Bytes> touched{};
   /// Copies (ByteCopy) that were made, and that had nothing to do; each counts whenever its operator runs.

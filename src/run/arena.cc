@@ -20,7 +20,7 @@
 #include <new>
 
 #include "base/text.h"
-#include "run/fault.h"
+#include "stowage/run.h"
 
 namespace stowage::run {
 namespace {
@@ -41,9 +41,9 @@ Arena::Arena(const Plan& plan, std::size_t memory)
     for (const Piece& piece : plan.buffers[b].pieces) {
       const Bytes begin = plan.places[b].offset + piece.offset;
       if (begin < 0 || piece.size < 0 || begin > size_ || piece.size > size_ - begin) {
-        throw Fault{fmt::format("buffer {} has bytes {} to {} of memory {}, which has {}",
-                                base::quoted(plan.buffers[b].id), begin, begin + piece.size,
-                                base::quoted(name()), size_)};
+        throw RunFault{fmt::format("buffer {} has bytes {} to {} of memory {}, which has {}",
+                                   base::quoted(plan.buffers[b].id), begin, begin + piece.size,
+                                   base::quoted(name()), size_)};
       }
       if (piece.size > 0 && piece.life.lower < piece.life.upper)
         spans_.push_back({b, begin, begin + piece.size, piece.life});
@@ -79,9 +79,10 @@ void Arena::move_to(Position to) {
 void Arena::hold(const Span& span) {
   auto next = holders_.lower_bound(span.begin);
   const auto refuse = [&](const Holder& holder, Bytes byte) {
-    throw Fault{fmt::format("buffers {} and {} both hold byte {} of memory {} at position {}",
-                            base::quoted(plan_.buffers[holder.buffer].id),
-                            base::quoted(plan_.buffers[span.buffer].id), byte, base::quoted(name()), *at_)};
+    throw RunFault{fmt::format("buffers {} and {} both hold byte {} of memory {} at position {}",
+                               base::quoted(plan_.buffers[holder.buffer].id),
+                               base::quoted(plan_.buffers[span.buffer].id), byte, base::quoted(name()),
+                               *at_)};
   };
   if (next != holders_.end() && next->first < span.end) refuse(next->second, next->first);
   if (next != holders_.begin() && std::prev(next)->second.end > span.begin)
@@ -123,9 +124,9 @@ void Arena::expect_held(std::size_t buffer, Bytes begin, Bytes size, const std::
     at = holder->second.end;
   }
   if (at >= end) return;
-  throw Fault{fmt::format("{} needs byte {} of memory {}, which {} holds at position {}, not buffer {}", who,
-                          at, base::quoted(name()), holder_of(at), at_.value_or(0),
-                          base::quoted(plan_.buffers[buffer].id))};
+  throw RunFault{fmt::format("{} needs byte {} of memory {}, which {} holds at position {}, not buffer {}",
+                             who, at, base::quoted(name()), holder_of(at), at_.value_or(0),
+                             base::quoted(plan_.buffers[buffer].id))};
 }
 
 std::optional<Bytes> Arena::first_spoilt() const {

@@ -16,16 +16,16 @@ namespace stowage::run {
 /// position that the run has come to.
 class Arena {
  public:
-  /// Takes the buffers of the plan that are in `memory`. Throws Fault for one that lies outside.
+  /// Takes the buffers of the plan that are in `memory`. Throws RunFault for one that lies outside.
   Arena(const Plan& plan, std::size_t memory);
 
   /// Lets pieces that are not alive at `to` go and fills their bytes with a pattern, and gives those
-  /// that are their bytes. Bytes that the same buffer holds before and after keep their value. Throws Fault
-  /// where two buffers want a byte. Cost: linear in pieces that come or go; in all pieces unless `to` is the
-  /// next position.
+  /// that are their bytes. Bytes that the same buffer holds before and after keep their value. Throws
+  /// RunFault where two buffers want a byte. Cost: linear in pieces that come or go; in all pieces unless
+  /// `to` is the next position.
   void move_to(Position to);
 
-  /// Throws Fault, beginning with `who`, unless that buffer holds all these bytes now.
+  /// Throws RunFault, beginning with `who`, unless that buffer holds all these bytes now.
   void expect_held(std::size_t buffer, Bytes begin, Bytes size, const std::string& who) const;
 
   /// The first byte that nobody holds and that is not what it was filled with.

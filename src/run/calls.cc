@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "run/fault.h"
 #include "run/program.h"
+#include "stowage/run.h"
 
 namespace stowage::run {
 namespace {
@@ -28,7 +28,7 @@ class CallReader {
 
  private:
   [[noreturn]] static void refuse(std::size_t at) {
-    throw Fault{fmt::format("step {} is not an operator of the network that could run there", at)};
+    throw RunFault{fmt::format("step {} is not an operator of the network that could run there", at)};
   }
 
   /// Whether the next step is of that subgraph, at that depth below the open operators.
@@ -65,8 +65,8 @@ class CallReader {
 
 std::vector<Call> calls_of(const Graph& graph, const Plan& plan) {
   if (plan.clocks.size() != 1 || plan.models.size() != 1)
-    throw Fault{fmt::format("the plan has {} models and {} clocks, expected one of each to run",
-                            plan.models.size(), plan.clocks.size())};
+    throw RunFault{fmt::format("the plan has {} models and {} clocks, expected one of each to run",
+                               plan.models.size(), plan.clocks.size())};
   return CallReader(graph, plan.clocks[0].steps).read();
 }
 

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "run/fault.h"
 #include "run/interpreter.h"
 #include "stowage/error.h"
 

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "run/fault.h"
+#include "stowage/run.h"
 
 namespace stowage::run {
 namespace {
@@ -18,7 +18,7 @@ bool overlap(const ByteRange& a, const ByteRange& b) {
 }
 
 /// An output's bytes that are not in place already.
-std::vector<ByteRange> written_of(const Graph& graph, const Operator& op, const Operands& operands,
+std::vector<ByteRange> written_of(const Graph& graph, const Operator& op, const OperandPlaces& operands,
                                   std::size_t output) {
   std::vector<ByteRange> in_place;
   for (const ByteCopy& copy : op.copies) {
@@ -47,7 +47,7 @@ bool is_tied(const Graph& graph, TensorId input, TensorId output) {
 }
 
 bool may_write_over(const Graph& graph, const Operator& op, std::size_t input, std::size_t output,
-                    const Operands& operands) {
+                    const OperandPlaces& operands) {
   if (operands.inputs[input] != operands.outputs[output]) return false;
   return in_place_output(graph, op, input) == op.outputs[output] ||
          (updates_in_place(op, input) && is_tied(graph, *op.inputs[input], *op.outputs[output]));
@@ -55,7 +55,7 @@ bool may_write_over(const Graph& graph, const Operator& op, std::size_t input, s
 
 }  // namespace
 
-std::vector<ByteRange> written_by(const Graph& graph, const Operator& op, const Operands& operands) {
+std::vector<ByteRange> written_by(const Graph& graph, const Operator& op, const OperandPlaces& operands) {
   std::vector<ByteRange> written;
   for (std::size_t o = 0; o < op.outputs.size(); ++o) {
     if (!op.outputs[o]) continue;
@@ -65,12 +65,13 @@ std::vector<ByteRange> written_by(const Graph& graph, const Operator& op, const 
   return written;
 }
 
-void expect_apart(const Graph& graph, const Operator& op, const Operands& operands, const std::string& who) {
+void expect_apart(const Graph& graph, const Operator& op, const OperandPlaces& operands,
+                  const std::string& who) {
   const auto refuse_overlap = [&](const ByteRange& range, const std::byte* other, TensorId output,
                                   TensorId tensor) {
     if (!overlap(range, {other, graph.tensors[tensor].bytes})) return;
-    throw Fault{fmt::format("{} writes {} over {}, which it needs whole", who, describe(graph, output),
-                            describe(graph, tensor))};
+    throw RunFault{fmt::format("{} writes {} over {}, which it needs whole", who, describe(graph, output),
+                               describe(graph, tensor))};
   };
   for (std::size_t o = 0; o < op.outputs.size(); ++o) {
     if (!op.outputs[o]) continue;

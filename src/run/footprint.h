@@ -11,17 +11,18 @@
 namespace stowage::run {
 
 /// Where an operator's operands are; null where one is left out.
-struct Operands {
+struct OperandPlaces {
   std::vector<const std::byte*> inputs{};
   std::vector<std::byte*> outputs{};
 };
 
 /// The bytes that the operator writes: its outputs, but for copies whose bytes are in place already.
 [[nodiscard]] std::vector<ByteRange> written_by(const Graph& graph, const Operator& op,
-                                                const Operands& operands);
+                                                const OperandPlaces& operands);
 
-/// Throws Fault, naming the tensors, if the operator would write over bytes that it reads or writes as
+/// Throws RunFault, naming the tensors, if the operator would write over bytes that it reads or writes as
 /// another operand, other than element by element in place.
-void expect_apart(const Graph& graph, const Operator& op, const Operands& operands, const std::string& who);
+void expect_apart(const Graph& graph, const Operator& op, const OperandPlaces& operands,
+                  const std::string& who);
 
 }  // namespace stowage::run

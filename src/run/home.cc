@@ -6,7 +6,7 @@
 #include <new>
 
 #include "base/text.h"
-#include "run/fault.h"
+#include "stowage/run.h"
 
 namespace stowage::run {
 
@@ -33,8 +33,8 @@ PlannedHome::PlannedHome(const Graph& graph, const Plan& plan)
       spots_(graph.tensors.size()),
       tensors_of_(plan.buffers.size()) {
   if (plan.tensors.size() != graph.tensors.size()) {
-    throw Fault{fmt::format("the plan has {} tensors, the network has {}", plan.tensors.size(),
-                            graph.tensors.size())};
+    throw RunFault{fmt::format("the plan has {} tensors, the network has {}", plan.tensors.size(),
+                               graph.tensors.size())};
   }
   for (std::size_t m = 0; m < plan.memories.size(); ++m) arenas_.emplace_back(plan, m);
 }
@@ -57,8 +57,8 @@ void PlannedHome::settle(TensorId tensor) {
     if (is_there && (best == nullptr || view.life.upper > best->life.upper)) best = &view;
   }
   if (best == nullptr) {
-    throw Fault{fmt::format("{} is written at position {}, but the plan has no place for it then",
-                            stowage::describe(graph_, tensor), at_)};
+    throw RunFault{fmt::format("{} is written at position {}, but the plan has no place for it then",
+                               stowage::describe(graph_, tensor), at_)};
   }
   const Place& place = plan_.places[best->buffer];
   spots_[tensor] = Spot{place.memory, best->buffer, place.offset + best->offset};
@@ -109,8 +109,8 @@ Bytes PlannedHome::live() const {
 void PlannedHome::expect_unspoilt(const std::string& who) const {
   for (const Arena& arena : arenas_) {
     if (const auto byte = arena.first_spoilt())
-      throw Fault{fmt::format("{} wrote to byte {} of memory {}, which nobody holds at position {}", who,
-                              *byte, base::quoted(arena.name()), at_)};
+      throw RunFault{fmt::format("{} wrote to byte {} of memory {}, which nobody holds at position {}", who,
+                                 *byte, base::quoted(arena.name()), at_)};
   }
 }
 

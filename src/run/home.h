@@ -64,7 +64,7 @@ class OwnHome : public Home {
 /// Tensors are where a plan has them; those it has nowhere have memory of their own.
 class PlannedHome : public Home {
  public:
-  /// Throws Fault for a plan that is not of this graph, or that reaches outside its memories.
+  /// Throws RunFault for a plan that is not of this graph, or that reaches outside its memories.
   PlannedHome(const Graph& graph, const Plan& plan);
 
   void move_to(Position at) override;
@@ -72,13 +72,15 @@ class PlannedHome : public Home {
   [[nodiscard]] std::byte* bytes_of(TensorId tensor, const std::string& who) override;
 
   [[nodiscard]] const std::vector<Arena>& arenas() const { return arenas_; }
+  /// Of the plan's clock.
+  [[nodiscard]] Position end() const { return static_cast<Position>(plan_.clocks[0].steps.size()); }
   /// The byte behind a tensor; none if it is in no memory of the plan.
   [[nodiscard]] std::optional<Place> end_of(TensorId tensor) const;
   /// Tensors that were put where these bytes are, in any of the plan's memories.
   [[nodiscard]] std::vector<TensorId> tensors_at(const std::byte* begin, Bytes size) const;
   /// Live bytes of all memories.
   [[nodiscard]] Bytes live() const;
-  /// Throws Fault if `who` wrote to a byte that nobody holds.
+  /// Throws RunFault if `who` wrote to a byte that nobody holds.
   void expect_unspoilt(const std::string& who) const;
   /// The tensors that lie at this address, and who holds it: for messages.
   [[nodiscard]] std::string describe(const std::byte* address) const;

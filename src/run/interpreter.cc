@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "run/fault.h"
 #include "run/shadow.h"
 #include "stowage/error.h"
+#include "stowage/run.h"
 
 namespace stowage::run {
 namespace {
@@ -93,14 +93,14 @@ void Interpreter::run_kernel(const Call& call, const std::string& who, StepRepor
   if (planned_ != nullptr && options_.check == RunCheck::tensors) planned_->expect_unspoilt(who);
   if (homes_.size() > 1) execute(call, *homes_.back(), who);
   if (options_.progress && planned_ != nullptr) {
-    const auto steps = static_cast<double>(std::max<std::size_t>(result_.planned_steps, 1));
+    const auto steps = static_cast<double>(std::max<Position>(planned_->end(), 1));
     options_.progress("running", std::min(1.0, static_cast<double>(call.at + 1) / steps));
   }
 }
 
 void Interpreter::execute(const Call& call, Home& home, const std::string& who) {
   const Operator& op = program_.op(call);
-  Operands operands = operands_of(op, home, who);
+  OperandPlaces operands = operands_of(op, home, who);
   if (&home == homes_.front()) count_copies(op, operands);
   if (&home == planned_) {
     expect_apart(graph(), op, operands, who);
@@ -113,7 +113,7 @@ void Interpreter::execute(const Call& call, Home& home, const std::string& who) 
   }
 }
 
-void Interpreter::count_copies(const Operator& op, const Operands& operands) {
+void Interpreter::count_copies(const Operator& op, const OperandPlaces& operands) {
   for (const ByteCopy& copy : op.copies) {
     const bool has_nothing_to_do =
         operands.inputs[copy.input] + copy.from == operands.outputs[copy.output] + copy.to;
@@ -123,7 +123,7 @@ void Interpreter::count_copies(const Operator& op, const Operands& operands) {
   }
 }
 
-void Interpreter::make_copies(const Operator& op, const Operands& operands) {
+void Interpreter::make_copies(const Operator& op, const OperandPlaces& operands) {
   for (const ByteCopy& copy : op.copies) {
     const std::byte* const from = operands.inputs[copy.input] + copy.from;
     std::byte* const to = operands.outputs[copy.output] + copy.to;
@@ -132,7 +132,7 @@ void Interpreter::make_copies(const Operator& op, const Operands& operands) {
 }
 
 /// Kernels want operands aligned to their elements; where the plan's alignment is less, they work on copies.
-void Interpreter::call_kernel(const Call& call, Operands& operands, Home& home, const std::string& who) {
+void Interpreter::call_kernel(const Call& call, OperandPlaces& operands, Home& home, const std::string& who) {
   const Operator& op = program_.op(call);
   std::vector<ByteRange> allowed;
   std::vector<AlignedBytes> copies;
@@ -166,8 +166,8 @@ void Interpreter::call_kernel(const Call& call, Operands& operands, Home& home, 
   }
 }
 
-Operands Interpreter::operands_of(const Operator& op, Home& home, const std::string& who) {
-  Operands operands;
+OperandPlaces Interpreter::operands_of(const Operator& op, Home& home, const std::string& who) {
+  OperandPlaces operands;
   for (const auto& input : op.inputs) {
     const bool is_there = input && (is_written_[*input] || program_.constants[*input].data() != nullptr);
     operands.inputs.push_back(is_there ? bytes_of(*input, home, who) : nullptr);
@@ -214,11 +214,11 @@ void Interpreter::overwrite(std::span<const ByteRange> written,
 void Interpreter::expect_written(TensorId tensor, const std::string& who) const {
   if (graph().tensors[tensor].bytes == 0 || program_.constants[tensor].data() != nullptr) return;
   if (const auto lost = overwritten_by_.find(tensor); lost != overwritten_by_.end()) {
-    throw Fault{
+    throw RunFault{
         fmt::format("{} is read by {}, but {} wrote over it", describe(graph(), tensor), who, lost->second)};
   }
   if (is_written_[tensor]) return;
-  throw Fault{fmt::format("{} is read by {} before it is written", describe(graph(), tensor), who)};
+  throw RunFault{fmt::format("{} is read by {} before it is written", describe(graph(), tensor), who)};
 }
 
 void Interpreter::compare(TensorId tensor, const std::string& who) {
@@ -228,9 +228,9 @@ void Interpreter::compare(TensorId tensor, const std::string& who) {
   const auto size = static_cast<std::size_t>(graph().tensors[tensor].bytes);
   if (planned == own || std::memcmp(planned, own, size) == 0) return;
   const auto byte = static_cast<std::size_t>(std::mismatch(planned, planned + size, own).first - planned);
-  throw Fault{fmt::format("{} differs from a run with memory of its own, first in element {}, at {}",
-                          describe(graph(), tensor), byte / element_size(graph().tensors[tensor].dtype),
-                          who)};
+  throw RunFault{fmt::format("{} differs from a run with memory of its own, first in element {}, at {}",
+                             describe(graph(), tensor), byte / element_size(graph().tensors[tensor].dtype),
+                             who)};
 }
 
 void Interpreter::move_to(Position at) {

@@ -31,7 +31,7 @@ class Interpreter {
   /// Somebody else reads it; both places must agree on it.
   [[nodiscard]] std::span<const std::byte> read(TensorId tensor, const std::string& who);
 
-  /// Throws Fault, Error for data that an operator cannot work with, Interrupted.
+  /// Throws RunFault, Error for data that an operator cannot work with, Interrupted.
   void run(const std::vector<Call>& calls);
 
   // What control flow is made of.
@@ -55,10 +55,10 @@ class Interpreter {
   void run(const Call& call);
   void run_kernel(const Call& call, const std::string& who, StepReport& report);
   void execute(const Call& call, Home& home, const std::string& who);
-  void count_copies(const Operator& op, const Operands& operands);
-  void make_copies(const Operator& op, const Operands& operands);
-  void call_kernel(const Call& call, Operands& operands, Home& home, const std::string& who);
-  [[nodiscard]] Operands operands_of(const Operator& op, Home& home, const std::string& who);
+  void count_copies(const Operator& op, const OperandPlaces& operands);
+  void make_copies(const Operator& op, const OperandPlaces& operands);
+  void call_kernel(const Call& call, OperandPlaces& operands, Home& home, const std::string& who);
+  [[nodiscard]] OperandPlaces operands_of(const Operator& op, Home& home, const std::string& who);
   [[nodiscard]] std::byte* bytes_of(TensorId tensor, Home& home, const std::string& who) const;
   void expect_readable(const Operator& op, const std::string& who);
   void expect_written(TensorId tensor, const std::string& who) const;

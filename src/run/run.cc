@@ -1,3 +1,4 @@
+
 #include "stowage/run.h"
 
 #include <fmt/format.h>
@@ -7,7 +8,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "run/fault.h"
 #include "run/home.h"
 #include "run/interpreter.h"
 #include "run/program.h"
@@ -72,7 +72,6 @@ void run_steps(const Network& network, const Plan& plan, const run::Program& pro
                const RunOptions& options, RunResult& result) {
   const Graph& graph = network.graph();
   const std::vector<run::Call> calls = run::calls_of(graph, plan);
-  result.planned_steps = plan.clocks[0].steps.size();
   run::PlannedHome planned(graph, plan);
   run::OwnHome own(graph);
   run::Interpreter interpreter(program, {&planned, options.check == RunCheck::none ? nullptr : &own}, options,
@@ -124,8 +123,8 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
   RunResult result{.kernels_hold = program.held, .kernels_scratch = program.scratch};
   try {
     in_file_of(network, [&, &on = network, &made = program] { run_steps(on, plan, made, options, result); });
-  } catch (const run::Fault& fault) {
-    result.fault = RunFault{fault.what};
+  } catch (const RunFault& fault) {
+    result.fault = fault;
   } catch (const run::Interrupted&) {
     result.interrupted = true;
   }
