@@ -39,6 +39,11 @@ std::string problem_of(const TfliteTensor& tensor) {
   return "";
 }
 
+std::vector<std::byte> data_of(const Network& network, TensorId tensor) {
+  const auto bytes = network.input.constants.of(tensor);
+  return {bytes.begin(), bytes.end()};
+}
+
 TEST(TfliteNetworkTest, HasTheSameGraphAsPlanning) {
   const std::string bytes = model_with(weight());
   EXPECT_EQ(import::read_tflite_network(bytes, {}).graph(), import::read_tflite(bytes, {}));
@@ -46,9 +51,8 @@ TEST(TfliteNetworkTest, HasTheSameGraphAsPlanning) {
 
 TEST(TfliteNetworkTest, ReadsDataOfWeights) {
   const Network network = import::read_tflite_network(model_with(weight()), {});
-  ASSERT_EQ(network.data.size(), 3U);
-  EXPECT_TRUE(network.data[0].empty());
-  EXPECT_EQ(network.data[1],
+  EXPECT_TRUE(network.input.constants.of(0).empty());
+  EXPECT_EQ(data_of(network, 1),
             (std::vector<std::byte>{std::byte{'a'}, std::byte{'b'}, std::byte{'c'}, std::byte{'d'}}));
 }
 
@@ -102,12 +106,12 @@ TEST(TfliteNetworkTest, RefusesQuantizationsThatDoNotFit) {
 TEST(TfliteNetworkTest, StartsVariablesWithWhatTheFileSaysOrZero) {
   TfliteTensor tensor = weight();
   tensor.is_variable = true;
-  EXPECT_EQ(import::read_tflite_network(model_with(tensor), {}).data[1][0], std::byte{'a'});
+  EXPECT_EQ(data_of(import::read_tflite_network(model_with(tensor), {}), 1)[0], std::byte{'a'});
   tensor.data = "";
-  EXPECT_EQ(import::read_tflite_network(model_with(tensor), {}).data[1], std::vector<std::byte>(4));
+  EXPECT_EQ(data_of(import::read_tflite_network(model_with(tensor), {}), 1), std::vector<std::byte>(4));
   tensor.scale = {1};
   tensor.zero_point = {7};
-  EXPECT_EQ(import::read_tflite_network(model_with(tensor), {}).data[1],
+  EXPECT_EQ(data_of(import::read_tflite_network(model_with(tensor), {}), 1),
             std::vector<std::byte>(4, std::byte{7}));
   tensor.shape = {1 << 16, 1 << 15};
   EXPECT_EQ(problem_of(tensor),

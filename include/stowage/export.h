@@ -1,7 +1,7 @@
 /// Example: plan a list and write the plan as CSV.
 ///
 ///     const stowage::Input input = stowage::parse_input("id,lower,upper,size\na,0,2,64\n", "list.csv");
-///     const stowage::PlanResult result = stowage::make_plan(input, {});
+///     const stowage::PlanResult result = stowage::make_plan(input);
 ///     std::ostringstream csv;
 ///     stowage::write_csv(result.plan, csv);
 ///     return csv.str().find("a,0,2,64,1,0") != std::string::npos ? 0 : 1;

@@ -5,8 +5,11 @@
 ///     problem.buffers.size() == 2 ? 0 : 1;
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,12 +41,32 @@ struct ImportOptions {
   std::map<std::string, Bytes> bounds{};       ///< Largest sizes of tensors whose size depends on data.
   std::vector<StateNames> states{};
   std::vector<ScratchRequest> scratch{};
+  /// Also look where the bytes of weights and instructions are; they are read when they are wanted.
+  bool constants = false;
+};
+
+/// The bytes of constants, by tensor: in mapped files, or in memory of their own. Copies share them.
+class Constants {
+ public:
+  /// Empty where nothing is known of the tensor's bytes.
+  [[nodiscard]] std::span<const std::byte> of(TensorId tensor) const;
+
+  /// Bytes that lie in something that is held.
+  void set(TensorId tensor, std::span<const std::byte> bytes);
+  void set(TensorId tensor, std::vector<std::byte> bytes);
+  /// Keeps what the bytes lie in as long as this and its copies live.
+  void hold(std::shared_ptr<const void> owner);
+
+ private:
+  std::vector<std::span<const std::byte>> bytes_;
+  std::vector<std::shared_ptr<const void>> owners_;
 };
 
 /// A file, read: a network, or a list of buffers that nothing more is known of.
 struct Input {
   ModelInfo info{};
   std::variant<Graph, Problem> content{};
+  Constants constants{};  ///< Of a network, if the import was asked for them.
 };
 
 /// Reads ONNX, TFLite, graph JSON, buffer CSV or a memory-operation sequence; contents decide,

@@ -79,12 +79,11 @@ struct OperatorDetails {
 
 /// A network that can be run: what planning needs of it, and all the rest.
 struct Network {
-  Input input{};                                             ///< Its content is a Graph.
+  /// Its content is a Graph, its constants are the data of the file. What there is none of, outputs of
+  /// folded operators, is computed by who runs the network.
+  Input input{};
   std::vector<std::vector<OperatorDetails>> details{};       ///< Per subgraph, per operator.
   std::vector<std::optional<Quantization>> quantizations{};  ///< Per tensor.
-  /// Per tensor: the constant data of the file, as many bytes as the tensor has. Empty where there is
-  /// none; outputs of folded operators are computed by who runs the network.
-  std::vector<std::vector<std::byte>> data{};
 
   [[nodiscard]] const Graph& graph() const { return std::get<Graph>(input.content); }
 };

@@ -44,7 +44,8 @@ struct Run {
   bool operator==(const Run&) const = default;
 };
 
-/// Copy a tensor from one of its buffers to another, in another memory.
+/// Copy a tensor from one of its buffers to another, in another memory. The tensor stays in the first one, too,
+/// as long as its view there says.
 struct Copy {
   std::size_t tensor = 0;  ///< Index in Plan::tensors.
   std::size_t from = 0;    ///< Index in Plan::buffers.
@@ -79,11 +80,12 @@ struct Ring {
   bool operator==(const Ring&) const = default;
 };
 
-/// Where a tensor is during a part of its life.
+/// Where a tensor is during a part of its life. Where several views of one tensor are alive, operators read and
+/// write the one in the fastest memory.
 struct View {
   std::size_t buffer = 0;  ///< Index in Plan::buffers.
   Bytes offset = 0;        ///< In the buffer.
-  Lifetime life{};
+  Lifetime life{};  ///< On the buffer's clock.
   std::optional<Ring> ring{};
 
   bool operator==(const View&) const = default;
@@ -111,10 +113,19 @@ struct ModelInfo {
   bool operator==(const ModelInfo&) const = default;
 };
 
+/// An output of a model that is an input of one that runs later: the same bytes.
+struct Feed {
+  std::size_t output = 0;  ///< Index in Plan::tensors.
+  std::size_t input = 0;
+
+  bool operator==(const Feed&) const = default;
+};
+
 struct PlannedMemory {
   Memory memory{};
   Bytes peak = 0;
   Bytes lower_bound = 0;
+  Bytes traffic = 0;  ///< Bytes that steps read from it and write to it.
 
   bool operator==(const PlannedMemory&) const = default;
 };
@@ -126,6 +137,24 @@ struct CopiesRemoved {
   Bytes bytes = 0;
 
   bool operator==(const CopiesRemoved&) const = default;
+};
+
+/// Bytes that would be needed if no layer and no model shared with another, and bytes that are.
+struct Saving {
+  Bytes separate = 0;
+  Bytes shared = 0;
+
+  bool operator==(const Saving&) const = default;
+};
+
+/// What models that share a device save. Weights and instructions: equal data is stored once, wherever it
+/// lies. Working memory: the peaks of the models planned alone, added up, and the peak of the plan.
+struct Savings {
+  Saving weights{};
+  Saving instructions{};
+  Saving working{};
+
+  bool operator==(const Savings&) const = default;
 };
 
 /// A copy that the steps still make, though its output repeats bytes of an input.
@@ -161,6 +190,10 @@ struct Summary {
   std::string strategy{};
   std::string order{};
   double seconds = 0;
+  /// Bytes that steps read and write, each times the cost of its memory. 0 when nothing is known of them.
+  std::int64_t cost = 0;
+  /// No choice of memories has a smaller cost, all else as given.
+  std::int64_t cost_bound = 0;
 
   bool operator==(const Summary&) const = default;
 };
@@ -175,6 +208,8 @@ struct Plan {
   std::vector<PlannedTensor> tensors{};
   CopiesRemoved copies_removed{};
   std::vector<KeptCopy> copies_kept{};
+  std::vector<Feed> feeds{};
+  std::optional<Savings> savings{};  ///< Of several models, or where weights are planned.
   bool interrupted = false;
   std::vector<Claim> claims{};
   Summary summary{};

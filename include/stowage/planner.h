@@ -1,12 +1,13 @@
 /// Example: plan a buffer list, and look at what came out.
 ///
 ///     const stowage::Input input = stowage::parse_input("id,lower,upper,size\na,0,2,64\nb,1,3,32\n",
-///     "list.csv"); const stowage::PlanResult result = stowage::make_plan(input, {}); return
+///     "list.csv"); const stowage::PlanResult result = stowage::make_plan(input); return
 ///     result.faults.empty() && result.plan.summary.peak == 96 ? 0 : 1;
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,12 @@ enum class Alias : std::uint8_t {
   all         ///< All that may: most copies are removed, the peak may rise.
 };
 
+/// An output of a model that is an input of another, each as MODEL.TENSOR.
+struct FeedNames {
+  std::string output{};
+  std::string input{};
+};
+
 struct PlanOptions {
   SolveOptions solve{};
   /// The memories to plan in, fastest first: name, capacity (none: unbounded), cost. At least one.
@@ -38,6 +45,12 @@ struct PlanOptions {
   std::optional<Bytes> alignment{};
   Io io = Io::arena;
   Alias alias = Alias::automatic;
+  /// With several memories, a tensor may move from one to another during its life, by steps that copy it.
+  bool moves = false;
+  /// Which models run after each other and which at the same time: "A; B | C", docs/several-models.md. Empty:
+  /// one after the other, as given.
+  std::string run{};
+  std::vector<FeedNames> feeds{};
 };
 
 struct PlanResult {
@@ -45,11 +58,22 @@ struct PlanResult {
   Outcome outcome = Outcome::fits;
   /// What the checker has against the plan. Anything in here is a bug of stowage.
   Faults faults{};
+  /// If the plan does not fit: a size of one of the memories with which it would, all others as given; no
+  /// smaller one was found within the time limit.
+  std::optional<Memory> enough{};
 };
 
 /// Decides order, lifetimes and offsets, and has the checker look at the result. Throws Error when
 /// the input is impossible, UsageError when options do not fit it.
-[[nodiscard]] PlanResult make_plan(const Input& input, const PlanOptions& options = {});
+[[nodiscard]] PlanResult make_plan(const Input& input, const PlanOptions& options = PlanOptions());
+
+/// The same for several networks on one device. What they are called in the options is their ModelInfo::name,
+/// which is unique.
+[[nodiscard]] PlanResult make_plan(std::span<const Input> inputs, const PlanOptions& options = PlanOptions());
+
+/// Checks a plan by itself and against the inputs it is for, in the plan's order: networks, or one list. Where
+/// weights share bytes their data must be equal, which takes inputs with constants.
+[[nodiscard]] Faults check_plan(const Plan& plan, std::span<const Input> inputs);
 
 /// How a strategy did.
 struct Comparison {
@@ -65,6 +89,7 @@ struct Comparison {
 
 /// Plans the input with every strategy, one after the other, each with the options' whole time limit.
 /// Asked to stop, it leaves out those it has not come to. Throws like `make_plan`.
-[[nodiscard]] std::vector<Comparison> compare(const Input& input, const PlanOptions& options = {});
+[[nodiscard]] std::vector<Comparison> compare(const Input& input, const PlanOptions& options = PlanOptions());
+[[nodiscard]] std::vector<Comparison> compare(std::span<const Input> inputs, const PlanOptions& options = PlanOptions());
 
 }  // namespace stowage

@@ -11,7 +11,6 @@
 ///     network.input.content = graph;
 ///     network.details = {{{}}};
 ///     network.quantizations.resize(2);
-///     network.data.resize(2);
 ///     const stowage::PlanResult planned = stowage::make_plan(network.input);
 ///     const stowage::RunResult result =
 ///         stowage::run_plan(network, planned.plan, {.check = stowage::RunCheck::tensors});
@@ -24,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -49,11 +49,11 @@ enum class RunCheck : std::uint8_t {
 struct RunOptions {
   KernelSet kernels = KernelSet::fast;
   RunCheck check = RunCheck::none;
-  /// Where inputs that are not given are drawn from.
+  /// Where inputs that are not given are drawn from, and the turns that models take which run at one time.
   std::uint64_t seed = 0;
   /// Replaces weights whose elements are all the same by random ones.
   std::optional<std::uint64_t> random_weights{};
-  /// By tensor name: values of the network's inputs and state.
+  /// Values of inputs and state, by tensor name, or MODEL.TENSOR where several models have it.
   std::map<std::string, Array> inputs{};
   Progress progress{};
   /// Asks to stop before the next operator.
@@ -63,10 +63,12 @@ struct RunOptions {
 struct NamedArray {
   std::string name{};
   Array array{};
+  std::size_t model = 0;  ///< Index in Plan::models.
 };
 
 /// What happened at one step.
 struct StepReport {
+  std::size_t clock = 0;
   Position position = 0;
   std::string what{};            ///< The operator in words.
   Bytes live = 0;                ///< In all memories: bytes of live pieces.
@@ -80,7 +82,7 @@ struct RunFault {
 };
 
 struct RunResult {
-  std::vector<NamedArray> outputs{};  ///< In the network's order; empty when a fault ended the run.
+  std::vector<NamedArray> outputs{};  ///< Model by model, in its order; empty when a fault ended the run.
   std::optional<RunFault> fault{};
   bool interrupted = false;
   std::vector<StepReport> steps{};  ///< In the order in which they ran.
@@ -94,11 +96,12 @@ struct RunResult {
   Bytes kernels_scratch = 0;
 };
 
-/// A network made ready to run: kernels prepared, and what is constant computed.
+/// Networks made ready to run: kernels prepared, and what is constant computed.
 class Runner {
  public:
-  /// Of the options only `kernels` and `random_weights` matter. Keeps a reference to the network.
-  /// Throws Error for operators that cannot be run, listing all of them.
+  /// Of the options only `kernels` and `random_weights` matter. Keeps references to the networks, which are in
+  /// the order of the plan's models. Throws Error for operators that cannot be run, listing all of a network.
+  explicit Runner(std::span<const Network> networks, const RunOptions& options = {});
   explicit Runner(const Network& network, const RunOptions& options = {});
   ~Runner();
   Runner(const Runner&) = delete;
@@ -120,6 +123,8 @@ class Runner {
 /// plan that is wrong gives a fault. Throws Error, before anything runs, for operators that cannot be run
 /// (all of them), UsageError for inputs that do not fit the network.
 [[nodiscard]] RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options = {});
+[[nodiscard]] RunResult run_plan(std::span<const Network> networks, const Plan& plan,
+                                 const RunOptions& options = {});
 
 /// What came out and what it took, as a table for people; with a line per step if they ask for it.
 void write_run(const RunResult& result, const Plan& plan, std::ostream& out);

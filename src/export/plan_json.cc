@@ -29,6 +29,7 @@ Json memory_json(const PlannedMemory& memory) {
             {"cost", memory.memory.cost}, {"peak", memory.peak}, {"lower_bound", memory.lower_bound}};
   if (memory.memory.capacity) json["capacity"] = *memory.memory.capacity;
   if (memory.memory.role == MemoryRole::weights) json["role"] = "weights";
+  if (memory.traffic > 0) json["traffic"] = memory.traffic;
   return json;
 }
 
@@ -72,8 +73,22 @@ Json tensor_json(const PlannedTensor& planned, const Plan& plan) {
 }
 
 Json summary_json(const Summary& summary) {
-  return {{"naive", summary.naive},       {"peak", summary.peak},   {"lower_bound", summary.lower_bound},
-          {"strategy", summary.strategy}, {"order", summary.order}, {"seconds", summary.seconds}};
+  Json json{{"naive", summary.naive},       {"peak", summary.peak},   {"lower_bound", summary.lower_bound},
+            {"strategy", summary.strategy}, {"order", summary.order}, {"seconds", summary.seconds}};
+  if (summary.cost > 0) {
+    json["cost"] = summary.cost;
+    json["cost_bound"] = summary.cost_bound;
+  }
+  return json;
+}
+
+Json savings_json(const Savings& savings) {
+  const auto json = [](const Saving& saving) {
+    return Json{{"separate", saving.separate}, {"shared", saving.shared}};
+  };
+  return {{"weights", json(savings.weights)},
+          {"instructions", json(savings.instructions)},
+          {"working", json(savings.working)}};
 }
 
 }  // namespace
@@ -104,6 +119,11 @@ void write_json(const Plan& plan, std::ostream& out) {
     return Json{{"model", kept.model},         {"subgraph", kept.subgraph}, {"operator", kept.op},
                 {"operation", kept.operation}, {"bytes", kept.bytes},       {"why", kept.why}};
   });
+  if (!plan.feeds.empty()) {
+    document.rows("feeds", plan.feeds,
+                  [](const Feed& feed) { return Json{{"output", feed.output}, {"input", feed.input}}; });
+  }
+  if (plan.savings) document.value("savings", savings_json(*plan.savings));
   document.value("interrupted", plan.interrupted);
   document.rows("claims", plan.claims, [](const Claim& claim) {
     return Json{{"scope", name_of(claim.scope)},

@@ -58,11 +58,10 @@ Network network_of(OnnxGraph model, const std::map<std::string, int>& versions,
       details.push_back({attributes_of(*node, folder), version_of(*node, versions)});
   }
   network.quantizations.resize(model.graph.tensors.size());
-  network.data.resize(model.graph.tensors.size());
   for (TensorId t = 0; t < model.graph.tensors.size(); ++t) {
     const onnx::TensorProto* const initializer = model.initializers[t];
     if (initializer == nullptr || initializer->data_type() == onnx::TensorProto::STRING) continue;
-    network.data[t] = array_of(*initializer, folder, describe(model.graph, t)).data;
+    network.input.constants.set(t, array_of(*initializer, folder, describe(model.graph, t)).data);
   }
   network.input.content = std::move(model.graph);
   return network;

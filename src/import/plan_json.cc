@@ -78,6 +78,7 @@ PlannedMemory read_memory(const Json& json) {
   }
   memory.peak = json.at("peak").natural();
   memory.lower_bound = json.at("lower_bound").natural();
+  if (const auto traffic = json.find("traffic")) memory.traffic = traffic->natural();
   return memory;
 }
 
@@ -115,8 +116,18 @@ PlannedTensor read_tensor(const Json& json, const Names& buffers) {
 }
 
 Summary read_summary(const Json& json) {
-  return {json.at("naive").natural(),   json.at("peak").natural(), json.at("lower_bound").natural(),
-          json.at("strategy").string(), json.at("order").string(), json.at("seconds").number()};
+  Summary summary{json.at("naive").natural(),   json.at("peak").natural(), json.at("lower_bound").natural(),
+                  json.at("strategy").string(), json.at("order").string(), json.at("seconds").number()};
+  if (const auto cost = json.find("cost")) summary.cost = cost->natural();
+  if (const auto bound = json.find("cost_bound")) summary.cost_bound = bound->natural();
+  return summary;
+}
+
+Savings read_savings(const Json& json) {
+  const auto read = [](const Json& saving) {
+    return Saving{saving.at("separate").natural(), saving.at("shared").natural()};
+  };
+  return {read(json.at("weights")), read(json.at("instructions")), read(json.at("working"))};
 }
 
 void read_memories_and_buffers(const Json& document, Plan& plan, Names& buffers) {
@@ -158,6 +169,11 @@ Plan parse_plan(std::string_view text) {
                                   copy.at("bytes").natural(), copy.at("why").string()});
     }
   }
+  if (const auto feeds = document.find("feeds")) {
+    for (const Json& feed : feeds->elements())
+      plan.feeds.push_back({feed.at("output").index(), feed.at("input").index()});
+  }
+  if (const auto savings = document.find("savings")) plan.savings = read_savings(*savings);
   plan.interrupted = document.at("interrupted").boolean();
   for (const Json& claim : document.at("claims").elements()) {
     plan.claims.push_back({enumerator(claim.at("scope"), claim_scope_named),

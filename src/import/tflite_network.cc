@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -167,7 +166,6 @@ class DetailReader {
 
   void read() {
     network_.quantizations.resize(graph_.tensors.size());
-    network_.data.resize(graph_.tensors.size());
     TensorId id = 0;
     for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
       const tflite::SubGraph& subgraph = at(file_.model().subgraphs(), s);
@@ -190,16 +188,16 @@ class DetailReader {
     if (tensor.kind != TensorKind::weight && tensor.kind != TensorKind::state) return;
     if (source.external_buffer() != 0) reject("has its data in another file, expected it in this one");
     const std::string_view stored = stored_data(file_.model(), file_.bytes(), source);
-    std::vector<std::byte>& data = network_.data[id];
+    Constants& constants = network_.input.constants;
     if (stored.empty() && tensor.kind == TensorKind::state) {
-      data = zeros(tensor, network_.quantizations[id]);
+      constants.set(id, zeros(tensor, network_.quantizations[id]));
       return;
     }
     if (static_cast<Bytes>(stored.size()) != tensor.bytes)
       reject("has {} bytes of data, expected {}", stored.size(), tensor.bytes);
     budget_.spend(stored.size());
-    data.resize(stored.size());
-    std::memcpy(data.data(), stored.data(), stored.size());
+    const auto* const first = reinterpret_cast<const std::byte*>(stored.data());
+    constants.set(id, std::vector<std::byte>(first, first + stored.size()));
   }
 
   /// What a variable without data starts with: in a byte, the number that stands for 0.

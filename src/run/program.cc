@@ -47,7 +47,7 @@ class Preparation {
   void take_weights() {
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       const Tensor& tensor = graph_.tensors[t];
-      const std::vector<std::byte>& data = network_.data.at(t);
+      const std::span<const std::byte> data = network_.input.constants.of(t);
       if (tensor.kind != TensorKind::weight || data.empty()) continue;
       program_.constants[t] = data;
       if (!options_.random_weights || !tensor.shape || !is_constant_filled(tensor, data)) continue;

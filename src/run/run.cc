@@ -62,7 +62,8 @@ std::vector<std::byte> value_of(const Network& network, TensorId tensor, const R
     }
     return array.data;
   }
-  if (it.kind == TensorKind::state && !network.data[tensor].empty()) return network.data[tensor];
+  const std::span<const std::byte> stored = network.input.constants.of(tensor);
+  if (it.kind == TensorKind::state && !stored.empty()) return {stored.begin(), stored.end()};
   std::vector<std::byte> bytes(static_cast<std::size_t>(it.bytes), initial_state(network, tensor));
   if (it.kind != TensorKind::state) run::fill_random_input(bytes, it.dtype, it.name, options.seed);
   return bytes;
