@@ -1,6 +1,8 @@
 #include "plan_anything.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  stowage::fuzz::plan_anything({reinterpret_cast<const char*>(data), size}, "model.tflite");
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  stowage::fuzz::plan_anything(bytes, "model.tflite");
+  stowage::fuzz::share_anything(bytes, "model.tflite");
   return 0;
 }

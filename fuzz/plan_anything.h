@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "share/equal_data.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/import.h"
@@ -41,6 +43,19 @@ inline void plan_anything(std::string_view bytes, const std::string& name) {
   } catch (const Error&) {
     return;
   } catch (const UsageError&) {
+    return;
+  }
+}
+
+/// Reads the bytes as that file with its constants, and looks at each byte of them.
+inline void share_anything(std::string_view bytes, const std::string& name) {
+  try {
+    const Input input = parse_input(bytes, name, {.constants = true});
+    const std::array<Input, 2> twice{input, input};
+    const auto classes = share::equal_data(twice);
+    const Saving weights = share::saving_of(classes, twice, TensorKind::weight);
+    if (weights.shared > weights.separate) std::abort();
+  } catch (const Error&) {
     return;
   }
 }

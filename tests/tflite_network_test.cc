@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <variant>
 
 #include "import/tflite.h"
 #include "stowage/error.h"
@@ -32,7 +33,7 @@ TfliteTensor weight() { return {.name = "w", .shape = {1, 4}, .dtype = DType::in
 
 std::string problem_of(const TfliteTensor& tensor) {
   try {
-    (void)import::read_tflite_network(model_with(tensor), {});
+    (void)import::read_tflite_network({model_with(tensor)}, {});
   } catch (const Error& error) {
     return error.what();
   }
@@ -46,11 +47,12 @@ std::vector<std::byte> data_of(const Network& network, TensorId tensor) {
 
 TEST(TfliteNetworkTest, HasTheSameGraphAsPlanning) {
   const std::string bytes = model_with(weight());
-  EXPECT_EQ(import::read_tflite_network(bytes, {}).graph(), import::read_tflite(bytes, {}));
+  EXPECT_EQ(import::read_tflite_network({bytes}, {}).graph(),
+            std::get<Graph>(import::read_tflite({bytes}, {}).content));
 }
 
 TEST(TfliteNetworkTest, ReadsDataOfWeights) {
-  const Network network = import::read_tflite_network(model_with(weight()), {});
+  const Network network = import::read_tflite_network({model_with(weight())}, {});
   EXPECT_TRUE(network.input.constants.of(0).empty());
   EXPECT_EQ(data_of(network, 1),
             (std::vector<std::byte>{std::byte{'a'}, std::byte{'b'}, std::byte{'c'}, std::byte{'d'}}));
@@ -72,15 +74,15 @@ TEST(TfliteNetworkTest, ReadsQuantizations) {
   tensor.scale = {0.5F, 0.25F, 1, 2};
   tensor.zero_point = {0, 1, -128, 127};
   tensor.quantized_dimension = 1;
-  const Network network = import::read_tflite_network(model_with(tensor), {});
+  const Network network = import::read_tflite_network({model_with(tensor)}, {});
   EXPECT_FALSE(network.quantizations[0]);
   EXPECT_EQ(network.quantizations[1], (Quantization{{0.5F, 0.25F, 1, 2}, {0, 1, -128, 127}, 1}));
   tensor.zero_point = {3};
-  EXPECT_EQ(import::read_tflite_network(model_with(tensor), {}).quantizations[1]->zero_points,
+  EXPECT_EQ(import::read_tflite_network({model_with(tensor)}, {}).quantizations[1]->zero_points,
             (std::vector<std::int64_t>{3, 3, 3, 3}));
   // One without the other is none.
   tensor.zero_point = {};
-  EXPECT_FALSE(import::read_tflite_network(model_with(tensor), {}).quantizations[1]);
+  EXPECT_FALSE(import::read_tflite_network({model_with(tensor)}, {}).quantizations[1]);
 }
 
 TEST(TfliteNetworkTest, RefusesQuantizationsThatDoNotFit) {
@@ -106,12 +108,12 @@ TEST(TfliteNetworkTest, RefusesQuantizationsThatDoNotFit) {
 TEST(TfliteNetworkTest, StartsVariablesWithWhatTheFileSaysOrZero) {
   TfliteTensor tensor = weight();
   tensor.is_variable = true;
-  EXPECT_EQ(data_of(import::read_tflite_network(model_with(tensor), {}), 1)[0], std::byte{'a'});
+  EXPECT_EQ(data_of(import::read_tflite_network({model_with(tensor)}, {}), 1)[0], std::byte{'a'});
   tensor.data = "";
-  EXPECT_EQ(data_of(import::read_tflite_network(model_with(tensor), {}), 1), std::vector<std::byte>(4));
+  EXPECT_EQ(data_of(import::read_tflite_network({model_with(tensor)}, {}), 1), std::vector<std::byte>(4));
   tensor.scale = {1};
   tensor.zero_point = {7};
-  EXPECT_EQ(data_of(import::read_tflite_network(model_with(tensor), {}), 1),
+  EXPECT_EQ(data_of(import::read_tflite_network({model_with(tensor)}, {}), 1),
             std::vector<std::byte>(4, std::byte{7}));
   tensor.shape = {1 << 16, 1 << 15};
   EXPECT_EQ(problem_of(tensor),
@@ -126,8 +128,8 @@ TEST(TfliteNetworkTest, RefusesToRepeatDataForEver) {
   // Tensors that all have the first one's data: a small file, and a large network.
   for (int i = 0; i < 64; ++i)
     spec.subgraphs[0].tensors.push_back({.shape = {4096}, .dtype = DType::int8, .buffer = 1});
-  EXPECT_NO_THROW((void)import::read_tflite(testing::tflite_model(spec), {}));
-  EXPECT_THROW((void)import::read_tflite_network(testing::tflite_model(spec), {}), Error);
+  EXPECT_NO_THROW((void)import::read_tflite({testing::tflite_model(spec)}, {}));
+  EXPECT_THROW((void)import::read_tflite_network({testing::tflite_model(spec)}, {}), Error);
 }
 
 TEST(TfliteNetworkTest, ReadsOptionsByName) {
@@ -138,7 +140,7 @@ TEST(TfliteNetworkTest, ReadsOptionsByName) {
                           {.type = "ABS", .inputs = {0}, .outputs = {}}},
             .inputs = {0},
             .outputs = {1}}}});
-  const Network network = import::read_tflite_network(bytes, {});
+  const Network network = import::read_tflite_network({bytes}, {});
   ASSERT_EQ(network.details.size(), 1U);
   ASSERT_EQ(network.details[0].size(), 2U);
   EXPECT_EQ(network.details[0][0].attributes.integer("axis", 0), -2);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/file.h"
@@ -18,11 +19,14 @@ namespace stowage {
 namespace {
 
 using import::looks_like_tflite;
-using import::read_tflite;
 using testing::tflite_model;
 using testing::TfliteRange;
 using testing::TfliteSpec;
 using testing::TfliteSubgraph;
+
+Graph read_tflite(std::string_view bytes, const ImportOptions& options = {}) {
+  return std::get<Graph>(import::read_tflite({bytes}, options).content);
+}
 
 Graph read(const TfliteSpec& spec, const ImportOptions& options = {}) {
   return read_tflite(tflite_model(spec), options);
@@ -101,16 +105,16 @@ TEST(Tflite, KnowsItsFilesByTheirIdentifier) {
   EXPECT_FALSE(looks_like_tflite(std::string_view(bytes).substr(0, 7)));
   EXPECT_FALSE(looks_like_tflite(""));
   EXPECT_FALSE(looks_like_tflite("id,lower,upper,size\n"));
-  EXPECT_THROW((void)read_tflite("", {}), Error);
-  EXPECT_THROW((void)read_tflite("id,lower,upper,size\n", {}), Error);
+  EXPECT_THROW((void)read_tflite(""), Error);
+  EXPECT_THROW((void)read_tflite("id,lower,upper,size\n"), Error);
 }
 
 TEST(Tflite, ReadsBytesAtAnyAddress) {
   const std::string bytes = tflite_model(small_model());
-  const Graph expected = read_tflite(bytes, {});
+  const Graph expected = read_tflite(bytes);
   for (std::size_t shift = 1; shift < 8; ++shift) {
     const std::string shifted = std::string(shift, ' ') + bytes;
-    EXPECT_EQ(read_tflite(std::string_view(shifted).substr(shift), {}), expected) << shift;
+    EXPECT_EQ(read_tflite(std::string_view(shifted).substr(shift)), expected) << shift;
   }
 }
 
@@ -268,7 +272,7 @@ TEST(Tflite, ReadsDataOutsideTheFlatbuffer) {
   spec.subgraphs[0].tensors[1].is_outside = true;
   const std::string bytes = tflite_model(spec);
   EXPECT_TRUE(bytes.ends_with("ab"));
-  EXPECT_EQ(read_tflite(bytes, {}), read(small_model()));
+  EXPECT_EQ(read_tflite(bytes), read(small_model()));
   EXPECT_THROW((void)read_tflite(bytes.substr(0, bytes.size() - 1), {}), Error);
 }
 
@@ -553,7 +557,7 @@ TfliteSpec model_of_everything() {
 /// Damaged files give a graph or an Error; anything else ends the test.
 bool is_readable(std::string_view bytes) {
   try {
-    (void)read_tflite(bytes, {});
+    (void)read_tflite(bytes);
     return true;
   } catch (const Error&) {
     return false;
@@ -614,7 +618,7 @@ TEST(Tflite, ReadsRealModels) {
       {"vww_96_int8", {89, 31}}};
   for (const auto& [name, counts] : expected) {
     const base::InputFile file(models / (name + ".tflite"));
-    const Graph graph = read_tflite(file.bytes(), {});
+    const Graph graph = read_tflite(file.bytes());
     EXPECT_EQ(graph.subgraphs.size(), 1U) << name;
     EXPECT_EQ(graph.tensors.size(), counts.first) << name;
     EXPECT_EQ(graph.subgraphs[0].operators.size(), counts.second) << name;
@@ -625,7 +629,7 @@ TEST(Tflite, ReadsAKeywordSpotterWithVariables) {
   const std::filesystem::path models = real_models();
   if (models.empty()) GTEST_SKIP() << "no models: STOWAGE_DATA names no folder with models/tflite";
   const base::InputFile file(models / "keyword_scrambled_8bit.tflite");
-  const Graph graph = read_tflite(file.bytes(), {});
+  const Graph graph = read_tflite(file.bytes());
   const auto variables = std::ranges::count(graph.tensors, TensorKind::state, &Tensor::kind);
   const auto stateful = std::ranges::count(graph.subgraphs[0].operators, true, &Operator::stateful);
   EXPECT_EQ(variables, 7);

@@ -2,20 +2,42 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "import/graph_options.h"
 #include "import/json.h"
+#include "import/nearby_files.h"
 
 namespace stowage::import {
 namespace {
 
+/// The bytes that pairs of hexadecimal digits say.
+std::vector<std::byte> bytes_of_hex(const Json& json, Bytes expected) {
+  static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
+  const std::string text = json.string();
+  std::vector<std::byte> bytes;
+  bytes.reserve(text.size() / 2);
+  if (text.find_first_not_of(digits) != std::string::npos || text.size() % 2 != 0)
+    throw json.error(fmt::format("is {}, expected pairs of hexadecimal digits", json.shown()));
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const std::size_t high = digits.find(text[i]) % 16;
+    const std::size_t low = digits.find(text[i + 1]) % 16;
+    bytes.push_back(static_cast<std::byte>(high * 16 + low));
+  }
+  if (static_cast<Bytes>(bytes.size()) != expected)
+    throw json.error(fmt::format("has {} bytes of data, expected {}", bytes.size(), expected));
+  return bytes;
+}
+
 class GraphReader {
  public:
-  explicit GraphReader(const Json& document) : document_(document) {}
+  /// Files with data are looked for in `folder`, and the data is taken only if it is wanted.
+  GraphReader(const Json& document, const std::filesystem::path& folder, bool wants_data)
+      : document_(document), folder_(folder), files_(folder), wants_data_(wants_data) {}
 
-  Graph take() {
+  Input take() {
     if (const auto name = document_.find("name")) graph_.name = name->string();
     for (const Json& tensor : document_.at("tensors").elements()) add_tensor(tensor);
     for (const Json& subgraph : document_.at("subgraphs").elements()) add_subgraph(subgraph);
@@ -25,7 +47,8 @@ class GraphReader {
       }
     }
     mark_inputs_and_outputs();
-    return std::move(graph_);
+    files_.hold_in(constants_);
+    return {.content = std::move(graph_), .constants = std::move(constants_)};
   }
 
  private:
@@ -44,6 +67,7 @@ class GraphReader {
       for (const Json& dimension : shape->elements()) tensor.shape->push_back(dimension.natural());
     }
     tensor.bytes = read_bytes(json, tensor);
+    if (const auto data = json.find("data")) read_data(*data, tensor);
     graph_.tensors.push_back(std::move(tensor));
   }
 
@@ -64,6 +88,29 @@ class GraphReader {
       throw given->error(fmt::format("is {}, expected {} by shape and dtype", given->shown(), bytes));
     }
     return bytes;
+  }
+
+  /// The data of the tensor that comes next. Its form is looked at even if it is not wanted.
+  void read_data(const Json& json, const Tensor& tensor) {
+    if (tensor.kind != TensorKind::weight && tensor.kind != TensorKind::instruction)
+      throw json.error(fmt::format("is of a tensor of kind {}, expected one of kind weight or instruction",
+                                   name_of(tensor.kind)));
+    const TensorId id = graph_.tensors.size();
+    const auto hex = json.find("hex");
+    const auto file = json.find("file");
+    if (hex.has_value() == file.has_value())
+      throw json.error(fmt::format("has {}, expected one of 'hex' and 'file'", hex ? "both" : "neither"));
+    if (hex) {
+      auto bytes = bytes_of_hex(*hex, tensor.bytes);
+      if (wants_data_) constants_.set(id, std::move(bytes));
+      return;
+    }
+    const auto given = json.find("offset");
+    const std::size_t offset = given ? given->index() : 0;
+    (void)path_below(folder_, file->string(), file->place());
+    if (!wants_data_) return;
+    const auto size = static_cast<std::size_t>(tensor.bytes);
+    constants_.set(id, files_.part(file->string(), offset, size, file->place()));
   }
 
   [[nodiscard]] TensorId tensor_named(const Json& json) const {
@@ -144,24 +191,29 @@ class GraphReader {
   }
 
   const Json& document_;
+  const std::filesystem::path& folder_;
+  NearbyFiles files_;
+  bool wants_data_;
   Graph graph_;
+  Constants constants_;
   std::unordered_map<std::string, TensorId> tensor_of_;
   std::vector<bool> has_kind_;
 };
 
 }  // namespace
 
-Graph read_graph_json(std::string_view text, const ImportOptions& options) {
+Input read_graph_json(const Source& source, const ImportOptions& options) {
   refuse_shape_options(options, "graph JSON");
-  const Json::Value value = Json::parse(text);
+  const Json::Value value = Json::parse(source.bytes);
   const Json document(value);
   expect_format(document, "stowage-graph");
-  Graph graph = GraphReader(document).take();
+  Input input = GraphReader(document, source.folder, options.constants).take();
+  auto& graph = std::get<Graph>(input.content);
   validate(graph);  // so that indices are in range
   add_states(graph, options.states);
   add_scratch(graph, options.scratch);
   validate(graph);
-  return graph;
+  return input;
 }
 
 }  // namespace stowage::import

@@ -1,14 +1,12 @@
 #pragma once
 
-#include <string_view>
-
-#include "stowage/graph.h"
+#include "import/source.h"
 #include "stowage/import.h"
 
 namespace stowage::import {
 
-/// Reads graph JSON (docs/graph-json.md). Throws Error with the place, UsageError for options that
-/// this format has no use for.
-[[nodiscard]] Graph read_graph_json(std::string_view text, const ImportOptions& options);
+/// Reads graph JSON (docs/graph-json.md), and the data of its constants if the options ask for them. Throws
+/// Error with the place, UsageError for options that this format has no use for. `info` is not set.
+[[nodiscard]] Input read_graph_json(const Source& source, const ImportOptions& options);
 
 }  // namespace stowage::import

@@ -44,29 +44,27 @@ std::variant<Graph, Problem> read_list(std::string_view content, ModelFormat for
   return format == ModelFormat::ops ? import::read_operations_csv(content) : import::read_buffer_csv(content);
 }
 
-std::variant<Graph, Problem> read(std::string_view content, ModelFormat format,
-                                  const ImportOptions& options) {
+Input read(const import::Source& source, ModelFormat format, const ImportOptions& options) {
   switch (format) {
     case ModelFormat::onnx:
-      return import::read_onnx(content, options);
+      return import::read_onnx(source, options);
     case ModelFormat::tflite:
-      return import::read_tflite(content, options);
+      return import::read_tflite(source, options);
     case ModelFormat::json:
-      return import::read_graph_json(content, options);
+      return import::read_graph_json(source, options);
     case ModelFormat::csv:
     case ModelFormat::ops:
       break;
   }
-  return read_list(content, format, options);
+  return {.content = read_list(source.bytes, format, options)};
 }
 
-Network read_network_of(std::string_view content, ModelFormat format, const std::filesystem::path& folder,
-                        const ImportOptions& options) {
+Network read_to_run(const import::Source& source, ModelFormat format, const ImportOptions& options) {
   switch (format) {
     case ModelFormat::onnx:
-      return import::read_onnx_network(content, folder, options);
+      return import::read_onnx_network(source, options);
     case ModelFormat::tflite:
-      return import::read_tflite_network(content, options);
+      return import::read_tflite_network(source, options);
     case ModelFormat::json:
     case ModelFormat::csv:
     case ModelFormat::ops:
@@ -96,13 +94,13 @@ void make_names_printable(Graph& graph, const std::string& model) {
   }
 }
 
-}  // namespace
-
-Input parse_input(std::string_view content, const std::string& name, const ImportOptions& options) {
+Input read_input_of(import::Source source, const std::string& name, const ImportOptions& options) {
   const std::filesystem::path file(name);
+  source.folder = file.parent_path();
   try {
-    const ModelFormat format = format_of(content, file);
-    Input input{info_of(file, format), read(content, format, options)};
+    const ModelFormat format = format_of(source.bytes, file);
+    Input input = read(source, format, options);
+    input.info = info_of(file, format);
     if (auto* const graph = std::get_if<Graph>(&input.content)) make_names_printable(*graph, input.info.name);
     return input;
   } catch (const Error& error) {
@@ -110,16 +108,12 @@ Input parse_input(std::string_view content, const std::string& name, const Impor
   }
 }
 
-Input read_input(const std::filesystem::path& file, const ImportOptions& options) {
-  const base::InputFile mapped(file);
-  return parse_input(mapped.bytes(), file.string(), options);
-}
-
-Network parse_network(std::string_view content, const std::string& name, const ImportOptions& options) {
+Network read_network_of(import::Source source, const std::string& name, const ImportOptions& options) {
   const std::filesystem::path file(name);
+  source.folder = file.parent_path();
   try {
-    const ModelFormat format = format_of(content, file);
-    Network network = read_network_of(content, format, file.parent_path(), options);
+    const ModelFormat format = format_of(source.bytes, file);
+    Network network = read_to_run(source, format, options);
     network.input.info = info_of(file, format);
     make_names_printable(std::get<Graph>(network.input.content), network.input.info.name);
     return network;
@@ -128,9 +122,27 @@ Network parse_network(std::string_view content, const std::string& name, const I
   }
 }
 
+import::Source mapped(const std::filesystem::path& file) {
+  const auto holder = std::make_shared<const base::InputFile>(file);
+  return {.bytes = holder->bytes(), .holder = holder};
+}
+
+}  // namespace
+
+Input parse_input(std::string_view content, const std::string& name, const ImportOptions& options) {
+  return read_input_of({.bytes = content}, name, options);
+}
+
+Input read_input(const std::filesystem::path& file, const ImportOptions& options) {
+  return read_input_of(mapped(file), file.string(), options);
+}
+
+Network parse_network(std::string_view content, const std::string& name, const ImportOptions& options) {
+  return read_network_of({.bytes = content}, name, options);
+}
+
 Network read_network(const std::filesystem::path& file, const ImportOptions& options) {
-  const base::InputFile mapped(file);
-  return parse_network(mapped.bytes(), file.string(), options);
+  return read_network_of(mapped(file), file.string(), options);
 }
 
 std::vector<ScratchRequest> parse_scratch(std::string_view csv_text) {

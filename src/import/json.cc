@@ -109,9 +109,9 @@ std::int64_t Json::natural() const {
 
 std::size_t Json::index() const { return static_cast<std::size_t>(natural()); }
 
-Error Json::error(const std::string& problem) const {
-  return Error(pointer_.empty() ? "document" : pointer_, problem);
-}
+std::string Json::place() const { return pointer_.empty() ? "document" : pointer_; }
+
+Error Json::error(const std::string& problem) const { return Error(place(), problem); }
 
 std::string Json::shown() const {
   if (value_->is_array()) return "an array";

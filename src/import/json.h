@@ -41,6 +41,9 @@ class Json {
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
   [[nodiscard]] bool is_string() const { return value_->is_string(); }
 
+  /// Where it stands, a JSON pointer: "/buffers/3/size".
+  [[nodiscard]] std::string place() const;
+
   /// The error of this place: "/buffers/3/size: is -4, expected ...".
   [[nodiscard]] Error error(const std::string& problem) const;
 

@@ -113,14 +113,17 @@ std::unique_ptr<Read> read(std::string_view bytes, const ImportOptions& options)
 
 }  // namespace
 
-Graph read_onnx(std::string_view bytes, const ImportOptions& options) {
-  return std::move(read(bytes, options)->model.graph);
+Input read_onnx(const Source& source, const ImportOptions& options) {
+  const std::unique_ptr<Read> it = read(source.bytes, options);
+  Input input;
+  if (options.constants) input.constants = constants_of(it->model, source.folder);
+  input.content = std::move(it->model.graph);
+  return input;
 }
 
-Network read_onnx_network(std::string_view bytes, const std::filesystem::path& folder,
-                          const ImportOptions& options) {
-  const std::unique_ptr<Read> it = read(bytes, options);
-  return network_of(std::move(it->model), it->versions, folder);
+Network read_onnx_network(const Source& source, const ImportOptions& options) {
+  const std::unique_ptr<Read> it = read(source.bytes, options);
+  return network_of(std::move(it->model), it->versions, source.folder);
 }
 
 }  // namespace stowage::import

@@ -5,10 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "import/onnx_types.h"
 #include "stowage/error.h"
@@ -75,48 +73,41 @@ std::int64_t number_of(const onnx::StringStringEntryProto& entry, const std::str
   return *number;
 }
 
-/// A file that an untrusted model may name: one in the model's own folder or below it.
-std::filesystem::path path_below(const std::filesystem::path& folder, const std::string& location,
-                                 const std::string& place) {
-  const std::filesystem::path path(location);
-  const bool leads_out =
-      path.is_absolute() || std::ranges::any_of(path, [](const auto& part) { return part == ".."; });
-  if (path.empty() || leads_out)
-    throw Error(place,
-                fmt::format("has its data in {}, expected a file beside the model", base::quoted(location)));
-  return folder / path;
+std::size_t size_of(const onnx::TensorProto& tensor, const std::string& place) {
+  try {
+    return static_cast<std::size_t>(
+        bytes_of(dtype_of(tensor.data_type(), place), {tensor.dims().begin(), tensor.dims().end()}));
+  } catch (const Error& error) {
+    throw Error(place, error.what());
+  }
 }
 
-Bytes8 external_data(const onnx::TensorProto& tensor, std::size_t size, const std::filesystem::path& folder,
-                     const std::string& place) {
+}  // namespace
+
+bool is_external(const onnx::TensorProto& tensor) {
+  return tensor.data_location() == onnx::TensorProto::EXTERNAL;
+}
+
+std::span<const std::byte> external_data(const onnx::TensorProto& tensor, NearbyFiles& files,
+                                         const std::string& place) {
   std::string location;
   std::size_t offset = 0;
   for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
     if (entry.key() == "location") location = entry.value();
     if (entry.key() == "offset") offset = static_cast<std::size_t>(number_of(entry, place));
   }
-  const base::InputFile file(path_below(folder, location, place));
-  const std::string_view bytes = file.bytes();
-  if (offset > bytes.size() || size > bytes.size() - offset)
-    throw Error(place, fmt::format("has {} bytes of data at {} of {}, which has {} bytes", size, offset,
-                                   base::quoted(location), bytes.size()));
-  return bytes_from(bytes.substr(offset, size));
+  return files.part(location, offset, size_of(tensor, place), place);
 }
-
-}  // namespace
 
 Array array_of(const onnx::TensorProto& tensor, const std::filesystem::path& folder,
                const std::string& place) {
   Array array{.dtype = dtype_of(tensor.data_type(), place),
               .shape = {tensor.dims().begin(), tensor.dims().end()}};
-  std::size_t size = 0;
-  try {
-    size = static_cast<std::size_t>(bytes_of(array.dtype, array.shape));
-  } catch (const Error& error) {
-    throw Error(place, error.what());
-  }
-  if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-    array.data = external_data(tensor, size, folder, place);
+  const std::size_t size = size_of(tensor, place);
+  if (is_external(tensor)) {
+    NearbyFiles files(folder);
+    const std::span<const std::byte> data = external_data(tensor, files, place);
+    array.data.assign(data.begin(), data.end());
   } else if (tensor.has_raw_data()) {
     array.data = bytes_from(tensor.raw_data());
   } else {

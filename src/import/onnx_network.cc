@@ -49,6 +49,23 @@ std::int64_t version_of(const onnx::NodeProto& node, const std::map<std::string,
 
 }  // namespace
 
+Constants constants_of(const OnnxGraph& model, const std::filesystem::path& folder) {
+  Constants constants;
+  NearbyFiles files(folder);
+  for (TensorId t = 0; t < model.graph.tensors.size(); ++t) {
+    const onnx::TensorProto* const initializer = model.initializers[t];
+    if (initializer == nullptr || initializer->data_type() == onnx::TensorProto::STRING) continue;
+    const std::string place = describe(model.graph, t);
+    if (is_external(*initializer)) {
+      constants.set(t, external_data(*initializer, files, place));
+    } else {
+      constants.set(t, array_of(*initializer, folder, place).data);
+    }
+  }
+  files.hold_in(constants);
+  return constants;
+}
+
 Network network_of(OnnxGraph model, const std::map<std::string, int>& versions,
                    const std::filesystem::path& folder) {
   Network network;
@@ -58,11 +75,7 @@ Network network_of(OnnxGraph model, const std::map<std::string, int>& versions,
       details.push_back({attributes_of(*node, folder), version_of(*node, versions)});
   }
   network.quantizations.resize(model.graph.tensors.size());
-  for (TensorId t = 0; t < model.graph.tensors.size(); ++t) {
-    const onnx::TensorProto* const initializer = model.initializers[t];
-    if (initializer == nullptr || initializer->data_type() == onnx::TensorProto::STRING) continue;
-    network.input.constants.set(t, array_of(*initializer, folder, describe(model.graph, t)).data);
-  }
+  network.input.constants = constants_of(model, folder);
   network.input.content = std::move(model.graph);
   return network;
 }

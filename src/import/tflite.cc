@@ -226,7 +226,7 @@ class Reader {
               [&] { return describe(graph_, s, o); });
       has_effects_[s] = has_effects_[s] || op.stateful;
     }
-    find_working_memory(result);
+    find_parts_of_accelerators(result);
   }
 
   std::vector<TensorId> ends(const Indices* indices, std::size_t s) {
@@ -284,8 +284,10 @@ class Reader {
                 source, builtin_of(code), graph_, op);
   }
 
-  /// Operators of Ethos-U accelerators take their working memory as inputs that nobody writes.
-  void find_working_memory(Subgraph& subgraph) {
+  /// Operators of Ethos-U accelerators take their command stream as first input and their working memory as
+  /// inputs that nobody writes. Source: Ethos-U Vela, npu_serialisation.py, whose order of inputs is command
+  /// stream, weights ("flash"), scratch, fast scratch, and then those of the network.
+  void find_parts_of_accelerators(Subgraph& subgraph) {
     std::unordered_set<TensorId> given(subgraph.inputs.begin(), subgraph.inputs.end());
     for (const Operator& op : subgraph.operators) {
       for (const auto& output : op.outputs) {
@@ -294,6 +296,8 @@ class Reader {
     }
     for (Operator& op : subgraph.operators) {
       if (op.type != "ethos-u") continue;
+      if (!op.inputs.empty() && op.inputs[0] && graph_.tensors[*op.inputs[0]].kind == TensorKind::weight)
+        graph_.tensors[*op.inputs[0]].kind = TensorKind::instruction;
       for (auto& input : op.inputs) {
         if (!input || given.contains(*input)) continue;
         Tensor& tensor = graph_.tensors[*input];
@@ -332,8 +336,11 @@ Graph read_graph(const TfliteFile& file, const ImportOptions& options) {
   return graph;
 }
 
-Graph read_tflite(std::string_view bytes, const ImportOptions& options) {
-  return read_graph(TfliteFile(bytes), options);
+Input read_tflite(const Source& source, const ImportOptions& options) {
+  const TfliteFile file(options.constants ? held(source) : source);
+  Input input{.content = read_graph(file, options)};
+  if (options.constants) input.constants = constants_of(file, std::get<Graph>(input.content));
+  return input;
 }
 
 }  // namespace stowage::import

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "stowage/graph.h"
+#include "import/source.h"
 #include "stowage/import.h"
 #include "stowage/network.h"
 
@@ -15,11 +15,13 @@ namespace stowage::import {
 /// come subgraph after subgraph in the file's order, scratch memory after them; the graph has no
 /// name. Throws Error, without the file's name, for anything wrong with the model and for a
 /// requested shape that contradicts it; UsageError for an option that names what it does not have.
-[[nodiscard]] Graph read_tflite(std::string_view bytes, const ImportOptions& options);
+/// Constants, where the options ask for them, lie in the file, or in a copy of it when nothing holds it.
+/// `info` is not set.
+[[nodiscard]] Input read_tflite(const Source& source, const ImportOptions& options);
 
-/// The same graph with what running it needs: the fields of options that the file has, by name;
-/// quantizations; constant data; and what variables start with, which is a real zero where the file does not
-/// say. Throws Error also for those. The rest of Network::input is left as it is.
-[[nodiscard]] Network read_tflite_network(std::string_view bytes, const ImportOptions& options);
+/// The same with constants and what else running it needs: the fields of options that the file has, by name;
+/// quantizations; and what variables start with, which is a real zero where the file does not say. Throws
+/// Error also for those.
+[[nodiscard]] Network read_tflite_network(const Source& source, const ImportOptions& options);
 
 }  // namespace stowage::import

@@ -185,19 +185,9 @@ class DetailReader {
   void read_tensor(const tflite::Tensor& source, TensorId id) {
     const Tensor& tensor = graph_.tensors[id];
     network_.quantizations[id] = quantization_of(source, tensor, budget_);
-    if (tensor.kind != TensorKind::weight && tensor.kind != TensorKind::state) return;
-    if (source.external_buffer() != 0) reject("has its data in another file, expected it in this one");
-    const std::string_view stored = stored_data(file_.model(), file_.bytes(), source);
     Constants& constants = network_.input.constants;
-    if (stored.empty() && tensor.kind == TensorKind::state) {
+    if (tensor.kind == TensorKind::state && constants.of(id).empty())
       constants.set(id, zeros(tensor, network_.quantizations[id]));
-      return;
-    }
-    if (static_cast<Bytes>(stored.size()) != tensor.bytes)
-      reject("has {} bytes of data, expected {}", stored.size(), tensor.bytes);
-    budget_.spend(stored.size());
-    const auto* const first = reinterpret_cast<const std::byte*>(stored.data());
-    constants.set(id, std::vector<std::byte>(first, first + stored.size()));
   }
 
   /// What a variable without data starts with: in a byte, the number that stands for 0.
@@ -220,11 +210,11 @@ class DetailReader {
 
 }  // namespace
 
-Network read_tflite_network(std::string_view bytes, const ImportOptions& options) {
-  const TfliteFile file(bytes);
+Network read_tflite_network(const Source& source, const ImportOptions& options) {
+  const TfliteFile file(held(source));
   Network network;
-  network.input.info.format = ModelFormat::tflite;
   network.input.content = read_graph(file, options);
+  network.input.constants = constants_of(file, network.graph());
   DetailReader(file, network).read();
   return network;
 }

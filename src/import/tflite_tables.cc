@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "import/tflite.h"
 
@@ -23,17 +25,15 @@ void ReadingBudget::spend(std::size_t bytes) {
   unread_ -= bytes;
 }
 
-TfliteFile::TfliteFile(std::string_view bytes) : bytes_(bytes) {
-  if (!looks_like_tflite(bytes)) throw Error("", "is not a TFLite model, expected TFL3 at byte 4");
-  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::uint64_t) != 0) {
-    copy_.assign(bytes.begin(), bytes.end());
-    bytes_ = {copy_.data(), copy_.size()};
-  }
+TfliteFile::TfliteFile(const Source& source) : source_(source) {
+  if (!looks_like_tflite(bytes())) throw Error("", "is not a TFLite model, expected TFL3 at byte 4");
+  if (reinterpret_cast<std::uintptr_t>(bytes().data()) % alignof(std::uint64_t) != 0)
+    source_ = copy_of(source);  // for numbers that could not be read in place
   // Data may follow the flatbuffer, which itself is below this size.
-  const std::size_t size = std::min<std::size_t>(bytes_.size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
+  const std::size_t size = std::min<std::size_t>(bytes().size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
   constexpr flatbuffers::uoffset_t deepest = 8;  // model, subgraph, operator, options: 4, and some to spare
   const auto most_tables = static_cast<flatbuffers::uoffset_t>(size / smallest_table * largest_reuse);
-  const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
+  const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes().data());
   flatbuffers::Verifier verifier(begin, size, deepest, most_tables);
   if (!tflite::VerifyModelBuffer(verifier)) throw Error("", "is truncated or corrupt, expected a flatbuffer");
   model_ = tflite::GetModel(begin);
@@ -59,6 +59,32 @@ std::string_view stored_data(const tflite::Model& model, std::string_view file,
                                 index, buffer.size(), buffer.offset(), file.size()));
   }
   return file.substr(buffer.offset(), buffer.size());
+}
+
+Constants constants_of(const TfliteFile& file, const Graph& graph) {
+  Constants constants;
+  ReadingBudget budget(file.bytes().size());
+  const auto read_tensor = [&](const tflite::Tensor& source, TensorId id) {
+    const Tensor& tensor = graph.tensors[id];
+    const bool is_state = tensor.kind == TensorKind::state;
+    if (!is_state && tensor.kind != TensorKind::weight && tensor.kind != TensorKind::instruction) return;
+    if (source.external_buffer() != 0)
+      throw Error("", "has its data in another file, expected it in this one");
+    const std::string_view stored = stored_data(file.model(), file.bytes(), source);
+    if (is_state && stored.empty()) return;
+    if (static_cast<Bytes>(stored.size()) != tensor.bytes)
+      throw Error("", fmt::format("has {} bytes of data, expected {}", stored.size(), tensor.bytes));
+    budget.spend(stored.size());
+    constants.set(id, std::as_bytes(std::span(stored)));
+  };
+  TensorId id = 0;
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    const tflite::SubGraph& subgraph = at(file.model().subgraphs(), s);
+    for (std::size_t t = 0; t < count(subgraph.tensors()); ++t, ++id)
+      located([&] { read_tensor(at(subgraph.tensors(), t), id); }, [&] { return describe(graph, id); });
+  }
+  constants.hold(file.holder());
+  return constants;
 }
 
 }  // namespace stowage::import

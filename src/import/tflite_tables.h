@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string_view>
-#include <vector>
 
+#include "import/source.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
@@ -58,21 +59,25 @@ class ReadingBudget {
 /// anything.
 class TfliteFile {
  public:
-  /// Keeps a copy of bytes that are not aligned, and refers to others. Throws Error.
-  explicit TfliteFile(std::string_view bytes);
+  /// Takes a copy of bytes that are not aligned, and refers to others. Throws Error.
+  explicit TfliteFile(const Source& source);
   TfliteFile(const TfliteFile&) = delete;
   TfliteFile& operator=(const TfliteFile&) = delete;
 
   [[nodiscard]] const tflite::Model& model() const { return *model_; }
-  [[nodiscard]] std::string_view bytes() const { return bytes_; }
+  [[nodiscard]] std::string_view bytes() const { return source_.bytes; }
+  /// What the bytes lie in; null where only the caller knows.
+  [[nodiscard]] const std::shared_ptr<const void>& holder() const { return source_.holder; }
 
  private:
-  std::vector<char> copy_{};  // for numbers that could not be read in place: a vector's memory is aligned
-  std::string_view bytes_;
+  Source source_;
   const tflite::Model* model_ = nullptr;
 };
 
-/// What `read_tflite` returns.
 [[nodiscard]] Graph read_graph(const TfliteFile& file, const ImportOptions& options);
+
+/// The data that the file has for weights, instructions and variables, where it lies. Throws Error for
+/// data of another size than the tensor's.
+[[nodiscard]] Constants constants_of(const TfliteFile& file, const Graph& graph);
 
 }  // namespace stowage::import

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "run/interpreter.h"
@@ -16,6 +18,8 @@
 
 namespace stowage::run {
 namespace {
+
+constexpr std::size_t least_alignment = 16;  // of constants: what kernels may load at once
 
 class Preparation {
  public:
@@ -44,12 +48,17 @@ class Preparation {
   }
 
  private:
+  /// Data in files lies as the files want it; what kernels could not read there is copied.
   void take_weights() {
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       const Tensor& tensor = graph_.tensors[t];
       const std::span<const std::byte> data = network_.input.constants.of(t);
       if (tensor.kind != TensorKind::weight || data.empty()) continue;
       program_.constants[t] = data;
+      if (reinterpret_cast<std::uintptr_t>(data.data()) % least_alignment != 0) {
+        make_room(t);
+        std::memcpy(program_.computed[t].data(), data.data(), data.size());
+      }
       if (!options_.random_weights || !tensor.shape || !is_constant_filled(tensor, data)) continue;
       make_room(t);
       randomize(t);

@@ -27,10 +27,10 @@ struct Program {
   const Graph* graph = nullptr;
   std::vector<std::vector<Kernel>> kernels{};           ///< Per subgraph, per operator.
   std::vector<std::span<const std::byte>> constants{};  ///< Per tensor; data is null where there is none.
-  std::vector<AlignedBytes> computed{};                 ///< What constants of folded operators lie in.
-  std::vector<std::vector<TensorId>> tensors_of{};      ///< Per subgraph: those it writes or is given.
-  Bytes scratch = 0;                                    ///< The most that a kernel wants while it runs.
-  Bytes held = 0;                                       ///< What kernels hold.
+  std::vector<AlignedBytes> computed{};             ///< Constants that are not used where the file has them.
+  std::vector<std::vector<TensorId>> tensors_of{};  ///< Per subgraph: those it writes or is given.
+  Bytes scratch = 0;                                ///< The most that a kernel wants while it runs.
+  Bytes held = 0;                                   ///< What kernels hold.
 
   [[nodiscard]] const Operator& op(const Call& call) const {
     return graph->subgraphs[call.subgraph].operators[call.op];

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/import.h"
+#include "stowage/plan.h"
+
+namespace stowage::share {
+
+/// A weight or an instruction of one of several models.
+struct ConstantRef {
+  std::size_t model = 0;
+  TensorId tensor = 0;
+
+  bool operator==(const ConstantRef&) const = default;
+};
+
+using DataHash = std::uint64_t (*)(std::span<const std::byte>);
+
+/// The 64 bits of XXH3. Source: the xxHash specification.
+[[nodiscard]] std::uint64_t xxh3(std::span<const std::byte> bytes);
+
+/// What can be stored once. Every weight and instruction of more than 0 bytes is in exactly one class;
+/// those in one class have the same kind, size and bytes. A tensor whose data is not known is alone. Classes
+/// and their members come in the order of models and tensors. Cost: linear in bytes while the hash tells
+/// different data apart; only data that has the size of other data is read.
+[[nodiscard]] std::vector<std::vector<ConstantRef>> equal_data(std::span<const Input> inputs,
+                                                               DataHash hash = xxh3);
+
+/// Bytes of the constants of one kind: of all, and of the first of each class. Throws Error where all of them
+/// are more than `largest_value`.
+[[nodiscard]] Saving saving_of(std::span<const std::vector<ConstantRef>> classes,
+                               std::span<const Input> inputs, TensorKind kind);
+
+}  // namespace stowage::share
