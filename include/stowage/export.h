@@ -21,7 +21,8 @@ namespace stowage {
 void write_json(const Plan& plan, std::ostream& out);
 
 /// The buffers as CSV with offsets; read as an input it pins every buffer where it is. Throws Error
-/// for a buffer whose live bytes the format cannot say (two separate parts needed at one time).
+/// for a buffer whose live bytes the format cannot say (two separate parts needed at one time), and for plans
+/// of several clocks.
 void write_csv(const Plan& plan, std::ostream& out);
 
 /// The network as graph JSON, read back by `parse_input`.
@@ -33,8 +34,9 @@ void write_graph(const Graph& graph, std::ostream& out);
 void write_svg(const Plan& plan, std::ostream& out);
 
 /// How strategies compare, as a table for people and as one JSON document.
-void write_comparison(std::span<const Comparison> comparisons, const ModelInfo& model, std::ostream& out);
-void write_comparison_json(std::span<const Comparison> comparisons, const ModelInfo& model,
+void write_comparison(std::span<const Comparison> comparisons, std::span<const ModelInfo> models,
+                      std::ostream& out);
+void write_comparison_json(std::span<const Comparison> comparisons, std::span<const ModelInfo> models,
                            std::ostream& out);
 
 /// The array as an npy file, which `read_array` reads back. Element types that NumPy lacks are written as

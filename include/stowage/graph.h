@@ -71,6 +71,8 @@ using Shape = std::vector<std::int64_t>;
 enum class TensorKind : std::uint8_t { input, output, weight, instruction, temporary, state, scratch };
 
 [[nodiscard]] std::string_view name_of(TensorKind kind);
+/// Weights and instructions: no step writes them.
+[[nodiscard]] bool is_constant(TensorKind kind);
 [[nodiscard]] std::optional<TensorKind> tensor_kind_named(std::string_view name);
 
 /// Index of a tensor in Graph::tensors.

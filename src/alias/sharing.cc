@@ -243,6 +243,8 @@ class Sharer {
           return describe(graph_, tensor) + " is a weight";
         case Residence::caller:
           return describe(graph_, tensor) + " is in the caller's memory";
+        case Residence::feed:
+          return describe(graph_, tensor) + " is passed between models";
         case Residence::nowhere:
           return describe(graph_, tensor) + " is never written";
       }

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
+#include "cli/models.h"
 #include "cli/progress.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -62,6 +63,17 @@ ExitStatus report_own_fault(const PlanResult& result) {
   return ExitStatus::own_plan_rejected;
 }
 
+bool plans_weights(const PlanOptions& options) {
+  return std::any_of(options.memories.begin(), options.memories.end(),
+                     [](const Memory& memory) { return memory.role == MemoryRole::weights; });
+}
+
+std::vector<ModelInfo> infos_of(const std::vector<Input>& inputs) {
+  std::vector<ModelInfo> infos;
+  for (const Input& input : inputs) infos.push_back(input.info);
+  return infos;
+}
+
 /// Nothing that is read is written over, and nothing is written twice.
 void expect_different_files(const PlanCommand& command) {
   const std::array<std::pair<std::string_view, const std::string*>, 3> outputs{
@@ -73,7 +85,8 @@ void expect_different_files(const PlanCommand& command) {
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [flag, file] = outputs[i];
-    expect(*file, command.input, fmt::format("{} would write over the input", flag));
+    for (const NamedFile& model : parse_models(command.inputs))
+      expect(*file, model.file, fmt::format("{} would write over the input", flag));
     for (std::size_t j = 0; j < i; ++j)
       expect(*outputs[j].second, *file, fmt::format("{} and {} need one each", outputs[j].first, flag));
   }
@@ -87,6 +100,10 @@ ExitStatus report_fit(const PlanResult& result) {
     if (memory.peak <= capacity) continue;
     fmt::print(std::cerr, "stowage: the plan needs {} bytes, {} more than the {} of memory {}\n", memory.peak,
                memory.peak - capacity, capacity, base::quoted(memory.memory.name));
+  }
+  if (result.enough) {
+    fmt::print(std::cerr, "stowage: {} bytes of memory {} would be enough\n", *result.enough->capacity,
+               base::quoted(result.enough->name));
   }
   return ExitStatus::not_met;
 }
@@ -105,11 +122,11 @@ Plan read_plan(const std::string& name) {
 ExitStatus run_plan(const PlanCommand& command) {
   expect_different_files(command);
   PlanOptions options = parse_plan_options(command.plan);
-  const Input input = read_input(command.input, parse_model_options(command.model));
+  const std::vector<Input> inputs = read_models(command.inputs, command.model, plans_weights(options));
   const InterruptWatch watch;  // from here on an interrupt keeps what there is
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
-  const PlanResult result = make_plan(input, options);
+  const PlanResult result = make_plan(inputs, options);
   clear_progress_line();
   if (!result.faults.empty()) return report_own_fault(result);
   base::write_files(outputs_of(command, result.plan));
@@ -126,16 +143,16 @@ ExitStatus run_plan(const PlanCommand& command) {
 
 ExitStatus run_compare(const CompareCommand& command) {
   PlanOptions options = parse_plan_options(command.plan);
-  const Input input = read_input(command.input, parse_model_options(command.model));
+  const std::vector<Input> inputs = read_models(command.inputs, command.model, plans_weights(options));
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
-  const std::vector<Comparison> comparisons = compare(input, options);
+  const std::vector<Comparison> comparisons = compare(inputs, options);
   clear_progress_line();
   if (command.json) {
-    write_comparison_json(comparisons, input.info, std::cout);
+    write_comparison_json(comparisons, infos_of(inputs), std::cout);
   } else {
-    write_comparison(comparisons, input.info, std::cout);
+    write_comparison(comparisons, infos_of(inputs), std::cout);
   }
   flush_output();
   if (comparisons.size() < strategies().size())
@@ -155,25 +172,25 @@ ExitStatus run_compare(const CompareCommand& command) {
 }
 
 ExitStatus run_verify(const VerifyCommand& command) {
-  if (command.model_file.empty() && command.model.is_any_given()) {
+  if (command.models.empty() && command.model.is_any_given()) {
     throw UsageError(
         "--dim, --shape, --bound, --state and --scratch say something of a model; --model is missing");
   }
   const Plan plan = read_plan(command.plan_file);
   Faults faults;
-  if (command.model_file.empty()) {
+  if (command.models.empty()) {
     faults = check_plan(plan);
   } else {
-    const Input input = read_input(command.model_file, parse_model_options(command.model));
-    const Graph* const graph = std::get_if<Graph>(&input.content);
-    faults =
-        graph != nullptr ? check_plan(plan, {graph, 1}) : check_plan(plan, std::get<Problem>(input.content));
+    const bool has_weights = std::any_of(plan.memories.begin(), plan.memories.end(), [](const auto& memory) {
+      return memory.memory.role == MemoryRole::weights;
+    });
+    faults = check_plan(plan, read_models(command.models, command.model, has_weights));
   }
   print_faults(faults);
   if (faults.empty()) {
     fmt::print(std::cout, "valid: {} buffers, {} tensors, peak {} bytes{}\n", plan.buffers.size(),
                plan.tensors.size(), plan.summary.peak,
-               command.model_file.empty() ? " (checked without the model)" : "");
+               command.models.empty() ? " (checked without the model)" : "");
   }
   flush_output();
   return faults.empty() ? ExitStatus::done : ExitStatus::not_met;

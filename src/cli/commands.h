@@ -12,7 +12,7 @@ namespace stowage::cli {
 enum class ExitStatus { done = 0, not_met = 1, wrong_usage = 2, input_rejected = 3, own_plan_rejected = 4 };
 
 struct PlanCommand {
-  std::string input;
+  std::vector<std::string> inputs;  ///< Each FILE or NAME=FILE.
   ModelTexts model;
   PlanTexts plan;
   bool json = false;
@@ -22,7 +22,7 @@ struct PlanCommand {
 };
 
 struct CompareCommand {
-  std::string input;
+  std::vector<std::string> inputs;
   ModelTexts model;
   PlanTexts plan;
   bool json = false;
@@ -30,7 +30,7 @@ struct CompareCommand {
 
 struct VerifyCommand {
   std::string plan_file;
-  std::string model_file;
+  std::vector<std::string> models;  ///< In the plan's order.
   ModelTexts model;
 };
 

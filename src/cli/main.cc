@@ -36,17 +36,27 @@ void add_model_options(CLI::App& app, stowage::cli::ModelTexts& texts) {
       "CSV of operator,bytes[,subgraph]: memory that kernels want while they run");
 }
 
+/// Several models, each FILE or NAME=FILE.
+void add_models(CLI::App& app, std::vector<std::string>& models) {
+  const auto is_given = [](const std::string& value) {
+    return value.empty() ? std::string("its value is empty") : std::string();
+  };
+  app.add_option("models", models,
+                 "Models (ONNX, TFLite, graph JSON), each FILE or NAME=FILE; or one buffer list or "
+                 "memory-operation sequence")
+      ->required()
+      ->check(is_given, "");
+}
+
 /// The options that decide what a plan is.
 template <typename Command>
 void add_planning_options(CLI::App& app, Command& command) {
-  add(app, "input", command.input,
-      "Model (ONNX, TFLite, graph JSON), buffer list or memory-operation sequence")
-      .required();
   add_choice(app, "--order", "keep", "Order of operators: keep (the file's)");
   add(app, "--alias", command.plan.alias,
       "Tensors that share bytes because one repeats or replaces the other: none, auto (as far as it does not "
       "raise the peak), all. Default: auto");
-  add(app, "--memory", command.plan.memories, "NAME[=SIZE][@COST]: a memory to plan in, fastest first");
+  add(app, "--memory", command.plan.memories,
+      "NAME[=SIZE][@COST][:weights]: a memory to plan in, fastest first, or one for weights");
   add(app, "--capacity", command.plan.capacity, "SIZE of the memory, for instance 256KiB");
   add(app, "--align", command.plan.align,
       "Alignment in bytes. Default: 64 for ONNX, 16 for TFLite, 1 for lists");
@@ -74,6 +84,7 @@ void add_strategy(CLI::App& app, stowage::cli::PlanTexts& texts) {
 }
 
 void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
+  add_models(app, command.inputs);
   add_planning_options(app, command);
   add_strategy(app, command.plan);
   app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
@@ -83,6 +94,7 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
 }
 
 void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
+  add(app, "input", command.input, "Model (ONNX or TFLite)").required();
   add_planning_options(app, command);
   add_strategy(app, command.plan);
   add(app, "--plan", command.given_plan, "Run inside this plan (JSON) instead of making one");
@@ -112,11 +124,13 @@ ExitStatus run_program(int argc, char** argv) {
   CLI::App& plan_app = *app.add_subcommand("plan", "Give every tensor of a model an offset in memory");
   add_plan(plan_app, plan);
   CLI::App& compare_app = *app.add_subcommand("compare", "Plan with every strategy and compare");
+  add_models(compare_app, compare.inputs);
   add_planning_options(compare_app, compare);
   compare_app.add_flag("--json", compare.json, "Print JSON instead of a table");
   CLI::App& verify_app = *app.add_subcommand("verify", "Check a plan file made by anyone");
   add(verify_app, "plan", verify.plan_file, "Plan JSON").required();
-  add(verify_app, "--model", verify.model_file, "The model the plan is for");
+  add(verify_app, "--model", verify.models,
+      "The model the plan is for; of several, each in the plan's order");
   add_model_options(verify_app, verify.model);
   stowage::cli::RunCommand run;
   CLI::App& run_app = *app.add_subcommand("run", "Run a network inside its plan");

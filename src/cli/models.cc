@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -28,6 +29,39 @@ std::string default_name(const std::string& file, const std::set<std::string>& t
   return name;
 }
 
+/// Those of the texts that begin with the model's name and a dot, without them.
+std::vector<std::string> texts_about(const std::string& model, const std::vector<std::string>& texts) {
+  const std::string prefix = model + ".";
+  std::vector<std::string> about;
+  for (const std::string& text : texts) {
+    if (text.starts_with(prefix)) about.push_back(text.substr(prefix.size()));
+  }
+  return about;
+}
+
+/// Both names of MODEL.OUTPUT=MODEL.INPUT are of one model.
+std::vector<std::string> states_about(const std::string& model, const std::vector<std::string>& texts) {
+  std::vector<std::string> about;
+  for (const std::string& text : texts_about(model, texts)) {
+    const std::string between = "=" + model + ".";
+    const std::size_t at = text.find(between);
+    if (at == std::string::npos)
+      throw UsageError(fmt::format("--state {}.{}: expected MODEL.OUTPUT=MODEL.INPUT", model, text));
+    about.push_back(text.substr(0, at) + "=" + text.substr(at + between.size()));
+  }
+  return about;
+}
+
+void expect_known_models(std::string_view flag, const std::vector<NamedFile>& models,
+                         const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const auto is_about = [&](const NamedFile& model) { return text.starts_with(model.name + "."); };
+    if (std::none_of(models.begin(), models.end(), is_about))
+      throw UsageError(
+          fmt::format("{} {}: of several models, expected MODEL.NAME", flag, base::quoted(text)));
+  }
+}
+
 }  // namespace
 
 std::vector<NamedFile> parse_models(const std::vector<std::string>& texts) {
@@ -46,6 +80,37 @@ std::vector<NamedFile> parse_models(const std::vector<std::string>& texts) {
     taken.insert(model.name);
   }
   return models;
+}
+
+std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models, const ModelTexts& texts) {
+  if (models.size() == 1) return {parse_model_options(texts)};
+  if (!texts.scratch.empty()) throw UsageError("--scratch is for one model, several are given");
+  expect_known_models("--dim", models, texts.dims);
+  expect_known_models("--shape", models, texts.shapes);
+  expect_known_models("--bound", models, texts.bounds);
+  expect_known_models("--state", models, texts.states);
+  std::vector<ImportOptions> options;
+  for (const NamedFile& model : models) {
+    options.push_back(parse_model_options({.dims = texts_about(model.name, texts.dims),
+                                           .shapes = texts_about(model.name, texts.shapes),
+                                           .bounds = texts_about(model.name, texts.bounds),
+                                           .states = states_about(model.name, texts.states),
+                                           .scratch = {}}));
+  }
+  return options;
+}
+
+std::vector<Input> read_models(const std::vector<std::string>& texts, const ModelTexts& model_texts,
+                               bool constants) {
+  const std::vector<NamedFile> models = parse_models(texts);
+  std::vector<ImportOptions> options = parse_options_of(models, model_texts);
+  std::vector<Input> inputs;
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    options[m].constants = constants || models.size() > 1;
+    inputs.push_back(read_input(models[m].file, options[m]));
+    inputs.back().info.name = models[m].name;
+  }
+  return inputs;
 }
 
 }  // namespace stowage::cli

@@ -3,6 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
+#include "stowage/import.h"
+
 namespace stowage::cli {
 
 /// A model's file and what the model is called in options and reports.
@@ -17,5 +20,14 @@ struct NamedFile {
 /// name a model is called by its file's stem; where that is taken, `stem-2`, `stem-3` and so on. Throws
 /// UsageError for a name that is given twice, or a name or file that is empty.
 [[nodiscard]] std::vector<NamedFile> parse_models(const std::vector<std::string>& texts);
+
+/// What the options say of each model. Of several models, names in them are MODEL.NAME. Throws UsageError for
+/// a name of no model.
+[[nodiscard]] std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models,
+                                                          const ModelTexts& texts);
+
+/// Reads the models' files; with constants if plans of them say something of weights.
+[[nodiscard]] std::vector<Input> read_models(const std::vector<std::string>& texts,
+                                             const ModelTexts& model_texts, bool constants);
 
 }  // namespace stowage::cli

@@ -52,15 +52,19 @@ void insert_once(std::string_view flag, Map& map, const std::string& name, Value
 
 /// NAME[=SIZE][@COST][:weights]
 Memory parse_memory(std::string_view text, std::int64_t default_cost) {
-  if (text.ends_with(":weights")) throw UsageError("--memory: a memory for weights is not supported yet");
+  constexpr std::string_view for_weights = ":weights";
   Memory memory{.cost = default_cost};
+  if (text.ends_with(for_weights)) {
+    memory.role = MemoryRole::weights;
+    text.remove_suffix(for_weights.size());
+  }
   if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
     memory.cost = parse_number("cost of --memory", text.substr(at + 1), 0);
     text = text.substr(0, at);
   }
   const std::size_t equals = text.find('=');
   memory.name = text.substr(0, equals);
-  if (memory.name.empty()) throw wrong("--memory", text, "NAME[=SIZE][@COST]");
+  if (memory.name.empty()) throw wrong("--memory", text, "NAME[=SIZE][@COST][:weights]");
   if (equals != std::string_view::npos)
     memory.capacity = parse_bytes("size of --memory", text.substr(equals + 1));
   return memory;
@@ -72,7 +76,7 @@ std::vector<Memory> parse_memories(const std::vector<std::string>& texts) {
   std::int64_t cost = 1;
   for (const std::string& text : texts) {
     memories.push_back(parse_memory(text, cost));
-    cost = std::min<std::int64_t>(10 * cost, 1'000'000);
+    if (memories.back().role == MemoryRole::working) cost = std::min<std::int64_t>(10 * cost, 1'000'000);
     const auto& name = memories.back().name;
     const auto has_name = [&](const Memory& memory) { return memory.name == name; };
     if (std::count_if(memories.begin(), memories.end(), has_name) > 1)

@@ -48,8 +48,10 @@ Json comparison_json(const Comparison& it) {
 
 }  // namespace
 
-void write_comparison(std::span<const Comparison> comparisons, const ModelInfo& model, std::ostream& out) {
-  fmt::print(out, "{} ({})\n\n", model.source, name_of(model.format));
+void write_comparison(std::span<const Comparison> comparisons, std::span<const ModelInfo> models,
+                      std::ostream& out) {
+  for (const ModelInfo& model : models) fmt::print(out, "{} ({})\n", model.source, name_of(model.format));
+  out << '\n';
   fmt::print(out, "{:<20} {:>14} {:>8} {:>10} {:>15} {:>14}\n", "strategy", "peak", "gap %", "seconds",
              "copies removed", "their bytes");
   for (const Comparison& it : comparisons) {
@@ -65,11 +67,12 @@ void write_comparison(std::span<const Comparison> comparisons, const ModelInfo& 
   }
 }
 
-void write_comparison_json(std::span<const Comparison> comparisons, const ModelInfo& model,
+void write_comparison_json(std::span<const Comparison> comparisons, std::span<const ModelInfo> models,
                            std::ostream& out) {
   exporting::Document document(out, "stowage-comparison");
-  document.value("model",
-                 {{"name", model.name}, {"source", model.source}, {"format", name_of(model.format)}});
+  document.rows("models", models, [](const ModelInfo& model) {
+    return Json{{"name", model.name}, {"source", model.source}, {"format", name_of(model.format)}};
+  });
   document.rows("strategies", comparisons, comparison_json);
   document.finish();
 }

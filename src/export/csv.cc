@@ -87,6 +87,8 @@ std::string gaps_of(const Buffer& buffer, const std::vector<Window>& windows) {
 }  // namespace
 
 void write_csv(const Plan& plan, std::ostream& out) {
+  if (plan.clocks.size() > 1)
+    throw Error("", "has models that run at the same time, whose lifetimes buffer CSV cannot say");
   const bool has_gaps = std::any_of(plan.buffers.begin(), plan.buffers.end(), [](const Buffer& buffer) {
     return buffer.pieces.size() > 1 || (buffer.pieces.size() == 1 && buffer.pieces[0].size < buffer.size);
   });

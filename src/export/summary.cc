@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "export/readable.h"
+#include "export/unfold.h"
 #include "stowage/export.h"
 
 namespace stowage {
@@ -25,15 +26,22 @@ std::string readable(Bytes bytes) {
   return exact == rough ? exact : fmt::format("{} ({})", exact, rough);
 }
 
+/// Of all clocks.
+std::size_t steps_of(const Plan& plan) {
+  std::size_t steps = 0;
+  for (const Clock& clock : plan.clocks) steps += clock.steps.size();
+  return steps;
+}
+
 struct Alive {
   Bytes bytes = 0;
   std::size_t buffer = 0;
 };
 
 /// The first position at which most bytes are alive.
-Position fullest_position(const Plan& plan) {
+Position fullest_position(const std::vector<Buffer>& buffers) {
   std::vector<std::pair<Position, Bytes>> changes;
-  for (const Buffer& buffer : plan.buffers) {
+  for (const Buffer& buffer : buffers) {
     for (const Piece& piece : buffer.pieces) {
       if (piece.life.lower == piece.life.upper) continue;
       changes.emplace_back(piece.life.lower, piece.size);
@@ -55,11 +63,11 @@ Position fullest_position(const Plan& plan) {
   return fullest;
 }
 
-std::vector<Alive> alive_at(const Plan& plan, Position at) {
+std::vector<Alive> alive_at(const std::vector<Buffer>& buffers, Position at) {
   std::vector<Alive> result;
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
     Bytes bytes = 0;
-    for (const Piece& piece : plan.buffers[b].pieces) {
+    for (const Piece& piece : buffers[b].pieces) {
       if (piece.life.lower <= at && at < piece.life.upper) bytes += piece.size;
     }
     if (bytes > 0) result.push_back({bytes, b});
@@ -71,13 +79,17 @@ std::vector<Alive> alive_at(const Plan& plan, Position at) {
 
 void write_largest(const Plan& plan, std::ostream& out) {
   if (plan.buffers.empty()) return;
-  const Position at = fullest_position(plan);
-  const std::vector<Alive> alive = alive_at(plan, at);
+  std::vector<Buffer> buffers = exporting::on_one_axis(plan);
+  for (Buffer& buffer : buffers) {  // constants are always there
+    if (is_constant(buffer.kind)) buffer.pieces.clear();
+  }
+  const Position at = fullest_position(buffers);
+  const std::vector<Alive> alive = alive_at(buffers, at);
   const std::size_t count = std::min(alive.size(), buffers_shown);
   fmt::print(out, "\nlargest buffers at position {}, where {} are alive:\n", at, alive.size());
   fmt::print(out, "  {:>14}  {:>14}  {:>19}  {}\n", "bytes", "offset", "lifetime", "buffer");
   for (std::size_t i = 0; i < count; ++i) {
-    const Buffer& buffer = plan.buffers[alive[i].buffer];
+    const Buffer& buffer = buffers[alive[i].buffer];
     Lifetime life = buffer.pieces.front().life;
     for (const Piece& piece : buffer.pieces) {
       life = {std::min(life.lower, piece.life.lower), std::max(life.upper, piece.life.upper)};
@@ -124,6 +136,18 @@ void write_copies(const Plan& plan, const Row& row) {
   }
 }
 
+/// What models save by sharing a device.
+void write_savings(const Savings& savings, std::ostream& out) {
+  fmt::print(out, "\n{:<16}{:>14}  {:>14}  {:>14}\n", "bytes", "separate", "shared", "saved");
+  const auto row = [&](std::string_view what, const Saving& saving) {
+    fmt::print(out, "{:<16}{:>14}  {:>14}  {:>14}\n", what, saving.separate, saving.shared,
+               saving.separate - saving.shared);
+  };
+  row("weights", savings.weights);
+  row("instructions", savings.instructions);
+  row("working memory", savings.working);
+}
+
 std::string gap_of(const Plan& plan) {
   const auto percent = exporting::gap_in_percent(plan.summary);
   if (!percent) return "not proven optimal";
@@ -141,10 +165,11 @@ void write_summary(const Plan& plan, std::ostream& out) {
   for (const ModelInfo& model : plan.models)
     row("model", fmt::format("{} ({})", model.source, name_of(model.format)));
   if (!plan.tensors.empty()) {
-    const auto planned = std::count_if(plan.tensors.begin(), plan.tensors.end(),
-                                       [](const PlannedTensor& tensor) { return !tensor.views.empty(); });
-    row("tensors", fmt::format("{} in the arena, {} in all; {} steps", planned, plan.tensors.size(),
-                               plan.clocks[0].steps.size()));
+    const auto planned = std::count_if(plan.tensors.begin(), plan.tensors.end(), [](const PlannedTensor& it) {
+      return !it.views.empty() && !is_constant(it.tensor.kind);
+    });
+    row("tensors",
+        fmt::format("{} in the arena, {} in all; {} steps", planned, plan.tensors.size(), steps_of(plan)));
     write_kept_state(plan, row);
   } else {
     row("buffers", fmt::format("{}", plan.buffers.size()));
@@ -170,6 +195,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
       row("capacity", limit);
     }
   }
+  if (plan.savings) write_savings(*plan.savings, out);
   write_largest(plan, out);
 }
 

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "export/readable.h"
+#include "export/unfold.h"
 #include "pack/risk.h"
 #include "stowage/export.h"
 
@@ -153,19 +154,22 @@ class Grid {
 /// One memory.
 class Panel {
  public:
-  Panel(const Plan& plan, std::size_t memory) : plan_(plan), memory_(plan.memories[memory]) {
+  /// `buffers` are the plan's, on one axis.
+  Panel(const Plan& plan, const std::vector<Buffer>& buffers, std::size_t memory)
+      : plan_(plan), on_axis_(buffers), memory_(plan.memories[memory]) {
     std::vector<Buffer> inside;
     std::vector<Bytes> offsets;
-    for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    for (std::size_t b = 0; b < buffers.size(); ++b) {
       if (plan.places[b].memory != memory) continue;
       buffers_.push_back(b);
-      inside.push_back(plan.buffers[b]);
+      inside.push_back(buffers[b]);
       offsets.push_back(plan.places[b].offset);
     }
-    for (const Buffer& buffer : plan.buffers) {
+    for (const Buffer& buffer : buffers) {
       for (const Piece& piece : buffer.pieces) end_ = std::max(end_, piece.life.upper);
     }
-    load_ = max_load(inside);
+    // Branches have no common clock: what they need together is in the bound.
+    load_ = plan.clocks.size() > 1 ? memory_.lower_bound : max_load(inside);
     const std::vector<pack::Risk> risks = pack::classify(inside, offsets, load_);
     for (std::size_t i = 0; i < inside.size(); ++i) {
       const bool is_above = risks[i] == pack::Risk::high && offsets[i] + inside[i].size > load_;
@@ -226,7 +230,7 @@ class Panel {
     Grid grid;
     std::vector<std::pair<std::size_t, const Piece*>> large;
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      for (const Piece& piece : plan_.buffers[buffers_[i]].pieces) {
+      for (const Piece& piece : on_axis_[buffers_[i]].pieces) {
         if (!piece.is_ever_alive()) continue;
         const Rectangle it = rectangle_of(i, piece);
         if (it.width < smallest_side || it.height < smallest_side) {
@@ -248,7 +252,7 @@ class Panel {
   }
 
   void draw_piece(std::size_t i, const Piece& piece, std::ostream& out) const {
-    const Buffer& buffer = plan_.buffers[buffers_[i]];
+    const Buffer& buffer = on_axis_[buffers_[i]];
     const Bytes begin = plan_.places[buffers_[i]].offset + piece.offset;
     const Rectangle it = rectangle_of(i, piece);
     fmt::print(out,
@@ -293,6 +297,7 @@ class Panel {
   }
 
   const Plan& plan_;
+  const std::vector<Buffer>& on_axis_;
   const PlannedMemory& memory_;
   std::vector<std::size_t> buffers_;  ///< Those in this memory.
   std::vector<std::size_t> styles_;   ///< Of those.
@@ -337,8 +342,9 @@ void write_svg(const Plan& plan, std::ostream& out) {
       "<rect width=\"100%\" height=\"100%\" fill=\"#fafafa\"/>\n",
       total_width, height);
   write_style(out);
+  const std::vector<Buffer> buffers = exporting::on_one_axis(plan);
   for (std::size_t m = 0; m < plan.memories.size(); ++m)
-    Panel(plan, m).draw(static_cast<double>(m) * panel_height, out);
+    Panel(plan, buffers, m).draw(static_cast<double>(m) * panel_height, out);
   write_legend(height - legend_height + 6, out);
   out << "</svg>\n";
 }

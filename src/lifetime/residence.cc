@@ -11,7 +11,7 @@ std::vector<Residence> residences_of(const Graph& graph, const Uses& uses, Io io
   }
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
     const TensorKind kind = graph.tensors[t].kind;
-    if (kind == TensorKind::weight || kind == TensorKind::instruction) {
+    if (is_constant(kind)) {
       residences[t] = Residence::weights;
     } else if (kind == TensorKind::state) {
       residences[t] = Residence::state;

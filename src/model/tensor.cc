@@ -70,6 +70,8 @@ std::optional<int> bits_of(DType dtype) { return dtypes.at(static_cast<std::size
 
 std::string_view name_of(TensorKind kind) { return model::name_in(kinds, kind); }
 
+bool is_constant(TensorKind kind) { return kind == TensorKind::weight || kind == TensorKind::instruction; }
+
 std::optional<TensorKind> tensor_kind_named(std::string_view name) { return model::value_in(kinds, name); }
 
 Bytes bytes_of(DType dtype, const Shape& shape) {

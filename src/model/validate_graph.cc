@@ -223,8 +223,7 @@ void check_ties(const Graph& graph) {
     }
     for (const TensorId tensor : {tie.output, tie.input}) {
       const TensorKind kind = graph.tensors[tensor].kind;
-      if (kind == TensorKind::weight || kind == TensorKind::instruction || kind == TensorKind::state ||
-          kind == TensorKind::scratch) {
+      if (is_constant(kind) || kind == TensorKind::state || kind == TensorKind::scratch) {
         throw Error(describe(graph, tensor), fmt::format("is tied to a state but of kind {}", name_of(kind)));
       }
     }

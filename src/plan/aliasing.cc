@@ -34,9 +34,18 @@ class Arranger {
         options_(options),
         uses_(lifetime::uses_of(graph, clock)),
         residences_(lifetime::residences_of(graph, uses_, options.plan.io)),
-        begin_(std::chrono::steady_clock::now()) {}
+        begin_(std::chrono::steady_clock::now()) {
+    for (const auto& [tensor, residence] : options.fed) residences_[tensor] = residence;
+  }
 
   Arrangement take() {
+    Arrangement taken = decide();
+    taken.uses = std::move(uses_);
+    return taken;
+  }
+
+ private:
+  Arrangement decide() {
     if (options_.plan.alias != Alias::automatic) return packed(shared({}), options_.plan.solve.time_limit);
     alias::Sharing sharing = shared({});
     const auto is_group = [](const alias::Shared& it) { return it.members.size() > 1; };
@@ -51,7 +60,6 @@ class Arranger {
     return admitted(all.sharing.groups, std::move(apart));
   }
 
- private:
   [[nodiscard]] Seconds remaining() const {
     return std::max(options_.plan.solve.time_limit - Seconds(std::chrono::steady_clock::now() - begin_),
                     Seconds(0));
@@ -70,9 +78,10 @@ class Arranger {
   }
 
   [[nodiscard]] Arrangement packed(alias::Sharing sharing, Seconds time_limit) const {
-    Arrangement result{std::move(sharing), {}, {}};
+    Arrangement result;
+    result.sharing = std::move(sharing);
     result.buffers = buffers_of(result.sharing);
-    const Problem problem = problem_of(result.buffers.buffers, options_.plan);
+    const Problem problem = problem_of(result.buffers.buffers, options_.plan.memories);
     SolveOptions solve_options = options_.plan.solve;
     solve_options.time_limit = time_limit;
     result.solution = solve(problem, solve_options);
@@ -137,8 +146,8 @@ Arrangement arrange(const Graph& graph, const Clock& clock, const ArrangeOptions
   return Arranger(graph, clock, options).take();
 }
 
-Problem problem_of(std::vector<Buffer> buffers, const PlanOptions& options) {
-  Problem problem{std::move(buffers), options.memories};
+Problem problem_of(std::vector<Buffer> buffers, const std::vector<Memory>& memories) {
+  Problem problem{std::move(buffers), memories};
   for (Memory& memory : problem.memories) {
     for (const Buffer& buffer : problem.buffers)
       memory.alignment = std::max(memory.alignment, buffer.alignment);

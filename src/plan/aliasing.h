@@ -5,6 +5,8 @@
 
 #include "alias/buffers.h"
 #include "alias/sharing.h"
+#include "lifetime/residence.h"
+#include "lifetime/uses.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
@@ -15,6 +17,7 @@ namespace stowage::plan {
 /// Which tensors share, the buffers that follow, and where they go.
 struct Arrangement {
   alias::Sharing sharing;
+  lifetime::Uses uses;
   alias::Buffers buffers;
   Solution solution;
   /// What sharing must not make worse: whether it fits, then the sum of peaks over memories.
@@ -24,13 +27,15 @@ struct Arrangement {
 struct ArrangeOptions {
   PlanOptions plan{};
   alias::BufferOptions buffers{};
+  /// Where tensors are that networks pass to each other: Residence::feed or arena.
+  std::vector<std::pair<TensorId, lifetime::Residence>> fed{};
 };
 
 /// Decides aliases and offsets of a network whose steps are known; see aliasing.cc.
 [[nodiscard]] Arrangement arrange(const Graph& graph, const Clock& clock, const ArrangeOptions& options);
 
-/// The buffers and the memories of a plan as a problem.
-[[nodiscard]] Problem problem_of(std::vector<Buffer> buffers, const PlanOptions& options);
+/// Buffers and memories as a problem; no memory is aligned less than a buffer.
+[[nodiscard]] Problem problem_of(std::vector<Buffer> buffers, const std::vector<Memory>& memories);
 
 /// Sum of the peaks of all memories.
 [[nodiscard]] Bytes total_peak(const Problem& problem, const Solution& solution);

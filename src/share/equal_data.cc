@@ -46,8 +46,7 @@ std::vector<ConstantRef> constants_of(std::span<const Input> inputs) {
     const Graph* const graph = std::get_if<Graph>(&inputs[m].content);
     for (TensorId t = 0; graph != nullptr && t < graph->tensors.size(); ++t) {
       const Tensor& tensor = graph->tensors[t];
-      const bool is_constant = tensor.kind == TensorKind::weight || tensor.kind == TensorKind::instruction;
-      if (is_constant && tensor.bytes > 0) constants.push_back({m, t});
+      if (is_constant(tensor.kind) && tensor.bytes > 0) constants.push_back({m, t});
     }
   }
   return constants;
@@ -57,14 +56,14 @@ std::vector<ConstantRef> constants_of(std::span<const Input> inputs) {
 
 std::uint64_t xxh3(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
-std::vector<Class> equal_data(std::span<const Input> inputs, DataHash hash) {
+EqualData equal_data(std::span<const Input> inputs, DataHash hash) {
   const std::vector<ConstantRef> constants = constants_of(inputs);
   const auto size_of = [&](const ConstantRef& ref) {
     return std::pair(tensor_of(inputs, ref).kind, data_of(inputs, ref).size());
   };
   std::map<std::pair<TensorKind, std::size_t>, std::size_t> counts;
   for (const ConstantRef& ref : constants) ++counts[size_of(ref)];
-  std::vector<Class> classes;
+  EqualData classes;
   std::map<std::tuple<TensorKind, std::size_t, std::uint64_t>, std::vector<std::size_t>> known;  // classes
   for (const ConstantRef& ref : constants) {
     const auto [kind, size] = size_of(ref);
@@ -87,7 +86,7 @@ std::vector<Class> equal_data(std::span<const Input> inputs, DataHash hash) {
   return classes;
 }
 
-Saving saving_of(std::span<const Class> classes, std::span<const Input> inputs, TensorKind kind) {
+Saving saving_of(const EqualData& classes, std::span<const Input> inputs, TensorKind kind) {
   Saving saving;
   for (const Class& members : classes) {
     const Tensor& tensor = tensor_of(inputs, members.front());

@@ -19,6 +19,9 @@ struct ConstantRef {
   bool operator==(const ConstantRef&) const = default;
 };
 
+/// Sets of constants that can be stored once.
+using EqualData = std::vector<std::vector<ConstantRef>>;
+
 using DataHash = std::uint64_t (*)(std::span<const std::byte>);
 
 /// The 64 bits of XXH3. Source: the xxHash specification.
@@ -28,12 +31,10 @@ using DataHash = std::uint64_t (*)(std::span<const std::byte>);
 /// those in one class have the same kind, size and bytes. A tensor whose data is not known is alone. Classes
 /// and their members come in the order of models and tensors. Cost: linear in bytes while the hash tells
 /// different data apart; only data that has the size of other data is read.
-[[nodiscard]] std::vector<std::vector<ConstantRef>> equal_data(std::span<const Input> inputs,
-                                                               DataHash hash = xxh3);
+[[nodiscard]] EqualData equal_data(std::span<const Input> inputs, DataHash hash = xxh3);
 
 /// Bytes of the constants of one kind: of all, and of the first of each class. Throws Error where all of them
 /// are more than `largest_value`.
-[[nodiscard]] Saving saving_of(std::span<const std::vector<ConstantRef>> classes,
-                               std::span<const Input> inputs, TensorKind kind);
+[[nodiscard]] Saving saving_of(const EqualData& classes, std::span<const Input> inputs, TensorKind kind);
 
 }  // namespace stowage::share

@@ -1,0 +1,265 @@
+// Networks on one device, from graphs to places:
+//
+//   each alone      steps, lives, aliases and buffers on a clock of its own
+//   together        the run expression makes common clocks, the buffers move there (composition.cc)
+//   placed          clock by clock, branches as blocks (placement.cc)
+//   weights         what is equal is stored once; offsets, if there is a memory for them (weights.cc)
+//
+// A network that is the only one is placed already when its aliases are decided.
+
+#include "plan/networks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "lifetime/keep_order.h"
+#include "pack/load.h"
+#include "plan/aliasing.h"
+#include "plan/composition.h"
+#include "plan/constants.h"
+#include "plan/placement.h"
+#include "share/equal_data.h"
+#include "share/feeds.h"
+#include "share/run_expression.h"
+#include "share/timeline.h"
+#include "stowage/error.h"
+
+namespace stowage::plan {
+namespace {
+
+using lifetime::Residence;
+
+std::vector<Memory> memories_for(MemoryRole role, const std::vector<Memory>& memories) {
+  std::vector<Memory> chosen;
+  std::copy_if(memories.begin(), memories.end(), std::back_inserter(chosen),
+               [&](const Memory& memory) { return memory.role == role; });
+  return chosen;
+}
+
+/// Calls a function; its errors name the file of the network that they are about.
+template <typename Function>
+auto in_file_of(const Input& input, const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    throw error.in_file(input.info.source);
+  }
+}
+
+class NetworksPlanner {
+ public:
+  NetworksPlanner(std::span<const Input> inputs, const PlanOptions& options, Plan& plan)
+      : inputs_(inputs), options_(options), plan_(plan) {
+    if (memories_for(MemoryRole::working, options_.memories).empty())
+      options_.memories.insert(options_.memories.begin(), {.name = "arena"});
+    std::set<std::string_view> names;
+    for (const Input& input : inputs_) {
+      if (!names.insert(input.info.name).second)
+        throw UsageError(fmt::format("two models are called {}", base::quoted(input.info.name)));
+      names_.push_back(input.info.name);
+      networks_.push_back({input.info.name, std::get<Graph>(input.content)});
+    }
+  }
+
+  Outcome plan() {
+    std::vector<Clock> alone;
+    for (std::size_t m = 0; m < networks_.size(); ++m)
+      alone.push_back(in_file_of(inputs_[m], [&] { return lifetime::keep_order(networks_[m].graph, m); }));
+    const share::Timeline timeline(share::parse_run_expression(options_.run, names_), alone);
+    const auto feeds = share::resolve_feeds(options_.feeds, networks_, timeline);
+    arrange_all(alone, timeline, feeds);
+    plan_.clocks = timeline.clocks();
+    Composition together = compose_all(timeline, feeds);
+    Placement placement = placement_of(together.buffers);
+    plan_.tensors = std::move(together.tensors);
+    plan_.feeds = std::move(together.feeds);
+    plan_.buffers = std::move(together.buffers);
+    plan_.places = std::move(placement.places);
+    note_copies();
+    fill_in(placement);
+    share_constants();
+    const bool exceeds = std::any_of(plan_.memories.begin(), plan_.memories.end(), [](const auto& memory) {
+      return memory.peak > memory.memory.capacity.value_or(largest_value);
+    });
+    return exceeds ? Outcome::exceeds_capacity : Outcome::fits;
+  }
+
+ private:
+  [[nodiscard]] Bytes alignment_of(std::size_t model) const {
+    return options_.alignment.value_or(default_alignment_of(inputs_[model].info.format));
+  }
+
+  /// The strictest of all networks.
+  [[nodiscard]] Bytes alignment() const {
+    Bytes alignment = 1;
+    for (std::size_t m = 0; m < networks_.size(); ++m) alignment = std::max(alignment, alignment_of(m));
+    return alignment;
+  }
+
+  [[nodiscard]] PlanOptions working_options() const {
+    PlanOptions options = options_;
+    options.memories = memories_for(MemoryRole::working, options_.memories);
+    if (networks_.size() > 1) options.solve.time_limit /= static_cast<double>(networks_.size() + 1);
+    return options;
+  }
+
+  void arrange_all(const std::vector<Clock>& alone, const share::Timeline& timeline,
+                   std::span<const share::ResolvedFeed> feeds) {
+    for (std::size_t m = 0; m < networks_.size(); ++m) {
+      ArrangeOptions options{working_options(),
+                             {.alignment = alignment_of(m),
+                              .keeps_state = inputs_[m].info.format != ModelFormat::tflite,
+                              .model = m}};
+      const auto arrange_it = [&] {
+        return in_file_of(inputs_[m], [&] { return arrange(networks_[m].graph, alone[m], options); });
+      };
+      options.fed = fed_tensors(m, timeline, feeds);
+      arrangements_.push_back(arrange_it());
+      separate_ += arrangements_.back().cost.second;
+      if (options.fed.empty()) continue;
+      separate_ -= arrangements_.back().cost.second;
+      options.fed.clear();  // alone, it is fed by the caller
+      separate_ += arrange_it().cost.second;
+    }
+  }
+
+  /// Where the tensors are that a network passes to others or is passed by them.
+  static std::vector<std::pair<TensorId, Residence>> fed_tensors(std::size_t model,
+                                                                 const share::Timeline& timeline,
+                                                                 std::span<const share::ResolvedFeed> feeds) {
+    std::vector<std::pair<TensorId, Residence>> fed;
+    for (const share::ResolvedFeed& feed : feeds) {
+      if (feed.output.model != model) continue;
+      const bool leaves = outlives_clock(feed.output, timeline, feeds);
+      fed.emplace_back(feed.output.tensor, leaves ? Residence::feed : Residence::arena);
+    }
+    for (const share::ResolvedFeed& feed : feeds) {  // the later entry counts: an input that is passed on
+      if (feed.input.model == model) fed.emplace_back(feed.input.tensor, Residence::feed);
+    }
+    return fed;
+  }
+
+  [[nodiscard]] Composition compose_all(const share::Timeline& timeline,
+                                        std::span<const share::ResolvedFeed> feeds) const {
+    std::vector<Alone> networks;
+    for (std::size_t m = 0; m < networks_.size(); ++m)
+      networks.push_back({networks_[m], arrangements_[m].uses, arrangements_[m].buffers});
+    return compose(networks, timeline, feeds, alignment());
+  }
+
+  [[nodiscard]] Placement placement_of(const std::vector<Buffer>& buffers) const {
+    const PlanOptions working = working_options();
+    if (networks_.size() > 1) return place(buffers, plan_.clocks, working.memories, working.solve);
+    const Solution& solution = arrangements_[0].solution;
+    const Problem problem = problem_of(buffers, working.memories);
+    Placement placement{.places = solution.places,
+                        .bounds = pack::lower_bounds_of(problem, solution),
+                        .strategy = solution.strategy,
+                        .interrupted = solution.interrupted};
+    for (std::size_t m = 0; m < problem.memories.size(); ++m)
+      placement.peaks.push_back(peak_of(problem, solution, m));
+    return placement;
+  }
+
+  void note_copies() {
+    for (Arrangement& arrangement : arrangements_) {
+      plan_.copies_removed.count += arrangement.sharing.removed.count;
+      plan_.copies_removed.bytes += arrangement.sharing.removed.bytes;
+      std::move(arrangement.sharing.kept.begin(), arrangement.sharing.kept.end(),
+                std::back_inserter(plan_.copies_kept));
+    }
+  }
+
+  /// Takes over what each memory holds and what is proven. Places know working memories only so far.
+  void fill_in(const Placement& placement) {
+    std::vector<std::size_t> index_of;
+    for (const Memory& memory : options_.memories) {
+      const std::size_t m = index_of.size();
+      plan_.memories.push_back({memory, 0, 0, 0});
+      PlannedMemory& planned = plan_.memories.back();
+      if (memory.role != MemoryRole::working) continue;
+      planned.peak = placement.peaks[m];
+      planned.lower_bound = placement.bounds[m];
+      index_of.push_back(plan_.memories.size() - 1);
+    }
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      plan_.places[b].memory = index_of[plan_.places[b].memory];
+      PlannedMemory& memory = plan_.memories[plan_.places[b].memory];
+      memory.traffic = base::checked_add(memory.traffic, plan_.buffers[b].traffic).value_or(largest_value);
+    }
+    for (PlannedMemory& memory : plan_.memories) {
+      for (const Buffer& buffer : plan_.buffers)
+        memory.memory.alignment = std::max(memory.memory.alignment, buffer.alignment);
+    }
+    summarize(placement);
+  }
+
+  void summarize(const Placement& placement) {
+    Summary& summary = plan_.summary;
+    summary = {.naive = naive_size(), .strategy = placement.strategy, .order = "keep"};
+    for (const PlannedMemory& memory : plan_.memories) {
+      summary.peak += memory.peak;
+      summary.lower_bound += memory.lower_bound;
+    }
+    plan_.interrupted = placement.interrupted;
+    plan_.claims = {{ClaimScope::offsets, summary.lower_bound, summary.peak == summary.lower_bound}};
+  }
+
+  /// Every tensor of the arena in memory of its own.
+  [[nodiscard]] Bytes naive_size() const {
+    Bytes naive = 0;
+    for (const PlannedTensor& tensor : plan_.tensors) {
+      if (!tensor.views.empty()) naive += base::align_up(tensor.tensor.bytes, alignment_of(tensor.model));
+    }
+    return naive;
+  }
+
+  void share_constants() {
+    const bool are_planned =
+        std::any_of(plan_.memories.begin(), plan_.memories.end(),
+                    [](const auto& memory) { return memory.memory.role == MemoryRole::weights; });
+    if (networks_.size() == 1 && !are_planned) return;
+    const share::EqualData classes = share::equal_data(inputs_);
+    if (are_planned) place_constants(classes, alignment(), plan_);
+    plan_.savings = Savings{share::saving_of(classes, inputs_, TensorKind::weight),
+                            share::saving_of(classes, inputs_, TensorKind::instruction),
+                            {separate_, plan_.summary.peak}};
+  }
+
+  std::span<const Input> inputs_;
+  PlanOptions options_;
+  Plan& plan_;
+  std::vector<std::string> names_;
+  std::vector<share::NamedGraph> networks_;
+  std::vector<Arrangement> arrangements_;
+  Bytes separate_ = 0;  ///< The peaks of the networks planned alone.
+};
+
+}  // namespace
+
+Outcome plan_networks(std::span<const Input> inputs, const PlanOptions& options, Plan& plan) {
+  return NetworksPlanner(inputs, options, plan).plan();
+}
+
+Bytes default_alignment_of(ModelFormat format) {
+  switch (format) {
+    case ModelFormat::onnx:
+    case ModelFormat::json:
+      return 64;
+    case ModelFormat::tflite:
+      return 16;
+    case ModelFormat::csv:
+    case ModelFormat::ops:
+      break;
+  }
+  return 1;
+}
+
+}  // namespace stowage::plan

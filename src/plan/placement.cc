@@ -1,0 +1,267 @@
+// Idea. Branches of a fork have no common clock: each is placed on its own, from address 0, and what it takes
+// is one block of its parent's clock, alive at the fork. Nothing is lost by that, for everything in one
+// branch conflicts with everything in the other.
+//
+//     root    a a a (fork) d d       addresses of b's buffers: those in the block, plus the block's
+//                   [ b  ]
+//                   [ c  ]
+//
+// A clock whose models have nothing to do with each other falls into parts at positions that no buffer lives
+// across; each is solved apart, with the strategy that is best for it. Buffers that live always conflict with
+// all others, so they lie below the rest. Where blocks of one fork need more of a memory than there is, their
+// clocks are placed again, each in a share of it as large as what it wanted.
+//
+// Cost: that of placing each clock once or twice.
+
+#include "plan/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "base/checked.h"
+#include "pack/load.h"
+#include "pack/placing.h"
+#include "plan/aliasing.h"
+
+namespace stowage::plan {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+/// Sets of buffers, by index, no two of which have a position in common, in order of time.
+std::vector<std::vector<std::size_t>> parts_of(const Problem& problem) {
+  std::vector<std::vector<std::size_t>> parts;
+  Position end = -1;
+  for (const std::size_t b : pack::by_start(problem)) {
+    const Lifetime life = pack::life_of(problem.buffers[b]);
+    if (parts.empty() || life.lower >= end) parts.emplace_back();
+    parts.back().push_back(b);
+    end = std::max(end, life.upper);
+  }
+  return parts;
+}
+
+class Placer {
+ public:
+  Placer(std::span<const Buffer> buffers, std::span<const Clock> clocks, const SolveOptions& options)
+      : buffers_(buffers),
+        clocks_(clocks),
+        options_(options),
+        begin_(std::chrono::steady_clock::now()),
+        own_(clocks.size()),
+        placed_(clocks.size()) {
+    for (std::size_t b = 0; b < buffers.size(); ++b) own_[buffers[b].clock].push_back(b);
+    result_.places.resize(buffers.size());
+  }
+
+  Placement place(const std::vector<Memory>& memories) {
+    place_clock(0, memories);
+    result_.peaks = placed_[0].peaks;
+    result_.bounds = placed_[0].bounds;
+    move_clock(0, std::vector<Bytes>(memories.size(), 0));
+    std::sort(strategies_.begin(), strategies_.end());
+    strategies_.erase(std::unique(strategies_.begin(), strategies_.end()), strategies_.end());
+    for (const std::string& strategy : strategies_)
+      result_.strategy += (result_.strategy.empty() ? "" : "+") + strategy;
+    return std::move(result_);
+  }
+
+ private:
+  /// What a branch takes of a memory.
+  struct Block {
+    std::size_t clock = 0;
+    std::size_t memory = 0;
+    Bytes offset = 0;
+  };
+
+  struct PlacedClock {
+    std::vector<Bytes> peaks{};
+    std::vector<Bytes> bounds{};
+    std::vector<Block> blocks{};
+  };
+
+  void place_clock(std::size_t clock, const std::vector<Memory>& memories) {
+    PlacedClock& placed = placed_[clock];
+    placed = {};
+    Problem problem{.memories = memories};
+    for (const std::size_t b : own_[clock]) problem.buffers.push_back(buffers_[b]);
+    for (std::size_t at = 0; at < clocks_[clock].steps.size(); ++at) {
+      if (const auto* const fork = std::get_if<Fork>(&clocks_[clock].steps[at]))
+        add_blocks(*fork, static_cast<Position>(at), problem, placed);
+    }
+    problem = problem_of(std::move(problem.buffers), memories);
+    const std::vector<Place> places = solve_in_parts(problem);
+    for (std::size_t i = 0; i < own_[clock].size(); ++i) result_.places[own_[clock][i]] = places[i];
+    for (std::size_t i = 0; i < placed.blocks.size(); ++i)
+      placed.blocks[i].offset = places[own_[clock].size() + i].offset;
+    note_extent(problem, places, placed);
+  }
+
+  /// Places the branches of a fork, and adds what they take to the problem.
+  void add_blocks(const Fork& fork, Position at, Problem& problem, PlacedClock& placed) {
+    const std::vector<Memory>& memories = problem.memories;
+    for (const std::size_t branch : fork.clocks) place_clock(branch, memories);
+    const std::vector<std::vector<Bytes>> bounds = bounds_of(fork);
+    for (std::size_t m = 0; m < memories.size(); ++m) {
+      if (sum_of_peaks(fork, m) <= memories[m].capacity.value_or(largest_value) || memories.size() == 1)
+        continue;
+      place_in_shares(fork, memories);
+      break;
+    }
+    for (std::size_t i = 0; i < fork.clocks.size(); ++i) {
+      PlacedClock& branch = placed_[fork.clocks[i]];
+      branch.bounds = bounds[i];  // those for the whole of each memory
+      for (std::size_t m = 0; m < memories.size(); ++m) {
+        if (branch.peaks[m] == 0) continue;
+        placed.blocks.push_back({fork.clocks[i], m});
+        Buffer block{.id = fmt::format("clock {} in memory {}", fork.clocks[i], m),
+                     .size = branch.peaks[m],
+                     .alignment = alignment_of(fork.clocks[i]),
+                     .pieces = {{0, branch.peaks[m], {at, at + 1}}},
+                     .memories = {m}};
+        problem.buffers.push_back(std::move(block));
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<std::vector<Bytes>> bounds_of(const Fork& fork) const {
+    std::vector<std::vector<Bytes>> bounds;
+    for (const std::size_t branch : fork.clocks) bounds.push_back(placed_[branch].bounds);
+    return bounds;
+  }
+
+  [[nodiscard]] Bytes sum_of_peaks(const Fork& fork, std::size_t memory) const {
+    Bytes sum = 0;
+    for (const std::size_t branch : fork.clocks) sum += placed_[branch].peaks[memory];
+    return sum;
+  }
+
+  void place_in_shares(const Fork& fork, const std::vector<Memory>& memories) {
+    std::vector<std::vector<Memory>> shares(fork.clocks.size(), memories);
+    for (std::size_t m = 0; m < memories.size(); ++m) {
+      const Bytes sum = sum_of_peaks(fork, m);
+      if (!memories[m].capacity || sum <= *memories[m].capacity) continue;
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        const double part = static_cast<double>(placed_[fork.clocks[i]].peaks[m]) / static_cast<double>(sum);
+        const auto bytes = static_cast<Bytes>(part * static_cast<double>(*memories[m].capacity));
+        const Bytes alignment = alignment_of(fork.clocks[i]);
+        shares[i][m].capacity = bytes / alignment * alignment;
+      }
+    }
+    for (std::size_t i = 0; i < shares.size(); ++i) place_clock(fork.clocks[i], shares[i]);
+  }
+
+  /// The strictest alignment of a clock and its branches.
+  [[nodiscard]] Bytes alignment_of(std::size_t clock) const {
+    Bytes alignment = 1;
+    for (const std::size_t b : own_[clock]) alignment = std::max(alignment, buffers_[b].alignment);
+    for (const Block& block : placed_[clock].blocks)
+      alignment = std::max(alignment, alignment_of(block.clock));
+    return alignment;
+  }
+
+  [[nodiscard]] Seconds remaining() const {
+    return std::max(options_.time_limit - Seconds(std::chrono::steady_clock::now() - begin_), Seconds(0));
+  }
+
+  std::vector<Place> solve_in_parts(const Problem& problem) {
+    std::vector<Place> places(problem.buffers.size());
+    Problem rest{.memories = problem.memories};
+    std::vector<std::size_t> index_in_rest;
+    const Bytes bottom = place_those_that_live_always(problem, places);
+    for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+      if (bottom > 0 && lives_always(problem, b)) continue;
+      index_in_rest.push_back(b);
+      rest.buffers.push_back(problem.buffers[b]);
+    }
+    if (auto& capacity = rest.memories[0].capacity; capacity && bottom > 0)
+      capacity = std::max<Bytes>(*capacity - bottom, 0);
+    const auto parts = parts_of(rest);
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      Problem part{.memories = rest.memories};
+      for (const std::size_t b : parts[p]) part.buffers.push_back(rest.buffers[b]);
+      SolveOptions options = options_;
+      options.time_limit = remaining() / static_cast<double>(parts.size() - p);
+      const Solution solution = solve(part, options);
+      strategies_.push_back(solution.strategy);
+      result_.interrupted = result_.interrupted || solution.interrupted;
+      for (std::size_t i = 0; i < parts[p].size(); ++i) {
+        Place& place = places[index_in_rest[parts[p][i]]];
+        place = solution.places[i];
+        place.offset += bottom;
+      }
+    }
+    return places;
+  }
+
+  /// Whether the buffer holds all of its bytes as long as any buffer of the problem lives.
+  static bool lives_always(const Problem& problem, std::size_t b) {
+    const Buffer& buffer = problem.buffers[b];
+    return buffer.kind == TensorKind::state && buffer.pieces.size() == 1 && buffer.size > 0;
+  }
+
+  /// With one memory, puts them at its bottom. Returns where the others may begin.
+  static Bytes place_those_that_live_always(const Problem& problem, std::vector<Place>& places) {
+    if (problem.memories.size() > 1) return 0;
+    Bytes end = 0;
+    for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+      if (!lives_always(problem, b)) continue;
+      places[b].offset = base::align_up(end, problem.buffers[b].alignment);
+      end = places[b].offset + problem.buffers[b].size;
+    }
+    return base::align_up(end, problem.memories[0].alignment);
+  }
+
+  void note_extent(const Problem& problem, const std::vector<Place>& places, PlacedClock& placed) const {
+    const Solution solution{.places = places};
+    std::vector<std::vector<Buffer>> inside(problem.memories.size());
+    const std::size_t first_block = problem.buffers.size() - placed.blocks.size();
+    for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+      Buffer buffer = problem.buffers[b];
+      if (b >= first_block) {  // of which only its bound is proven
+        const Block& block = placed.blocks[b - first_block];
+        buffer.size = buffer.pieces[0].size = placed_[block.clock].bounds[block.memory];
+      }
+      inside[places[b].memory].push_back(std::move(buffer));
+    }
+    for (std::size_t m = 0; m < problem.memories.size(); ++m) {
+      placed.peaks.push_back(peak_of(problem, solution, m));
+      placed.bounds.push_back(pack::lower_bound_of(inside[m]));
+    }
+  }
+
+  /// From addresses within a clock's block to those of the memories.
+  void move_clock(std::size_t clock, const std::vector<Bytes>& origins) {
+    for (const std::size_t b : own_[clock]) result_.places[b].offset += origins[result_.places[b].memory];
+    std::vector<std::pair<std::size_t, std::vector<Bytes>>> branches;
+    for (const Block& block : placed_[clock].blocks) {
+      if (branches.empty() || branches.back().first != block.clock)
+        branches.emplace_back(block.clock, std::vector<Bytes>(origins.size(), 0));
+      branches.back().second[block.memory] = origins[block.memory] + block.offset;
+    }
+    for (const auto& [branch, inside] : branches) move_clock(branch, inside);
+  }
+
+  std::span<const Buffer> buffers_;
+  std::span<const Clock> clocks_;
+  const SolveOptions& options_;
+  std::chrono::steady_clock::time_point begin_;
+  std::vector<std::vector<std::size_t>> own_;  ///< Per clock, its buffers.
+  std::vector<PlacedClock> placed_;
+  std::vector<std::string> strategies_;
+  Placement result_;
+};
+
+}  // namespace
+
+Placement place(std::span<const Buffer> buffers, std::span<const Clock> clocks,
+                const std::vector<Memory>& memories, const SolveOptions& options) {
+  return Placer(buffers, clocks, options).place(memories);
+}
+
+}  // namespace stowage::plan

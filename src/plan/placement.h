@@ -1,0 +1,25 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stowage/plan.h"
+#include "stowage/problem.h"
+
+namespace stowage::plan {
+
+/// Where the buffers of several clocks are, and what is proven of that.
+struct Placement {
+  std::vector<Place> places{};  ///< One per buffer.
+  std::vector<Bytes> peaks{};   ///< Per memory.
+  std::vector<Bytes> bounds{};  ///< Per memory: no placing of the buffers it has is lower.
+  std::string strategy{};       ///< Those that found it, if several then with '+' between them.
+  bool interrupted = false;
+};
+
+/// Places buffers of all clocks in memories that they share; see placement.cc. Throws as `solve` does.
+[[nodiscard]] Placement place(std::span<const Buffer> buffers, std::span<const Clock> clocks,
+                              const std::vector<Memory>& memories, const SolveOptions& options);
+
+}  // namespace stowage::plan

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "share/timeline.h"
+#include "stowage/graph.h"
+#include "stowage/planner.h"
+
+namespace stowage::share {
+
+/// A network and what it is called.
+struct NamedGraph {
+  const std::string& name;
+  const Graph& graph;
+};
+
+struct ModelTensor {
+  std::size_t model = 0;
+  TensorId tensor = 0;
+
+  auto operator<=>(const ModelTensor&) const = default;
+};
+
+/// An output of a model that is the input of another.
+struct ResolvedFeed {
+  ModelTensor output{};
+  ModelTensor input{};
+};
+
+/// Finds the tensors that `--feed` names. Throws UsageError unless each is an output of one network and the
+/// input of another that runs after it, both have one element type and size, no input is fed twice, and none
+/// of them is constant or state.
+[[nodiscard]] std::vector<ResolvedFeed> resolve_feeds(std::span<const FeedNames> feeds,
+                                                      std::span<const NamedGraph> networks,
+                                                      const Timeline& timeline);
+
+}  // namespace stowage::share

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "share/run_expression.h"
+#include "stowage/plan.h"
+
+namespace stowage::share {
+
+/// Steps [begin, end) of a clock.
+struct Stage {
+  std::size_t clock = 0;
+  Position begin = 0;
+  Position end = 0;
+};
+
+/// A position of a clock.
+struct Moment {
+  std::size_t clock = 0;
+  Position at = 0;
+};
+
+/// When several models run: clocks, a model's steps together on one of them. Clock 0 is the root, every other
+/// one is a branch of a fork.
+class Timeline {
+ public:
+  /// `steps_of` has the steps of each model.
+  Timeline(const RunExpression& expression, std::vector<Clock> steps_of);
+
+  [[nodiscard]] const std::vector<Clock>& clocks() const { return clocks_; }
+  [[nodiscard]] const Stage& stage_of(std::size_t model) const { return stages_[model]; }
+  /// The fork that a clock is a branch of; none for the root.
+  [[nodiscard]] const std::optional<Moment>& fork_of(std::size_t clock) const { return forks_[clock]; }
+
+  /// The innermost clock that both are on, or on branches of.
+  [[nodiscard]] std::size_t common_clock(std::size_t a, std::size_t b) const;
+  /// Where a position of `clock`, or of a branch somewhere in it, is on `clock`.
+  [[nodiscard]] Position position_on(std::size_t clock, Moment moment) const;
+  /// Whether model `a` is done before model `b` begins.
+  [[nodiscard]] bool runs_before(std::size_t a, std::size_t b) const;
+
+ private:
+  void add(const RunExpression& part, std::size_t clock);
+
+  std::vector<Clock> steps_of_;
+  std::vector<Clock> clocks_;
+  std::vector<std::optional<Moment>> forks_;
+  std::vector<Stage> stages_;
+  std::vector<std::size_t> ranks_;  ///< Per model: its place in the expression.
+  std::size_t placed_ = 0;
+};
+
+}  // namespace stowage::share
