@@ -94,10 +94,12 @@ enum class Outcome : std::uint8_t { fits, exceeds_capacity };
 struct Solution {
   std::vector<Place> places{};  ///< One per buffer.
   Outcome outcome = Outcome::fits;
-  Bytes lower_bound = 0;     ///< No placing has a smaller peak; of several memories, no smaller sum of
-                             ///< peaks when each keeps the buffers it has here.
-  std::string strategy{};    ///< Which strategy found it.
-  bool interrupted = false;  ///< The user or the clock cut the search short.
+  Bytes lower_bound = 0;        ///< No placing has a smaller peak; of several memories, no smaller sum of
+                                ///< peaks when each keeps the buffers it has here.
+  std::int64_t cost = 0;        ///< Of several memories: every buffer's traffic times its memory's cost.
+  std::int64_t cost_bound = 0;  ///< Of several memories: no choice of memories has a smaller cost.
+  std::string strategy{};       ///< Which strategy found it.
+  bool interrupted = false;     ///< The user or the clock cut the search short.
 };
 
 /// Throws Error, naming the buffer, unless sizes, alignments, lifetimes and pins are in range,

@@ -69,6 +69,23 @@ std::optional<std::string> several_memories(const Problem& problem) {
   return fmt::format("places buffers in one memory, {} are given", problem.memories.size());
 }
 
+std::optional<Bytes> common_alignment(const Problem& problem) {
+  Bytes common = 1;
+  Bytes total = 0;
+  for (const Buffer& buffer : problem.buffers) {
+    const Bytes alignment = std::max<Bytes>(buffer.alignment, 1);
+    const auto multiple = base::checked_multiply(common / std::gcd(common, alignment), alignment);
+    const auto padded = base::checked_add(total, buffer.size);
+    const auto sum = padded ? base::checked_add(*padded, alignment) : std::nullopt;
+    if (!multiple || !sum) return std::nullopt;
+    common = *multiple;
+    total = *sum;
+  }
+  const auto end = base::checked_add(common, total);
+  if (!end || *end > largest_value) return std::nullopt;
+  return common;
+}
+
 Lifetime life_of(const Buffer& buffer) {
   std::optional<Lifetime> life;
   for (const Piece& piece : buffer.pieces) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -33,7 +34,8 @@ struct Control {
 /// What a strategy returns: always a place for every buffer.
 struct Placing {
   std::vector<Place> places;
-  bool cut_short = false;  ///< Told to stop: what was left has been stacked on top.
+  bool cut_short = false;       ///< Told to stop: what was left has been stacked on top.
+  std::int64_t cost_bound = 0;  ///< Of several memories: proven of all choices of them that fit.
 };
 
 /// Asking the clock and drawing progress cost more than placing a buffer: only once in so many.
@@ -53,6 +55,10 @@ enum class Fit { lowest, tightest };
 
 /// What keeps a strategy that knows one memory from serving a problem of several; none if there is one.
 [[nodiscard]] std::optional<std::string> several_memories(const Problem& problem);
+
+/// The least common multiple of all alignments; nothing if it is too large to be added to offsets. The
+/// problem need not be valid.
+[[nodiscard]] std::optional<Bytes> common_alignment(const Problem& problem);
 
 /// Indices of the buffers sorted so that `before(i, j)` holds for i in front of j; where it decides
 /// nothing they stay in the given order.

@@ -57,7 +57,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -199,24 +198,6 @@ class Line {
   Stack left_{Direction::left};
   Stack right_{Direction::right};
 };
-
-/// Nothing if it is too large to be added to offsets. The problem need not be valid.
-std::optional<Bytes> common_alignment(const Problem& problem) {
-  Bytes common = 1;
-  Bytes total = 0;
-  for (const Buffer& buffer : problem.buffers) {
-    const Bytes alignment = std::max<Bytes>(buffer.alignment, 1);
-    const auto multiple = base::checked_multiply(common / std::gcd(common, alignment), alignment);
-    const auto padded = base::checked_add(total, buffer.size);
-    const auto sum = padded ? base::checked_add(*padded, alignment) : std::nullopt;
-    if (!multiple || !sum) return std::nullopt;
-    common = *multiple;
-    total = *sum;
-  }
-  const auto end = base::checked_add(common, total);
-  if (!end || *end > largest_value) return std::nullopt;
-  return common;
-}
 
 }  // namespace
 

@@ -1,0 +1,73 @@
+// The public face of packing: every strategy by its name, and `auto`, the best of them all.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "base/text.h"
+#include "pack/portfolio.h"
+#include "pack/sort_order.h"
+#include "stowage/error.h"
+#include "stowage/problem.h"
+
+namespace stowage {
+namespace {
+
+constexpr StrategyInfo auto_info{"auto", "the best of all strategies, within the time limit", "stowage"};
+
+std::span<const pack::Strategy> all() { return pack::packers(); }
+
+/// The strategies that a name asks for.
+std::vector<const pack::Strategy*> strategies_named(std::string_view name) {
+  std::vector<const pack::Strategy*> chosen;
+  for (const pack::Strategy& strategy : all()) {
+    if (name == auto_info.name || name == strategy.info.name) chosen.push_back(&strategy);
+  }
+  if (!chosen.empty()) return chosen;
+  std::vector<std::string_view> names{auto_info.name};
+  for (const pack::Strategy& strategy : all()) names.push_back(strategy.info.name);
+  throw UsageError(
+      fmt::format("unknown strategy {}, expected one of {}", base::quoted(name), fmt::join(names, ", ")));
+}
+
+/// Limits beyond what the clock can count are no limits, and so is one that is not a number.
+std::optional<std::chrono::steady_clock::time_point> deadline_after(std::chrono::duration<double> limit) {
+  constexpr std::chrono::hours longest{24 * 365};
+  if (!(limit < longest)) return std::nullopt;
+  using Clock = std::chrono::steady_clock;
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::max(limit, std::chrono::duration<double>(0)));
+}
+
+}  // namespace
+
+std::vector<StrategyInfo> strategies() {
+  std::vector<StrategyInfo> infos{auto_info};
+  for (const pack::Strategy& strategy : all()) infos.push_back(strategy.info);
+  return infos;
+}
+
+std::optional<std::string> obstacle_to(std::string_view strategy, const Problem& problem) {
+  std::optional<std::string> first;
+  for (const pack::Strategy* const chosen : strategies_named(strategy)) {
+    auto obstacle = chosen->obstacle(problem);
+    if (!obstacle) return std::nullopt;
+    if (!first) first = std::move(obstacle);
+  }
+  return first;
+}
+
+Solution solve(const Problem& problem, const SolveOptions& options) {
+  validate(problem);
+  if (!options.sort.empty())
+    (void)pack::parse_sort_order(options.sort);  // wrong even if nobody comes to use it
+  auto chosen = strategies_named(options.strategy);
+  std::erase_if(chosen,
+                [&](const pack::Strategy* strategy) { return strategy->obstacle(problem).has_value(); });
+  if (chosen.empty()) throw NotApplicable(options.strategy, obstacle_to(options.strategy, problem).value());
+  return pack::best_of(problem, chosen, {options, deadline_after(options.time_limit)});
+}
+
+}  // namespace stowage

@@ -1,0 +1,106 @@
+// The portfolio: every strategy of this folder, and the best of several.
+
+#include "pack/portfolio.h"
+
+#include <array>
+
+#include "pack/best_fit_by_start.h"
+#include "pack/first_fit_by_start.h"
+#include "pack/free_list.h"
+#include "pack/greedy_by_area.h"
+#include "pack/greedy_by_breadth.h"
+#include "pack/greedy_by_duration.h"
+#include "pack/greedy_by_size.h"
+#include "pack/load.h"
+#include "pack/rectangle.h"
+#include "pack/score.h"
+#include "pack/slots.h"
+#include "pack/two_stack.h"
+
+namespace stowage::pack {
+namespace {
+
+std::optional<std::string> nothing(const Problem&) { return std::nullopt; }
+
+constexpr std::array<Strategy, 10> all{{
+    {{"greedy-by-size", "largest buffer first, each in the tightest gap", "Pisarchyk & Lee 2020"},
+     greedy_by_size,
+     several_memories},
+    {{"greedy-by-breadth", "buffers of the fullest position first, each in the tightest gap",
+      "Pisarchyk & Lee 2020"},
+     greedy_by_breadth,
+     several_memories},
+    {{"greedy-by-area", "largest size times duration first, as low as it goes", "folklore"},
+     greedy_by_area,
+     several_memories},
+    {{"greedy-by-duration", "longest life first, as low as it goes", "folklore"},
+     greedy_by_duration,
+     several_memories},
+    {{"first-fit-by-start", "earliest start first, as low as it goes", "Knuth, TAOCP 1, 2.5"},
+     first_fit_by_start,
+     several_memories},
+    {{"best-fit-by-start", "earliest start first, each in the tightest gap", "Knuth, TAOCP 1, 2.5"},
+     best_fit_by_start,
+     several_memories},
+    {{"rectangle", "sorted, as low as it goes; then what sticks out is ordered anew",
+      "Zhejiang Dahua, CN patent application, 2022"},
+     rectangle,
+     several_memories},
+    {{"free-list", "allocates and frees operator by operator, in one memory after the other",
+      "CN patent application, 2023"},
+     free_list,
+     nothing},
+    {{"two-stack", "from the outputs backwards, on both sides of an origin", "CN112256441B"},
+     two_stack,
+     obstacle_to_two_stack},
+    {{"slots", "equal slots, as many as buffers are alive at once", "CN patent application, 2024"},
+     slots,
+     obstacle_to_slots},
+}};
+
+/// Nothing is left to be found: what is proven is reached.
+bool is_optimal(const Problem& problem, const Score& score, const Solution& solution) {
+  if (total_peak(score) != solution.lower_bound) return false;
+  return problem.memories.size() == 1 || (score.excess == 0 && score.cost == solution.cost_bound);
+}
+
+}  // namespace
+
+std::span<const Strategy> packers() { return all; }
+
+Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies, Control control) {
+  const bool has_one_memory = problem.memories.size() == 1;
+  const Bytes bound = has_one_memory ? lower_bound_of(problem.buffers) : 0;
+  Solution best;
+  std::optional<Score> score;
+  std::int64_t cost_bound = 0;
+  bool is_interrupted = false;
+  for (const Strategy* const strategy : strategies) {
+    if (score && has_one_memory && total_peak(*score) == bound) break;
+    if (score && control.is_time_up()) {
+      is_interrupted = true;
+      break;
+    }
+    Placing placing = strategy->run(problem, control);
+    is_interrupted = is_interrupted || placing.cut_short;
+    cost_bound = std::max(cost_bound, placing.cost_bound);
+    Score found = score_of(problem, placing.places);
+    if (!score || found < *score) {
+      score = std::move(found);
+      best.places = std::move(placing.places);
+      best.strategy = strategy->info.name;
+    }
+    control.has_plan = true;
+  }
+  best.lower_bound = bound;
+  if (!has_one_memory) {
+    for (const Bytes part : lower_bounds_of(problem, best)) best.lower_bound += part;
+    best.cost = score->cost;
+    best.cost_bound = std::min(cost_bound, best.cost);
+  }
+  best.interrupted = is_interrupted && !is_optimal(problem, *score, best);
+  if (score->excess > 0) best.outcome = Outcome::exceeds_capacity;
+  return best;
+}
+
+}  // namespace stowage::pack

@@ -1,0 +1,133 @@
+// Idea. What a network computes and forgets lives in a pool of equal slots, each as large as the largest of
+// them. Then any free slot takes anything, and memory is a matter of counting: the fewest slots that do are
+// the most buffers alive at once. Buffers take their slots in the order in which they come to life, each
+// the lowest that is free (colouring intervals, which needs no more colours than intervals meet at a point).
+//
+//     address ^
+//             |  |   state   |           outside of the pool: pins, and what stays from run to run
+//     slot 2  |  | c     ....|
+//     slot 1  |  |   b   | d |           b, c, d, e: whatever their sizes, one slot each
+//     slot 0  |  | a |  e    |
+//             +--+-----------+---> time
+//
+// Cost: n log n.
+// Source: the document of docs/slots.md.
+//
+// Where the document is open:
+// - Inputs and outputs that are in the arena are in the pool like temporaries. State, weights and
+//   instructions are outside of it, and so is what is pinned: they have their bytes for good, or at a place
+//   that is no slot's.
+// - Pinned buffers go where they are pinned, then the pool as low as it fits beside them, as if it were one
+//   buffer that is always alive, then each of the others as low as it goes.
+// - Several pieces: a slot is held from the first position of a buffer to its last.
+// - Alignment: the pool's base and the size of a slot are multiples of all alignments.
+// - Told to stop, it goes on: it is over before anybody notices.
+
+#include "pack/slots.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "pack/occupancy.h"
+
+namespace stowage::pack {
+namespace {
+
+bool is_pooled(const Buffer& buffer, const Lifetime& life) {
+  const bool stays = buffer.kind == TensorKind::state || buffer.kind == TensorKind::weight ||
+                     buffer.kind == TensorKind::instruction;
+  return !stays && !buffer.pinned && life.lower < life.upper;
+}
+
+struct Pool {
+  Bytes slot = 0;  ///< Bytes of each; aligned for every buffer of the problem.
+  std::size_t count = 0;
+  std::vector<std::optional<std::size_t>> slots{};  ///< Per buffer; none: not in the pool.
+  Lifetime life{};                                  ///< From the first position of the problem to its last.
+};
+
+using Release = std::pair<Position, std::size_t>;  ///< When a slot gets free, and which.
+template <typename T>
+using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
+
+/// Every buffer of the pool takes the lowest slot that is free.
+Pool pool_of(const Problem& problem, Bytes alignment) {
+  Pool pool{.slots = std::vector<std::optional<std::size_t>>(problem.buffers.size())};
+  LeastFirst<Release> taken;
+  LeastFirst<std::size_t> free;
+  Bytes largest = 0;
+  for (const std::size_t b : by_start(problem)) {
+    const Lifetime life = life_of(problem.buffers[b]);
+    pool.life.upper = std::max(pool.life.upper, life.upper);
+    if (!is_pooled(problem.buffers[b], life)) continue;
+    for (; !taken.empty() && taken.top().first <= life.lower; taken.pop()) free.push(taken.top().second);
+    if (free.empty()) free.push(pool.count++);
+    pool.slots[b] = free.top();
+    taken.emplace(life.upper, free.top());
+    free.pop();
+    largest = std::max(largest, problem.buffers[b].size);
+  }
+  pool.slot = base::align_up(largest, alignment);
+  return pool;
+}
+
+/// The whole pool as one buffer that is always alive.
+Buffer block_of(const Pool& pool, Bytes alignment) {
+  const Bytes size = pool.slot * static_cast<Bytes>(pool.count);
+  return {.size = size, .alignment = alignment, .pieces = {{0, size, pool.life}}};
+}
+
+}  // namespace
+
+Placing slots(const Problem& problem, const Control& control) {
+  control.report("slots", 0);
+  const Bytes alignment = common_alignment(problem).value();
+  const Pool pool = pool_of(problem, alignment);
+  Problem outside{.memories = problem.memories};  // the pool, and after it what is not in it
+  outside.buffers.push_back(block_of(pool, alignment));
+  std::vector<std::size_t> order{0};
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    if (pool.slots[b]) continue;
+    order.push_back(outside.buffers.size());
+    outside.buffers.push_back(problem.buffers[b]);
+  }
+  const Control uncut{.options = {.progress = control.options.progress}};
+  const Placing placed = place_in_order(outside, order, Fit::lowest, uncut, "slots");
+  Placing placing{std::vector<Place>(problem.buffers.size())};
+  std::size_t next = 1;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    if (pool.slots[b]) {
+      placing.places[b].offset = placed.places[0].offset + pool.slot * static_cast<Bytes>(*pool.slots[b]);
+    } else {
+      placing.places[b] = placed.places[next++];
+    }
+  }
+  return placing;
+}
+
+std::optional<std::string> obstacle_to_slots(const Problem& problem) {
+  if (auto obstacle = several_memories(problem)) return obstacle;
+  const auto alignment = common_alignment(problem);
+  if (!alignment) return "needs a common multiple of all alignments, which is too large here";
+  const Pool pool = pool_of(problem, *alignment);
+  auto total = base::checked_multiply(pool.slot, static_cast<Bytes>(pool.count));
+  if (total) total = base::checked_add(*total, *alignment);
+  for (std::size_t b = 0; b < problem.buffers.size() && total; ++b) {
+    const Buffer& buffer = problem.buffers[b];
+    if (pool.slots[b]) continue;
+    for (const Bytes part : {buffer.size, buffer.alignment, buffer.pinned.value_or(0)}) {
+      total = total ? base::checked_add(*total, part) : std::nullopt;
+    }
+  }
+  if (total && *total <= largest_value) return std::nullopt;
+  return fmt::format("needs {} slots of {} bytes each, which is more than there are addresses", pool.count,
+                     pool.slot);
+}
+
+}  // namespace stowage::pack
