@@ -61,6 +61,11 @@ void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--sort", command.plan.sort,
       "rectangle: keys to sort by, for instance size*duration,-overlap. Default: a portfolio");
   add(app, "--rounds", command.plan.rounds, "rectangle: rounds of tuning. Default: its own choice");
+  add(app, "--run", command.plan.run,
+      "Of several models, which run after each other (;) and which at the same time (|), for instance "
+      "'a; b | c'. Default: one after the other");
+  add(app, "--feed", command.plan.feeds, "A.out=B.in: an output of a model that is an input of a later one");
+  app.add_flag("--moves", command.plan.moves, "Tensors may move from one memory to another by copies");
   add_model_options(app, command.model);
 }
 

@@ -81,6 +81,17 @@ std::vector<Memory> parse_memories(const std::vector<std::string>& texts) {
   return memories;
 }
 
+/// A.out=B.in. Tensor names may contain '=' and '.' themselves: the first '=' between two such names counts.
+FeedNames parse_feed(const std::string& text) {
+  for (std::size_t equals = text.find('='); equals != std::string::npos;
+       equals = text.find('=', equals + 1)) {
+    FeedNames names{text.substr(0, equals), text.substr(equals + 1)};
+    if (names.output.find('.') != std::string::npos && names.input.find('.') != std::string::npos)
+      return names;
+  }
+  throw wrong("--feed", text, "MODEL.OUTPUT=MODEL.INPUT");
+}
+
 }  // namespace
 
 std::pair<std::string, std::string> parse_assignment(std::string_view flag, const std::string& text) {
@@ -157,6 +168,9 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     options.solve.reuse_threshold = parse_bytes("--reuse-threshold", texts.reuse_threshold);
   options.solve.sort = texts.sort;
   if (!texts.rounds.empty()) options.solve.rounds = parse_number("--rounds", texts.rounds, 0);
+  options.run = texts.run;
+  for (const std::string& text : texts.feeds) options.feeds.push_back(parse_feed(text));
+  options.moves = texts.moves;
   return options;
 }
 

@@ -37,6 +37,9 @@ struct PlanTexts {
   std::string reuse_threshold;
   std::string sort;
   std::string rounds;
+  std::string run;
+  std::vector<std::string> feeds;
+  bool moves = false;
 
   bool operator==(const PlanTexts&) const = default;
 };
