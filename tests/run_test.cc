@@ -15,8 +15,7 @@
 #include "check_cases.h"
 #include "long_tests.h"
 #include "run/arena.h"
-#include "run/home.h"
-#include "run/interpreter.h"
+#include "run/plan_run.h"
 #include "run/program.h"
 #include "run/random.h"
 #include "stowage/error.h"
@@ -25,6 +24,7 @@ namespace stowage {
 namespace {
 
 using run::Arena;
+using run::ClockTree;
 
 std::string fault_of(const std::function<void()>& action) {
   try {
@@ -49,16 +49,17 @@ Plan plan_of_two(Lifetime a, Bytes offset_a, Lifetime b, Bytes offset_b) {
 
 TEST(RunArena, FillsWhatIsGivenBackAndNothingElse) {
   const Plan plan = plan_of_two({0, 2}, 0, {1, 4}, 16);
-  Arena arena(plan, 0);
-  arena.move_to(0);
+  const ClockTree tree(plan);
+  Arena arena(plan, tree, 0);
+  arena.move_to(0, 0);
   EXPECT_EQ(arena.live(), 16);
   std::memset(arena.bytes(), 1, 16);
-  arena.move_to(1);
+  arena.move_to(0, 1);
   EXPECT_EQ(arena.live(), 32);
   std::memset(arena.bytes() + 16, 2, 16);
   EXPECT_EQ(arena.bytes()[0], std::byte{1});
   EXPECT_EQ(arena.first_spoilt(), std::nullopt);
-  arena.move_to(2);
+  arena.move_to(0, 2);
   EXPECT_EQ(arena.live(), 16);
   EXPECT_NE(arena.bytes()[0], std::byte{1});
   EXPECT_NE(arena.bytes()[15], std::byte{1});
@@ -71,31 +72,35 @@ TEST(RunArena, FillsWhatIsGivenBackAndNothingElse) {
 
 TEST(RunArena, RefusesTwoHoldersOfOneByte) {
   const Plan plan = plan_of_two({0, 2}, 0, {1, 3}, 15);
-  Arena arena(plan, 0);
-  arena.move_to(0);
-  EXPECT_EQ(fault_of([&] { arena.move_to(1); }),
+  const ClockTree tree(plan);
+  Arena arena(plan, tree, 0);
+  arena.move_to(0, 0);
+  EXPECT_EQ(fault_of([&] { arena.move_to(0, 1); }),
             "buffers 'a' and 'b' both hold byte 15 of memory 'arena' at position 1");
   const Plan other = plan_of_two({1, 3}, 15, {0, 2}, 0);
-  Arena again(other, 0);
-  again.move_to(0);
-  EXPECT_NE(fault_of([&] { again.move_to(1); }), "");
+  const ClockTree other_tree(other);
+  Arena again(other, other_tree, 0);
+  again.move_to(0, 0);
+  EXPECT_NE(fault_of([&] { again.move_to(0, 1); }), "");
 }
 
 TEST(RunArena, LetsOneFollowTheOther) {
   const Plan plan = plan_of_two({0, 2}, 0, {2, 3}, 0);
-  Arena arena(plan, 0);
-  for (const Position at : {0, 1, 2}) arena.move_to(at);
+  const ClockTree tree(plan);
+  Arena arena(plan, tree, 0);
+  for (const Position at : {0, 1, 2}) arena.move_to(0, at);
   EXPECT_EQ(arena.holder_of(0), "buffer 'b'");
 }
 
 TEST(RunArena, KeepsWhatABufferHoldsBeforeAndAfterAJump) {
   const Plan plan = plan_of_two({0, 4}, 0, {2, 3}, 16);
-  Arena arena(plan, 0);
-  arena.move_to(0);
+  const ClockTree tree(plan);
+  Arena arena(plan, tree, 0);
+  arena.move_to(0, 0);
   std::memset(arena.bytes(), 1, 16);
-  arena.move_to(2);
+  arena.move_to(0, 2);
   std::memset(arena.bytes() + 16, 2, 16);
-  arena.move_to(1);
+  arena.move_to(0, 1);
   EXPECT_EQ(arena.bytes()[3], std::byte{1});
   EXPECT_NE(arena.bytes()[16], std::byte{2});
   EXPECT_EQ(arena.live(), 16);
@@ -104,11 +109,12 @@ TEST(RunArena, KeepsWhatABufferHoldsBeforeAndAfterAJump) {
 TEST(RunArena, KeepsBytesThatAnotherPieceOfTheBufferTakesOver) {
   Plan plan = plan_of_two({0, 1}, 0, {0, 1}, 16);
   plan.buffers[0].pieces = {{0, 16, {0, 2}}, {4, 4, {2, 3}}};
-  Arena arena(plan, 0);
-  arena.move_to(0);
+  const ClockTree tree(plan);
+  Arena arena(plan, tree, 0);
+  arena.move_to(0, 0);
   std::memset(arena.bytes(), 1, 16);
-  arena.move_to(1);
-  arena.move_to(2);
+  arena.move_to(0, 1);
+  arena.move_to(0, 2);
   EXPECT_NE(arena.bytes()[3], std::byte{1});
   EXPECT_EQ(arena.bytes()[4], std::byte{1});
   EXPECT_EQ(arena.bytes()[7], std::byte{1});
@@ -121,7 +127,8 @@ TEST(RunArena, KeepsBytesThatAnotherPieceOfTheBufferTakesOver) {
 
 TEST(RunArena, RefusesBuffersOutsideTheMemory) {
   const Plan plan = plan_of_two({0, 1}, 17, {0, 1}, 0);
-  EXPECT_EQ(fault_of([&] { const Arena arena(plan, 0); }),
+  const ClockTree tree(plan);
+  EXPECT_EQ(fault_of([&] { const Arena arena(plan, tree, 0); }),
             "buffer 'a' has bytes 17 to 33 of memory 'arena', which has 32");
 }
 
@@ -150,16 +157,10 @@ class RunMachine : public ::testing::Test {
     return [&]() -> std::string {
       std::string first;
       const std::string fault = fault_of([&] {
-        const auto calls = run::calls_of(it_.graph, it_.plan);
-        run::PlannedHome planned(it_.graph, it_.plan);
-        run::OwnHome own(it_.graph);
-        run::Interpreter interpreter(program_, {&planned, &own}, options, result_);
-        interpreter.move_to(0);
-        const std::vector<std::byte> input(16, std::byte{4});
-        interpreter.give(it_.graph.subgraphs[0].inputs[0], input);
-        interpreter.run(calls);
-        first = std::to_string(
-            std::to_integer<int>(interpreter.read(it_.graph.subgraphs[0].outputs[0], "the caller")[0]));
+        const run::ModelToRun model{
+            .program = &program_, .value = [](TensorId) { return std::vector<std::byte>(16, std::byte{4}); }};
+        run::PlanRun({&model, 1}, it_.plan, options, result_).run();
+        first = std::to_string(std::to_integer<int>(result_.outputs.at(0).array.data.at(0)));
       });
       return fault.empty() ? first : fault;
     }();

@@ -1,4 +1,4 @@
-// Idea. An arena knows the position of the run and, as an allocator would, who holds which of its bytes:
+// Idea. An arena knows the positions of the run and, as an allocator would, who holds which of its bytes:
 // pieces take their bytes where their life begins and give them back where it ends. So a byte that two
 // buffers want, or that an operator touches without its buffer holding it, is found by name, whatever its
 // value. What is given back is filled with a pattern that no kernel mistakes for data it wrote.
@@ -7,8 +7,12 @@
 //   buffer a   |#######|
 //   buffer b              |####################|        at 4: a's bytes are filled, b takes its own
 //
-// Cost: n log n in pieces for a straight run; a jump (a branch that is left out, a loop's next round) looks
-// at all pieces.
+// Every clock has a position of its own: while branches run, the pieces of the clock that forked them stay.
+// What one branch gives back no other may take before the fork is done, for another run may have them take
+// other turns; so an arena remembers who held a byte last.
+//
+// Cost: n log n in pieces for a straight run; a jump (a branch of an If that is left out, a loop's next
+// round) looks at all pieces of the clock.
 
 #include "run/arena.h"
 
@@ -34,8 +38,13 @@ bool is_alive(const Lifetime& life, Position at) { return life.lower <= at && at
 
 void Arena::Free::operator()(std::byte* bytes) const { ::operator delete(bytes, alignment); }
 
-Arena::Arena(const Plan& plan, std::size_t memory)
-    : plan_(plan), memory_(memory), size_(plan.memories[memory].peak) {
+Arena::Arena(const Plan& plan, const ClockTree& clocks, std::size_t memory)
+    : plan_(plan),
+      clocks_(clocks),
+      memory_(memory),
+      size_(plan.memories[memory].peak),
+      spans_of_(clocks.size()),
+      at_(clocks.size()) {
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     if (plan.places[b].memory != memory) continue;
     for (const Piece& piece : plan.buffers[b].pieces) {
@@ -52,43 +61,87 @@ Arena::Arena(const Plan& plan, std::size_t memory)
   bytes_.reset(static_cast<std::byte*>(::operator new(static_cast<std::size_t>(size_), alignment)));
   std::memset(bytes_.get(), std::to_integer<int>(pattern), static_cast<std::size_t>(size_));
   for (std::size_t i = 0; i < spans_.size(); ++i) {
-    starting_[spans_[i].life.lower].push_back(i);
-    ending_[spans_[i].life.upper].push_back(i);
+    const std::size_t clock = clock_of(spans_[i]);
+    spans_of_[clock].push_back(i);
+    starting_[{clock, spans_[i].life.lower}].push_back(i);
+    ending_[{clock, spans_[i].life.upper}].push_back(i);
   }
 }
 
-void Arena::move_to(Position to) {
-  if (at_ == to) return;
-  std::vector<std::size_t> going;
-  std::vector<std::size_t> coming;
-  if (at_ && to == *at_ + 1) {
-    if (const auto ending = ending_.find(to); ending != ending_.end()) going = ending->second;
-    if (const auto starting = starting_.find(to); starting != starting_.end()) coming = starting->second;
+std::vector<Arena::GivenBack> Arena::move_to(std::size_t clock, Position to) {
+  std::optional<Position>& at = at_[clock];
+  if (at == to) return {};
+  Spans going;
+  Spans coming;
+  if (at && to == *at + 1) {
+    if (const auto ending = ending_.find({clock, to}); ending != ending_.end()) going = ending->second;
+    if (const auto starting = starting_.find({clock, to}); starting != starting_.end())
+      coming = starting->second;
   } else {
-    for (std::size_t i = 0; i < spans_.size(); ++i) {
-      if (at_ && is_alive(spans_[i].life, *at_)) going.push_back(i);
+    for (const std::size_t i : spans_of_[clock]) {
+      if (at && is_alive(spans_[i].life, *at)) going.push_back(i);
       if (is_alive(spans_[i].life, to)) coming.push_back(i);
     }
   }
-  at_ = to;
+  at = to;
+  return change(going, coming);
+}
+
+std::vector<Arena::GivenBack> Arena::leave(std::size_t clock) {
+  std::optional<Position>& at = at_[clock];
+  if (!at) return {};
+  Spans going;
+  for (const std::size_t i : spans_of_[clock]) {
+    if (is_alive(spans_[i].life, *at)) going.push_back(i);
+  }
+  at.reset();
+  return change(going, {});
+}
+
+std::vector<Arena::GivenBack> Arena::change(const Spans& going, const Spans& coming) {
   for (const std::size_t i : going) let_go(spans_[i]);
   for (const std::size_t i : coming) hold(spans_[i]);
-  for (const std::size_t i : going) spoil(spans_[i]);
+  std::vector<GivenBack> given_back;
+  for (const std::size_t i : going) spoil(spans_[i], given_back);
+  return given_back;
+}
+
+void Arena::refuse(std::size_t a, std::size_t b, Bytes byte, const std::string& when) const {
+  throw RunFault{fmt::format("buffers {} and {} both hold byte {} of memory {} {}",
+                             base::quoted(plan_.buffers[a].id), base::quoted(plan_.buffers[b].id), byte,
+                             base::quoted(name()), when)};
 }
 
 void Arena::hold(const Span& span) {
-  auto next = holders_.lower_bound(span.begin);
-  const auto refuse = [&](const Holder& holder, Bytes byte) {
-    throw RunFault{fmt::format("buffers {} and {} both hold byte {} of memory {} at position {}",
-                               base::quoted(plan_.buffers[holder.buffer].id),
-                               base::quoted(plan_.buffers[span.buffer].id), byte, base::quoted(name()),
-                               *at_)};
-  };
-  if (next != holders_.end() && next->first < span.end) refuse(next->second, next->first);
+  const auto next = holders_.lower_bound(span.begin);
+  const std::size_t clock = clock_of(span);
+  const std::string when = fmt::format("at {}", clocks_.describe(clock, at_[clock].value_or(0)));
+  if (next != holders_.end() && next->first < span.end)
+    refuse(next->second.buffer, span.buffer, next->first, when);
   if (next != holders_.begin() && std::prev(next)->second.end > span.begin)
-    refuse(std::prev(next)->second, span.begin);
+    refuse(std::prev(next)->second.buffer, span.buffer, span.begin, when);
+  if (clocks_.size() > 1) expect_no_branch_had(span);
   holders_.emplace_hint(next, span.begin, Holder{span.end, span.buffer});
   live_ += span.end - span.begin;
+}
+
+/// Throws RunFault if a branch that runs at the same time held some of these bytes, and notes who has them
+/// now.
+void Arena::expect_no_branch_had(const Span& span) {
+  auto last = last_holders_.lower_bound(span.begin);
+  if (last != last_holders_.begin() && std::prev(last)->second.end > span.begin) --last;
+  while (last != last_holders_.end() && last->first < span.end) {
+    const auto [begin, holder] = *last;
+    const std::size_t clock = plan_.buffers[holder.buffer].clock;
+    if (clocks_.run_at_one_time(clock, clock_of(span))) {
+      refuse(holder.buffer, span.buffer, std::max(begin, span.begin),
+             fmt::format("on clocks {} and {}, which run at the same time", clock, clock_of(span)));
+    }
+    last = last_holders_.erase(last);
+    if (begin < span.begin) last_holders_.emplace(begin, Holder{span.begin, holder.buffer});
+    if (holder.end > span.end) last_holders_.emplace(span.end, holder);
+  }
+  last_holders_.emplace(span.begin, Holder{span.end, span.buffer});
 }
 
 void Arena::let_go(const Span& span) {
@@ -97,10 +150,11 @@ void Arena::let_go(const Span& span) {
 }
 
 /// Fills the bytes that the buffer has given back.
-void Arena::spoil(const Span& span) {
+void Arena::spoil(const Span& span, std::vector<GivenBack>& given_back) {
   const auto fill = [&](Bytes begin, Bytes end) {
-    if (begin < end)
-      std::memset(bytes_.get() + begin, std::to_integer<int>(pattern), static_cast<std::size_t>(end - begin));
+    if (begin >= end) return;
+    std::memset(bytes_.get() + begin, std::to_integer<int>(pattern), static_cast<std::size_t>(end - begin));
+    given_back.push_back({span.buffer, begin, end});
   };
   Bytes begin = span.begin;
   auto holder = holders_.upper_bound(span.begin);
@@ -124,8 +178,10 @@ void Arena::expect_held(std::size_t buffer, Bytes begin, Bytes size, const std::
     at = holder->second.end;
   }
   if (at >= end) return;
-  throw RunFault{fmt::format("{} needs byte {} of memory {}, which {} holds at position {}, not buffer {}",
-                             who, at, base::quoted(name()), holder_of(at), at_.value_or(0),
+  const std::size_t clock = plan_.buffers[buffer].clock;
+  throw RunFault{fmt::format("{} needs byte {} of memory {}, which {} holds at {}, not buffer {}", who, at,
+                             base::quoted(name()), holder_of(at),
+                             clocks_.describe(clock, at_[clock].value_or(0)),
                              base::quoted(plan_.buffers[buffer].id))};
 }
 

@@ -6,24 +6,36 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "run/clocks.h"
 #include "stowage/plan.h"
 
 namespace stowage::run {
 
 /// The memory of a plan's memory: exactly as many bytes as the plan says, and who holds which of them at the
-/// position that the run has come to.
+/// positions that the run has come to on its clocks.
 class Arena {
  public:
+  /// Bytes of a buffer that were given back and filled.
+  struct GivenBack {
+    std::size_t buffer = 0;
+    Bytes begin = 0;
+    Bytes end = 0;
+  };
+
   /// Takes the buffers of the plan that are in `memory`. Throws RunFault for one that lies outside.
-  Arena(const Plan& plan, std::size_t memory);
+  Arena(const Plan& plan, const ClockTree& clocks, std::size_t memory);
 
   /// Lets pieces that are not alive at `to` go and fills their bytes with a pattern, and gives those
   /// that are their bytes. Bytes that the same buffer holds before and after keep their value. Throws
-  /// RunFault where two buffers want a byte. Cost: linear in pieces that come or go; in all pieces unless
-  /// `to` is the next position.
-  void move_to(Position to);
+  /// RunFault where two buffers want a byte: now, or in branches that run at the same time, whichever turns
+  /// they take. Says what was given back. Cost: linear in pieces that come or go; in all pieces unless `to`
+  /// is the next position.
+  std::vector<GivenBack> move_to(std::size_t clock, Position to);
+  /// Lets all pieces of a clock go: it is done. Says what was given back.
+  std::vector<GivenBack> leave(std::size_t clock);
 
   /// Throws RunFault, beginning with `who`, unless that buffer holds all these bytes now.
   void expect_held(std::size_t buffer, Bytes begin, Bytes size, const std::string& who) const;
@@ -52,23 +64,32 @@ class Arena {
     Bytes end = 0;
     std::size_t buffer = 0;
   };
+  /// Indices of spans.
+  using Spans = std::vector<std::size_t>;
   struct Free {
     void operator()(std::byte* bytes) const;
   };
 
+  [[nodiscard]] std::size_t clock_of(const Span& span) const { return plan_.buffers[span.buffer].clock; }
+  std::vector<GivenBack> change(const Spans& going, const Spans& coming);
   void hold(const Span& span);
   void let_go(const Span& span);
-  void spoil(const Span& span);
+  void spoil(const Span& span, std::vector<GivenBack>& given_back);
+  void expect_no_branch_had(const Span& span);
+  [[noreturn]] void refuse(std::size_t a, std::size_t b, Bytes byte, const std::string& when) const;
 
   const Plan& plan_;
+  const ClockTree& clocks_;
   std::size_t memory_;
   Bytes size_ = 0;
   std::unique_ptr<std::byte, Free> bytes_{};
   std::vector<Span> spans_{};
-  std::map<Position, std::vector<std::size_t>> starting_{};  ///< Indices of spans.
-  std::map<Position, std::vector<std::size_t>> ending_{};
-  std::optional<Position> at_{};
-  std::map<Bytes, Holder> holders_{};  ///< By the first byte; they do not overlap.
+  std::vector<Spans> spans_of_{};  ///< Per clock.
+  std::map<std::pair<std::size_t, Position>, Spans> starting_{};
+  std::map<std::pair<std::size_t, Position>, Spans> ending_{};
+  std::vector<std::optional<Position>> at_{};  ///< Per clock; none before its first step and after its last.
+  std::map<Bytes, Holder> holders_{};          ///< By the first byte; they do not overlap.
+  std::map<Bytes, Holder> last_holders_{};     ///< The same, of bytes that were held, too.
   Bytes live_ = 0;
 };
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/text.h"
 #include "stowage/run.h"
@@ -26,108 +28,135 @@ void OwnHome::settle(TensorId tensor) {
 
 std::byte* OwnHome::bytes_of(TensorId tensor, const std::string& /*who*/) { return bytes_[tensor].data(); }
 
-PlannedHome::PlannedHome(const Graph& graph, const Plan& plan)
-    : graph_(graph),
-      plan_(plan),
-      outside_(graph),
-      spots_(graph.tensors.size()),
-      tensors_of_(plan.buffers.size()) {
-  if (plan.tensors.size() != graph.tensors.size()) {
-    throw RunFault{fmt::format("the plan has {} tensors, the network has {}", plan.tensors.size(),
-                               graph.tensors.size())};
-  }
-  for (std::size_t m = 0; m < plan.memories.size(); ++m) arenas_.emplace_back(plan, m);
+PlannedHome::PlannedHome(Device& device, std::size_t model, std::size_t clock)
+    : device_(device),
+      model_(model),
+      clock_(clock),
+      first_(device.first_tensor_of(model)),
+      graph_(device.graph_of(model)),
+      outside_(graph_) {}
+
+std::string PlannedHome::time() const {
+  return device_.clocks().describe(clock_, device_.position_of(clock_).value_or(0));
 }
 
-void PlannedHome::move_to(Position at) {
-  at_ = at;
-  for (Arena& arena : arenas_) arena.move_to(at);
+const std::vector<View>& PlannedHome::views_of(TensorId tensor) const {
+  return device_.plan().tensors[first_ + tensor].views;
+}
+
+/// A view may count on the model's own clock, or on one that forked it. The life of a state may be empty: it
+/// is written over where it would begin.
+bool PlannedHome::is_alive(const View& view) const {
+  const std::size_t clock = device_.plan().buffers[view.buffer].clock;
+  const auto at = device_.position_of(clock);
+  return at && device_.clocks().is_within(clock_, clock) && view.life.lower <= *at &&
+         *at < std::max(view.life.upper, view.life.lower + 1);
+}
+
+/// The view that steps read and write now; none if none is alive.
+const View* PlannedHome::view_now(TensorId tensor) const {
+  const auto rank = [&](const View& view) {
+    return std::pair(device_.plan().places[view.buffer].memory, -view.life.upper);
+  };
+  const View* best = nullptr;
+  for (const View& view : views_of(tensor)) {
+    if (is_alive(view) && (best == nullptr || rank(view) < rank(*best))) best = &view;
+  }
+  return best;
 }
 
 void PlannedHome::settle(TensorId tensor) {
-  spots_[tensor].reset();
-  const PlannedTensor& planned = plan_.tensors[tensor];
-  if (planned.views.empty() || graph_.tensors[tensor].bytes == 0) {
+  device_.forget(first_ + tensor);
+  if (views_of(tensor).empty() || graph_.tensors[tensor].bytes == 0) {
     outside_.settle(tensor);
     return;
   }
-  const View* best = nullptr;
-  for (const View& view : planned.views) {
-    const bool is_there = view.life.lower <= at_ && at_ < std::max(view.life.upper, view.life.lower + 1);
-    if (is_there && (best == nullptr || view.life.upper > best->life.upper)) best = &view;
+  const View* const view = view_now(tensor);
+  if (view == nullptr) {
+    throw RunFault{
+        fmt::format("{} is written at {}, but the plan has no place for it then", describe(tensor), time())};
   }
-  if (best == nullptr) {
-    throw RunFault{fmt::format("{} is written at position {}, but the plan has no place for it then",
-                               stowage::describe(graph_, tensor), at_)};
-  }
-  const Place& place = plan_.places[best->buffer];
-  spots_[tensor] = Spot{place.memory, best->buffer, place.offset + best->offset};
-  std::vector<TensorId>& neighbours = tensors_of_[best->buffer];
-  if (std::find(neighbours.begin(), neighbours.end(), tensor) == neighbours.end())
-    neighbours.push_back(tensor);
+  static_cast<void>(device_.spot_at(first_ + tensor, *view));
+}
+
+/// Where steps read and write the tensor now: where it was put, unless another view has taken over.
+Spot* PlannedHome::find(TensorId tensor) {
+  std::vector<Spot>& spots = device_.spots_of(first_ + tensor);
+  if (spots.empty()) return nullptr;
+  const View* const view = view_now(tensor);
+  return view == nullptr ? &spots.front() : &device_.spot_at(first_ + tensor, *view);
+}
+
+std::optional<Spot> PlannedHome::spot_of(TensorId tensor) {
+  const Spot* const spot = find(tensor);
+  return spot == nullptr ? std::nullopt : std::optional(*spot);
+}
+
+std::byte* PlannedHome::hold(const Spot& spot, TensorId tensor, const std::string& who) const {
+  const Arena& arena = device_.arenas()[spot.memory];
+  arena.expect_held(spot.buffer, spot.begin, graph_.tensors[tensor].bytes,
+                    fmt::format("{} of {}", describe(tensor), who));
+  return arena.bytes() + spot.begin;
 }
 
 std::byte* PlannedHome::bytes_of(TensorId tensor, const std::string& who) {
-  const auto& spot = spots_[tensor];
-  if (!spot) return outside_.bytes_of(tensor, who);
-  const Arena& arena = arenas_[spot->memory];
-  arena.expect_held(spot->buffer, spot->begin, graph_.tensors[tensor].bytes,
-                    fmt::format("{} of {}", stowage::describe(graph_, tensor), who));
-  return arena.bytes() + spot->begin;
+  const Spot* const spot = find(tensor);
+  return spot == nullptr ? outside_.bytes_of(tensor, who) : hold(*spot, tensor, who);
 }
 
-std::optional<Place> PlannedHome::end_of(TensorId tensor) const {
-  const auto& spot = spots_[tensor];
-  if (!spot) return std::nullopt;
-  return Place{spot->memory, spot->begin + graph_.tensors[tensor].bytes};
+void PlannedHome::mark_written(TensorId tensor) {
+  Spot* const spot = find(tensor);
+  if (spot == nullptr) return;
+  spot->has_value = true;
+  spot->lost_to.clear();
 }
 
-std::vector<TensorId> PlannedHome::tensors_at(const std::byte* begin, Bytes size) const {
-  std::vector<TensorId> tensors;
-  for (std::size_t m = 0; m < arenas_.size(); ++m) {
-    const Bytes first = begin - arenas_[m].bytes();
-    if (first < 0 || first >= arenas_[m].size()) continue;
-    // Buffers that hold bytes now do not overlap, so that only tensors of one buffer can be there.
-    const auto buffer = arenas_[m].buffer_at(first);
-    if (!buffer) continue;
-    for (const TensorId tensor : tensors_of_[*buffer]) {
-      const auto& spot = spots_[tensor];
-      if (spot && spot->buffer == *buffer && spot->begin < first + size &&
-          first < spot->begin + graph_.tensors[tensor].bytes)
-        tensors.push_back(tensor);
-    }
+void PlannedHome::expect_value(TensorId tensor, const std::string& who) {
+  const Spot* const spot = find(tensor);
+  if (spot == nullptr || spot->has_value) return;
+  if (!spot->lost_to.empty()) {
+    throw RunFault{
+        fmt::format("{} is read by {}, but {} wrote over it", describe(tensor), who, spot->lost_to)};
   }
-  return tensors;
+  static_cast<void>(hold(*spot, tensor, who));  // that nobody holds it says more
+  throw RunFault{fmt::format("{} is read by {} from buffer {}, where it was neither written nor copied",
+                             describe(tensor), who, base::quoted(device_.plan().buffers[spot->buffer].id))};
 }
 
-Bytes PlannedHome::live() const {
-  Bytes live = 0;
-  for (const Arena& arena : arenas_) live += arena.live();
-  return live;
+void PlannedHome::overwrite(const std::byte* begin, Bytes size, std::span<const TensorId> written,
+                            const std::string& who) {
+  std::vector<std::size_t> own;
+  for (const TensorId tensor : written) own.push_back(first_ + tensor);
+  device_.overwrite(begin, size, own, who);
 }
 
-void PlannedHome::expect_unspoilt(const std::string& who) const {
-  for (const Arena& arena : arenas_) {
-    if (const auto byte = arena.first_spoilt())
-      throw RunFault{fmt::format("{} wrote to byte {} of memory {}, which nobody holds at position {}", who,
-                                 *byte, base::quoted(arena.name()), at_)};
+/// Where a tensor's view in that buffer has it now.
+Spot& PlannedHome::spot_in(std::size_t buffer, TensorId tensor, const std::string& who) {
+  for (const View& view : views_of(tensor)) {
+    if (view.buffer == buffer && is_alive(view)) return device_.spot_at(first_ + tensor, view);
   }
+  throw RunFault{fmt::format("{} has no place in buffer {} at {}, which the {} needs", describe(tensor),
+                             base::quoted(device_.plan().buffers[buffer].id), time(), who)};
 }
 
-std::string PlannedHome::describe(const std::byte* address) const {
-  for (std::size_t m = 0; m < arenas_.size(); ++m) {
-    const Bytes byte = address - arenas_[m].bytes();
-    if (byte < 0 || byte >= arenas_[m].size()) continue;
-    std::string text = fmt::format("byte {} of memory {}, held by {}", byte, base::quoted(arenas_[m].name()),
-                                   arenas_[m].holder_of(byte));
-    for (TensorId t = 0; t < spots_.size(); ++t) {
-      if (spots_[t] && spots_[t]->memory == m && spots_[t]->begin <= byte &&
-          byte < spots_[t]->begin + graph_.tensors[t].bytes)
-        text += ", where " + stowage::describe(graph_, t) + " is or was";
-    }
-    return text;
+void PlannedHome::copy(const Copy& copy, const std::string& who, std::vector<Bytes>& highest) {
+  const TensorId tensor = copy.tensor - first_;
+  const Bytes size = graph_.tensors[tensor].bytes;
+  const Spot from = spot_in(copy.from, tensor, who);
+  if (!from.has_value) {
+    throw RunFault{fmt::format(
+        "the {} finds no value in buffer {}: {}", who, base::quoted(device_.plan().buffers[copy.from].id),
+        from.lost_to.empty() ? "it was neither written nor copied there" : from.lost_to + " wrote over it")};
   }
-  return "a byte outside all memories of the plan";
+  const Spot to = spot_in(copy.to, tensor, who);
+  const std::byte* const source = hold(from, tensor, "the " + who);
+  std::byte* const target = hold(to, tensor, "the " + who);
+  const std::size_t own = copy.tensor;
+  device_.overwrite(target, size, {&own, 1}, "the " + who);
+  std::memmove(target, source, static_cast<std::size_t>(size));
+  spot_in(copy.to, tensor, who).has_value = true;
+  for (const Spot& spot : {from, to})
+    highest[spot.memory] = std::max(highest[spot.memory], spot.begin + size);
 }
 
 }  // namespace stowage::run

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "run/arena.h"
+#include "run/device.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 
@@ -61,45 +61,51 @@ class OwnHome : public Home {
   std::vector<AlignedBytes> bytes_;
 };
 
-/// Tensors are where a plan has them; those it has nowhere have memory of their own.
+/// The tensors of one model of a plan are where the plan has them; those it has nowhere have memory of their
+/// own. Where several views of a tensor are alive, the one in the first memory counts.
 class PlannedHome : public Home {
  public:
-  /// Throws RunFault for a plan that is not of this graph, or that reaches outside its memories.
-  PlannedHome(const Graph& graph, const Plan& plan);
+  /// The model has its steps on that clock.
+  PlannedHome(Device& device, std::size_t model, std::size_t clock);
 
-  void move_to(Position at) override;
+  void move_to(Position at) override { device_.move_to(clock_, at); }
   void settle(TensorId tensor) override;
   [[nodiscard]] std::byte* bytes_of(TensorId tensor, const std::string& who) override;
 
-  [[nodiscard]] const std::vector<Arena>& arenas() const { return arenas_; }
-  /// Of the plan's clock.
-  [[nodiscard]] Position end() const { return static_cast<Position>(plan_.clocks[0].steps.size()); }
-  /// The byte behind a tensor; none if it is in no memory of the plan.
-  [[nodiscard]] std::optional<Place> end_of(TensorId tensor) const;
-  /// Tensors that were put where these bytes are, in any of the plan's memories.
-  [[nodiscard]] std::vector<TensorId> tensors_at(const std::byte* begin, Bytes size) const;
-  /// Live bytes of all memories.
-  [[nodiscard]] Bytes live() const;
-  /// Throws RunFault if `who` wrote to a byte that nobody holds.
-  void expect_unspoilt(const std::string& who) const;
-  /// The tensors that lie at this address, and who holds it: for messages.
-  [[nodiscard]] std::string describe(const std::byte* address) const;
+  /// The tensor has its value where it is now.
+  void mark_written(TensorId tensor);
+  /// Throws RunFault unless the tensor has its value where `who` would read it now.
+  void expect_value(TensorId tensor, const std::string& who);
+  /// The bytes are written over; tensors that have them lose their values, but for those that are written.
+  void overwrite(const std::byte* begin, Bytes size, std::span<const TensorId> written,
+                 const std::string& who);
+  /// Copies a tensor's bytes from its view in one buffer to that in another. Both are read, for `highest`.
+  void copy(const Copy& copy, const std::string& who, std::vector<Bytes>& highest);
+
+  /// Where the tensor is now; none if it is in no memory of the plan.
+  [[nodiscard]] std::optional<Spot> spot_of(TensorId tensor);
+  [[nodiscard]] std::string describe(TensorId tensor) const { return device_.describe(first_ + tensor); }
+
+  [[nodiscard]] Device& device() const { return device_; }
+  [[nodiscard]] std::size_t model() const { return model_; }
+  [[nodiscard]] std::size_t clock() const { return clock_; }
+  /// Now, in words.
+  [[nodiscard]] std::string time() const;
 
  private:
-  /// Where a tensor was when it was written.
-  struct Spot {
-    std::size_t memory = 0;
-    std::size_t buffer = 0;
-    Bytes begin = 0;
-  };
+  [[nodiscard]] const std::vector<View>& views_of(TensorId tensor) const;
+  [[nodiscard]] bool is_alive(const View& view) const;
+  [[nodiscard]] const View* view_now(TensorId tensor) const;
+  [[nodiscard]] Spot* find(TensorId tensor);
+  [[nodiscard]] Spot& spot_in(std::size_t buffer, TensorId tensor, const std::string& who);
+  [[nodiscard]] std::byte* hold(const Spot& spot, TensorId tensor, const std::string& who) const;
 
+  Device& device_;
+  std::size_t model_;
+  std::size_t clock_;
+  std::size_t first_;  ///< Index of the model's first tensor in Plan::tensors.
   const Graph& graph_;
-  const Plan& plan_;
   OwnHome outside_;
-  std::vector<Arena> arenas_;
-  std::vector<std::optional<Spot>> spots_;
-  std::vector<std::vector<TensorId>> tensors_of_;  ///< Per buffer: those it has, or had.
-  Position at_ = 0;
 };
 
 }  // namespace stowage::run

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/text.h"
 #include "run/shadow.h"
 #include "stowage/error.h"
 #include "stowage/run.h"
@@ -32,6 +33,7 @@ std::size_t element_size(DType dtype) {
 Interpreter::Interpreter(const Program& program, Places places, const RunOptions& options, RunResult& result)
     : program_(program),
       planned_(places.planned),
+      own_(places.own),
       options_(options),
       result_(result),
       is_written_(program.graph->tensors.size(), false),
@@ -55,6 +57,29 @@ std::span<const std::byte> Interpreter::read(TensorId tensor, const std::string&
   return {bytes_of(tensor, *homes_.front(), who), static_cast<std::size_t>(graph().tensors[tensor].bytes)};
 }
 
+void Interpreter::take(TensorId input, Interpreter& from, TensorId output) {
+  const std::string who = "the feed of " + describe(input);
+  from.expect_written(output, who);
+  const auto size = static_cast<std::size_t>(graph().tensors[input].bytes);
+  if (from.program_.constants[output].data() != nullptr) {
+    give(input, from.program_.constants[output].first(size));
+    return;
+  }
+  settle(input);
+  const auto here = planned_->spot_of(input);
+  const auto there = from.planned_->spot_of(output);
+  const bool is_outside = !here && !there;
+  const bool is_in_place = here && there && here->buffer == there->buffer && here->begin == there->begin;
+  if (!is_outside && !is_in_place)
+    throw RunFault{
+        fmt::format("{} is fed by {}, but lies elsewhere", describe(input), from.describe(output))};
+  if (is_outside)
+    std::memcpy(bytes_of(input, *planned_, who), from.bytes_of(output, *from.planned_, who), size);
+  if (own_ != nullptr) std::memcpy(bytes_of(input, *own_, who), from.bytes_of(output, *from.own_, who), size);
+  mark_written(input);
+  touch(input, result_.touched);
+}
+
 void Interpreter::run(const std::vector<Call>& calls) {
   for (const Call& call : calls) run(call);
 }
@@ -62,10 +87,11 @@ void Interpreter::run(const std::vector<Call>& calls) {
 void Interpreter::run(const Call& call) {
   if (options_.stop.stop_requested()) throw Interrupted{};
   const Operator& op = program_.op(call);
-  const std::string who = describe(graph(), call.subgraph, call.op);
+  std::string who = stowage::describe(graph(), call.subgraph, call.op);
+  if (planned_ != nullptr) who += planned_->device().of_model(planned_->model());
   move_to(call.at);
   expect_readable(op, who);
-  StepReport report{.position = call.at, .what = who, .live = planned_ != nullptr ? planned_->live() : 0};
+  StepReport report = report_of(call.at, who);
   for (const auto& output : op.outputs) {
     if (output) settle(*output);
   }
@@ -83,6 +109,36 @@ void Interpreter::run(const Call& call) {
   }
 }
 
+void Interpreter::run(const Copy& copy, Position at) {
+  if (options_.stop.stop_requested()) throw Interrupted{};
+  const Plan& plan = planned_->device().plan();
+  const auto memory_of = [&](std::size_t buffer) {
+    return base::quoted(plan.memories[plan.places[buffer].memory].memory.name);
+  };
+  move_to(at);
+  StepReport report =
+      report_of(at, fmt::format("copy of {} from {} to {}", planned_->device().describe(copy.tensor),
+                                memory_of(copy.from), memory_of(copy.to)));
+  report.highest.resize(plan.memories.size(), 0);
+  planned_->copy(copy, report.what, report.highest);
+  note_touched(report);
+  if (options_.check == RunCheck::tensors) planned_->device().expect_unspoilt(report.what, planned_->time());
+  report_progress();
+  result_.steps.push_back(std::move(report));
+}
+
+StepReport Interpreter::report_of(Position at, const std::string& what) const {
+  StepReport report{.position = at, .what = what};
+  if (planned_ == nullptr) return report;
+  report.clock = planned_->clock();
+  report.live = planned_->device().live();
+  return report;
+}
+
+void Interpreter::report_progress() const {
+  if (options_.progress && planned_ != nullptr) options_.progress("running", planned_->device().progress());
+}
+
 void Interpreter::run_kernel(const Call& call, const std::string& who, StepReport& report) {
   using Clock = std::chrono::steady_clock;
   const Operator& op = program_.op(call);
@@ -90,12 +146,10 @@ void Interpreter::run_kernel(const Call& call, const std::string& who, StepRepor
   const auto start = Clock::now();
   execute(call, *homes_.front(), who);
   report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (planned_ != nullptr && options_.check == RunCheck::tensors) planned_->expect_unspoilt(who);
+  if (planned_ != nullptr && options_.check == RunCheck::tensors)
+    planned_->device().expect_unspoilt(who, planned_->time());
   if (homes_.size() > 1) execute(call, *homes_.back(), who);
-  if (options_.progress && planned_ != nullptr) {
-    const auto steps = static_cast<double>(std::max<Position>(planned_->end(), 1));
-    options_.progress("running", std::min(1.0, static_cast<double>(call.at + 1) / steps));
-  }
+  report_progress();
 }
 
 void Interpreter::execute(const Call& call, Home& home, const std::string& who) {
@@ -151,7 +205,7 @@ void Interpreter::call_kernel(const Call& call, OperandPlaces& operands, Home& h
   try {
     const Pointers pointers{operands.inputs, operands.outputs, scratch_.data()};
     if (&home == planned_) {
-      const OnlyThese only(*planned_, allowed, who);
+      const OnlyThese only(planned_->device(), allowed, who);
       program_.kernel(call).run(pointers);
     } else {
       program_.kernel(call).run(pointers);
@@ -198,27 +252,27 @@ void Interpreter::expect_readable(const Operator& op, const std::string& who) {
 
 void Interpreter::mark_written(TensorId tensor) {
   is_written_[tensor] = true;
-  overwritten_by_.erase(tensor);
+  if (planned_ != nullptr) planned_->mark_written(tensor);
 }
 
 void Interpreter::overwrite(std::span<const ByteRange> written,
                             std::span<const std::optional<TensorId>> outputs, const std::string& who) {
-  for (const ByteRange& range : written) {
-    for (const TensorId tensor : planned_->tensors_at(range.begin, range.size)) {
-      const bool is_own = std::find(outputs.begin(), outputs.end(), tensor) != outputs.end();
-      if (!is_own && is_written_[tensor]) overwritten_by_.insert_or_assign(tensor, who);
-    }
+  std::vector<TensorId> own;
+  for (const auto& output : outputs) {
+    if (output) own.push_back(*output);
   }
+  for (const ByteRange& range : written) planned_->overwrite(range.begin, range.size, own, who);
 }
 
-void Interpreter::expect_written(TensorId tensor, const std::string& who) const {
+std::string Interpreter::describe(TensorId tensor) const {
+  return planned_ != nullptr ? planned_->describe(tensor) : stowage::describe(graph(), tensor);
+}
+
+void Interpreter::expect_written(TensorId tensor, const std::string& who) {
   if (graph().tensors[tensor].bytes == 0 || program_.constants[tensor].data() != nullptr) return;
-  if (const auto lost = overwritten_by_.find(tensor); lost != overwritten_by_.end()) {
-    throw RunFault{
-        fmt::format("{} is read by {}, but {} wrote over it", describe(graph(), tensor), who, lost->second)};
-  }
-  if (is_written_[tensor]) return;
-  throw RunFault{fmt::format("{} is read by {} before it is written", describe(graph(), tensor), who)};
+  if (!is_written_[tensor])
+    throw RunFault{fmt::format("{} is read by {} before it is written", describe(tensor), who)};
+  if (planned_ != nullptr) planned_->expect_value(tensor, who);
 }
 
 void Interpreter::compare(TensorId tensor, const std::string& who) {
@@ -229,8 +283,7 @@ void Interpreter::compare(TensorId tensor, const std::string& who) {
   if (planned == own || std::memcmp(planned, own, size) == 0) return;
   const auto byte = static_cast<std::size_t>(std::mismatch(planned, planned + size, own).first - planned);
   throw RunFault{fmt::format("{} differs from a run with memory of its own, first in element {}, at {}",
-                             describe(graph(), tensor), byte / element_size(graph().tensors[tensor].dtype),
-                             who)};
+                             describe(tensor), byte / element_size(graph().tensors[tensor].dtype), who)};
 }
 
 void Interpreter::move_to(Position at) {
@@ -304,6 +357,11 @@ void Interpreter::note_touched(const Operator& op, StepReport& report) {
       if (tensor) touch(*tensor, report.highest);
     }
   }
+  note_touched(report);
+}
+
+void Interpreter::note_touched(const StepReport& report) {
+  result_.touched.resize(std::max(result_.touched.size(), report.highest.size()), 0);
   for (std::size_t m = 0; m < report.highest.size(); ++m)
     result_.touched[m] = std::max(result_.touched[m], report.highest[m]);
 }
@@ -311,11 +369,13 @@ void Interpreter::note_touched(const Operator& op, StepReport& report) {
 /// Notes the end of the tensor in the memory where it is.
 void Interpreter::touch(TensorId tensor, std::vector<Bytes>& highest) {
   if (planned_ == nullptr) return;
-  const auto& arenas = planned_->arenas();
-  highest.resize(arenas.size(), 0);
-  result_.touched.resize(arenas.size(), 0);
-  if (const auto end = planned_->end_of(tensor))
-    highest[end->memory] = std::max(highest[end->memory], end->offset);
+  const std::size_t memories = planned_->device().arenas().size();
+  highest.resize(memories, 0);
+  result_.touched.resize(memories, 0);
+  if (const auto spot = planned_->spot_of(tensor)) {
+    Bytes& most = highest[spot->memory];
+    most = std::max(most, spot->begin + graph().tensors[tensor].bytes);
+  }
 }
 
 }  // namespace stowage::run

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,8 +30,15 @@ class Interpreter {
   /// Somebody else reads it; both places must agree on it.
   [[nodiscard]] std::span<const std::byte> read(TensorId tensor, const std::string& who);
 
+  /// The output of a model that ran becomes an input of this one. In the plan it must lie where the input
+  /// does.
+  void take(TensorId input, Interpreter& from, TensorId output);
+
   /// Throws RunFault, Error for data that an operator cannot work with, Interrupted.
   void run(const std::vector<Call>& calls);
+  void run(const Call& call);
+  /// Makes a copy of the plan.
+  void run(const Copy& copy, Position at);
 
   // What control flow is made of.
   void move_to(Position at);
@@ -52,7 +58,6 @@ class Interpreter {
   [[nodiscard]] const Graph& graph() const { return *program_.graph; }
 
  private:
-  void run(const Call& call);
   void run_kernel(const Call& call, const std::string& who, StepReport& report);
   void execute(const Call& call, Home& home, const std::string& who);
   void count_copies(const Operator& op, const OperandPlaces& operands);
@@ -61,22 +66,26 @@ class Interpreter {
   [[nodiscard]] OperandPlaces operands_of(const Operator& op, Home& home, const std::string& who);
   [[nodiscard]] std::byte* bytes_of(TensorId tensor, Home& home, const std::string& who) const;
   void expect_readable(const Operator& op, const std::string& who);
-  void expect_written(TensorId tensor, const std::string& who) const;
+  void expect_written(TensorId tensor, const std::string& who);
+  [[nodiscard]] std::string describe(TensorId tensor) const;
+  [[nodiscard]] StepReport report_of(Position at, const std::string& what) const;
+  void report_progress() const;
   void hand_over(TensorId tensor, const std::string& who);
   /// Tensors that had these bytes have them no more.
   void overwrite(std::span<const ByteRange> written, std::span<const std::optional<TensorId>> outputs,
                  const std::string& who);
   void compare(TensorId tensor, const std::string& who);
   void note_touched(const Operator& op, StepReport& report);
+  void note_touched(const StepReport& report);
   void touch(TensorId tensor, std::vector<Bytes>& highest);
 
   const Program& program_;
   PlannedHome* planned_;
+  OwnHome* own_;
   std::vector<Home*> homes_;
   const RunOptions& options_;
   RunResult& result_;
   std::vector<bool> is_written_;
-  std::map<TensorId, std::string> overwritten_by_{};  ///< Tensors that were written and are lost.
   AlignedBytes scratch_;
 };
 

@@ -41,10 +41,6 @@ struct Program {
 /// Throws Error that lists all operators that cannot be run.
 [[nodiscard]] Program make_program(const Network& network, const RunOptions& options);
 
-/// The operators of the plan's steps, those of bodies under the operators that run them. Throws RunFault for
-/// steps that the graph does not have.
-[[nodiscard]] std::vector<Call> calls_of(const Graph& graph, const Plan& plan);
-
 /// The operators of a subgraph that are not folded, in the graph's own order, all at position 0.
 [[nodiscard]] std::vector<Call> calls_of(const Graph& graph,
                                          const std::vector<std::vector<std::size_t>>& orders,

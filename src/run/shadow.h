@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "run/home.h"
+#include "run/device.h"
 
 namespace stowage::run {
 
@@ -17,7 +17,7 @@ struct ByteRange {
 /// program with the name of the operator and of the tensor that lies there. In other builds it does nothing.
 class OnlyThese {
  public:
-  OnlyThese(const PlannedHome& home, std::span<const ByteRange> allowed, const std::string& who);
+  OnlyThese(const Device& device, std::span<const ByteRange> allowed, const std::string& who);
   ~OnlyThese();
   OnlyThese(const OnlyThese&) = delete;
   OnlyThese& operator=(const OnlyThese&) = delete;
@@ -25,7 +25,7 @@ class OnlyThese {
   OnlyThese& operator=(OnlyThese&&) = delete;
 
  private:
-  [[maybe_unused]] const PlannedHome& home_;
+  [[maybe_unused]] const Device& device_;
 };
 
 }  // namespace stowage::run

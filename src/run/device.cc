@@ -1,0 +1,131 @@
+#include "run/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "run/sound.h"
+#include "stowage/run.h"
+
+namespace stowage::run {
+
+Device::Device(std::span<const Graph* const> graphs, const Plan& plan, const ClockTree& clocks)
+    : graphs_(graphs.begin(), graphs.end()),
+      bases_(expect_sound(graphs, plan)),
+      plan_(plan),
+      clocks_(clocks),
+      at_(clocks.size()),
+      is_done_(clocks.size(), false),
+      spots_(plan.tensors.size()),
+      tensors_of_(plan.buffers.size()) {
+  for (std::size_t m = 0; m < plan.memories.size(); ++m) arenas_.emplace_back(plan, clocks, m);
+}
+
+void Device::move_to(std::size_t clock, Position at) {
+  at_[clock] = at;
+  for (Arena& arena : arenas_) lose(arena.move_to(clock, at));
+}
+
+void Device::leave(std::size_t clock) {
+  at_[clock].reset();
+  is_done_[clock] = true;
+  for (Arena& arena : arenas_) lose(arena.leave(clock));
+}
+
+void Device::lose(std::span<const Arena::GivenBack> given_back) {
+  for (const auto& [buffer, begin, end] : given_back) {
+    for (const std::size_t tensor : tensors_of_[buffer]) {
+      for (Spot& spot : spots_[tensor]) {
+        if (spot.buffer == buffer && spot.begin < end && begin < spot.begin + size_of(tensor))
+          spot.has_value = false;
+      }
+    }
+  }
+}
+
+double Device::progress() const {
+  double done = 0;
+  double all = 1;  // no division by zero
+  for (std::size_t clock = 0; clock < plan_.clocks.size(); ++clock) {
+    const auto steps = static_cast<double>(plan_.clocks[clock].steps.size());
+    all += steps;
+    done += is_done_[clock] ? steps : at_[clock] ? static_cast<double>(*at_[clock] + 1) : 0;
+  }
+  return std::min(1.0, done / all);
+}
+
+Spot& Device::spot_at(std::size_t tensor, const View& view) {
+  const Place& place = plan_.places[view.buffer];
+  const Bytes begin = place.offset + view.offset;
+  std::vector<Spot>& spots = spots_[tensor];
+  const auto known = std::ranges::find_if(
+      spots, [&](const Spot& spot) { return spot.buffer == view.buffer && spot.begin == begin; });
+  if (known != spots.end()) return *known;
+  std::vector<std::size_t>& neighbours = tensors_of_[view.buffer];
+  if (std::ranges::find(neighbours, tensor) == neighbours.end()) neighbours.push_back(tensor);
+  return spots.emplace_back(Spot{place.memory, view.buffer, begin});
+}
+
+void Device::overwrite(const std::byte* begin, Bytes size, std::span<const std::size_t> own,
+                       const std::string& who) {
+  for (const Arena& arena : arenas_) {
+    const Bytes first = begin - arena.bytes();
+    if (first < 0 || first >= arena.size()) continue;
+    // Buffers that hold bytes now do not overlap, so that only tensors of one buffer can be there.
+    const auto buffer = arena.buffer_at(first);
+    if (!buffer) continue;
+    for (const std::size_t tensor : tensors_of_[*buffer]) {
+      if (std::ranges::find(own, tensor) != own.end()) continue;
+      for (Spot& spot : spots_[tensor]) {
+        if (!spot.has_value || spot.buffer != *buffer || spot.begin >= first + size ||
+            first >= spot.begin + size_of(tensor))
+          continue;
+        spot.has_value = false;
+        spot.lost_to = who;
+      }
+    }
+  }
+}
+
+void Device::expect_unspoilt(const std::string& who, const std::string& when) const {
+  for (const Arena& arena : arenas_) {
+    if (const auto byte = arena.first_spoilt())
+      throw RunFault{fmt::format("{} wrote to byte {} of memory {}, which nobody holds at {}", who, *byte,
+                                 base::quoted(arena.name()), when)};
+  }
+}
+
+Bytes Device::live() const {
+  Bytes live = 0;
+  for (const Arena& arena : arenas_) live += arena.live();
+  return live;
+}
+
+std::string Device::of_model(std::size_t model) const {
+  return plan_.models.size() == 1 ? "" : fmt::format(" of model {}", base::quoted(plan_.models[model].name));
+}
+
+std::string Device::describe(std::size_t tensor) const {
+  const std::size_t model = plan_.tensors[tensor].model;
+  return stowage::describe(*graphs_[model], tensor - bases_[model]) + of_model(model);
+}
+
+std::string Device::describe(const std::byte* address) const {
+  for (std::size_t m = 0; m < arenas_.size(); ++m) {
+    const Bytes byte = address - arenas_[m].bytes();
+    if (byte < 0 || byte >= arenas_[m].size()) continue;
+    std::string text = fmt::format("byte {} of memory {}, held by {}", byte, base::quoted(arenas_[m].name()),
+                                   arenas_[m].holder_of(byte));
+    for (std::size_t t = 0; t < spots_.size(); ++t) {
+      for (const Spot& spot : spots_[t]) {
+        if (spot.memory == m && spot.begin <= byte && byte < spot.begin + size_of(t))
+          text += ", where " + describe(t) + " is or was";
+      }
+    }
+    return text;
+  }
+  return "a byte outside all memories of the plan";
+}
+
+}  // namespace stowage::run

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "run/arena.h"
+#include "run/clocks.h"
+#include "stowage/graph.h"
+#include "stowage/plan.h"
+
+namespace stowage::run {
+
+/// Where a tensor is or was.
+struct Spot {
+  std::size_t memory = 0;
+  std::size_t buffer = 0;
+  Bytes begin = 0;
+  bool has_value = false;
+  std::string lost_to{};  ///< Who wrote over the value that was there; empty: nobody.
+};
+
+/// The memories of a plan, and what lies in them: what the homes of all its models share. Tensors go by their
+/// index in Plan::tensors.
+class Device {
+ public:
+  /// The plan is as `expect_sound` wants it. Throws RunFault where it reaches outside its memories.
+  Device(std::span<const Graph* const> graphs, const Plan& plan, const ClockTree& clocks);
+
+  void move_to(std::size_t clock, Position at);
+  /// The clock is done.
+  void leave(std::size_t clock);
+  /// None before a clock's first step and after its last.
+  [[nodiscard]] std::optional<Position> position_of(std::size_t clock) const { return at_[clock]; }
+  /// Of all steps, from 0 to 1.
+  [[nodiscard]] double progress() const;
+
+  /// The tensor is about to be written: it is nowhere.
+  void forget(std::size_t tensor) { spots_[tensor].clear(); }
+  /// Where the tensor is with a view; without its value, if it was not there before.
+  [[nodiscard]] Spot& spot_at(std::size_t tensor, const View& view);
+  /// In the order in which it came there.
+  [[nodiscard]] std::vector<Spot>& spots_of(std::size_t tensor) { return spots_[tensor]; }
+  /// Values that have one of these bytes are lost, but for the value of `own`.
+  void overwrite(const std::byte* begin, Bytes size, std::span<const std::size_t> own,
+                 const std::string& who);
+
+  /// Throws RunFault if `who` wrote to a byte that nobody holds.
+  void expect_unspoilt(const std::string& who, const std::string& when) const;
+  [[nodiscard]] const std::vector<Arena>& arenas() const { return arenas_; }
+  /// Live bytes of all memories.
+  [[nodiscard]] Bytes live() const;
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const ClockTree& clocks() const { return clocks_; }
+  [[nodiscard]] std::size_t first_tensor_of(std::size_t model) const { return bases_[model]; }
+  [[nodiscard]] const Graph& graph_of(std::size_t model) const { return *graphs_[model]; }
+  /// " of model 'eye'" where there are several.
+  [[nodiscard]] std::string of_model(std::size_t model) const;
+  [[nodiscard]] std::string describe(std::size_t tensor) const;
+  /// The tensors that lie at this address, and who holds it: for messages.
+  [[nodiscard]] std::string describe(const std::byte* address) const;
+
+ private:
+  /// Values that lay there are nowhere.
+  void lose(std::span<const Arena::GivenBack> given_back);
+  [[nodiscard]] Bytes size_of(std::size_t tensor) const { return plan_.tensors[tensor].tensor.bytes; }
+
+  std::vector<const Graph*> graphs_;
+  std::vector<std::size_t> bases_;
+  const Plan& plan_;
+  const ClockTree& clocks_;
+  std::vector<Arena> arenas_{};
+  std::vector<std::optional<Position>> at_;           ///< Per clock.
+  std::vector<bool> is_done_;                         ///< Per clock.
+  std::vector<std::vector<Spot>> spots_;              ///< Per tensor.
+  std::vector<std::vector<std::size_t>> tensors_of_;  ///< Per buffer: those it has, or had.
+};
+
+}  // namespace stowage::run

@@ -1,0 +1,178 @@
+// Idea. A plan is run one happening at a time: an operator with all its bodies, or a copy. Where a clock
+// forks, its branches take turns that are drawn at random, so that different seeds try different orders of
+// what may happen in any. A clock that has branches waits for them; only what runs now is remembered, so that
+// forks may nest without end.
+//
+//   clock 0    a0  a1  fork .............. d0
+//   clock 1               b0      b1
+//   clock 2                   c0              one of the orders: a0 a1 b0 c0 b1 d0
+//
+// A model's inputs are written when its first happening comes, and its outputs are read right after the last,
+// before time goes on: nobody promises more. State is there from the start.
+
+#include "run/plan_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "run/sound.h"
+#include "stowage/error.h"
+
+namespace stowage::run {
+namespace {
+
+std::vector<const Graph*> graphs_of(std::span<const ModelToRun> models) {
+  std::vector<const Graph*> graphs;
+  for (const ModelToRun& model : models) graphs.push_back(model.program->graph);
+  return graphs;
+}
+
+Timetable sound_timetable(std::span<const ModelToRun> models, const Plan& plan) {
+  const std::vector<const Graph*> graphs = graphs_of(models);
+  static_cast<void>(expect_sound(graphs, plan));
+  return timetable_of(graphs, plan);
+}
+
+}  // namespace
+
+struct PlanRun::Resident {
+  Resident(ModelToRun of, Device& device, std::size_t index, std::size_t clock, const RunOptions& options,
+           RunResult& result)
+      : model(std::move(of)),
+        planned(device, index, clock),
+        own(*model.program->graph),
+        interpreter(*model.program, {&planned, options.check == RunCheck::none ? nullptr : &own}, options,
+                    result) {}
+
+  ModelToRun model;
+  PlannedHome planned;
+  OwnHome own;
+  Interpreter interpreter;
+  std::size_t steps_done = 0;
+  std::vector<NamedArray> outputs{};
+};
+
+PlanRun::PlanRun(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
+                 RunResult& result)
+    : plan_(plan),
+      result_(result),
+      table_(sound_timetable(models, plan)),
+      device_(graphs_of(models), plan, table_.tree),
+      progress_(plan.clocks.size()),
+      turns_(options.seed) {
+  for (std::size_t m = 0; m < models.size(); ++m)
+    residents_.push_back(
+        std::make_unique<Resident>(models[m], device_, m, table_.clock_of[m], options, result));
+}
+
+PlanRun::~PlanRun() = default;
+
+void PlanRun::run() {
+  device_.move_to(0, 0);
+  give_states();
+  while (advance()) {
+  }
+  for (const auto& resident : residents_)
+    result_.outputs.insert(result_.outputs.end(), resident->outputs.begin(), resident->outputs.end());
+}
+
+/// State is on the root, whatever clock its model is on.
+void PlanRun::give_states() {
+  for (const auto& resident : residents_) {
+    const std::vector<Tensor>& tensors = resident->model.program->graph->tensors;
+    for (TensorId t = 0; t < tensors.size(); ++t) {
+      if (tensors[t].kind == TensorKind::state) resident->interpreter.give(t, resident->model.value(t));
+    }
+  }
+}
+
+bool PlanRun::advance() {
+  std::size_t clock = 0;
+  while (!progress_[clock].branches.empty()) {
+    const auto& branches = progress_[clock].branches;
+    clock = branches[turns_() % branches.size()];
+  }
+  const std::vector<Happening>& happenings = table_.clocks[clock];
+  Progress& progress = progress_[clock];
+  if (progress.next < happenings.size()) take(clock, happenings[progress.next++]);
+  end_clocks(clock);
+  return !is_done_;
+}
+
+void PlanRun::take(std::size_t clock, const Happening& happening) {
+  if (const Fork* const fork = std::get_if<Fork>(&happening.what)) {
+    device_.move_to(clock, happening.at);
+    progress_[clock].branches = fork->clocks;
+    return;
+  }
+  Resident& resident = *residents_[happening.model];
+  try {
+    take_step(resident, happening);
+  } catch (const Error& error) {
+    throw resident.model.file.empty() ? error : error.in_file(resident.model.file);
+  }
+}
+
+/// Ends the clock if nothing more happens on it, and those that only waited for it.
+void PlanRun::end_clocks(std::size_t clock) {
+  while (progress_[clock].branches.empty() && progress_[clock].next == table_.clocks[clock].size()) {
+    const auto& origin = table_.tree.origin_of(clock);
+    if (!origin) {
+      is_done_ = true;
+      return;
+    }
+    device_.leave(clock);
+    std::erase(progress_[origin->clock].branches, clock);
+    clock = origin->clock;
+  }
+}
+
+void PlanRun::take_step(Resident& resident, const Happening& happening) {
+  resident.interpreter.move_to(happening.at);
+  if (resident.steps_done == 0) begin_model(happening.model);
+  if (const Call* const call = std::get_if<Call>(&happening.what)) {
+    resident.interpreter.run(*call);
+  } else if (const Copy* const copy = std::get_if<Copy>(&happening.what)) {
+    resident.interpreter.run(*copy, happening.at);
+  }
+  if (++resident.steps_done == table_.steps_of[happening.model]) end_model(happening.model);
+}
+
+void PlanRun::begin_model(std::size_t model) {
+  Resident& resident = *residents_[model];
+  const Graph& graph = *resident.model.program->graph;
+  std::set<TensorId> given;
+  for (const TensorId input : graph.subgraphs[0].inputs) {
+    const TensorKind kind = graph.tensors[input].kind;
+    if (kind == TensorKind::weight || kind == TensorKind::state || !given.insert(input).second) continue;
+    if (const Feed* const feed = feed_of(model, input)) {
+      const std::size_t from = plan_.tensors[feed->output].model;
+      resident.interpreter.take(input, residents_[from]->interpreter,
+                                feed->output - device_.first_tensor_of(from));
+    } else {
+      resident.interpreter.give(input, resident.model.value(input));
+    }
+  }
+}
+
+const Feed* PlanRun::feed_of(std::size_t model, TensorId input) const {
+  const std::size_t index = device_.first_tensor_of(model) + input;
+  const auto feed = std::ranges::find(plan_.feeds, index, &Feed::input);
+  return feed == plan_.feeds.end() ? nullptr : &*feed;
+}
+
+void PlanRun::end_model(std::size_t model) {
+  Resident& resident = *residents_[model];
+  const Graph& graph = *resident.model.program->graph;
+  for (const TensorId output : graph.subgraphs[0].outputs) {
+    const auto bytes = resident.interpreter.read(output, "the caller");
+    const Tensor& tensor = graph.tensors[output];
+    resident.outputs.push_back(
+        {tensor.name, {tensor.dtype, tensor.shape.value_or(Shape{}), {bytes.begin(), bytes.end()}}, model});
+  }
+}
+
+}  // namespace stowage::run

@@ -1,0 +1,170 @@
+// The steps of a plan, as they are to happen. Operators take the steps of their bodies with them. A model
+// without steps, whose outputs are inputs or constants, happens where its tensors have their places: at the
+// position where the life of the first one begins, before that position's step.
+
+#include "run/timetable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "stowage/run.h"
+
+namespace stowage::run {
+namespace {
+
+/// Turns the steps of a clock into what happens, trusting none of them.
+class ClockReader {
+ public:
+  ClockReader(std::span<const Graph* const> graphs, const Plan& plan, const ClockTree& tree,
+              std::size_t clock)
+      : graphs_(graphs), plan_(plan), tree_(tree), clock_(clock), steps_(plan.clocks[clock].steps) {}
+
+  std::vector<Happening> read() {
+    std::vector<Happening> happenings;
+    while (at_ < steps_.size()) {
+      const auto at = static_cast<Position>(at_);
+      if (const Fork* const fork = std::get_if<Fork>(&steps_[at_])) {
+        happenings.push_back({.at = at, .what = *fork});
+        ++at_;
+      } else if (const Copy* const copy = std::get_if<Copy>(&steps_[at_])) {
+        if (copy->tensor >= plan_.tensors.size() || copy->from >= plan_.buffers.size() ||
+            copy->to >= plan_.buffers.size())
+          refuse("a copy of anything the plan has");
+        happenings.push_back({.at = at, .model = plan_.tensors[copy->tensor].model, .what = *copy});
+        ++at_;
+      } else {
+        const std::size_t model = std::get<Run>(steps_[at_]).model;
+        if (model >= graphs_.size() || !is_in(model, 0, 1))
+          refuse("an operator of the network that could run there");
+        happenings.push_back({.at = at, .model = model, .what = read_call(model, 0, 1)});
+      }
+    }
+    return happenings;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& expected) const {
+    throw RunFault{tree_.size() == 1 ? fmt::format("step {} is not {}", at_, expected)
+                                     : fmt::format("step {} of clock {} is not {}", at_, clock_, expected)};
+  }
+
+  /// Whether the next step is of that subgraph, at that depth below the open operators.
+  [[nodiscard]] bool is_in(std::size_t model, std::size_t subgraph, std::size_t depth) const {
+    const Run* const run = at_ < steps_.size() ? std::get_if<Run>(&steps_[at_]) : nullptr;
+    if (run == nullptr || run->model != model || run->rows) return false;
+    const std::vector<std::size_t>& path = run->path;
+    return path.size() == 2 * depth && path[2 * depth - 2] == subgraph &&
+           std::equal(open_.begin(), open_.end(), path.begin()) &&
+           path.back() < graphs_[model]->subgraphs[subgraph].operators.size();
+  }
+
+  Call read_call(std::size_t model, std::size_t subgraph, std::size_t depth) {
+    const std::vector<std::size_t>& path = std::get<Run>(steps_[at_]).path;
+    Call call{.subgraph = subgraph, .op = path.back(), .at = static_cast<Position>(at_)};
+    ++at_;
+    open_ = path;
+    for (const std::size_t body : graphs_[model]->subgraphs[subgraph].operators[call.op].bodies) {
+      std::vector<Call>& calls = call.bodies.emplace_back();
+      while (is_in(model, body, depth + 1)) calls.push_back(read_call(model, body, depth + 1));
+    }
+    open_.resize(2 * depth - 2);
+    return call;
+  }
+
+  std::span<const Graph* const> graphs_;
+  const Plan& plan_;
+  const ClockTree& tree_;
+  std::size_t clock_;
+  const std::vector<Step>& steps_;
+  std::vector<std::size_t> open_{};
+  std::size_t at_ = 0;
+};
+
+/// Finds the clock of every model that has steps; none for the others.
+std::vector<std::optional<std::size_t>> find_clocks(const Plan& plan, Timetable& table) {
+  std::vector<std::optional<std::size_t>> clocks(plan.models.size());
+  for (std::size_t clock = 0; clock < table.clocks.size(); ++clock) {
+    for (const Happening& happening : table.clocks[clock]) {
+      if (std::holds_alternative<Fork>(happening.what)) continue;
+      ++table.steps_of[happening.model];
+      auto& of_model = clocks[happening.model];
+      if (of_model && *of_model != clock) {
+        throw RunFault{fmt::format("model {} has steps on clocks {} and {}",
+                                   base::quoted(plan.models[happening.model].name), *of_model, clock)};
+      }
+      of_model = clock;
+    }
+  }
+  return clocks;
+}
+
+/// Where a model without steps happens.
+ClockTree::Origin standing_place(const Graph& graph, const Plan& plan, std::size_t base) {
+  for (const auto* tensors : {&graph.subgraphs[0].inputs, &graph.subgraphs[0].outputs}) {
+    for (const TensorId tensor : *tensors) {
+      const bool is_of_a_run =
+          graph.tensors[tensor].kind != TensorKind::state && graph.tensors[tensor].kind != TensorKind::weight;
+      const std::vector<View>& views = plan.tensors[base + tensor].views;
+      if (is_of_a_run && !views.empty()) return {plan.buffers[views[0].buffer].clock, views[0].life.lower};
+    }
+  }
+  return {};
+}
+
+/// The next one that no other one in the list feeds; if there is none, the first.
+std::size_t next_of(const std::vector<std::size_t>& standing, const Plan& plan) {
+  const auto is_waiting = [&](std::size_t model) {
+    return std::ranges::find(standing, model) != standing.end();
+  };
+  const auto is_ready = [&](std::size_t model) {
+    return std::ranges::none_of(plan.feeds, [&](const Feed& feed) {
+      return plan.tensors[feed.input].model == model && is_waiting(plan.tensors[feed.output].model);
+    });
+  };
+  const auto ready = std::ranges::find_if(standing, is_ready);
+  return ready == standing.end() ? standing.front() : *ready;
+}
+
+void insert(const ClockTree::Origin& place, std::size_t model, Timetable& table) {
+  auto& happenings = table.clocks[place.clock];
+  const auto is_before = [&](const Happening& it) {
+    return it.at < place.at || (it.at == place.at && std::holds_alternative<Stand>(it.what));
+  };
+  const auto next = std::ranges::find_if_not(happenings, is_before);
+  happenings.insert(next, {.at = place.at, .model = model, .what = Stand{}});
+  table.clock_of[model] = place.clock;
+  table.steps_of[model] = 1;
+}
+
+}  // namespace
+
+Timetable timetable_of(std::span<const Graph* const> graphs, const Plan& plan) {
+  Timetable table{.tree = ClockTree(plan),
+                  .clock_of = std::vector<std::size_t>(graphs.size(), 0),
+                  .steps_of = std::vector<std::size_t>(graphs.size(), 0)};
+  for (std::size_t clock = 0; clock < plan.clocks.size(); ++clock)
+    table.clocks.push_back(ClockReader(graphs, plan, table.tree, clock).read());
+  const auto clocks = find_clocks(plan, table);
+  std::vector<std::size_t> standing;
+  std::vector<ClockTree::Origin> places(graphs.size());
+  std::size_t base = 0;
+  for (std::size_t m = 0; m < graphs.size(); ++m) {
+    if (clocks[m]) {
+      table.clock_of[m] = *clocks[m];
+    } else {
+      standing.push_back(m);
+      places[m] = standing_place(*graphs[m], plan, base);
+    }
+    base += graphs[m]->tensors.size();
+  }
+  while (!standing.empty()) {
+    const std::size_t model = next_of(standing, plan);
+    std::erase(standing, model);
+    insert(places[model], model, table);
+  }
+  return table;
+}
+
+}  // namespace stowage::run

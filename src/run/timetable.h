@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "run/clocks.h"
+#include "run/program.h"
+#include "stowage/plan.h"
+
+namespace stowage::run {
+
+/// A model that has no steps: its inputs are given and its outputs read.
+struct Stand {};
+
+/// What happens at one time: an operator with all its bodies, a copy, a fork.
+struct Happening {
+  Position at = 0;
+  std::size_t model = 0;  ///< Of all but a fork.
+  std::variant<Call, Copy, Fork, Stand> what{};
+};
+
+/// What happens on each clock of a plan.
+struct Timetable {
+  ClockTree tree;
+  std::vector<std::vector<Happening>> clocks{};  ///< Per clock.
+  std::vector<std::size_t> clock_of{};           ///< Per model.
+  std::vector<std::size_t> steps_of{};  ///< Per model: how often it comes in `clocks`; at least once.
+};
+
+/// Throws RunFault for steps that the graphs do not have, clocks that are no tree, and models whose steps are
+/// on several clocks. The plan is as `expect_sound` wants it.
+[[nodiscard]] Timetable timetable_of(std::span<const Graph* const> graphs, const Plan& plan);
+
+}  // namespace stowage::run
