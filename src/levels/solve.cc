@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include "base/text.h"
+#include "levels/assign.h"
 #include "pack/portfolio.h"
 #include "pack/sort_order.h"
 #include "stowage/error.h"
@@ -17,7 +17,16 @@ namespace {
 
 constexpr StrategyInfo auto_info{"auto", "the best of all strategies, within the time limit", "stowage"};
 
-std::span<const pack::Strategy> all() { return pack::packers(); }
+const std::vector<pack::Strategy>& all() {
+  static const std::vector<pack::Strategy> strategies = [] {
+    std::vector<pack::Strategy> them(pack::packers().begin(), pack::packers().end());
+    them.push_back({{"levels", "chooses what lives in fast memory by what it saves", "stowage"},
+                    levels::assign,
+                    levels::obstacle_to_assign});
+    return them;
+  }();
+  return strategies;
+}
 
 /// The strategies that a name asks for.
 std::vector<const pack::Strategy*> strategies_named(std::string_view name) {
