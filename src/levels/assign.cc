@@ -10,7 +10,9 @@
 // 1. Start with what free-list finds, so that nothing here is worse.
 // 2. Build greedily: buffers in an order of worth (per byte and position, per byte, in all, ...), each at the
 //    lowest place in the cheapest memory that still takes it (build.cc).
-// 3. Few buffers: look at all choices (exact.cc). What it finds is proven, and 4 and 5 are left out.
+// 3. Bound the cost from below (cost_bound.cc). Few buffers: look at all choices (exact.cc), and what it
+// finds is
+//    proven. When the cost meets the bound 4 and 5 are left out.
 // 4. Improve the best order: buffers that were refused move forward (squeaky wheel), some change places
 //    at random, some have to take the second-best memory; what is not worse is kept. So many
 //    rounds as a budget of placed buffers allows: the same on every machine.
@@ -34,6 +36,8 @@
 
 #include "levels/build.h"
 #include "levels/choices.h"
+#include "levels/cost_bound.h"
+#include "levels/exact.h"
 #include "levels/exchange.h"
 #include "levels/sets.h"
 #include "pack/free_list.h"
@@ -66,10 +70,14 @@ class Search {
     cut_short_ = first.cut_short;
     control_.has_plan = true;
     build_greedily();
-    improve();
-    exchange_refused(problem_, choices_, best_, control_);
+    std::int64_t bound = 0;
+    if (!control_.is_time_up()) bound = cost_bound(problem_);
+    if (!control_.is_time_up()) prove(bound);
+    if (score_.excess > 0 || bound < score_.cost || leaves_a_choice()) improve();
+    if (bound < score_.cost) exchange_refused(problem_, choices_, best_, control_);
     lower_peaks(problem_, best_, control_);
-    return {.places = std::move(best_), .cut_short = cut_short_ || control_.is_time_up()};
+    return {
+        .places = std::move(best_), .cut_short = cut_short_ || control_.is_time_up(), .cost_bound = bound};
   }
 
  private:
@@ -114,6 +122,27 @@ class Search {
       keys[4].emplace_back(size, saving);
     }
     return keys;
+  }
+
+  /// Small problems: all choices of memories. What is best is known then, and its cost is the bound.
+  void prove(std::int64_t& bound) {
+    const bool fits = score_.excess == 0;
+    if (fits && score_.cost == bound) return;
+    auto found = exact(problem_, choices_, fits ? score_.cost : largest_value);
+    if (!found) return;
+    if (!found->places.empty()) {
+      best_ = std::move(found->places);
+      score_ = pack::score_of(problem_, best_);
+    }
+    if (found->is_proven && score_.excess == 0) bound = score_.cost;
+  }
+
+  /// The cost does not decide where everything lives.
+  [[nodiscard]] bool leaves_a_choice() const {
+    for (std::size_t b = 0; b < problem_.buffers.size(); ++b) {
+      if (choices_.saving(b) == 0 && choices_.allowed[b].size() > 1) return true;
+    }
+    return false;
   }
 
   void improve() {

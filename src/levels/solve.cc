@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "levels/assign.h"
+#include "levels/cost_bound.h"
 #include "pack/portfolio.h"
 #include "pack/sort_order.h"
 #include "stowage/error.h"
@@ -76,7 +77,10 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   std::erase_if(chosen,
                 [&](const pack::Strategy* strategy) { return strategy->obstacle(problem).has_value(); });
   if (chosen.empty()) throw NotApplicable(options.strategy, obstacle_to(options.strategy, problem).value());
-  return pack::best_of(problem, chosen, {options, deadline_after(options.time_limit)});
+  Solution best = pack::best_of(problem, chosen, {options, deadline_after(options.time_limit)});
+  const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
+  if (!is_bounded) best.cost_bound = std::min(levels::cost_bound(problem), best.cost);
+  return best;
 }
 
 }  // namespace stowage
