@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include "base/text.h"
+#include "levels/assign.h"
+#include "levels/cost_bound.h"
 #include "pack/portfolio.h"
 #include "pack/sort_order.h"
 #include "stowage/error.h"
@@ -17,7 +18,16 @@ namespace {
 
 constexpr StrategyInfo auto_info{"auto", "the best of all strategies, within the time limit", "stowage"};
 
-std::span<const pack::Strategy> all() { return pack::packers(); }
+const std::vector<pack::Strategy>& all() {
+  static const std::vector<pack::Strategy> strategies = [] {
+    std::vector<pack::Strategy> them(pack::packers().begin(), pack::packers().end());
+    them.push_back({{"levels", "chooses what lives in fast memory by what it saves", "stowage"},
+                    levels::assign,
+                    levels::obstacle_to_assign});
+    return them;
+  }();
+  return strategies;
+}
 
 /// The strategies that a name asks for.
 std::vector<const pack::Strategy*> strategies_named(std::string_view name) {
@@ -67,7 +77,10 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   std::erase_if(chosen,
                 [&](const pack::Strategy* strategy) { return strategy->obstacle(problem).has_value(); });
   if (chosen.empty()) throw NotApplicable(options.strategy, obstacle_to(options.strategy, problem).value());
-  return pack::best_of(problem, chosen, {options, deadline_after(options.time_limit)});
+  Solution best = pack::best_of(problem, chosen, {options, deadline_after(options.time_limit)});
+  const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
+  if (!is_bounded) best.cost_bound = std::min(levels::cost_bound(problem), best.cost);
+  return best;
 }
 
 }  // namespace stowage

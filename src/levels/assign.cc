@@ -1,0 +1,228 @@
+// Idea. Fast memory is a knapsack that time cuts into slices: what lives in it must fit at every position,
+// and at addresses that do not change. What a buffer is worth there is what its traffic would cost in the
+// slowest memory it may live in, less what it costs here. Wanted are, in this order, a fit; the least cost;
+// the least peaks, the slowest memory's first.
+//
+//     fast |####a####|  b  |        a is read often, b hardly, c not worth its room
+//          +---------+-----+-->
+//     slow |     ccccccccc |
+//
+// 1. Start with what free-list finds, so that nothing here is worse.
+// 2. Build greedily: buffers in an order of worth (per byte and position, per byte, in all, ...), each at the
+//    lowest place in the cheapest memory that still takes it (build.cc).
+// 3. Bound the cost from below (cost_bound.cc). Few buffers: look at all choices (exact.cc), and what it
+// finds is
+//    proven. When the cost meets the bound 4 and 5 are left out.
+// 4. Improve the best order: buffers that were refused move forward (squeaky wheel), some change places
+//    at random, some have to take the second-best memory; what is not worse is kept. So many
+//    rounds as a budget of placed buffers allows: the same on every machine.
+// 5. Offer refused buffers, the most worth first, a place in the set of a faster memory, for less worthy ones
+//    that have to go if there are too many bytes alive. Whether the new set can be placed is up to the
+//    packers of one memory, all of them: where one fails another may not (sets.cc).
+// 6. With the memories decided, pack the set of each with the whole portfolio to lower the peaks.
+//
+// The clock and the user can cut this short after step 1; all else is budgeted.
+// Cost: some hundred constructions of n log n for small problems, a dozen for large ones.
+// Source: ours; squeaky-wheel optimisation is Joslin & Clements (1999).
+
+#include "levels/assign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "levels/build.h"
+#include "levels/choices.h"
+#include "levels/cost_bound.h"
+#include "levels/exact.h"
+#include "levels/exchange.h"
+#include "levels/sets.h"
+#include "pack/free_list.h"
+#include "pack/score.h"
+
+namespace stowage::levels {
+namespace {
+
+/// Buffers that step 4 places, over all its rounds.
+constexpr std::size_t improvement_budget = 20000;
+constexpr std::size_t most_rounds = 400;
+
+/// Bytes times positions.
+double area_of(const Buffer& buffer) {
+  double area = 0;
+  for (const Piece& piece : buffer.pieces)
+    area += static_cast<double>(piece.size) * static_cast<double>(piece.life.upper - piece.life.lower);
+  return area;
+}
+
+class Search {
+ public:
+  Search(const Problem& problem, const pack::Control& control)
+      : problem_(problem), control_(control), choices_(problem), random_(control.options.seed) {}
+
+  pack::Placing run() {
+    pack::Placing first = pack::free_list(problem_, control_);
+    best_ = std::move(first.places);
+    score_ = pack::score_of(problem_, best_);
+    cut_short_ = first.cut_short;
+    control_.has_plan = true;
+    build_greedily();
+    std::int64_t bound = 0;
+    if (!control_.is_time_up()) bound = cost_bound(problem_);
+    if (!control_.is_time_up()) prove(bound);
+    if (score_.excess > 0 || bound < score_.cost || leaves_a_choice()) improve();
+    if (bound < score_.cost) exchange_refused(problem_, choices_, best_, control_);
+    lower_peaks(problem_, best_, control_);
+    return {
+        .places = std::move(best_), .cut_short = cut_short_ || control_.is_time_up(), .cost_bound = bound};
+  }
+
+ private:
+  [[nodiscard]] bool consider(const Wish& wish) {
+    auto places = build(problem_, choices_, wish, control_);
+    if (!places) return false;
+    pack::Score score = pack::score_of(problem_, *places);
+    if (wish_.order.empty() || score <= wish_score_) {
+      wish_ = wish;
+      wish_places_ = *places;
+      wish_score_ = score;
+    }
+    if (score < score_) {
+      best_ = std::move(*places);
+      score_ = std::move(score);
+    }
+    return true;
+  }
+
+  void build_greedily() {
+    const std::vector<std::size_t> no_ranks(problem_.buffers.size());
+    for (const auto& keys : worths()) {
+      const auto order =
+          pack::sorted_buffers(problem_, [&](std::size_t a, std::size_t b) { return keys[a] > keys[b]; });
+      if (!consider({order, no_ranks})) return;
+    }
+    (void)consider({pack::by_start(problem_), no_ranks});
+  }
+
+  /// In which orders buffers are tried: by saving per byte and position, per byte, in all; by area and by
+  /// size. Of equal savings the larger area goes first.
+  [[nodiscard]] std::vector<std::vector<std::pair<double, double>>> worths() const {
+    std::vector<std::vector<std::pair<double, double>>> keys(5);
+    for (std::size_t b = 0; b < problem_.buffers.size(); ++b) {
+      const auto saving = static_cast<double>(choices_.saving(b));
+      const double area = area_of(problem_.buffers[b]);
+      const auto size = static_cast<double>(problem_.buffers[b].size);
+      keys[0].emplace_back(saving / std::max(area, 1.0), area);
+      keys[1].emplace_back(saving / std::max(size, 1.0), area);
+      keys[2].emplace_back(saving, area);
+      keys[3].emplace_back(area, saving);
+      keys[4].emplace_back(size, saving);
+    }
+    return keys;
+  }
+
+  /// Small problems: all choices of memories. What is best is known then, and its cost is the bound.
+  void prove(std::int64_t& bound) {
+    const bool fits = score_.excess == 0;
+    if (fits && score_.cost == bound) return;
+    auto found = exact(problem_, choices_, fits ? score_.cost : largest_value);
+    if (!found) return;
+    if (!found->places.empty()) {
+      best_ = std::move(found->places);
+      score_ = pack::score_of(problem_, best_);
+    }
+    if (found->is_proven && score_.excess == 0) bound = score_.cost;
+  }
+
+  /// The cost does not decide where everything lives.
+  [[nodiscard]] bool leaves_a_choice() const {
+    for (std::size_t b = 0; b < problem_.buffers.size(); ++b) {
+      if (choices_.saving(b) == 0 && choices_.allowed[b].size() > 1) return true;
+    }
+    return false;
+  }
+
+  void improve() {
+    const std::size_t count = problem_.buffers.size();
+    if (wish_.order.empty()) return;
+    const std::size_t rounds = std::min(most_rounds, improvement_budget / count);
+    for (std::size_t round = 0; round < rounds && !has_the_best(); ++round) {
+      if (control_.is_time_up()) return;
+      control_.report("levels", static_cast<double>(round) / static_cast<double>(rounds));
+      if (!consider(changed())) return;
+    }
+  }
+
+  /// Everything is in its cheapest memory, and all in the first.
+  [[nodiscard]] bool has_the_best() const {
+    for (std::size_t b = 0; b < best_.size(); ++b) {
+      if (best_[b].memory != 0 || is_refused(b, best_)) return false;
+    }
+    return score_.excess == 0;
+  }
+
+  [[nodiscard]] bool is_refused(std::size_t b, std::span<const Place> places) const {
+    return choices_.costs[b][places[b].memory] > choices_.costs[b][choices_.allowed[b].front()] ||
+           (choices_.saving(b) == 0 && places[b].memory != choices_.allowed[b].front());
+  }
+
+  [[nodiscard]] std::size_t below(std::size_t count) { return static_cast<std::size_t>(random_() % count); }
+
+  /// The wish with some changes.
+  Wish changed() {
+    Wish wish = wish_;
+    for (std::size_t change = 1 + below(3); change > 0; --change) {
+      const std::size_t kind = below(8);
+      const std::size_t from = kind < 4 ? refused_one(wish) : below(wish.order.size());
+      const std::size_t b = wish.order[from];
+      if (kind < 6) {
+        move(wish.order, from, kind < 4 ? below(from + 1) : below(wish.order.size()));
+      } else {
+        wish.ranks[b] = wish.ranks[b] > 0 ? 0 : below(choices_.allowed[b].size());
+      }
+    }
+    return wish;
+  }
+
+  /// Where in the order a refused buffer stands, if a few draws find one.
+  std::size_t refused_one(const Wish& wish) {
+    constexpr int draws = 8;
+    std::size_t at = below(wish.order.size());
+    for (int draw = 0; draw < draws && !is_refused(wish.order[at], wish_places_); ++draw)
+      at = below(wish.order.size());
+    return at;
+  }
+
+  static void move(std::vector<std::size_t>& order, std::size_t from, std::size_t to) {
+    const auto at = [&](std::size_t i) { return order.begin() + static_cast<std::ptrdiff_t>(i); };
+    if (to < from) std::rotate(at(to), at(from), at(from + 1));
+    if (from < to) std::rotate(at(from), at(from + 1), at(to + 1));
+  }
+
+  const Problem& problem_;
+  pack::Control control_;
+  Choices choices_;
+  std::mt19937_64 random_;
+  std::vector<Place> best_;
+  pack::Score score_;
+  Wish wish_;  ///< What the changes start from: the best that was built.
+  std::vector<Place> wish_places_;
+  pack::Score wish_score_;
+  bool cut_short_ = false;
+};
+
+}  // namespace
+
+pack::Placing assign(const Problem& problem, const pack::Control& control) {
+  return Search(problem, control).run();
+}
+
+std::optional<std::string> obstacle_to_assign(const Problem& problem) {
+  if (problem.memories.size() != 1) return std::nullopt;
+  return "chooses between memories, one is given";
+}
+
+}  // namespace stowage::levels

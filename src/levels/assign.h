@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "pack/placing.h"
+#include "stowage/problem.h"
+
+namespace stowage::levels {
+
+/// A memory and an offset for every buffer; see assign.cc. Never worse than free-list. Ignores what a memory
+/// is for: who plans weights apart gives a problem without them and their memories.
+[[nodiscard]] pack::Placing assign(const Problem& problem, const pack::Control& control);
+
+/// One memory.
+[[nodiscard]] std::optional<std::string> obstacle_to_assign(const Problem& problem);
+
+}  // namespace stowage::levels

@@ -1,0 +1,82 @@
+#include "levels/sets.h"
+
+#include <algorithm>
+
+#include "pack/load.h"
+#include "pack/portfolio.h"
+
+namespace stowage::levels {
+namespace {
+
+Problem alone(const Problem& problem, std::span<const std::size_t> set) {
+  Problem one{.memories = {{.name = "one"}}};
+  for (const std::size_t b : set) {
+    one.buffers.push_back(problem.buffers[b]);
+    one.buffers.back().memories.clear();
+  }
+  return one;
+}
+
+/// As the user asked, but quietly, without more threads, and with tuning that ends soon.
+pack::Control control_of_part(const pack::Control& control, std::int64_t rounds) {
+  pack::Control part = control;
+  part.options.progress = nullptr;
+  part.options.threads = 1;
+  part.options.rounds = control.options.rounds.value_or(rounds);
+  return part;
+}
+
+Bytes peak_of_one(const Problem& one, std::span<const Place> places) {
+  Bytes peak = 0;
+  for (std::size_t b = 0; b < places.size(); ++b)
+    peak = std::max(peak, places[b].offset + one.buffers[b].size);
+  return peak;
+}
+
+}  // namespace
+
+std::vector<std::size_t> set_of(std::span<const Place> places, std::size_t memory) {
+  std::vector<std::size_t> set;
+  for (std::size_t b = 0; b < places.size(); ++b) {
+    if (places[b].memory == memory) set.push_back(b);
+  }
+  return set;
+}
+
+std::optional<std::vector<Bytes>> pack_within(const Problem& problem, std::span<const std::size_t> set,
+                                              Bytes capacity, const pack::Control& control) {
+  const Problem one = alone(problem, set);
+  if (pack::lower_bound_of(one.buffers) > capacity) return std::nullopt;
+  const pack::Control part = control_of_part(control, 0);
+  for (const pack::Strategy& packer : pack::packers()) {
+    if (packer.obstacle(one) || part.is_time_up()) continue;
+    const pack::Placing placing = packer.run(one, part);
+    if (peak_of_one(one, placing.places) > capacity) continue;
+    std::vector<Bytes> offsets;
+    for (const Place& place : placing.places) offsets.push_back(place.offset);
+    return offsets;
+  }
+  return std::nullopt;
+}
+
+void lower_peaks(const Problem& problem, std::vector<Place>& places, const pack::Control& control) {
+  constexpr std::size_t few = 40;  // tuning more of them takes longer than everything else
+  for (std::size_t m = problem.memories.size(); m-- > 0;) {
+    const std::vector<std::size_t> set = set_of(places, m);
+    if (set.empty() || control.is_time_up()) continue;
+    const Problem one = alone(problem, set);
+    std::vector<Place> before;
+    for (const std::size_t b : set) before.push_back({0, places[b].offset});
+    const Bytes peak = peak_of_one(one, before);
+    if (peak == pack::lower_bound_of(one.buffers)) continue;
+    std::vector<const pack::Strategy*> chosen;
+    for (const pack::Strategy& packer : pack::packers()) {
+      if (!packer.obstacle(one)) chosen.push_back(&packer);
+    }
+    const Solution found = pack::best_of(one, chosen, control_of_part(control, set.size() <= few ? 1 : 0));
+    if (peak_of_one(one, found.places) >= peak) continue;
+    for (std::size_t i = 0; i < set.size(); ++i) places[set[i]].offset = found.places[i].offset;
+  }
+}
+
+}  // namespace stowage::levels
