@@ -56,6 +56,11 @@ std::vector<PlannedMemory> memories_of(const Problem& problem, const Solution& s
   std::vector<PlannedMemory> memories;
   for (std::size_t m = 0; m < problem.memories.size(); ++m)
     memories.push_back({problem.memories[m], peak_of(problem, solution, m), bounds[m]});
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    Bytes& traffic = memories[solution.places[b].memory].traffic;
+    traffic = std::min(base::checked_add(traffic, problem.buffers[b].traffic).value_or(largest_value),
+                       largest_value);
+  }
   return memories;
 }
 
