@@ -62,9 +62,11 @@ void correct_claims(Plan& plan) {
   for (std::size_t m = 0; m < plan.memories.size(); ++m) {
     plan.memories[m].peak = 0;
     plan.memories[m].lower_bound = 0;
+    plan.memories[m].traffic = 0;
     for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
       if (plan.places[b].memory != m) continue;
       plan.memories[m].peak = std::max(plan.memories[m].peak, plan.places[b].offset + plan.buffers[b].size);
+      plan.memories[m].traffic += plan.buffers[b].traffic;
     }
     plan.summary.peak += plan.memories[m].peak;
   }

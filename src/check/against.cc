@@ -1,7 +1,8 @@
 // A plan against its networks. Tensors of the plan are matched to those of a network, what the replayed steps
 // need is looked for among the plan's views (meet.cc), and what is left over is a fault: a tensor that is
 // missing or has another size, bytes that are needed and nowhere, state that is not in one place, a loop's
-// result in the place of its input. What may share bytes is decided for all networks at once (sharing.cc).
+// result in the place of its input. Outputs that other models are fed with, and state, are needed beyond
+// their own model's steps. What may share bytes is decided for all networks at once (sharing.cc).
 
 #include "check/against.h"
 
@@ -15,9 +16,14 @@
 #include <vector>
 
 #include "base/text.h"
+#include "check/clocks.h"
+#include "check/feeds.h"
 #include "check/meet.h"
+#include "check/moves.h"
+#include "check/names.h"
 #include "check/replay.h"
 #include "check/sharing.h"
+#include "check/weights.h"
 
 namespace stowage::check {
 namespace {
@@ -150,44 +156,213 @@ void check_hand_overs(const Graph& graph, const std::vector<const PlannedTensor*
   }
 }
 
-/// What the replayed network needs, where the plan meets it.
-Network check_model(const Plan& plan, const Graph& graph, std::size_t model, Faults& faults) {
-  const auto matched = match_tensors(plan, graph, model, faults);
-  Network network{graph, replay(graph, model, plan.clocks[0], faults)};
-  std::vector<Views> views;
+/// Where a model without steps stands nothing says but where its inputs and outputs are.
+Stretch span_without_steps(const Plan& plan, const ClockTree& tree, std::size_t model) {
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (plan.models.size() == 1 || tensor.model != model || tensor.views.empty()) continue;
+    if (is_constant(tensor.tensor.kind) || tensor.tensor.kind == TensorKind::state) continue;
+    const View& view = tensor.views.front();
+    const std::size_t clock = plan.buffers[view.buffer].clock;
+    const Position at = std::min(view.life.lower, tree.end_of(clock));
+    return {clock, {at, at + 1}};
+  }
+  return {0, {0, 1}};
+}
+
+/// A network of the plan while it is being checked.
+struct Model {
+  std::vector<const PlannedTensor*> matched{};
+  Part part{};
+  Network network;
+};
+
+/// For each tensor of the plan, the tensor of its network that it is.
+using Ids = std::vector<std::optional<TensorId>>;
+
+void note_ids(const Plan& plan, const std::vector<const PlannedTensor*>& matched, Ids& ids) {
+  for (TensorId t = 0; t < matched.size(); ++t) {
+    if (matched[t] != nullptr) ids[static_cast<std::size_t>(matched[t] - plan.tensors.data())] = t;
+  }
+}
+
+/// A copy of a tensor that is not of the network itself, or kept for its next run, has no place to be made.
+void check_moved(const Graph& graph, const Part& part, Faults& faults) {
+  if (part.moved.empty()) return;
+  const auto owners = owners_of(graph);
+  for (const auto& tensor : part.moved) {
+    if (!tensor) continue;
+    const bool is_tied = std::any_of(graph.ties.begin(), graph.ties.end(), [&](const StateTie& tie) {
+      return tie.input == *tensor || tie.output == *tensor;
+    });
+    if (owners[*tensor] == std::size_t{0} && !is_tied) continue;
+    faults.push_back(
+        {FaultKind::format, fmt::format("{} is copied, but is {}", describe(graph, *tensor),
+                                        is_tied ? "state" : "not of the network's main subgraph")});
+  }
+}
+
+/// What a model's steps are, and what of them is known from the plan.
+Part part_of(const Plan& plan, const ClockTree& tree, std::size_t model, const std::optional<Stretch>& span,
+             const Ids& ids, const Graph& graph) {
+  Part part;
+  part.span = span ? *span : span_without_steps(plan, tree, model);
+  part.clock = &plan.clocks[part.span.clock];
+  part.steps_end = span ? span->life.upper : part.span.life.lower;
+  part.is_fed.resize(graph.tensors.size(), false);
+  for (const Feed& feed : plan.feeds) {
+    if (plan.tensors[feed.input].model == model && ids[feed.input]) part.is_fed[*ids[feed.input]] = true;
+  }
+  const std::vector<bool> moved = moved_tensors(plan);
+  if (std::find(moved.begin(), moved.end(), true) == moved.end()) return part;
+  part.moved.resize(plan.tensors.size());
+  for (std::size_t t = 0; t < moved.size(); ++t) {
+    if (moved[t] && plan.tensors[t].model == model) part.moved[t] = ids[t];
+  }
+  return part;
+}
+
+void begin_model(const Plan& plan, const ClockTree& tree, Model& model, Faults& faults) {
+  const Graph& graph = model.network.graph;
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
-    if (matched[t] != nullptr) check_tensor(graph, t, matched[t]->tensor, faults);
-    views.push_back(matched[t] != nullptr ? views_in_time(*matched[t]) : Views());
+    if (model.matched[t] != nullptr) check_tensor(graph, t, model.matched[t]->tensor, faults);
   }
-  meet(network.played, views);
+  check_moved(graph, model.part, faults);
+  Played& played = model.network.played = replay(graph, model.part, faults);
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    if (model.matched[t] == nullptr) continue;
+    const auto tensor = static_cast<std::size_t>(model.matched[t] - plan.tensors.data());
+    for (Need& need : follow(plan, tree, tensor, describe(graph, t), played.uses[t], faults))
+      played.needs.push_back(std::move(need));
+  }
+}
+
+/// State that is read has been there since the plan began, and stays until it ends.
+void keep_state(const ClockTree& tree, Model& model) {
+  const Graph& graph = model.network.graph;
+  Played& played = model.network.played;
+  const Stretch& span = model.part.span;
+  const auto keep = [&](TensorId tensor, Moment from, Moment until) {
+    if (!played.last_needs[tensor]) return;
+    auto& beyond = played.needs[*played.last_needs[tensor]].beyond;
+    for (const Stretch& stretch : tree.between(from, until)) beyond.push_back(stretch);
+  };
+  const Moment begin{span.clock, span.life.lower};
+  const Moment end{span.clock, span.life.upper};
+  const Moment end_of_plan{0, std::max(tree.end_of(0), end.clock == 0 ? end.at : 0)};
+  for (const StateTie& tie : graph.ties) {
+    const auto& old_state = played.last_needs[tie.input];
+    if (old_state && played.needs[*old_state].is_read) keep(tie.input, {0, 0}, begin);
+    keep(tie.output, end, end_of_plan);
+  }
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    if (graph.tensors[t].kind != TensorKind::state) continue;
+    keep(t, {0, 0}, begin);
+    keep(t, end, end_of_plan);
+  }
+}
+
+/// What a feed may join: an output of one network, and an input of the other that is not its old state.
+void check_feed(const Graph& from, TensorId output, const Graph& to, TensorId input, Faults& faults) {
+  const auto fault = [&](const Graph& graph, TensorId tensor, const std::string& what) {
+    faults.push_back({FaultKind::accounting, describe(graph, tensor) + what});
+  };
+  const auto has = [](const std::vector<TensorId>& tensors, TensorId tensor) {
+    return std::find(tensors.begin(), tensors.end(), tensor) != tensors.end();
+  };
+  if (!has(from.subgraphs[0].outputs, output))
+    fault(from, output, " feeds another model but is no output of its own");
+  if (!has(to.subgraphs[0].inputs, input)) fault(to, input, " is fed but is no input of its model");
+  if (std::any_of(to.ties.begin(), to.ties.end(), [&](const StateTie& tie) { return tie.input == input; }))
+    fault(to, input, " is fed but is state of its model");
+}
+
+/// An output is needed until those have read it that are fed with it, also through others.
+std::vector<Joined> join_feeds(const Plan& plan, const ClockTree& tree, const Ids& ids,
+                               std::vector<Model>& models, Faults& faults) {
+  std::vector<Joined> joined;
+  std::map<std::size_t, std::size_t> source_of;
+  for (const Feed& feed : feeds_from_their_sources(plan)) {
+    const auto upstream = source_of.find(feed.output);
+    const std::size_t source = upstream != source_of.end() ? upstream->second : feed.output;
+    source_of.emplace(feed.input, source);
+    if (!ids[feed.output] || !ids[feed.input] || !ids[source]) continue;
+    const std::size_t from = plan.tensors[feed.output].model;
+    const std::size_t to = plan.tensors[feed.input].model;
+    check_feed(models[from].network.graph, *ids[feed.output], models[to].network.graph, *ids[feed.input],
+               faults);
+    joined.push_back({{from, *ids[feed.output]}, {to, *ids[feed.input]}});
+    Played& played = models[plan.tensors[source].model].network.played;
+    const auto& written = played.last_needs[*ids[source]];
+    const auto& read = models[to].network.played.last_needs[*ids[feed.input]];
+    if (!written || !read) continue;
+    const Need& last = models[to].network.played.needs[*read];
+    Need& need = played.needs[*written];
+    for (const Stretch& stretch : tree.between({need.clock, need.life.upper}, {last.clock, last.life.upper}))
+      need.beyond.push_back(stretch);
+  }
+  return joined;
+}
+
+void check_needs(const Model& model, Faults& faults) {
+  const Graph& graph = model.network.graph;
   const auto elsewhere = may_be_elsewhere(graph);
-  for (const Need& need : network.played.needs) {
-    const PlannedTensor* const tensor = matched[need.tensor];
-    if (tensor == nullptr || (tensor->views.empty() && elsewhere[need.tensor]) || need.view != nullptr)
+  for (const Need& need : model.network.played.needs) {
+    const PlannedTensor* const tensor = model.matched[need.tensor];
+    if (tensor == nullptr || (tensor->views.empty() && elsewhere[need.tensor]) || need.view != nullptr ||
+        need.is_followed) {
       continue;
-    faults.push_back({FaultKind::accounting,
-                      fmt::format("{} needs its bytes from {} to {} but has no place for all of that time",
-                                  describe(graph, need.tensor), need.life.lower, need.life.upper)});
+    }
+    faults.push_back(
+        {FaultKind::accounting,
+         fmt::format("{} needs its bytes from {} to {}{}{} but has no place for all of that time",
+                     describe(graph, need.tensor), need.life.lower, need.life.upper, of_clock(need.clock),
+                     need.beyond.empty() ? "" : ", and while other models run,")});
   }
-  for (const StateTie& tie : graph.ties) check_tie(graph, tie, matched, faults);
-  check_hand_overs(graph, matched, faults);
-  hold_weights(network, views);
-  return network;
+}
+
+/// What the replayed network needs, where the plan meets it.
+void finish_model(const Plan& plan, const ClockTree& tree, Model& model, Faults& faults) {
+  Network& network = model.network;
+  std::vector<Views> views;
+  for (const PlannedTensor* const tensor : model.matched)
+    views.push_back(tensor != nullptr ? views_in_time(plan, *tensor) : Views());
+  meet(tree, network.played, views);
+  check_needs(model, faults);
+  for (const StateTie& tie : network.graph.ties) check_tie(network.graph, tie, model.matched, faults);
+  check_hand_overs(network.graph, model.matched, faults);
+  hold_weights(plan, network, views);
 }
 
 }  // namespace
 
-Faults check_against(const Plan& plan, std::span<const Graph> graphs) {
+Faults check_against(const Plan& plan, std::span<const Given> given) {
   Faults faults;
-  if (graphs.size() != plan.models.size()) {
+  if (given.size() != plan.models.size()) {
     faults.push_back({FaultKind::accounting, fmt::format("the plan is for {} models, {} are given",
-                                                         plan.models.size(), graphs.size())});
+                                                         plan.models.size(), given.size())});
     return faults;
   }
+  const ClockTree tree(plan);
+  const auto spans = spans_of(plan);
+  std::vector<Model> models;
+  Ids ids(plan.tensors.size());
+  for (std::size_t m = 0; m < given.size(); ++m) {
+    models.push_back(
+        {match_tensors(plan, *given[m].graph, m, faults), {}, {*given[m].graph, given[m].constants}});
+    note_ids(plan, models[m].matched, ids);
+  }
+  for (std::size_t m = 0; m < given.size(); ++m) {
+    models[m].part = part_of(plan, tree, m, spans[m], ids, *given[m].graph);
+    begin_model(plan, tree, models[m], faults);
+    keep_state(tree, models[m]);
+  }
+  const std::vector<Joined> joined = join_feeds(plan, tree, ids, models, faults);
   std::vector<Network> networks;
-  for (std::size_t model = 0; model < graphs.size(); ++model)
-    networks.push_back(check_model(plan, graphs[model], model, faults));
-  check_sharing(plan, networks, faults);
+  for (Model& model : models) {
+    finish_model(plan, tree, model, faults);
+    networks.push_back(std::move(model.network));
+  }
+  check_sharing(plan, tree, networks, joined, faults);
   return faults;
 }
 

@@ -3,11 +3,19 @@
 #include <span>
 
 #include "stowage/graph.h"
+#include "stowage/import.h"
 #include "stowage/plan.h"
 
 namespace stowage::check {
 
-/// Replays the plan's steps on the networks they are of, and compares the plan with what they need.
-[[nodiscard]] Faults check_against(const Plan& plan, std::span<const Graph> graphs);
+/// A network that a plan is for.
+struct Given {
+  const Graph* graph = nullptr;
+  const Constants* constants = nullptr;  ///< Null: nothing is known of its weights.
+};
+
+/// The plan against the networks it is for: steps, lifetimes, sizes, and that nothing is missing. The plan's
+/// form is sound.
+[[nodiscard]] Faults check_against(const Plan& plan, std::span<const Given> given);
 
 }  // namespace stowage::check

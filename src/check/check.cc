@@ -1,12 +1,23 @@
 // The checker trusts nobody: it shares no code with any planner, reads only what a plan file says,
 // and derives again, by replaying the steps, when every tensor needs its bytes.
 
-#include <iterator>
+#include <fmt/format.h>
 
+#include <iterator>
+#include <variant>
+#include <vector>
+
+#include "base/text.h"
 #include "check/against.h"
+#include "check/claims.h"
+#include "check/feeds.h"
+#include "check/form.h"
 #include "check/list.h"
 #include "check/places.h"
+#include "check/views.h"
+#include "check/weights.h"
 #include "stowage/plan.h"
+#include "stowage/planner.h"
 
 namespace stowage {
 namespace {
@@ -21,9 +32,16 @@ Faults check_by_itself_and(const Plan& plan, const More& more) {
   Faults faults = check::check_form(plan);
   if (!faults.empty()) return faults;
   append(faults, check::check_places(plan));
+  append(faults, check::check_claims(plan));
   append(faults, check::check_views(plan));
+  append(faults, check::check_weights(plan));
+  append(faults, check::check_feeds(plan));
   append(faults, more());
   return faults;
+}
+
+Faults check_networks(const Plan& plan, std::span<const check::Given> given) {
+  return check_by_itself_and(plan, [&] { return check::check_against(plan, given); });
 }
 
 }  // namespace
@@ -33,11 +51,28 @@ Faults check_plan(const Plan& plan) {
 }
 
 Faults check_plan(const Plan& plan, std::span<const Graph> graphs) {
-  return check_by_itself_and(plan, [&] { return check::check_against(plan, graphs); });
+  std::vector<check::Given> given;
+  for (const Graph& graph : graphs) given.push_back({&graph, nullptr});
+  return check_networks(plan, given);
 }
 
 Faults check_plan(const Plan& plan, const Problem& list) {
   return check_by_itself_and(plan, [&] { return check::check_list(plan, list); });
+}
+
+Faults check_plan(const Plan& plan, std::span<const Input> inputs) {
+  std::vector<check::Given> given;
+  for (const Input& input : inputs) {
+    const auto* const graph = std::get_if<Graph>(&input.content);
+    if (graph == nullptr && inputs.size() == 1) return check_plan(plan, std::get<Problem>(input.content));
+    if (graph == nullptr) {
+      return {{FaultKind::format,
+               fmt::format("{} is a list, and a plan for it is for nothing else; {} inputs are given",
+                           base::quoted(input.info.name), inputs.size())}};
+    }
+    given.push_back({graph, &input.constants});
+  }
+  return check_networks(plan, given);
 }
 
 }  // namespace stowage

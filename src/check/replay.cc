@@ -10,32 +10,40 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace stowage::check {
 namespace {
 
 class Replay {
  public:
-  Replay(const Graph& graph, std::size_t model, const Clock& clock, Faults& faults)
-      : graph_(graph), faults_(faults), need_of_(graph.tensors.size()), run_(graph.subgraphs.size()) {
-    for (const Step& step : clock.steps) {
-      const Run& run = std::get<Run>(step);
-      paths_.push_back(run.model == model ? &run.path : nullptr);
+  Replay(const Graph& graph, const Part& part, Faults& faults)
+      : graph_(graph),
+        part_(part),
+        faults_(faults),
+        at_(part.span.life.lower),
+        need_of_(graph.tensors.size()),
+        is_moved_(graph.tensors.size(), false),
+        run_(graph.subgraphs.size()) {
+    for (const auto& tensor : part.moved) {
+      if (tensor) is_moved_[*tensor] = true;
     }
     for (std::size_t s = 0; s < graph.subgraphs.size(); ++s)
       run_[s].resize(graph.subgraphs[s].operators.size());
   }
 
   Played play() {
-    const Position end = std::max<Position>(size(), 1);
+    played_.uses.resize(graph_.tensors.size());
+    const auto [begin, end] = part_.span.life;
     for (const StateTie& tie : graph_.ties) old_state_of_[tie.output] = tie.input;
-    for (const TensorId input : graph_.subgraphs[0].inputs) give(input, 0);
+    for (const TensorId input : graph_.subgraphs[0].inputs) give(input, begin);
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
-      if (graph_.tensors[t].kind == TensorKind::state) write(t, 0, end);
+      if (graph_.tensors[t].kind == TensorKind::state) write(t, begin, end);
     }
     play_subgraph(0, 1);
-    if (at_ < size())
+    if (at_ < part_.steps_end)
       fault(FaultKind::order, fmt::format("step {} is not an operator that could run there", at_));
     for (const TensorId output : graph_.subgraphs[0].outputs) read(output, end, "the caller");
     for (Need& need : played_.needs) {
@@ -43,18 +51,22 @@ class Replay {
       if (need.is_given && !need.is_read && !is_old_state(need.tensor))
         need.life.upper = std::max(need.life.upper, need.life.lower + 1);
     }
+    played_.last_needs = std::move(need_of_);
     return std::move(played_);
   }
 
  private:
-  [[nodiscard]] Position size() const { return static_cast<Position>(paths_.size()); }
-
   void fault(FaultKind kind, std::string what) { faults_.push_back({kind, std::move(what)}); }
+
+  [[nodiscard]] const Step* next_step() const {
+    return at_ < part_.steps_end ? &part_.clock->steps[static_cast<std::size_t>(at_)] : nullptr;
+  }
 
   /// The next step's operator if it is one of `subgraph`, run at this depth under the open operators.
   [[nodiscard]] std::optional<std::size_t> next_in(std::size_t subgraph, std::size_t depth) const {
-    if (at_ >= size() || paths_[static_cast<std::size_t>(at_)] == nullptr) return std::nullopt;
-    const std::vector<std::size_t>& path = *paths_[static_cast<std::size_t>(at_)];
+    const Run* const run = next_step() != nullptr ? std::get_if<Run>(next_step()) : nullptr;
+    if (run == nullptr) return std::nullopt;
+    const std::vector<std::size_t>& path = run->path;
     if (path.size() != 2 * depth || path[2 * depth - 2] != subgraph) return std::nullopt;
     if (!std::equal(open_.begin(), open_.end(), path.begin())) return std::nullopt;
     return path.back() < graph_.subgraphs[subgraph].operators.size() ? std::optional(path.back())
@@ -67,6 +79,7 @@ class Replay {
     has_run.assign(operators.size(), false);
     forget_results_of(subgraph);
     std::optional<std::size_t> last_stateful;
+    if (depth == 1) play_copies();
     while (const auto o = next_in(subgraph, depth)) {
       const Operator& op = operators[*o];
       const std::string name = describe(graph_, subgraph, *o);
@@ -91,10 +104,21 @@ class Replay {
       open_.push_back(*o);
       play_operator(op, name, depth);
       open_.resize(open_.size() - 2);
+      if (depth == 1) play_copies();
     }
     for (std::size_t o = 0; o < operators.size(); ++o) {
       if (!has_run[o] && !operators[o].folded)
         fault(FaultKind::order, describe(graph_, subgraph, o) + " is never run");
+    }
+  }
+
+  /// Copies are made by nobody's body, so that each happens once.
+  void play_copies() {
+    for (; next_step() != nullptr; ++at_) {
+      const auto* const copy = std::get_if<Copy>(next_step());
+      if (copy == nullptr) return;
+      if (const auto tensor = part_.moved[copy->tensor])
+        use({.tensor = *tensor, .life = {at_, at_ + 1}, .copy = copy});
     }
   }
 
@@ -125,17 +149,18 @@ class Replay {
     if (op.bodies.empty()) return;
     for (const auto* operands : {&op.inputs, &op.outputs}) {
       for (const auto& tensor : *operands) {
-        if (tensor) extend(*tensor, at_);
+        if (tensor) extend(*tensor, begin, at_);
       }
     }
-    for (const TensorId scratch : op.scratch) extend(scratch, at_);
+    for (const TensorId scratch : op.scratch) extend(scratch, begin, at_);
     if (!is_loop) return;
     for (const std::size_t body : op.bodies) {
-      for (const TensorId input : graph_.subgraphs[body].inputs) extend(input, at_);
+      for (const TensorId input : graph_.subgraphs[body].inputs) extend(input, begin, at_);
     }
-    for (std::size_t r = reads_before; r < reads_.size(); ++r) {
-      const auto& need = need_of_[reads_[r]];
-      if (need && played_.needs[*need].life.lower <= begin) extend(reads_[r], at_);
+    const std::set<TensorId> reads(reads_.begin() + static_cast<std::ptrdiff_t>(reads_before), reads_.end());
+    for (const TensorId tensor : reads) {
+      const auto& need = need_of_[tensor];
+      if (need && played_.needs[*need].life.lower <= begin) extend(tensor, begin, at_);
     }
   }
 
@@ -160,9 +185,10 @@ class Replay {
   }
 
   /// The output that the operator may write over this input while it reads it: the new state, if the
-  /// input is the old one.
+  /// input is the old one. None for what other models may read as well.
   [[nodiscard]] std::optional<TensorId> written_over(const Operator& op, std::size_t input) const {
     if (!op.inputs[input] || !updates_in_place(op, input)) return std::nullopt;
+    if (part_.is_fed[*op.inputs[input]] || is_moved_[*op.inputs[input]]) return std::nullopt;
     for (const auto& output : op.outputs) {
       const auto tie = output ? old_state_of_.find(*output) : old_state_of_.end();
       if (tie != old_state_of_.end() && tie->second == *op.inputs[input]) return output;
@@ -179,21 +205,39 @@ class Replay {
     }
   }
 
+  void use(Use use) {
+    use.clock = part_.span.clock;
+    played_.uses[use.tensor].push_back(std::move(use));
+  }
+
   void write(TensorId tensor, Position from, Position until) {
-    need_of_[tensor] = played_.needs.size();
-    played_.needs.push_back({.tensor = tensor, .life = {from, until}});
+    begin_need(tensor, {from, until});
+    if (is_moved_[tensor])
+      use({.tensor = tensor, .life = {from, until}, .is_written = true, .by = "its writer"});
   }
 
   /// Somebody hands the tensor over before the operator at that position runs.
   void give(TensorId tensor, Position from) {
-    write(tensor, from, from);
+    begin_need(tensor, {from, from});
     played_.needs.back().is_given = true;
+    if (is_moved_[tensor])
+      use({.tensor = tensor, .life = {from, from + 1}, .is_given = true, .by = "the caller"});
   }
 
-  void extend(TensorId tensor, Position until) {
+  void begin_need(TensorId tensor, const Lifetime& life) {
+    need_of_[tensor] = played_.needs.size();
+    played_.needs.push_back(
+        {.tensor = tensor, .clock = part_.span.clock, .life = life, .is_followed = is_moved_[tensor]});
+  }
+
+  /// For an operator that began at `since`.
+  void extend(TensorId tensor, Position since, Position until) {
     if (!need_of_[tensor]) return;
     Lifetime& life = played_.needs[*need_of_[tensor]].life;
     life.upper = std::max(life.upper, until);
+    std::vector<Use>& uses = played_.uses[tensor];
+    for (auto use = uses.rbegin(); use != uses.rend() && use->life.lower >= since; ++use)
+      use->life.upper = std::max(use->life.upper, until);
   }
 
   void read(TensorId tensor, Position until, const std::string& reader) {
@@ -204,18 +248,20 @@ class Replay {
       fault(FaultKind::order,
             fmt::format("{} is read by {} before it is written", describe(graph_, tensor), reader));
     }
-    extend(tensor, until);
+    if (is_moved_[tensor]) use({.tensor = tensor, .life = {until - 1, until}, .by = reader});
+    extend(tensor, until, until);
     if (need_of_[tensor]) played_.needs[*need_of_[tensor]].is_read = true;
     reads_.push_back(tensor);
   }
 
   const Graph& graph_;
+  const Part& part_;
   Faults& faults_;
-  std::vector<const std::vector<std::size_t>*> paths_;  ///< Null: of another model.
   Position at_ = 0;
   std::vector<std::size_t> open_;  ///< Path of the operators whose bodies are being played.
   Played played_;
   std::vector<std::optional<std::size_t>> need_of_;  ///< Each tensor's present need.
+  std::vector<bool> is_moved_;                       ///< By copies.
   std::vector<TensorId> reads_;
   std::vector<std::vector<bool>> run_;
   std::map<TensorId, TensorId> old_state_of_;
@@ -223,8 +269,8 @@ class Replay {
 
 }  // namespace
 
-Played replay(const Graph& graph, std::size_t model, const Clock& clock, Faults& faults) {
-  return Replay(graph, model, clock, faults).play();
+Played replay(const Graph& graph, const Part& part, Faults& faults) {
+  return Replay(graph, part, faults).play();
 }
 
 }  // namespace stowage::check

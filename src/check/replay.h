@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "check/clocks.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 
@@ -11,11 +14,27 @@ namespace stowage::check {
 /// A tensor's bytes must be kept from when they are written to after their last reading.
 struct Need {
   TensorId tensor = 0;
+  std::size_t clock = 0;  ///< Of the network's steps.
   Lifetime life{};
+  /// When other models need the bytes, too: those that are fed with them, or nobody until the plan ends or
+  /// since it began, if they are state.
+  std::vector<Stretch> beyond{};
   bool is_given = false;  ///< Handed over before the operator at `life.lower` runs, not written by it.
   bool is_read = false;
   bool is_written_over = false;  ///< By the operator at `life.upper`, which reads it first.
+  bool is_followed = false;      ///< The tensor moves: its value is followed from view to view (moves.cc).
   const View* view = nullptr;    ///< Where the plan meets it; null if nowhere.
+};
+
+/// Somebody gives, writes, reads or copies the value of a tensor that moves.
+struct Use {
+  TensorId tensor = 0;
+  std::size_t clock = 0;
+  Lifetime life{};  ///< From its step to when it is over.
+  bool is_given = false;
+  bool is_written = false;
+  const Copy* copy = nullptr;  ///< If it is one.
+  std::string by{};
 };
 
 /// An input's need that ends at `at`, if the output is written over it, and else after that.
@@ -37,9 +56,22 @@ struct Played {
   std::vector<Need> needs{};
   std::vector<Update> updates{};  ///< In the order of the run.
   std::vector<PassedOn> copies{};
+  std::vector<std::optional<std::size_t>> last_needs{};  ///< Of each tensor: index in `needs`.
+  std::vector<std::vector<Use>> uses{};                  ///< Of each tensor that moves, in the order of time.
 };
 
-/// Plays the plan's steps back on the network they are of; faults where they are not steps of it.
-[[nodiscard]] Played replay(const Graph& graph, std::size_t model, const Clock& clock, Faults& faults);
+/// The part of a plan's steps that is a network's.
+struct Part {
+  const Clock* clock = nullptr;
+  Stretch span{};          ///< All steps of the network; at least one position.
+  Position steps_end = 0;  ///< Where the steps end; where they begin if there is none.
+  /// Tensors of the network that come from another one.
+  std::vector<bool> is_fed{};
+  /// For each tensor of the plan, the tensor of the network that it is, if that one is copied.
+  std::vector<std::optional<TensorId>> moved{};
+};
+
+/// Plays a part of the plan's steps back on the network they are of; faults where they are not steps of it.
+[[nodiscard]] Played replay(const Graph& graph, const Part& part, Faults& faults);
 
 }  // namespace stowage::check

@@ -1,25 +1,26 @@
 // Idea. Every need that is met makes boxes: addresses by time, one for each fragment of the tensor's
-// content. A box says of its bytes which source they are of, and by its shift which of them: two boxes may
-// overlap if source and shift are the same, for then every common byte is the same byte. One sweep over
-// time keeps the live addresses as segments of one content each, and counts who holds them:
+// content. Boxes of one clock that overlap must have the same content (live_content.cc).
 //
-//   address   0        8       12
-//   concat    [ a, shift 0 | b, shift 8 ]
-//   a         [ a, shift 0 ]                counts   2 ... 2  1 ... 1
-//   other         [ c ]                     another source: refused
+// What is in different buffers does not overlap, or the buffers do (places.cc): so it is enough that boxes
+// meet which may be in one buffer. Those of a buffer's own clock do. Needs of a branch may be met in a buffer
+// of a clock that forks it: they meet each other on their own clock, and then, all of them together as long
+// as the fork takes, whatever its parent and the fork's other branches have in that buffer:
+//
+//   clock 1, forked at 4       clock 0
+//   position  0   1   2        position   3   4   5
+//   8..16     a   a   a        8..16      a   a   a       outlives the branch
+//   0..8      b   b   c        0..8       c   *           content of branch 1 alone
 //
 // A position has two halves. In the first one operands are handed over: the caller's inputs, those of a
 // body. In the second one an operator runs. So two inputs cannot be in one place even if the operator at
 // their first position writes over both.
-// Cost: n log n in boxes, plus the segments that each box spans; these are few unless many tensors
-// overlap in many ways.
 
 #include "check/sharing.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,140 +28,38 @@
 #include <utility>
 #include <vector>
 
-#include "check/content.h"
+#include "check/live_content.h"
+#include "check/names.h"
+#include "check/sources.h"
+#include "check/weights.h"
 
 namespace stowage::check {
 namespace {
 
-/// What a box holds: bytes of a source, moved by a shift.
-struct Content {
-  std::size_t source = 0;  ///< Counted through all networks.
-  Bytes shift = 0;         ///< Address minus offset in the source.
+using Boxes = std::vector<HeldBox>;
 
-  bool operator==(const Content&) const = default;
-};
+/// Boxes of one clock, by memory.
+using BoxesByMemory = std::map<std::size_t, Boxes>;
 
-/// A need, and the network it is of.
-struct Holder {
-  std::size_t network = 0;
-  const Need* need = nullptr;
-};
+/// Boxes by the rank of their clocks, those in forks first.
+using BoxesByClock = std::map<std::size_t, BoxesByMemory, std::greater<>>;
 
-struct HeldBox {
-  Lifetime life;  ///< In halves of positions.
-  Bytes begin = 0;
-  Bytes end = 0;
-  Content content{};
-  Holder holder{};
-};
-
-struct Conflict {
-  Holder first{};
-  Holder second{};
-  Position at = 0;
-};
-
-/// Live addresses, each with its content.
-class LiveContent {
- public:
-  /// The holder of other content in these bytes, if there is any; nothing may be done then any more.
-  std::optional<Holder> add(const HeldBox& box) {
-    split_at(box.begin);
-    split_at(box.end);
-    Bytes done = box.begin;
-    auto next = segments_.lower_bound(box.begin);
-    while (done < box.end) {
-      if (next == segments_.end() || next->first > done) {
-        const Bytes end = next == segments_.end() ? box.end : std::min(box.end, next->first);
-        segments_.emplace_hint(next, done, Segment{end, box.content, box.holder, 1});
-        done = end;
-        continue;
-      }
-      Segment& segment = next->second;
-      if (segment.content != box.content) return segment.longest;
-      if (segment.longest.need->life.upper < box.holder.need->life.upper) segment.longest = box.holder;
-      ++segment.holders;
-      done = segment.end;
-      ++next;
-    }
-    return std::nullopt;
-  }
-
-  void remove(const HeldBox& box) {
-    for (auto it = segments_.lower_bound(box.begin); it != segments_.end() && it->first < box.end;)
-      it = --it->second.holders == 0 ? segments_.erase(it) : std::next(it);
-  }
-
- private:
-  struct Segment {
-    Bytes end = 0;
-    Content content{};
-    Holder longest{};  ///< Of those who hold it the one that needs it longest.
-    std::size_t holders = 0;
-  };
-
-  void split_at(Bytes address) {
-    const auto after = segments_.lower_bound(address);
-    if (after == segments_.begin()) return;
-    Segment& segment = std::prev(after)->second;
-    if (segment.end <= address) return;
-    Segment upper = segment;
-    segment.end = address;
-    segments_.emplace_hint(after, address, upper);
-  }
-
-  std::map<Bytes, Segment> segments_;  ///< By first address.
-};
-
-std::optional<Conflict> find_conflict(const std::vector<HeldBox>& boxes) {
-  struct Event {
-    Position at;
-    bool begins;  // ends come first: lifetimes are half-open
-    std::size_t box;
-  };
-  std::vector<Event> events;
-  for (std::size_t b = 0; b < boxes.size(); ++b) {
-    if (boxes[b].life.lower >= boxes[b].life.upper || boxes[b].begin >= boxes[b].end) continue;
-    events.push_back({boxes[b].life.lower, true, b});
-    events.push_back({boxes[b].life.upper, false, b});
-  }
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    if (a.at != b.at) return a.at < b.at;
-    return a.begins != b.begins ? a.begins < b.begins : a.box < b.box;
-  });
-  LiveContent live;
-  for (const Event& event : events) {
-    const HeldBox& box = boxes[event.box];
-    if (!event.begins) {
-      live.remove(box);
-    } else if (const auto other = live.add(box)) {
-      return Conflict{*other, box.holder, event.at / 2};
-    }
-  }
-  return std::nullopt;
-}
-
-/// Makes the boxes of all needs, by memory.
+/// Makes the boxes of all needs.
 class BoxMaker {
  public:
-  BoxMaker(const Plan& plan, std::span<const Network> networks)
-      : plan_(plan), networks_(networks), boxes_(plan.memories.size()), users_(plan.buffers.size()) {}
+  BoxMaker(const Plan& plan, const ClockTree& tree, std::span<const Network> networks, const Sources& sources)
+      : plan_(plan), tree_(tree), networks_(networks), sources_(sources), users_(plan.buffers.size()) {}
 
-  std::vector<std::vector<HeldBox>> make() {
-    std::size_t first = 0;
-    for (const Network& network : networks_) {
-      for (const Need& need : network.played.needs) {
-        if (need.view != nullptr) note_user(need.view->buffer, first + need.tensor);
-      }
-      first += network.graph.tensors.size();
-    }
-    first = 0;
+  BoxesByClock make() {
     for (std::size_t n = 0; n < networks_.size(); ++n) {
-      const Contents contents(networks_[n].graph);
       for (const Need& need : networks_[n].played.needs) {
-        if (need.view != nullptr) add_boxes({n, &need}, contents, first);
+        if (need.view != nullptr) note_user(need.view->buffer, sources_.of_all({n, need.tensor}));
       }
-      first += networks_[n].graph.tensors.size();
+    }
+    for (std::size_t n = 0; n < networks_.size(); ++n) {
+      for (const Need& need : networks_[n].played.needs) {
+        if (need.view != nullptr) add_need({n, &need});
+      }
     }
     return std::move(boxes_);
   }
@@ -171,47 +70,86 @@ class BoxMaker {
     bool are_several = false;
   };
 
-  void note_user(std::size_t buffer, std::size_t tensor) {
+  void note_user(std::size_t buffer, std::size_t source) {
     Users& users = users_[buffer];
-    users.are_several = users.are_several || (users.first && *users.first != tensor);
-    users.first = tensor;
+    users.are_several = users.are_several || (users.first && *users.first != source);
+    users.first = source;
   }
 
-  void add_boxes(const Holder& holder, const Contents& contents, std::size_t first_source) {
+  void add_need(const Holder& holder) {
+    const Need& need = *holder.need;
+    add_boxes(holder, need.clock,
+              {2 * need.life.lower + (need.is_given ? 0 : 1),
+               2 * need.life.upper + (need.is_written_over ? 1 : 0)});
+    for (const Stretch& stretch : need.beyond)
+      add_boxes(holder, stretch.clock, {2 * stretch.life.lower, 2 * stretch.life.upper});
+  }
+
+  void add_boxes(const Holder& holder, std::size_t clock, const Lifetime& halves) {
     const Need& need = *holder.need;
     const Place& place = plan_.places[need.view->buffer];
     const Bytes address = place.offset + need.view->offset;
-    const Lifetime life{2 * need.life.lower + (need.is_given ? 0 : 1),
-                        2 * need.life.upper + (need.is_written_over ? 1 : 0)};
+    const TensorRef tensor{holder.network, need.tensor};
+    Boxes& boxes = boxes_[tree_.rank_of(clock)][place.memory];
     const auto add = [&](const Fragment& part) {
       const Bytes begin = address + part.begin;
-      boxes_[place.memory].push_back(
-          {life, begin, begin + part.size, {first_source + part.source, begin - part.from}, holder});
+      boxes.push_back({halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
     };
-    const auto fragments = contents.of(need.tensor);
+    const auto fragments = sources_.of(tensor);
     if (fragments.empty() || !users_[need.view->buffer].are_several) {
-      add({0, networks_[holder.network].graph.tensors[need.tensor].bytes, need.tensor, 0});
+      add({0, networks_[holder.network].graph.tensors[need.tensor].bytes, sources_.of_all(tensor), 0});
     } else {
       std::for_each(fragments.begin(), fragments.end(), add);
     }
   }
 
   const Plan& plan_;
+  const ClockTree& tree_;
   std::span<const Network> networks_;
-  std::vector<std::vector<HeldBox>> boxes_;
+  const Sources& sources_;
+  BoxesByClock boxes_;
   std::vector<Users> users_;  ///< Of each buffer.
 };
 
-void check_content(const Plan& plan, std::span<const Network> networks, Faults& faults) {
+/// What a branch has in buffers of clocks that fork it, to be looked at there.
+void hand_up(const Plan& plan, const ClockTree& tree, std::size_t clock, const BoxesByMemory& boxes,
+             std::size_t& unique, BoxesByClock& all) {
+  const Moment& fork = tree.fork_of(clock);
+  for (const auto& [memory, of_memory] : boxes) {
+    std::map<std::size_t, Boxes> by_buffer;
+    for (const HeldBox& box : of_memory) {
+      const std::size_t buffer = box.holder.need->view->buffer;
+      if (plan.buffers[buffer].clock != clock) by_buffer[buffer].push_back(box);
+    }
+    for (const auto& [buffer, of_buffer] : by_buffer) {
+      const Boxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
+      Boxes& parents = all[tree.rank_of(fork.clock)][memory];
+      parents.insert(parents.end(), together.begin(), together.end());
+    }
+  }
+}
+
+void check_content(const Plan& plan, const ClockTree& tree, std::span<const Network> networks,
+                   std::span<const Joined> joined, Faults& faults) {
   const auto name = [&](const Holder& holder) {
     return describe(networks[holder.network].graph, holder.need->tensor);
   };
-  for (const auto& boxes : BoxMaker(plan, networks).make()) {
-    if (const auto conflict = find_conflict(boxes)) {
-      faults.push_back({FaultKind::overlap,
-                        fmt::format("{} and {} need the same bytes for different content at position {}",
-                                    name(conflict->first), name(conflict->second), conflict->at)});
+  const Sources sources(networks, joined);
+  std::size_t unique = sources.size();
+  BoxesByClock all = BoxMaker(plan, tree, networks, sources).make();
+  while (!all.empty()) {
+    const std::size_t clock = tree.clock_of_rank(all.begin()->first);
+    const BoxesByMemory boxes = std::move(all.begin()->second);
+    all.erase(all.begin());
+    for (const auto& [memory, of_memory] : boxes) {
+      if (const auto conflict = find_conflict(of_memory)) {
+        faults.push_back(
+            {FaultKind::overlap,
+             fmt::format("{} and {} need the same bytes for different content at position {}{}",
+                         name(conflict->first), name(conflict->second), conflict->at, of_clock(clock))});
+      }
     }
+    if (clock != 0) hand_up(plan, tree, clock, boxes, unique, all);
   }
 }
 
@@ -322,20 +260,23 @@ void check_alignment(const Plan& plan, const Network& network, const Removed& re
 
 }  // namespace
 
-void hold_weights(Network& network, const std::vector<Views>& views) {
+void hold_weights(const Plan& plan, Network& network, const std::vector<Views>& views) {
+  const auto hold = [&](TensorId t, const View& view) {
+    const Lifetime life{std::min(view.life.lower, largest_value), std::min(view.life.upper, largest_value)};
+    network.played.needs.push_back(
+        {.tensor = t, .clock = plan.buffers[view.buffer].clock, .life = life, .view = &view});
+  };
   for (TensorId t = 0; t < views.size(); ++t) {
-    const TensorKind kind = network.graph.tensors[t].kind;
-    if (kind != TensorKind::weight && kind != TensorKind::instruction) continue;
-    for (const View* const view : views[t]) {
-      const Lifetime life{std::min(view->life.lower, largest_value),
-                          std::min(view->life.upper, largest_value)};
-      network.played.needs.push_back({.tensor = t, .life = life, .view = view});
+    if (!is_constant(network.graph.tensors[t].kind)) continue;
+    for (const auto& [clock, of_clock] : views[t]) {
+      for (const View* const view : of_clock) hold(t, *view);
     }
   }
 }
 
-void check_sharing(const Plan& plan, std::span<const Network> networks, Faults& faults) {
-  check_content(plan, networks, faults);
+void check_sharing(const Plan& plan, const ClockTree& tree, std::span<const Network> networks,
+                   std::span<const Joined> joined, Faults& faults) {
+  check_content(plan, tree, networks, joined, faults);
   CopiesRemoved sum;
   for (const Network& network : networks) {
     const Removed removed = removed_copies(network.played);

@@ -161,6 +161,7 @@ class NetworksPlanner {
     const Problem problem = problem_of(buffers, working.memories);
     Placement placement{.places = solution.places,
                         .bounds = pack::lower_bounds_of(problem, solution),
+                        .cost_bound = solution.cost_bound,
                         .strategy = solution.strategy,
                         .interrupted = solution.interrupted};
     for (std::size_t m = 0; m < problem.memories.size(); ++m)
@@ -208,8 +209,21 @@ class NetworksPlanner {
       summary.peak += memory.peak;
       summary.lower_bound += memory.lower_bound;
     }
+    if (placement.peaks.size() > 1) note_cost(placement);
     plan_.interrupted = placement.interrupted;
     plan_.claims = {{ClaimScope::offsets, summary.lower_bound, summary.peak == summary.lower_bound}};
+  }
+
+  /// What the choice among several memories costs.
+  void note_cost(const Placement& placement) {
+    std::int64_t& cost = plan_.summary.cost;
+    for (const PlannedMemory& memory : plan_.memories) {
+      const auto its_cost = base::checked_multiply(memory.traffic, memory.memory.cost);
+      const auto sum = its_cost ? base::checked_add(cost, *its_cost) : std::nullopt;
+      if (!sum) throw Error("", "the cost of all reads and writes overflows");
+      cost = *sum;
+    }
+    plan_.summary.cost_bound = std::min(placement.cost_bound, cost);
   }
 
   /// Every tensor of the arena in memory of its own.

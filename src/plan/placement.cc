@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -63,6 +64,7 @@ class Placer {
     place_clock(0, memories);
     result_.peaks = placed_[0].peaks;
     result_.bounds = placed_[0].bounds;
+    result_.cost_bound = placed_[0].cost_bound;
     move_clock(0, std::vector<Bytes>(memories.size(), 0));
     std::sort(strategies_.begin(), strategies_.end());
     strategies_.erase(std::unique(strategies_.begin(), strategies_.end()), strategies_.end());
@@ -82,6 +84,7 @@ class Placer {
   struct PlacedClock {
     std::vector<Bytes> peaks{};
     std::vector<Bytes> bounds{};
+    std::int64_t cost_bound = 0;  ///< With that of its branches.
     std::vector<Block> blocks{};
   };
 
@@ -95,7 +98,7 @@ class Placer {
         add_blocks(*fork, static_cast<Position>(at), problem, placed);
     }
     problem = problem_of(std::move(problem.buffers), memories);
-    const std::vector<Place> places = solve_in_parts(problem);
+    const std::vector<Place> places = solve_in_parts(problem, placed);
     for (std::size_t i = 0; i < own_[clock].size(); ++i) result_.places[own_[clock][i]] = places[i];
     for (std::size_t i = 0; i < placed.blocks.size(); ++i)
       placed.blocks[i].offset = places[own_[clock].size() + i].offset;
@@ -106,7 +109,8 @@ class Placer {
   void add_blocks(const Fork& fork, Position at, Problem& problem, PlacedClock& placed) {
     const std::vector<Memory>& memories = problem.memories;
     for (const std::size_t branch : fork.clocks) place_clock(branch, memories);
-    const std::vector<std::vector<Bytes>> bounds = bounds_of(fork);
+    std::vector<PlacedClock> in_all_of_it;  // what is proven for the whole of each memory
+    for (const std::size_t branch : fork.clocks) in_all_of_it.push_back(placed_[branch]);
     for (std::size_t m = 0; m < memories.size(); ++m) {
       if (sum_of_peaks(fork, m) <= memories[m].capacity.value_or(largest_value) || memories.size() == 1)
         continue;
@@ -115,7 +119,8 @@ class Placer {
     }
     for (std::size_t i = 0; i < fork.clocks.size(); ++i) {
       PlacedClock& branch = placed_[fork.clocks[i]];
-      branch.bounds = bounds[i];  // those for the whole of each memory
+      branch.bounds = in_all_of_it[i].bounds;
+      placed.cost_bound = sum_of_costs(placed.cost_bound, in_all_of_it[i].cost_bound);
       for (std::size_t m = 0; m < memories.size(); ++m) {
         if (branch.peaks[m] == 0) continue;
         placed.blocks.push_back({fork.clocks[i], m});
@@ -129,10 +134,8 @@ class Placer {
     }
   }
 
-  [[nodiscard]] std::vector<std::vector<Bytes>> bounds_of(const Fork& fork) const {
-    std::vector<std::vector<Bytes>> bounds;
-    for (const std::size_t branch : fork.clocks) bounds.push_back(placed_[branch].bounds);
-    return bounds;
+  static std::int64_t sum_of_costs(std::int64_t a, std::int64_t b) {
+    return base::checked_add(a, b).value_or(std::numeric_limits<std::int64_t>::max());
   }
 
   [[nodiscard]] Bytes sum_of_peaks(const Fork& fork, std::size_t memory) const {
@@ -169,7 +172,7 @@ class Placer {
     return std::max(options_.time_limit - Seconds(std::chrono::steady_clock::now() - begin_), Seconds(0));
   }
 
-  std::vector<Place> solve_in_parts(const Problem& problem) {
+  std::vector<Place> solve_in_parts(const Problem& problem, PlacedClock& placed) {
     std::vector<Place> places(problem.buffers.size());
     Problem rest{.memories = problem.memories};
     std::vector<std::size_t> index_in_rest;
@@ -189,6 +192,7 @@ class Placer {
       options.time_limit = remaining() / static_cast<double>(parts.size() - p);
       const Solution solution = solve(part, options);
       strategies_.push_back(solution.strategy);
+      placed.cost_bound = sum_of_costs(placed.cost_bound, solution.cost_bound);
       result_.interrupted = result_.interrupted || solution.interrupted;
       for (std::size_t i = 0; i < parts[p].size(); ++i) {
         Place& place = places[index_in_rest[parts[p][i]]];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct Placement {
   std::vector<Place> places{};  ///< One per buffer.
   std::vector<Bytes> peaks{};   ///< Per memory.
   std::vector<Bytes> bounds{};  ///< Per memory: no placing of the buffers it has is lower.
+  std::int64_t cost_bound = 0;  ///< Of several memories: no choice among them costs less.
   std::string strategy{};       ///< Those that found it, if several then with '+' between them.
   bool interrupted = false;
 };

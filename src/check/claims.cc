@@ -1,0 +1,165 @@
+#include "check/claims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/checked.h"
+#include "check/names.h"
+
+namespace stowage::check {
+namespace {
+
+void check_summary(const Plan& plan, Faults& faults) {
+  Bytes peak = 0;
+  Bytes bound = 0;
+  for (const PlannedMemory& memory : plan.memories) {
+    if (memory.memory.role == MemoryRole::weights) continue;
+    const auto peaks = base::checked_add(peak, memory.peak);
+    const auto bounds = base::checked_add(bound, memory.lower_bound);
+    if (!peaks || !bounds) {
+      faults.push_back({FaultKind::claim, "the peaks or lower bounds of the memories overflow"});
+      return;
+    }
+    peak = *peaks;
+    bound = *bounds;
+  }
+  const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };
+  if (plan.summary.peak != peak)
+    claim(fmt::format("the summary's peak is said to be {} but is {}", plan.summary.peak, peak));
+  if (plan.summary.lower_bound > bound) {
+    claim(fmt::format("the summary's lower bound is said to be {} but only {} can be proven",
+                      plan.summary.lower_bound, bound));
+  }
+  for (const Claim& it : plan.claims) {
+    if (it.scope != ClaimScope::offsets) {
+      claim(fmt::format("a claim of scope {} is made, which this version cannot prove", name_of(it.scope)));
+    } else if (it.lower_bound > bound || (it.proven_optimal && it.lower_bound != peak)) {
+      claim(
+          fmt::format("the claim for offsets, bound {}, proven optimal: {}, does not hold for peak {} and "
+                      "provable bound {}",
+                      it.lower_bound, it.proven_optimal, peak, bound));
+    }
+  }
+}
+
+/// For each memory the traffic of its buffers; `largest_value` stands for all that is more.
+std::vector<Bytes> traffic_of_memories(const Plan& plan) {
+  std::vector<Bytes> traffic(plan.memories.size(), 0);
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    Bytes& sum = traffic[plan.places[b].memory];
+    sum = std::min(base::checked_add(sum, plan.buffers[b].traffic).value_or(largest_value), largest_value);
+  }
+  return traffic;
+}
+
+void check_traffic(const Plan& plan, Faults& faults) {
+  const auto traffic = traffic_of_memories(plan);
+  for (std::size_t m = 0; m < plan.memories.size(); ++m) {
+    if (traffic[m] == plan.memories[m].traffic) continue;
+    faults.push_back(
+        {FaultKind::claim, fmt::format("{}: its traffic is said to be {} but is {}", name_of_memory(plan, m),
+                                       plan.memories[m].traffic, traffic[m])});
+  }
+}
+
+/// Bytes that are read and written in working memory, each times what its memory costs.
+std::optional<std::int64_t> cost_of(const Plan& plan) {
+  std::int64_t cost = 0;
+  for (const PlannedMemory& memory : plan.memories) {
+    if (memory.memory.role == MemoryRole::weights) continue;
+    const auto product = base::checked_multiply(memory.traffic, memory.memory.cost);
+    const auto sum = product ? base::checked_add(cost, *product) : std::nullopt;
+    if (!sum) return std::nullopt;
+    cost = *sum;
+  }
+  return cost;
+}
+
+void check_cost(const Plan& plan, Faults& faults) {
+  const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };
+  const Summary& summary = plan.summary;
+  if (summary.cost_bound > summary.cost) {
+    claim(fmt::format("the summary's bound of the cost is said to be {}, above its cost {}",
+                      summary.cost_bound, summary.cost));
+  }
+  if (summary.cost == 0) return;
+  const auto cost = cost_of(plan);
+  if (!cost) {
+    claim("the cost of the memories' traffic overflows");
+  } else if (summary.cost != *cost) {
+    claim(fmt::format("the summary's cost is said to be {} but is {}", summary.cost, *cost));
+  }
+}
+
+/// What a plan shows of tensors of one kind: their bytes, and those of the buffers they are in.
+struct Shown {
+  std::optional<Bytes> separate = 0;
+  std::optional<Bytes> shared = 0;
+  bool have_views = false;
+};
+
+Shown shown_of(const Plan& plan, TensorKind kind) {
+  Shown shown;
+  std::unordered_map<std::size_t, Bytes> largest;  // of the tensors in each buffer
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (tensor.tensor.kind == kind && shown.separate)
+      shown.separate = base::checked_add(*shown.separate, tensor.tensor.bytes);
+    for (const View& view : tensor.views) {
+      shown.have_views = shown.have_views || tensor.tensor.kind == kind;
+      if (plan.buffers[view.buffer].kind != kind) continue;
+      Bytes& bytes = largest[view.buffer];
+      bytes = std::max(bytes, tensor.tensor.bytes);
+    }
+  }
+  for (const auto& [buffer, bytes] : largest) {
+    if (shown.shared) shown.shared = base::checked_add(*shown.shared, bytes);
+  }
+  return shown;
+}
+
+void check_savings(const Plan& plan, Faults& faults) {
+  if (!plan.savings) return;
+  const auto check = [&](std::string_view name, const Saving& saving, const Shown& shown) {
+    const auto claim = [&](const std::string& what) {
+      faults.push_back({FaultKind::claim, fmt::format("savings of {}: {}", name, what)});
+    };
+    if (saving.shared < 0 || saving.shared > saving.separate)
+      claim(fmt::format("{} bytes shared are said to be of {} separate", saving.shared, saving.separate));
+    if (shown.separate != saving.separate)
+      claim(fmt::format("{} bytes are said to be separate, but the tensors have {}", saving.separate,
+                        shown.separate.value_or(0)));
+    if (shown.shared != saving.shared)
+      claim(fmt::format("{} bytes are said to be shared, but it is {}", saving.shared,
+                        shown.shared.value_or(0)));
+  };
+  const bool has_memory = std::any_of(plan.memories.begin(), plan.memories.end(), [](const auto& memory) {
+    return memory.memory.role == MemoryRole::weights;
+  });
+  const auto check_kind = [&](std::string_view name, const Saving& saving, TensorKind kind) {
+    Shown shown = shown_of(plan, kind);
+    if (!has_memory || !shown.have_views) shown.shared = saving.shared;  // only their data could tell
+    check(name, saving, shown);
+  };
+  check_kind("weights", plan.savings->weights, TensorKind::weight);
+  check_kind("instructions", plan.savings->instructions, TensorKind::instruction);
+  const Saving& working = plan.savings->working;
+  check("working memory", working, {working.separate, plan.summary.peak, true});
+}
+
+}  // namespace
+
+Faults check_claims(const Plan& plan) {
+  Faults faults;
+  check_summary(plan, faults);
+  check_traffic(plan, faults);
+  check_cost(plan, faults);
+  check_savings(plan, faults);
+  return faults;
+}
+
+}  // namespace stowage::check

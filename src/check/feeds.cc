@@ -1,0 +1,126 @@
+#include "check/feeds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "check/clocks.h"
+#include "check/names.h"
+
+namespace stowage::check {
+namespace {
+
+std::string name_of(const Plan& plan, std::size_t tensor) {
+  return fmt::format("{} of {}", name_of_tensor(plan.tensors[tensor]),
+                     name_of_model(plan, plan.tensors[tensor].model));
+}
+
+void check_feed_form(const Plan& plan, const Feed& feed, Faults& faults) {
+  const PlannedTensor& output = plan.tensors[feed.output];
+  const PlannedTensor& input = plan.tensors[feed.input];
+  const auto fault = [&](const std::string& what) {
+    faults.push_back({FaultKind::format, fmt::format("{} is fed with {}, {}", name_of(plan, feed.input),
+                                                     name_of(plan, feed.output), what)});
+  };
+  if (output.model == input.model) fault("which is of the same model");
+  if (output.tensor.bytes != input.tensor.bytes)
+    fault(fmt::format("but has {} bytes, not {}", input.tensor.bytes, output.tensor.bytes));
+  if (output.tensor.dtype != input.tensor.dtype) {
+    fault(fmt::format("but has elements of type {}, not {}", stowage::name_of(input.tensor.dtype),
+                      stowage::name_of(output.tensor.dtype)));
+  }
+}
+
+/// Where the tensor is: buffers and offsets.
+std::set<std::pair<std::size_t, Bytes>> places_of(const PlannedTensor& tensor) {
+  std::set<std::pair<std::size_t, Bytes>> places;
+  for (const View& view : tensor.views) places.emplace(view.buffer, view.offset);
+  return places;
+}
+
+void check_places_of(const Plan& plan, const Feed& feed, Faults& faults) {
+  if (plan.tensors[feed.input].tensor.bytes == 0) return;
+  const auto output = places_of(plan.tensors[feed.output]);
+  const auto input = places_of(plan.tensors[feed.input]);
+  if (output == input && output.size() <= 1) return;
+  faults.push_back(
+      {FaultKind::accounting, fmt::format("{} is fed with {}, but they are not in one place",
+                                          name_of(plan, feed.input), name_of(plan, feed.output))});
+}
+
+}  // namespace
+
+void check_feeds_form(const Plan& plan, Faults& faults) {
+  std::unordered_set<std::size_t> fed;
+  for (const Feed& feed : plan.feeds) {
+    if (feed.output >= plan.tensors.size() || feed.input >= plan.tensors.size()) {
+      faults.push_back({FaultKind::format, fmt::format("tensor {} is fed with tensor {}, there are {}",
+                                                       feed.input, feed.output, plan.tensors.size())});
+      return;
+    }
+    check_feed_form(plan, feed, faults);
+    if (!fed.insert(feed.input).second)
+      faults.push_back({FaultKind::format, name_of(plan, feed.input) + " is fed twice"});
+  }
+  if (!faults.empty() || feeds_from_their_sources(plan).size() == plan.feeds.size()) return;
+  std::unordered_set<std::size_t> in_order;
+  for (const Feed& feed : feeds_from_their_sources(plan)) in_order.insert(feed.input);
+  for (const Feed& feed : plan.feeds) {
+    if (!in_order.contains(feed.input))
+      faults.push_back({FaultKind::format, name_of(plan, feed.input) + " is fed in a circle"});
+  }
+}
+
+std::vector<Feed> feeds_from_their_sources(const Plan& plan) {
+  std::unordered_map<std::size_t, std::vector<std::size_t>> fed_with;
+  std::unordered_set<std::size_t> inputs;
+  for (const Feed& feed : plan.feeds) {
+    fed_with[feed.output].push_back(feed.input);
+    inputs.insert(feed.input);
+  }
+  std::vector<Feed> ordered;
+  const auto add_fed_with = [&](std::size_t output) {
+    const auto it = fed_with.find(output);
+    if (it == fed_with.end()) return;
+    for (const std::size_t input : it->second) ordered.push_back({output, input});
+    fed_with.erase(it);
+  };
+  for (const Feed& feed : plan.feeds) {
+    if (!inputs.contains(feed.output)) add_fed_with(feed.output);
+  }
+  for (std::size_t i = 0; i < ordered.size(); ++i) add_fed_with(ordered[i].input);
+  return ordered;
+}
+
+Faults check_feeds(const Plan& plan) {
+  Faults faults;
+  const ClockTree tree(plan);
+  const auto spans = spans_of(plan);
+  // For what is fed the last model with steps that has it: one without steps hands it on at any time.
+  std::unordered_map<std::size_t, std::size_t> had_by;
+  for (const Feed& feed : feeds_from_their_sources(plan)) {
+    const std::size_t writer = plan.tensors[feed.output].model;
+    const std::size_t reader = plan.tensors[feed.input].model;
+    if (spans[writer]) had_by[feed.output] = writer;
+    const auto before = had_by.find(feed.output);
+    if (before != had_by.end()) {
+      if (spans[reader] && !tree.is_before(*spans[before->second], *spans[reader])) {
+        faults.push_back({FaultKind::order,
+                          fmt::format("{} is fed with {}, but {} does not run after {}",
+                                      name_of(plan, feed.input), name_of(plan, feed.output),
+                                      name_of_model(plan, reader), name_of_model(plan, before->second))});
+      }
+      had_by.emplace(feed.input, before->second);
+    }
+    check_places_of(plan, feed, faults);
+  }
+  return faults;
+}
+
+}  // namespace stowage::check

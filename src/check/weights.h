@@ -1,0 +1,15 @@
+#pragma once
+
+#include "stowage/plan.h"
+
+namespace stowage::check {
+
+/// Where a memory is for weights and instructions, all of them are there, as long as the plan runs, and
+/// nothing else is.
+[[nodiscard]] Faults check_weights(const Plan& plan);
+
+[[nodiscard]] constexpr bool is_constant(TensorKind kind) {
+  return kind == TensorKind::weight || kind == TensorKind::instruction;
+}
+
+}  // namespace stowage::check
