@@ -8,8 +8,4 @@ namespace stowage::check {
 /// nothing else is.
 [[nodiscard]] Faults check_weights(const Plan& plan);
 
-[[nodiscard]] constexpr bool is_constant(TensorKind kind) {
-  return kind == TensorKind::weight || kind == TensorKind::instruction;
-}
-
 }  // namespace stowage::check
