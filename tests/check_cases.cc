@@ -68,7 +68,7 @@ void correct_claims(Plan& plan) {
       plan.memories[m].peak = std::max(plan.memories[m].peak, plan.places[b].offset + plan.buffers[b].size);
       plan.memories[m].traffic += plan.buffers[b].traffic;
     }
-    plan.summary.peak += plan.memories[m].peak;
+    if (plan.memories[m].memory.role == MemoryRole::working) plan.summary.peak += plan.memories[m].peak;
   }
 }
 
