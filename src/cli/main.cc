@@ -36,12 +36,18 @@ void add_model_options(CLI::App& app, stowage::cli::ModelTexts& texts) {
       "CSV of operator,bytes[,subgraph]: memory that kernels want while they run");
 }
 
+void add_input(CLI::App& app, std::string& input) {
+  add(app, "input", input, "Model (ONNX, TFLite, graph JSON), buffer list or memory-operation sequence")
+      .required();
+}
+
+void add_models(CLI::App& app, std::vector<std::string>& models) {
+  add(app, "models", models, "Models (ONNX, TFLite), each FILE or NAME=FILE").required()->allow_extra_args();
+}
+
 /// The options that decide what a plan is.
 template <typename Command>
 void add_planning_options(CLI::App& app, Command& command) {
-  add(app, "input", command.input,
-      "Model (ONNX, TFLite, graph JSON), buffer list or memory-operation sequence")
-      .required();
   add_choice(app, "--order", "keep", "Order of operators: keep (the file's)");
   add(app, "--alias", command.plan.alias,
       "Tensors that share bytes because one repeats or replaces the other: none, auto (as far as it does not "
@@ -74,6 +80,7 @@ void add_strategy(CLI::App& app, stowage::cli::PlanTexts& texts) {
 }
 
 void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
+  add_input(app, command.input);
   add_planning_options(app, command);
   add_strategy(app, command.plan);
   app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
@@ -83,12 +90,14 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
 }
 
 void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
+  add_models(app, command.inputs);
   add_planning_options(app, command);
   add_strategy(app, command.plan);
   add(app, "--plan", command.given_plan, "Run inside this plan (JSON) instead of making one");
   add(app, "--input", command.run.inputs,
-      "NAME=FILE: value of an input, .npy or .pb (an ONNX TensorProto). Default: pseudo-random by --seed");
-  add(app, "--save", command.saved, "NAME=FILE: write an output as .npy");
+      "NAME=FILE or MODEL.NAME=FILE: value of an input, .npy or .pb (an ONNX TensorProto). Default: "
+      "pseudo-random by --seed");
+  add(app, "--save", command.saved, "NAME=FILE or MODEL.NAME=FILE: write an output as .npy");
   add(app, "--kernels", command.run.kernels, "fast (oneDNN where it can) or plain (loops). Default: fast");
   app.add_flag(
       "--check{outputs}", command.run.check,
@@ -112,6 +121,7 @@ ExitStatus run_program(int argc, char** argv) {
   CLI::App& plan_app = *app.add_subcommand("plan", "Give every tensor of a model an offset in memory");
   add_plan(plan_app, plan);
   CLI::App& compare_app = *app.add_subcommand("compare", "Plan with every strategy and compare");
+  add_input(compare_app, compare.input);
   add_planning_options(compare_app, compare);
   compare_app.add_flag("--json", compare.json, "Print JSON instead of a table");
   CLI::App& verify_app = *app.add_subcommand("verify", "Check a plan file made by anyone");
@@ -119,7 +129,7 @@ ExitStatus run_program(int argc, char** argv) {
   add(verify_app, "--model", verify.model_file, "The model the plan is for");
   add_model_options(verify_app, verify.model);
   stowage::cli::RunCommand run;
-  CLI::App& run_app = *app.add_subcommand("run", "Run a network inside its plan");
+  CLI::App& run_app = *app.add_subcommand("run", "Run networks inside their plan");
   add_run(run_app, run);
   app.add_subcommand("strategies", "List the strategies");
   try {
