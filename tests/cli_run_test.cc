@@ -64,6 +64,22 @@ TEST_F(CliRun, ComputesOutputsFromFiles) {
   EXPECT_NE(result.output.find("y float32[2,2], 0 to 6"), std::string::npos) << result.output;
 }
 
+TEST_F(CliRun, CallsModelsByTheirNames) {
+  const ProcessResult result = run_stowage(
+      directory_.path(), {"run", "eye=m.onnx", "--input", "eye.x=x.npy", "--save", "eye.y=y.npy", "--check"});
+  EXPECT_EQ(result.status, 0) << result.output << result.errors;
+  EXPECT_EQ(import::parse_npy(directory_.read("y.npy")).shape, (Shape{2, 2}));
+  const auto errors_of_two = [&](const std::string& name) {
+    const ProcessResult two =
+        run_stowage(directory_.path(), {"run", "m.onnx", "ear=m.onnx", "--save", name + "=y.npy"});
+    EXPECT_EQ(two.status, 2) << two.output;
+    return two.errors;
+  };
+  EXPECT_NE(errors_of_two("y").find("--save: several models have an output 'y', expected MODEL.OUTPUT"),
+            std::string::npos);
+  EXPECT_NE(errors_of_two("eye.y").find("--save: the networks have no output 'eye.y'"), std::string::npos);
+}
+
 TEST_F(CliRun, SeedsDecideInputsThatAreNotGiven) {
   const auto output = [&](const std::string& seed) {
     EXPECT_EQ(run({"--seed", seed, "--save", "y=y.npy"}).status, 0);

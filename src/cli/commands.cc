@@ -198,16 +198,34 @@ ExitStatus run_verify(const VerifyCommand& command) {
 
 namespace {
 
+std::vector<Network> read_networks(const RunCommand& command) {
+  const std::vector<NamedFile> models = parse_models(command.inputs);
+  const std::vector<ImportOptions> options = parse_options_of(models, command.model);
+  std::vector<Network> networks;
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    networks.push_back(read_network(models[m].file, options[m]));
+    networks.back().input.info.name = models[m].name;
+  }
+  return networks;
+}
+
+std::vector<Input> inputs_of(const std::vector<Network>& networks) {
+  std::vector<Input> inputs;
+  for (const Network& network : networks) inputs.push_back(network.input);
+  return inputs;
+}
+
 /// The plan to run, or why there is none.
 struct Planned {
   Plan plan{};
   ExitStatus status = ExitStatus::done;
 };
 
-Planned plan_for(const RunCommand& command, const Network& network, const InterruptWatch& watch) {
+Planned plan_for(const RunCommand& command, const std::vector<Network>& networks,
+                 const InterruptWatch& watch) {
   if (!command.given_plan.empty()) {
     Planned planned{read_plan(command.given_plan)};
-    const Faults faults = check_plan(planned.plan, {&network.graph(), 1});
+    const Faults faults = check_plan(planned.plan, inputs_of(networks));
     print_faults(faults);
     if (!faults.empty()) planned.status = ExitStatus::not_met;
     return planned;
@@ -215,40 +233,63 @@ Planned plan_for(const RunCommand& command, const Network& network, const Interr
   PlanOptions options = parse_plan_options(command.plan);
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
-  PlanResult result = make_plan(network.input, options);
+  PlanResult result = make_plan(inputs_of(networks), options);
   clear_progress_line();
   if (!result.faults.empty()) return {.status = report_own_fault(result)};
   const ExitStatus status = report_fit(result);
   return {std::move(result.plan), status};
 }
 
+/// An output that --save asks for.
 struct SavedOutput {
+  std::size_t model = 0;
   std::string name;
   std::string file;
 };
 
-/// What --save asks for; every name is an output of the network.
-std::vector<SavedOutput> saved_outputs(const RunCommand& command, const Graph& graph) {
+/// The models that have an output of that name, or of that name behind their own; and what it is called
+/// there.
+std::vector<SavedOutput> outputs_called(const std::string& name, const std::vector<Network>& networks) {
+  std::vector<SavedOutput> found;
+  for (std::size_t m = 0; m < networks.size(); ++m) {
+    const Graph& graph = networks[m].graph();
+    for (const TensorId output : graph.subgraphs.at(0).outputs) {
+      const std::string& own = graph.tensors[output].name;
+      if (own != name && networks[m].input.info.name + "." + own != name) continue;
+      found.push_back({.model = m, .name = own, .file = ""});
+      break;
+    }
+  }
+  return found;
+}
+
+/// What --save asks for; every name is an output of one network.
+std::vector<SavedOutput> saved_outputs(const RunCommand& command, const std::vector<Network>& networks) {
   std::vector<SavedOutput> saved;
   for (const std::string& text : command.saved) {
     const auto [name, file] = parse_assignment("--save", text);
-    const auto& outputs = graph.subgraphs.at(0).outputs;
-    const bool is_known = std::any_of(outputs.begin(), outputs.end(), [&, &wanted = name](TensorId output) {
-      return graph.tensors[output].name == wanted;
-    });
-    if (!is_known) throw UsageError(fmt::format("--save: the network has no output {}", base::quoted(name)));
-    saved.push_back({name, file});
+    const std::vector<SavedOutput> found = outputs_called(name, networks);
+    if (found.empty()) {
+      throw UsageError(fmt::format("--save: {} no output {}",
+                                   networks.size() == 1 ? "the network has" : "the networks have",
+                                   base::quoted(name)));
+    }
+    if (found.size() > 1)
+      throw UsageError(
+          fmt::format("--save: several models have an output {}, expected MODEL.OUTPUT", base::quoted(name)));
+    saved.push_back({found[0].model, found[0].name, file});
   }
   return saved;
 }
 
 void save_outputs(const std::vector<SavedOutput>& saved, const RunResult& result) {
   std::vector<base::OutputFile> files;
-  for (const auto& [name, file] : saved) {
-    const auto output = std::find_if(result.outputs.begin(), result.outputs.end(),
-                                     [&, &wanted = name](const NamedArray& it) { return it.name == wanted; });
+  for (const SavedOutput& wanted : saved) {
+    const auto output = std::find_if(result.outputs.begin(), result.outputs.end(), [&](const NamedArray& it) {
+      return it.model == wanted.model && it.name == wanted.name;
+    });
     if (output == result.outputs.end()) continue;
-    files.push_back({file, [output](std::ostream& out) { write_npy(output->array, out); }});
+    files.push_back({wanted.file, [output](std::ostream& out) { write_npy(output->array, out); }});
   }
   base::write_files(files);
 }
@@ -261,14 +302,14 @@ ExitStatus run_run(const RunCommand& command) {
   if (!command.given_plan.empty() && planning != PlanTexts{})
     throw UsageError("--plan gives a plan, so that options of planning have no meaning");
   RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);
-  const Network network = read_network(command.input, parse_model_options(command.model));
-  const std::vector<SavedOutput> saved = saved_outputs(command, network.graph());
+  const std::vector<Network> networks = read_networks(command);
+  const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;
-  const Planned planned = plan_for(command, network, watch);
+  const Planned planned = plan_for(command, networks, watch);
   if (planned.status != ExitStatus::done) return planned.status;
   options.stop = watch.stop();
   options.progress = progress_line();
-  const RunResult result = stowage::run_plan(network, planned.plan, options);
+  const RunResult result = stowage::run_plan(networks, planned.plan, options);
   clear_progress_line();
   save_outputs(saved, result);
   if (!command.plan_file.empty()) {
@@ -283,7 +324,7 @@ ExitStatus run_run(const RunCommand& command) {
     if (command.report_memory) write_steps(result, planned.plan, std::cout);
   }
   flush_output();
-  if (result.interrupted) fmt::print(std::cerr, "stowage: interrupted; the network was not run to its end\n");
+  if (result.interrupted) fmt::print(std::cerr, "stowage: interrupted; not everything was run\n");
   return result.fault || result.interrupted ? ExitStatus::not_met : ExitStatus::done;
 }
 

@@ -35,7 +35,7 @@ struct VerifyCommand {
 };
 
 struct RunCommand {
-  std::string input;
+  std::vector<std::string> inputs;  ///< FILE or NAME=FILE.
   ModelTexts model;
   PlanTexts plan;
   RunTexts run;

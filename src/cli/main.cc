@@ -94,13 +94,14 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
 }
 
 void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
-  add(app, "input", command.input, "Model (ONNX or TFLite)").required();
+  add_models(app, command.inputs);
   add_planning_options(app, command);
   add_strategy(app, command.plan);
   add(app, "--plan", command.given_plan, "Run inside this plan (JSON) instead of making one");
   add(app, "--input", command.run.inputs,
-      "NAME=FILE: value of an input, .npy or .pb (an ONNX TensorProto). Default: pseudo-random by --seed");
-  add(app, "--save", command.saved, "NAME=FILE: write an output as .npy");
+      "NAME=FILE or MODEL.NAME=FILE: value of an input, .npy or .pb (an ONNX TensorProto). Default: "
+      "pseudo-random by --seed");
+  add(app, "--save", command.saved, "NAME=FILE or MODEL.NAME=FILE: write an output as .npy");
   add(app, "--kernels", command.run.kernels, "fast (oneDNN where it can) or plain (loops). Default: fast");
   app.add_flag(
       "--check{outputs}", command.run.check,
@@ -133,7 +134,7 @@ ExitStatus run_program(int argc, char** argv) {
       "The model the plan is for; of several, each in the plan's order");
   add_model_options(verify_app, verify.model);
   stowage::cli::RunCommand run;
-  CLI::App& run_app = *app.add_subcommand("run", "Run a network inside its plan");
+  CLI::App& run_app = *app.add_subcommand("run", "Run networks inside their plan");
   add_run(run_app, run);
   app.add_subcommand("strategies", "List the strategies");
   try {

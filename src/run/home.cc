@@ -60,6 +60,7 @@ const View* PlannedHome::view_now(TensorId tensor) const {
   };
   const View* best = nullptr;
   for (const View& view : views_of(tensor)) {
+    if (awaited_ && awaited_->tensor == first_ + tensor && awaited_->to == view.buffer) continue;
     if (is_alive(view) && (best == nullptr || rank(view) < rank(*best))) best = &view;
   }
   return best;
@@ -140,6 +141,7 @@ Spot& PlannedHome::spot_in(std::size_t buffer, TensorId tensor, const std::strin
 }
 
 void PlannedHome::copy(const Copy& copy, const std::string& who, std::vector<Bytes>& highest) {
+  awaited_.reset();
   const TensorId tensor = copy.tensor - first_;
   const Bytes size = graph_.tensors[tensor].bytes;
   const Spot from = spot_in(copy.from, tensor, who);

@@ -79,7 +79,9 @@ class PlannedHome : public Home {
   /// The bytes are written over; tensors that have them lose their values, but for those that are written.
   void overwrite(const std::byte* begin, Bytes size, std::span<const TensorId> written,
                  const std::string& who);
-  /// Copies a tensor's bytes from its view in one buffer to that in another. Both are read, for `highest`.
+  /// That copy comes next: until it is made nobody finds the tensor where it goes.
+  void await(const Copy& copy) { awaited_ = copy; }
+  /// Copies a tensor's bytes from its view in one buffer to that in another. Both count for `highest`.
   void copy(const Copy& copy, const std::string& who, std::vector<Bytes>& highest);
 
   /// Where the tensor is now; none if it is in no memory of the plan.
@@ -106,6 +108,7 @@ class PlannedHome : public Home {
   std::size_t first_;  ///< Index of the model's first tensor in Plan::tensors.
   const Graph& graph_;
   OwnHome outside_;
+  std::optional<Copy> awaited_{};
 };
 
 }  // namespace stowage::run

@@ -131,11 +131,13 @@ void PlanRun::end_clocks(std::size_t clock) {
 }
 
 void PlanRun::take_step(Resident& resident, const Happening& happening) {
+  const Copy* const copy = std::get_if<Copy>(&happening.what);
+  if (copy != nullptr) resident.planned.await(*copy);
   resident.interpreter.move_to(happening.at);
   if (resident.steps_done == 0) begin_model(happening.model);
   if (const Call* const call = std::get_if<Call>(&happening.what)) {
     resident.interpreter.run(*call);
-  } else if (const Copy* const copy = std::get_if<Copy>(&happening.what)) {
+  } else if (copy != nullptr) {
     resident.interpreter.run(*copy, happening.at);
   }
   if (++resident.steps_done == table_.steps_of[happening.model]) end_model(happening.model);

@@ -66,9 +66,15 @@ std::optional<Range> range_of(const Array& array) {
   }
 }
 
-std::string describe(const NamedArray& output) {
-  std::string text = fmt::format("{} {}[{}]", exporting::shortened(output.name, longest_name),
-                                 name_of(output.array.dtype), fmt::join(output.array.shape, ","));
+/// MODEL.OUTPUT where there are several models.
+std::string name_of_output(const NamedArray& output, const Plan& plan) {
+  return plan.models.size() == 1 ? output.name : plan.models[output.model].name + "." + output.name;
+}
+
+std::string describe(const NamedArray& output, const Plan& plan) {
+  std::string text =
+      fmt::format("{} {}[{}]", exporting::shortened(name_of_output(output, plan), longest_name),
+                  name_of(output.array.dtype), fmt::join(output.array.shape, ","));
   const auto range = range_of(output.array);
   if (!range) return text;
   if (range->least <= range->most) text += fmt::format(", {:.6g} to {:.6g}", range->least, range->most);
@@ -111,9 +117,15 @@ void write_run(const RunResult& result, const Plan& plan, std::ostream& out) {
     fmt::print(out, "{:<13}{}\n", what, value);
   };
   for (const ModelInfo& model : plan.models)
-    row("model", fmt::format("{} ({})", model.source, name_of(model.format)));
+    row("model", fmt::format("{}{} ({})", plan.models.size() == 1 ? "" : model.name + ": ", model.source,
+                             name_of(model.format)));
   const std::vector<Bytes> ends = planned_ends(plan);
   for (std::size_t m = 0; m < plan.memories.size(); ++m) {
+    if (plan.memories[m].memory.role == MemoryRole::weights) {
+      row("memory", fmt::format("{}: {} bytes planned for weights, which are read from the files",
+                                plan.memories[m].memory.name, plan.memories[m].peak));
+      continue;
+    }
     row("memory",
         fmt::format("{}: {} bytes allocated, highest byte touched {} of {} planned",
                     plan.memories[m].memory.name, plan.memories[m].peak, touched_of(result, m), ends[m]));
@@ -124,17 +136,19 @@ void write_run(const RunResult& result, const Plan& plan, std::ostream& out) {
       fmt::format("{} made, {} bytes; {} had nothing to do, {} bytes", result.copies_made.count,
                   result.copies_made.bytes, result.copies_skipped.count, result.copies_skipped.bytes));
   row("steps", fmt::format("{} run, {:.4f} seconds", result.steps.size(), seconds_of(result)));
-  for (const NamedArray& output : result.outputs) row("output", describe(output));
+  for (const NamedArray& output : result.outputs) row("output", describe(output, plan));
   if (result.fault) row("fault", result.fault->what);
 }
 
 void write_steps(const RunResult& result, const Plan& plan, std::ostream& out) {
-  fmt::print(out, "\n{:>8}  {:>12}", "position", "live bytes");
+  const bool has_clocks = plan.clocks.size() > 1;
+  fmt::print(out, "\n{}{:>8}  {:>12}", has_clocks ? "   clock  " : "", "position", "live bytes");
   for (const PlannedMemory& memory : plan.memories)
     fmt::print(out, "  {:>18}", exporting::shortened("highest " + memory.memory.name, 18));
   fmt::print(out, "  {:>12}  operator\n", "microseconds");
   constexpr double micro = 1e6;
   for (const StepReport& step : result.steps) {
+    if (has_clocks) fmt::print(out, "{:>8}  ", step.clock);
     fmt::print(out, "{:>8}  {:>12}", step.position, step.live);
     for (std::size_t m = 0; m < plan.memories.size(); ++m)
       fmt::print(out, "  {:>18}", m < step.highest.size() ? step.highest[m] : 0);
@@ -147,8 +161,10 @@ void write_run_json(const RunResult& result, const Plan& plan, std::ostream& out
   exporting::Document document(out, "stowage-run");
   document.value("verdict", verdict_of(result));
   document.value("fault", result.fault ? Json(result.fault->what) : Json(nullptr));
-  document.rows("outputs", result.outputs, [](const NamedArray& output) {
-    return Json{{"name", output.name}, {"dtype", name_of(output.array.dtype)}, {"shape", output.array.shape}};
+  document.rows("outputs", result.outputs, [&](const NamedArray& output) {
+    return Json{{"name", name_of_output(output, plan)},
+                {"dtype", name_of(output.array.dtype)},
+                {"shape", output.array.shape}};
   });
   const std::vector<Bytes> ends = planned_ends(plan);
   Json memories = Json::array();
@@ -164,12 +180,14 @@ void write_run_json(const RunResult& result, const Plan& plan, std::ostream& out
   document.value("copies_made", copies(result.copies_made));
   document.value("copies_skipped", copies(result.copies_skipped));
   document.value("seconds", seconds_of(result));
-  document.rows("steps", result.steps, [](const StepReport& step) {
-    return Json{{"position", step.position},
-                {"operator", step.what},
-                {"live", step.live},
-                {"highest", step.highest},
-                {"seconds", step.seconds}};
+  document.rows("steps", result.steps, [&](const StepReport& step) {
+    Json json = plan.clocks.size() > 1 ? Json{{"clock", step.clock}} : Json::object();
+    json.update({{"position", step.position},
+                 {"operator", step.what},
+                 {"live", step.live},
+                 {"highest", step.highest},
+                 {"seconds", step.seconds}});
+    return json;
   });
   document.finish();
 }
