@@ -498,6 +498,22 @@ TEST(Tflite, TakesInputsOfAcceleratorsThatNobodyWritesForScratch) {
   expect_says(error_of(spec), {"tensor 'arena'", "another"});
 }
 
+TEST(Tflite, TakesTheFirstInputOfAcceleratorsForInstructions) {
+  TfliteSpec spec{
+      .subgraphs = {{.tensors = {{.name = "stream", .shape = {3}, .dtype = DType::uint8, .data = "abc"},
+                                 {.name = "flash", .shape = {2}, .dtype = DType::uint8, .data = "de"},
+                                 {.name = "x", .shape = {4}, .dtype = DType::uint8},
+                                 {.name = "y", .shape = {4}, .dtype = DType::uint8}},
+                     .operators = {{.type = "ethos-u", .inputs = {0, 1, 2}, .outputs = {3}}},
+                     .inputs = {2},
+                     .outputs = {3}}}};
+  const Graph graph = read(spec);
+  EXPECT_EQ(graph.tensors[0].kind, TensorKind::instruction);
+  EXPECT_EQ(graph.tensors[1].kind, TensorKind::weight);
+  spec.subgraphs[0].operators[0].type = "another";
+  EXPECT_EQ(read(spec).tensors[0].kind, TensorKind::weight);
+}
+
 TEST(Tflite, RefusesTwoProducers) {
   TfliteSpec spec = small_model();
   spec.subgraphs[0].operators.push_back({.type = "RELU", .inputs = {0}, .outputs = {2}});

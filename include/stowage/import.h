@@ -74,7 +74,8 @@ struct Input {
 /// for anything wrong with the file, UsageError where an option does not fit it.
 [[nodiscard]] Input read_input(const std::filesystem::path& file, const ImportOptions& options = {});
 
-/// The same from memory; `name` is what messages call it and where its extension is taken from.
+/// The same from memory; `name` is what messages call it and where its extension is taken from. Constants
+/// that are in other files are looked for beside it.
 [[nodiscard]] Input parse_input(std::string_view content, const std::string& name,
                                 const ImportOptions& options = {});
 

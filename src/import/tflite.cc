@@ -285,8 +285,9 @@ class Reader {
   }
 
   /// Operators of Ethos-U accelerators take their command stream as first input and their working memory as
-  /// inputs that nobody writes. Source: Ethos-U Vela, npu_serialisation.py, whose order of inputs is command
-  /// stream, weights ("flash"), scratch, fast scratch, and then those of the network.
+  /// inputs that nobody writes. Source: Ethos-U Vela, write_rawdata_output, whose order of inputs is command
+  /// stream, weights ("flash"), scratch, fast scratch, and then those of the network; TensorFlow Lite Micro,
+  /// ethosu.cc, which takes the first for the command stream.
   void find_parts_of_accelerators(Subgraph& subgraph) {
     std::unordered_set<TensorId> given(subgraph.inputs.begin(), subgraph.inputs.end());
     for (const Operator& op : subgraph.operators) {
