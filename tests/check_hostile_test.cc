@@ -12,6 +12,7 @@
 
 #include "check_cases.h"
 #include "oracle/random_graph.h"
+#include "plan_sketch.h"
 #include "stowage/plan.h"
 
 namespace stowage {
@@ -246,6 +247,118 @@ TEST(Check, SurvivesHostilePlans) {
     }
   }
   EXPECT_GT(faulty, 2000U);
+}
+
+/// Three models on three clocks, with a feed, a copy and weights.
+PlanSketch of_everything() {
+  oracle::Sketch first;
+  first.subgraph({"px", "old"}, {"py", "new"});
+  first.add(0, "Conv", {"px", "old", "pw"}, {"pa"});
+  first.add(0, "Conv", {"pa"}, {"py"});
+  first.add(0, "Conv", {"pa"}, {"new"});
+  first.tie("new", "old");
+  first.tensor("pw").kind = TensorKind::weight;
+  PlanSketch it;
+  it.add_memory("slow");
+  it.add_memory("flash", MemoryRole::weights);
+  it.add_model("p", first.graph());
+  it.add_model("q", chain_of_two("qx", "qa", "qy"));
+  it.add_model("r", chain("rx", "ry"));
+  it.add_clock();
+  it.add_clock();
+  it.run_path(0, 0, {0, 0});
+  it.add_buffer("out", 0, 0, {1, 4}, 1);
+  it.put("pa", 0, 0, {0, 4});
+  it.add_view("pa", "out", {1, 4});
+  it.copy(0, "pa", "pa", "out");
+  it.run(0, 0, 1);
+  it.run(0, 0, 2);
+  it.fork(0, {1, 2});
+  it.run_all(1, 1);
+  it.run_all(2, 2);
+  it.put("px", 0, 16, {0, 1});
+  it.put("py", 0, 32, {2, 5});
+  it.add_view("qx", "py", {4, 5});
+  it.put("old", 0, 48, {0, 5});
+  it.add_view("new", "old", {3, 5});
+  it.view("old").life.upper = 1;
+  it.put("pw", 0, 0, {0, 5}, 2);
+  it.put("qa", 1, 64, {0, 2});
+  it.put("qy", 1, 80, {1, 2});
+  it.put("rx", 2, 0, {0, 1});
+  it.put("ry", 2, 16, {0, 1});
+  it.feed("py", "qx");
+  return it;
+}
+
+std::size_t some_index(Choices& choices) {
+  return choices.chance(80) ? choices.below(8) : extreme_index(choices);
+}
+
+void attack_clocks(Plan& plan, Choices& choices) {
+  if (plan.clocks.empty()) return;
+  auto& steps = plan.clocks[choices.below(plan.clocks.size())].steps;
+  const std::size_t at = choices.below(steps.size() + 1);
+  const auto position = steps.begin() + static_cast<std::ptrdiff_t>(at);
+  switch (choices.below(7)) {
+    case 0:
+      steps.insert(position, Fork{{some_index(choices), some_index(choices)}});
+      break;
+    case 1:
+      steps.insert(position, Copy{choices.below(12), some_index(choices), some_index(choices)});
+      break;
+    case 2:
+      if (at < steps.size()) steps.erase(position);
+      break;
+    case 3:
+      if (at < steps.size()) std::swap(steps[at], steps[choices.below(steps.size())]);
+      break;
+    case 4:
+      plan.feeds.push_back({choices.below(12), choices.below(12)});
+      break;
+    case 5:
+      plan.savings = Savings{{extreme(choices), extreme(choices)}, {}, {extreme(choices), extreme(choices)}};
+      plan.summary.cost = extreme(choices);
+      plan.memories[0].memory.cost = extreme(choices);
+      break;
+    default:
+      plan.clocks.insert(plan.clocks.begin(), Clock{{Fork{{1}}}});
+      break;
+  }
+}
+
+TEST(Check, SurvivesHostilePlansOfSeveralClocks) {
+  const PlanSketch original = of_everything();
+  ASSERT_TRUE(original.check().empty()) << text_of(original.check());
+  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    Choices choices(seed);
+    Plan plan = original.plan;
+    correct_claims(plan);
+    for (std::size_t i = 1 + choices.below(3); i > 0; --i) {
+      switch (choices.below(8)) {
+        case 0:
+          attack_buffer(plan, choices);
+          break;
+        case 1:
+          attack_tensor(plan, choices);
+          break;
+        case 2:
+          if (!plan.buffers.empty())
+            plan.buffers[choices.below(plan.buffers.size())].clock = choices.below(4);
+          break;
+        case 3:
+          if (!plan.tensors.empty() && !plan.buffers.empty()) {
+            plan.tensors[choices.below(plan.tensors.size())].views.push_back(
+                {choices.below(plan.buffers.size()), 0, {choices.between(0, 3), choices.between(3, 6)}, {}});
+          }
+          break;
+        default:
+          attack_clocks(plan, choices);
+          break;
+      }
+    }
+    (void)check_plan(plan, original.inputs);
+  }
 }
 
 TEST(Check, SurvivesThePlanOfAnotherNetwork) {
