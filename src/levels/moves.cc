@@ -48,7 +48,7 @@ namespace {
 constexpr Position longest_clock = 1000000;
 constexpr std::size_t placing_budget = 50000;  ///< Buffers placed by the search from change to change.
 constexpr std::size_t most_placings = 400;
-constexpr std::size_t most_courses = 2000;    ///< Of a movable, to look at all.
+constexpr std::size_t most_courses = 2000;   ///< Of a movable, to look at all.
 constexpr std::int64_t most_pairs = 200000;  ///< Of changes that may make room for each other.
 constexpr std::size_t most_movables = 10;    ///< To look at all.
 constexpr std::int64_t most_combinations = 200000;
