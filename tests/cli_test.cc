@@ -539,7 +539,9 @@ TEST(Cli, ListsStrategiesThatCanBeChosen) {
             static_cast<std::ptrdiff_t>(strategies().size()));
   for (const StrategyInfo& strategy : strategies()) {
     expect_says(listed.output, {std::string(strategy.name), std::string(strategy.source)});
-    const json plan = expect_planned(directory, "f.csv", {"--strategy", std::string(strategy.name)});
+    Arguments arguments{"--strategy", std::string(strategy.name)};
+    if (strategy.name == "levels") arguments = joined(arguments, {"--memory", "fast=96", "--memory", "slow"});
+    const json plan = expect_planned(directory, "f.csv", arguments);
     if (strategy.name != "auto") {
       EXPECT_EQ(plan.at("summary").at("strategy"), strategy.name);
     }

@@ -72,6 +72,7 @@ std::vector<Choice> choices_for(Weight weight) {
     return {{"auto"}, {"auto", Alias::none, 16}, {"free-list", Alias::all, 64}};
   std::vector<Choice> choices;
   for (const StrategyInfo& strategy : strategies()) {
+    if (strategy.name == "levels") continue;  // of several memories
     for (const Alias alias : {Alias::none, Alias::automatic, Alias::all}) {
       for (const Bytes alignment : {16, 64})
         choices.push_back({std::string(strategy.name), alias, alignment});

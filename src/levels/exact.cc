@@ -19,7 +19,6 @@
 namespace stowage::levels {
 namespace {
 
-constexpr std::size_t most_buffers = 14;
 constexpr std::int64_t most_choices = 50000;
 constexpr std::int64_t most_placings = 200000;  ///< Buffers placed, to answer what sets fit.
 
@@ -123,7 +122,8 @@ class Search {
   bool is_open_ = false;
 };
 
-/// One piece that is ever alive, and it is all of the buffer.
+}  // namespace
+
 bool is_whole(const Buffer& buffer) {
   std::size_t alive = 0;
   for (const Piece& piece : buffer.pieces) {
@@ -134,13 +134,11 @@ bool is_whole(const Buffer& buffer) {
   return alive == 1;
 }
 
-}  // namespace
-
 std::optional<Exact> exact(const Problem& problem, const Choices& choices, std::int64_t below) {
   std::size_t alive = 0;
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
     if (!choices.is_ever_alive[b]) continue;
-    if (++alive > most_buffers || !is_whole(problem.buffers[b])) return std::nullopt;
+    if (++alive > most_exact_buffers || !is_whole(problem.buffers[b])) return std::nullopt;
   }
   return Search(problem, choices, below).run();
 }

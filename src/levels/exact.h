@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,6 +22,12 @@ struct Packability {
 };
 [[nodiscard]] Packability packability(std::span<const Buffer* const> buffers, Bytes capacity,
                                       std::int64_t& budget);
+
+/// As many as are served that are ever alive.
+constexpr std::size_t most_exact_buffers = 14;
+
+/// One piece that is ever alive, and it is all of the buffer.
+[[nodiscard]] bool is_whole(const Buffer& buffer);
 
 struct Exact {
   std::vector<Place>

@@ -42,15 +42,6 @@ std::vector<const pack::Strategy*> strategies_named(std::string_view name) {
       fmt::format("unknown strategy {}, expected one of {}", base::quoted(name), fmt::join(names, ", ")));
 }
 
-/// Limits beyond what the clock can count are no limits, and so is one that is not a number.
-std::optional<std::chrono::steady_clock::time_point> deadline_after(std::chrono::duration<double> limit) {
-  constexpr std::chrono::hours longest{24 * 365};
-  if (!(limit < longest)) return std::nullopt;
-  using Clock = std::chrono::steady_clock;
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::max(limit, std::chrono::duration<double>(0)));
-}
-
 }  // namespace
 
 std::vector<StrategyInfo> strategies() {
@@ -77,7 +68,7 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   std::erase_if(chosen,
                 [&](const pack::Strategy* strategy) { return strategy->obstacle(problem).has_value(); });
   if (chosen.empty()) throw NotApplicable(options.strategy, obstacle_to(options.strategy, problem).value());
-  Solution best = pack::best_of(problem, chosen, {options, deadline_after(options.time_limit)});
+  Solution best = pack::best_of(problem, chosen, {options, pack::deadline_after(options.time_limit)});
   const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
   if (!is_bounded) best.cost_bound = std::min(levels::cost_bound(problem), best.cost);
   return best;

@@ -33,6 +33,14 @@ void Control::report(std::string_view what, double fraction) const {
   if (options.progress) options.progress(what, fraction);
 }
 
+std::optional<std::chrono::steady_clock::time_point> deadline_after(std::chrono::duration<double> limit) {
+  constexpr std::chrono::hours longest{24 * 365};
+  if (!(limit < longest)) return std::nullopt;
+  using Clock = std::chrono::steady_clock;
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::max(limit, std::chrono::duration<double>(0)));
+}
+
 bool Control::should_cut() const { return has_plan ? is_time_up() : options.stop.stop_requested(); }
 
 Placing place_in_order(const Problem& problem, std::span<const std::size_t> order, Fit fit,

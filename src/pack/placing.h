@@ -31,6 +31,10 @@ struct Control {
   void report(std::string_view what, double fraction) const;
 };
 
+/// Limits beyond what the clock can count are no limits, and so is one that is not a number.
+[[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline_after(
+    std::chrono::duration<double> limit);
+
 /// What a strategy returns: always a place for every buffer.
 struct Placing {
   std::vector<Place> places;

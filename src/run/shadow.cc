@@ -1,5 +1,7 @@
 #include "run/shadow.h"
 
+#include "run/poison.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define STOWAGE_HAS_SHADOW 1
 #elif defined(__has_feature)
@@ -51,7 +53,14 @@ OnlyThese::~OnlyThese() {
     __asan_unpoison_memory_region(arena.bytes(), static_cast<std::size_t>(arena.size()));
 }
 
+void expect_accessible(const void* begin, std::size_t size) {
+  const void* const poisoned = __asan_region_is_poisoned(const_cast<void*>(begin), size);
+  if (poisoned != nullptr) (void)*static_cast<const volatile char*>(poisoned);
+}
+
 #else
+
+void expect_accessible(const void* /*begin*/, std::size_t /*size*/) {}
 
 OnlyThese::OnlyThese(const Device& device, std::span<const ByteRange> /*allowed*/, const std::string& /*who*/)
     : device_(device) {}

@@ -35,6 +35,9 @@ void add_row(Sum* row, const X* from, std::int64_t step, std::int64_t size, Sum 
   }
 }
 
+/// The same for float32. Its bytes are checked row by row, where they are checked.
+void add_row(float* row, const float* from, std::int64_t step, std::int64_t size, float weight);
+
 /// Adds the product of one filter and all channels of its group to a plane of the output. `x` is the first
 /// channel, `w` the filter's first weight. The zero points are those of whole numbers.
 template <typename Sum, typename X, typename W>
@@ -55,9 +58,14 @@ void convolve(const Convolution& convolution, const X* x, const W* w, Sum* plane
       for (std::int64_t d = planes.begin; d < planes.end; ++d) {
         for (std::int64_t h = rows.begin; h < rows.end; ++h) {
           const std::int64_t row = (depth.place(d, kd) * height.input + height.place(h, kh)) * width.input;
-          add_row(plane + (d * height.output + h) * width.output + places.begin,
-                  from + row + width.place(places.begin, kw), width.stride, places.end - places.begin, weight,
-                  x_zero);
+          Sum* const to = plane + (d * height.output + h) * width.output + places.begin;
+          const X* const x_row = from + row + width.place(places.begin, kw);
+          const std::int64_t size = places.end - places.begin;
+          if constexpr (std::is_same_v<Sum, float> && std::is_same_v<X, float>) {
+            add_row(to, x_row, width.stride, size, weight);
+          } else {
+            add_row(to, x_row, width.stride, size, weight, x_zero);
+          }
         }
       }
     }

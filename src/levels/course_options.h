@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "levels/choices.h"
+#include "levels/courses.h"
+#include "stowage/problem.h"
+
+namespace stowage::levels {
+
+struct Stay {
+  std::size_t memory = 0;
+  Lifetime life{};  ///< In operators' positions; what copies need in between is left out.
+};
+
+/// A course that a movable can take.
+struct Option {
+  std::int64_t cost = 0;
+  Course course{};
+  std::vector<Stay> stays{};
+};
+
+/// What courses a movable can take.
+class Options {
+ public:
+  Options(const Problem& problem, const Choices& choices, const Movable& movable)
+      : problem_(problem), choices_(choices), movable_(movable) {}
+
+  /// Whether the movable is what it is to be (courses.h), and its costs are not beyond all bounds.
+  [[nodiscard]] bool can_move() const;
+
+  [[nodiscard]] Option of(Course course) const;
+
+  /// Every course, the cheapest first; when there are more than `most`, some of them, but more than that.
+  [[nodiscard]] std::vector<Option> all(std::size_t most) const;
+
+  /// Another home, a visit more, a visit less, or another home and a visit.
+  [[nodiscard]] std::vector<Option> changes(const Course& course) const;
+
+ private:
+  [[nodiscard]] const Buffer& buffer() const { return problem_.buffers[movable_.buffer]; }
+  [[nodiscard]] bool may_part(std::size_t access) const;
+  [[nodiscard]] bool can_visit(std::size_t first, std::size_t last) const;
+  [[nodiscard]] std::vector<std::size_t> homes() const;
+  [[nodiscard]] std::vector<std::size_t> faster(std::size_t home) const;
+  void extend(const Course& course, std::size_t access, std::size_t most, std::vector<Option>& options) const;
+  void add_visits(const Course& course, std::vector<Option>& options) const;
+
+  const Problem& problem_;
+  const Choices& choices_;
+  const Movable& movable_;
+};
+
+}  // namespace stowage::levels
