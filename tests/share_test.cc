@@ -93,7 +93,7 @@ TEST(TimelineTest, PutsModelsInSequenceOnOneClock) {
   EXPECT_EQ(it.clocks()[0].steps.size(), 5U);
   EXPECT_EQ(it.stage_of(0).begin, 2);
   EXPECT_EQ(it.stage_of(0).end, 5);
-  EXPECT_EQ(std::get<Run>(it.clocks()[0].steps[2]), (Run{0, {0, 0}, std::nullopt}));
+  EXPECT_EQ(std::get<stowage::Run>(it.clocks()[0].steps[2]), (stowage::Run{0, {0, 0}, std::nullopt}));
   EXPECT_TRUE(it.runs_before(1, 0));
   EXPECT_FALSE(it.runs_before(0, 1));
   EXPECT_FALSE(it.runs_before(0, 0));

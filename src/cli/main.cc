@@ -1,9 +1,13 @@
 #include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "stowage/error.h"
@@ -115,6 +119,19 @@ void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
   add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
 }
 
+/// The arguments, the last one first. The parser takes a value in brackets for a list: a file that is called so
+/// gets the folder in front.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (std::string& argument : arguments) {
+    std::error_code ignored;
+    if (argument.starts_with('[') && argument.ends_with(']') && std::filesystem::exists(argument, ignored))
+      argument.insert(0, "./");
+  }
+  std::reverse(arguments.begin(), arguments.end());
+  return arguments;
+}
+
 ExitStatus run_program(int argc, char** argv) {
   CLI::App app("stowage: a static memory planner for neural networks", "stowage");
   app.require_subcommand(1);
@@ -138,7 +155,7 @@ ExitStatus run_program(int argc, char** argv) {
   add_run(run_app, run);
   app.add_subcommand("strategies", "List the strategies");
   try {
-    app.parse(argc, argv);
+    app.parse(arguments_of(argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error, std::cout, std::cerr) == 0 ? ExitStatus::done : ExitStatus::wrong_usage;
   }

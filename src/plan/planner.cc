@@ -2,6 +2,8 @@
 
 #include "stowage/planner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -35,9 +37,11 @@ std::vector<PlannedMemory> memories_of(const Problem& problem, const Solution& s
 Outcome plan_list(const Problem& list, const PlanOptions& options, Plan& plan) {
   if (options.io != Io::arena)
     throw UsageError("a buffer list has no inputs and outputs that could be external");
-  if (!options.run.empty() || !options.feeds.empty()) throw UsageError("a buffer list is planned alone");
+  if (!options.run.empty() || !options.feeds.empty())
+    throw UsageError("--run and --feed have no meaning for a buffer list");
+  if (options.moves) throw UsageError("--moves has no meaning for a buffer list, which knows no accesses");
   for (const Memory& memory : options.memories) {
-    if (memory.role == MemoryRole::weights) throw UsageError("a buffer list has no weights");
+    if (memory.role == MemoryRole::weights) throw UsageError("--memory: a buffer list has no weights");
   }
   plan.clocks.emplace_back();
   Problem problem = plan::problem_of(listed_buffers(list, options.alignment), options.memories);
@@ -62,8 +66,9 @@ PlanResult plan_unlocated(std::span<const Input> inputs, const PlanOptions& opti
   for (const Input& input : inputs) {
     plan.models.push_back(input.info);
     has_list = has_list || std::holds_alternative<Problem>(input.content);
+    if (has_list && inputs.size() > 1)
+      throw UsageError(fmt::format("{} is a buffer list, which is planned alone", input.info.source));
   }
-  if (has_list && inputs.size() > 1) throw UsageError("a buffer list is planned alone");
   result.outcome = has_list ? plan_list(std::get<Problem>(inputs[0].content), options, plan)
                             : plan::plan_networks(inputs, options, plan);
   plan.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
