@@ -95,8 +95,7 @@ TEST(CheckClaims, SavingsAreThoseOfThePlan) {
        {[](Plan& plan) { plan.savings->weights.shared = 15; }, {"weights", "15", "16"}},
        {[](Plan& plan) { plan.savings->instructions.separate = 17; }, {"instructions", "17"}},
        {[](Plan& plan) { plan.savings->instructions.shared = 8; }, {"instructions", "8"}},
-       {[](Plan& plan) { plan.savings->working.shared = 31; }, {"working memory", "31", "32"}},
-       {[](Plan& plan) { plan.savings->working.separate = 31; }, {"working memory", "31"}}});
+       {[](Plan& plan) { plan.savings->working.shared = 31; }, {"working memory", "31", "32"}}});
   Plan elsewhere = with_savings();  // where weights have no place only their data tells what is shared
   elsewhere.memories.pop_back();
   elsewhere.buffers.resize(2);

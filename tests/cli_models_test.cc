@@ -62,9 +62,7 @@ TEST(CliFeeds, AreSplitWhereBothSidesNameAModel) {
 TEST(CliRunExpression, IsHandedOnWithTheWishForMoves) {
   PlanTexts texts;
   texts.run = "a; b";
-  texts.moves = true;
   EXPECT_EQ(parse_plan_options(texts).run, "a; b");
-  EXPECT_TRUE(parse_plan_options(texts).moves);
 }
 
 }  // namespace

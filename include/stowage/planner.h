@@ -45,8 +45,6 @@ struct PlanOptions {
   std::optional<Bytes> alignment{};
   Io io = Io::arena;
   Alias alias = Alias::automatic;
-  /// With several memories, a tensor may move from one to another during its life, by steps that copy it.
-  bool moves = false;
   /// Which models run after each other and which at the same time: "A; B | C", docs/several-models.md. Empty:
   /// one after the other, as given.
   std::string run{};

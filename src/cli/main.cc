@@ -79,7 +79,6 @@ void add_planning_options(CLI::App& app, Command& command) {
       "Of several models, which run after each other (;) and which at the same time (|), for instance "
       "'a; b | c'. Default: one after the other");
   add(app, "--feed", command.plan.feeds, "A.out=B.in: an output of a model that is an input of a later one");
-  app.add_flag("--moves", command.plan.moves, "Tensors may move from one memory to another by copies");
   add_model_options(app, command.model);
 }
 

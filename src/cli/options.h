@@ -39,7 +39,6 @@ struct PlanTexts {
   std::string rounds;
   std::string run;
   std::vector<std::string> feeds;
-  bool moves = false;
 
   bool operator==(const PlanTexts&) const = default;
 };

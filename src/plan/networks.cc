@@ -125,7 +125,8 @@ class NetworksPlanner {
       separate_ += arrangements_.back().cost.second;
       if (options.fed.empty()) continue;
       separate_ -= arrangements_.back().cost.second;
-      options.fed.clear();  // alone, it is fed by the caller
+      for (auto& [tensor, residence] : options.fed)
+        residence = Residence::arena;  // alone it shares none of them
       separate_ += arrange_it().cost.second;
     }
   }

@@ -10,6 +10,7 @@
 
 #include "pack/load.h"
 #include "plan/aliasing.h"
+#include "plan/enough.h"
 #include "plan/networks.h"
 #include "stowage/error.h"
 
@@ -39,7 +40,6 @@ Outcome plan_list(const Problem& list, const PlanOptions& options, Plan& plan) {
     throw UsageError("a buffer list has no inputs and outputs that could be external");
   if (!options.run.empty() || !options.feeds.empty())
     throw UsageError("--run and --feed have no meaning for a buffer list");
-  if (options.moves) throw UsageError("--moves has no meaning for a buffer list, which knows no accesses");
   for (const Memory& memory : options.memories) {
     if (memory.role == MemoryRole::weights) throw UsageError("--memory: a buffer list has no weights");
   }
@@ -86,9 +86,16 @@ PlanResult make_plan(const Input& input, const PlanOptions& options) {
 }
 
 PlanResult make_plan(std::span<const Input> inputs, const PlanOptions& options) {
-  if (inputs.size() != 1) return plan_unlocated(inputs, options);
+  const auto plan_with = [&](const PlanOptions& with) { return plan_unlocated(inputs, with); };
+  const auto plan_it = [&] {
+    PlanResult result = plan_with(options);
+    if (result.outcome == Outcome::exceeds_capacity)
+      result.enough = plan::enough_memory(result, options, plan_with);
+    return result;
+  };
+  if (inputs.size() != 1) return plan_it();
   try {
-    return plan_unlocated(inputs, options);
+    return plan_it();
   } catch (const Error& error) {
     throw error.in_file(inputs[0].info.source);
   }
@@ -106,7 +113,7 @@ std::vector<Comparison> compare(std::span<const Input> inputs, const PlanOptions
     PlanOptions with_strategy = options;
     with_strategy.solve.strategy = strategy.name;
     try {
-      PlanResult result = make_plan(inputs, with_strategy);
+      PlanResult result = plan_unlocated(inputs, with_strategy);
       comparison.summary = std::move(result.plan.summary);
       comparison.copies_removed = result.plan.copies_removed;
       comparison.memories = std::move(result.plan.memories);

@@ -17,14 +17,27 @@ bool overlap(const ByteRange& a, const ByteRange& b) {
   return a.begin < b.begin + b.size && b.begin < a.begin + a.size;
 }
 
-/// An output's bytes that are not in place already.
+/// The bytes of a copy that change what is there: from the first that differs to the last. Others are there
+/// already, since both lie at one place, or since another operator has passed on the same ones.
+ByteRange changed_by(const std::byte* from, const std::byte* to, Bytes size) {
+  if (from == to) return {to, 0};
+  const std::byte* const first = std::mismatch(to, to + size, from).first;
+  const auto is_same = [&](const std::byte* at) { return *at == *(from + (at - to)); };
+  const std::byte* last = to + size;
+  while (last > first && is_same(last - 1)) --last;
+  return {first, last - first};
+}
+
+/// An output's bytes but for those that copies leave as they are.
 std::vector<ByteRange> written_of(const Graph& graph, const Operator& op, const OperandPlaces& operands,
                                   std::size_t output) {
   std::vector<ByteRange> in_place;
   for (const ByteCopy& copy : op.copies) {
+    if (copy.output != output) continue;
     const std::byte* const to = operands.outputs[output] + copy.to;
-    if (copy.output == output && operands.inputs[copy.input] + copy.from == to)
-      in_place.push_back({to, copy.size});
+    const ByteRange changed = changed_by(operands.inputs[copy.input] + copy.from, to, copy.size);
+    in_place.push_back({to, changed.begin - to});
+    in_place.push_back({changed.begin + changed.size, to + copy.size - (changed.begin + changed.size)});
   }
   std::ranges::sort(in_place, {}, &ByteRange::begin);
   std::vector<ByteRange> written;

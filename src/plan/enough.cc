@@ -1,0 +1,85 @@
+// What would have been enough? The plan at hand fits a memory as large as its peak there. Of one working
+// memory no strategy asks for its size, so that is the answer. Of several, what is in which depends on their
+// sizes: the smallest that fits is looked for between the size that does not and one that does, each tried by
+// planning.
+//
+// Cost: one plan, or about log2(peak / alignment) of them within the time limit.
+
+#include "plan/enough.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace stowage::plan {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+/// The one memory that is too small, by its index in the plan.
+std::optional<std::size_t> exceeded_memory(const Plan& plan) {
+  std::optional<std::size_t> exceeded;
+  for (std::size_t m = 0; m < plan.memories.size(); ++m) {
+    const PlannedMemory& memory = plan.memories[m];
+    if (memory.peak <= memory.memory.capacity.value_or(largest_value)) continue;
+    if (exceeded) return std::nullopt;
+    exceeded = m;
+  }
+  return exceeded;
+}
+
+class Search {
+ public:
+  Search(const PlanResult& missed, const PlanOptions& options, const MakePlan& make, const Memory& memory)
+      : missed_(missed), options_(options), make_(make), memory_(memory), end_(Clock::now() + limit()) {}
+
+  std::optional<Memory> find(Bytes peak) {
+    if (!fits(peak)) return std::nullopt;
+    Bytes enough = peak;
+    const auto works = [](const PlannedMemory& memory) { return memory.memory.role == MemoryRole::working; };
+    const auto& memories = missed_.plan.memories;
+    const bool is_chosen =
+        memory_.role == MemoryRole::working && std::count_if(memories.begin(), memories.end(), works) > 1;
+    Bytes too_small = memory_.capacity.value_or(0);
+    while (is_chosen && enough - too_small > memory_.alignment && Clock::now() < end_) {
+      const Bytes middle = too_small + (enough - too_small) / 2;
+      (fits(middle) ? enough : too_small) = middle;
+    }
+    Memory result = memory_;
+    result.capacity = enough;
+    return result;
+  }
+
+ private:
+  [[nodiscard]] Clock::duration limit() const {
+    constexpr Seconds longest{1e6};
+    return std::chrono::duration_cast<Clock::duration>(std::min<Seconds>(options_.solve.time_limit, longest));
+  }
+
+  [[nodiscard]] bool fits(Bytes capacity) const {
+    if (options_.solve.stop.stop_requested()) return false;
+    PlanOptions options = options_;
+    for (Memory& memory : options.memories) {
+      if (memory.name == memory_.name) memory.capacity = capacity;
+    }
+    return make_(options).outcome == Outcome::fits;
+  }
+
+  const PlanResult& missed_;
+  const PlanOptions& options_;
+  const MakePlan& make_;
+  const Memory& memory_;
+  Clock::time_point end_;
+};
+
+}  // namespace
+
+std::optional<Memory> enough_memory(const PlanResult& missed, const PlanOptions& options,
+                                    const MakePlan& make) {
+  const auto exceeded = exceeded_memory(missed.plan);
+  if (!exceeded) return std::nullopt;
+  const PlannedMemory& memory = missed.plan.memories[*exceeded];
+  return Search(missed, options, make, memory.memory).find(memory.peak);
+}
+
+}  // namespace stowage::plan

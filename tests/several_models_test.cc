@@ -1,0 +1,392 @@
+// Networks that share a device: what they share, and that they compute in it what each computes alone.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "share/run_expression.h"
+#include "share/timeline.h"
+#include "stowage/error.h"
+#include "stowage/network.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+
+namespace stowage {
+namespace {
+
+const std::filesystem::path tflite = std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite";
+
+Tensor vector_of_reals(const std::string& name, std::int64_t count, TensorKind kind = TensorKind::temporary) {
+  return {.name = name, .kind = kind, .dtype = DType::float32, .shape = Shape{count}, .bytes = 4 * count};
+}
+
+/// A network of vectors, operator by operator.
+class NetworkMaker {
+ public:
+  explicit NetworkMaker(const std::string& name) {
+    graph_.name = name;
+    graph_.subgraphs = {{.name = "main"}};
+    network_.details = {{}};
+    network_.input.info = {name, name + ".onnx", ModelFormat::onnx};
+  }
+
+  TensorId input(std::int64_t count) {
+    graph_.tensors.push_back(
+        vector_of_reals("in" + std::to_string(graph_.tensors.size()), count, TensorKind::input));
+    graph_.subgraphs[0].inputs.push_back(graph_.tensors.size() - 1);
+    return graph_.tensors.size() - 1;
+  }
+
+  TensorId weight(const std::vector<float>& values) {
+    graph_.tensors.push_back(vector_of_reals("w" + std::to_string(graph_.tensors.size()),
+                                             static_cast<std::int64_t>(values.size()), TensorKind::weight));
+    const auto* const bytes = reinterpret_cast<const std::byte*>(values.data());
+    network_.input.constants.set(graph_.tensors.size() - 1,
+                                 std::vector<std::byte>(bytes, bytes + values.size() * sizeof(float)));
+    return graph_.tensors.size() - 1;
+  }
+
+  TensorId apply(const std::string& type, const std::vector<TensorId>& operands) {
+    Operator op{.name = "op" + std::to_string(graph_.tensors.size()), .type = type};
+    OperatorDetails details{.version = 13};
+    std::int64_t count = count_of(operands[0]);
+    if (type == "Concat") {
+      details.attributes.set("axis", std::int64_t{0});
+      count = 0;
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        op.copies.push_back({i, 0, 0, 4 * count, 4 * count_of(operands[i])});
+        count += count_of(operands[i]);
+      }
+    }
+    graph_.tensors.push_back(vector_of_reals("t" + std::to_string(graph_.tensors.size()), count));
+    for (const TensorId operand : operands) op.inputs.emplace_back(operand);
+    op.outputs.emplace_back(graph_.tensors.size() - 1);
+    graph_.subgraphs[0].operators.push_back(std::move(op));
+    network_.details[0].push_back(std::move(details));
+    return graph_.tensors.size() - 1;
+  }
+
+  void output(TensorId tensor) {
+    graph_.subgraphs[0].outputs.push_back(tensor);
+    graph_.tensors[tensor].kind = TensorKind::output;
+  }
+
+  [[nodiscard]] std::int64_t count_of(TensorId tensor) const { return graph_.tensors[tensor].bytes / 4; }
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+
+  Network take() {
+    network_.quantizations.resize(graph_.tensors.size());
+    network_.input.content = graph_;
+    validate(graph_);
+    return std::move(network_);
+  }
+
+ private:
+  Graph graph_;
+  Network network_;
+};
+
+/// Two dense layers' worth of weights, called a backbone, and a head of its own.
+Network with_backbone(const std::string& name, const std::vector<float>& backbone,
+                      const std::vector<float>& head) {
+  NetworkMaker maker(name);
+  const TensorId x = maker.input(static_cast<std::int64_t>(backbone.size()));
+  const TensorId features = maker.apply("Relu", {maker.apply("Mul", {x, maker.weight(backbone)})});
+  maker.output(maker.apply("Mul", {features, maker.weight(head)}));
+  return maker.take();
+}
+
+std::vector<float> counting(std::size_t count, float first) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+std::vector<Input> inputs_of(const std::vector<Network>& networks) {
+  std::vector<Input> inputs;
+  for (const Network& network : networks) inputs.push_back(network.input);
+  return inputs;
+}
+
+PlanResult planned(const std::vector<Network>& networks, const PlanOptions& options = PlanOptions()) {
+  PlanResult result = make_plan(inputs_of(networks), options);
+  for (const Fault& fault : result.faults) ADD_FAILURE() << fault.what;
+  return result;
+}
+
+TEST(SeveralModels, CostWeightsOnceAndWorkingMemoryOnceInSequenceTwiceAtOneTime) {
+  std::vector<Network> networks;
+  for (const char* const name : {"a", "b"})
+    networks.push_back(with_backbone(name, counting(64, 1), counting(64, 9)));
+  const Plan alone = make_plan(networks[0].input).plan;
+  const Plan serial = planned(networks).plan;
+  EXPECT_EQ(serial.summary.peak, alone.summary.peak);
+  EXPECT_EQ(serial.savings->weights, (Saving{1024, 512}));
+  EXPECT_EQ(serial.savings->working, (Saving{2 * alone.summary.peak, alone.summary.peak}));
+  const Plan concurrent = planned(networks, {.run = "a | b"}).plan;
+  EXPECT_EQ(concurrent.summary.peak, 2 * alone.summary.peak);
+  EXPECT_EQ(concurrent.savings->weights, (Saving{1024, 512}));
+}
+
+TEST(SeveralModels, ShareJustTheBackbone) {
+  std::vector<Network> networks{with_backbone("a", counting(64, 1), counting(64, 9)),
+                                with_backbone("b", counting(64, 1), counting(64, 10))};
+  EXPECT_EQ(planned(networks).plan.savings->weights, (Saving{1024, 768}));
+  std::vector<float> changed = counting(64, 1);
+  changed[63] += 1;
+  networks[1] = with_backbone("b", changed, counting(64, 9));
+  EXPECT_EQ(planned(networks).plan.savings->weights, (Saving{1024, 768}));  // now the heads
+}
+
+TEST(SeveralModels, PlanConstantsInAMemoryOfTheirOwn) {
+  const std::vector<Network> networks{with_backbone("a", counting(60, 1), counting(60, 9)),
+                                      with_backbone("b", counting(60, 1), counting(60, 10))};
+  const Plan plan =
+      planned(networks, {.memories = {{.name = "SRAM"}, {.name = "FLASH", .role = MemoryRole::weights}}})
+          .plan;
+  EXPECT_EQ(plan.memories[1].peak, 3 * 256);
+  EXPECT_EQ(plan.memories[1].lower_bound, 3 * 256);
+  EXPECT_EQ(plan.summary.peak, plan.memories[0].peak);
+  const auto place_of = [&](std::size_t tensor) {
+    const View& view = plan.tensors[tensor].views.at(0);
+    return std::pair(plan.places[view.buffer].memory, plan.places[view.buffer].offset + view.offset);
+  };
+  const std::size_t second = plan.tensors.size() / 2;
+  EXPECT_EQ(place_of(1), place_of(second + 1));  // the backbone
+  EXPECT_NE(place_of(4), place_of(second + 4));  // the heads
+  EXPECT_EQ(plan.tensors[4].tensor.kind, TensorKind::weight);
+}
+
+TEST(SeveralModels, MissAMemoryForWeightsThatIsTooSmall) {
+  const std::vector<Network> networks{with_backbone("a", counting(64, 1), counting(64, 9))};
+  const PlanResult result =
+      planned(networks, {.memories = {{.name = "FLASH", .capacity = 511, .role = MemoryRole::weights}}});
+  EXPECT_EQ(result.outcome, Outcome::exceeds_capacity);
+  EXPECT_EQ(result.plan.memories.at(0).memory.name, "arena");
+  EXPECT_EQ(result.plan.memories.at(1).peak, 512);
+}
+
+TEST(EnoughMemory, IsThePeakOfOneMemory) {
+  const std::vector<Network> networks{with_backbone("a", counting(64, 1), counting(64, 9))};
+  PlanOptions options{.memories = {{.name = "SRAM", .capacity = 500}}};
+  const PlanResult missed = planned(networks, options);
+  ASSERT_TRUE(missed.enough);
+  EXPECT_EQ(missed.enough->name, "SRAM");
+  EXPECT_EQ(missed.enough->capacity, missed.plan.summary.peak);
+  options.memories[0].capacity = missed.enough->capacity;
+  const PlanResult tried = planned(networks, options);
+  EXPECT_EQ(tried.outcome, Outcome::fits);
+  EXPECT_FALSE(tried.enough);
+}
+
+TEST(EnoughMemory, IsFoundForOneOfSeveral) {
+  NetworkMaker maker("a");
+  const TensorId x = maker.input(64);
+  const TensorId y = maker.apply("Neg", {x});
+  maker.output(maker.apply("Add", {maker.apply("Concat", {x, y}), maker.apply("Concat", {y, x})}));
+  const std::vector<Network> networks{maker.take()};
+  for (const Bytes fast : {0, 256, 600}) {
+    PlanOptions options{
+        .memories = {{.name = "SRAM", .capacity = fast}, {.name = "DRAM", .capacity = 100, .cost = 10}}};
+    const PlanResult missed = planned(networks, options);
+    ASSERT_TRUE(missed.enough) << fast;
+    EXPECT_EQ(missed.enough->name, "DRAM");
+    options.memories[1].capacity = missed.enough->capacity;
+    EXPECT_EQ(planned(networks, options).outcome, Outcome::fits) << fast;
+    *options.memories[1].capacity -= 64;
+    EXPECT_EQ(planned(networks, options).outcome, Outcome::exceeds_capacity) << fast;
+  }
+}
+
+TEST(SeveralModels, ReuseTheMemoryOfFedOutputs) {
+  // b's input is a's output: 256 bytes that neither has twice.
+  std::vector<Network> networks{with_backbone("a", counting(64, 1), counting(64, 9)),
+                                with_backbone("b", counting(64, 1), counting(64, 9))};
+  const Plan plan = planned(networks, {.alias = Alias::none, .feeds = {{"a.t5", "b.in0"}}}).plan;
+  EXPECT_EQ(plan.summary.peak, 512);
+  ASSERT_EQ(plan.feeds.size(), 1U);
+  const View& output = plan.tensors[plan.feeds[0].output].views.at(0);
+  const View& input = plan.tensors[plan.feeds[0].input].views.at(0);
+  EXPECT_EQ(output.buffer, input.buffer);
+  EXPECT_GE(output.life.upper, input.life.upper);
+}
+
+TEST(SeveralModels, HaveNamesOfTheirOwn) {
+  const std::vector<Network> networks{with_backbone("a", counting(4, 1), counting(4, 9)),
+                                      with_backbone("a", counting(4, 1), counting(4, 9))};
+  EXPECT_THROW((void)make_plan(inputs_of(networks)), UsageError);
+}
+
+TEST(SeveralModels, GoWithNoList) {
+  const std::vector<Input> inputs{with_backbone("a", counting(4, 1), counting(4, 9)).input,
+                                  parse_input("id,lower,upper,size\nx,0,1,4\n", "list.csv")};
+  EXPECT_THROW((void)make_plan(inputs), UsageError);
+}
+
+// Random networks, expressions and feeds.
+
+using Random = std::mt19937_64;
+
+std::size_t below(Random& random, std::size_t limit) { return random() % limit; }
+
+Network random_network(const std::string& name, Random& random) {
+  NetworkMaker maker(name);
+  std::vector<TensorId> values;
+  for (std::size_t i = 0; i < 1 + below(random, 2); ++i)
+    values.push_back(maker.input(std::int64_t{4} << below(random, 3)));
+  std::map<TensorId, bool> is_read;
+  for (std::size_t i = 0; i < 1 + below(random, 7); ++i) {
+    const TensorId x = values[below(random, values.size())];
+    const TensorId y = values[below(random, values.size())];
+    is_read[x] = true;
+    if (below(random, 3) == 0) {
+      is_read[y] = true;
+      values.push_back(maker.apply("Concat", {x, y}));
+    } else if (maker.count_of(x) == maker.count_of(y) && below(random, 2) == 0) {
+      is_read[y] = true;
+      values.push_back(maker.apply("Add", {x, y}));
+    } else {
+      values.push_back(maker.apply(below(random, 2) == 0 ? "Relu" : "Neg", {x}));
+    }
+  }
+  for (const TensorId value : values) {
+    const bool is_input = maker.graph().tensors[value].kind == TensorKind::input;
+    if (!is_input && (!is_read[value] || below(random, 4) == 0)) maker.output(value);
+  }
+  return maker.take();
+}
+
+/// Models [begin, end) of an order, together.
+std::string random_expression(std::span<const std::string> names, Random& random) {
+  if (names.size() == 1) return names[0];
+  const std::size_t cut = 1 + below(random, names.size() - 1);
+  const std::string first = random_expression(names.first(cut), random);
+  const std::string second = random_expression(names.subspan(cut), random);
+  return "(" + first + (below(random, 2) == 0 ? ");(" : ")|(") + second + ")";
+}
+
+struct Scenario {
+  std::vector<Network> networks;
+  PlanOptions options;
+};
+
+/// The place of every model in the order in which the expression names them.
+Scenario random_scenario(std::uint64_t seed) {
+  Random random(seed);
+  Scenario scenario;
+  std::vector<std::string> names;
+  for (std::size_t m = 0; m < 2 + below(random, 4); ++m) {
+    names.push_back("m" + std::to_string(m));
+    scenario.networks.push_back(random_network(names.back(), random));
+  }
+  std::vector<std::string> order = names;
+  std::shuffle(order.begin(), order.end(), random);
+  PlanOptions& options = scenario.options;
+  options.run = random_expression(order, random);
+  options.alias = static_cast<Alias>(below(random, 3));
+  options.io = static_cast<Io>(below(random, 2));
+  if (below(random, 2) == 0) options.alignment = 16;
+  const auto all = strategies();
+  options.solve.strategy = all[below(random, all.size())].name;
+  if (options.solve.strategy == "levels") options.solve.strategy = "auto";
+  const share::Timeline timeline(share::parse_run_expression(options.run, names),
+                                 std::vector<Clock>(names.size(), Clock{{Run{}}}));
+  std::map<std::pair<std::size_t, TensorId>, bool> is_fed;
+  for (std::size_t attempt = 0; attempt < 40; ++attempt) {
+    const std::size_t from = below(random, names.size());
+    const std::size_t to = below(random, names.size());
+    if (!timeline.runs_before(from, to)) continue;
+    const Graph& source = scenario.networks[from].graph();
+    const Graph& target = scenario.networks[to].graph();
+    const TensorId output = source.subgraphs[0].outputs[below(random, source.subgraphs[0].outputs.size())];
+    const TensorId input = target.subgraphs[0].inputs[below(random, target.subgraphs[0].inputs.size())];
+    if (source.tensors[output].bytes != target.tensors[input].bytes || is_fed[{to, input}]) continue;
+    is_fed[{to, input}] = true;
+    options.feeds.push_back(
+        {names[from] + "." + source.tensors[output].name, names[to] + "." + target.tensors[input].name});
+  }
+  return scenario;
+}
+
+/// What a network gives alone, in memory of its own, when it is fed by others.
+std::vector<NamedArray> outputs_alone(const Network& network, const std::map<std::string, Array>& fed) {
+  const RunOptions options{.kernels = KernelSet::plain, .inputs = fed};
+  return run_plan(network, make_plan(network.input, {.alias = Alias::none}).plan, options).outputs;
+}
+
+TEST(SeveralModels, ComputeTogetherWhatEachComputesAlone) {
+  std::size_t feeds = 0;
+  std::size_t forks = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    const Scenario scenario = random_scenario(seed);
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ": " << scenario.options.run);
+    const PlanResult result = planned(scenario.networks, scenario.options);
+    const Plan& plan = result.plan;
+    feeds += plan.feeds.size();
+    forks += plan.clocks.size() > 1 ? 1 : 0;
+    const RunResult run = run_plan(scenario.networks, plan,
+                                   {.kernels = KernelSet::plain, .check = RunCheck::tensors, .seed = seed});
+    ASSERT_FALSE(run.fault) << run.fault->what;
+    // Again with other turns: the same comes out.
+    const RunResult again = run_plan(scenario.networks, plan, {.kernels = KernelSet::plain, .seed = seed});
+    ASSERT_FALSE(again.fault) << again.fault->what;
+    ASSERT_EQ(run.outputs.size(), again.outputs.size());
+    for (std::size_t i = 0; i < run.outputs.size(); ++i)
+      EXPECT_EQ(run.outputs[i].array, again.outputs[i].array) << run.outputs[i].name;
+  }
+  EXPECT_GT(feeds, 300U);
+  EXPECT_GT(forks, 300U);
+}
+
+TEST(SeveralModels, GiveTheOutputsOfTheChainThatFeedsThem) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random random(seed);
+    std::vector<Network> networks{with_backbone("a", counting(16, 1), counting(16, 9)),
+                                  with_backbone("b", counting(16, 3), counting(16, 2)),
+                                  with_backbone("c", counting(16, -5), counting(16, 2))};
+    const PlanOptions options{.run = seed % 2 == 0 ? "a; b; c" : "a; b | c",
+                              .feeds = {{"a.t5", "b.in0"}, {seed % 2 == 0 ? "b.t5" : "a.t5", "c.in0"}}};
+    const Plan plan = planned(networks, options).plan;
+    const RunOptions run_options{.kernels = KernelSet::plain, .seed = seed};
+    const RunResult together = run_plan(networks, plan, run_options);
+    ASSERT_FALSE(together.fault) << together.fault->what;
+    ASSERT_EQ(together.outputs.size(), 3U);
+    const auto b = outputs_alone(networks[1], {{"in0", together.outputs[0].array}});
+    EXPECT_EQ(together.outputs[1].array, b.at(0).array);
+    const std::size_t feeder = seed % 2 == 0 ? 1 : 0;
+    const auto c = outputs_alone(networks[2], {{"in0", together.outputs[feeder].array}});
+    EXPECT_EQ(together.outputs[2].array, c.at(0).array);
+  }
+}
+
+TEST(SeveralModels, RealNetworksNeedNoMoreThanTheLargestInSequenceAndTheSumAtOneTime) {
+  if (!std::filesystem::exists(tflite)) GTEST_SKIP() << "there is no " << tflite;
+  std::vector<Network> networks;
+  Bytes largest = 0;
+  Bytes sum = 0;
+  for (const char* const name : {"person_detect", "vww_96_int8", "kws_ref_model", "ad01_int8"}) {
+    networks.push_back(read_network(tflite / (std::string(name) + ".tflite")));
+    const Bytes peak = make_plan(networks.back().input).plan.summary.peak;
+    largest = std::max(largest, peak);
+    sum += peak;
+  }
+  for (const bool at_one_time : {false, true}) {
+    const PlanOptions options{.run = at_one_time ? "person_detect | vww_96_int8 | kws_ref_model | ad01_int8"
+                                                 : ""};
+    const Plan plan = planned(networks, options).plan;
+    EXPECT_LE(plan.summary.peak, at_one_time ? sum : largest);
+    const RunResult run =
+        run_plan(networks, plan, {.kernels = KernelSet::plain, .check = RunCheck::tensors, .seed = 3});
+    EXPECT_FALSE(run.fault) << run.fault->what;
+    EXPECT_EQ(run.touched, std::vector<Bytes>{plan.memories[0].peak});
+  }
+}
+
+}  // namespace
+}  // namespace stowage
