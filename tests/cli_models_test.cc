@@ -59,7 +59,7 @@ TEST(CliFeeds, AreSplitWhereBothSidesNameAModel) {
   }
 }
 
-TEST(CliRunExpression, IsHandedOnWithTheWishForMoves) {
+TEST(CliRunExpression, IsHandedOn) {
   PlanTexts texts;
   texts.run = "a; b";
   EXPECT_EQ(parse_plan_options(texts).run, "a; b");

@@ -174,7 +174,7 @@ TEST(SeveralModels, MissAMemoryForWeightsThatIsTooSmall) {
 
 TEST(EnoughMemory, IsThePeakOfOneMemory) {
   const std::vector<Network> networks{with_backbone("a", counting(64, 1), counting(64, 9))};
-  PlanOptions options{.memories = {{.name = "SRAM", .capacity = 500}}};
+  PlanOptions options{.memories = {{.name = "SRAM", .capacity = 200}}};
   const PlanResult missed = planned(networks, options);
   ASSERT_TRUE(missed.enough);
   EXPECT_EQ(missed.enough->name, "SRAM");

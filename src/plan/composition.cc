@@ -28,6 +28,27 @@ namespace {
 
 using share::ModelTensor;
 
+/// Adds a piece but for what others hold already: outputs may lie in each other.
+void hold(const Piece& wanted, std::vector<Piece>& pieces) {
+  if (!wanted.is_ever_alive()) return;
+  const Bytes end = wanted.offset + wanted.size;
+  const auto held = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& it) {
+    return it.offset < end && wanted.offset < it.offset + it.size && it.life.lower < wanted.life.upper &&
+           wanted.life.lower < it.life.upper;
+  });
+  if (held == pieces.end()) {
+    pieces.push_back(wanted);
+    return;
+  }
+  const Piece other = *held;
+  const Bytes low = std::max(wanted.offset, other.offset);
+  const Bytes high = std::min(end, other.offset + other.size);
+  hold({wanted.offset, low - wanted.offset, wanted.life}, pieces);
+  hold({high, end - high, wanted.life}, pieces);
+  hold({low, high - low, {wanted.life.lower, other.life.lower}}, pieces);
+  hold({low, high - low, {other.life.upper, wanted.life.upper}}, pieces);
+}
+
 /// Every fed tensor, and the output whose bytes it has: an input that is passed on has those of another's.
 std::map<ModelTensor, ModelTensor> sources_of(std::span<const share::ResolvedFeed> feeds) {
   std::map<ModelTensor, ModelTensor> fed_by;
@@ -131,7 +152,7 @@ class Composer {
     if (view.life.upper == end_alone) return;
     const bool is_at_the_end = base::align_up(view.offset + output.tensor.bytes, alignment_) == buffer.size;
     const Bytes size = is_at_the_end ? buffer.size - view.offset : output.tensor.bytes;
-    buffer.pieces.push_back({view.offset, size, {end_alone, view.life.upper}});
+    hold({view.offset, size, {end_alone, view.life.upper}}, buffer.pieces);
   }
 
   /// A buffer on the clock that all of them are on, from where the output is written.

@@ -16,16 +16,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// The one memory that is too small, by its index in the plan.
+/// The slowest memory that is too small, by its index in the plan.
 std::optional<std::size_t> exceeded_memory(const Plan& plan) {
-  std::optional<std::size_t> exceeded;
-  for (std::size_t m = 0; m < plan.memories.size(); ++m) {
-    const PlannedMemory& memory = plan.memories[m];
-    if (memory.peak <= memory.memory.capacity.value_or(largest_value)) continue;
-    if (exceeded) return std::nullopt;
-    exceeded = m;
+  for (std::size_t m = plan.memories.size(); m-- > 0;) {
+    if (plan.memories[m].peak > plan.memories[m].memory.capacity.value_or(largest_value)) return m;
   }
-  return exceeded;
+  return std::nullopt;
+}
+
+/// A size with which it holds all that is in it, or in other memories for the same purpose, that may be too
+/// small as well.
+Bytes large_size(const Plan& plan, MemoryRole role) {
+  Bytes sum = 0;
+  for (const PlannedMemory& memory : plan.memories) {
+    if (memory.memory.role == role) sum += memory.peak;
+  }
+  return sum;
 }
 
 class Search {
@@ -33,9 +39,9 @@ class Search {
   Search(const PlanResult& missed, const PlanOptions& options, const MakePlan& make, const Memory& memory)
       : missed_(missed), options_(options), make_(make), memory_(memory), end_(Clock::now() + limit()) {}
 
-  std::optional<Memory> find(Bytes peak) {
-    if (!fits(peak)) return std::nullopt;
-    Bytes enough = peak;
+  std::optional<Memory> find(Bytes large) {
+    if (!fits(large)) return std::nullopt;
+    Bytes enough = large;
     const auto works = [](const PlannedMemory& memory) { return memory.memory.role == MemoryRole::working; };
     const auto& memories = missed_.plan.memories;
     const bool is_chosen =
@@ -79,7 +85,7 @@ std::optional<Memory> enough_memory(const PlanResult& missed, const PlanOptions&
   const auto exceeded = exceeded_memory(missed.plan);
   if (!exceeded) return std::nullopt;
   const PlannedMemory& memory = missed.plan.memories[*exceeded];
-  return Search(missed, options, make, memory.memory).find(memory.peak);
+  return Search(missed, options, make, memory.memory).find(large_size(missed.plan, memory.memory.role));
 }
 
 }  // namespace stowage::plan
