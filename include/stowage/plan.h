@@ -44,8 +44,8 @@ struct Run {
   bool operator==(const Run&) const = default;
 };
 
-/// Copy a tensor from one of its buffers to another, in another memory. The tensor stays in the first one, too,
-/// as long as its view there says.
+/// Copy a tensor from one of its buffers to another, in another memory. The tensor stays in the first one,
+/// too, as long as its view there says.
 struct Copy {
   std::size_t tensor = 0;  ///< Index in Plan::tensors.
   std::size_t from = 0;    ///< Index in Plan::buffers.
@@ -80,12 +80,12 @@ struct Ring {
   bool operator==(const Ring&) const = default;
 };
 
-/// Where a tensor is during a part of its life. Where several views of one tensor are alive, operators read and
-/// write the one in the fastest memory.
+/// Where a tensor is during a part of its life. Where several views of one tensor are alive, operators read
+/// and write the one in the fastest memory.
 struct View {
   std::size_t buffer = 0;  ///< Index in Plan::buffers.
   Bytes offset = 0;        ///< In the buffer.
-  Lifetime life{};  ///< On the buffer's clock.
+  Lifetime life{};         ///< On the buffer's clock.
   std::optional<Ring> ring{};
 
   bool operator==(const View&) const = default;

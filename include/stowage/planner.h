@@ -69,8 +69,8 @@ struct PlanResult {
 /// which is unique.
 [[nodiscard]] PlanResult make_plan(std::span<const Input> inputs, const PlanOptions& options = PlanOptions());
 
-/// Checks a plan by itself and against the inputs it is for, in the plan's order: networks, or one list. Where
-/// weights share bytes their data must be equal, which takes inputs with constants.
+/// Checks a plan by itself and against the inputs it is for, in the plan's order: networks, or one list.
+/// Where weights share bytes their data must be equal, which takes inputs with constants.
 [[nodiscard]] Faults check_plan(const Plan& plan, std::span<const Input> inputs);
 
 /// How a strategy did.
@@ -88,6 +88,7 @@ struct Comparison {
 /// Plans the input with every strategy, one after the other, each with the options' whole time limit.
 /// Asked to stop, it leaves out those it has not come to. Throws like `make_plan`.
 [[nodiscard]] std::vector<Comparison> compare(const Input& input, const PlanOptions& options = PlanOptions());
-[[nodiscard]] std::vector<Comparison> compare(std::span<const Input> inputs, const PlanOptions& options = PlanOptions());
+[[nodiscard]] std::vector<Comparison> compare(std::span<const Input> inputs,
+                                              const PlanOptions& options = PlanOptions());
 
 }  // namespace stowage

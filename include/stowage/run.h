@@ -99,8 +99,9 @@ struct RunResult {
 /// Networks made ready to run: kernels prepared, and what is constant computed.
 class Runner {
  public:
-  /// Of the options only `kernels` and `random_weights` matter. Keeps references to the networks, which are in
-  /// the order of the plan's models. Throws Error for operators that cannot be run, listing all of a network.
+  /// Of the options only `kernels` and `random_weights` matter. Keeps references to the networks, which are
+  /// in the order of the plan's models. Throws Error for operators that cannot be run, listing all of a
+  /// network.
   explicit Runner(std::span<const Network> networks, const RunOptions& options = {});
   explicit Runner(const Network& network, const RunOptions& options = {});
   ~Runner();

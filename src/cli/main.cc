@@ -118,8 +118,8 @@ void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
   add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
 }
 
-/// The arguments, the last one first. The parser takes a value in brackets for a list: a file that is called so
-/// gets the folder in front.
+/// The arguments, the last one first. The parser takes a value in brackets for a list: a file that is called
+/// so gets the folder in front.
 std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   for (std::string& argument : arguments) {

@@ -120,8 +120,9 @@ void write_json(const Plan& plan, std::ostream& out) {
                 {"operation", kept.operation}, {"bytes", kept.bytes},       {"why", kept.why}};
   });
   if (!plan.feeds.empty()) {
-    document.rows("feeds", plan.feeds,
-                  [](const Feed& feed) { return Json{{"output", feed.output}, {"input", feed.input}}; });
+    document.rows("feeds", plan.feeds, [](const Feed& feed) {
+      return Json{{"output", feed.output}, {"input", feed.input}};
+    });
   }
   if (plan.savings) document.value("savings", savings_json(*plan.savings));
   document.value("interrupted", plan.interrupted);

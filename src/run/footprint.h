@@ -16,8 +16,8 @@ struct OperandPlaces {
   std::vector<std::byte*> outputs{};
 };
 
-/// The bytes that the operator changes: its outputs, but for copies whose bytes are there already. What several
-/// operators pass on may be in one place for all of their outputs.
+/// The bytes that the operator changes: its outputs, but for copies whose bytes are there already. What
+/// several operators pass on may be in one place for all of their outputs.
 [[nodiscard]] std::vector<ByteRange> written_by(const Graph& graph, const Operator& op,
                                                 const OperandPlaces& operands);
 
