@@ -80,9 +80,8 @@ std::vector<bool> may_be_elsewhere(const Graph& graph) {
   }
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
     const Tensor& tensor = graph.tensors[t];
-    elsewhere[t] = elsewhere[t] || tensor.kind == TensorKind::weight ||
-                   tensor.kind == TensorKind::instruction || tensor.kind == TensorKind::state ||
-                   tensor.bytes == 0;
+    elsewhere[t] =
+        elsewhere[t] || is_constant(tensor.kind) || tensor.kind == TensorKind::state || tensor.bytes == 0;
   }
   for (const StateTie& tie : graph.ties) elsewhere[tie.input] = elsewhere[tie.output] = false;
   return elsewhere;

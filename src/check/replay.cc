@@ -242,8 +242,7 @@ class Replay {
 
   void read(TensorId tensor, Position until, const std::string& reader) {
     const Tensor& it = graph_.tensors[tensor];
-    const bool has_own_value =
-        it.kind == TensorKind::weight || it.kind == TensorKind::instruction || it.bytes == 0;
+    const bool has_own_value = is_constant(it.kind) || it.bytes == 0;
     if (!need_of_[tensor] && !has_own_value) {
       fault(FaultKind::order,
             fmt::format("{} is read by {} before it is written", describe(graph_, tensor), reader));

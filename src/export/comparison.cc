@@ -19,6 +19,7 @@ std::string remarks_on(const Comparison& comparison) {
   if (comparison.summary.strategy != comparison.strategy) remarks += ", by " + comparison.summary.strategy;
   if (comparison.interrupted) remarks += ", cut short";
   if (comparison.outcome == Outcome::exceeds_capacity) remarks += ", does not fit";
+  if (comparison.summary.cost > 0) remarks += fmt::format(", traffic cost {}", comparison.summary.cost);
   if (comparison.memories.size() > 1) {
     for (const PlannedMemory& memory : comparison.memories)
       remarks += fmt::format(", {} {}", memory.memory.name, memory.peak);
@@ -34,6 +35,10 @@ Json comparison_json(const Comparison& it) {
   }
   json["peak"] = it.summary.peak;
   json["lower_bound"] = it.summary.lower_bound;
+  if (it.summary.cost > 0) {
+    json["cost"] = it.summary.cost;
+    json["cost_bound"] = it.summary.cost_bound;
+  }
   json["found_by"] = it.summary.strategy;
   json["seconds"] = it.summary.seconds;
   json["copies_removed"] = {{"count", it.copies_removed.count}, {"bytes", it.copies_removed.bytes}};

@@ -179,6 +179,9 @@ void write_summary(const Plan& plan, std::ostream& out) {
   row("peak", readable(summary.peak));
   row("lower bound", readable(summary.lower_bound));
   row("gap", gap_of(plan));
+  if (summary.cost > 0)
+    row("traffic cost",
+        fmt::format("{}, no choice of memories has less than {}", summary.cost, summary.cost_bound));
   row("strategy", summary.strategy + (plan.interrupted ? ", cut short" : ""));
   row("seconds", fmt::format("{:.4f}", summary.seconds));
   for (const PlannedMemory& memory : plan.memories) {

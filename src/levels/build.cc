@@ -1,3 +1,7 @@
+// One greedy construction: an occupancy for each memory, and buffers that choose one after the other. What is
+// pinned or never alive is settled first. Cost: that of placing each buffer once in each memory it may live
+// in.
+
 #include "levels/build.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// The courses a buffer can take: a home, and visits to faster memories, each for some consecutive accesses.
+// Before a visit that does not begin with the write there is a fetch, after one that does there is a spill,
+// unless nobody needs the buffer any more; so the value is written once, and a copy at home stays good. A
+// visit for one read only costs more than it saves and is left out where `can_visit` says so. Cost:
+// exponential in accesses for all courses, which are cut at a number; quadratic for the changes of one.
+
 #include "levels/course_options.h"
 
 #include <algorithm>

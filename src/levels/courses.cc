@@ -1,3 +1,13 @@
+// From courses to a problem on a longer clock. A copy takes a position of its own, before the operator that
+// wants it; in front of one operator first the spills, which make room, then the fetches:
+//
+//     old positions     3            4                 5
+//     new positions     3   4 spill  5 fetch   6       7      copies before the operator that was at 4
+//
+// A buffer that visits faster memories becomes several: one at home, from its spill or its beginning to the
+// last that reads or fetches it there, and one for each visit. Every one is told its memory, and all are
+// packed anew. Cost: linear in accesses and positions, and one packing.
+
 #include "levels/courses.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The buffers of one memory are a problem of one memory: here the packers are asked whether a set fits, and
+// for a lower peak of it. Cost: that of the packers.
+
 #include "levels/sets.h"
 
 #include <algorithm>

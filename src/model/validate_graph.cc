@@ -103,8 +103,7 @@ void check_copies(const Graph& graph, const Operator& op, const std::string& pla
 }
 
 bool has_value_of_its_own(const Tensor& tensor) {
-  return tensor.kind == TensorKind::weight || tensor.kind == TensorKind::instruction ||
-         tensor.kind == TensorKind::state || tensor.bytes == 0;
+  return is_constant(tensor.kind) || tensor.kind == TensorKind::state || tensor.bytes == 0;
 }
 
 /// Every tensor has at most one producer, and a tensor that is read has one or a value.

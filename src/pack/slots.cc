@@ -40,8 +40,7 @@ namespace stowage::pack {
 namespace {
 
 bool is_pooled(const Buffer& buffer, const Lifetime& life) {
-  const bool stays = buffer.kind == TensorKind::state || buffer.kind == TensorKind::weight ||
-                     buffer.kind == TensorKind::instruction;
+  const bool stays = buffer.kind == TensorKind::state || is_constant(buffer.kind);
   return !stays && !buffer.pinned && life.lower < life.upper;
 }
 

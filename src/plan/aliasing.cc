@@ -85,13 +85,13 @@ class Arranger {
     SolveOptions solve_options = options_.plan.solve;
     solve_options.time_limit = time_limit;
     result.solution = solve(problem, solve_options);
-    result.cost = {result.solution.outcome, total_peak(problem, result.solution)};
+    result.cost = {result.solution.outcome, result.solution.cost, total_peak(problem, result.solution)};
     return result;
   }
 
   /// No plan of these buffers is better.
   static bool reaches(const Arrangement& arrangement, const alias::Buffers& buffers) {
-    return arrangement.cost <= std::pair(Outcome::fits, max_load(buffers.buffers));
+    return arrangement.cost <= Cost{Outcome::fits, 0, max_load(buffers.buffers)};
   }
 
   /// The groups that do not raise the peak, larger ones first.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -14,14 +16,22 @@
 
 namespace stowage::plan {
 
+/// What sharing must not make worse, the first things first.
+struct Cost {
+  Outcome outcome = Outcome::fits;
+  std::int64_t traffic = 0;  ///< Of several memories: bytes times the cost of the memory they are in.
+  Bytes peak = 0;            ///< Sum over memories.
+
+  auto operator<=>(const Cost&) const = default;
+};
+
 /// Which tensors share, the buffers that follow, and where they go.
 struct Arrangement {
   alias::Sharing sharing;
   lifetime::Uses uses;
   alias::Buffers buffers;
   Solution solution;
-  /// What sharing must not make worse: whether it fits, then the sum of peaks over memories.
-  std::pair<Outcome, Bytes> cost{};
+  Cost cost{};
 };
 
 struct ArrangeOptions {

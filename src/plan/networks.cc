@@ -122,12 +122,12 @@ class NetworksPlanner {
       };
       options.fed = fed_tensors(m, timeline, feeds);
       arrangements_.push_back(arrange_it());
-      separate_ += arrangements_.back().cost.second;
+      separate_ += arrangements_.back().cost.peak;
       if (options.fed.empty()) continue;
-      separate_ -= arrangements_.back().cost.second;
+      separate_ -= arrangements_.back().cost.peak;
       for (auto& [tensor, residence] : options.fed)
         residence = Residence::arena;  // alone it shares none of them
-      separate_ += arrange_it().cost.second;
+      separate_ += arrange_it().cost.peak;
     }
   }
 

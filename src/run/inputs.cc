@@ -93,14 +93,6 @@ std::set<std::pair<std::size_t, TensorId>> fed_tensors(std::span<const Network* 
   return fed;
 }
 
-/// What each byte of a variable starts with: zero, as the real number it stands for.
-std::byte initial_state(const Network& network, TensorId tensor) {
-  const auto& quantization = network.quantizations[tensor];
-  const bool is_quantized = network.graph().tensors[tensor].dtype == DType::int8 && quantization &&
-                            !quantization->zero_points.empty();
-  return is_quantized ? static_cast<std::byte>(quantization->zero_points[0]) : std::byte{0};
-}
-
 }  // namespace
 
 GivenInputs given_inputs(std::span<const Network* const> networks, const Plan& plan,
@@ -127,7 +119,7 @@ std::vector<std::byte> value_of(const Network& network, TensorId tensor, const A
   const Tensor& it = network.graph().tensors[tensor];
   const std::span<const std::byte> stored = network.input.constants.of(tensor);
   if (it.kind == TensorKind::state && !stored.empty()) return {stored.begin(), stored.end()};
-  std::vector<std::byte> bytes(static_cast<std::size_t>(it.bytes), initial_state(network, tensor));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(it.bytes));
   if (it.kind != TensorKind::state) fill_random_input(bytes, it.dtype, it.name, seed);
   return bytes;
 }

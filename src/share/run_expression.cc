@@ -1,3 +1,11 @@
+// A descent along the grammar, one function for each line, in linear time:
+//
+//     sequence = parallel (";" parallel)*
+//     parallel = operand ("|" operand)*
+//     operand  = "(" sequence ")" | name
+//
+// Expressions of one kind in each other become one, so that equal plans have equal clocks.
+
 #include "share/run_expression.h"
 
 #include <fmt/format.h>
