@@ -14,6 +14,7 @@
 #include "stowage/network.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
+#include "stowage/sweep.h"
 
 namespace stowage {
 
@@ -38,6 +39,14 @@ void write_comparison(std::span<const Comparison> comparisons, std::span<const M
                       std::ostream& out);
 void write_comparison_json(std::span<const Comparison> comparisons, std::span<const ModelInfo> models,
                            std::ostream& out);
+
+/// Traffic against the size of a memory, as a table for people, as one JSON document, and as a plot: a line
+/// for each strategy, over what no plan avoids. At least one row. `memory` is the one whose size was swept.
+void write_sweep(std::span<const SweepRow> rows, const Memory& memory, std::span<const ModelInfo> models,
+                 std::ostream& out);
+void write_sweep_json(std::span<const SweepRow> rows, const Memory& memory, std::span<const ModelInfo> models,
+                      std::ostream& out);
+void write_sweep_svg(std::span<const SweepRow> rows, const Memory& memory, std::ostream& out);
 
 /// The array as an npy file, which `read_array` reads back. Element types that NumPy lacks are written as
 /// integers of their bits. Throws Error for strings.

@@ -192,7 +192,8 @@ struct Summary {
   double seconds = 0;
   /// Bytes that steps read and write, each times the cost of its memory. 0 when nothing is known of them.
   std::int64_t cost = 0;
-  /// No choice of memories has a smaller cost, all else as given.
+  /// No choice of memories, or of moves between them where these are allowed, has a smaller cost, all else as
+  /// given.
   std::int64_t cost_bound = 0;
 
   bool operator==(const Summary&) const = default;

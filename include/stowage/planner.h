@@ -30,6 +30,9 @@ enum class Alias : std::uint8_t {
   all         ///< All that may: most copies are removed, the peak may rise.
 };
 
+/// Whether tensors may be copied from memory to memory in the course of a run.
+enum class Moves : std::uint8_t { none, allowed };
+
 /// An output of a model that is an input of another, each as MODEL.TENSOR.
 struct FeedNames {
   std::string output{};
@@ -45,6 +48,8 @@ struct PlanOptions {
   std::optional<Bytes> alignment{};
   Io io = Io::arena;
   Alias alias = Alias::automatic;
+  /// Of several memories: to have what is used often in the fast ones, though not all fits there at once.
+  Moves moves = Moves::none;
   /// Which models run after each other and which at the same time: "A; B | C", docs/several-models.md. Empty:
   /// one after the other, as given.
   std::string run{};

@@ -74,10 +74,11 @@ std::vector<ModelInfo> infos_of(const std::vector<Input>& inputs) {
   return infos;
 }
 
+/// A file to write, by the option that asks for it.
+using NamedOutput = std::pair<std::string_view, const std::string*>;
+
 /// Nothing that is read is written over, and nothing is written twice.
-void expect_different_files(const PlanCommand& command) {
-  const std::array<std::pair<std::string_view, const std::string*>, 3> outputs{
-      {{"-o", &command.plan_file}, {"--csv", &command.csv_file}, {"--svg", &command.svg_file}}};
+void expect_different_files(const std::vector<std::string>& inputs, const std::vector<NamedOutput>& outputs) {
   const auto expect = [](const std::string& a, const std::string& b, const std::string& problem) {
     if (!a.empty() && !b.empty() && base::is_same_file(a, b)) {
       throw UsageError(fmt::format("{} and {} are one file: {}", base::quoted(a), base::quoted(b), problem));
@@ -85,7 +86,7 @@ void expect_different_files(const PlanCommand& command) {
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [flag, file] = outputs[i];
-    for (const NamedFile& model : parse_models(command.inputs))
+    for (const NamedFile& model : parse_models(inputs))
       expect(*file, model.file, fmt::format("{} would write over the input", flag));
     for (std::size_t j = 0; j < i; ++j)
       expect(*outputs[j].second, *file, fmt::format("{} and {} need one each", outputs[j].first, flag));
@@ -120,7 +121,9 @@ Plan read_plan(const std::string& name) {
 }  // namespace
 
 ExitStatus run_plan(const PlanCommand& command) {
-  expect_different_files(command);
+  expect_different_files(
+      command.inputs,
+      {{"-o", &command.plan_file}, {"--csv", &command.csv_file}, {"--svg", &command.svg_file}});
   PlanOptions options = parse_plan_options(command.plan);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, plans_weights(options));
   const InterruptWatch watch;  // from here on an interrupt keeps what there is
@@ -169,6 +172,44 @@ ExitStatus run_compare(const CompareCommand& command) {
     fits = fits || (comparison.obstacle.empty() && comparison.outcome == Outcome::fits);
   }
   return fits ? ExitStatus::done : ExitStatus::not_met;
+}
+
+ExitStatus run_sweep(const SweepCommand& command) {
+  expect_different_files(command.inputs, {{"--svg", &command.svg_file}});
+  SweepOptions options = parse_sweep_options(command.plan);
+  const std::vector<Input> inputs = read_models(command.inputs, command.model, plans_weights(options.plan));
+  const InterruptWatch watch;
+  options.plan.solve.stop = watch.stop();
+  options.plan.solve.progress = progress_line();
+  const std::vector<SweepRow> rows = sweep(inputs, options);
+  clear_progress_line();
+  for (const SweepRow& row : rows) {
+    for (const SweepEntry& entry : row.entries) {
+      if (entry.faults.empty()) continue;
+      fmt::print(std::cerr, "stowage: the plan of {} with {} bytes is wrong, which is a bug of stowage: {}\n",
+                 entry.strategy, row.size, entry.faults[0].what);
+      return ExitStatus::own_plan_rejected;
+    }
+  }
+  if (rows.empty()) {
+    fmt::print(std::cerr, "stowage: interrupted before the first size was done\n");
+    return ExitStatus::not_met;
+  }
+  const Memory& memory = options.plan.memories[options.memory];
+  if (!command.svg_file.empty()) {
+    const std::array<base::OutputFile, 1> outputs{
+        {{command.svg_file, [&](std::ostream& out) { write_sweep_svg(rows, memory, out); }}}};
+    base::write_files(outputs);
+  }
+  if (command.json) {
+    write_sweep_json(rows, memory, infos_of(inputs), std::cout);
+  } else {
+    write_sweep(rows, memory, infos_of(inputs), std::cout);
+  }
+  flush_output();
+  if (rows.size() < options.sizes.size())
+    fmt::print(std::cerr, "stowage: interrupted; the sizes that are missing were not tried\n");
+  return ExitStatus::done;
 }
 
 ExitStatus run_verify(const VerifyCommand& command) {

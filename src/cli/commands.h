@@ -28,6 +28,14 @@ struct CompareCommand {
   bool json = false;
 };
 
+struct SweepCommand {
+  std::vector<std::string> inputs;
+  ModelTexts model;
+  PlanTexts plan;
+  bool json = false;
+  std::string svg_file;
+};
+
 struct VerifyCommand {
   std::string plan_file;
   std::vector<std::string> models;  ///< In the plan's order.
@@ -48,6 +56,7 @@ struct RunCommand {
 
 [[nodiscard]] ExitStatus run_plan(const PlanCommand& command);
 [[nodiscard]] ExitStatus run_compare(const CompareCommand& command);
+[[nodiscard]] ExitStatus run_sweep(const SweepCommand& command);
 [[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);
 [[nodiscard]] ExitStatus run_run(const RunCommand& command);
 [[nodiscard]] ExitStatus run_strategies();

@@ -61,6 +61,8 @@ void add_planning_options(CLI::App& app, Command& command) {
       "raise the peak), all. Default: auto");
   add(app, "--memory", command.plan.memories,
       "NAME[=SIZE][@COST][:weights]: a memory to plan in, fastest first, or one for weights");
+  app.add_flag("--moves", command.plan.moves,
+               "Of several memories, let tensors be copied from one to another in the course of a run");
   add(app, "--capacity", command.plan.capacity, "SIZE of the memory, for instance 256KiB");
   add(app, "--align", command.plan.align,
       "Alignment in bytes. Default: 64 for ONNX, 16 for TFLite, 1 for lists");
@@ -94,6 +96,13 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
   add(app, "--csv", command.csv_file, "Write the buffers and their offsets as CSV");
   add(app, "--svg", command.svg_file, "Draw the arena: time by address");
+}
+
+void add_sweep(CLI::App& app, stowage::cli::SweepCommand& command) {
+  add_models(app, command.inputs);
+  add_planning_options(app, command);
+  app.add_flag("--json", command.json, "Print JSON instead of a table");
+  add(app, "--svg", command.svg_file, "Draw the traffic against the size");
 }
 
 void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
@@ -144,6 +153,10 @@ ExitStatus run_program(int argc, char** argv) {
   add_models(compare_app, compare.inputs);
   add_planning_options(compare_app, compare);
   compare_app.add_flag("--json", compare.json, "Print JSON instead of a table");
+  stowage::cli::SweepCommand sweep;
+  CLI::App& sweep_app =
+      *app.add_subcommand("sweep", "Traffic of slow memory by the size of a fast one (--memory NAME=A..B)");
+  add_sweep(sweep_app, sweep);
   CLI::App& verify_app = *app.add_subcommand("verify", "Check a plan file made by anyone");
   add(verify_app, "plan", verify.plan_file, "Plan JSON").required();
   add(verify_app, "--model", verify.models,
@@ -160,6 +173,7 @@ ExitStatus run_program(int argc, char** argv) {
   }
   if (plan_app.parsed()) return stowage::cli::run_plan(plan);
   if (compare_app.parsed()) return stowage::cli::run_compare(compare);
+  if (sweep_app.parsed()) return stowage::cli::run_sweep(sweep);
   if (verify_app.parsed()) return stowage::cli::run_verify(verify);
   if (run_app.parsed()) return stowage::cli::run_run(run);
   return stowage::cli::run_strategies();

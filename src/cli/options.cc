@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -157,6 +158,7 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   } else if (texts.alias != "auto") {
     throw wrong("--alias", texts.alias, "none, auto or all");
   }
+  if (texts.moves) options.moves = Moves::allowed;
   if (!texts.memories.empty()) options.memories = parse_memories(texts.memories);
   if (!texts.capacity.empty()) {
     if (!texts.memories.empty()) throw UsageError("--capacity and --memory exclude each other");
@@ -174,6 +176,36 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   if (!texts.rounds.empty()) options.solve.rounds = parse_number("--rounds", texts.rounds, 0);
   options.run = texts.run;
   for (const std::string& text : texts.feeds) options.feeds.push_back(parse_feed(text));
+  return options;
+}
+
+SweepOptions parse_sweep_options(const PlanTexts& texts) {
+  constexpr std::string_view dots = "..";
+  constexpr std::string_view form = "NAME=A..B for one memory, for instance SRAM=16KiB..1MiB";
+  PlanTexts with_largest = texts;
+  std::optional<Bytes> from;
+  SweepOptions options;
+  for (std::size_t m = 0; m < texts.memories.size(); ++m) {
+    std::string& text = with_largest.memories[m];
+    const std::size_t begin = text.find('=') + 1;  // 0: no size
+    const std::size_t range = begin == 0 ? std::string::npos : text.find(dots, begin);
+    if (range == std::string::npos) continue;
+    if (from) throw wrong("--memory", text, form);
+    from = parse_bytes("size of --memory", std::string_view(text).substr(begin, range - begin));
+    if (*from == 0) throw wrong("--memory", text, "sizes of at least 1");
+    text.erase(begin, range + dots.size() - begin);
+    options.memory = m;
+  }
+  if (!from) throw UsageError(fmt::format("--memory: no size to sweep, expected {}", form));
+  options.plan = parse_plan_options(with_largest);
+  std::vector<Memory>& memories = options.plan.memories;
+  const Bytes to = *memories[options.memory].capacity;
+  if (to < *from) throw wrong("--memory", texts.memories[options.memory], "sizes A..B with A at most B");
+  const auto works = [](const Memory& memory) { return memory.role == MemoryRole::working; };
+  if (std::count_if(memories.begin(), memories.end(), works) == 1)
+    memories.push_back(
+        {.name = "slow", .cost = 10 * std::max<std::int64_t>(memories[options.memory].cost, 1)});
+  options.sizes = sizes_between(*from, to);
   return options;
 }
 

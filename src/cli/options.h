@@ -9,6 +9,7 @@
 #include "stowage/import.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
+#include "stowage/sweep.h"
 
 namespace stowage::cli {
 
@@ -28,6 +29,7 @@ struct PlanTexts {
   std::string strategy = "auto";
   std::string io = "arena";
   std::string alias = "auto";
+  bool moves = false;
   std::vector<std::string> memories;
   std::string capacity;
   std::string align;
@@ -54,6 +56,9 @@ struct RunTexts {
 /// Throw UsageError, naming the option and what was expected.
 [[nodiscard]] ImportOptions parse_model_options(const ModelTexts& texts);
 [[nodiscard]] PlanOptions parse_plan_options(const PlanTexts& texts);
+/// Of one memory the size is a range, A..B. Where it is the only one to plan in, a slow one without limit
+/// follows it.
+[[nodiscard]] SweepOptions parse_sweep_options(const PlanTexts& texts);
 /// Reads the inputs' files. The seed is the one of planning.
 [[nodiscard]] RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed);
 

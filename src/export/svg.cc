@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "export/drawing.h"
 #include "export/readable.h"
 #include "export/unfold.h"
 #include "pack/risk.h"
@@ -32,8 +33,10 @@
 namespace stowage {
 namespace {
 
+using exporting::escaped;
 using exporting::in_units;
 using exporting::shortened;
+using exporting::step_of_marks;
 
 constexpr double margin_left = 90;
 constexpr double margin_right = 130;
@@ -68,38 +71,6 @@ struct Rectangle {
   double width = 0;
   double height = 0;
 };
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        // Other control characters have no place in XML at all.
-        result += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
-    }
-  }
-  return result;
-}
-
-/// A round distance between marks, so that there are at most `count` of them up to `range`.
-std::int64_t step_of_marks(std::int64_t range, std::int64_t count, std::int64_t base) {
-  std::int64_t step = 1;
-  while (range / step > count * base) step *= base;
-  while (range / step > count) step *= 2;
-  return step;
-}
 
 /// Small pieces, by cell; the riskiest decides the colour.
 class Grid {

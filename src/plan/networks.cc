@@ -3,7 +3,8 @@
 //   each alone      steps, lives, aliases and buffers on a clock of its own
 //   together        the run expression makes common clocks, the buffers move there (composition.cc)
 //   placed          clock by clock, branches as blocks (placement.cc)
-//   weights         what is equal is stored once; offsets, if there is a memory for them (weights.cc)
+//   moved           from memory to memory, if that is allowed (moves.cc)
+//   weights         what is equal is stored once; offsets, if there is a memory for them (constants.cc)
 //
 // A network that is the only one is placed already when its aliases are decided.
 
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,10 +22,12 @@
 #include "base/checked.h"
 #include "base/text.h"
 #include "lifetime/keep_order.h"
-#include "pack/load.h"
 #include "plan/aliasing.h"
 #include "plan/composition.h"
 #include "plan/constants.h"
+#include "plan/extent.h"
+#include "plan/least_cost.h"
+#include "plan/moves.h"
 #include "plan/placement.h"
 #include "share/equal_data.h"
 #include "share/feeds.h"
@@ -59,6 +63,8 @@ class NetworksPlanner {
       : inputs_(inputs), options_(options), plan_(plan) {
     if (memories_for(MemoryRole::working, options_.memories).empty())
       options_.memories.insert(options_.memories.begin(), {.name = "arena"});
+    if (options_.moves == Moves::allowed && memories_for(MemoryRole::working, options_.memories).size() == 1)
+      throw UsageError("--moves: there is one memory to plan in, expected several");
     std::set<std::string_view> names;
     for (const Input& input : inputs_) {
       if (!names.insert(input.info.name).second)
@@ -82,13 +88,15 @@ class NetworksPlanner {
     plan_.feeds = std::move(together.feeds);
     plan_.buffers = std::move(together.buffers);
     plan_.places = std::move(placement.places);
+    if (options_.moves == Moves::allowed) make_moves(placement);
     note_copies();
     fill_in(placement);
     share_constants();
-    const bool exceeds = std::any_of(plan_.memories.begin(), plan_.memories.end(), [](const auto& memory) {
+    const auto is_too_small = [](const PlannedMemory& memory) {
       return memory.peak > memory.memory.capacity.value_or(largest_value);
-    });
-    return exceeds ? Outcome::exceeds_capacity : Outcome::fits;
+    };
+    return std::any_of(plan_.memories.begin(), plan_.memories.end(), is_too_small) ? Outcome::exceeds_capacity
+                                                                                   : Outcome::fits;
   }
 
  private:
@@ -159,15 +167,25 @@ class NetworksPlanner {
     const PlanOptions working = working_options();
     if (networks_.size() > 1) return place(buffers, plan_.clocks, working.memories, working.solve);
     const Solution& solution = arrangements_[0].solution;
-    const Problem problem = problem_of(buffers, working.memories);
-    Placement placement{.places = solution.places,
-                        .bounds = pack::lower_bounds_of(problem, solution),
-                        .cost_bound = solution.cost_bound,
-                        .strategy = solution.strategy,
-                        .interrupted = solution.interrupted};
-    for (std::size_t m = 0; m < problem.memories.size(); ++m)
-      placement.peaks.push_back(peak_of(problem, solution, m));
-    return placement;
+    return {.places = solution.places,
+            .lower_bound = working.memories.size() == 1 ? solution.lower_bound : 0,
+            .cost_bound = solution.cost_bound,
+            .strategy = solution.strategy,
+            .interrupted = solution.interrupted};
+  }
+
+  /// Within what is left of the time, and only if everything fits as it is.
+  void make_moves(Placement& placement) {
+    PlanOptions working = working_options();
+    const auto extents = extents_of(plan_.buffers, plan_.places, plan_.clocks, working.memories.size());
+    for (std::size_t m = 0; m < extents.size(); ++m) {
+      if (extents[m].peak > working.memories[m].capacity.value_or(largest_value)) return;
+    }
+    const auto elapsed = std::chrono::steady_clock::now() - begin_;
+    working.solve.time_limit =
+        std::max<std::chrono::duration<double>>(options_.solve.time_limit - elapsed, {});
+    move_tensors(inputs_, working.memories, working.solve, plan_);
+    placement.cost_bound = least_cost(inputs_, plan_, working.memories);
   }
 
   void note_copies() {
@@ -181,14 +199,16 @@ class NetworksPlanner {
 
   /// Takes over what each memory holds and what is proven. Places know working memories only so far.
   void fill_in(const Placement& placement) {
+    const std::vector<Memory> working = memories_for(MemoryRole::working, options_.memories);
+    const auto extents = extents_of(plan_.buffers, plan_.places, plan_.clocks, working.size());
     std::vector<std::size_t> index_of;
     for (const Memory& memory : options_.memories) {
       const std::size_t m = index_of.size();
       plan_.memories.push_back({memory, 0, 0, 0});
       PlannedMemory& planned = plan_.memories.back();
       if (memory.role != MemoryRole::working) continue;
-      planned.peak = placement.peaks[m];
-      planned.lower_bound = placement.bounds[m];
+      planned.peak = extents[m].peak;
+      planned.lower_bound = std::max(extents[m].bound, placement.lower_bound);
       index_of.push_back(plan_.memories.size() - 1);
     }
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
@@ -210,7 +230,7 @@ class NetworksPlanner {
       summary.peak += memory.peak;
       summary.lower_bound += memory.lower_bound;
     }
-    if (placement.peaks.size() > 1) note_cost(placement);
+    if (memories_for(MemoryRole::working, options_.memories).size() > 1) note_cost(placement);
     plan_.interrupted = placement.interrupted;
     plan_.claims = {{ClaimScope::offsets, summary.lower_bound, summary.peak == summary.lower_bound}};
   }
@@ -251,6 +271,7 @@ class NetworksPlanner {
   std::span<const Input> inputs_;
   PlanOptions options_;
   Plan& plan_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::vector<std::string> names_;
   std::vector<share::NamedGraph> networks_;
   std::vector<Arrangement> arrangements_;

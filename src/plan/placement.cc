@@ -25,7 +25,6 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "pack/load.h"
 #include "pack/placing.h"
 #include "plan/aliasing.h"
 
@@ -62,8 +61,6 @@ class Placer {
 
   Placement place(const std::vector<Memory>& memories) {
     place_clock(0, memories);
-    result_.peaks = placed_[0].peaks;
-    result_.bounds = placed_[0].bounds;
     result_.cost_bound = placed_[0].cost_bound;
     move_clock(0, std::vector<Bytes>(memories.size(), 0));
     std::sort(strategies_.begin(), strategies_.end());
@@ -83,8 +80,7 @@ class Placer {
 
   struct PlacedClock {
     std::vector<Bytes> peaks{};
-    std::vector<Bytes> bounds{};
-    std::int64_t cost_bound = 0;  ///< With that of its branches.
+    std::int64_t cost_bound = 0;  ///< With that of its branches, all memory to itself.
     std::vector<Block> blocks{};
   };
 
@@ -102,32 +98,31 @@ class Placer {
     for (std::size_t i = 0; i < own_[clock].size(); ++i) result_.places[own_[clock][i]] = places[i];
     for (std::size_t i = 0; i < placed.blocks.size(); ++i)
       placed.blocks[i].offset = places[own_[clock].size() + i].offset;
-    note_extent(problem, places, placed);
+    const Solution solution{.places = places};
+    for (std::size_t m = 0; m < memories.size(); ++m) placed.peaks.push_back(peak_of(problem, solution, m));
   }
 
   /// Places the branches of a fork, and adds what they take to the problem.
   void add_blocks(const Fork& fork, Position at, Problem& problem, PlacedClock& placed) {
     const std::vector<Memory>& memories = problem.memories;
     for (const std::size_t branch : fork.clocks) place_clock(branch, memories);
-    std::vector<PlacedClock> in_all_of_it;  // what is proven for the whole of each memory
-    for (const std::size_t branch : fork.clocks) in_all_of_it.push_back(placed_[branch]);
+    for (const std::size_t branch : fork.clocks)
+      placed.cost_bound = sum_of_costs(placed.cost_bound, placed_[branch].cost_bound);
     for (std::size_t m = 0; m < memories.size(); ++m) {
       if (sum_of_peaks(fork, m) <= memories[m].capacity.value_or(largest_value) || memories.size() == 1)
         continue;
       place_in_shares(fork, memories);
       break;
     }
-    for (std::size_t i = 0; i < fork.clocks.size(); ++i) {
-      PlacedClock& branch = placed_[fork.clocks[i]];
-      branch.bounds = in_all_of_it[i].bounds;
-      placed.cost_bound = sum_of_costs(placed.cost_bound, in_all_of_it[i].cost_bound);
+    for (const std::size_t branch : fork.clocks) {
       for (std::size_t m = 0; m < memories.size(); ++m) {
-        if (branch.peaks[m] == 0) continue;
-        placed.blocks.push_back({fork.clocks[i], m});
-        Buffer block{.id = fmt::format("clock {} in memory {}", fork.clocks[i], m),
-                     .size = branch.peaks[m],
-                     .alignment = alignment_of(fork.clocks[i]),
-                     .pieces = {{0, branch.peaks[m], {at, at + 1}}},
+        const Bytes size = placed_[branch].peaks[m];
+        if (size == 0) continue;
+        placed.blocks.push_back({branch, m});
+        Buffer block{.id = fmt::format("clock {} in memory {}", branch, m),
+                     .size = size,
+                     .alignment = alignment_of(branch),
+                     .pieces = {{0, size, {at, at + 1}}},
                      .memories = {m}};
         problem.buffers.push_back(std::move(block));
       }
@@ -219,24 +214,6 @@ class Placer {
       end = places[b].offset + problem.buffers[b].size;
     }
     return base::align_up(end, problem.memories[0].alignment);
-  }
-
-  void note_extent(const Problem& problem, const std::vector<Place>& places, PlacedClock& placed) const {
-    const Solution solution{.places = places};
-    std::vector<std::vector<Buffer>> inside(problem.memories.size());
-    const std::size_t first_block = problem.buffers.size() - placed.blocks.size();
-    for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
-      Buffer buffer = problem.buffers[b];
-      if (b >= first_block) {  // of which only its bound is proven
-        const Block& block = placed.blocks[b - first_block];
-        buffer.size = buffer.pieces[0].size = placed_[block.clock].bounds[block.memory];
-      }
-      inside[places[b].memory].push_back(std::move(buffer));
-    }
-    for (std::size_t m = 0; m < problem.memories.size(); ++m) {
-      placed.peaks.push_back(peak_of(problem, solution, m));
-      placed.bounds.push_back(pack::lower_bound_of(inside[m]));
-    }
   }
 
   /// From addresses within a clock's block to those of the memories.

@@ -13,8 +13,7 @@ namespace stowage::plan {
 /// Where the buffers of several clocks are, and what is proven of that.
 struct Placement {
   std::vector<Place> places{};  ///< One per buffer.
-  std::vector<Bytes> peaks{};   ///< Per memory.
-  std::vector<Bytes> bounds{};  ///< Per memory: no placing of the buffers it has is lower.
+  Bytes lower_bound = 0;        ///< Of one memory: what a strategy has proven, beyond what loads show.
   std::int64_t cost_bound = 0;  ///< Of several memories: no choice among them costs less.
   std::string strategy{};       ///< Those that found it, if several then with '+' between them.
   bool interrupted = false;

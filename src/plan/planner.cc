@@ -40,6 +40,8 @@ Outcome plan_list(const Problem& list, const PlanOptions& options, Plan& plan) {
     throw UsageError("a buffer list has no inputs and outputs that could be external");
   if (!options.run.empty() || !options.feeds.empty())
     throw UsageError("--run and --feed have no meaning for a buffer list");
+  if (options.moves != Moves::none)
+    throw UsageError("--moves: a buffer list does not say who reads and writes");
   for (const Memory& memory : options.memories) {
     if (memory.role == MemoryRole::weights) throw UsageError("--memory: a buffer list has no weights");
   }

@@ -1,0 +1,57 @@
+#include "plan/extent.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "pack/load.h"
+
+namespace stowage::plan {
+namespace {
+
+class Bounds {
+ public:
+  Bounds(std::span<const Buffer> buffers, std::span<const Place> places, std::span<const Clock> clocks,
+         std::size_t memories)
+      : clocks_(clocks), inside_(clocks.size(), std::vector<std::vector<Buffer>>(memories)) {
+    for (std::size_t b = 0; b < buffers.size(); ++b)
+      inside_[buffers[b].clock][places[b].memory].push_back(buffers[b]);
+  }
+
+  /// Per memory, of a clock and its branches.
+  std::vector<Bytes> of(std::size_t clock) {
+    const std::vector<Step>& steps = clocks_[clock].steps;
+    for (std::size_t at = 0; at < steps.size(); ++at) {
+      const auto* const fork = std::get_if<Fork>(&steps[at]);
+      if (fork == nullptr) continue;
+      for (const std::size_t branch : fork->clocks) add_block(of(branch), static_cast<Position>(at), clock);
+    }
+    std::vector<Bytes> bounds;
+    for (const std::vector<Buffer>& inside : inside_[clock]) bounds.push_back(pack::lower_bound_of(inside));
+    return bounds;
+  }
+
+ private:
+  void add_block(const std::vector<Bytes>& bounds, Position at, std::size_t clock) {
+    for (std::size_t m = 0; m < bounds.size(); ++m)
+      inside_[clock][m].push_back({.size = bounds[m], .pieces = {{0, bounds[m], {at, at + 1}}}});
+  }
+
+  std::span<const Clock> clocks_;
+  std::vector<std::vector<std::vector<Buffer>>> inside_;  ///< Per clock and memory.
+};
+
+}  // namespace
+
+std::vector<Extent> extents_of(std::span<const Buffer> buffers, std::span<const Place> places,
+                               std::span<const Clock> clocks, std::size_t memories) {
+  std::vector<Extent> extents(memories);
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    Bytes& peak = extents[places[b].memory].peak;
+    peak = std::max(peak, places[b].offset + buffers[b].size);
+  }
+  const std::vector<Bytes> bounds = Bounds(buffers, places, clocks, memories).of(0);
+  for (std::size_t m = 0; m < memories; ++m) extents[m].bound = bounds[m];
+  return extents;
+}
+
+}  // namespace stowage::plan
