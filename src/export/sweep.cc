@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "export/json.h"
 #include "stowage/export.h"
@@ -23,6 +24,16 @@ std::string title_of(const SweepEntry& entry) {
 std::string cell_of(const SweepEntry& entry) {
   if (!entry.obstacle.empty()) return "-";
   return entry.outcome == Outcome::fits ? fmt::format("{}", entry.slow_traffic) : "no fit";
+}
+
+/// Those that serve the input at some size.
+std::vector<std::size_t> shown_columns(std::span<const SweepRow> rows) {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < rows.front().entries.size(); ++i) {
+    const auto serves = [&](const SweepRow& row) { return row.entries[i].obstacle.empty(); };
+    if (std::any_of(rows.begin(), rows.end(), serves)) columns.push_back(i);
+  }
+  return columns;
 }
 
 Json entry_json(const SweepEntry& entry) {
@@ -44,18 +55,13 @@ void write_sweep(std::span<const SweepRow> rows, const Memory& memory, std::span
   for (const ModelInfo& model : models) fmt::print(out, "{} ({})\n", model.source, name_of(model.format));
   fmt::print(out, "Bytes read from and written to the memories slower than {}, by its size.\n\n",
              memory.name);
-  constexpr std::size_t narrowest = 12;
-  fmt::print(out, "{:>12} {:>12}", memory.name, "unavoidable");
-  std::vector<std::size_t> widths;
-  for (const SweepEntry& entry : rows.front().entries) {
-    widths.push_back(std::max(title_of(entry).size(), narrowest));
-    fmt::print(out, " {:>{}}", title_of(entry), widths.back());
-  }
+  const std::vector<std::size_t> columns = shown_columns(rows);
+  fmt::print(out, "{:>12} {:>14}", memory.name, "unavoidable");
+  for (const std::size_t i : columns) fmt::print(out, " {:>14}", title_of(rows.front().entries[i]));
   out << '\n';
   for (const SweepRow& row : rows) {
-    fmt::print(out, "{:>12} {:>12}", row.size, row.unavoidable);
-    for (std::size_t i = 0; i < row.entries.size(); ++i)
-      fmt::print(out, " {:>{}}", cell_of(row.entries[i]), widths[i]);
+    fmt::print(out, "{:>12} {:>14}", row.size, row.unavoidable);
+    for (const std::size_t i : columns) fmt::print(out, " {:>14}", cell_of(row.entries[i]));
     out << '\n';
   }
 }

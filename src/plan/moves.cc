@@ -310,8 +310,14 @@ class ClockMover {
     follow_buffers(becomes);
   }
 
-  /// A tensor whose buffer became several has a view in each of them.
+  /// A tensor whose buffer became several has a view in each of them. Only other clocks have copies already.
   void follow_buffers(const std::vector<std::vector<std::size_t>>& becomes) {
+    for (Clock& clock : plan_.clocks) {
+      for (Step& step : clock.steps) {
+        auto* const copy = std::get_if<Copy>(&step);
+        if (copy != nullptr) *copy = {copy->tensor, becomes[copy->from][0], becomes[copy->to][0]};
+      }
+    }
     for (PlannedTensor& tensor : plan_.tensors) {
       std::vector<View> views;
       for (const View& view : tensor.views) {
