@@ -112,6 +112,22 @@ void write_kept_state(const Plan& plan, const Row& row) {
   if (bytes > 0) row("state", readable(bytes) + ", kept by the runtime, not in the arena");
 }
 
+/// Copies of tensors from memory to memory.
+template <typename Row>
+void write_moves(const Plan& plan, const Row& row) {
+  std::size_t count = 0;
+  Bytes bytes = 0;
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& step : clock.steps) {
+      const auto* const copy = std::get_if<Copy>(&step);
+      if (copy == nullptr) continue;
+      ++count;
+      bytes += plan.tensors[copy->tensor].tensor.bytes;
+    }
+  }
+  if (count > 0) row("moves", fmt::format("{} from memory to memory, {}", count, readable(bytes)));
+}
+
 /// Copies that the plan removes, and why others are kept.
 template <typename Row>
 void write_copies(const Plan& plan, const Row& row) {
@@ -175,6 +191,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
     row("buffers", fmt::format("{}", plan.buffers.size()));
   }
   write_copies(plan, row);
+  write_moves(plan, row);
   row("naive", readable(summary.naive));
   row("peak", readable(summary.peak));
   row("lower bound", readable(summary.lower_bound));

@@ -1,11 +1,12 @@
 // Size of the fast memory to the right, doubling by doubling, traffic of the slow ones upwards. What nobody
-// avoids is an area at the bottom. `auto`, its moves and the first-level-first rule are lines of their own
-// colour, all other strategies are grey; what does not fit is left out.
+// avoids is an area at the bottom. `auto` (which takes `levels`), its moves and the first-level-first rule
+// are lines of their own, all other strategies are grey; what does not fit is left out.
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ostream>
 #include <string>
@@ -13,14 +14,12 @@
 #include <vector>
 
 #include "export/drawing.h"
-#include "export/readable.h"
 #include "stowage/export.h"
 
 namespace stowage {
 namespace {
 
 using exporting::escaped;
-using exporting::in_units;
 
 constexpr double margin_left = 90;
 constexpr double margin_right = 190;
@@ -36,9 +35,21 @@ struct Line {
 
 Line line_of(const SweepEntry& entry) {
   if (entry.moves == Moves::allowed) return {"moves", "auto, with moves"};
-  if (entry.strategy == "auto") return {"auto", "auto"};
+  if (entry.strategy == "auto" || entry.strategy == "levels") return {"auto", "auto"};
   if (entry.strategy == "free-list") return {"first", "free-list"};
   return {"other", "other strategies"};
+}
+
+/// "1 MiB" and "96 KiB": in the largest unit of which it is a whole number.
+std::string in_whole_units(Bytes bytes) {
+  constexpr Bytes kibi = 1024;
+  constexpr std::array units{"bytes", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  while (bytes != 0 && bytes % kibi == 0 && unit + 1 < units.size()) {
+    bytes /= kibi;
+    ++unit;
+  }
+  return fmt::format("{} {}", bytes, units[unit]);
 }
 
 class Plot {
@@ -88,19 +99,17 @@ class Plot {
           out,
           "<line class=\"mark\" x1=\"0\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text x=\"-8\" y=\"{:.1f}\" "
           "text-anchor=\"end\">{}</text>\n",
-          plot_width, y_of(at), y_of(at), y_of(at) + 4, in_units(at));
+          plot_width, y_of(at), y_of(at), y_of(at) + 4, in_whole_units(at));
     }
-    double free_from = -plot_width;
-    constexpr double width_of_mark = 72;
-    for (const SweepRow& row : rows_) {
-      const double x = x_of(row.size);
-      if (x < free_from) continue;
-      free_from = x + width_of_mark;
+    constexpr std::size_t most_rows = 26;  // with a mark at each whole doubling
+    const std::size_t stride = rows_.size() > most_rows ? 8 : 2;
+    for (std::size_t i = 0; i < rows_.size(); i += stride) {
+      const double x = x_of(rows_[i].size);
       fmt::print(
           out,
           "<line class=\"mark\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/><text x=\"{0:.1f}\" "
           "y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
-          x, plot_height, plot_height + 5, plot_height + 20, in_units(row.size));
+          x, plot_height, plot_height + 5, plot_height + 20, in_whole_units(rows_[i].size));
     }
     fmt::print(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">size of the memory</text>\n",
                plot_width / 2, plot_height + 42);
@@ -125,16 +134,26 @@ class Plot {
                escaped(rows_.front().entries[i].strategy));
   }
 
+  /// Those that are drawn, each once.
+  [[nodiscard]] std::vector<Line> lines() const {
+    std::vector<Line> lines;
+    for (std::size_t i = 0; i < rows_.front().entries.size(); ++i) {
+      const Line line = line_of(rows_.front().entries[i]);
+      const auto has_name = [&](const Line& other) { return other.name == line.name; };
+      const auto is_drawn = [&](const SweepRow& row) { return is_shown(row.entries[i]); };
+      if (std::none_of(lines.begin(), lines.end(), has_name) &&
+          std::any_of(rows_.begin(), rows_.end(), is_drawn))
+        lines.push_back(line);
+    }
+    return lines;
+  }
+
   void draw_legend(std::ostream& out) const {
     constexpr double line_height = 22;
     constexpr double sample = 24;
     const double x = plot_width + 16;
     double y = 8;
-    std::vector<std::string_view> named;
-    for (const SweepEntry& entry : rows_.front().entries) {
-      const Line line = line_of(entry);
-      if (std::find(named.begin(), named.end(), line.name) != named.end()) continue;
-      named.push_back(line.name);
+    for (const Line& line : lines()) {
       fmt::print(out, "<polyline class=\"{}\" points=\"{},{} {},{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
                  line.style, x, y, x + sample, y, x + sample + 8, y + 4, line.name);
       y += line_height;
@@ -158,7 +177,7 @@ void write_sweep_svg(std::span<const SweepRow> rows, const Memory& memory, std::
       "<rect width=\"100%\" height=\"100%\" fill=\"#fafafa\"/>\n"
       "<style>text{{font:11px system-ui,sans-serif;fill:#333}}.title{{font-size:14px;font-weight:600}}"
       ".plot{{fill:#fff;stroke:#bbb}}.mark{{stroke:#ddd}}polyline{{fill:none}}"
-      ".auto{{stroke:#2f6db3;stroke-width:2.5}}.moves{{stroke:#1b7f3b;stroke-width:2.5}}"
+      ".auto{{stroke:#2f6db3;stroke-width:2}}.moves{{stroke:#1b7f3b;stroke-width:7;stroke-opacity:.35}}"
       ".first{{stroke:#c07a17;stroke-width:2;stroke-dasharray:6 4}}.other{{stroke:#b9bfc7;stroke-width:1}}"
       ".unavoidable{{fill:#e3c9c6;fill-opacity:.7}}</style>\n",
       margin_left + plot_width + margin_right, margin_top + plot_height + margin_bottom);
