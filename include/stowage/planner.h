@@ -30,6 +30,13 @@ enum class Alias : std::uint8_t {
   all         ///< All that may: most copies are removed, the peak may rise.
 };
 
+/// Whose kernels run the plan: what they make of an output that lies in an input.
+enum class Target : std::uint8_t {
+  any,  ///< Kernels that know where their tensors are.
+  tflm  ///< Stock kernels of TensorFlow Lite Micro: of all that pass bytes on only a reshape sees that it has
+        ///< nothing to do.
+};
+
 /// An output of a model that is an input of another, each as MODEL.TENSOR.
 struct FeedNames {
   std::string output{};
@@ -45,6 +52,7 @@ struct PlanOptions {
   std::optional<Bytes> alignment{};
   Io io = Io::arena;
   Alias alias = Alias::automatic;
+  Target target = Target::any;
   /// Which models run after each other and which at the same time: "A; B | C", docs/several-models.md. Empty:
   /// one after the other, as given.
   std::string run{};

@@ -19,6 +19,9 @@ struct PlanCommand {
   std::string plan_file;
   std::string csv_file;
   std::string svg_file;
+  std::string tflite_file;  ///< A directory for several models.
+  std::string header_file;
+  std::string prefix = "stowage";  ///< Of names in the header.
 };
 
 struct CompareCommand {
@@ -32,6 +35,11 @@ struct VerifyCommand {
   std::string plan_file;
   std::vector<std::string> models;  ///< In the plan's order.
   ModelTexts model;
+};
+
+struct InspectCommand {
+  std::string file;
+  bool json = false;
 };
 
 struct RunCommand {
@@ -49,6 +57,7 @@ struct RunCommand {
 [[nodiscard]] ExitStatus run_plan(const PlanCommand& command);
 [[nodiscard]] ExitStatus run_compare(const CompareCommand& command);
 [[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);
+[[nodiscard]] ExitStatus run_inspect(const InspectCommand& command);
 [[nodiscard]] ExitStatus run_run(const RunCommand& command);
 [[nodiscard]] ExitStatus run_strategies();
 
