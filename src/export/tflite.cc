@@ -64,6 +64,15 @@ std::size_t tensors_of(const tflite::Model& model) {
   return tensors;
 }
 
+/// Of files that list one thing again and again a little must not become much.
+void expect_no_repeats(const TfliteFile& file) {
+  import::ReadingBudget budget(file.bytes().size());
+  for (std::size_t s = 0; s < count(file.model().subgraphs()); ++s) {
+    const tflite::SubGraph& subgraph = at(file.model().subgraphs(), s);
+    budget.spend((1 + count(subgraph.tensors()) + count(subgraph.operators())) * import::smallest_table);
+  }
+}
+
 /// Data behind the flatbuffer, which has a place counted from the beginning of the file.
 bool is_behind(std::uint64_t offset) { return offset > 1; }
 
@@ -88,6 +97,7 @@ const flatbuffers::Table& plain(const Table& table) {
 class Rewriter {
  public:
   explicit Rewriter(std::string_view bytes) : file_({.bytes = bytes}), model_(file_.model()) {
+    expect_no_repeats(file_);
     expect_movable();
     const std::size_t size = file_.bytes().size();
     padding_ = (front_alignment - size % front_alignment) % front_alignment;
@@ -327,6 +337,7 @@ OfflineOffsets offsets_in(const tflite::Model& model, std::size_t entry) {
 
 std::optional<OfflineOffsets> read_offline_offsets(std::string_view bytes) {
   const TfliteFile file({.bytes = bytes});
+  expect_no_repeats(file);
   const std::optional<std::size_t> entry = entry_of(file.model());
   if (!entry) return std::nullopt;
   return import::located([&] { return offsets_in(file.model(), *entry); },

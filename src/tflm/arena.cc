@@ -46,7 +46,8 @@ std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offse
   const auto add = [&](TensorId tensor, std::optional<Bytes> offset) {
     const Spans& spans = timeline.tensors[tensor];
     const Span span = spans.empty() ? Span{-1, -1} : spans.back();  // the runtime's record is the last
-    requests.push_back({base::align_up(runtime_bytes(graph.tensors[tensor]), arena_alignment), span, offset});
+    requests.push_back({base::align_up(runtime_bytes(graph.tensors[tensor]), arena_alignment), span, offset,
+                        tensor < offsets.size() ? std::optional(tensor) : std::nullopt});
   };
   for (TensorId t = 0; t < offsets.size(); ++t) {
     if (is_planned(graph.tensors[t])) add(t, offsets[t]);
@@ -61,25 +62,31 @@ std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offse
   return requests;
 }
 
-Bytes head_of(std::span<const Request> requests) {
-  Placed placed;
-  std::vector<const Request*> online;
-  Bytes head = 0;
-  const auto place = [&](const Request& request, Bytes offset) {
-    placed.emplace(offset, &request);
-    head = std::max(head, offset + request.bytes);
-  };
-  for (const Request& request : requests) {
-    if (request.offset) {
-      place(request, *request.offset);
-    } else {
-      online.push_back(&request);
-    }
-  }
+std::vector<std::size_t> placing_order(std::span<const Request> requests) {
+  std::vector<std::size_t> order;
+  std::vector<std::size_t> online;
+  for (std::size_t i = 0; i < requests.size(); ++i) (requests[i].offset ? order : online).push_back(i);
   std::reverse(online.begin(), online.end());
   std::stable_sort(online.begin(), online.end(),
-                   [](const Request* a, const Request* b) { return a->bytes > b->bytes; });
-  for (const Request* const request : online) place(*request, lowest_gap(*request, placed));
+                   [&](std::size_t a, std::size_t b) { return requests[a].bytes > requests[b].bytes; });
+  order.insert(order.end(), online.begin(), online.end());
+  return order;
+}
+
+std::vector<Bytes> placed_offsets(std::span<const Request> requests) {
+  std::vector<Bytes> offsets(requests.size());
+  Placed placed;
+  for (const std::size_t i : placing_order(requests)) {
+    offsets[i] = requests[i].offset ? *requests[i].offset : lowest_gap(requests[i], placed);
+    placed.emplace(offsets[i], &requests[i]);
+  }
+  return offsets;
+}
+
+Bytes head_of(std::span<const Request> requests) {
+  const std::vector<Bytes> offsets = placed_offsets(requests);
+  Bytes head = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) head = std::max(head, offsets[i] + requests[i].bytes);
   return head;
 }
 

@@ -16,7 +16,8 @@ constexpr Bytes arena_alignment = 16;
 struct Request {
   Bytes bytes = 0;  ///< Rounded up to the arena's alignment.
   Span span{};
-  std::optional<Bytes> offset{};  ///< Where it must be.
+  std::optional<Bytes> offset{};     ///< Where it must be.
+  std::optional<TensorId> tensor{};  ///< None for scratch.
 };
 
 /// Bytes of a tensor as the runtime counts them: elements are never smaller than a byte.
@@ -29,7 +30,13 @@ struct Request {
 [[nodiscard]] std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offsets,
                                                const Orders& orders, const Timeline& timeline);
 
-/// The highest byte after the runtime has placed them; see arena.cc.
+/// Requests in the order in which the runtime places them: those with offsets, then the rest.
+[[nodiscard]] std::vector<std::size_t> placing_order(std::span<const Request> requests);
+
+/// Where the runtime places each of them; see arena.cc.
+[[nodiscard]] std::vector<Bytes> placed_offsets(std::span<const Request> requests);
+
+/// The highest byte of all.
 [[nodiscard]] Bytes head_of(std::span<const Request> requests);
 
 }  // namespace stowage::tflm

@@ -1,19 +1,27 @@
 // From a plan to the offsets that a file may give TensorFlow Lite Micro. The runtime takes offsets as they
 // are and then places what it plans by itself around them: tensors without an offset, and the scratch memory
-// that kernels ask for, of which no file tells. So offsets for some can make others go higher:
+// that kernels ask for, of which no file tells. So offsets for some can make others go higher. Where all
+// scratch is known, the arena is simulated (arena.h), and that is that. Where it is not, this keeps the
+// runtime from doing anything else than what it would do without a plan, as far as scratch can matter:
 //
-//     own plan          |x|y y y|          offsets for x, z    |x  z z|
-//                       |s|  z z|          scratch s           |s s   |   <- above z, and the arena grows
+//     unstable   tensors kept during an operator that may ask, and, in the order in which the runtime places
+//                them, those that meet an unstable one placed before: they may go anywhere. They are left to
+//                the runtime.
+//     border     stable tensors that are kept at the same time as an unstable one. They were placed before
+//     it,
+//                so that their places do not depend on scratch: they get the offsets that the runtime would
+//                give them, and the unstable ones find the world as it would be without a plan.
+//     inner      all others: they get the plan's offsets, but for those that would collide with a border
+//                tensor, or with another that moved for such a reason: these also stay where the runtime
+//                would have them.
 //
-// Tensors are left to the runtime where the plan says nothing of them or the runtime counts their size in
-// another way, and, unless all scratch is known, where they are kept during an operator that may ask for
-// some. What follows is tried out with a model of the runtime's planner (arena.h): with the scratch that is
-// known, or with requests of several sizes from every operator that may ask. While the head of the arena is
-// larger than without any plan, the tensors that are kept beside one that the runtime places are left to it,
-// too; at worst all are, and the file has no plan. The result is never worse than the runtime's own as far as
-// was tried, and exactly so when scratch is known.
+//     | inner, as planned | border | unstable, border | scratch? |       time ->
 //
-// Cost: a simulation (arena.cc) for each size tried, of which there are few, and each round.
+// So whatever kernels ask for, unstable tensors and scratch lie where they would lie without a plan, and the
+// arena is not larger as long as the others reach no higher than they would. If they do, or if operators
+// are in another order, nothing can be said, and the file gets no offsets.
+//
+// Cost: the square of the number of tensors at worst, as in the runtime.
 
 #include <fmt/format.h>
 
@@ -35,7 +43,6 @@
 namespace stowage::tflm {
 namespace {
 
-constexpr std::size_t most_sizes_tried = 24;
 constexpr std::size_t most_requests = 10'000;
 
 /// Tensors of the file: scratch that a list gives comes behind them.
@@ -99,14 +106,9 @@ class Chooser {
 
   TflmPlan take() {
     for (TensorId t = 0; t < count_; ++t) place(t);
-    release_all_during(asking_, "kept while an operator runs whose kernel may ask for scratch memory");
-    for (const Bytes size : sizes_to_try()) {
-      const Bytes own = own_head(size);
-      while (head(size) > own && release_neighbours()) {
-      }
-      if (head(size) > own) give_up();
-    }
-    TflmPlan result{.head = head(0), .own_head = own_head(0), .may_ask = askers_.size()};
+    if (!askers_.empty() || head() > own_head()) keep_clear();
+    if (head() > own_head()) give_up("the runtime's own plan is smaller");
+    TflmPlan result{.head = head(), .own_head = own_head(), .may_ask = askers_.size()};
     result.plan = {offsets_, orders_ == own_orders_ ? Orders{} : orders_};
     for (TensorId t = 0; t < count_; ++t) {
       if (!why_[t].empty()) result.left.push_back({t, why_[t]});
@@ -146,79 +148,115 @@ class Chooser {
         if (may_ask_for_scratch(graph_, graph_.subgraphs[s].operators[o])) askers_.emplace_back(s, o);
       }
     }
-    for (const auto& [s, o] : askers_) {
-      const Spans& spans = timeline_.operators[s][o];
-      asking_.insert(asking_.end(), spans.begin(), spans.end());
+  }
+
+  /// Scopes in which there may be scratch.
+  [[nodiscard]] Scopes scopes_of_scratch() const {
+    Spans spans;
+    const auto add = [&](const Spans& some) { spans.insert(spans.end(), some.begin(), some.end()); };
+    for (const auto& [s, o] : askers_) add(timeline_.operators[s][o]);
+    for (TensorId t = count_; t < graph_.tensors.size(); ++t) add(timeline_.tensors[t]);
+    return Scopes(std::move(spans));
+  }
+
+  /// Sees to it that what the runtime places goes where it would go without a plan.
+  void keep_clear() {
+    if (orders_ != own_orders_)
+      return give_up("operators are in another order, in which scratch that is not known may need more");
+    const OfflineOffsets nothing(count_);
+    std::vector<Request> requests = requests_of(graph_, nothing, orders_, timeline_);
+    std::erase_if(requests, [](const Request& request) { return !request.tensor; });
+    for (const Request& request : requests) {
+      if (timeline_.tensors[*request.tensor].size() > 1)
+        return give_up("a body runs several times, beside scratch that is not known");
+    }
+    const std::vector<bool> is_unstable = unstable(requests);
+    const std::vector<Bytes> own = placed_offsets(requests);
+    Bytes own_top = 0;
+    std::vector<std::size_t> stay;  // where the runtime has them
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const auto meets = [&](std::size_t j) {
+        return is_unstable[j] && requests[i].span.overlaps(requests[j].span);
+      };
+      if (is_unstable[i]) {
+        leave(*requests[i].tensor,
+              "kept while a kernel may ask for scratch memory, or beside what that moves");
+        continue;
+      }
+      own_top = std::max(own_top, own[i] + requests[i].bytes);
+      for (std::size_t j = 0; j < requests.size(); ++j) {
+        if (!meets(j)) continue;
+        stay.push_back(i);
+        break;
+      }
+    }
+    keep_where_they_are(requests, own, std::move(stay));
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const std::optional<Bytes> offset = offsets_[*requests[i].tensor];
+      if (!is_unstable[i] && *offset + requests[i].bytes > own_top)
+        return give_up("the runtime's own plan is smaller");
     }
   }
 
-  /// Leaves to the runtime what is kept at any of these scopes. Returns whether there was anything.
-  bool release_all_during(const Spans& spans, std::string_view why) {
-    const Scopes scopes(spans);
-    bool has_released = false;
-    for (TensorId t = 0; t < count_; ++t) {
-      if (!offsets_[t] || !scopes.meet(timeline_.tensors[t])) continue;
-      offsets_[t].reset();
-      why_[t] = why;
-      has_released = true;
+  /// Requests whose places may depend on scratch.
+  [[nodiscard]] std::vector<bool> unstable(const std::vector<Request>& requests) const {
+    const Scopes scratch = scopes_of_scratch();
+    std::vector<bool> is_unstable(requests.size(), false);
+    std::vector<std::size_t> before;  // the unstable ones so far
+    for (const std::size_t i : placing_order(requests)) {
+      const TensorId tensor = *requests[i].tensor;
+      const auto meets = [&](std::size_t j) { return requests[i].span.overlaps(requests[j].span); };
+      is_unstable[i] = !offsets_[tensor] || scratch.meet(timeline_.tensors[tensor]) ||
+                       std::any_of(before.begin(), before.end(), meets);
+      if (is_unstable[i]) before.push_back(i);
     }
-    return has_released;
+    return is_unstable;
   }
 
-  bool release_neighbours() {
-    Spans online = asking_;
-    for (TensorId t = 0; t < timeline_.tensors.size(); ++t) {
-      if (!is_planned(graph_.tensors[t]) || (t < count_ && offsets_[t])) continue;
-      online.insert(online.end(), timeline_.tensors[t].begin(), timeline_.tensors[t].end());
+  /// Gives requests the offsets that the runtime would give them, and with them those that would be in the
+  /// way.
+  void keep_where_they_are(const std::vector<Request>& requests, const std::vector<Bytes>& own,
+                           std::vector<std::size_t> stay) {
+    std::vector<bool> stays(requests.size(), false);
+    for (const std::size_t i : stay) stays[i] = true;
+    while (!stay.empty()) {
+      const std::size_t i = stay.back();
+      stay.pop_back();
+      offsets_[*requests[i].tensor] = own[i];
+      for (std::size_t j = 0; j < requests.size(); ++j) {
+        const std::optional<Bytes>& other = offsets_[*requests[j].tensor];
+        if (stays[j] || !other || !requests[i].span.overlaps(requests[j].span) ||
+            own[i] >= *other + requests[j].bytes || *other >= own[i] + requests[i].bytes)
+          continue;
+        stays[j] = true;
+        stay.push_back(j);
+      }
     }
-    return release_all_during(online, "kept beside what the runtime places, which would go higher");
+  }
+
+  void leave(TensorId tensor, std::string_view why) {
+    if (offsets_[tensor]) why_[tensor] = why;
+    offsets_[tensor].reset();
   }
 
   /// No offsets, and the order of the file.
-  void give_up() {
-    for (TensorId t = 0; t < count_; ++t) {
-      if (offsets_[t]) why_[t] = "the runtime's own plan is smaller";
-    }
-    offsets_.assign(count_, std::nullopt);
+  void give_up(std::string_view why) {
+    for (TensorId t = 0; t < count_; ++t) leave(t, why);
     orders_ = own_orders_;
     timeline_ = own_timeline_;
   }
 
-  /// Requests that operators may make: none, and sizes about those of the tensors that compete with them.
-  [[nodiscard]] std::vector<Bytes> sizes_to_try() const {
-    if (askers_.empty()) return {0};
-    std::set<Bytes> sizes;
-    for (TensorId t = 0; t < count_; ++t) {
-      if (is_planned(graph_.tensors[t]))
-        sizes.insert(base::align_up(runtime_bytes(graph_.tensors[t]), arena_alignment));
-    }
-    if (sizes.empty()) return {0};
-    const std::vector<Bytes> all(sizes.begin(), sizes.end());
-    std::vector<Bytes> tried{0, arena_alignment};
-    for (std::size_t i = 0; i < std::min(all.size(), most_sizes_tried); ++i) {
-      const Bytes size = all[i * all.size() / std::min(all.size(), most_sizes_tried)];
-      tried.insert(tried.end(), {size, size + arena_alignment});
-    }
-    tried.push_back(4 * all.back());
-    return tried;
+  [[nodiscard]] Bytes head() const { return head_with(offsets_, orders_, timeline_); }
+  [[nodiscard]] Bytes own_head() const {
+    return head_with(OfflineOffsets(count_), own_orders_, own_timeline_);
   }
 
-  [[nodiscard]] Bytes head(Bytes asked) const { return head_with(offsets_, orders_, timeline_, asked); }
-
-  [[nodiscard]] Bytes own_head(Bytes asked) const {
-    return head_with(OfflineOffsets(count_), own_orders_, own_timeline_, asked);
-  }
-
-  [[nodiscard]] Bytes head_with(const OfflineOffsets& offsets, const Orders& orders, const Timeline& timeline,
-                                Bytes asked) const {
-    std::vector<Request> requests = requests_of(graph_, offsets, orders, timeline);
+  [[nodiscard]] Bytes head_with(const OfflineOffsets& offsets, const Orders& orders,
+                                const Timeline& timeline) const {
+    const std::vector<Request> requests = requests_of(graph_, offsets, orders, timeline);
     if (requests.size() > most_requests)
       throw UsageError(fmt::format("{} tensors are more than TensorFlow Lite Micro is expected to plan, {}",
                                    requests.size(), most_requests));
-    for (const auto& [s, o] : askers_) {
-      const Spans& spans = timeline.operators[s][o];
-      if (asked > 0 && !spans.empty()) requests.push_back({asked, spans.back(), std::nullopt});
-    }
     return head_of(requests);
   }
 
@@ -233,7 +271,6 @@ class Chooser {
   Timeline timeline_;
   OfflineOffsets offsets_;
   std::vector<std::pair<std::size_t, std::size_t>> askers_;  // subgraph and operator
-  Spans asking_;
 };
 
 }  // namespace
