@@ -50,7 +50,7 @@ std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const std::
                            if (const auto* const graph = std::get_if<Graph>(&input.content))
                              graphs.push_back(*graph);
                          }
-                         write_header(plan, graphs, command.prefix, out);
+                         write_header(plan, graphs, command.prefix.empty() ? "stowage" : command.prefix, out);
                        }});
   }
   return outputs;
@@ -137,6 +137,8 @@ Plan read_plan(const std::string& name) {
 
 ExitStatus run_plan(const PlanCommand& command) {
   expect_different_files(command);
+  if (!command.prefix.empty() && command.header_file.empty())
+    throw UsageError("--prefix is for names in a header; --header is missing");
   PlanOptions options = parse_plan_options(command.plan);
   if (!command.tflite_file.empty()) prepare_for_tflm(command, options);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, plans_weights(options));

@@ -21,7 +21,7 @@ struct PlanCommand {
   std::string svg_file;
   std::string tflite_file;  ///< A directory for several models.
   std::string header_file;
-  std::string prefix = "stowage";  ///< Of names in the header.
+  std::string prefix;  ///< Of names in the header; empty: "stowage".
 };
 
 struct CompareCommand {
