@@ -154,12 +154,14 @@ ExitStatus run_plan(const PlanCommand& command) {
     if (!file.faults.empty()) return report_own_fault({.plan = result.plan, .faults = file.faults});
     outputs.push_back({file.file, [&](std::ostream& out) { out << file.content; }});
   }
+  make_directories_for(planned);
   base::write_files(outputs);
   if (command.json) {
     write_json(result.plan, std::cout);
   } else {
     write_summary(result.plan, std::cout);
-    write_planned_files(planned, inputs, std::cout);
+    write_planned_files(planned, inputs, peak_with_all_aliases(command, inputs, options, result.plan),
+                        std::cout);
   }
   flush_output();
   if (result.plan.interrupted && watch.stop().stop_requested())

@@ -19,7 +19,6 @@ std::filesystem::path file_for(const PlanCommand& command, const NamedFile& mode
   const std::filesystem::path given = command.tflite_file;
   std::error_code ignored;
   if (models == 1 && given.has_filename() && !std::filesystem::is_directory(given, ignored)) return given;
-  std::filesystem::create_directories(given, ignored);  // writing there will tell
   return given / (model.name + ".tflite");
 }
 
@@ -38,17 +37,6 @@ PlannedFile planned_file(const Input& input, const Plan& plan, std::size_t model
   const auto offsets = read_offline_offsets(planned.content);
   planned.faults = check_offline_offsets(std::get<Graph>(written.content), offsets.value());
   return planned;
-}
-
-/// What a model passes on is safe from the others as long as all of them are where the plan says.
-void expect_all_placed(const std::vector<PlannedFile>& files, const std::vector<Input>& inputs) {
-  for (std::size_t m = 0; m < files.size(); ++m) {
-    if (files[m].plan.left.empty()) continue;
-    throw UsageError(fmt::format(
-        "--feed: the runtime would place {} of {} by itself, perhaps over what is passed between models: {}",
-        describe(std::get<Graph>(inputs[m].content), files[m].plan.left.front().tensor), inputs[m].info.name,
-        files[m].plan.left.front().why));
-  }
 }
 
 }  // namespace
@@ -86,15 +74,34 @@ std::vector<PlannedFile> planned_files(const PlanCommand& command, const std::ve
                     [&](const NamedFile& it) { return base::is_same_file(it.file, files.back().file); }))
       throw UsageError(fmt::format("--tflite would write over the input {}", files.back().file.string()));
   }
-  if (!plan.feeds.empty()) expect_all_placed(files, inputs);
   return files;
 }
 
+void make_directories_for(const std::vector<PlannedFile>& files) {
+  std::error_code ignored;  // writing there will tell
+  for (const PlannedFile& file : files) {
+    if (file.file.has_parent_path()) std::filesystem::create_directories(file.file.parent_path(), ignored);
+  }
+}
+
+std::optional<Bytes> peak_with_all_aliases(const PlanCommand& command, const std::vector<Input>& inputs,
+                                           PlanOptions options, const Plan& plan) {
+  if (command.tflite_file.empty()) return std::nullopt;
+  options.target = Target::any;
+  const Bytes peak = make_plan(inputs, options).plan.summary.peak;
+  return peak < plan.summary.peak ? std::optional(peak) : std::nullopt;
+}
+
 void write_planned_files(const std::vector<PlannedFile>& files, const std::vector<Input>& inputs,
-                         std::ostream& out) {
+                         std::optional<Bytes> with_all_aliases, std::ostream& out) {
   for (std::size_t m = 0; m < files.size(); ++m) {
     fmt::print(out, "\n{:<13}{}\n", "written", files[m].file.string());
     write_tflm(files[m].plan, std::get<Graph>(inputs[m].content), out);
+  }
+  if (with_all_aliases) {
+    fmt::print(
+        out, "{:<13}aliases with which {} bytes would be enough: stock kernels see only reshapes in place\n",
+        "not taken", *with_all_aliases);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,15 @@ void prepare_for_tflm(const PlanCommand& command, PlanOptions& options);
 [[nodiscard]] std::vector<PlannedFile> planned_files(const PlanCommand& command,
                                                      const std::vector<Input>& inputs, const Plan& plan);
 
+/// The directories that these files are in, where there are none.
+void make_directories_for(const std::vector<PlannedFile>& files);
+
+/// For --tflite: the peak with aliases that the runtime's kernels cannot take, if it is lower.
+[[nodiscard]] std::optional<Bytes> peak_with_all_aliases(const PlanCommand& command,
+                                                         const std::vector<Input>& inputs,
+                                                         PlanOptions options, const Plan& plan);
+
 void write_planned_files(const std::vector<PlannedFile>& files, const std::vector<Input>& inputs,
-                         std::ostream& out);
+                         std::optional<Bytes> with_all_aliases, std::ostream& out);
 
 }  // namespace stowage::cli

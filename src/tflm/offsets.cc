@@ -19,7 +19,8 @@
 //
 // So whatever kernels ask for, unstable tensors and scratch lie where they would lie without a plan, and the
 // arena is not larger as long as the others reach no higher than they would. If they do, or if operators
-// are in another order, nothing can be said, and the file gets no offsets.
+// are in another order, nothing can be said, and the file gets no offsets. Models that pass tensors to each
+// other cannot give way: there all must be as planned.
 //
 // Cost: the square of the number of tensors at worst, as in the runtime.
 
@@ -93,6 +94,7 @@ class Chooser {
   Chooser(const Graph& graph, const Plan& plan, std::size_t model, KernelScratch scratch)
       : graph_(graph),
         plan_(plan),
+        model_(model),
         count_(tensors_in_file(graph)),
         why_(count_),
         own_orders_(file_orders(graph)),
@@ -106,8 +108,12 @@ class Chooser {
 
   TflmPlan take() {
     for (TensorId t = 0; t < count_; ++t) place(t);
-    if (!askers_.empty() || head() > own_head()) keep_clear();
-    if (head() > own_head()) give_up("the runtime's own plan is smaller");
+    if (!plan_.feeds.empty()) {
+      expect_all_placed();
+    } else if (!askers_.empty() || head() > own_head()) {
+      keep_clear();
+      if (head() > own_head()) give_up("the runtime's own plan is smaller");
+    }
     TflmPlan result{.head = head(), .own_head = own_head(), .may_ask = askers_.size()};
     result.plan = {offsets_, orders_ == own_orders_ ? Orders{} : orders_};
     for (TensorId t = 0; t < count_; ++t) {
@@ -140,6 +146,22 @@ class Chooser {
     } else {
       offsets_[t] = *addresses.begin();
     }
+  }
+
+  /// What a model passes on is safe from the others as long as the runtime places nothing by itself.
+  void expect_all_placed() const {
+    const auto left =
+        std::find_if(why_.begin(), why_.end(), [](const std::string& why) { return !why.empty(); });
+    if (left != why_.end())
+      throw UsageError(fmt::format(
+          "--feed: TensorFlow Lite Micro would place {} of {} by itself, perhaps over "
+          "what is passed between models: {}",
+          describe(graph_, static_cast<TensorId>(left - why_.begin())), plan_.models[model_].name, *left));
+    if (askers_.empty()) return;
+    throw UsageError(
+        fmt::format("--feed: the kernel of {} of {} may ask for scratch memory, and TensorFlow Lite "
+                    "Micro would place that perhaps over what is passed between models",
+                    describe(graph_, askers_[0].first, askers_[0].second), plan_.models[model_].name));
   }
 
   void find_askers() {
@@ -262,6 +284,7 @@ class Chooser {
 
   const Graph& graph_;
   const Plan& plan_;
+  std::size_t model_;
   std::size_t count_;
   std::size_t first_ = 0;  // of the model's tensors in the plan
   std::vector<std::string> why_;
