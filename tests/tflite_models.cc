@@ -64,9 +64,14 @@ class Writer {
     std::vector<Offset<tflite::SubGraph>> subgraphs;
     for (std::size_t i = 0; i < spec.repeats; ++i)
       subgraphs.insert(subgraphs.end(), once.begin(), once.end());
-    tflite::FinishModelBuffer(
-        builder_, tflite::CreateModel(builder_, spec.version, builder_.CreateVector(codes_),
-                                      builder_.CreateVector(subgraphs), 0, builder_.CreateVector(buffers_)));
+    std::vector<Offset<tflite::Metadata>> metadata;
+    for (const TfliteMetadata& entry : spec.metadata) metadata.push_back(write(entry));
+    const auto buffers = spec.has_buffers ? builder_.CreateVector(buffers_) : 0;
+    const auto description = spec.description.empty() ? 0 : builder_.CreateString(spec.description);
+    tflite::FinishModelBuffer(builder_,
+                              tflite::CreateModel(builder_, spec.version, builder_.CreateVector(codes_),
+                                                  builder_.CreateVector(subgraphs), description, buffers, 0,
+                                                  metadata.empty() ? 0 : builder_.CreateVector(metadata)));
   }
 
   [[nodiscard]] std::size_t flatbuffer_size() const { return builder_.GetSize(); }
@@ -84,6 +89,16 @@ class Writer {
     for (const TfliteOperator& op : subgraph.operators) operators.push_back(write(op));
     return tflite::CreateSubGraphDirect(builder_, &tensors, &subgraph.inputs, &subgraph.outputs, &operators,
                                         name_of(subgraph.name));
+  }
+
+  Offset<tflite::Metadata> write(const TfliteMetadata& entry) {
+    if (!entry.buffer) {
+      const std::vector<std::uint8_t> data(entry.data.begin(), entry.data.end());
+      buffers_.push_back(tflite::CreateBufferDirect(builder_, &data));
+    }
+    return tflite::CreateMetadataDirect(
+        builder_, name_of(entry.name),
+        entry.buffer.value_or(static_cast<std::uint32_t>(buffers_.size() - 1)));
   }
 
   Offset<tflite::Tensor> write(const TfliteTensor& tensor) {

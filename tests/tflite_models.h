@@ -61,8 +61,17 @@ struct TfliteSubgraph {
   std::string name{};
 };
 
+struct TfliteMetadata {
+  std::string name{};
+  std::string data{};                     ///< In a buffer of its own.
+  std::optional<std::uint32_t> buffer{};  ///< The buffer's index, instead of that of `data`.
+};
+
 struct TfliteSpec {
   std::vector<TfliteSubgraph> subgraphs{};
+  std::vector<TfliteMetadata> metadata{};
+  std::string description{};
+  bool has_buffers = true;
   std::uint32_t version = 3;
   std::size_t repeats = 1;  ///< How often the file lists the same subgraphs.
 };

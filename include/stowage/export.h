@@ -9,6 +9,7 @@
 
 #include <iosfwd>
 #include <span>
+#include <string>
 
 #include "stowage/graph.h"
 #include "stowage/network.h"
@@ -33,6 +34,12 @@ void write_graph(const Graph& graph, std::ostream& out);
 /// coloured by its risk (docs/rectangle.md), with lines for the max load and the peak; one panel per memory.
 /// What is smaller than a pixel is merged, so that a picture stays small however many buffers there are.
 void write_svg(const Plan& plan, std::ostream& out);
+
+/// The plan as a header for C99 and C++ without dependencies: sizes of memories, tensors and where they are,
+/// steps and where their operands are. Names begin with the prefix. Graphs are in the order of the plan's
+/// models. Throws UsageError for a prefix that is no C identifier, or a plan of a buffer list.
+void write_header(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
+                  std::ostream& out);
 
 /// How strategies compare, as a table for people and as one JSON document.
 void write_comparison(std::span<const Comparison> comparisons, std::span<const ModelInfo> models,

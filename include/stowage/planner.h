@@ -33,6 +33,13 @@ enum class Alias : std::uint8_t {
 /// Whether tensors may be copied from memory to memory in the course of a run.
 enum class Moves : std::uint8_t { none, allowed };
 
+/// Whose kernels run the plan: what they make of an output that lies in an input.
+enum class Target : std::uint8_t {
+  any,  ///< Kernels that know where their tensors are.
+  tflm  ///< Stock kernels of TensorFlow Lite Micro: of all that pass bytes on only a reshape sees that it has
+        ///< nothing to do.
+};
+
 /// An output of a model that is an input of another, each as MODEL.TENSOR.
 struct FeedNames {
   std::string output{};
@@ -50,6 +57,7 @@ struct PlanOptions {
   Alias alias = Alias::automatic;
   /// Of several memories: to have what is used often in the fast ones, though not all fits there at once.
   Moves moves = Moves::none;
+  Target target = Target::any;
   /// Which models run after each other and which at the same time: "A; B | C", docs/several-models.md. Empty:
   /// one after the other, as given.
   std::string run{};

@@ -204,6 +204,7 @@ class Sharer {
       const TensorId input = *op.inputs[candidate.copy->input];
       const TensorId output = *op.outputs[candidate.copy->output];
       std::string why = is_apart(output) ? "would raise the peak" : why_strangers(input, output);
+      if (why.empty() && !is_left_alone(op)) why = "kernels of TensorFlow Lite Micro copy it in any case";
       if (why.empty() && candidate.is_in_too_many_parts)
         why = fmt::format("{} has more than {} parts", describe(graph_, output), most_fragments);
       if (why.empty()) why = try_join(input, output, candidate.copy->from - candidate.copy->to, std::nullopt);
@@ -211,7 +212,15 @@ class Sharer {
     }
   }
 
+  /// Whether the kernel sees that its output lies where its input is. A reshape compares the addresses, and
+  /// an expansion copies element by element onto itself. Source: TensorFlow Lite Micro, kernels/reshape.cc
+  /// and expand_dims.cc.
+  [[nodiscard]] bool is_left_alone(const Operator& op) const {
+    return options_.target == Target::any || op.type == "RESHAPE" || op.type == "EXPAND_DIMS";
+  }
+
   void share_in_place() {
+    if (options_.target == Target::tflm) return;  // which kernels bear it depends on how they are built
     for (const Place& place : operators_) {
       const Operator& op = operator_at(place);
       for (std::size_t i = 0; i < op.inputs.size(); ++i) {

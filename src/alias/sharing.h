@@ -14,6 +14,7 @@ namespace stowage::alias {
 struct Options {
   /// Whether to share at all. `automatic` shares like `all`: what that costs only a packer can tell.
   Alias alias = Alias::none;
+  Target target = Target::any;
   /// What kernels expect the addresses of tensors to be multiples of.
   Bytes alignment = 1;
   /// Per tensor, whether it is to have memory apart from what its operator reads. Empty: none.

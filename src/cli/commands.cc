@@ -15,6 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/models.h"
 #include "cli/progress.h"
+#include "cli/tflm.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/import.h"
@@ -30,7 +31,8 @@ void flush_output() {
   if (!std::cout) throw Error("", "cannot be written").in_file("standard output");
 }
 
-std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const Plan& plan) {
+std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const std::vector<Input>& inputs,
+                                         const Plan& plan) {
   std::vector<base::OutputFile> outputs;
   if (!command.plan_file.empty()) {
     outputs.push_back({command.plan_file, [&](std::ostream& out) { write_json(plan, out); }});
@@ -40,6 +42,16 @@ std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const Plan&
   }
   if (!command.svg_file.empty()) {
     outputs.push_back({command.svg_file, [&](std::ostream& out) { write_svg(plan, out); }});
+  }
+  if (!command.header_file.empty()) {
+    outputs.push_back({command.header_file, [&](std::ostream& out) {
+                         std::vector<Graph> graphs;
+                         for (const Input& input : inputs) {
+                           if (const auto* const graph = std::get_if<Graph>(&input.content))
+                             graphs.push_back(*graph);
+                         }
+                         write_header(plan, graphs, command.prefix.empty() ? "stowage" : command.prefix, out);
+                       }});
   }
   return outputs;
 }
@@ -121,10 +133,15 @@ Plan read_plan(const std::string& name) {
 }  // namespace
 
 ExitStatus run_plan(const PlanCommand& command) {
-  expect_different_files(
-      command.inputs,
-      {{"-o", &command.plan_file}, {"--csv", &command.csv_file}, {"--svg", &command.svg_file}});
+  expect_different_files(command.inputs, {{"-o", &command.plan_file},
+                                          {"--csv", &command.csv_file},
+                                          {"--svg", &command.svg_file},
+                                          {"--tflite", &command.tflite_file},
+                                          {"--header", &command.header_file}});
+  if (!command.prefix.empty() && command.header_file.empty())
+    throw UsageError("--prefix is for names in a header; --header is missing");
   PlanOptions options = parse_plan_options(command.plan);
+  if (!command.tflite_file.empty()) prepare_for_tflm(command, options);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, plans_weights(options));
   const InterruptWatch watch;  // from here on an interrupt keeps what there is
   options.solve.stop = watch.stop();
@@ -132,11 +149,20 @@ ExitStatus run_plan(const PlanCommand& command) {
   const PlanResult result = make_plan(inputs, options);
   clear_progress_line();
   if (!result.faults.empty()) return report_own_fault(result);
-  base::write_files(outputs_of(command, result.plan));
+  std::vector<base::OutputFile> outputs = outputs_of(command, inputs, result.plan);
+  const std::vector<PlannedFile> planned = planned_files(command, inputs, result.plan);
+  for (const PlannedFile& file : planned) {
+    if (!file.faults.empty()) return report_own_fault({.plan = result.plan, .faults = file.faults});
+    outputs.push_back({file.file, [&](std::ostream& out) { out << file.content; }});
+  }
+  make_directories_for(planned);
+  base::write_files(outputs);
   if (command.json) {
     write_json(result.plan, std::cout);
   } else {
     write_summary(result.plan, std::cout);
+    write_planned_files(planned, inputs, peak_with_all_aliases(command, inputs, options, result.plan),
+                        std::cout);
   }
   flush_output();
   if (result.plan.interrupted && watch.stop().stop_requested())

@@ -19,6 +19,9 @@ struct PlanCommand {
   std::string plan_file;
   std::string csv_file;
   std::string svg_file;
+  std::string tflite_file;  ///< A directory for several models.
+  std::string header_file;
+  std::string prefix;  ///< Of names in the header; empty: "stowage".
 };
 
 struct CompareCommand {
@@ -42,6 +45,11 @@ struct VerifyCommand {
   ModelTexts model;
 };
 
+struct InspectCommand {
+  std::string file;
+  bool json = false;
+};
+
 struct RunCommand {
   std::vector<std::string> inputs;  ///< FILE or NAME=FILE.
   ModelTexts model;
@@ -58,6 +66,7 @@ struct RunCommand {
 [[nodiscard]] ExitStatus run_compare(const CompareCommand& command);
 [[nodiscard]] ExitStatus run_sweep(const SweepCommand& command);
 [[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);
+[[nodiscard]] ExitStatus run_inspect(const InspectCommand& command);
 [[nodiscard]] ExitStatus run_run(const RunCommand& command);
 [[nodiscard]] ExitStatus run_strategies();
 

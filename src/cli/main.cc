@@ -96,6 +96,10 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
   add(app, "--csv", command.csv_file, "Write the buffers and their offsets as CSV");
   add(app, "--svg", command.svg_file, "Draw the arena: time by address");
+  add(app, "--tflite", command.tflite_file,
+      "Write the TFLite model with offsets that TensorFlow Lite Micro obeys; of several models, a directory");
+  add(app, "--header", command.header_file, "Write the plan as a C header");
+  add(app, "--prefix", command.prefix, "What names in the header begin with. Default: stowage");
 }
 
 void add_sweep(CLI::App& app, stowage::cli::SweepCommand& command) {
@@ -162,6 +166,10 @@ ExitStatus run_program(int argc, char** argv) {
   add(verify_app, "--model", verify.models,
       "The model the plan is for; of several, each in the plan's order");
   add_model_options(verify_app, verify.model);
+  stowage::cli::InspectCommand inspect;
+  CLI::App& inspect_app = *app.add_subcommand("inspect", "Show and check the plan in a TFLite file");
+  add(inspect_app, "model", inspect.file, "TFLite model").required();
+  inspect_app.add_flag("--json", inspect.json, "Print JSON instead of a table");
   stowage::cli::RunCommand run;
   CLI::App& run_app = *app.add_subcommand("run", "Run networks inside their plan");
   add_run(run_app, run);
@@ -175,6 +183,7 @@ ExitStatus run_program(int argc, char** argv) {
   if (compare_app.parsed()) return stowage::cli::run_compare(compare);
   if (sweep_app.parsed()) return stowage::cli::run_sweep(sweep);
   if (verify_app.parsed()) return stowage::cli::run_verify(verify);
+  if (inspect_app.parsed()) return stowage::cli::run_inspect(inspect);
   if (run_app.parsed()) return stowage::cli::run_run(run);
   return stowage::cli::run_strategies();
 }

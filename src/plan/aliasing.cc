@@ -68,6 +68,7 @@ class Arranger {
   [[nodiscard]] alias::Sharing shared(std::vector<bool> apart) const {
     return alias::share(graph_, clock_, uses_, residences_,
                         {.alias = options_.plan.alias,
+                         .target = options_.plan.target,
                          .alignment = options_.buffers.alignment,
                          .apart = std::move(apart),
                          .model = options_.buffers.model});

@@ -1,0 +1,247 @@
+// The plan as a C header. Sizes are macros; everything else is in tables, declared for all who include the
+// header and defined where PREFIX_IMPLEMENTATION is defined before it is included:
+//
+//     memories   tensors -> views, shape   models -> inputs, outputs   clocks -> steps -> operands
+//
+// A tensor may have several views, one after the other or at once in several memories. What an operator gets
+// is worked out here: its operands have the one place that it reads or writes at its step.
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <ostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "export/header_tables.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+
+namespace stowage {
+namespace {
+
+using exporting::macro_name;
+
+bool is_identifier(std::string_view text) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+         std::all_of(text.begin(), text.end(), is_part);
+}
+
+/// What is the same in all headers; @ is the prefix, % the prefix in capitals, $ the type of sizes.
+constexpr std::string_view declarations = R"(
+typedef $ @_bytes;
+
+typedef struct @_memory {
+  const char *name;
+  @_bytes size;      /* to allocate */
+  @_bytes alignment; /* of its first byte */
+  int is_for_weights;
+} @_memory;
+
+/* Where a tensor is from position `begin` of a clock until before `end`. */
+typedef struct @_view {
+  uint32_t memory;
+  @_bytes offset;
+  uint32_t clock, begin, end;
+} @_view;
+
+typedef struct @_tensor {
+  const char *name;
+  uint32_t model;
+  @_kind kind;
+  @_type type;
+  @_bytes bytes;
+  uint32_t rank;
+  const @_bytes *shape;
+  uint32_t views; /* 0: not in the planned memories */
+  const @_view *view;
+} @_tensor;
+
+/* What a step reads or writes, and where it is then. */
+typedef struct @_operand {
+  uint32_t tensor; /* or %_NOWHERE */
+  uint32_t memory; /* or %_NOWHERE */
+  @_bytes offset;
+} @_operand;
+
+typedef enum @_action {
+  %_RUN,  /* an operator: inputs, outputs, scratch */
+  %_COPY, /* a tensor, from the place of the input to that of the output */
+  %_FORK  /* other clocks at the same time */
+} @_action;
+
+typedef struct @_step {
+  @_action action;
+  const char *type; /* of the operator */
+  uint32_t model, subgraph, op;
+  uint32_t inputs, outputs, scratch; /* of the operands, in this order */
+  const @_operand *operand;
+  uint32_t clocks;
+  const uint32_t *clock;
+} @_step;
+
+/* Steps of a sequence. The first clock is the root. */
+typedef struct @_clock {
+  uint32_t steps;
+  const @_step *step;
+} @_clock;
+
+typedef struct @_model {
+  const char *name;
+  uint32_t inputs, outputs;
+  const uint32_t *input; /* of the tensors */
+  const uint32_t *output;
+} @_model;
+
+extern const @_memory @_memories[];
+extern const @_tensor @_tensors[];
+extern const @_clock @_clocks[];
+extern const @_model @_models[];
+)";
+
+class HeaderWriter {
+ public:
+  HeaderWriter(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix, std::ostream& out)
+      : plan_(plan), graphs_(graphs), prefix_(prefix), capitals_(macro_name(prefix)), out_(out) {
+    if (!is_identifier(prefix))
+      throw UsageError(fmt::format("--prefix is \"{}\", expected a C identifier", prefix));
+    if (plan.tensors.empty() && !plan.buffers.empty())
+      throw UsageError("--header is for models, a buffer list has no steps and tensors");
+    for (std::size_t m = 0, first = 0; m < graphs.size(); ++m) {
+      first_tensor_.push_back(first);
+      first += graphs[m].tensors.size();
+    }
+  }
+
+  void write() {
+    fmt::print(out_,
+               "/* A memory plan, written by stowage. Define {0}_IMPLEMENTATION in one file before including "
+               "this one:\n   the tables are defined there. */\n"
+               "#ifndef {0}_PLAN_H_\n#define {0}_PLAN_H_\n\n#include <stdint.h>\n\n"
+               "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
+               capitals_);
+    write_counts();
+    write_memory_macros();
+    write_ends();
+    write_nowhere();
+    write_enumerations();
+    write_template(declarations);
+    fmt::print(out_, "\n#ifdef {}_IMPLEMENTATION\n", capitals_);
+    exporting::write_header_tables(plan_, graphs_, prefix_, out_);
+    fmt::print(
+        out_,
+        "\n#endif /* {0}_IMPLEMENTATION */\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {0}_PLAN_H_ */\n",
+        capitals_);
+  }
+
+ private:
+  void write_template(std::string_view text) const {
+    const bool is_large = std::any_of(plan_.memories.begin(), plan_.memories.end(),
+                                      [](const auto& memory) {
+                                        return memory.peak > std::numeric_limits<std::uint32_t>::max();
+                                      }) ||
+                          std::any_of(plan_.tensors.begin(), plan_.tensors.end(), [](const auto& tensor) {
+                            return tensor.tensor.bytes > std::numeric_limits<std::uint32_t>::max();
+                          });
+    for (const char c : text) {
+      if (c == '@') {
+        out_ << prefix_;
+      } else if (c == '%') {
+        out_ << capitals_;
+      } else if (c == '$') {
+        out_ << (is_large ? "uint64_t" : "uint32_t");
+      } else {
+        out_ << c;
+      }
+    }
+  }
+
+  /// A macro; of several that would have one name, later ones get a number.
+  void define(std::string name, std::int64_t value) {
+    const std::string base = name;
+    for (int i = 2; !macros_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
+    fmt::print(out_, "#define {}_{} {}u\n", capitals_, name, value);
+  }
+
+  void write_counts() {
+    define("MEMORIES", static_cast<std::int64_t>(plan_.memories.size()));
+    define("MODELS", static_cast<std::int64_t>(plan_.models.size()));
+    define("TENSORS", static_cast<std::int64_t>(plan_.tensors.size()));
+    define("CLOCKS", static_cast<std::int64_t>(plan_.clocks.size()));
+  }
+
+  void write_nowhere() {
+    out_ << "\n/* No place in the planned memories, or an operand that is left out. */\n";
+    define("NOWHERE", 0xFFFFFFFF);
+  }
+
+  void write_memory_macros() {
+    out_ << "\n/* Memories: bytes to allocate, and what the address of the first one is a multiple of. */\n";
+    for (const PlannedMemory& memory : plan_.memories) {
+      define(macro_name(memory.memory.name) + "_SIZE", memory.peak);
+      define(macro_name(memory.memory.name) + "_ALIGNMENT", memory.memory.alignment);
+    }
+  }
+
+  /// Inputs and outputs: which tensors they are, and where they lie.
+  void write_ends() {
+    out_ << "\n/* Inputs and outputs: their indices in the table of tensors, and where they are. */\n";
+    for (std::size_t m = 0; m < graphs_.size(); ++m) {
+      const std::string model = graphs_.size() == 1 ? "" : macro_name(plan_.models[m].name) + "_";
+      const Subgraph& main = graphs_[m].subgraphs[0];
+      for (std::size_t i = 0; i < main.inputs.size(); ++i)
+        write_end(fmt::format("{}INPUT_{}", model, i), first_tensor_[m] + main.inputs[i]);
+      for (std::size_t i = 0; i < main.outputs.size(); ++i)
+        write_end(fmt::format("{}OUTPUT_{}", model, i), first_tensor_[m] + main.outputs[i]);
+    }
+  }
+
+  void write_end(const std::string& name, std::size_t tensor) {
+    define(name, static_cast<std::int64_t>(tensor));
+    define(name + "_BYTES", plan_.tensors[tensor].tensor.bytes);
+    const std::vector<View>& views = plan_.tensors[tensor].views;
+    if (!views.empty()) define(name + "_OFFSET", plan_.places[views[0].buffer].offset + views[0].offset);
+  }
+
+  void write_enumerations() const {
+    std::vector<std::string> kinds;
+    for (int i = 0; i <= static_cast<int>(TensorKind::scratch); ++i)
+      kinds.push_back("KIND_" + macro_name(name_of(static_cast<TensorKind>(i))));
+    write_enumeration("kind", kinds);
+    std::vector<std::string> types;
+    for (int i = 0; i <= static_cast<int>(DType::unknown); ++i)
+      types.push_back(macro_name(name_of(static_cast<DType>(i))));
+    write_enumeration("type", types);
+  }
+
+  void write_enumeration(std::string_view name, const std::vector<std::string>& values) const {
+    fmt::print(out_, "\ntypedef enum {}_{} {{", prefix_, name);
+    for (const std::string& value : values)
+      fmt::print(out_, "{}\n  {}_{}", &value == values.data() ? "" : ",", capitals_, value);
+    fmt::print(out_, "\n}} {}_{};\n", prefix_, name);
+  }
+
+  const Plan& plan_;
+  std::span<const Graph> graphs_;
+  std::string prefix_;
+  std::string capitals_;
+  std::ostream& out_;
+  std::vector<std::size_t> first_tensor_;
+  std::set<std::string> macros_;
+};
+
+}  // namespace
+
+void write_header(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
+                  std::ostream& out) {
+  HeaderWriter(plan, graphs, prefix, out).write();
+}
+
+}  // namespace stowage

@@ -1,0 +1,238 @@
+#include "export/header_tables.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+#include <optional>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "export/header_places.h"
+#include "export/readable.h"
+
+namespace stowage::exporting {
+namespace {
+
+constexpr std::size_t longest_text = 255;  // compilers need not take literals of more than 4095 bytes
+
+/// A string literal. Question marks could be read as trigraphs.
+std::string literal(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : shortened(text, longest_text)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\' || c == '?') {
+      result += {'\\', c};
+    } else if (byte < 0x20 || byte > 0x7e) {
+      result += fmt::format("\\{:03o}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+/// Rows of one table that those of another refer to, each by the address of its first.
+class Pool {
+ public:
+  /// `empty` is a row for a table that has none, which C does not know.
+  Pool(std::string type, std::string name, std::string empty)
+      : type_(std::move(type)), name_(std::move(name)), empty_(std::move(empty)) {}
+
+  /// Where the next row will be.
+  [[nodiscard]] std::string next() const { return fmt::format("{} + {}", name_, rows_.size()); }
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  void add(std::string row) { rows_.push_back(std::move(row)); }
+
+  void write(std::string_view storage, std::ostream& out) const {
+    fmt::print(out, "\n{}const {} {}[] = {{\n", storage, type_, name_);
+    for (std::size_t i = 0; i < rows_.size(); ++i) fmt::print(out, "{}  {}", i == 0 ? "" : ",\n", rows_[i]);
+    fmt::print(out, "{}\n}};\n", rows_.empty() ? "  " + empty_ : "");
+  }
+
+ private:
+  std::string type_;
+  std::string name_;
+  std::string empty_;
+  std::vector<std::string> rows_;
+};
+
+class TableWriter {
+ public:
+  TableWriter(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix, std::ostream& out)
+      : plan_(plan),
+        graphs_(graphs),
+        places_(plan),
+        prefix_(prefix),
+        capitals_(macro_name(prefix)),
+        nowhere_(capitals_ + "_NOWHERE"),
+        out_(out) {
+    for (std::size_t m = 0, first = 0; m < graphs.size(); ++m) {
+      first_tensor_.push_back(first);
+      first += graphs[m].tensors.size();
+    }
+  }
+
+  void write() const {
+    write_memories();
+    write_tensors();
+    write_clocks();
+    write_models();
+  }
+
+ private:
+  [[nodiscard]] Pool table(std::string_view type, std::string_view name) const {
+    return {fmt::format("{}_{}", prefix_, type), fmt::format("{}_{}", prefix_, name), ""};
+  }
+
+  [[nodiscard]] Pool pool(std::string_view type, std::string_view name, std::string empty) const {
+    const bool is_number = type == "uint32_t";
+    return {is_number ? std::string(type) : fmt::format("{}_{}", prefix_, type),
+            fmt::format("{}_{}", prefix_, name), std::move(empty)};
+  }
+
+  void write_memories() const {
+    Pool memories = table("memory", "memories");
+    for (const PlannedMemory& memory : plan_.memories) {
+      memories.add(fmt::format("{{{}, {}u, {}u, {}}}", literal(memory.memory.name), memory.peak,
+                               memory.memory.alignment, memory.memory.role == MemoryRole::weights ? 1 : 0));
+    }
+    memories.write("", out_);
+  }
+
+  void write_tensors() const {
+    Pool shapes = pool("bytes", "shapes", "0u");
+    Pool views = pool("view", "views", "{0u, 0u, 0u, 0u, 0u}");
+    Pool tensors = table("tensor", "tensors");
+    for (const PlannedTensor& planned : plan_.tensors) {
+      const Tensor& tensor = planned.tensor;
+      const std::string shape = shapes.next();
+      const std::string view = views.next();
+      const Shape dimensions = tensor.shape.value_or(Shape{tensor.bytes});
+      for (const std::int64_t dimension : dimensions) shapes.add(fmt::format("{}u", dimension));
+      for (const View& it : planned.views) {
+        const Place place = places_.of(it);
+        views.add(fmt::format("{{{}u, {}u, {}u, {}u, {}u}}", place.memory, place.offset,
+                              plan_.buffers[it.buffer].clock, it.life.lower, it.life.upper));
+      }
+      tensors.add(fmt::format("{{{}, {}u, {}_KIND_{}, {}_{}, {}u, {}u, {}, {}u, {}}}", literal(tensor.name),
+                              planned.model, capitals_, macro_name(name_of(tensor.kind)), capitals_,
+                              macro_name(name_of(tensor.dtype)), tensor.bytes, dimensions.size(), shape,
+                              planned.views.size(), view));
+    }
+    shapes.write("static ", out_);
+    views.write("static ", out_);
+    tensors.write("", out_);
+  }
+
+  [[nodiscard]] std::string operand(std::optional<std::size_t> tensor,
+                                    const std::optional<Place>& place) const {
+    const std::string index = tensor ? fmt::format("{}u", *tensor) : nowhere_;
+    if (!place) return fmt::format("{{{}, {}, 0u}}", index, nowhere_);
+    return fmt::format("{{{}, {}u, {}u}}", index, place->memory, place->offset);
+  }
+
+  void write_clocks() const {
+    Pool operands = pool("operand", "operands", "{0u, 0u, 0u}");
+    Pool branches = pool("uint32_t", "branches", "0u");
+    Pool steps =
+        pool("step", "steps", fmt::format("{{{}_RUN, \"\", 0u, 0u, 0u, 0u, 0u, 0u, 0, 0u, 0}}", capitals_));
+    Pool clocks = table("clock", "clocks");
+    for (std::size_t c = 0; c < plan_.clocks.size(); ++c) {
+      clocks.add(fmt::format("{{{}u, {}}}", plan_.clocks[c].steps.size(), steps.next()));
+      for (std::size_t at = 0; at < plan_.clocks[c].steps.size(); ++at)
+        steps.add(step(c, static_cast<Position>(at), operands, branches));
+    }
+    operands.write("static ", out_);
+    branches.write("static ", out_);
+    steps.write("static ", out_);
+    clocks.write("", out_);
+  }
+
+  [[nodiscard]] std::string step(std::size_t clock, Position at, Pool& operands, Pool& branches) const {
+    const std::string operand = operands.next();
+    const std::string branch = branches.next();
+    const Step& step = plan_.clocks[clock].steps[static_cast<std::size_t>(at)];
+    if (const auto* const run = std::get_if<Run>(&step)) {
+      const Operator& op = add_operands(*run, clock, at, operands);
+      return fmt::format("{{{}_RUN, {}, {}u, {}u, {}u, {}u, {}u, {}u, {}, 0u, {}}}", capitals_,
+                         literal(op.type), run->model, run->path[run->path.size() - 2], run->path.back(),
+                         op.inputs.size(), op.outputs.size(), op.scratch.size(), operand, branch);
+    }
+    if (const auto* const copy = std::get_if<Copy>(&step)) {
+      for (const std::size_t buffer : {copy->from, copy->to})
+        operands.add(this->operand(copy->tensor, places_.in(copy->tensor, buffer, at)));
+      return fmt::format("{{{}_COPY, \"\", {}u, 0u, 0u, 1u, 1u, 0u, {}, 0u, {}}}", capitals_,
+                         plan_.tensors[copy->tensor].model, operand, branch);
+    }
+    const std::vector<std::size_t>& forked = std::get<Fork>(step).clocks;
+    for (const std::size_t it : forked) branches.add(fmt::format("{}u", it));
+    return fmt::format("{{{}_FORK, \"\", 0u, 0u, 0u, 0u, 0u, 0u, {}, {}u, {}}}", capitals_, operand,
+                       forked.size(), branch);
+  }
+
+  const Operator& add_operands(const Run& run, std::size_t clock, Position at, Pool& operands) const {
+    const Operator& op =
+        graphs_[run.model].subgraphs.at(run.path[run.path.size() - 2]).operators.at(run.path.back());
+    const auto add = [&](const std::optional<TensorId>& tensor) {
+      if (!tensor) {
+        operands.add(operand(std::nullopt, std::nullopt));
+        return;
+      }
+      const std::size_t index = first_tensor_[run.model] + *tensor;
+      operands.add(operand(index, places_.at(index, clock, at)));
+    };
+    for (const auto& input : op.inputs) add(input);
+    for (const auto& output : op.outputs) add(output);
+    for (const TensorId scratch : op.scratch) add(scratch);
+    return op;
+  }
+
+  void write_models() const {
+    Pool ends = pool("uint32_t", "ends", "0u");
+    Pool models = table("model", "models");
+    for (std::size_t m = 0; m < graphs_.size(); ++m) {
+      const Subgraph& main = graphs_[m].subgraphs[0];
+      const auto add = [&](const std::vector<TensorId>& tensors) {
+        const std::string first = ends.next();
+        for (const TensorId tensor : tensors) ends.add(fmt::format("{}u", first_tensor_[m] + tensor));
+        return first;
+      };
+      const std::string inputs = add(main.inputs);
+      const std::string outputs = add(main.outputs);
+      models.add(fmt::format("{{{}, {}u, {}u, {}, {}}}", literal(plan_.models[m].name), main.inputs.size(),
+                             main.outputs.size(), inputs, outputs));
+    }
+    ends.write("static ", out_);
+    models.write("", out_);
+  }
+
+  const Plan& plan_;
+  std::span<const Graph> graphs_;
+  Places places_;
+  std::string prefix_;
+  std::string capitals_;
+  std::string nowhere_;
+  std::ostream& out_;
+  std::vector<std::size_t> first_tensor_;
+};
+
+}  // namespace
+
+std::string macro_name(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += byte < 0x80 && std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
+  }
+  return result;
+}
+
+void write_header_tables(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
+                         std::ostream& out) {
+  TableWriter(plan, graphs, prefix, out).write();
+}
+
+}  // namespace stowage::exporting

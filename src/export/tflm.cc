@@ -1,0 +1,102 @@
+#include "stowage/tflm.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "export/json.h"
+#include "export/readable.h"
+
+namespace stowage {
+namespace {
+
+using exporting::Json;
+
+constexpr std::size_t tensors_shown = 20;
+constexpr std::size_t faults_shown = 20;
+constexpr std::size_t longest_name = 60;
+
+std::string readable(Bytes bytes) {
+  const std::string exact = fmt::format("{} bytes", bytes);
+  const std::string rough = exporting::in_units(bytes);
+  return exact == rough ? exact : fmt::format("{} ({})", exact, rough);
+}
+
+std::string name_of_tensor(const Graph& graph, TensorId tensor) {
+  const std::string& name = graph.tensors[tensor].name;
+  return name.empty() ? fmt::format("tensor {}", tensor) : exporting::shortened(name, longest_name);
+}
+
+void write_row(std::ostream& out, std::string_view what, const std::string& value) {
+  fmt::print(out, "{:<13}{}\n", what, value);
+}
+
+std::vector<TensorId> placed(const std::optional<OfflineOffsets>& offsets) {
+  std::vector<TensorId> tensors;
+  for (TensorId t = 0; offsets && t < offsets->size(); ++t) {
+    if ((*offsets)[t]) tensors.push_back(t);
+  }
+  return tensors;
+}
+
+void write_offsets(const Inspection& inspection, const std::vector<TensorId>& tensors, std::ostream& out) {
+  fmt::print(out, "\n  {:>14}  {:>14}  {}\n", "offset", "bytes", "tensor");
+  for (std::size_t i = 0; i < std::min(tensors.size(), tensors_shown); ++i) {
+    fmt::print(out, "  {:>14}  {:>14}  {}\n", *(*inspection.found)[tensors[i]],
+               inspection.graph.tensors[tensors[i]].bytes, name_of_tensor(inspection.graph, tensors[i]));
+  }
+  if (tensors.size() > tensors_shown) fmt::print(out, "  and {} more\n", tensors.size() - tensors_shown);
+}
+
+}  // namespace
+
+void write_tflm(const TflmPlan& plan, const Graph& graph, std::ostream& out) {
+  const std::string without = plan.own_head == plan.head ? "" : fmt::format(", {} without", plan.own_head);
+  const std::string scratch =
+      plan.may_ask == 0 ? "" : fmt::format("; {} operators may ask for scratch besides", plan.may_ask);
+  write_row(out, "tflm head", readable(plan.head) + without + scratch);
+  std::map<std::string_view, std::vector<TensorId>> by_reason;
+  for (const LeftToRuntime& left : plan.left) by_reason[left.why].push_back(left.tensor);
+  for (const auto& [why, tensors] : by_reason) {
+    const std::string more = tensors.size() > 1 ? fmt::format(" and {} more", tensors.size() - 1) : "";
+    write_row(out, "  left", fmt::format("{}{}: {}", name_of_tensor(graph, tensors.front()), more, why));
+  }
+}
+
+void write_inspection(const Inspection& inspection, std::ostream& out) {
+  const std::vector<TensorId> tensors = placed(inspection.found);
+  write_row(out, "plan",
+            inspection.found ? fmt::format("OfflineMemoryAllocation, {} of {} tensors have offsets",
+                                           tensors.size(), inspection.found->size())
+                             : "none");
+  if (inspection.found) write_row(out, "faults", fmt::format("{}", inspection.faults.size()));
+  for (std::size_t i = 0; i < std::min(inspection.faults.size(), faults_shown); ++i)
+    write_row(out, "  fault", inspection.faults[i].what);
+  if (inspection.found) write_row(out, "tflm head", readable(inspection.head));
+  write_row(out, "without", readable(inspection.own_head));
+  write_row(out, "stowage", inspection.ours ? readable(*inspection.ours) : inspection.obstacle);
+  if (!tensors.empty()) write_offsets(inspection, tensors, out);
+}
+
+void write_inspection_json(const Inspection& inspection, std::ostream& out) {
+  exporting::Document document(out, "stowage-inspection");
+  document.value("has_plan", inspection.found.has_value());
+  document.value("head", inspection.head);
+  document.value("own_head", inspection.own_head);
+  document.value("stowage_head", inspection.ours ? Json(*inspection.ours) : Json(nullptr));
+  document.rows("faults", inspection.faults, [](const Fault& fault) { return Json(fault.what); });
+  document.rows("offsets", placed(inspection.found), [&](TensorId t) {
+    const Tensor& tensor = inspection.graph.tensors[t];
+    return Json{
+        {"tensor", t}, {"name", tensor.name}, {"bytes", tensor.bytes}, {"offset", *(*inspection.found)[t]}};
+  });
+  document.finish();
+}
+
+}  // namespace stowage

@@ -1,0 +1,169 @@
+// The offsets of a file against the network in it. The runtime believes them, so that a mistake in them shows
+// only in wrong results. A sweep over the scopes keeps what lies where as disjoint ranges: a tensor that
+// comes is compared with its neighbours, in the order of addresses, and joins if nobody is in its way.
+// Tensors that are the same bytes, since one is a reshape of the other, may lie at one address. The working
+// memory of an accelerator's operator holds its inputs and outputs, as its commands have it: outputs may lie
+// where inputs were.
+//
+// Cost: tensors * log(tensors), for each run of their subgraphs.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <queue>
+#include <set>
+#include <utility>
+
+#include "base/checked.h"
+#include "stowage/tflm.h"
+#include "tflm/arena.h"
+#include "tflm/scopes.h"
+
+namespace stowage::tflm {
+namespace {
+
+/// One run of a tensor's life.
+struct Stay {
+  TensorId tensor = 0;
+  Span span{};
+};
+
+class Checker {
+ public:
+  Checker(const Graph& graph, const OfflineOffsets& offsets)
+      : graph_(graph),
+        offsets_(offsets),
+        timeline_(timeline_of(graph, file_orders(graph))),
+        source_(graph.tensors.size()) {
+    std::iota(source_.begin(), source_.end(), TensorId{0});
+    for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+      for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
+        const Operator& op = graph.subgraphs[s].operators[o];
+        note_same_bytes(op);
+        if (op.scratch.empty()) continue;
+        for (const Span& span : timeline_.operators[s][o]) in_accelerator_.insert(span.last);
+      }
+    }
+  }
+
+  Faults take() {
+    std::vector<Stay> stays;
+    for (TensorId t = 0; t < offsets_.size(); ++t) {
+      if (!offsets_[t] || !has_good_offset(t) || graph_.tensors[t].kind == TensorKind::scratch) continue;
+      for (const Span& span : timeline_.tensors[t]) {
+        const bool ends_in_accelerator = span.first < span.last && in_accelerator_.contains(span.last);
+        stays.push_back({t, {span.first, ends_in_accelerator ? span.last - 1 : span.last}});
+      }
+    }
+    std::stable_sort(stays.begin(), stays.end(),
+                     [](const Stay& a, const Stay& b) { return a.span.first < b.span.first; });
+    sweep(stays);
+    return std::move(faults_);
+  }
+
+ private:
+  /// Copies of whole tensors keep what both are.
+  void note_same_bytes(const Operator& op) {
+    for (const ByteCopy& copy : op.copies) {
+      const TensorId input = *op.inputs[copy.input];
+      const TensorId output = *op.outputs[copy.output];
+      if (copy.from == 0 && copy.to == 0 && copy.size == graph_.tensors[output].bytes &&
+          copy.size == graph_.tensors[input].bytes && (op.type == "RESHAPE" || op.type == "EXPAND_DIMS"))
+        source_[output] = source_of(input);
+    }
+  }
+
+  /// Whose bytes a tensor has. Ends: every tensor has one producer, and copies make no circle.
+  [[nodiscard]] TensorId source_of(TensorId tensor) const {
+    while (source_[tensor] != tensor) tensor = source_[tensor];
+    return tensor;
+  }
+
+  bool has_good_offset(TensorId t) {
+    const Tensor& tensor = graph_.tensors[t];
+    if (!is_planned(tensor)) {
+      const bool is_state = tensor.kind == TensorKind::state;
+      if (tensor.bytes == 0) return false;  // which the runtime never asks about
+      faults_.push_back(
+          {FaultKind::accounting, fmt::format("{} has offset {}, expected -1 for {}", describe(graph_, t),
+                                              *offsets_[t], is_state ? "a variable" : "a constant")});
+      return false;
+    }
+    if (*offsets_[t] % arena_alignment == 0) return true;
+    faults_.push_back(
+        {FaultKind::alignment, fmt::format("{} is at {}, expected a multiple of {}", describe(graph_, t),
+                                           *offsets_[t], arena_alignment)});
+    return true;
+  }
+
+  void sweep(const std::vector<Stay>& stays) {
+    using Leaving = std::pair<Position, Bytes>;  // the last scope, and the address
+    std::priority_queue<Leaving, std::vector<Leaving>, std::greater<>> leaving;
+    for (const Stay& stay : stays) {
+      while (!leaving.empty() && leaving.top().first < stay.span.first) {
+        leave(leaving.top().second);
+        leaving.pop();
+      }
+      if (!enter(stay)) continue;
+      leaving.emplace(stay.span.last, *offsets_[stay.tensor]);
+    }
+  }
+
+  /// Tensors at one address, all with the same bytes.
+  struct Range {
+    Bytes end = 0;
+    std::size_t tensors = 0;
+    TensorId first = 0;
+  };
+
+  bool enter(const Stay& stay) {
+    const Bytes begin = *offsets_[stay.tensor];
+    const Bytes end = begin + runtime_bytes(graph_.tensors[stay.tensor]);
+    auto above = ranges_.upper_bound(begin);
+    if (above != ranges_.begin()) {
+      auto& [below_begin, below] = *std::prev(above);
+      if (below_begin == begin && source_of(below.first) == source_of(stay.tensor)) {
+        ++below.tensors;
+        return true;
+      }
+      if (below.end > begin) return collides(stay, below.first);
+    }
+    if (above != ranges_.end() && above->first < end) return collides(stay, above->second.first);
+    ranges_[begin] = {end, 1, stay.tensor};
+    return true;
+  }
+
+  void leave(Bytes begin) {
+    const auto range = ranges_.find(begin);
+    if (--range->second.tensors == 0) ranges_.erase(range);
+  }
+
+  bool collides(const Stay& stay, TensorId other) {
+    faults_.push_back({FaultKind::overlap,
+                       fmt::format("{} at {} and {} at {} hold the same bytes in scope {}",
+                                   describe(graph_, other), *offsets_[other], describe(graph_, stay.tensor),
+                                   *offsets_[stay.tensor], stay.span.first)});
+    return false;
+  }
+
+  const Graph& graph_;
+  const OfflineOffsets& offsets_;
+  Timeline timeline_;
+  std::vector<TensorId> source_;
+  std::set<Position> in_accelerator_;  // scopes of operators with working memory
+  std::map<Bytes, Range> ranges_;
+  Faults faults_;
+};
+
+}  // namespace
+}  // namespace stowage::tflm
+
+namespace stowage {
+
+Faults check_offline_offsets(const Graph& graph, const OfflineOffsets& offsets) {
+  return tflm::Checker(graph, offsets).take();
+}
+
+}  // namespace stowage

@@ -1,0 +1,314 @@
+// From a plan to the offsets that a file may give TensorFlow Lite Micro. The runtime takes offsets as they
+// are and then places what it plans by itself around them: tensors without an offset, and the scratch memory
+// that kernels ask for, of which no file tells. So offsets for some can make others go higher. Where all
+// scratch is known, the arena is simulated (arena.h), and that is that. Where it is not, this keeps the
+// runtime from doing anything else than what it would do without a plan, as far as scratch can matter:
+//
+//     unstable   tensors kept during an operator that may ask, and, in the order in which the runtime places
+//                them, those that meet an unstable one placed before: they may go anywhere. They are left to
+//                the runtime.
+//     border     stable tensors that are kept at the same time as an unstable one. They were placed before
+//     it,
+//                so that their places do not depend on scratch: they get the offsets that the runtime would
+//                give them, and the unstable ones find the world as it would be without a plan.
+//     inner      all others: they get the plan's offsets, but for those that would collide with a border
+//                tensor, or with another that moved for such a reason: these also stay where the runtime
+//                would have them.
+//
+//     | inner, as planned | border | unstable, border | scratch? |       time ->
+//
+// So whatever kernels ask for, unstable tensors and scratch lie where they would lie without a plan, and the
+// arena is not larger as long as the others reach no higher than they would. If they do, or if operators
+// are in another order, nothing can be said, and the file gets no offsets. Models that pass tensors to each
+// other cannot give way: there all must be as planned.
+//
+// Cost: the square of the number of tensors at worst, as in the runtime.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/text.h"
+#include "stowage/error.h"
+#include "stowage/tflm.h"
+#include "tflm/arena.h"
+#include "tflm/scopes.h"
+#include "tflm/scratch.h"
+
+namespace stowage::tflm {
+namespace {
+
+constexpr std::size_t most_requests = 10'000;
+
+/// Tensors of the file: scratch that a list gives comes behind them.
+std::size_t tensors_in_file(const Graph& graph) {
+  std::size_t count = graph.tensors.size();
+  while (count > 0 && graph.tensors[count - 1].kind == TensorKind::scratch) --count;
+  return count;
+}
+
+/// The order in which a plan runs a model's operators; what it does not run follows as in the file.
+Orders orders_of(const Graph& graph, const Plan& plan, std::size_t model) {
+  Orders orders(graph.subgraphs.size());
+  std::vector<std::vector<bool>> has(graph.subgraphs.size());
+  for (std::size_t s = 0; s < has.size(); ++s) has[s].resize(graph.subgraphs[s].operators.size());
+  const auto add = [&](std::size_t s, std::size_t op) {
+    if (has[s][op]) return;
+    has[s][op] = true;
+    orders[s].push_back(op);
+  };
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& step : clock.steps) {
+      const auto* const run = std::get_if<Run>(&step);
+      if (run != nullptr && run->model == model) add(run->path[run->path.size() - 2], run->path.back());
+    }
+  }
+  for (std::size_t s = 0; s < has.size(); ++s) {
+    for (std::size_t op = 0; op < has[s].size(); ++op) add(s, op);
+  }
+  return orders;
+}
+
+void expect_followable(const Graph& graph, const Plan& plan) {
+  const auto refuse = [](const std::string& why) { throw UsageError("TensorFlow Lite Micro " + why); };
+  if (plan.memories.size() != 1)
+    refuse(fmt::format("has one arena, the plan {} memories", plan.memories.size()));
+  if (plan.clocks.size() != 1) refuse("runs models one after the other, the plan some at the same time");
+  if (!graph.ties.empty()) refuse("keeps variables by itself, the plan ties an output to an input");
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    for (const Operator& op : subgraph.operators) {
+      if (op.type == "ethos-u")
+        refuse("gets commands for an accelerator that hold the addresses of a plan already (ethos-u)");
+    }
+  }
+}
+
+class Chooser {
+ public:
+  Chooser(const Graph& graph, const Plan& plan, std::size_t model, KernelScratch scratch)
+      : graph_(graph),
+        plan_(plan),
+        model_(model),
+        count_(tensors_in_file(graph)),
+        why_(count_),
+        own_orders_(file_orders(graph)),
+        own_timeline_(timeline_of(graph, own_orders_)),
+        orders_(orders_of(graph, plan, model)),
+        timeline_(timeline_of(graph, orders_)),
+        offsets_(count_) {
+    while (first_ < plan.tensors.size() && plan.tensors[first_].model != model) ++first_;
+    if (scratch == KernelScratch::unknown) find_askers();
+  }
+
+  TflmPlan take() {
+    for (TensorId t = 0; t < count_; ++t) place(t);
+    if (!plan_.feeds.empty()) {
+      expect_all_placed();
+    } else if (!askers_.empty() || head() > own_head()) {
+      keep_clear();
+      if (head() > own_head()) give_up("the runtime's own plan is smaller");
+    }
+    TflmPlan result{.head = head(), .own_head = own_head(), .may_ask = askers_.size()};
+    result.plan = {offsets_, orders_ == own_orders_ ? Orders{} : orders_};
+    for (TensorId t = 0; t < count_; ++t) {
+      if (!why_[t].empty()) result.left.push_back({t, why_[t]});
+    }
+    return result;
+  }
+
+ private:
+  /// Gives a tensor the plan's offset, or notes why not.
+  void place(TensorId t) {
+    const Tensor& tensor = graph_.tensors[t];
+    if (!is_planned(tensor)) return;
+    if (timeline_.tensors[t].empty()) {  // nobody ever looks at it
+      offsets_[t] = 0;
+      return;
+    }
+    const std::vector<View>& views = plan_.tensors.at(first_ + t).views;
+    std::set<Bytes> addresses;
+    for (const View& view : views) addresses.insert(plan_.places[view.buffer].offset + view.offset);
+    if (addresses.size() != 1) {
+      why_[t] = views.empty() ? "the plan has no place for it" : "the plan has several places for it";
+    } else if (*addresses.begin() % arena_alignment != 0) {
+      throw UsageError(fmt::format("{} is at {}, TensorFlow Lite Micro expects multiples of {}",
+                                   describe(graph_, t), *addresses.begin(), arena_alignment));
+    } else if (*addresses.begin() > std::numeric_limits<std::int32_t>::max()) {
+      why_[t] = "its offset has more than 32 bits";
+    } else if (runtime_bytes(tensor) != tensor.bytes) {
+      why_[t] = fmt::format("the runtime does not pack elements of type {}", name_of(tensor.dtype));
+    } else {
+      offsets_[t] = *addresses.begin();
+    }
+  }
+
+  /// What a model passes on is safe from the others as long as the runtime places nothing by itself.
+  void expect_all_placed() const {
+    const auto left =
+        std::find_if(why_.begin(), why_.end(), [](const std::string& why) { return !why.empty(); });
+    if (left != why_.end())
+      throw UsageError(fmt::format(
+          "--feed: TensorFlow Lite Micro would place {} of {} by itself, perhaps over "
+          "what is passed between models: {}",
+          describe(graph_, static_cast<TensorId>(left - why_.begin())), plan_.models[model_].name, *left));
+    if (askers_.empty()) return;
+    throw UsageError(
+        fmt::format("--feed: the kernel of {} of {} may ask for scratch memory, and TensorFlow Lite "
+                    "Micro would place that perhaps over what is passed between models",
+                    describe(graph_, askers_[0].first, askers_[0].second), plan_.models[model_].name));
+  }
+
+  void find_askers() {
+    for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
+      for (std::size_t o = 0; o < graph_.subgraphs[s].operators.size(); ++o) {
+        if (may_ask_for_scratch(graph_, graph_.subgraphs[s].operators[o])) askers_.emplace_back(s, o);
+      }
+    }
+  }
+
+  /// Scopes in which there may be scratch.
+  [[nodiscard]] Scopes scopes_of_scratch() const {
+    Spans spans;
+    const auto add = [&](const Spans& some) { spans.insert(spans.end(), some.begin(), some.end()); };
+    for (const auto& [s, o] : askers_) add(timeline_.operators[s][o]);
+    for (TensorId t = count_; t < graph_.tensors.size(); ++t) add(timeline_.tensors[t]);
+    return Scopes(std::move(spans));
+  }
+
+  /// Sees to it that what the runtime places goes where it would go without a plan.
+  void keep_clear() {
+    if (orders_ != own_orders_)
+      return give_up("operators are in another order, in which scratch that is not known may need more");
+    const OfflineOffsets nothing(count_);
+    std::vector<Request> requests = requests_of(graph_, nothing, orders_, timeline_);
+    std::erase_if(requests, [](const Request& request) { return !request.tensor; });
+    for (const Request& request : requests) {
+      if (timeline_.tensors[*request.tensor].size() > 1)
+        return give_up("a body runs several times, beside scratch that is not known");
+    }
+    const std::vector<bool> is_unstable = unstable(requests);
+    const std::vector<Bytes> own = placed_offsets(requests);
+    Bytes own_top = 0;
+    std::vector<std::size_t> stay;  // where the runtime has them
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const auto meets = [&](std::size_t j) {
+        return is_unstable[j] && requests[i].span.overlaps(requests[j].span);
+      };
+      if (is_unstable[i]) {
+        leave(*requests[i].tensor,
+              "kept while a kernel may ask for scratch memory, or beside what that moves");
+        continue;
+      }
+      own_top = std::max(own_top, own[i] + requests[i].bytes);
+      for (std::size_t j = 0; j < requests.size(); ++j) {
+        if (!meets(j)) continue;
+        stay.push_back(i);
+        break;
+      }
+    }
+    keep_where_they_are(requests, own, std::move(stay));
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const std::optional<Bytes> offset = offsets_[*requests[i].tensor];
+      if (!is_unstable[i] && *offset + requests[i].bytes > own_top)
+        return give_up("the runtime's own plan is smaller");
+    }
+  }
+
+  /// Requests whose places may depend on scratch.
+  [[nodiscard]] std::vector<bool> unstable(const std::vector<Request>& requests) const {
+    const Scopes scratch = scopes_of_scratch();
+    std::vector<bool> is_unstable(requests.size(), false);
+    std::vector<std::size_t> before;  // the unstable ones so far
+    for (const std::size_t i : placing_order(requests)) {
+      const TensorId tensor = *requests[i].tensor;
+      const auto meets = [&](std::size_t j) { return requests[i].span.overlaps(requests[j].span); };
+      is_unstable[i] = !offsets_[tensor] || scratch.meet(timeline_.tensors[tensor]) ||
+                       std::any_of(before.begin(), before.end(), meets);
+      if (is_unstable[i]) before.push_back(i);
+    }
+    return is_unstable;
+  }
+
+  /// Gives requests the offsets that the runtime would give them, and with them those that would be in the
+  /// way.
+  void keep_where_they_are(const std::vector<Request>& requests, const std::vector<Bytes>& own,
+                           std::vector<std::size_t> stay) {
+    std::vector<bool> stays(requests.size(), false);
+    for (const std::size_t i : stay) stays[i] = true;
+    while (!stay.empty()) {
+      const std::size_t i = stay.back();
+      stay.pop_back();
+      offsets_[*requests[i].tensor] = own[i];
+      for (std::size_t j = 0; j < requests.size(); ++j) {
+        const std::optional<Bytes>& other = offsets_[*requests[j].tensor];
+        if (stays[j] || !other || !requests[i].span.overlaps(requests[j].span) ||
+            own[i] >= *other + requests[j].bytes || *other >= own[i] + requests[i].bytes)
+          continue;
+        stays[j] = true;
+        stay.push_back(j);
+      }
+    }
+  }
+
+  void leave(TensorId tensor, std::string_view why) {
+    if (offsets_[tensor]) why_[tensor] = why;
+    offsets_[tensor].reset();
+  }
+
+  /// No offsets, and the order of the file.
+  void give_up(std::string_view why) {
+    for (TensorId t = 0; t < count_; ++t) leave(t, why);
+    orders_ = own_orders_;
+    timeline_ = own_timeline_;
+  }
+
+  [[nodiscard]] Bytes head() const { return head_with(offsets_, orders_, timeline_); }
+  [[nodiscard]] Bytes own_head() const {
+    return head_with(OfflineOffsets(count_), own_orders_, own_timeline_);
+  }
+
+  [[nodiscard]] Bytes head_with(const OfflineOffsets& offsets, const Orders& orders,
+                                const Timeline& timeline) const {
+    const std::vector<Request> requests = requests_of(graph_, offsets, orders, timeline);
+    if (requests.size() > most_requests)
+      throw UsageError(fmt::format("{} tensors are more than TensorFlow Lite Micro is expected to plan, {}",
+                                   requests.size(), most_requests));
+    return head_of(requests);
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  std::size_t model_;
+  std::size_t count_;
+  std::size_t first_ = 0;  // of the model's tensors in the plan
+  std::vector<std::string> why_;
+  Orders own_orders_;
+  Timeline own_timeline_;
+  Orders orders_;
+  Timeline timeline_;
+  OfflineOffsets offsets_;
+  std::vector<std::pair<std::size_t, std::size_t>> askers_;  // subgraph and operator
+};
+
+}  // namespace
+}  // namespace stowage::tflm
+
+namespace stowage {
+
+TflmPlan plan_for_tflm(const Graph& graph, const Plan& plan, std::size_t model, KernelScratch scratch) {
+  tflm::expect_followable(graph, plan);
+  return tflm::Chooser(graph, plan, model, scratch).take();
+}
+
+Bytes tflm_head(const Graph& graph, const OfflineOffsets& offsets) {
+  const tflm::Orders orders = tflm::file_orders(graph);
+  return tflm::head_of(tflm::requests_of(graph, offsets, orders, tflm::timeline_of(graph, orders)));
+}
+
+}  // namespace stowage

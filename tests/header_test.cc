@@ -1,0 +1,402 @@
+// Headers are compiled by every compiler that is there, and a program prints everything that is in them: it
+// must be what the plan's JSON says.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "process.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/import.h"
+#include "stowage/planner.h"
+#include "temporary.h"
+
+namespace stowage {
+namespace {
+
+using nlohmann::json;
+using testing::ProcessResult;
+using testing::run_process;
+using testing::TemporaryDirectory;
+
+/// Prints all tables of the header with prefix @, in capitals %.
+constexpr std::string_view dump_function = R"(
+static void dump_@(void) {
+  unsigned long i, j;
+  for (i = 0; i < %_MEMORIES; ++i)
+    printf("memory %s %lu %lu %d\n", @_memories[i].name, (unsigned long)@_memories[i].size,
+           (unsigned long)@_memories[i].alignment, @_memories[i].is_for_weights);
+  for (i = 0; i < %_TENSORS; ++i) {
+    const @_tensor *tensor = &@_tensors[i];
+    printf("tensor %lu %d %d %lu", (unsigned long)tensor->model, (int)tensor->kind, (int)tensor->type,
+           (unsigned long)tensor->bytes);
+    for (j = 0; j < tensor->rank; ++j) printf(" %lu", (unsigned long)tensor->shape[j]);
+    for (j = 0; j < tensor->views; ++j)
+      printf(" [%lu %lu %lu %lu %lu]", (unsigned long)tensor->view[j].memory, (unsigned long)tensor->view[j].offset,
+             (unsigned long)tensor->view[j].clock, (unsigned long)tensor->view[j].begin,
+             (unsigned long)tensor->view[j].end);
+    printf("\n");
+  }
+  for (i = 0; i < %_CLOCKS; ++i) {
+    for (j = 0; j < @_clocks[i].steps; ++j) {
+      const @_step *step = &@_clocks[i].step[j];
+      unsigned long k;
+      if (step->action == %_RUN)
+        printf("run %lu %lu %lu %s", (unsigned long)step->model, (unsigned long)step->subgraph,
+               (unsigned long)step->op, step->type);
+      if (step->action == %_COPY) printf("copy");
+      if (step->action == %_FORK) printf("fork");
+      for (k = 0; k < step->inputs + step->outputs + step->scratch; ++k) {
+        const @_operand *operand = &step->operand[k];
+        printf(" %ld:%ld:%lu", operand->tensor == %_NOWHERE ? -1L : (long)operand->tensor,
+               operand->memory == %_NOWHERE ? -1L : (long)operand->memory, (unsigned long)operand->offset);
+      }
+      for (k = 0; k < step->clocks; ++k) printf(" %lu", (unsigned long)step->clock[k]);
+      printf("\n");
+    }
+  }
+  for (i = 0; i < %_MODELS; ++i) {
+    printf("model %s", @_models[i].name);
+    for (j = 0; j < @_models[i].inputs; ++j) printf(" %lu", (unsigned long)@_models[i].input[j]);
+    printf(" ->");
+    for (j = 0; j < @_models[i].outputs; ++j) printf(" %lu", (unsigned long)@_models[i].output[j]);
+    printf("\n");
+  }
+}
+)";
+
+std::string capitals(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// The template with a prefix.
+std::string replaced(std::string_view text, const std::string& prefix) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '@') {
+      result += prefix;
+    } else if (text.substr(i, 2) == "%_") {
+      result += capitals(prefix);
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+/// A plan with the networks it is for.
+struct Planned {
+  Plan plan{};
+  std::vector<Graph> graphs{};
+};
+
+Planned planned(const std::vector<std::filesystem::path>& files, const PlanOptions& options = {}) {
+  std::vector<Input> inputs;
+  for (const auto& file : files) {
+    inputs.push_back(read_input(file, {.constants = true}));
+    while (std::any_of(inputs.begin(), inputs.end() - 1,
+                       [&](const Input& it) { return it.info.name == inputs.back().info.name; }))
+      inputs.back().info.name += "_";
+  }
+  Planned result{.plan = make_plan(inputs, options).plan};
+  for (const Input& input : inputs) result.graphs.push_back(std::get<Graph>(input.content));
+  return result;
+}
+
+/// The same lines from the plan's JSON.
+class Lines {
+ public:
+  Lines(const Planned& planned) : graphs_(planned.graphs) {
+    std::ostringstream text;
+    write_json(planned.plan, text);
+    json_ = json::parse(text.str());
+    for (const json& memory : json_["memories"]) memories_.emplace(memory["name"], memories_.size());
+    for (const json& buffer : json_["buffers"]) buffers_.emplace(buffer["id"], &buffer);
+    for (std::size_t c = 0; c < json_["clocks"].size(); ++c) {
+      for (std::size_t at = 0; at < json_["clocks"][c]["steps"].size(); ++at) {
+        const json& step = json_["clocks"][c]["steps"][at];
+        if (!step.contains("fork")) continue;
+        for (const json& branch : step["fork"]) forks_[branch] = {c, at};
+      }
+    }
+  }
+
+  std::string text() {
+    for (const json& memory : json_["memories"]) {
+      out_ << "memory " << memory["name"].get<std::string>() << ' ' << memory["peak"] << ' '
+           << memory["alignment"] << ' ' << (memory.value("role", "") == "weights" ? 1 : 0) << '\n';
+    }
+    for (const json& tensor : json_["tensors"]) add_tensor(tensor);
+    for (std::size_t c = 0; c < json_["clocks"].size(); ++c) {
+      for (std::size_t at = 0; at < json_["clocks"][c]["steps"].size(); ++at) add_step(c, at);
+    }
+    add_models();
+    return out_.str();
+  }
+
+ private:
+  struct Where {
+    std::size_t memory;
+    std::int64_t offset;
+  };
+
+  Where where(const json& view) const {
+    const json& buffer = *buffers_.at(view["buffer"]);
+    return {memories_.at(buffer["memory"]),
+            buffer["offset"].get<std::int64_t>() + view["offset"].get<std::int64_t>()};
+  }
+
+  void add_tensor(const json& tensor) {
+    out_ << "tensor " << tensor["model"] << ' '
+         << static_cast<int>(*tensor_kind_named(tensor["kind"].get<std::string>())) << ' '
+         << static_cast<int>(*dtype_named(tensor["dtype"].get<std::string>())) << ' ' << tensor["bytes"];
+    for (const json& dimension : tensor["shape"]) out_ << ' ' << dimension;
+    for (const json& view : tensor["views"]) {
+      const Where it = where(view);
+      out_ << " [" << it.memory << ' ' << it.offset << ' ' << (*buffers_.at(view["buffer"]))["clock"] << ' '
+           << view["lower"] << ' ' << view["upper"] << ']';
+    }
+    out_ << '\n';
+  }
+
+  /// The fastest place in which a tensor is at a position, or that it leaves there.
+  void add_operand(std::int64_t index, std::size_t clock, std::size_t at) {
+    out_ << ' ' << index << ':';
+    const json* best = nullptr;
+    for (const bool ends : {false, true}) {
+      if (index < 0 || best != nullptr) break;
+      for (const json& view : json_["tensors"][static_cast<std::size_t>(index)]["views"]) {
+        std::size_t c = clock;
+        std::size_t position = at;
+        while (c != (*buffers_.at(view["buffer"]))["clock"]) {
+          if (!forks_.contains(c)) break;
+          std::tie(c, position) = forks_.at(c);
+        }
+        const bool is_alive = view["lower"] <= position && position < view["upper"];
+        if (!(ends ? view["upper"] == position : is_alive)) continue;
+        if (best == nullptr || where(view).memory < where(*best).memory) best = &view;
+      }
+    }
+    if (best == nullptr) {
+      out_ << "-1:0";
+    } else {
+      out_ << where(*best).memory << ':' << where(*best).offset;
+    }
+  }
+
+  std::int64_t first_tensor_of(std::size_t model) const {
+    std::size_t first = 0;
+    for (std::size_t m = 0; m < model; ++m) first += graphs_[m].tensors.size();
+    return static_cast<std::int64_t>(first);
+  }
+
+  void add_step(std::size_t clock, std::size_t at) {
+    const json& step = json_["clocks"][clock]["steps"][at];
+    if (step.contains("fork")) {
+      out_ << "fork";
+      for (const json& branch : step["fork"]) out_ << ' ' << branch;
+    } else if (step.contains("copy")) {
+      out_ << "copy";
+      const json& copy = step["copy"];
+      for (const char* const end : {"from", "to"}) {
+        for (const json& view : json_["tensors"][copy["tensor"].get<std::size_t>()]["views"]) {
+          if (view["buffer"] == copy[end])
+            out_ << ' ' << copy["tensor"] << ':' << where(view).memory << ':' << where(view).offset;
+        }
+      }
+    } else {
+      const json& run = step["run"];
+      const std::size_t model = run["model"];
+      const std::size_t subgraph = run["path"][run["path"].size() - 2];
+      const std::size_t index = run["path"].back();
+      const Operator& op = graphs_[model].subgraphs[subgraph].operators[index];
+      out_ << "run " << model << ' ' << subgraph << ' ' << index << ' ' << op.type;
+      const std::int64_t first = first_tensor_of(model);
+      for (const auto* operands : {&op.inputs, &op.outputs}) {
+        for (const auto& tensor : *operands)
+          add_operand(tensor ? first + static_cast<std::int64_t>(*tensor) : -1, clock, at);
+      }
+      for (const TensorId tensor : op.scratch)
+        add_operand(first + static_cast<std::int64_t>(tensor), clock, at);
+    }
+    out_ << '\n';
+  }
+
+  void add_models() {
+    for (std::size_t m = 0; m < graphs_.size(); ++m) {
+      out_ << "model " << json_["models"][m]["name"].get<std::string>();
+      for (const TensorId tensor : graphs_[m].subgraphs[0].inputs)
+        out_ << ' ' << first_tensor_of(m) + static_cast<std::int64_t>(tensor);
+      out_ << " ->";
+      for (const TensorId tensor : graphs_[m].subgraphs[0].outputs)
+        out_ << ' ' << first_tensor_of(m) + static_cast<std::int64_t>(tensor);
+      out_ << '\n';
+    }
+  }
+
+  const std::vector<Graph>& graphs_;
+  json json_;
+  std::map<std::string, std::size_t> memories_;
+  std::map<std::string, const json*> buffers_;
+  std::map<std::size_t, std::pair<std::size_t, std::size_t>> forks_;
+  std::ostringstream out_;
+};
+
+/// Writes headers of all these plans and a program that prints them.
+void write_program(const TemporaryDirectory& directory, const std::vector<Planned>& plans) {
+  std::string program = "#include <stdio.h>\n";
+  std::string tables;  // what a compiler without a C library can take
+  std::string calls;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const std::string prefix = "plan" + std::to_string(i);
+    std::ostringstream header;
+    write_header(plans[i].plan, plans[i].graphs, prefix, header);
+    directory.write(prefix + ".h", header.str());
+    const std::string header_twice = "#define " + capitals(prefix) + "_IMPLEMENTATION\n#include \"" + prefix +
+                                     ".h\"\n#include \"" + prefix + ".h\"\n";
+    tables += header_twice;
+    program += header_twice + replaced(dump_function, prefix);
+    calls += "  dump_" + prefix + "();\n";
+  }
+  directory.write("tables.c", tables);
+  directory.write("program.c", program + "int main(void) {\n" + calls + "  return 0;\n}\n");
+}
+
+ProcessResult compile(const TemporaryDirectory& directory, std::vector<std::string> command) {
+  for (const char* const flag : {"-Wall", "-Wextra", "-Werror", "-pedantic"}) command.emplace_back(flag);
+  return run_process("/usr/bin/env", command, {.directory = directory.path()});
+}
+
+bool is_there(const std::string& compiler) {
+  return run_process("/usr/bin/env", {"sh", "-c", "command -v " + compiler}).status == 0;
+}
+
+/// Compiles the program with everything that is there, and compares what it prints.
+void expect_same_numbers(const std::vector<Planned>& plans) {
+  const TemporaryDirectory directory;
+  write_program(directory, plans);
+  const std::vector<std::vector<std::string>> compilers{
+      {"gcc", "-std=c99"},
+      {"g++", "-std=c++11", "-x", "c++"},
+      {"clang-16", "-std=c99"},
+      {"clang++-16", "-x", "c++"},
+      {"arm-none-eabi-gcc", "-std=c99", "-ffreestanding", "-c"}};
+  bool has_run = false;
+  for (std::vector<std::string> command : compilers) {
+    SCOPED_TRACE(command.front());
+    if (!is_there(command.front())) {
+      std::cout << "not checked: there is no " << command.front() << "\n";
+      continue;
+    }
+    const bool is_all = command.back() != "-c";
+    command.insert(command.end(), {is_all ? "program.c" : "tables.c", "-o", "program"});
+    const ProcessResult compiled = compile(directory, command);
+    ASSERT_EQ(compiled.status, 0) << compiled.errors.substr(0, 2000);
+    if (!is_all) continue;
+    const ProcessResult run = run_process((directory / "program").string(), {});
+    ASSERT_EQ(run.status, 0);
+    std::string expected;
+    for (const Planned& it : plans) expected += Lines(it).text();
+    EXPECT_EQ(run.output, expected);
+    has_run = true;
+  }
+  if (!has_run) GTEST_SKIP() << "no compiler";
+}
+
+const std::filesystem::path examples = std::filesystem::path(STOWAGE_EXAMPLES);
+
+/// A tensor that visits a faster memory: two views at once, and operators read the faster one.
+Planned visit() {
+  Planned it;
+  const Tensor tensor{.name = "t", .dtype = DType::int8, .shape = Shape{16}, .bytes = 16};
+  Graph graph;
+  graph.tensors = {tensor, tensor};
+  graph.subgraphs = {{.inputs = {0},
+                      .outputs = {1},
+                      .operators = {{.type = "A", .inputs = {0}, .outputs = {1}},
+                                    {.type = "B", .inputs = {1, std::nullopt}}}}};
+  it.graphs = {graph};
+  Plan& plan = it.plan;
+  plan.models = {{.name = "m"}};
+  plan.memories = {{{.name = "fast"}, 32, 32}, {{.name = "slow"}, 16, 16}};
+  plan.clocks = {{{stowage::Run{0, {0, 0}}, Copy{1, 0, 1}, stowage::Run{0, {0, 1}}}}};
+  plan.buffers = {{.id = "in slow", .size = 16}, {.id = "in fast", .size = 16}, {.id = "x", .size = 16}};
+  plan.places = {{1, 0}, {0, 16}, {0, 0}};
+  plan.tensors = {{0, tensor, {{2, 0, {0, 1}}}}, {0, tensor, {{0, 0, {0, 3}}, {1, 0, {1, 3}}}}};
+  return it;
+}
+
+TEST(Header, HasTheNumbersOfThePlan) {
+  PlanOptions levels;
+  levels.memories = {{.name = "sram", .capacity = 400'000, .cost = 1},
+                     {.name = "dram", .cost = 10},
+                     {.name = "flash", .role = MemoryRole::weights}};
+  PlanOptions at_once;
+  at_once.run = "classifier | classifier_; classifier__";
+  const std::filesystem::path file = examples / "classifier.onnx";
+  Planned renamed = planned({examples / "branches.json"});
+  for (PlannedTensor& tensor : renamed.plan.tensors)
+    tensor.tensor.name = "a\"b\\c\n%d?\?/\xC3\xA9*/" + std::string(5000, 'x');
+  expect_same_numbers(
+      {planned({file}), planned({file}, levels), planned({file, file, file}, at_once), visit(), renamed});
+}
+
+TEST(Header, SaysWhichViewOperatorsUse) {
+  const Planned it = visit();
+  std::ostringstream header;
+  write_header(it.plan, it.graphs, "p", header);
+  EXPECT_NE(
+      header.str().find("{0u, 0u, 0u},\n  {1u, 1u, 0u},\n  {1u, 1u, 0u},\n  {1u, 0u, 16u},\n  {1u, 0u, 16u}"),
+      std::string::npos);
+}
+
+TEST(Header, RefusesWhatIsNoIdentifierAndWhatHasNoSteps) {
+  const Planned it = planned({examples / "branches.json"});
+  std::ostringstream out;
+  for (const char* const prefix : {"", "1a", "a b", "a-b", "\xC3\xA9"})
+    EXPECT_THROW(write_header(it.plan, it.graphs, prefix, out), UsageError) << prefix;
+  const PlanResult list = make_plan(read_input(examples / "buffers.csv"));
+  EXPECT_THROW(write_header(list.plan, {}, "plan", out), UsageError);
+}
+
+TEST(HeaderData, HasTheNumbersOfRealModels) {
+  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite";
+  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no models in " << folder;
+  std::vector<Planned> plans;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    plans.push_back(planned({entry.path()}));
+  plans.push_back(planned({folder / "person_detect.tflite", folder / "kws_ref_model.tflite"}));
+  expect_same_numbers(plans);
+}
+
+TEST(HeaderExample, WalksThroughAPlan) {
+  if (!is_there("gcc")) GTEST_SKIP() << "there is no gcc";
+  const TemporaryDirectory directory;
+  const Planned it = planned({examples / "classifier.onnx"});
+  std::ostringstream header;
+  write_header(it.plan, it.graphs, "plan", header);
+  directory.write("plan.h", header.str());
+  const ProcessResult compiled =
+      compile(directory, {"gcc", "-std=c99", "-I.", (examples / "plan_header.c").string(), "-o", "walk"});
+  ASSERT_EQ(compiled.status, 0) << compiled.errors;
+  const ProcessResult run = run_process((directory / "walk").string(), {});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_TRUE(run.output.starts_with("classifier: 737280 bytes, 21 steps\n   0 ")) << run.output;
+}
+
+}  // namespace
+}  // namespace stowage
