@@ -30,6 +30,12 @@ enum class Alias : std::uint8_t {
   all         ///< All that may: most copies are removed, the peak may rise.
 };
 
+/// In which order operators run.
+enum class Order : std::uint8_t {
+  keep,   ///< That of the file, or the nearest to it that respects all dependences.
+  search  ///< One of the least peak that could be found; that of the file unless another plans better.
+};
+
 /// An output of a model that is an input of another, each as MODEL.TENSOR.
 struct FeedNames {
   std::string output{};
@@ -44,6 +50,7 @@ struct PlanOptions {
   /// JSON, 16 for TFLite, 1 for lists.
   std::optional<Bytes> alignment{};
   Io io = Io::arena;
+  Order order = Order::search;
   Alias alias = Alias::automatic;
   /// Which models run after each other and which at the same time: "A; B | C", docs/several-models.md. Empty:
   /// one after the other, as given.

@@ -27,6 +27,7 @@ struct ModelTexts {
 struct PlanTexts {
   std::string strategy = "auto";
   std::string io = "arena";
+  std::string order = "search";
   std::string alias = "auto";
   std::vector<std::string> memories;
   std::string capacity;
