@@ -8,10 +8,13 @@ import numpy
 import onnxruntime
 
 import nas
+import sequence
+import vision
 
 
 def networks():
-    yield from nas.networks()
+    for module in (nas, vision, sequence):
+        yield from module.networks()
 
 
 def check(file, runs):

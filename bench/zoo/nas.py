@@ -118,31 +118,28 @@ def watts_strogatz(nodes, neighbours, rewire, seed):
     return sorted({(min(e), max(e)) for e in edges})
 
 
+def total(net, terms):
+    return terms[0] if len(terms) == 1 else net.add("Sum", terms, net.shapes[terms[0]])
+
+
 def random_stage(net, x, channels, edges, nodes, stride=2):
     """A node adds up its inputs, then ReLU, separable convolution, normalization; Xie et al., "Exploring
     randomly wired neural networks for image recognition" (2019)."""
     outputs = []
     for i in range(nodes):
         sources = [a for a, b in edges if b == i]
-        total = outputs[sources[0]] if sources else x
-        for source in sources[1:]:
-            total = net.plus(total, outputs[source])
-        y = net.relu(total)
+        y = net.relu(total(net, [outputs[a] for a in sources] or [x]))
         y = net.conv(y, net.shapes[y][1], 3, 1 if sources else stride, groups=net.shapes[y][1], bias=False)
         outputs.append(net.bn(net.conv(y, channels, bias=False)))
-    ends = [outputs[i] for i in range(nodes) if all(a != i for a, _ in edges)]
-    total = ends[0]
-    for end in ends[1:]:
-        total = net.plus(total, end)
-    return total
+    return total(net, [outputs[i] for i in range(nodes) if all(a != i for a, _ in edges)])
 
 
 def randwire(name, nodes, seed, channels=78, stages=3):
+    """The stem brings 224 pixels to 56, the first stage to 28."""
     net = Net(name)
     x = net.input("x", (1, 3, 224, 224))
     x = net.bn(net.conv(x, channels // 2, 3, 2, bias=False))
-    if stages > 1:
-        x = net.bn(net.conv(net.relu(x), channels, 3, 2, bias=False))
+    x = net.bn(net.conv(net.relu(x), channels, 3, 2, bias=False))
     for stage in range(stages):
         edges = watts_strogatz(nodes, 4, 0.75, 100 * seed + stage)
         x = random_stage(net, x, channels * 2**stage, edges, nodes)

@@ -65,10 +65,11 @@ struct Stretch {
 
 class PartsMaker {
  public:
-  PartsMaker(const Graph& graph, const std::vector<Residence>& residences, Alias alias, Bytes alignment)
+  PartsMaker(const Graph& graph, const std::vector<Residence>& residences, const SharingWorld& world,
+             Bytes alignment)
       : graph_(graph),
         residences_(residences),
-        alias_(alias),
+        world_(world),
         alignment_(alignment),
         owners_(owners_of(graph)),
         buffers_(graph.tensors.size()) {}
@@ -94,10 +95,11 @@ class PartsMaker {
   /// The graph with those copies only that sharing may remove; notes what may share.
   Graph with_copies_that_share() {
     Graph graph = graph_;
-    for (Subgraph& subgraph : graph.subgraphs) {
-      for (Operator& op : subgraph.operators) {
+    for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+      for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
+        Operator& op = graph.subgraphs[s].operators[o];
         std::erase_if(op.copies, [&](const ByteCopy& copy) {
-          return !may_share(*op.inputs[copy.input], *op.outputs[copy.output]);
+          return !world_.may_pass_on[s][o] || !may_share(*op.inputs[copy.input], *op.outputs[copy.output]);
         });
         for (const ByteCopy& copy : op.copies) {
           const TensorId input = *op.inputs[copy.input];
@@ -107,8 +109,8 @@ class PartsMaker {
           buffers_.join(input, output, is_whole);
         }
         for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-          const auto output = alias_ == Alias::none ? std::nullopt : in_place_output(graph_, op, i);
-          if (output) buffers_.join(*op.inputs[i], *output, true);
+          const auto output = in_place_output(graph_, op, i);
+          if (output && world_.may_overwrite) buffers_.join(*op.inputs[i], *output, true);
         }
       }
     }
@@ -116,8 +118,7 @@ class PartsMaker {
   }
 
   [[nodiscard]] bool may_share(TensorId a, TensorId b) const {
-    return alias_ != Alias::none && residences_[a] == Residence::arena && residences_[b] == Residence::arena &&
-           owners_[a] == owners_[b];
+    return residences_[a] == Residence::arena && residences_[b] == Residence::arena && owners_[a] == owners_[b];
   }
 
   [[nodiscard]] Bytes planned_size(TensorId source, Bytes size) {
@@ -173,7 +174,7 @@ class PartsMaker {
 
   const Graph& graph_;
   const std::vector<Residence>& residences_;
-  Alias alias_;
+  const SharingWorld& world_;
   Bytes alignment_;
   std::vector<std::optional<std::size_t>> owners_;
   Buffers buffers_;
@@ -182,9 +183,9 @@ class PartsMaker {
 
 }  // namespace
 
-Parts parts_of(const Graph& graph, const Clock& clock, const std::vector<Residence>& residences, Alias alias,
-               Bytes alignment) {
-  return PartsMaker(graph, residences, alias, alignment).take(clock);
+Parts parts_of(const Graph& graph, const Clock& clock, const std::vector<Residence>& residences,
+               const SharingWorld& world, Bytes alignment) {
+  return PartsMaker(graph, residences, world, alignment).take(clock);
 }
 
 }  // namespace stowage::plan

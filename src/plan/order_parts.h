@@ -5,7 +5,6 @@
 #include "lifetime/residence.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
-#include "stowage/planner.h"
 
 namespace stowage::plan {
 
@@ -23,8 +22,15 @@ struct Parts {
   std::vector<bool> is_computed{};                    ///< Per tensor: it repeats no other.
 };
 
+/// What may share bytes.
+struct SharingWorld {
+  bool may_overwrite = true;                       ///< Operators may write over what they read.
+  std::vector<std::vector<bool>> may_pass_on{};    ///< Per subgraph and operator: its outputs may repeat its inputs.
+};
+
 /// `clock` has the graph's steps in some valid order.
 [[nodiscard]] Parts parts_of(const Graph& graph, const Clock& clock,
-                             const std::vector<lifetime::Residence>& residences, Alias alias, Bytes alignment);
+                             const std::vector<lifetime::Residence>& residences, const SharingWorld& world,
+                             Bytes alignment);
 
 }  // namespace stowage::plan

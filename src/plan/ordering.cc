@@ -1,12 +1,14 @@
 // Idea. Orders are looked for subgraph by subgraph, bodies before the operators that run them (order_model.cc,
-// schedule/search.cc). What an order is worth is then seen by letting tensors share as they do in a plan:
+// schedule/search.cc), in three worlds:
 //
-//     the network's own order        load 9
-//     the best one if all that may share does    needs 6 in theory, and has load 8 in fact
-//     the best one if nothing shares             has load 7: taken
+//     all that may share does              its bound holds for every order, whatever shares
+//     the same without the copies that a plan could not remove in the order found there
+//     nothing shares
 //
-// The bound is that of the theory, which no sharing can fall below. Where a body's order is not proven, what
-// its operator needs may be less by as much, and so is the bound.
+// What an order is worth is then seen by letting tensors share as they do in a plan. The choices are the orders of
+// less load than the network's own; which of them packs best shows when they are placed (orders.cc).
+//
+// Where a body's order is not proven, what its operator needs may be less by as much, and so is the bound.
 
 #include "plan/ordering.h"
 
@@ -46,49 +48,70 @@ class OrderFinder {
         residences_(lifetime::residences_of(graph, uses_, options.io)) {}
 
   Ordering take() {
-    const auto begin = Budget::Clock::now();
-    Budget budget(end_after(begin), options_.stop);
-    Ordering result{.clock = own_};
-    OrderSearch& search = result.search;
+    begin_ = Budget::Clock::now();
+    OrderSearch& search = result_.search;
     search.model = options_.buffers.model;
-    search.own_load = search.load = load_of(own_);
-    const Orders shared = orders_with(options_.alias, budget);
-    search.lower_bound = std::min(shared.bound, search.own_load);
-    search.states = shared.states;
-    consider(shared, result);
-    if (options_.alias != Alias::none && search.load > search.lower_bound) {
-      const Orders apart = orders_with(Alias::none, budget);
-      search.states += apart.states;
-      consider(apart, result);
+    result_.choices.push_back({own_, load_of(own_, shared_in(own_))});
+    search.own_load = result_.choices.front().load;
+    SharingWorld world{.may_overwrite = options_.alias != Alias::none, .may_pass_on = {}};
+    for (const Subgraph& subgraph : graph_.subgraphs)
+      world.may_pass_on.emplace_back(subgraph.operators.size(), world.may_overwrite);
+    const Explored explored = explore(world, first_share);
+    search.lower_bound = std::min(explored.bound, search.own_load);
+    if (world.may_overwrite) {
+      if (explored.load > search.lower_bound && !explored.kept.empty()) {
+        for (const KeptCopy& kept : explored.kept) world.may_pass_on[kept.subgraph][kept.op] = false;
+        explore(world, second_share);
+      }
+      world.may_overwrite = false;
+      for (auto& operators : world.may_pass_on) operators.assign(operators.size(), false);
+      explore(world, 1);
     }
-    result.is_cut_short = budget.is_over() && search.load > search.lower_bound;
-    search.seconds = std::chrono::duration<double>(Budget::Clock::now() - begin).count();
-    return result;
+    std::stable_sort(result_.choices.begin(), result_.choices.end(),
+                     [](const OrderedSteps& a, const OrderedSteps& b) { return a.load < b.load; });
+    search.load = result_.choices.front().load;
+    result_.is_cut_short = result_.is_cut_short && search.load > search.lower_bound;
+    search.seconds = std::chrono::duration<double>(Budget::Clock::now() - begin_).count();
+    return std::move(result_);
   }
 
  private:
-  [[nodiscard]] Budget::Clock::time_point end_after(Budget::Clock::time_point begin) const {
+  /// Of the time that there is, up to when a world may be explored.
+  static constexpr double first_share = 0.7;
+  static constexpr double second_share = 0.85;
+
+  /// What came of a world.
+  struct Explored {
+    Bytes bound = 0;
+    Bytes load = 0;
+    std::vector<KeptCopy> kept;  ///< In the order found.
+  };
+
+  Explored explore(const SharingWorld& world, double share) {
     constexpr std::chrono::duration<double> longest{1e6};
-    return begin + std::chrono::duration_cast<Budget::Clock::duration>(std::min(options_.time_limit, longest));
+    const auto time = std::min(options_.time_limit, longest) * share;
+    Budget budget(begin_ + std::chrono::duration_cast<Budget::Clock::duration>(time), options_.stop);
+    const Orders orders = orders_in(world, budget);
+    Clock clock = lifetime::clock_of(graph_, options_.buffers.model, orders.orders);
+    alias::Sharing sharing = shared_in(clock);
+    const Bytes load = load_of(clock, sharing);
+    if (load < result_.search.own_load) result_.choices.insert(result_.choices.end() - 1, {std::move(clock), load});
+    result_.search.states += orders.states;
+    result_.is_cut_short = result_.is_cut_short || budget.is_over();
+    return {orders.bound, load, std::move(sharing.kept)};
   }
 
-  void consider(const Orders& orders, Ordering& result) const {
-    Clock clock = lifetime::clock_of(graph_, options_.buffers.model, orders.orders);
-    const Bytes load = load_of(clock);
-    if (load >= result.search.load) return;
-    result.search.load = load;
-    result.clock = std::move(clock);
-    result.is_own = false;
+  [[nodiscard]] alias::Sharing shared_in(const Clock& clock) const {
+    return alias::share(graph_, clock, lifetime::uses_of(graph_, clock), residences_,
+                        {.alias = options_.alias,
+                         .alignment = options_.buffers.alignment,
+                         .apart = {},
+                         .model = options_.buffers.model});
   }
 
   /// The most live bytes when all that may share does.
-  [[nodiscard]] Bytes load_of(const Clock& clock) const {
+  [[nodiscard]] Bytes load_of(const Clock& clock, const alias::Sharing& sharing) const {
     const lifetime::Uses uses = lifetime::uses_of(graph_, clock);
-    const alias::Sharing sharing = alias::share(graph_, clock, uses, residences_,
-                                                {.alias = options_.alias,
-                                                 .alignment = options_.buffers.alignment,
-                                                 .apart = {},
-                                                 .model = options_.buffers.model});
     return max_load(alias::buffers_of(graph_, uses, sharing, options_.buffers).buffers);
   }
 
@@ -105,12 +128,12 @@ class OrderFinder {
     subgraphs.push_back(subgraph);
   }
 
-  Orders orders_with(Alias alias, Budget& budget) const {
+  Orders orders_in(const SharingWorld& world, Budget& budget) const {
     const Bytes alignment = options_.buffers.alignment;
-    const Parts parts = parts_of(graph_, own_, residences_, alias, alignment);
+    const Parts parts = parts_of(graph_, own_, residences_, world, alignment);
     OrderModels models(graph_, residences_, parts,
                        {.alignment = alignment,
-                        .may_overwrite = alias != Alias::none,
+                        .may_overwrite = world.may_overwrite,
                         .keeps_state = options_.buffers.keeps_state});
     Orders result;
     result.orders.resize(graph_.subgraphs.size());
@@ -136,6 +159,8 @@ class OrderFinder {
   Clock own_;
   lifetime::Uses uses_;
   std::vector<lifetime::Residence> residences_;
+  Budget::Clock::time_point begin_;
+  Ordering result_;
 };
 
 }  // namespace

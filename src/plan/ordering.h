@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <stop_token>
+#include <vector>
 
 #include "alias/buffers.h"
 #include "stowage/graph.h"
@@ -18,16 +19,19 @@ struct OrderingOptions {
   std::stop_token stop{};
 };
 
-/// The steps of a network in an order that was searched for.
-struct Ordering {
+/// The steps of a network in some order, and the most live bytes of a step if all shares that may.
+struct OrderedSteps {
   Clock clock{};
-  OrderSearch search{};
-  bool is_own = true;         ///< It is the network's own order.
-  bool is_cut_short = false;  ///< There was no time to look any further.
+  Bytes load = 0;
 };
 
-/// An order of the least load that could be found, with everything shared that may be; the network's own where none
-/// has less. See ordering.cc.
+struct Ordering {
+  std::vector<OrderedSteps> choices{};  ///< Those of less load first; the last is the network's own order.
+  OrderSearch search{};                 ///< Of the first.
+  bool is_cut_short = false;            ///< There was no time to look any further.
+};
+
+/// Orders of small load. None but the last has as much load as the network's own. See ordering.cc.
 [[nodiscard]] Ordering ordering_of(const Graph& graph, const OrderingOptions& options);
 
 }  // namespace stowage::plan

@@ -1,17 +1,20 @@
 // Idea. An order of less load is, mostly, one that plans to a lower peak, but what packers and several memories make of
-// it is not to be foreseen. So where a plan in the order that was found might be worse than one in the networks'
-// own, both are made and the better is kept: it misses no capacity that the other keeps, then costs less, then has
-// the lower peak.
+// it is not to be foreseen. So orders are planned, those of less load first and the networks' own last, until
+// none that is left can be better:
 //
-//     own load 9   found 6   plan at 7   taken: no plan in the own order is below 9
-//     own load 9   found 8   plan at 10  the own order is planned, too: 9, taken
+//     order 1   load 6   plan at 8
+//     order 2   load 7   plan at 7     taken: no plan in the own order is below its load
+//     own       load 9
 //
-// Cost: the search, which takes at most half of the time limit, and one plan or two.
+// Of several networks, or with several memories, loads do not tell that much: there the first and the own are planned.
+// A plan is better if it misses no capacity that another keeps, then if it costs less, then if its peak is lower.
+// Cost: the search, which takes at most half of the time limit, and mostly one plan.
 
 #include "plan/orders.h"
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -31,40 +34,73 @@ class OrdersPlanner {
       : inputs_(inputs), options_(options), begin_(std::chrono::steady_clock::now()) {}
 
   Outcome plan(Plan& plan) {
-    const Plan blank = plan;
-    if (options_.order == Order::keep) return plan_with(own_orders(), options_, plan);
+    if (options_.order == Order::keep) return plan_networks(inputs_, options_, own_orders(), plan);
     search();
-    PlanOptions options = options_;
-    options.solve.time_limit = remaining();
-    if (!is_own_) options.solve.time_limit /= 2;
-    std::vector<Clock> clocks;
-    for (const Ordering& ordering : orderings_) clocks.push_back(ordering.clock);
-    Outcome outcome = plan_with(std::move(clocks), options, plan);
-    if (!is_own_ && may_be_worse(plan)) {
-      Plan own = blank;
-      options.solve.time_limit = remaining();
-      const Outcome own_outcome = plan_with(own_orders(), options, own);
-      if (worth_of(own_outcome, own) < worth_of(outcome, plan)) {
-        outcome = own_outcome;
-        plan = std::move(own);
-        for (Ordering& ordering : orderings_) ordering.search.load = ordering.search.own_load;
-      }
+    const std::vector<Candidate> candidates = this->candidates();
+    std::optional<Planned> best;
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      if (best && !may_be_better(candidates[c], *best)) break;
+      PlanOptions options = options_;
+      options.solve.time_limit = remaining() / static_cast<double>(candidates.size() - c);
+      Planned planned{.plan = plan, .candidate = c};
+      planned.outcome = plan_networks(inputs_, options, candidates[c].clocks, planned.plan);
+      if (!best || worth_of(planned) < worth_of(*best)) best = std::move(planned);
     }
-    for (const Ordering& ordering : orderings_) {
-      plan.order_searches.push_back(ordering.search);
-      plan.interrupted = plan.interrupted || ordering.is_cut_short;
-    }
-    plan.summary.order = "search";
-    return outcome;
+    plan = std::move(best->plan);
+    note_searches(candidates[best->candidate], plan);
+    return best->outcome;
   }
 
  private:
-  [[nodiscard]] static std::tuple<Outcome, std::int64_t, Bytes> worth_of(Outcome outcome, const Plan& plan) {
-    return {outcome, plan.summary.cost, plan.summary.peak};
+  /// An order for each network.
+  struct Candidate {
+    std::vector<Clock> clocks;
+    std::vector<Bytes> loads;
+  };
+  struct Planned {
+    Plan plan;
+    Outcome outcome = Outcome::fits;
+    std::size_t candidate = 0;
+  };
+
+  [[nodiscard]] static std::tuple<Outcome, std::int64_t, Bytes> worth_of(const Planned& planned) {
+    return {planned.outcome, planned.plan.summary.cost, planned.plan.summary.peak};
   }
 
-  Outcome plan_with(std::vector<Clock> clocks, const PlanOptions& options, Plan& plan) const {
-    return plan_networks(inputs_, options, std::move(clocks), plan);
+  /// Whether loads tell how good a plan can be.
+  [[nodiscard]] bool is_simple() const { return inputs_.size() == 1 && options_.memories.size() == 1; }
+
+  [[nodiscard]] bool may_be_better(const Candidate& candidate, const Planned& best) const {
+    return !is_simple() || best.plan.summary.peak > candidate.loads[0];
+  }
+
+  [[nodiscard]] std::vector<Candidate> candidates() const {
+    std::vector<Candidate> candidates;
+    if (is_simple()) {
+      for (const OrderedSteps& choice : orderings_[0].choices)
+        candidates.push_back({{choice.clock}, {choice.load}});
+      return candidates;
+    }
+    Candidate first;
+    Candidate own;
+    for (const Ordering& ordering : orderings_) {
+      first.clocks.push_back(ordering.choices.front().clock);
+      first.loads.push_back(ordering.choices.front().load);
+      own.clocks.push_back(ordering.choices.back().clock);
+      own.loads.push_back(ordering.choices.back().load);
+    }
+    if (first.loads != own.loads) candidates.push_back(std::move(first));
+    candidates.push_back(std::move(own));
+    return candidates;
+  }
+
+  void note_searches(const Candidate& candidate, Plan& plan) const {
+    for (std::size_t m = 0; m < orderings_.size(); ++m) {
+      plan.order_searches.push_back(orderings_[m].search);
+      plan.order_searches.back().load = candidate.loads[m];
+      plan.interrupted = plan.interrupted || orderings_[m].is_cut_short;
+    }
+    plan.summary.order = "search";
   }
 
   [[nodiscard]] std::vector<Clock> own_orders() const {
@@ -87,7 +123,6 @@ class OrdersPlanner {
           .stop = options_.solve.stop};
       orderings_.push_back(in_file_of(
           inputs_[m], [&] { return ordering_of(std::get<Graph>(inputs_[m].content), options); }));
-      is_own_ = is_own_ && orderings_.back().is_own;
     }
   }
 
@@ -96,17 +131,10 @@ class OrdersPlanner {
     return std::max(options_.solve.time_limit - spent, std::chrono::duration<double>(0));
   }
 
-  /// Of one network in one memory no plan in its own order is below that order's load.
-  [[nodiscard]] bool may_be_worse(const Plan& plan) const {
-    return inputs_.size() > 1 || options_.memories.size() > 1 ||
-           plan.summary.peak > orderings_[0].search.own_load;
-  }
-
   std::span<const Input> inputs_;
   const PlanOptions& options_;
   std::chrono::steady_clock::time_point begin_;
   std::vector<Ordering> orderings_;
-  bool is_own_ = true;
 };
 
 }  // namespace
