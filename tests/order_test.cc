@@ -89,9 +89,14 @@ TEST(Order, NoSharingNeedsLessThanTheModel) {
   EXPECT_GT(equal, 500U);
 }
 
+bool has_state(const Graph& graph) {
+  return std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                     [](const Tensor& tensor) { return tensor.kind == TensorKind::state; });
+}
+
 TEST(Order, NoOrderIsBelowTheBound) {
   std::size_t proven = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
     const Graph graph = graph_of(seed);
     for (const Alias alias : {Alias::none, Alias::all}) {
       const plan::Ordering ordering = plan::ordering_of(
@@ -100,13 +105,14 @@ TEST(Order, NoOrderIsBelowTheBound) {
       ASSERT_EQ(load_of(graph, ordering.choices.front().clock, alias), ordering.search.load);
       ASSERT_LE(ordering.search.load, ordering.search.own_load);
       proven += ordering.search.load == ordering.search.lower_bound ? 1 : 0;
+      if (has_state(graph)) continue;  // random orders do not care about who touches it first
       for (std::uint64_t trial = 0; trial < 20; ++trial) {
         const Clock clock = oracle::random_clock(graph, 100 * seed + trial);
         ASSERT_GE(load_of(graph, clock, alias), ordering.search.lower_bound) << "seed " << seed;
       }
     }
   }
-  EXPECT_GT(proven, 450U);
+  EXPECT_GT(proven, 900U);
 }
 
 PlanResult plan_of(const Graph& graph, Order order, Alias alias) {
@@ -150,6 +156,7 @@ TEST(Order, OperatorsWithEffectsAndThoseOfOneStateKeepTheirOrder) {
     sketch.add(0, "Custom", {"x", "s"}, {"b"});
     sketch.add(0, "Custom", {"b"}, {"c"});
     sketch.add(0, "Custom", {"a", "c"}, {"y"});
+    for (const std::string name : {"a", "b"}) sketch.tensor(name).shape.reset();
     sketch.tensor("b").bytes = 1024;
     sketch.tensor("a").bytes = 512;
     Graph graph = sketch.graph();
@@ -171,10 +178,11 @@ TEST(Order, AnOldStateIsReadBeforeItIsReplaced) {
   sketch.add(0, "Custom", {"x", "old"}, {"a"});
   sketch.add(0, "Custom", {"x"}, {"new"});
   sketch.add(0, "Custom", {"a"}, {"y"});
+  sketch.tensor("a").shape.reset();
   sketch.tensor("a").bytes = 4096;
   sketch.tie("new", "old");
   const PlanResult result = plan_of(sketch.graph(), Order::search, Alias::automatic);
-  EXPECT_TRUE(result.faults.empty());
+  EXPECT_TRUE(result.faults.empty()) << result.faults[0].what;
   EXPECT_EQ(std::get<stowage::Run>(result.plan.clocks[0].steps[0]).path.back(), 0U);
 }
 

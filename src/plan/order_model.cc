@@ -2,7 +2,7 @@
 // operator that computes them and read by those that read any tensor that has them. An operator with bodies reads what
 // they read from outside, and needs, while it runs, what they need; so bodies are ordered first.
 //
-//     If          own bytes = what its neediest body needs
+//     If          own bytes = what its neediest body needs; what only bodies read may be gone by then
 //     Loop        the same, but the inputs of all bodies are held all the time
 //     scratch     own bytes
 //     state       always there
@@ -50,8 +50,9 @@ class OrderModels::Maker {
     for (const std::size_t reader : model_.own) wait_for_order(reader);
     add_ties();
     add_values();
-    if (models_.options_.may_overwrite) {
-      for (const std::size_t o : model_.operators) add_overwrites(o);
+    for (const std::size_t o : model_.operators) {
+      if (operators_[o].body_use == BodyUse::once) add_captures(o);
+      if (models_.options_.may_overwrite) add_overwrites(o);
     }
     storage = normalized(std::move(storage));
     const bool has_bodies = std::any_of(operators_.begin(), operators_.end(),
@@ -156,16 +157,35 @@ class OrderModels::Maker {
     return bytes;
   }
 
+  /// What bodies read from outside is gone with their last reader, which may be before they need most: it counts as
+  /// if it were written over.
+  void add_captures(std::size_t o) {
+    const Operator& op = operators_[o];
+    std::set<TensorId> captured;
+    for (const std::size_t body : op.bodies)
+      captured.insert(models_.captures_[body].begin(), models_.captures_[body].end());
+    for (const auto& input : op.inputs) {
+      if (input) captured.erase(*input);
+    }
+    schedule::Overwrite overwrite{.op = *numbers_[o]};
+    for (const TensorId tensor : captured) add_values_of(tensor, overwrite);
+    if (!overwrite.values.empty()) model_.storage.overwrites.push_back(std::move(overwrite));
+  }
+
+  void add_values_of(TensorId tensor, schedule::Overwrite& overwrite) const {
+    for (const std::size_t part : models_.parts_.of_tensor[tensor]) {
+      if (const auto value = values_of_part_.find(part); value != values_of_part_.end())
+        overwrite.values.push_back(value->second);
+    }
+  }
+
   void add_overwrites(std::size_t o) {
     const Operator& op = operators_[o];
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const auto output = in_place_output(models_.graph_, op, i);
       if (!output || !may_overwrite(op, *op.inputs[i], *output)) continue;
       schedule::Overwrite overwrite{.op = *numbers_[o]};
-      for (const std::size_t part : models_.parts_.of_tensor[*op.inputs[i]]) {
-        if (const auto value = values_of_part_.find(part); value != values_of_part_.end())
-          overwrite.values.push_back(value->second);
-      }
+      add_values_of(*op.inputs[i], overwrite);
       model_.storage.overwrites.push_back(std::move(overwrite));
     }
   }

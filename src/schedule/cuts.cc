@@ -222,7 +222,7 @@ Bytes bound_by_cuts(const Storage& storage, std::span<const std::size_t> order, 
   std::iota(positions.begin(), positions.end(), std::size_t{0});
   std::stable_sort(positions.begin(), positions.end(),
                    [&](std::size_t a, std::size_t b) { return loads[a] > loads[b]; });
-  Bytes bound = storage.always;
+  Bytes bound = storage.always + (order.empty() ? storage.first : 0);
   for (const std::size_t position : positions) {
     if (loads[position] <= bound || budget.is_over()) break;
     bound = std::max(bound, least_load(storage, order[position]));

@@ -89,7 +89,7 @@ std::vector<Bytes> loads_of(const Storage& storage, std::span<const std::size_t>
 }
 
 Bytes peak_of(const Storage& storage, std::span<const std::size_t> order) {
-  Bytes peak = storage.always;
+  Bytes peak = storage.always + (order.empty() ? storage.first : 0);
   for (const Bytes load : loads_of(storage, order)) peak = std::max(peak, load);
   return peak;
 }

@@ -45,7 +45,7 @@ using Order = std::vector<std::size_t>;
 /// Bytes that each step needs. The order must respect `waits_for`, the storage must be normalized.
 [[nodiscard]] std::vector<Bytes> loads_of(const Storage& storage, std::span<const std::size_t> order);
 
-/// The largest of them; what is always needed if there are none.
+/// The largest of them; without operators, what is there at first.
 [[nodiscard]] Bytes peak_of(const Storage& storage, std::span<const std::size_t> order);
 
 }  // namespace stowage::schedule
