@@ -13,6 +13,7 @@
 #include "schedule/greedy.h"
 #include "schedule/search.h"
 #include "schedule/seen_sets.h"
+#include "schedule/symmetry.h"
 
 namespace stowage::schedule {
 namespace {
@@ -82,11 +83,12 @@ TEST(Schedule, DecidesEveryCapacityInBothDirections) {
   for_random_storages(graphs_per_kind / 4, [](const Storage& storage) {
     const Bytes optimum = naive_optimum(storage);
     const Storage plain = normalized(storage);
+    Symmetry symmetry(plain);
     for (const Direction direction : {Direction::forward, Direction::backward}) {
       if (direction == Direction::backward && plain.first > 0) continue;
       for (const Bytes capacity : {optimum, optimum - 1, optimum / 2, optimum + 3}) {
         Budget budget = unlimited();
-        const Decision decision = decide(plain, direction, capacity, 1'000'000, budget);
+        const Decision decision = decide(plain, symmetry, direction, capacity, 1'000'000, budget);
         ASSERT_EQ(decision.order.has_value(), capacity >= optimum);
         ASSERT_EQ(decision.bound.has_value(), capacity < optimum);
         if (decision.bound) {
@@ -162,6 +164,95 @@ TEST(Schedule, ACutBoundsWhatNoOrderOfAForkCanAvoid) {
   const Found found = find_order(plain, Order{0, 2, 1, 3}, budget);
   EXPECT_EQ(found.peak, 22);
   EXPECT_EQ(found.bound, 22);
+}
+
+/// Branches side by side from one value to an operator that joins them, each a chain with these sizes between.
+Storage branches(std::size_t count, const std::vector<Bytes>& sizes) {
+  Storage storage;
+  storage.own.assign(count * (sizes.size() + 1) + 1, 0);
+  storage.waits_for.resize(storage.own.size());
+  const std::size_t join = storage.own.size() - 1;
+  Value input{.size = 8};
+  for (std::size_t b = 0; b < count; ++b) {
+    const std::size_t first = b * (sizes.size() + 1);
+    input.readers.push_back(first);
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      storage.values.push_back({.size = sizes[i], .writer = first + i, .readers = {first + i + 1}});
+    storage.values.push_back({.size = 2, .writer = first + sizes.size(), .readers = {join}});
+    storage.overwrites.push_back({first + 1, {storage.values.size() - sizes.size() - 1}});
+  }
+  storage.values.push_back(input);
+  storage.values.push_back({.size = 4, .writer = join, .kept = true});
+  return normalized(storage);
+}
+
+TEST(Schedule, EqualBranchesAreOne) {
+  const Storage storage = branches(12, {16, 5, 11});
+  Symmetry symmetry(storage);
+  ASSERT_FALSE(symmetry.is_trivial());
+  std::vector<std::uint64_t> third{std::uint64_t{0b0111} << 8};
+  std::vector<std::uint64_t> seventh{std::uint64_t{0b0111} << 24};
+  std::vector<std::uint64_t> other{std::uint64_t{0b1111} << 24};
+  for (auto* const set : {&third, &seventh, &other}) symmetry.make_canonical(*set);
+  EXPECT_EQ(third, seventh);
+  EXPECT_NE(third, other);
+  Budget budget = unlimited();
+  const Found found = find_order(storage, some_order(storage), budget);
+  EXPECT_EQ(found.peak, found.bound);
+  EXPECT_LT(found.states, 5000);
+}
+
+TEST(Schedule, BranchesThatDifferAreNotExchanged) {
+  const auto is_symmetric = [](const auto& change) {
+    Storage storage = branches(2, {16, 5, 11});
+    change(storage);
+    return !Symmetry(normalized(storage)).is_trivial();
+  };
+  EXPECT_TRUE(is_symmetric([](Storage&) {}));
+  EXPECT_FALSE(is_symmetric([](Storage& it) { it.values[0].size = 17; }));
+  EXPECT_FALSE(is_symmetric([](Storage& it) { it.values[2].kept = true; }));
+  EXPECT_FALSE(is_symmetric([](Storage& it) { it.own[1] = 1; }));
+  EXPECT_FALSE(is_symmetric([](Storage& it) { it.overwrites.pop_back(); }));
+  EXPECT_FALSE(is_symmetric([](Storage& it) { it.waits_for[4].push_back(3); }));
+  EXPECT_FALSE(is_symmetric([](Storage& it) { it.values[1].readers.push_back(7); }));
+}
+
+/// Random graphs made of copies of one that share inputs and are joined.
+TEST(Schedule, ProvesTheOptimumOfSymmetricGraphs) {
+  Choices choices(11);
+  std::size_t symmetric = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const Storage part = random_storage(choices, {.operators = 3, .overwrites = i % 2 == 0, .parts = i % 4 == 0});
+    const std::size_t copies = 2 + choices.below(2);
+    Storage storage{.always = part.always};
+    for (std::size_t c = 0; c < copies; ++c) {
+      const std::size_t ops = storage.own.size();
+      const std::size_t values = storage.values.size();
+      storage.own.insert(storage.own.end(), part.own.begin(), part.own.end());
+      for (auto earlier : part.waits_for) {
+        for (std::size_t& op : earlier) op += ops;
+        storage.waits_for.push_back(earlier);
+      }
+      for (Value value : part.values) {
+        if (value.writer) *value.writer += ops;
+        for (std::size_t& reader : value.readers) reader += ops;
+        storage.values.push_back(value);
+      }
+      for (Overwrite overwrite : part.overwrites) {
+        overwrite.op += ops;
+        for (std::size_t& v : overwrite.values) v += values;
+        storage.overwrites.push_back(overwrite);
+      }
+    }
+    const Storage plain = normalized(storage);
+    symmetric += Symmetry(plain).is_trivial() ? 0 : 1;
+    Budget budget = unlimited();
+    const Found found = find_order(plain, some_order(plain), budget);
+    ASSERT_EQ(found.peak, naive_optimum(storage)) << i;
+    ASSERT_EQ(found.bound, found.peak) << i;
+    ASSERT_EQ(naive_peak(storage, found.order), found.peak) << i;
+  }
+  EXPECT_GT(symmetric, 500U);
 }
 
 TEST(Schedule, SetsThatShareAHashAreNotTakenForEachOther) {

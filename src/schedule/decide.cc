@@ -8,7 +8,7 @@
 // Depth first, the operator that leaves least alive first: where there is an order one is found soon. Where there is
 // none all sets that can be reached have been looked at, and the smallest step that was rejected is
 // a bound: with any capacity below that the same steps would be rejected again. After each operator those follow
-// that lose nothing (settle.cc), which leaves few sets to choose in.
+// that lose nothing (settle.cc), which leaves few sets to choose in; sets that are symmetric are one (symmetry.cc).
 //
 // Cost: operators * ready operators per set; one bit per operator and set. Source: Ahn et al., "Ordering chaos:
 // memory-aware scheduling of irregularly wired neural networks for edge devices" (2020), for the sets; commits and
@@ -29,9 +29,10 @@ constexpr std::size_t most_bytes = std::size_t{1} << 29;  ///< For sets.
 
 class Search {
  public:
-  Search(const Storage& storage, Direction direction, Bytes capacity, std::int64_t most_states,
-         Budget& budget)
+  Search(const Storage& storage, Symmetry& symmetry, Direction direction, Bytes capacity,
+         std::int64_t most_states, Budget& budget)
       : executed_(storage, direction),
+        symmetry_(symmetry),
         seen_(executed_.bits().size()),
         capacity_(capacity),
         most_states_(most_states),
@@ -50,7 +51,7 @@ class Search {
       const std::size_t depth = executed_.sequence().size();
       executed_.run(frame.choices[frame.next++].op);
       settle(executed_, capacity_, rejected_, budget_);
-      if (seen_.insert(executed_.bits(), executed_.hash())) {
+      if (is_new()) {
         open_set_from(depth);
       } else {
         while (executed_.sequence().size() > depth) executed_.undo();
@@ -86,8 +87,16 @@ class Search {
 
   void open_set() {
     settle(executed_, capacity_, rejected_, budget_);
-    seen_.insert(executed_.bits(), executed_.hash());
+    (void)is_new();
     open_set_from(0);
+  }
+
+  /// Whether neither the set nor one that is symmetric to it was looked at.
+  bool is_new() {
+    if (symmetry_.is_trivial()) return seen_.insert(executed_.bits(), executed_.hash());
+    canonical_.assign(executed_.bits().begin(), executed_.bits().end());
+    symmetry_.make_canonical(canonical_);
+    return seen_.insert(canonical_, hash_of(canonical_));
   }
 
   void open_set_from(std::size_t depth) {
@@ -105,6 +114,8 @@ class Search {
   }
 
   Executed executed_;
+  Symmetry& symmetry_;
+  std::vector<std::uint64_t> canonical_;
   SeenSets seen_;
   Bytes capacity_;
   std::int64_t most_states_;
@@ -115,9 +126,9 @@ class Search {
 
 }  // namespace
 
-Decision decide(const Storage& storage, Direction direction, Bytes capacity, std::int64_t most_states,
-                Budget& budget) {
-  return Search(storage, direction, capacity, most_states, budget).decide();
+Decision decide(const Storage& storage, Symmetry& symmetry, Direction direction, Bytes capacity,
+                std::int64_t most_states, Budget& budget) {
+  return Search(storage, symmetry, direction, capacity, most_states, budget).decide();
 }
 
 }  // namespace stowage::schedule

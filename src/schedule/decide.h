@@ -5,6 +5,7 @@
 
 #include "schedule/budget.h"
 #include "schedule/executed.h"
+#include "schedule/symmetry.h"
 
 namespace stowage::schedule {
 
@@ -16,7 +17,8 @@ struct Decision {
 };
 
 /// Looks at sets of executed operators, at most as many as given, until the question is decided; see decide.cc.
-[[nodiscard]] Decision decide(const Storage& storage, Direction direction, Bytes capacity,
+/// `symmetry` is the storage's.
+[[nodiscard]] Decision decide(const Storage& storage, Symmetry& symmetry, Direction direction, Bytes capacity,
                               std::int64_t most_states, Budget& budget);
 
 }  // namespace stowage::schedule

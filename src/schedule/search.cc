@@ -18,12 +18,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "schedule/beam.h"
 #include "schedule/cuts.h"
 #include "schedule/decide.h"
 #include "schedule/greedy.h"
+#include "schedule/symmetry.h"
 
 namespace stowage::schedule {
 namespace {
@@ -55,6 +57,7 @@ class Search {
   Found take() {
     for (Order& order : greedy_orders(storage_)) improve(std::move(order));
     found_.bound = std::min(bound_by_cuts(storage_, found_.order, budget_), found_.peak);
+    if (!is_over()) symmetry_.emplace(storage_);
     std::size_t width = first_width;
     for (std::int64_t states = first_states; states <= most_states && !is_over(); states *= growth) {
       close_in(states, width);
@@ -87,7 +90,7 @@ class Search {
   bool is_decided(Bytes capacity, std::int64_t states, std::size_t width) {
     for (const std::int64_t limit : {states / growth, states}) {
       for (const Direction direction : directions_) {
-        Decision decision = decide(storage_, direction, capacity, limit, budget_);
+        Decision decision = decide(storage_, *symmetry_, direction, capacity, limit, budget_);
         found_.states += decision.states;
         if (decision.bound) found_.bound = std::min(std::max(found_.bound, *decision.bound), found_.peak);
         if (decision.order) improve(std::move(*decision.order));
@@ -107,6 +110,7 @@ class Search {
   Budget& budget_;
   Bytes unit_;
   std::vector<Direction> directions_;
+  std::optional<Symmetry> symmetry_;  ///< Looked for when it is needed.
   Found found_;
 };
 
