@@ -9,11 +9,12 @@ import onnxruntime
 
 import nas
 import sequence
+import training
 import vision
 
 
 def networks():
-    for module in (nas, vision, sequence):
+    for module in (nas, vision, sequence, training):
         yield from module.networks()
 
 

@@ -274,8 +274,8 @@ Bytes OrderModels::need_of_bodies(const Operator& op, const std::vector<Bytes>& 
   Bytes inputs = 0;
   Bytes most = 0;
   for (const std::size_t body : op.bodies) {
-    const Bytes held = op.body_use == BodyUse::repeated ? planned_inputs_of(body) : 0;
-    inputs += held;
+    const Bytes held = is_repeated_[body] ? planned_inputs_of(body) : 0;  // in its peak, all the time
+    if (op.body_use == BodyUse::repeated) inputs += held;
     most = std::max(most, peaks[body] - held);
   }
   return inputs + most;

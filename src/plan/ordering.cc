@@ -6,7 +6,7 @@
 //     nothing shares
 //
 // What an order is worth is then seen by letting tensors share as they do in a plan. The choices are the orders of
-// less load than the network's own; which of them packs best shows when they are placed (orders.cc).
+// no more load than the network's own; which of them packs best shows when they are placed (orders.cc).
 //
 // Where a body's order is not proven, what its operator needs may be less by as much, and so is the bound.
 
@@ -51,8 +51,9 @@ class OrderFinder {
     begin_ = Budget::Clock::now();
     OrderSearch& search = result_.search;
     search.model = options_.buffers.model;
-    result_.choices.push_back({own_, load_of(own_, shared_in(own_))});
-    search.own_load = result_.choices.front().load;
+    result_.own = {own_, load_of(own_, shared_in(own_))};
+    result_.choices.push_back(result_.own);
+    search.own_load = result_.own.load;
     SharingWorld world{.may_overwrite = options_.alias != Alias::none, .may_pass_on = {}};
     for (const Subgraph& subgraph : graph_.subgraphs)
       world.may_pass_on.emplace_back(subgraph.operators.size(), world.may_overwrite);
@@ -95,7 +96,10 @@ class OrderFinder {
     Clock clock = lifetime::clock_of(graph_, options_.buffers.model, orders.orders);
     alias::Sharing sharing = shared_in(clock);
     const Bytes load = load_of(clock, sharing);
-    if (load < result_.search.own_load) result_.choices.insert(result_.choices.end() - 1, {std::move(clock), load});
+    const auto is_known = [&](const OrderedSteps& choice) { return choice.clock == clock; };
+    if (load <= result_.search.own_load &&
+        std::none_of(result_.choices.begin(), result_.choices.end(), is_known))
+      result_.choices.push_back({std::move(clock), load});
     result_.search.states += orders.states;
     result_.is_cut_short = result_.is_cut_short || budget.is_over();
     return {orders.bound, load, std::move(sharing.kept)};

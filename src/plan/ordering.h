@@ -26,12 +26,13 @@ struct OrderedSteps {
 };
 
 struct Ordering {
-  std::vector<OrderedSteps> choices{};  ///< Those of less load first; the last is the network's own order.
-  OrderSearch search{};                 ///< Of the first.
+  OrderedSteps own{};                   ///< The network's own order.
+  std::vector<OrderedSteps> choices{};  ///< Those of less load first, the own among them; none has more load.
+  OrderSearch search{};                 ///< Of the first choice.
   bool is_cut_short = false;            ///< There was no time to look any further.
 };
 
-/// Orders of small load. None but the last has as much load as the network's own. See ordering.cc.
+/// Orders of small load; see ordering.cc.
 [[nodiscard]] Ordering ordering_of(const Graph& graph, const OrderingOptions& options);
 
 }  // namespace stowage::plan

@@ -1,5 +1,5 @@
 // Idea. An order of less load is, mostly, one that plans to a lower peak, but what packers and several memories make of
-// it is not to be foreseen. So orders are planned, those of less load first and the networks' own last, until
+// it is not to be foreseen. So orders are planned, those of less load first and the networks' own among them, until
 // none that is left can be better:
 //
 //     order 1   load 6   plan at 8
@@ -86,8 +86,8 @@ class OrdersPlanner {
     for (const Ordering& ordering : orderings_) {
       first.clocks.push_back(ordering.choices.front().clock);
       first.loads.push_back(ordering.choices.front().load);
-      own.clocks.push_back(ordering.choices.back().clock);
-      own.loads.push_back(ordering.choices.back().load);
+      own.clocks.push_back(ordering.own.clock);
+      own.loads.push_back(ordering.own.load);
     }
     if (first.loads != own.loads) candidates.push_back(std::move(first));
     candidates.push_back(std::move(own));
