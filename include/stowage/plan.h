@@ -183,6 +183,20 @@ struct Claim {
   bool operator==(const Claim&) const = default;
 };
 
+/// What the search for a model's order of operators came to. Loads are the most live bytes of a step, with
+/// aliases, before anything is placed. That no order has less than `lower_bound` is the planner's word: what
+/// proves it is a search, which a checker could only repeat.
+struct OrderSearch {
+  std::size_t model = 0;      ///< Index in Plan::models.
+  Bytes own_load = 0;         ///< Of the order of the model's file.
+  Bytes load = 0;             ///< Of the order in the plan.
+  Bytes lower_bound = 0;      ///< No order has a smaller load, whatever tensors share.
+  std::int64_t states = 0;    ///< Sets of executed operators that were looked at.
+  double seconds = 0;
+
+  bool operator==(const OrderSearch&) const = default;
+};
+
 struct Summary {
   Bytes naive = 0;  ///< Every tensor of the arena in memory of its own.
   Bytes peak = 0;   ///< Sum over memories that are not for weights.
@@ -213,6 +227,7 @@ struct Plan {
   std::optional<Savings> savings{};  ///< Of several models, or where weights are planned.
   bool interrupted = false;
   std::vector<Claim> claims{};
+  std::vector<OrderSearch> order_searches{};  ///< Of each model, in their order, or none.
   Summary summary{};
 
   bool operator==(const Plan&) const = default;

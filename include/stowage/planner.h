@@ -40,6 +40,12 @@ enum class Target : std::uint8_t {
         ///< nothing to do.
 };
 
+/// In which order operators run.
+enum class Order : std::uint8_t {
+  keep,   ///< That of the file, or the nearest to it that respects all dependences.
+  search  ///< One of the least peak that could be found; that of the file unless another plans better.
+};
+
 /// An output of a model that is an input of another, each as MODEL.TENSOR.
 struct FeedNames {
   std::string output{};
@@ -54,6 +60,7 @@ struct PlanOptions {
   /// JSON, 16 for TFLite, 1 for lists.
   std::optional<Bytes> alignment{};
   Io io = Io::arena;
+  Order order = Order::search;
   Alias alias = Alias::automatic;
   /// Of several memories: to have what is used often in the fast ones, though not all fits there at once.
   Moves moves = Moves::none;

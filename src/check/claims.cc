@@ -156,6 +156,31 @@ void check_savings(const Plan& plan, Faults& faults) {
   }
 }
 
+/// That no order needs less than the bound is not checked (it would take the search again), only that the plan
+/// does not contradict it.
+void check_order_searches(const Plan& plan, Faults& faults) {
+  const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };
+  if (plan.order_searches.empty()) return;
+  if (plan.order_searches.size() != plan.models.size()) {
+    claim(fmt::format("{} models have {} searches for an order", plan.models.size(),
+                      plan.order_searches.size()));
+    return;
+  }
+  for (std::size_t m = 0; m < plan.models.size(); ++m) {
+    const OrderSearch& search = plan.order_searches[m];
+    if (search.model != m)
+      claim(fmt::format("the search for an order of model {} is said to be of model {}", m, search.model));
+    if (search.lower_bound > search.load || search.load > search.own_load) {
+      claim(fmt::format("{}: the load of the order is said to be {}, of its own {}, and none below {}",
+                        name_of_model(plan, m), search.load, search.own_load, search.lower_bound));
+    }
+    if (search.states < 0) claim(fmt::format("{}: {} states were searched", name_of_model(plan, m), search.states));
+  }
+  const Bytes load = plan.order_searches[0].load;
+  if (plan.models.size() == 1 && load > plan.summary.peak)
+    claim(fmt::format("the load of the order is said to be {}, above the peak {}", load, plan.summary.peak));
+}
+
 }  // namespace
 
 Faults check_claims(const Plan& plan) {
@@ -164,6 +189,7 @@ Faults check_claims(const Plan& plan) {
   check_traffic(plan, faults);
   check_cost(plan, faults);
   check_savings(plan, faults);
+  check_order_searches(plan, faults);
   return faults;
 }
 

@@ -26,11 +26,6 @@ CLI::Option& add(CLI::App& app, const std::string& name, Target& target, const s
   return *option.check(is_given, "")->allow_extra_args(false);
 }
 
-/// An option that knows one value so far.
-void add_choice(CLI::App& app, const std::string& name, const std::string& value, const std::string& help) {
-  app.add_option(name, help)->check(CLI::IsMember({value}));
-}
-
 void add_model_options(CLI::App& app, stowage::cli::ModelTexts& texts) {
   add(app, "--dim", texts.dims, "NAME=N: value of a symbolic dimension");
   add(app, "--shape", texts.shapes, "TENSOR=1,3,224,224: shape of a tensor that the file leaves open");
@@ -55,7 +50,8 @@ void add_models(CLI::App& app, std::vector<std::string>& models) {
 /// The options that decide what a plan is.
 template <typename Command>
 void add_planning_options(CLI::App& app, Command& command) {
-  add_choice(app, "--order", "keep", "Order of operators: keep (the file's)");
+  add(app, "--order", command.plan.order,
+      "Order of operators: keep (the file's) or search (one of the least peak). Default: search");
   add(app, "--alias", command.plan.alias,
       "Tensors that share bytes because one repeats or replaces the other: none, auto (as far as it does not "
       "raise the peak), all. Default: auto");

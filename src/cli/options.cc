@@ -151,6 +151,11 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   } else if (texts.io != "arena") {
     throw wrong("--io", texts.io, "arena or external");
   }
+  if (texts.order == "keep") {
+    options.order = Order::keep;
+  } else if (texts.order != "search") {
+    throw wrong("--order", texts.order, "keep or search");
+  }
   if (texts.alias == "none") {
     options.alias = Alias::none;
   } else if (texts.alias == "all") {

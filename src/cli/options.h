@@ -28,6 +28,7 @@ struct ModelTexts {
 struct PlanTexts {
   std::string strategy = "auto";
   std::string io = "arena";
+  std::string order = "search";
   std::string alias = "auto";
   bool moves = false;
   std::vector<std::string> memories;

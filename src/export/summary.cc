@@ -152,6 +152,21 @@ void write_copies(const Plan& plan, const Row& row) {
   }
 }
 
+/// What the search for an order found, for each model that it was made for.
+template <typename Row>
+void write_order_searches(const Plan& plan, const Row& row) {
+  for (const OrderSearch& search : plan.order_searches) {
+    const std::string proof = search.load == search.lower_bound
+                                  ? "proven optimal"
+                                  : fmt::format("no order has less than {}", readable(search.lower_bound));
+    const std::string model =
+        plan.models.size() > 1 ? plan.models[search.model].name + ": " : std::string();
+    row("order", fmt::format("{}load {}, {}; the model's own {}; {} states in {:.3f} s", model,
+                             readable(search.load), proof, readable(search.own_load), search.states,
+                             search.seconds));
+  }
+}
+
 /// What models save by sharing a device.
 void write_savings(const Savings& savings, std::ostream& out) {
   fmt::print(out, "\n{:<16}{:>14}  {:>14}  {:>14}\n", "bytes", "separate", "shared", "saved");
@@ -168,7 +183,10 @@ std::string gap_of(const Plan& plan) {
   const auto percent = exporting::gap_in_percent(plan.summary);
   if (!percent) return "not proven optimal";
   if (plan.summary.peak > plan.summary.lower_bound) return *percent + " %, not proven optimal";
-  return *percent + (plan.tensors.empty() ? " %, proven optimal" : " %, proven optimal for this order");
+  const bool has_best_order = plan.order_searches.size() == 1 && plan.models.size() == 1 &&
+                              plan.order_searches[0].lower_bound == plan.summary.peak;
+  return *percent + (plan.tensors.empty() || has_best_order ? " %, proven optimal"
+                                                            : " %, proven optimal for this order");
 }
 
 }  // namespace
@@ -196,6 +214,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   row("peak", readable(summary.peak));
   row("lower bound", readable(summary.lower_bound));
   row("gap", gap_of(plan));
+  write_order_searches(plan, row);
   if (summary.cost > 0)
     row("traffic cost",
         fmt::format("{}, no choice of memories has less than {}", summary.cost, summary.cost_bound));

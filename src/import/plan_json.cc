@@ -179,6 +179,13 @@ Plan parse_plan(std::string_view text) {
     plan.claims.push_back({enumerator(claim.at("scope"), claim_scope_named),
                            claim.at("lower_bound").natural(), claim.at("proven_optimal").boolean()});
   }
+  if (const auto searches = document.find("order_searches")) {
+    for (const Json& search : searches->elements()) {
+      plan.order_searches.push_back({search.at("model").index(), search.at("own_load").natural(),
+                                     search.at("load").natural(), search.at("lower_bound").natural(),
+                                     search.at("states").natural(), search.at("seconds").number()});
+    }
+  }
   plan.summary = read_summary(document.at("summary"));
   return plan;
 }

@@ -14,8 +14,8 @@ constexpr std::size_t longest_path = 1'000;
 
 class Unfolding {
  public:
-  Unfolding(const Graph& graph, std::size_t model)
-      : graph_(graph), model_(model), orders_(topological_orders(graph)) {}
+  Unfolding(const Graph& graph, std::size_t model, const std::vector<std::vector<std::size_t>>& orders)
+      : graph_(graph), model_(model), orders_(orders) {}
 
   void add(std::size_t subgraph) {
     if (path_.size() > longest_path)
@@ -41,7 +41,7 @@ class Unfolding {
  private:
   const Graph& graph_;
   std::size_t model_;
-  std::vector<std::vector<std::size_t>> orders_;
+  const std::vector<std::vector<std::size_t>>& orders_;
   std::vector<std::size_t> path_;
   std::size_t path_entries_ = 0;
   Clock clock_;
@@ -50,7 +50,11 @@ class Unfolding {
 }  // namespace
 
 Clock keep_order(const Graph& graph, std::size_t model) {
-  Unfolding unfolding(graph, model);
+  return clock_of(graph, model, topological_orders(graph));
+}
+
+Clock clock_of(const Graph& graph, std::size_t model, const std::vector<std::vector<std::size_t>>& orders) {
+  Unfolding unfolding(graph, model, orders);
   unfolding.add(0);
   return unfolding.take();
 }

@@ -21,11 +21,11 @@
 
 #include "base/checked.h"
 #include "base/text.h"
-#include "lifetime/keep_order.h"
 #include "plan/aliasing.h"
 #include "plan/composition.h"
 #include "plan/constants.h"
 #include "plan/extent.h"
+#include "plan/in_file.h"
 #include "plan/least_cost.h"
 #include "plan/moves.h"
 #include "plan/placement.h"
@@ -47,20 +47,12 @@ std::vector<Memory> memories_for(MemoryRole role, const std::vector<Memory>& mem
   return chosen;
 }
 
-/// Calls a function; its errors name the file of the network that they are about.
-template <typename Function>
-auto in_file_of(const Input& input, const Function& function) {
-  try {
-    return function();
-  } catch (const Error& error) {
-    throw error.in_file(input.info.source);
-  }
-}
-
 class NetworksPlanner {
  public:
-  NetworksPlanner(std::span<const Input> inputs, const PlanOptions& options, Plan& plan)
-      : inputs_(inputs), options_(options), plan_(plan) {
+  /// `alone` are the steps of each network.
+  NetworksPlanner(std::span<const Input> inputs, const PlanOptions& options, std::vector<Clock> alone,
+                  Plan& plan)
+      : inputs_(inputs), options_(options), alone_(std::move(alone)), plan_(plan) {
     if (memories_for(MemoryRole::working, options_.memories).empty())
       options_.memories.insert(options_.memories.begin(), {.name = "arena"});
     if (options_.moves == Moves::allowed && memories_for(MemoryRole::working, options_.memories).size() == 1)
@@ -75,12 +67,9 @@ class NetworksPlanner {
   }
 
   Outcome plan() {
-    std::vector<Clock> alone;
-    for (std::size_t m = 0; m < networks_.size(); ++m)
-      alone.push_back(in_file_of(inputs_[m], [&] { return lifetime::keep_order(networks_[m].graph, m); }));
-    const share::Timeline timeline(share::parse_run_expression(options_.run, names_), alone);
+    const share::Timeline timeline(share::parse_run_expression(options_.run, names_), alone_);
     const auto feeds = share::resolve_feeds(options_.feeds, networks_, timeline);
-    arrange_all(alone, timeline, feeds);
+    arrange_all(timeline, feeds);
     plan_.clocks = timeline.clocks();
     Composition together = compose_all(timeline, feeds);
     Placement placement = placement_of(together.buffers);
@@ -118,15 +107,12 @@ class NetworksPlanner {
     return options;
   }
 
-  void arrange_all(const std::vector<Clock>& alone, const share::Timeline& timeline,
-                   std::span<const share::ResolvedFeed> feeds) {
+  void arrange_all(const share::Timeline& timeline, std::span<const share::ResolvedFeed> feeds) {
     for (std::size_t m = 0; m < networks_.size(); ++m) {
       ArrangeOptions options{working_options(),
-                             {.alignment = alignment_of(m),
-                              .keeps_state = inputs_[m].info.format != ModelFormat::tflite,
-                              .model = m}};
+                             buffer_options_of(inputs_[m], m, options_)};
       const auto arrange_it = [&] {
-        return in_file_of(inputs_[m], [&] { return arrange(networks_[m].graph, alone[m], options); });
+        return in_file_of(inputs_[m], [&] { return arrange(networks_[m].graph, alone_[m], options); });
       };
       options.fed = fed_tensors(m, timeline, feeds);
       arrangements_.push_back(arrange_it());
@@ -270,6 +256,7 @@ class NetworksPlanner {
 
   std::span<const Input> inputs_;
   PlanOptions options_;
+  std::vector<Clock> alone_;
   Plan& plan_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::vector<std::string> names_;
@@ -280,8 +267,15 @@ class NetworksPlanner {
 
 }  // namespace
 
-Outcome plan_networks(std::span<const Input> inputs, const PlanOptions& options, Plan& plan) {
-  return NetworksPlanner(inputs, options, plan).plan();
+Outcome plan_networks(std::span<const Input> inputs, const PlanOptions& options, std::vector<Clock> alone,
+                      Plan& plan) {
+  return NetworksPlanner(inputs, options, std::move(alone), plan).plan();
+}
+
+alias::BufferOptions buffer_options_of(const Input& input, std::size_t model, const PlanOptions& options) {
+  return {.alignment = options.alignment.value_or(default_alignment_of(input.info.format)),
+          .keeps_state = input.info.format != ModelFormat::tflite,
+          .model = model};
 }
 
 Bytes default_alignment_of(ModelFormat format) {

@@ -11,7 +11,7 @@
 #include "pack/load.h"
 #include "plan/aliasing.h"
 #include "plan/enough.h"
-#include "plan/networks.h"
+#include "plan/orders.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -72,7 +72,7 @@ PlanResult plan_unlocated(std::span<const Input> inputs, const PlanOptions& opti
       throw UsageError(fmt::format("{} is a buffer list, which is planned alone", input.info.source));
   }
   result.outcome = has_list ? plan_list(std::get<Problem>(inputs[0].content), options, plan)
-                            : plan::plan_networks(inputs, options, plan);
+                            : plan::plan_in_order(inputs, options, plan);
   plan.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.faults = check_plan(plan, inputs);
   if (result.outcome == Outcome::exceeds_capacity) {  // known, and no bug

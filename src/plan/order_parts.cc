@@ -1,0 +1,191 @@
+// Idea. Whatever tensors share, at every position every byte that somebody still needs lies somewhere. Bytes that
+// several tensors repeat (a view, a slot of a concat, a slice) need to be there once. So for an
+// order's least possible load tensors are cut into parts: runs of bytes of a source that the same tensors have.
+//
+//     a = conv    [a a a a]           parts   a[0:2]  of a, c, d
+//     c = concat  [a a a a|b b]               a[2:4]  of a, c
+//     d = c[0:2]  [a a]                       b       of b, c
+//
+// No sharing can need less; what the real one needs is seen when an order is planned. With a part's size goes the padding
+// of its tensor, if all that it could ever share a buffer with is as large as it is; otherwise, where the padding
+// would go to cannot be told, and it counts for nothing.
+//
+// Cost: linear in fragments, but for slices that overlap: a source that falls into too many pieces counts for
+// those who read it, and not for its views, which is less than it needs.
+
+#include "plan/order_parts.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "alias/contents.h"
+#include "base/checked.h"
+
+namespace stowage::plan {
+namespace {
+
+using alias::Fragment;
+using lifetime::Residence;
+
+constexpr std::size_t most_pieces = 1'000'000;  ///< Of one source: parts times tensors.
+
+/// Which tensors may come to lie in one buffer.
+class Buffers {
+ public:
+  explicit Buffers(std::size_t tensors) : parents_(tensors), is_uneven_(tensors, false) {
+    std::iota(parents_.begin(), parents_.end(), std::size_t{0});
+  }
+
+  void join(TensorId a, TensorId b, bool are_alike) {
+    a = root_of(a);
+    b = root_of(b);
+    is_uneven_[b] = is_uneven_[a] || is_uneven_[b] || !are_alike;
+    parents_[a] = b;
+  }
+
+  [[nodiscard]] bool is_even(TensorId tensor) { return !is_uneven_[root_of(tensor)]; }
+
+ private:
+  TensorId root_of(TensorId tensor) {
+    while (parents_[tensor] != tensor) tensor = parents_[tensor] = parents_[parents_[tensor]];
+    return tensor;
+  }
+
+  std::vector<TensorId> parents_;
+  std::vector<bool> is_uneven_;
+};
+
+/// The bytes of a source that a tensor has.
+struct Stretch {
+  Bytes begin = 0;
+  Bytes end = 0;
+  TensorId tensor = 0;
+};
+
+class PartsMaker {
+ public:
+  PartsMaker(const Graph& graph, const std::vector<Residence>& residences, const SharingWorld& world,
+             Bytes alignment)
+      : graph_(graph),
+        residences_(residences),
+        world_(world),
+        alignment_(alignment),
+        owners_(owners_of(graph)),
+        buffers_(graph.tensors.size()) {}
+
+  Parts take(const Clock& clock) {
+    parts_.of_tensor.resize(graph_.tensors.size());
+    parts_.is_computed.assign(graph_.tensors.size(), true);
+    const auto contents = alias::contents_of(with_copies_that_share(), clock);
+    std::vector<std::vector<Stretch>> stretches(graph_.tensors.size());
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
+      if (residences_[t] != Residence::arena) continue;
+      for (const Fragment& fragment : contents[t]) {
+        const Bytes end = fragment.source_begin + fragment.end - fragment.begin;
+        stretches[fragment.source].push_back({fragment.source_begin, end, t});
+        parts_.is_computed[t] = parts_.is_computed[t] && fragment.source == t;
+      }
+    }
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t) cut(t, stretches[t]);
+    return std::move(parts_);
+  }
+
+ private:
+  /// The graph with those copies only that sharing may remove; notes what may share.
+  Graph with_copies_that_share() {
+    Graph graph = graph_;
+    for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+      for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
+        Operator& op = graph.subgraphs[s].operators[o];
+        std::erase_if(op.copies, [&](const ByteCopy& copy) {
+          return !world_.may_pass_on[s][o] || !may_share(*op.inputs[copy.input], *op.outputs[copy.output]);
+        });
+        for (const ByteCopy& copy : op.copies) {
+          const TensorId input = *op.inputs[copy.input];
+          const TensorId output = *op.outputs[copy.output];
+          const bool is_whole =
+              copy.size == graph_.tensors[input].bytes && copy.size == graph_.tensors[output].bytes;
+          buffers_.join(input, output, is_whole);
+        }
+        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+          const auto output = in_place_output(graph_, op, i);
+          if (output && world_.may_overwrite) buffers_.join(*op.inputs[i], *output, true);
+        }
+      }
+    }
+    return graph;
+  }
+
+  [[nodiscard]] bool may_share(TensorId a, TensorId b) const {
+    return residences_[a] == Residence::arena && residences_[b] == Residence::arena && owners_[a] == owners_[b];
+  }
+
+  [[nodiscard]] Bytes planned_size(TensorId source, Bytes size) {
+    return buffers_.is_even(source) ? base::align_up(size, alignment_) : size;
+  }
+
+  void cut(TensorId source, const std::vector<Stretch>& stretches) {
+    std::vector<Bytes> edges;
+    for (const Stretch& stretch : stretches) edges.insert(edges.end(), {stretch.begin, stretch.end});
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    if (edges.size() < 2) return;
+    std::vector<Part> pieces(edges.size() - 1, Part{.source = source});
+    const auto index_of = [&](Bytes at) {
+      return static_cast<std::size_t>(std::lower_bound(edges.begin(), edges.end(), at) - edges.begin());
+    };
+    std::size_t count = 0;
+    for (const Stretch& stretch : stretches) count += index_of(stretch.end) - index_of(stretch.begin);
+    if (count > most_pieces) {
+      add({source, planned_size(source, graph_.tensors[source].bytes), {source}});
+      return;
+    }
+    for (const Stretch& stretch : stretches) {
+      for (std::size_t i = index_of(stretch.begin); i < index_of(stretch.end); ++i)
+        pieces[i].tensors.push_back(stretch.tensor);
+    }
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      auto& tensors = pieces[i].tensors;
+      std::sort(tensors.begin(), tensors.end());
+      tensors.erase(std::unique(tensors.begin(), tensors.end()), tensors.end());
+      pieces[i].size = edges[i + 1] - edges[i];
+    }
+    join_alike(std::move(pieces));
+  }
+
+  /// Pieces of one source that the same tensors have are one part.
+  void join_alike(std::vector<Part> pieces) {
+    std::stable_sort(pieces.begin(), pieces.end(),
+                     [](const Part& a, const Part& b) { return a.tensors < b.tensors; });
+    for (std::size_t i = 0; i < pieces.size();) {
+      Part part = pieces[i];
+      for (++i; i < pieces.size() && pieces[i].tensors == part.tensors; ++i) part.size += pieces[i].size;
+      if (part.tensors.empty()) continue;
+      part.size = planned_size(part.source, part.size);
+      add(std::move(part));
+    }
+  }
+
+  void add(Part part) {
+    for (const TensorId tensor : part.tensors) parts_.of_tensor[tensor].push_back(parts_.parts.size());
+    parts_.parts.push_back(std::move(part));
+  }
+
+  const Graph& graph_;
+  const std::vector<Residence>& residences_;
+  const SharingWorld& world_;
+  Bytes alignment_;
+  std::vector<std::optional<std::size_t>> owners_;
+  Buffers buffers_;
+  Parts parts_;
+};
+
+}  // namespace
+
+Parts parts_of(const Graph& graph, const Clock& clock, const std::vector<Residence>& residences,
+               const SharingWorld& world, Bytes alignment) {
+  return PartsMaker(graph, residences, world, alignment).take(clock);
+}
+
+}  // namespace stowage::plan

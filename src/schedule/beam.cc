@@ -1,0 +1,135 @@
+// Idea. Where there are too many sets of executed operators to look at all (decide.cc), look at those that have
+// fewest bytes alive, a certain number for each number of operators executed:
+//
+//     executed   1      2      3      4
+//                o ---- o ---- o ---- o     kept
+//                 `---- o      o  ...
+//                       x      x            dropped
+//
+// Sets are a tree: each knows the one it came from and the operators between. Going from one to another means
+// going back to where their ways part. Cost: width * operators * ready operators, and the ways between.
+
+#include "schedule/beam.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "schedule/settle.h"
+
+namespace stowage::schedule {
+namespace {
+
+class Beam {
+ public:
+  Beam(const Storage& storage, Direction direction, Bytes capacity, std::size_t width, Budget& budget)
+      : executed_(storage, direction), capacity_(capacity), width_(width), budget_(budget) {}
+
+  std::optional<Order> search() {
+    settle(executed_, capacity_, rejected_, budget_);
+    nodes_.push_back({.sequence = sequence_from(0), .depth = executed_.sequence().size()});
+    levels_.resize(executed_.operators() + 1);
+    levels_[nodes_[0].depth].push_back(0);
+    for (std::size_t depth = nodes_[0].depth; depth < executed_.operators(); ++depth) {
+      std::vector<std::size_t> best = best_of(levels_[depth]);
+      std::sort(best.begin(), best.end());  // neighbours have most of their ways in common
+      for (const std::size_t node : best) {
+        if (budget_.is_over()) return std::nullopt;
+        go_to(node);
+        expand();
+      }
+      levels_[depth] = {};
+    }
+    if (levels_.back().empty()) return std::nullopt;
+    go_to(levels_.back().front());
+    return executed_.order();
+  }
+
+ private:
+  struct Node {
+    std::size_t parent = 0;
+    std::vector<std::size_t> sequence;  ///< What was executed since the parent.
+    std::size_t depth = 0;              ///< Operators executed.
+    Bytes live = 0;
+    std::uint64_t hash = 0;
+  };
+
+  [[nodiscard]] std::vector<std::size_t> sequence_from(std::size_t depth) const {
+    const auto sequence = executed_.sequence().subspan(depth);
+    return {sequence.begin(), sequence.end()};
+  }
+
+  /// The sets with the fewest bytes alive, each once.
+  [[nodiscard]] std::vector<std::size_t> best_of(std::vector<std::size_t> level) const {
+    std::sort(level.begin(), level.end(), [&](std::size_t a, std::size_t b) {
+      const Node& left = nodes_[a];
+      const Node& right = nodes_[b];
+      if (left.live != right.live) return left.live < right.live;
+      return left.hash != right.hash ? left.hash < right.hash : a < b;
+    });
+    const auto end = std::unique(level.begin(), level.end(), [&](std::size_t a, std::size_t b) {
+      return nodes_[a].hash == nodes_[b].hash;
+    });
+    level.erase(end, level.end());
+    if (level.size() > width_) level.resize(width_);
+    return level;
+  }
+
+  void undo_to(std::size_t depth) {
+    while (executed_.sequence().size() > depth) executed_.undo();
+  }
+
+  void go_to(std::size_t target) {
+    std::vector<std::size_t> way;
+    std::size_t from = at_;
+    for (std::size_t to = target; from != to;) {
+      if (nodes_[from].depth >= nodes_[to].depth) {
+        from = nodes_[from].parent;
+      } else {
+        way.push_back(to);
+        to = nodes_[to].parent;
+      }
+    }
+    undo_to(nodes_[from].depth);
+    for (; !way.empty(); way.pop_back()) {
+      for (const std::size_t op : nodes_[way.back()].sequence) executed_.run(op);
+    }
+    at_ = target;
+  }
+
+  void expand() {
+    const std::size_t depth = executed_.sequence().size();
+    std::vector<std::size_t> ready(executed_.ready().begin(), executed_.ready().end());
+    std::sort(ready.begin(), ready.end());
+    budget_.spend(static_cast<std::int64_t>(ready.size()));
+    for (const std::size_t op : ready) {
+      if (executed_.effect_of(op).during > capacity_) continue;
+      executed_.run(op);
+      settle(executed_, capacity_, rejected_, budget_);
+      levels_[executed_.sequence().size()].push_back(nodes_.size());
+      nodes_.push_back({.parent = at_,
+                        .sequence = sequence_from(depth),
+                        .depth = executed_.sequence().size(),
+                        .live = executed_.live(),
+                        .hash = executed_.hash()});
+      undo_to(depth);
+    }
+  }
+
+  Executed executed_;
+  Bytes capacity_;
+  Bytes rejected_ = largest_value;
+  std::size_t width_;
+  Budget& budget_;
+  std::vector<Node> nodes_;
+  std::vector<std::vector<std::size_t>> levels_;  ///< Nodes by how many operators are executed.
+  std::size_t at_ = 0;                            ///< The node that `executed_` is at.
+};
+
+}  // namespace
+
+std::optional<Order> beam(const Storage& storage, Direction direction, Bytes capacity, std::size_t width,
+                          Budget& budget) {
+  return Beam(storage, direction, capacity, width, budget).search();
+}
+
+}  // namespace stowage::schedule

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+
+namespace stowage::schedule {
+
+/// What a search may spend. Work is counted in effects looked at, so that what a search finds does not depend
+/// on the machine unless the time is up first.
+class Budget {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Budget(Clock::time_point end, std::stop_token stop) : end_(end), stop_(std::move(stop)) {}
+
+  /// Notes work; the clock is looked at now and then.
+  void spend(std::int64_t work) {
+    spent_ += work;
+    since_look_ += work;
+    if (since_look_ < work_between_looks) return;
+    since_look_ = 0;
+    is_over_ = is_over_ || stop_.stop_requested() || Clock::now() >= end_;
+  }
+
+  [[nodiscard]] bool is_over() const { return is_over_; }
+  [[nodiscard]] std::int64_t spent() const { return spent_; }
+
+ private:
+  static constexpr std::int64_t work_between_looks = 20'000;
+
+  Clock::time_point end_;
+  std::stop_token stop_;
+  std::int64_t spent_ = 0;
+  std::int64_t since_look_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace stowage::schedule

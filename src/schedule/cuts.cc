@@ -1,0 +1,234 @@
+// Idea. When an operator runs, the executed operators are a set S that has with every operator those it waits for.
+// Of all such sets the one with the least bytes alive is found by a minimum cut, because a value costs
+// its bytes just where its writer is in S and one of its readers is not:
+//
+//     source --(executed before it)--> writer --size--> value --inf--> readers --> (after it) sink
+//                                      operator --inf--> those it waits for
+//
+// S is the side of the source. If a value is on it, all its readers are; else its bytes are cut. A kept value
+// has a reader after the end. What the operator may write over counts as if it were no reader of it, once for
+// each input it could write over, and the least counts.
+//
+// No order has a smaller peak than the largest of these. An operator whose step in a known order needs no more than the
+// bound so far cannot raise it, so few cuts are computed. Cost of one: a maximum flow by Dinic's
+// algorithm, in practice some passes over the graph.
+
+#include "schedule/cuts.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <queue>
+
+namespace stowage::schedule {
+namespace {
+
+constexpr Bytes unlimited = std::numeric_limits<Bytes>::max() / 4;
+
+/// Dinic, "Algorithm for solution of a problem of maximum flow in networks with power estimation" (1970).
+class Flow {
+ public:
+  std::size_t add_node() {
+    edges_of_.emplace_back();
+    return edges_of_.size() - 1;
+  }
+
+  void add_edge(std::size_t from, std::size_t to, Bytes capacity) {
+    edges_of_[from].push_back(edges_.size());
+    edges_.push_back({to, capacity});
+    edges_of_[to].push_back(edges_.size());
+    edges_.push_back({from, 0});
+  }
+
+  [[nodiscard]] Bytes maximum(std::size_t source, std::size_t sink) {
+    Bytes flow = 0;
+    while (find_levels(source, sink)) {
+      next_.assign(edges_of_.size(), 0);
+      while (const Bytes more = push(source, sink)) flow += more;
+    }
+    return flow;
+  }
+
+  [[nodiscard]] std::size_t edges() const { return edges_.size(); }
+
+ private:
+  struct Edge {
+    std::size_t to = 0;
+    Bytes left = 0;
+  };
+
+  bool find_levels(std::size_t source, std::size_t sink) {
+    levels_.assign(edges_of_.size(), 0);
+    levels_[source] = 1;
+    std::queue<std::size_t> queue({source});
+    for (; !queue.empty() && levels_[sink] == 0; queue.pop()) {
+      const std::size_t node = queue.front();
+      for (const std::size_t e : edges_of_[node]) {
+        const Edge& edge = edges_[e];
+        if (edge.left == 0 || levels_[edge.to] != 0) continue;
+        levels_[edge.to] = levels_[node] + 1;
+        queue.push(edge.to);
+      }
+    }
+    return levels_[sink] != 0;
+  }
+
+  /// One more path to the sink along rising levels, found without recursion: paths are long.
+  Bytes push(std::size_t source, std::size_t sink) {
+    std::vector<std::size_t> path;
+    std::size_t node = source;
+    while (node != sink) {
+      auto& next = next_[node];
+      while (next < edges_of_[node].size()) {
+        const Edge& edge = edges_[edges_of_[node][next]];
+        if (edge.left > 0 && levels_[edge.to] == levels_[node] + 1) break;
+        ++next;
+      }
+      if (next < edges_of_[node].size()) {
+        path.push_back(edges_of_[node][next]);
+        node = edges_[path.back()].to;
+        continue;
+      }
+      if (path.empty()) return 0;
+      node = edges_[path.back() ^ 1U].to;
+      ++next_[node];
+      path.pop_back();
+    }
+    Bytes amount = unlimited;
+    for (const std::size_t e : path) amount = std::min(amount, edges_[e].left);
+    for (const std::size_t e : path) {
+      edges_[e].left -= amount;
+      edges_[e ^ 1U].left += amount;
+    }
+    return amount;
+  }
+
+  std::vector<Edge> edges_;  ///< Each followed by its reverse.
+  std::vector<std::vector<std::size_t>> edges_of_;
+  std::vector<int> levels_;
+  std::vector<std::size_t> next_;
+};
+
+/// The operators around one: what must be executed when it runs, what cannot be, and what may be.
+class Cut {
+ public:
+  Cut(const Storage& storage, std::size_t op) : storage_(storage), op_(op) {
+    followers_.resize(storage.operators());
+    for (std::size_t it = 0; it < storage.operators(); ++it) {
+      for (const std::size_t earlier : storage.waits_for[it]) followers_[earlier].push_back(it);
+    }
+    sides_.assign(storage.operators(), Side::either);
+    mark(storage.waits_for, Side::before);
+    mark(followers_, Side::after);
+    sides_[op] = Side::after;
+  }
+
+  /// The least bytes alive when the operator begins, without what it may write over.
+  [[nodiscard]] Bytes least_alive(const std::vector<std::size_t>& overwritten) const {
+    Flow flow;
+    const std::size_t source = flow.add_node();
+    const std::size_t sink = flow.add_node();
+    std::vector<std::size_t> nodes(storage_.operators(), sink);
+    for (std::size_t it = 0; it < nodes.size(); ++it) {
+      if (sides_[it] == Side::before) nodes[it] = source;
+      if (sides_[it] == Side::either) nodes[it] = flow.add_node();
+    }
+    for (std::size_t it = 0; it < nodes.size(); ++it) {
+      if (sides_[it] != Side::either) continue;
+      for (const std::size_t earlier : storage_.waits_for[it]) {
+        if (sides_[earlier] == Side::either) flow.add_edge(nodes[it], nodes[earlier], unlimited);
+      }
+    }
+    for (std::size_t v = 0; v < storage_.values.size(); ++v) {
+      const bool is_free = std::binary_search(overwritten.begin(), overwritten.end(), v);
+      add_value(storage_.values[v], is_free, nodes, flow);
+    }
+    return flow.maximum(source, sink);
+  }
+
+ private:
+  enum class Side : std::uint8_t { before, either, after };
+
+  void mark(const std::vector<std::vector<std::size_t>>& neighbours, Side side) {
+    std::vector<std::size_t> open{op_};
+    while (!open.empty()) {
+      const std::size_t at = open.back();
+      open.pop_back();
+      for (const std::size_t next : neighbours[at]) {
+        if (sides_[next] != Side::either) continue;
+        sides_[next] = side;
+        open.push_back(next);
+      }
+    }
+  }
+
+  void add_value(const Value& value, bool is_free, const std::vector<std::size_t>& nodes, Flow& flow) const {
+    constexpr std::size_t source = 0;
+    constexpr std::size_t sink = 1;
+    const std::size_t writer = value.writer ? nodes[*value.writer] : source;
+    if (writer == sink) return;
+    bool is_read_later = value.kept;
+    std::vector<std::size_t> readers;
+    for (const std::size_t reader : value.readers) {
+      if (is_free && reader == op_) continue;
+      if (nodes[reader] == sink) is_read_later = true;
+      if (nodes[reader] != source) readers.push_back(nodes[reader]);
+    }
+    if (is_read_later) {
+      flow.add_edge(writer, sink, value.size);
+    } else if (readers.size() == 1) {
+      flow.add_edge(writer, readers[0], value.size);
+    } else if (!readers.empty()) {
+      const std::size_t node = flow.add_node();
+      flow.add_edge(writer, node, value.size);
+      for (const std::size_t reader : readers) flow.add_edge(node, reader, unlimited);
+    }
+  }
+
+  const Storage& storage_;
+  std::size_t op_;
+  std::vector<std::vector<std::size_t>> followers_;
+  std::vector<Side> sides_;
+};
+
+/// Bytes that an operator adds to what is alive when it begins.
+Bytes written_by(const Storage& storage, std::size_t op) {
+  Bytes bytes = storage.always + storage.own[op];
+  for (const Value& value : storage.values) {
+    if (value.writer == op) bytes += value.size;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Bytes least_load(const Storage& storage, std::size_t op) {
+  const Cut cut(storage, op);
+  std::vector<const std::vector<std::size_t>*> choices;
+  for (const Overwrite& overwrite : storage.overwrites) {
+    if (overwrite.op == op) choices.push_back(&overwrite.values);
+  }
+  const std::vector<std::size_t> nothing;
+  if (choices.empty()) choices.push_back(&nothing);
+  Bytes least = unlimited;
+  for (const auto* const overwritten : choices) least = std::min(least, cut.least_alive(*overwritten));
+  return least + written_by(storage, op);
+}
+
+Bytes bound_by_cuts(const Storage& storage, std::span<const std::size_t> order, Budget& budget) {
+  const std::vector<Bytes> loads = loads_of(storage, order);
+  std::vector<std::size_t> positions(order.size());
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  std::stable_sort(positions.begin(), positions.end(),
+                   [&](std::size_t a, std::size_t b) { return loads[a] > loads[b]; });
+  Bytes bound = storage.always + (order.empty() ? storage.first : 0);
+  for (const std::size_t position : positions) {
+    if (loads[position] <= bound || budget.is_over()) break;
+    bound = std::max(bound, least_load(storage, order[position]));
+    budget.spend(static_cast<std::int64_t>(storage.values.size() + storage.operators()));
+  }
+  return bound;
+}
+
+}  // namespace stowage::schedule

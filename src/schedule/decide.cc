@@ -1,0 +1,134 @@
+// Idea. What an order can still do depends on the set of operators executed so far, not on their sequence.
+// So the question "is there an order within the capacity?" is one of reaching the full set in a graph of
+// sets, by steps within the capacity:
+//
+//     {} -> a -> ab -> abc -> ..           a step that needs too much is no way
+//        -> b -> ab (been there)           a set that was looked at is not looked at again
+//
+// Depth first, the operator that leaves least alive first: where there is an order one is found soon. Where there is
+// none all sets that can be reached have been looked at, and the smallest step that was rejected is
+// a bound: with any capacity below that the same steps would be rejected again. After each operator those follow
+// that lose nothing (settle.cc), which leaves few sets to choose in; sets that are symmetric are one (symmetry.cc).
+//
+// Cost: operators * ready operators per set; one bit per operator and set. Source: Ahn et al., "Ordering chaos:
+// memory-aware scheduling of irregularly wired neural networks for edge devices" (2020), for the sets; commits and
+// bounds from rejections are ours.
+
+#include "schedule/decide.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "schedule/seen_sets.h"
+#include "schedule/settle.h"
+
+namespace stowage::schedule {
+namespace {
+
+constexpr std::size_t most_bytes = std::size_t{1} << 29;  ///< For sets.
+
+class Search {
+ public:
+  Search(const Storage& storage, Symmetry& symmetry, Direction direction, Bytes capacity,
+         std::int64_t most_states, Budget& budget)
+      : executed_(storage, direction),
+        symmetry_(symmetry),
+        seen_(executed_.bits().size()),
+        capacity_(capacity),
+        most_states_(most_states),
+        budget_(budget) {}
+
+  Decision decide() {
+    open_set();
+    while (!frames_.empty() && !executed_.is_complete()) {
+      if (is_too_much()) return {.states = states()};
+      Frame& frame = frames_.back();
+      if (frame.next == frame.choices.size()) {
+        while (executed_.sequence().size() > frame.depth) executed_.undo();
+        frames_.pop_back();
+        continue;
+      }
+      const std::size_t depth = executed_.sequence().size();
+      executed_.run(frame.choices[frame.next++].op);
+      settle(executed_, capacity_, rejected_, budget_);
+      if (is_new()) {
+        open_set_from(depth);
+      } else {
+        while (executed_.sequence().size() > depth) executed_.undo();
+      }
+    }
+    if (executed_.is_complete()) return {.order = executed_.order(), .states = states()};
+    return {.bound = rejected_, .states = states()};
+  }
+
+ private:
+  struct Choice {
+    Effect effect;
+    std::size_t op = 0;
+
+    bool operator<(const Choice& other) const {
+      if (effect.after != other.effect.after) return effect.after < other.effect.after;
+      if (effect.during != other.effect.during) return effect.during < other.effect.during;
+      return op < other.op;
+    }
+  };
+  /// A set on the way here, and what may follow it.
+  struct Frame {
+    std::size_t depth = 0;  ///< Operators executed before those that led here.
+    std::vector<Choice> choices;
+    std::size_t next = 0;
+  };
+
+  [[nodiscard]] std::int64_t states() const { return static_cast<std::int64_t>(seen_.size()); }
+
+  [[nodiscard]] bool is_too_much() const {
+    return states() > most_states_ || seen_.bytes() > most_bytes || budget_.is_over();
+  }
+
+  void open_set() {
+    settle(executed_, capacity_, rejected_, budget_);
+    (void)is_new();
+    open_set_from(0);
+  }
+
+  /// Whether neither the set nor one that is symmetric to it was looked at.
+  bool is_new() {
+    if (symmetry_.is_trivial()) return seen_.insert(executed_.bits(), executed_.hash());
+    canonical_.assign(executed_.bits().begin(), executed_.bits().end());
+    symmetry_.make_canonical(canonical_);
+    return seen_.insert(canonical_, hash_of(canonical_));
+  }
+
+  void open_set_from(std::size_t depth) {
+    Frame& frame = frames_.emplace_back(Frame{.depth = depth, .choices = {}});
+    for (const std::size_t op : executed_.ready()) {
+      const Effect effect = executed_.effect_of(op);
+      if (effect.during <= capacity_) {
+        frame.choices.push_back({effect, op});
+      } else {
+        rejected_ = std::min(rejected_, effect.during);
+      }
+    }
+    std::sort(frame.choices.begin(), frame.choices.end());
+    budget_.spend(static_cast<std::int64_t>(executed_.ready().size()) + 1);
+  }
+
+  Executed executed_;
+  Symmetry& symmetry_;
+  std::vector<std::uint64_t> canonical_;
+  SeenSets seen_;
+  Bytes capacity_;
+  std::int64_t most_states_;
+  Budget& budget_;
+  Bytes rejected_ = largest_value;
+  std::vector<Frame> frames_;
+};
+
+}  // namespace
+
+Decision decide(const Storage& storage, Symmetry& symmetry, Direction direction, Bytes capacity,
+                std::int64_t most_states, Budget& budget) {
+  return Search(storage, symmetry, direction, capacity, most_states, budget).decide();
+}
+
+}  // namespace stowage::schedule

@@ -1,0 +1,150 @@
+#include "schedule/executed.h"
+
+#include <algorithm>
+
+namespace stowage::schedule {
+namespace {
+
+constexpr std::size_t word_bits = 64;
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+std::uint64_t mixed(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
+}  // namespace
+
+void Executed::Lists::assign(const std::vector<std::vector<std::size_t>>& lists) {
+  for (const auto& list : lists) {
+    items.insert(items.end(), list.begin(), list.end());
+    first.push_back(items.size());
+  }
+}
+
+Executed::Executed(const Storage& storage, Direction direction)
+    : direction_(direction),
+      storage_(&storage),
+      missing_(storage.operators(), 0),
+      place_in_ready_(storage.operators(), 0),
+      bits_((storage.operators() + word_bits - 1) / word_bits, 0) {
+  std::vector<std::vector<std::size_t>> next(operators());
+  for (std::size_t op = 0; op < operators(); ++op) {
+    for (const std::size_t earlier : storage.waits_for[op]) {
+      const bool forward = direction == Direction::forward;
+      next[forward ? earlier : op].push_back(forward ? op : earlier);
+      ++missing_[forward ? op : earlier];
+    }
+  }
+  next_.assign(next);
+  add_values(storage);
+  for (std::size_t op = 0; op < operators(); ++op) {
+    if (missing_[op] == 0) add_ready(op);
+  }
+}
+
+void Executed::add_values(const Storage& storage) {
+  std::vector<std::vector<std::size_t>> begins(operators());
+  std::vector<std::vector<std::size_t>> ends(operators());
+  const bool forward = direction_ == Direction::forward;
+  for (const Value& value : storage.values) {
+    const std::size_t v = courses_.size();
+    for (const std::size_t reader : value.readers) (forward ? ends : begins)[reader].push_back(v);
+    if (value.writer) (forward ? begins : ends)[*value.writer].push_back(v);
+    const std::size_t writers = value.writer ? 1 : 0;
+    courses_.push_back({.size = value.size,
+                        .to_end = forward ? value.readers.size() : writers,
+                        .is_there = forward ? !value.writer : value.kept,
+                        .is_kept = forward ? value.kept : !value.writer});
+    if (courses_.back().is_there) live_ += value.size;
+  }
+  begins_.assign(begins);
+  ends_.assign(ends);
+  std::vector<std::vector<std::size_t>> overwrites(operators());
+  for (std::size_t i = 0; i < storage.overwrites.size(); ++i)
+    overwrites[storage.overwrites[i].op].push_back(i);
+  overwrites_.assign(overwrites);
+}
+
+Order Executed::order() const {
+  Order order = sequence_;
+  if (direction_ == Direction::backward) std::reverse(order.begin(), order.end());
+  return order;
+}
+
+Bytes Executed::overwritten_by(std::size_t op) const {
+  Bytes most = 0;
+  for (const std::size_t i : overwrites_[op]) {
+    Bytes bytes = 0;
+    for (const std::size_t v : storage_->overwrites[i].values) {
+      const Course& course = courses_[v];
+      const bool is_last_reader =
+          direction_ == Direction::forward ? course.to_end == 1 : course.begun == 0 && !course.is_there;
+      if (is_last_reader) bytes += course.size;
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+Effect Executed::effect_of(std::size_t op) const {
+  Bytes begun = 0;
+  for (const std::size_t v : begins_[op]) {
+    const Course& course = courses_[v];
+    if (course.begun == 0 && !course.is_there) begun += course.size;
+  }
+  Bytes ended = 0;
+  for (const std::size_t v : ends_[op]) {
+    const Course& course = courses_[v];
+    if (course.to_end == 1 && !course.is_kept) ended += course.size;
+  }
+  const bool runs_first =
+      direction_ == Direction::forward ? sequence_.empty() : sequence_.size() + 1 == operators();
+  return {storage_->always + live_ + begun + storage_->own[op] - overwritten_by(op) +
+              (runs_first ? storage_->first : 0),
+          live_ + begun - ended};
+}
+
+void Executed::run(std::size_t op) {
+  live_ = effect_of(op).after;
+  for (const std::size_t v : begins_[op]) ++courses_[v].begun;
+  for (const std::size_t v : ends_[op]) --courses_[v].to_end;
+  remove_ready(op);
+  for (const std::size_t later : next_[op]) {
+    if (--missing_[later] == 0) add_ready(later);
+  }
+  sequence_.push_back(op);
+  bits_[op / word_bits] ^= std::uint64_t{1} << (op % word_bits);
+  hash_ ^= mixed(op);
+}
+
+void Executed::undo() {
+  const std::size_t op = sequence_.back();
+  sequence_.pop_back();
+  bits_[op / word_bits] ^= std::uint64_t{1} << (op % word_bits);
+  hash_ ^= mixed(op);
+  for (const std::size_t later : next_[op]) {
+    if (missing_[later]++ == 0) remove_ready(later);
+  }
+  add_ready(op);
+  for (const std::size_t v : ends_[op]) ++courses_[v].to_end;
+  for (const std::size_t v : begins_[op]) --courses_[v].begun;
+  const Bytes after = effect_of(op).after;  // with nothing alive before: what it adds
+  live_ -= after - live_;
+}
+
+void Executed::add_ready(std::size_t op) {
+  place_in_ready_[op] = ready_.size();
+  ready_.push_back(op);
+}
+
+void Executed::remove_ready(std::size_t op) {
+  const std::size_t place = place_in_ready_[op];
+  ready_[place] = ready_.back();
+  place_in_ready_[ready_[place]] = place;
+  ready_.pop_back();
+}
+
+}  // namespace stowage::schedule

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schedule/storage.h"
+
+namespace stowage::schedule {
+
+/// Which way time goes. Backward, the first operator to be executed is the last to run.
+enum class Direction : std::uint8_t { forward, backward };
+
+/// What executing an operator next would mean.
+struct Effect {
+  Bytes during = 0;  ///< What its step needs.
+  Bytes after = 0;   ///< What is alive between it and the next step.
+};
+
+/// A set of operators that have been executed, each after those it waits for, and what is alive then. The
+/// storage must be normalized, and outlive it. Cost: executing an operator and asking for its
+/// effect take as many operations as it has operands and overwrites.
+class Executed {
+ public:
+  Executed(const Storage& storage, Direction direction);
+
+  [[nodiscard]] std::size_t operators() const { return missing_.size(); }
+  [[nodiscard]] Direction direction() const { return direction_; }
+  [[nodiscard]] bool is_complete() const { return sequence_.size() == operators(); }
+  /// Bytes alive between the last operator executed and the next.
+  [[nodiscard]] Bytes live() const { return live_; }
+  /// Operators that wait for none that is missing, in no particular order.
+  [[nodiscard]] std::span<const std::size_t> ready() const { return ready_; }
+  /// Those executed, in their sequence.
+  [[nodiscard]] std::span<const std::size_t> sequence() const { return sequence_; }
+  /// The sequence in which they run in time.
+  [[nodiscard]] Order order() const;
+  /// One bit per operator.
+  [[nodiscard]] std::span<const std::uint64_t> bits() const { return bits_; }
+  /// Equal for equal sets.
+  [[nodiscard]] std::uint64_t hash() const { return hash_; }
+
+  [[nodiscard]] Effect effect_of(std::size_t op) const;
+  /// The operator must be ready.
+  void run(std::size_t op);
+  /// Takes back the last operator executed.
+  void undo();
+
+ private:
+  /// A value as seen in the direction of time.
+  struct Course {
+    Bytes size = 0;
+    std::size_t begun = 0;    ///< Executed operators that it begins with.
+    std::size_t to_end = 0;   ///< Operators missing until it ends.
+    bool is_there = false;    ///< From the first step on.
+    bool is_kept = false;     ///< After the last step.
+  };
+  /// Lists, one after the other.
+  struct Lists {
+    std::vector<std::size_t> first{0};
+    std::vector<std::size_t> items;
+
+    void assign(const std::vector<std::vector<std::size_t>>& lists);
+    [[nodiscard]] std::span<const std::size_t> operator[](std::size_t i) const {
+      return std::span(items).subspan(first[i], first[i + 1] - first[i]);
+    }
+  };
+
+  void add_values(const Storage& storage);
+  [[nodiscard]] Bytes overwritten_by(std::size_t op) const;
+  void add_ready(std::size_t op);
+  void remove_ready(std::size_t op);
+
+  Direction direction_;
+  const Storage* storage_;
+  Lists next_;         ///< Per operator: those that wait for it.
+  Lists begins_;       ///< Per operator: values that begin with it.
+  Lists ends_;         ///< Per operator: values that it is among the last of.
+  Lists overwrites_;   ///< Per operator: its overwrites.
+  std::vector<Course> courses_;
+  std::vector<std::size_t> missing_;  ///< Per operator: how many it still waits for.
+  std::vector<std::size_t> place_in_ready_;
+  std::vector<std::size_t> ready_;
+  std::vector<std::size_t> sequence_;
+  std::vector<std::uint64_t> bits_;
+  std::uint64_t hash_ = 0;
+  Bytes live_ = 0;
+};
+
+}  // namespace stowage::schedule

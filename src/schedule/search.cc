@@ -1,0 +1,123 @@
+// Idea. Between a bound (cuts.cc) and the peak of a known order (greedy.cc) lies the optimum. It is closed in on
+// by deciding whether there is an order within some capacity:
+//
+//      bound                                   peak
+//        |---------------|----------------------|
+//        ^ first         ^ then in the middle of what is open
+//
+//     an order       the peak comes down to it
+//     none           the bound goes up
+//     undecided      within so many sets, from either end of time: a beam may find one (beam.cc);
+//                    if not, what is above is looked at, and all again with more sets
+//
+// The problem is the same backward in time; which way is the easier differs from network to network, so both are
+// tried with few sets before either with many. Peaks are multiples of what divides all sizes. Deterministic: what is
+// spent is counted, and the clock only ends it.
+
+#include "schedule/search.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "schedule/beam.h"
+#include "schedule/cuts.h"
+#include "schedule/decide.h"
+#include "schedule/greedy.h"
+#include "schedule/symmetry.h"
+
+namespace stowage::schedule {
+namespace {
+
+constexpr std::int64_t first_states = 1'000;
+constexpr std::int64_t most_states = 4'000'000;
+constexpr std::int64_t growth = 8;
+constexpr std::size_t first_width = 4;
+
+/// What every load is a multiple of.
+Bytes unit_of(const Storage& storage) {
+  Bytes unit = std::gcd(storage.always, storage.first);
+  for (const Bytes own : storage.own) unit = std::gcd(unit, own);
+  for (const Value& value : storage.values) unit = std::gcd(unit, value.size);
+  return std::max<Bytes>(unit, 1);
+}
+
+class Search {
+ public:
+  Search(const Storage& storage, std::span<const std::size_t> own, Budget& budget)
+      : storage_(storage), budget_(budget), unit_(unit_of(storage)) {
+    found_.order.assign(own.begin(), own.end());
+    found_.peak = peak_of(storage, own);
+    // What the first step needs besides would be what the last one needs, and then commits may be wrong.
+    directions_ = {Direction::forward};
+    if (storage.first == 0) directions_.push_back(Direction::backward);
+  }
+
+  Found take() {
+    for (Order& order : greedy_orders(storage_)) improve(std::move(order));
+    found_.bound = std::min(bound_by_cuts(storage_, found_.order, budget_), found_.peak);
+    if (!is_over()) symmetry_.emplace(storage_);
+    std::size_t width = first_width;
+    for (std::int64_t states = first_states; states <= most_states && !is_over(); states *= growth) {
+      close_in(states, width);
+      width *= 4;
+    }
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] bool is_over() const { return found_.peak == found_.bound || budget_.is_over(); }
+
+  void improve(Order order) {
+    const Bytes peak = peak_of(storage_, order);
+    if (peak >= found_.peak) return;
+    found_.peak = peak;
+    found_.order = std::move(order);
+  }
+
+  void close_in(std::int64_t states, std::size_t width) {
+    Bytes low = found_.bound;  // the least capacity that may do, leaving out what is too hard
+    Bytes capacity = low;
+    while (low < found_.peak && !is_over()) {
+      if (!is_decided(capacity, states, width)) low = capacity + unit_;
+      low = std::max(low, found_.bound);
+      const Bytes steps = (found_.peak - unit_ - low) / unit_;
+      capacity = low + steps / 2 * unit_;
+    }
+  }
+
+  bool is_decided(Bytes capacity, std::int64_t states, std::size_t width) {
+    for (const std::int64_t limit : {states / growth, states}) {
+      for (const Direction direction : directions_) {
+        Decision decision = decide(storage_, *symmetry_, direction, capacity, limit, budget_);
+        found_.states += decision.states;
+        if (decision.bound) found_.bound = std::min(std::max(found_.bound, *decision.bound), found_.peak);
+        if (decision.order) improve(std::move(*decision.order));
+        if (decision.bound || decision.order) return true;
+      }
+    }
+    for (const Direction direction : directions_) {
+      auto order = beam(storage_, direction, capacity, width, budget_);
+      if (!order) continue;
+      improve(std::move(*order));
+      return true;
+    }
+    return false;
+  }
+
+  const Storage& storage_;
+  Budget& budget_;
+  Bytes unit_;
+  std::vector<Direction> directions_;
+  std::optional<Symmetry> symmetry_;  ///< Looked for when it is needed.
+  Found found_;
+};
+
+}  // namespace
+
+Found find_order(const Storage& storage, std::span<const std::size_t> own, Budget& budget) {
+  return Search(storage, own, budget).take();
+}
+
+}  // namespace stowage::schedule
