@@ -17,32 +17,27 @@ constexpr std::int64_t compact_every = 2000;
 
 class Search {
  public:
-  Search(const Tables& tables, Bytes height, const Ejection& ejection, const Stop& stop)
-      : tables_(tables),
-        items_(tables.model.items),
+  Search(std::span<const Movable> items, const ClashesOf& clashes, Bytes height, const Ejection& ejection,
+         const Stop& stop)
+      : items_(items),
+        clashes_(clashes),
         height_(height),
         ejection_(ejection),
         stop_(stop),
         random_(ejection.seed),
-        offsets_(items_.size(), 0),
-        is_placed_(items_.size(), 0),
-        placed_at_(items_.size(), -tabu_steps) {
-    for (std::size_t i = 0; i < items_.size(); ++i) {
-      const double area = static_cast<double>(items_[i].size) * tables.widths[i];
-      first_weights_.push_back(std::sqrt(area));
-    }
-    weights_ = first_weights_;
+        offsets_(items.size(), 0),
+        is_placed_(items.size(), 0),
+        placed_at_(items.size(), -tabu_steps) {
+    for (const Movable& item : items) weights_.push_back(item.weight);
   }
 
   Found run() {
     Found found;
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
-      if (items_[i].pin) {
-        is_placed_[i] = 1;
-        offsets_[i] = *items_[i].pin;
-      } else {
-        pool_.push_back(i);
-      }
+      const auto offset = items_[i].pin ? items_[i].pin : items_[i].offset;
+      is_placed_[i] = offset ? 1 : 0;
+      offsets_[i] = offset.value_or(0);
+      if (!offset) pool_.push_back(i);
     }
     while (!pool_.empty()) {
       if (++step_ > ejection_.steps || (step_ % 64 == 0 && stop_())) break;
@@ -74,13 +69,15 @@ class Search {
     return item;
   }
 
+  /// From there on, or up to there, one meets something.
   struct Barrier {
     Bytes at;
-    double weight;  ///< Of what one meets from there on; negative: no longer.
+    double weight;
+    int pins;  ///< 1 if it cannot be thrown out.
   };
 
   [[nodiscard]] double weight_of(std::uint32_t i) const {
-    if (items_[i].pin) return 1e200;
+    if (items_[i].pin) return 0;
     return placed_at_[i] + tabu_steps > step_ ? weights_[i] * tabu_factor : weights_[i];
   }
 
@@ -88,7 +85,7 @@ class Search {
   bool put(std::uint32_t i) {
     const auto offset = best_offset(i);
     if (!offset) return false;
-    for (const Clash& clash : tables_.clashes[i]) {
+    for (const Clash& clash : clashes_(i)) {
       if (is_placed_[clash.other] == 0) continue;
       const Bytes distance = *offset - offsets_[clash.other];
       if (distance <= clash.low || distance >= clash.high) continue;
@@ -98,12 +95,12 @@ class Search {
     offsets_[i] = *offset;
     is_placed_[i] = 1;
     placed_at_[i] = step_;
-    weights_[i] += raise_by * first_weights_[i];
+    weights_[i] += raise_by * items_[i].weight;
     return true;
   }
 
   [[nodiscard]] std::optional<Bytes> best_offset(std::uint32_t i) {
-    const Item& item = items_[i];
+    const Movable& item = items_[i];
     const Bytes last = height_ - item.size;
     if (last < 0) return std::nullopt;
     starts_.clear();
@@ -111,13 +108,14 @@ class Search {
     candidates_.clear();
     candidates_.push_back(0);
     candidates_.push_back(last / item.alignment * item.alignment);
-    for (const Clash& clash : tables_.clashes[i]) {
+    for (const Clash& clash : clashes_(i)) {
       if (is_placed_[clash.other] == 0) continue;
       const double weight = weight_of(clash.other);
+      const int pins = items_[clash.other].pin ? 1 : 0;
       const Bytes low = offsets_[clash.other] + clash.low;
       const Bytes high = offsets_[clash.other] + clash.high;
-      starts_.push_back({low, weight});
-      ends_.push_back({high, weight});
+      starts_.push_back({low, weight, pins});
+      ends_.push_back({high, weight, pins});
       if (low >= 0 && low <= last) candidates_.push_back(low / item.alignment * item.alignment);
       if (high >= 0) candidates_.push_back(base::align_up(high, item.alignment));
     }
@@ -134,17 +132,23 @@ class Search {
     std::optional<Bytes> best;
     double least = 0;
     double weight = 0;
+    int pins = 0;
     std::size_t inside = 0;
     std::uint64_t ties = 0;
     std::size_t start = 0;
     std::size_t end = 0;
     for (const Bytes at : candidates_) {
       if (at > last) break;
-      for (; start < starts_.size() && starts_[start].at < at; ++start, ++inside)
+      for (; start < starts_.size() && starts_[start].at < at; ++start, ++inside) {
         weight += starts_[start].weight;
-      for (; end < ends_.size() && ends_[end].at <= at; ++end, --inside) weight -= ends_[end].weight;
+        pins += starts_[start].pins;
+      }
+      for (; end < ends_.size() && ends_[end].at <= at; ++end, --inside) {
+        weight -= ends_[end].weight;
+        pins -= ends_[end].pins;
+      }
       if (inside == 0) weight = 0;  // no rounding is left over
-      if (best && weight > least) continue;
+      if (pins > 0 || (best && weight > least)) continue;
       ties = best && weight == least ? ties + 1 : 1;
       if (ties > 1 && random_.below(ties) != 0) continue;
       best = at;
@@ -171,7 +175,7 @@ class Search {
     Bytes offset = 0;
     starts_.clear();
     std::vector<std::pair<Bytes, Bytes>> taken;
-    for (const Clash& clash : tables_.clashes[i]) {
+    for (const Clash& clash : clashes_(i)) {
       if (is_placed_[clash.other] != 0)
         taken.emplace_back(offsets_[clash.other] + clash.low, offsets_[clash.other] + clash.high);
     }
@@ -183,13 +187,12 @@ class Search {
     return offset;
   }
 
-  const Tables& tables_;
-  const std::vector<Item>& items_;
+  std::span<const Movable> items_;
+  const ClashesOf& clashes_;
   const Bytes height_;
   const Ejection& ejection_;
   const Stop& stop_;
   Random random_;
-  std::vector<double> first_weights_;
   std::vector<double> weights_;
   std::vector<Bytes> offsets_;
   std::vector<char> is_placed_;
@@ -203,8 +206,20 @@ class Search {
 
 }  // namespace
 
+Found search_by_ejection(std::span<const Movable> movables, const ClashesOf& clashes, Bytes height,
+                         const Ejection& ejection, const Stop& stop) {
+  return Search(movables, clashes, height, ejection, stop).run();
+}
+
 Found search_by_ejection(const Tables& tables, Bytes height, const Ejection& ejection, const Stop& stop) {
-  return Search(tables, height, ejection, stop).run();
+  std::vector<Movable> movables;
+  for (std::size_t i = 0; i < tables.model.items.size(); ++i) {
+    const Item& item = tables.model.items[i];
+    const double weight = std::sqrt(static_cast<double>(item.size) * tables.widths[i]);
+    movables.push_back({item.size, item.alignment, item.pin, weight});
+  }
+  const ClashesOf clashes = [&](std::uint32_t i) { return std::span<const Clash>(tables.clashes[i]); };
+  return search_by_ejection(movables, clashes, height, ejection, stop);
 }
 
 }  // namespace stowage::pack

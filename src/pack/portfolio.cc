@@ -16,6 +16,7 @@
 #include "pack/rectangle.h"
 #include "pack/score.h"
 #include "pack/slots.h"
+#include "pack/sweep.h"
 #include "pack/two_stack.h"
 
 namespace stowage::pack {
@@ -23,7 +24,7 @@ namespace {
 
 std::optional<std::string> nothing(const Problem&) { return std::nullopt; }
 
-constexpr std::array<Strategy, 11> all{{
+constexpr std::array<Strategy, 12> all{{
     {{"greedy-by-size", "largest buffer first, each in the tightest gap", "Pisarchyk & Lee 2020"},
      greedy_by_size,
      several_memories},
@@ -42,6 +43,10 @@ constexpr std::array<Strategy, 11> all{{
      several_memories},
     {{"best-fit-by-start", "earliest start first, each in the tightest gap", "Knuth, TAOCP 1, 2.5"},
      best_fit_by_start,
+     several_memories},
+    {{"sweep", "from the fullest position to both sides; what is left over throws out what weighs less",
+      "stowage"},
+     sweep,
      several_memories},
     {{"exact", "branch and bound over sections of time, and a search by ejection; proves where it can",
       "stowage"},
