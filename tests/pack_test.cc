@@ -124,7 +124,7 @@ Problem large_problem(std::uint64_t seed) {
 
 TEST(Pack, StrategiesAreKnownToTheOracle) {
   const std::vector<StrategyInfo> infos = strategies();
-  ASSERT_EQ(infos.size(), 1 + names().size() + 5);
+  ASSERT_EQ(infos.size(), 1 + names().size() + 7);
   EXPECT_EQ(infos[0].name, "auto");
   for (std::size_t i = 0; i < names().size(); ++i) EXPECT_EQ(infos[i + 1].name, names()[i]);
   for (const StrategyInfo& info : infos) {

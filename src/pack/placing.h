@@ -39,6 +39,7 @@ struct Control {
 struct Placing {
   std::vector<Place> places;
   bool cut_short = false;       ///< Told to stop: what was left has been stacked on top.
+  bool is_least = false;        ///< An exhausted search says that no placing has a lower peak.
   std::int64_t cost_bound = 0;  ///< Of several memories: proven of all choices of them that fit.
 };
 

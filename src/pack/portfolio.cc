@@ -5,6 +5,7 @@
 #include <array>
 
 #include "pack/best_fit_by_start.h"
+#include "pack/exact.h"
 #include "pack/first_fit_by_start.h"
 #include "pack/free_list.h"
 #include "pack/greedy_by_area.h"
@@ -15,6 +16,7 @@
 #include "pack/rectangle.h"
 #include "pack/score.h"
 #include "pack/slots.h"
+#include "pack/sweep.h"
 #include "pack/two_stack.h"
 
 namespace stowage::pack {
@@ -22,7 +24,7 @@ namespace {
 
 std::optional<std::string> nothing(const Problem&) { return std::nullopt; }
 
-constexpr std::array<Strategy, 10> all{{
+constexpr std::array<Strategy, 12> all{{
     {{"greedy-by-size", "largest buffer first, each in the tightest gap", "Pisarchyk & Lee 2020"},
      greedy_by_size,
      several_memories},
@@ -42,6 +44,14 @@ constexpr std::array<Strategy, 10> all{{
     {{"best-fit-by-start", "earliest start first, each in the tightest gap", "Knuth, TAOCP 1, 2.5"},
      best_fit_by_start,
      several_memories},
+    {{"sweep", "from the fullest position to both sides; what is left over throws out what weighs less",
+      "stowage"},
+     sweep,
+     several_memories},
+    {{"exact", "branch and bound over sections of time, and a search by ejection; proves where it can",
+      "stowage"},
+     exact,
+     obstacle_to_exact},
     {{"rectangle", "sorted, as low as it goes; then what sticks out is ordered anew",
       "Zhejiang Dahua, CN patent application, 2022"},
      rectangle,
@@ -91,6 +101,7 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
       best.strategy = strategy->info.name;
     }
     control.has_plan = true;
+    if (placing.is_least) break;
   }
   best.lower_bound = bound;
   if (!has_one_memory) {

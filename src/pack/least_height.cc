@@ -1,0 +1,214 @@
+// Idea. Which search finds a placing differs from problem to problem, and luck decides when. So there are
+// many short ones, numbered: dives of the branch and bound in both orders of values, each with random numbers
+// of its own, and ejection searches. A number says what to do and how long, whatever the others do:
+//
+//     number       0        1        2         3        4      ...
+//     search    largest  longest  ejection  longest  largest   ...
+//
+// Threads take the next number each; the lowest number that knows the answer wins, so that the number of
+// threads decides how soon the plan is found, not which.
+//
+// Heights are tried in rounds. A round first asks for the bound, and then halves what lies between it and the
+// lowest placing known; in the next round each question gets twice as many searches. A `no` of the branch
+// and bound is proven, and raises the bound for good.
+//
+//     bound |--?-------------?-------?---!-----------| first fit
+//              1             2       4   3 (found)
+//
+// Work is counted in nodes and steps, so that the clock decides only how far this gets.
+
+#include "pack/least_height.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "base/checked.h"
+#include "pack/ejection_search.h"
+
+namespace stowage::pack {
+namespace {
+
+constexpr std::int64_t nodes_of_a_dive = 2000;
+constexpr std::uint64_t longer_in =
+    8;  ///< One search in so many is so many times as long, one of these again.
+constexpr std::int64_t steps_of_ejection = 2000;
+constexpr int most_rounds = 17;
+
+/// Items in an order of keys, each as low as it goes.
+template <typename Before>
+std::vector<Bytes> first_fit(const Tables& tables, Before before) {
+  const std::vector<Item>& items = tables.model.items;
+  std::vector<Bytes> offsets(items.size(), 0);
+  std::vector<char> is_placed(items.size(), 0);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < items.size(); ++i) {
+    if (!items[i].pin) order.push_back(i);
+    if (!items[i].pin) continue;
+    offsets[i] = *items[i].pin;
+    is_placed[i] = 1;
+  }
+  std::stable_sort(order.begin(), order.end(), before);
+  std::vector<std::pair<Bytes, Bytes>> taken;
+  for (const std::uint32_t i : order) {
+    taken.clear();
+    for (const Clash& clash : tables.clashes[i]) {
+      if (is_placed[clash.other] != 0)
+        taken.emplace_back(offsets[clash.other] + clash.low, offsets[clash.other] + clash.high);
+    }
+    std::sort(taken.begin(), taken.end());
+    for (const auto& [low, high] : taken) {
+      if (low >= offsets[i]) break;
+      if (high > offsets[i]) offsets[i] = base::align_up(high, items[i].alignment);
+    }
+    is_placed[i] = 1;
+  }
+  return offsets;
+}
+
+/// How many times as long as the shortest the search of its kind with that number is.
+std::int64_t length_of(std::uint64_t number) {
+  std::int64_t length = 1;
+  for (std::uint64_t n = number + 1; n % longer_in == 0; n /= longer_in) length *= longer_in;
+  return length;
+}
+
+/// The search with that number.
+Found search(const Tables& tables, Bytes height, std::uint64_t number, std::uint64_t seed, const Stop& stop) {
+  const std::uint64_t own_seed = seed * 0x9e3779b97f4a7c15U + number;
+  if (number % 4 == 2)
+    return search_by_ejection(tables, height, {own_seed, steps_of_ejection * length_of(number / 4)}, stop);
+  const auto order = number % 4 == 0 ? ValueOrder::largest_first : ValueOrder::longest_first;
+  return search_sections(tables, height, {order, own_seed, nodes_of_a_dive * length_of(number)}, stop);
+}
+
+/// Searches [begin, end) for one height, on all threads.
+class Batch {
+ public:
+  Batch(const Tables& tables, Bytes height, const Control& control)
+      : tables_(tables), height_(height), control_(control) {}
+
+  Found run(std::uint64_t begin, std::uint64_t end) {
+    next_ = begin;
+    const std::size_t asked = control_.options.threads;
+    const std::size_t threads =
+        asked > 0 ? asked : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
+    {
+      std::vector<std::jthread> helpers;
+      for (std::size_t t = 1; t < std::min<std::uint64_t>(threads, end - begin); ++t)
+        helpers.emplace_back([this, end] { work(end); });
+      work(end);
+    }
+    if (error_) std::rethrow_exception(error_);
+    return std::move(best_);
+  }
+
+ private:
+  void work(std::uint64_t end) {
+    try {
+      for (std::uint64_t number = next_++; number < end && number < decided_by_; number = next_++) {
+        const Stop stop = [&] { return decided_by_ < number || control_.is_time_up(); };
+        put(search(tables_, height_, number, control_.options.seed, stop), number);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      error_ = std::current_exception();
+      decided_by_ = 0;
+    }
+  }
+
+  void put(Found found, std::uint64_t number) {
+    if (found.answer == Answer::unknown) return;
+    const std::lock_guard lock(mutex_);
+    if (decided_by_ < number) return;
+    decided_by_ = number;
+    best_ = std::move(found);
+  }
+
+  const Tables& tables_;
+  const Bytes height_;
+  const Control& control_;
+  std::atomic<std::uint64_t> next_ = 0;
+  std::atomic<std::uint64_t> decided_by_ = ~std::uint64_t{0};
+  std::mutex mutex_;
+  Found best_;
+  std::exception_ptr error_;
+};
+
+class Heights {
+ public:
+  Heights(const Tables& tables, Bytes enough, const Control& control)
+      : tables_(tables), control_(control), low_(enough) {}
+
+  Least run() {
+    start();
+    const auto rounds = control_.options.rounds.value_or(most_rounds);
+    for (std::int64_t round = 0; round <= std::min<std::int64_t>(rounds, most_rounds) && low_ < best_.height;
+         ++round) {
+      halve(std::uint64_t{1} << round);
+      if (control_.is_time_up()) break;
+    }
+    best_.is_proven = best_.height <= low_;
+    best_.was_stopped = !best_.is_proven && control_.is_time_up();
+    return std::move(best_);
+  }
+
+ private:
+  void start() {
+    const std::vector<Item>& items = tables_.model.items;
+    keep(first_fit(tables_, [&](auto a, auto b) { return items[a].size > items[b].size; }));
+    const auto area = [&](auto i) {
+      return static_cast<double>(items[i].size) * static_cast<double>(tables_.widths[i]);
+    };
+    if (low_ < best_.height) keep(first_fit(tables_, [&](auto a, auto b) { return area(a) > area(b); }));
+  }
+
+  void keep(std::vector<Bytes> offsets) {
+    Bytes height = 0;
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+      height = std::max(height, offsets[i] + tables_.model.items[i].size);
+    if (!best_.offsets.empty() && height >= best_.height) return;
+    best_.offsets = std::move(offsets);
+    best_.height = height;
+  }
+
+  /// Asks for heights between the bound and the best, with so many searches each.
+  void halve(std::uint64_t searches) {
+    Bytes height = low_;
+    Bytes unknown = low_;  // up to here nothing was found
+    while (height < best_.height && !control_.is_time_up()) {
+      Found found = Batch(tables_, height, control_).run(asked_, asked_ + searches);
+      if (found.answer == Answer::yes) {
+        keep(std::move(found.offsets));
+      } else {
+        unknown = height + 1;
+        if (found.answer == Answer::no) low_ = height + 1;
+      }
+      if (control_.options.rounds == 0) break;
+      const Bytes fine = unknown == low_ ? 0 : low_ / finest;
+      if (best_.height - unknown <= fine) break;
+      height = unknown + (best_.height - unknown) / 2;
+      control_.report("exact", 0);
+    }
+    asked_ += searches;
+  }
+
+  static constexpr Bytes finest = 2000;  ///< Heights closer than a part in so many are not told apart.
+
+  const Tables& tables_;
+  const Control& control_;
+  Bytes low_;                ///< Nothing lower is possible, or asked for.
+  std::uint64_t asked_ = 0;  ///< Numbers that are used up.
+  Least best_;
+};
+
+}  // namespace
+
+Least least_height(const Tables& tables, Bytes enough, const Control& control) {
+  return Heights(tables, enough, control).run();
+}
+
+}  // namespace stowage::pack

@@ -1,0 +1,319 @@
+// Idea. Whether buffers collide is decided at few moments. Of two moments one of which has all the live
+// pieces of the other, the latter says nothing new: what is left are the maximal sets of pieces alive at
+// once, the sections. In an interval graph there are no more of them than pieces, and a piece is in a run of
+// them.
+//
+//     |  +--a--+     +-d-+           sections: {a, b}, {b, c}, {b, d}
+//     |     +-----b------+
+//     |        +-c+                  and in units of the greatest common divisor of all bytes
+//     +--------------------> time
+//
+// Two steps make problems smaller without losing anything:
+// - An item that is in every section, whole, may lie at the bottom: take any placing and move it there, and
+// all
+//   that was below it up by its size; what is below it in one section is below it in all. Pins
+//   would not move along, and with alignments not everything could.
+// - Sections that no item connects are different problems. Pinned items connect nothing, for they stand
+//   still. Each part gets as much height as the worst of them needs.
+// Taking one step may make the other possible again.
+//
+// Cost: n log n, and as much memory as there are pieces; `entries` and `clashes` list what they say.
+// Source: sections are in minimalloc (Moffitt, 2023).
+
+#include "pack/model.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace stowage::pack {
+namespace {
+
+struct Event {
+  Position at = 0;
+  bool is_start = false;
+  std::uint32_t item = 0;
+  std::uint32_t part = 0;
+};
+
+/// What comes to an end at a position does so before anything begins there.
+std::vector<Event> events_of(std::span<const Buffer> buffers, Model& model) {
+  std::vector<Event> events;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    Item item{
+        .buffer = b, .size = buffers[b].size, .alignment = buffers[b].alignment, .pin = buffers[b].pinned};
+    const auto index = static_cast<std::uint32_t>(model.items.size());
+    for (const Piece& piece : buffers[b].pieces) {
+      if (!piece.is_ever_alive()) continue;
+      const auto part = static_cast<std::uint32_t>(item.parts.size());
+      events.push_back({piece.life.lower, true, index, part});
+      events.push_back({piece.life.upper, false, index, part});
+      item.parts.push_back({.low = piece.offset, .high = piece.offset + piece.size});
+    }
+    if (!item.parts.empty()) model.items.push_back(std::move(item));
+  }
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return a.at != b.at ? a.at < b.at : a.is_start < b.is_start;
+  });
+  return events;
+}
+
+void find_sections(std::span<const Event> events, Model& model) {
+  bool has_new = false;
+  for (const Event& event : events) {
+    Part& part = model.items[event.item].parts[event.part];
+    if (event.is_start) {
+      part.begin = model.sections;
+      has_new = true;
+    } else {
+      if (has_new) ++model.sections;
+      has_new = false;
+      part.end = model.sections;
+    }
+  }
+}
+
+void divide(Model& model) {
+  Bytes unit = 0;
+  for (const Item& item : model.items) {
+    for (const Bytes value : {item.size, item.alignment, item.pin.value_or(0)}) unit = std::gcd(unit, value);
+    for (const Part& part : item.parts) unit = std::gcd(unit, std::gcd(part.low, part.high));
+  }
+  if (unit == 0) return;
+  model.unit = unit;
+  for (Item& item : model.items) {
+    item.size /= unit;
+    item.alignment /= unit;
+    if (item.pin) *item.pin /= unit;
+    for (Part& part : item.parts) {
+      part.low /= unit;
+      part.high /= unit;
+    }
+  }
+}
+
+/// Alignment alone does not keep sizes from being divided by more when it divides them all.
+void drop_alignment(Model& model) {
+  Bytes all = 0;
+  Bytes alignment = 1;
+  for (const Item& item : model.items) {
+    all = std::gcd(std::gcd(all, item.size), item.pin.value_or(0));
+    for (const Part& part : item.parts) all = std::gcd(all, std::gcd(part.low, part.high));
+    alignment = std::max(alignment, item.alignment);
+  }
+  const bool is_given = std::all_of(model.items.begin(), model.items.end(),
+                                    [&](const Item& item) { return all % item.alignment == 0; });
+  if (!is_given) return;
+  for (Item& item : model.items) item.alignment = all;
+}
+
+bool is_whole(const Item& item) {
+  return item.parts.size() == 1 && item.parts[0].low == 0 && item.parts[0].high == item.size;
+}
+
+}  // namespace
+
+bool Model::is_simple() const {
+  return std::all_of(items.begin(), items.end(),
+                     [](const Item& item) { return is_whole(item) && item.alignment == 1 && !item.pin; });
+}
+
+std::vector<Bytes> Model::loads() const {
+  std::vector<Bytes> loads(sections + 1, 0);
+  for (const Item& item : items) {
+    for (const Part& part : item.parts) {
+      loads[part.begin] += part.high - part.low;
+      loads[part.end] -= part.high - part.low;
+    }
+  }
+  std::partial_sum(loads.begin(), loads.end(), loads.begin());
+  loads.pop_back();
+  return loads;
+}
+
+Bytes Model::bound() const {
+  Bytes bound = 0;
+  for (const Bytes load : loads()) bound = std::max(bound, load);
+  for (const Item& item : items) bound = std::max(bound, item.pin.value_or(0) + item.size);
+  return bound;
+}
+
+std::vector<std::vector<Entry>> Model::entries() const {
+  std::vector<std::vector<Entry>> entries(sections);
+  for (std::uint32_t i = 0; i < items.size(); ++i) {
+    for (const Part& part : items[i].parts) {
+      for (std::uint32_t s = part.begin; s < part.end; ++s) entries[s].push_back({i, part.low, part.high});
+    }
+  }
+  return entries;
+}
+
+std::vector<std::vector<Clash>> Model::clashes() const {
+  struct Alive {
+    std::uint32_t item;
+    Part part;
+  };
+  std::vector<Alive> starts;
+  for (std::uint32_t i = 0; i < items.size(); ++i) {
+    for (const Part& part : items[i].parts) starts.push_back({i, part});
+  }
+  std::sort(starts.begin(), starts.end(),
+            [](const Alive& a, const Alive& b) { return a.part.begin < b.part.begin; });
+  std::vector<std::vector<Clash>> clashes(items.size());
+  std::vector<Alive> alive;
+  for (const Alive& mine : starts) {
+    std::erase_if(alive, [&](const Alive& its) { return its.part.end <= mine.part.begin; });
+    for (const Alive& its : alive) {
+      if (its.item == mine.item) continue;
+      const Bytes low = its.part.low - mine.part.high;
+      const Bytes high = its.part.high - mine.part.low;
+      clashes[mine.item].push_back({its.item, low, high});
+      clashes[its.item].push_back({mine.item, -high, -low});
+    }
+    alive.push_back(mine);
+  }
+  for (auto& list : clashes) {
+    std::sort(list.begin(), list.end(), [](const Clash& a, const Clash& b) {
+      return std::tie(a.other, a.low, a.high) < std::tie(b.other, b.low, b.high);
+    });
+  }
+  return clashes;
+}
+
+Model model_of(std::span<const Buffer> buffers) {
+  Model model;
+  const auto events = events_of(buffers, model);
+  find_sections(events, model);
+  for (Item& item : model.items) {
+    std::sort(item.parts.begin(), item.parts.end(), [](const Part& a, const Part& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.low < b.low;
+    });
+  }
+  drop_alignment(model);
+  divide(model);
+  return model;
+}
+
+namespace {
+
+/// Sections that items connect; pinned ones do not.
+class Sets {
+ public:
+  explicit Sets(const Model& model) : parents_(model.sections), is_joined_(model.sections + 1, 0) {
+    std::iota(parents_.begin(), parents_.end(), 0U);
+    for (const Item& item : model.items) {
+      if (item.pin) continue;
+      for (const Part& part : item.parts) {
+        ++is_joined_[part.begin];
+        --is_joined_[part.end - 1];
+      }
+    }
+    std::partial_sum(is_joined_.begin(), is_joined_.end(), is_joined_.begin());
+    for (std::uint32_t s = 0; s + 1 < model.sections; ++s) {
+      if (is_joined_[s] > 0) join(s, s + 1);
+    }
+    for (const Item& item : model.items) {
+      if (item.pin) continue;
+      for (const Part& part : item.parts) join(item.parts[0].begin, part.begin);
+    }
+  }
+
+  std::uint32_t root(std::uint32_t s) {
+    while (parents_[s] != s) s = parents_[s] = parents_[parents_[s]];
+    return s;
+  }
+
+ private:
+  void join(std::uint32_t a, std::uint32_t b) { parents_[root(a)] = root(b); }
+
+  std::vector<std::uint32_t> parents_;
+  std::vector<std::int32_t> is_joined_;  ///< By so many parts to the section after it.
+};
+
+/// Sections get new numbers in the models they go to.
+class Splitter {
+ public:
+  explicit Splitter(const Model& model) : model_(model), sets_(model), numbers_(model.sections) {}
+
+  std::vector<Model> run() {
+    std::vector<std::size_t> model_of_root(model_.sections, none);
+    for (std::uint32_t s = 0; s < model_.sections; ++s) {
+      std::size_t& target = model_of_root[sets_.root(s)];
+      if (target == none) {
+        target = models_.size();
+        models_.push_back({.unit = model_.unit});
+      }
+      numbers_[s] = models_[target].sections++;
+      targets_.push_back(target);
+    }
+    for (const Item& item : model_.items) add(item);
+    std::erase_if(models_, [](const Model& model) {
+      return std::all_of(model.items.begin(), model.items.end(), [](const Item& s) { return s.pin; });
+    });
+    return std::move(models_);
+  }
+
+ private:
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  void add(const Item& item) {
+    Item moved = item;
+    std::size_t target = targets_[item.parts[0].begin];
+    const auto flush = [&] {
+      if (!moved.parts.empty()) models_[target].items.push_back(moved);
+      moved.parts.clear();
+    };
+    moved.parts.clear();
+    for (const Part& part : item.parts) {
+      for (std::uint32_t s = part.begin; s < part.end;) {
+        std::uint32_t end = s + 1;  // a pinned one goes through several sets
+        while (end < part.end && targets_[end] == targets_[s]) ++end;
+        if (targets_[s] != target) flush();
+        target = targets_[s];
+        moved.parts.push_back({numbers_[s], numbers_[end - 1] + 1, part.low, part.high});
+        s = end;
+      }
+    }
+    flush();
+  }
+
+  const Model& model_;
+  Sets sets_;
+  std::vector<std::uint32_t> numbers_;
+  std::vector<std::size_t> targets_;
+  std::vector<Model> models_;
+};
+
+/// Takes out what is everywhere; returns how high it stacks.
+Bytes settle(Model& model, Bytes base, std::vector<Bytes>& settled) {
+  if (!model.is_simple()) return base;
+  std::erase_if(model.items, [&](const Item& item) {
+    if (item.parts[0].begin > 0 || item.parts[0].end < model.sections) return false;
+    settled[item.buffer] = base * model.unit;
+    base += item.size;
+    return true;
+  });
+  return base;
+}
+
+}  // namespace
+
+std::vector<Region> regions_of(Model model, std::vector<Bytes>& settled) {
+  std::vector<Region> regions;
+  std::vector<Region> open;
+  open.push_back({0, std::move(model)});
+  while (!open.empty()) {
+    Region region = std::move(open.back());
+    open.pop_back();
+    std::vector<Model> parts = Splitter(region.model).run();
+    for (Model& part : parts) {
+      const std::size_t before = part.items.size();
+      const Bytes base = settle(part, region.base, settled);
+      const bool is_done = part.items.size() == before;
+      (is_done ? regions : open).push_back({base, std::move(part)});
+    }
+  }
+  return regions;
+}
+
+}  // namespace stowage::pack

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stowage/problem.h"
+#include "stowage/units.h"
+
+namespace stowage::pack {
+
+/// In the sections [begin, end) an item needs the bytes [low, high) above its offset.
+struct Part {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  Bytes low = 0;
+  Bytes high = 0;
+
+  bool operator==(const Part&) const = default;
+};
+
+/// A buffer as the searches see it.
+struct Item {
+  std::size_t buffer = 0;  ///< Whose it is: an index of the problem.
+  Bytes size = 0;
+  Bytes alignment = 1;
+  std::optional<Bytes> pin{};
+  std::vector<Part> parts{};  ///< By their first section.
+};
+
+/// The offset of an item less that of `other` must not lie in the open interval (low, high).
+struct Clash {
+  std::uint32_t other = 0;
+  Bytes low = 0;
+  Bytes high = 0;
+};
+
+/// A part of an item in one section.
+struct Entry {
+  std::uint32_t item = 0;
+  Bytes low = 0;
+  Bytes high = 0;
+};
+
+/// What searches work on: see model.cc. All bytes count in `unit`s.
+struct Model {
+  Bytes unit = 1;
+  std::uint32_t sections = 0;
+  std::vector<Item> items{};
+
+  /// Every item is one part of its whole size, free to lie at any offset.
+  [[nodiscard]] bool is_simple() const;
+  /// Live bytes of each section.
+  [[nodiscard]] std::vector<Bytes> loads() const;
+  /// The most live bytes of a section, the largest item, the end of the highest pin.
+  [[nodiscard]] Bytes bound() const;
+  /// Per section the parts there are.
+  [[nodiscard]] std::vector<std::vector<Entry>> entries() const;
+  /// Per item whom it meets, and how.
+  [[nodiscard]] std::vector<std::vector<Clash>> clashes() const;
+};
+
+/// The buffers that are ever alive.
+[[nodiscard]] Model model_of(std::span<const Buffer> buffers);
+
+/// A model that can be solved alone, with `base` units below it that others have taken.
+struct Region {
+  Bytes base = 0;
+  Model model{};
+};
+
+/// What is left of a model when items that are everywhere lie at the bottom, and what has no item in
+/// common is told apart; `settled` gets the offsets of the former, in bytes and by buffer.
+[[nodiscard]] std::vector<Region> regions_of(Model model, std::vector<Bytes>& settled);
+
+}  // namespace stowage::pack

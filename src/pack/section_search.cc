@@ -1,0 +1,399 @@
+#include "pack/section_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "base/checked.h"
+#include "pack/random.h"
+
+namespace stowage::pack {
+namespace {
+
+constexpr Bytes never = std::numeric_limits<Bytes>::max() / 4;
+
+/// Addresses [begin, end) that are taken above the floor of a section.
+struct Block {
+  Bytes begin = 0;
+  Bytes end = 0;
+};
+
+class Search {
+ public:
+  Search(const Tables& tables, Bytes height, const Dive& dive, const Stop& stop)
+      : tables_(tables),
+        items_(tables.model.items),
+        height_(height),
+        dive_(dive),
+        stop_(stop),
+        random_(dive.seed),
+        floors_(tables.model.sections, 0),
+        slacks_(tables.model.sections),
+        choices_(tables.model.sections, 0),
+        open_(tables.model.sections, 0),
+        blocks_(tables.model.sections),
+        rests_(items_.size(), 0),
+        offsets_(items_.size(), 0),
+        is_placed_(items_.size(), 0) {
+    touch_nothing();
+  }
+
+  Found run() {
+    Found found;
+    if (!begin()) {
+      found.answer = Answer::no;
+    } else {
+      found.answer = explore();
+    }
+    if (found.answer == Answer::yes) found.offsets = offsets_;
+    found.work = nodes_;
+    return found;
+  }
+
+ private:
+  struct Change {
+    Bytes* where;
+    Bytes old;
+  };
+  struct Mark {
+    std::size_t changes;
+    std::size_t blocks;
+  };
+
+  void set(Bytes& where, Bytes value) {
+    changes_.push_back({&where, where});
+    where = value;
+  }
+
+  [[nodiscard]] Mark mark() const { return {changes_.size(), blocked_.size()}; }
+
+  void undo(const Mark& mark) {
+    while (changes_.size() > mark.changes) {
+      *changes_.back().where = changes_.back().old;
+      changes_.pop_back();
+    }
+    while (blocked_.size() > mark.blocks) {
+      blocks_[blocked_.back()].pop_back();
+      blocked_.pop_back();
+    }
+  }
+
+  /// What begins in these sections may begin higher than before.
+  void touch(const Item& item) {
+    touched_begin_ = std::min(touched_begin_, item.parts.front().begin);
+    for (const Part& part : item.parts) touched_end_ = std::max(touched_end_, part.end);
+  }
+
+  /// Pins are placed, and every floor is raised as high as it may be.
+  [[nodiscard]] bool begin() {
+    const auto loads = tables_.model.loads();
+    for (std::uint32_t s = 0; s < loads.size(); ++s) {
+      slacks_[s] = height_ - loads[s];
+      open_[s] = static_cast<Bytes>(tables_.entries[s].size());
+    }
+    touched_begin_ = 0;
+    touched_end_ = tables_.model.sections;
+    for (std::uint32_t i = 0; i < items_.size(); ++i) {
+      if (!items_[i].pin) {
+        ++left_;
+        continue;
+      }
+      if (*items_[i].pin + items_[i].size > height_) return false;
+      put(i, *items_[i].pin);
+    }
+    for (std::uint32_t i = 0; i < items_.size(); ++i) {
+      if (is_placed_[i] == 0 && !raise(i, 0)) return false;
+    }
+    return settle();
+  }
+
+  /// Takes the bytes of an item, which must be free.
+  void put(std::uint32_t i, Bytes offset) {
+    is_placed_[i] = 1;
+    offsets_[i] = offset;
+    set(rests_[i], never);
+    touch(items_[i]);
+    for (const Part& part : items_[i].parts) {
+      for (std::uint32_t s = part.begin; s < part.end; ++s) {
+        set(open_[s], open_[s] - 1);
+        if (offset + part.low <= floors_[s]) {
+          set(floors_[s], offset + part.high);
+        } else {
+          blocks_[s].push_back({offset + part.low, offset + part.high});
+          blocked_.push_back(s);
+        }
+      }
+    }
+  }
+
+  /// The least offset, `from` or more, at which nothing is in the way of an item.
+  [[nodiscard]] Bytes free_offset(const Item& item, Bytes from) const {
+    Bytes offset = base::align_up(from, item.alignment);
+    for (bool is_free = false; !is_free;) {
+      is_free = true;
+      const auto lift = [&](Bytes least) {
+        offset = base::align_up(least, item.alignment);
+        is_free = false;
+      };
+      for (const Part& part : item.parts) {
+        for (std::uint32_t s = part.begin; s < part.end; ++s) {
+          if (offset + part.low < floors_[s]) lift(floors_[s] - part.low);
+          for (const Block& block : blocks_[s]) {
+            if (block.begin < offset + part.high && offset + part.low < block.end) lift(block.end - part.low);
+          }
+        }
+      }
+    }
+    return offset;
+  }
+
+  /// An item cannot lie lower than `least` any more; false: it does not fit.
+  [[nodiscard]] bool raise(std::uint32_t i, Bytes least) {
+    const Item& item = items_[i];
+    const Bytes rest = tables_.is_simple ? least : free_offset(item, std::max(least, rests_[i]));
+    if (rest <= rests_[i]) return true;
+    if (rest + item.size > height_) return false;
+    set(rests_[i], rest);
+    touch(item);
+    return true;
+  }
+
+  [[nodiscard]] bool place(std::uint32_t i) {
+    const Bytes offset = rests_[i];
+    put(i, offset);
+    --left_;
+    for (const Clash& clash : tables_.clashes[i]) {
+      if (is_placed_[clash.other] != 0) continue;
+      const Bytes least = tables_.is_simple ? offset + items_[i].size : rests_[clash.other];
+      if (!raise(clash.other, least)) return false;
+    }
+    return settle();
+  }
+
+  /// Nothing begins in the section below `least`.
+  [[nodiscard]] bool waste(std::uint32_t section, Bytes least) {
+    for (const Entry& entry : tables_.entries[section]) {
+      if (is_placed_[entry.item] == 0 && !raise(entry.item, least - entry.low)) return false;
+    }
+    return settle();
+  }
+
+  void touch_nothing() {
+    touched_begin_ = tables_.model.sections;
+    touched_end_ = 0;
+  }
+
+  [[nodiscard]] bool settle() {
+    bool is_good = true;
+    for (std::uint32_t s = touched_begin_; s < touched_end_ && is_good; ++s) is_good = settle(s);
+    touch_nothing();
+    return is_good;
+  }
+
+  /// Raises the floor to where the next item may begin; false: too much is lost.
+  [[nodiscard]] bool settle(std::uint32_t s) {
+    if (open_[s] == 0) {
+      if (choices_[s] != 0) set(choices_[s], 0);
+      return true;
+    }
+    Bytes least = never;
+    Bytes count = 0;
+    if (tables_.is_simple) {
+      for (const std::uint32_t i : tables_.items_in[s]) least = std::min(least, rests_[i]);
+      for (const std::uint32_t i : tables_.items_in[s]) count += rests_[i] == least ? 1 : 0;
+    } else {
+      for (const Entry& entry : tables_.entries[s]) least = std::min(least, rests_[entry.item] + entry.low);
+      for (const Entry& entry : tables_.entries[s]) count += rests_[entry.item] + entry.low == least ? 1 : 0;
+    }
+    if (choices_[s] != count) set(choices_[s], count);
+    if (least <= floors_[s]) return true;
+    Bytes lost = least - floors_[s];
+    for (const Block& block : blocks_[s])
+      lost -= std::max<Bytes>(0, std::min(block.end, least) - std::max(block.begin, floors_[s]));
+    set(floors_[s], least);
+    if (lost > 0) set(slacks_[s], slacks_[s] - lost);
+    return slacks_[s] >= 0;
+  }
+
+  /// It would rest exactly on the floor of the section.
+  [[nodiscard]] bool is_choice(const Entry& entry, Bytes floor) const {
+    const Item& item = items_[entry.item];
+    return rests_[entry.item] + entry.low < floor + item.alignment;
+  }
+
+  /// The section to branch at: of the valleys' the one with fewest choices, more or less.
+  [[nodiscard]] std::uint32_t select() {
+    std::uint32_t best = 0;
+    double least = 1e300;
+    const std::uint32_t count = tables_.model.sections;
+    for (std::uint32_t s = 0; s < count;) {
+      if (open_[s] == 0) {
+        ++s;
+        continue;
+      }
+      const std::uint32_t begin = s;
+      while (s < count && open_[s] != 0 && floors_[s] == floors_[begin]) ++s;
+      const auto is_wall = [&](std::uint32_t t) { return open_[t] == 0 || floors_[t] > floors_[begin]; };
+      if ((begin > 0 && !is_wall(begin - 1)) || (s < count && !is_wall(s))) continue;
+      for (std::uint32_t t = begin; t < s; ++t) {
+        const auto ways = static_cast<double>(choices_[t] + (slacks_[t] > 0 ? 1 : 0));
+        const double score = ways * (1 + random_.fraction());
+        if (score >= least) continue;
+        least = score;
+        best = t;
+      }
+    }
+    return best;
+  }
+
+  /// Where the next item begins in the section if none of the choices rests on its floor.
+  [[nodiscard]] Bytes after_waste(std::uint32_t section) const {
+    Bytes least = never;
+    std::uint32_t begin = section;  // of the sections that choices are in
+    std::uint32_t end = section;
+    for (const Entry& entry : tables_.entries[section]) {
+      if (is_placed_[entry.item] != 0) continue;
+      if (!is_choice(entry, floors_[section])) {
+        least = std::min(least, rests_[entry.item] + entry.low);
+      } else if (tables_.is_simple) {
+        begin = std::min(begin, items_[entry.item].parts[0].begin);
+        end = std::max(end, items_[entry.item].parts[0].end);
+      } else {
+        least = std::min(least, lifted(entry) + entry.low);
+      }
+    }
+    if (!tables_.is_simple) return least;
+    for (std::uint32_t i = 0; i < items_.size(); ++i) {
+      const Part& part = items_[i].parts[0];
+      if (part.begin >= end || part.end <= begin || is_in(i, section)) continue;
+      least = std::min(least, rests_[i] + items_[i].size);
+    }
+    return least;
+  }
+
+  /// Where an item lies at least if it does not rest where it could: on something else.
+  [[nodiscard]] Bytes lifted(const Entry& entry) const {
+    const Bytes above = rests_[entry.item] + 1;
+    Bytes least = never;
+    for (const Clash& clash : tables_.clashes[entry.item]) {
+      if (is_placed_[clash.other] == 0) {
+        least = std::min(least, std::max(above, rests_[clash.other] + clash.high));
+      } else if (offsets_[clash.other] + clash.high >= above) {
+        least = std::min(least, offsets_[clash.other] + clash.high);
+      }
+    }
+    return least >= never ? never : base::align_up(least, items_[entry.item].alignment);
+  }
+
+  [[nodiscard]] bool is_in(std::uint32_t i, std::uint32_t section) const {
+    const Part& part = items_[i].parts[0];
+    return part.begin <= section && section < part.end;
+  }
+
+  Answer explore() {
+    if (left_ == 0) return Answer::yes;
+    if (++nodes_ > dive_.nodes || (nodes_ % 256 == 0 && stop_())) return Answer::unknown;
+    const std::uint32_t section = select();
+    const std::size_t first = stack_.size();
+    list_choices(section);
+    const std::size_t last = stack_.size();
+    Answer answer = Answer::no;
+    for (std::size_t c = first; c < last && answer == Answer::no; ++c) {
+      const std::uint32_t i = stack_[c];
+      const Mark before = mark();
+      answer = place(i) ? explore() : Answer::no;
+      if (answer == Answer::yes) return answer;
+      undo(before);
+      is_placed_[i] = 0;
+      ++left_;
+    }
+    if (answer == Answer::no && slacks_[section] > 0) {
+      const Mark before = mark();
+      const Bytes least = after_waste(section);
+      if (least < never) answer = waste(section, least) ? explore() : Answer::no;
+      if (answer == Answer::yes) return answer;
+      undo(before);
+    }
+    stack_.resize(first);
+    return answer;
+  }
+
+  /// Of equal items only the first: the others are where it could be.
+  void list_choices(std::uint32_t section) {
+    const std::size_t first = stack_.size();
+    for (const Entry& entry : tables_.entries[section]) {
+      const std::uint32_t i = entry.item;
+      if (is_placed_[i] != 0 || !is_choice(entry, floors_[section])) continue;
+      const std::int64_t equal = tables_.equal_before[i];
+      if (equal >= 0 && is_placed_[static_cast<std::size_t>(equal)] == 0) continue;
+      stack_.push_back(i);
+    }
+    const auto key = [&](std::uint32_t i) {
+      const auto size = items_[i].size;
+      const auto width = static_cast<Bytes>(tables_.widths[i]);
+      return dive_.order == ValueOrder::longest_first ? std::tuple(-width, -size, i)
+                                                      : std::tuple(-size, -width, i);
+    };
+    std::sort(stack_.begin() + static_cast<std::ptrdiff_t>(first), stack_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+    stack_.erase(std::unique(stack_.begin() + static_cast<std::ptrdiff_t>(first), stack_.end()),
+                 stack_.end());
+  }
+
+  const Tables& tables_;
+  const std::vector<Item>& items_;
+  const Bytes height_;
+  const Dive& dive_;
+  const Stop& stop_;
+  Random random_;
+  std::vector<Bytes> floors_;
+  std::vector<Bytes> slacks_;   ///< Units of a section that may still be lost.
+  std::vector<Bytes> choices_;  ///< How many items could begin at its floor.
+  std::vector<Bytes> open_;     ///< How many entries are not placed.
+  std::vector<std::vector<Block>> blocks_;
+  std::vector<Bytes> rests_;  ///< No item can lie lower than that.
+  std::vector<Bytes> offsets_;
+  std::vector<char> is_placed_;
+  std::size_t left_ = 0;
+  std::vector<Change> changes_;
+  std::vector<std::uint32_t> blocked_;
+  std::uint32_t touched_begin_ = 0;
+  std::uint32_t touched_end_ = 0;
+  std::vector<std::uint32_t> stack_;
+  std::int64_t nodes_ = 0;
+};
+
+}  // namespace
+
+Tables::Tables(const Model& the_model)
+    : model(the_model),
+      is_simple(the_model.is_simple()),
+      entries(the_model.entries()),
+      clashes(the_model.clashes()),
+      items_in(the_model.sections),
+      equal_before(the_model.items.size(), -1) {
+  for (std::size_t s = 0; s < entries.size(); ++s) {
+    for (const Entry& entry : entries[s]) items_in[s].push_back(entry.item);
+  }
+  std::map<std::tuple<std::uint32_t, std::uint32_t, Bytes>, std::vector<std::uint32_t>> seen;
+  for (std::uint32_t i = 0; i < model.items.size(); ++i) {
+    const Item& item = model.items[i];
+    std::uint32_t width = 0;
+    for (const Part& part : item.parts) width += part.end - part.begin;
+    widths.push_back(width);
+    if (item.pin) continue;
+    auto& same = seen[{item.parts.front().begin, item.parts.back().end, item.size}];
+    for (const std::uint32_t other : same) {
+      const Item& its = model.items[other];
+      if (its.parts == item.parts && its.alignment == item.alignment) equal_before[i] = other;
+    }
+    same.push_back(i);
+  }
+}
+
+Found search_sections(const Tables& tables, Bytes height, const Dive& dive, const Stop& stop) {
+  return Search(tables, height, dive, stop).run();
+}
+
+}  // namespace stowage::pack

@@ -1,0 +1,278 @@
+// Idea. Large real problems have one sharp peak and slack everywhere else. What is alive at the peak can be
+// stacked there without any waste; the only questions are in which order, and what fits beside it.
+//
+//     address ^        +--d--+
+//             |     +--+--c--+------+         a to d: alive at the peak, stacked first
+//             |  +--+------b--------+--+      then to the right by where lives begin,
+//             |  | 2 | +--a--+  1 |  3 |      then to the left by where they end
+//             +--+---+-+--|--+----+----+--> time
+//                        peak
+//
+// A pass places everything that finds room below a cap, the lower bound to begin with. What finds none is
+// left over, often one to a dozen of ten thousand. These are the pool of an ejection search that starts from
+// the pass: one after the other is put where what it throws out weighs least. What decides is the weight:
+//
+//     sqrt(size * duration) / (slack + a little)      slack: the least free share of its life, cap less load
+//
+// so that what lives through the peak stays, for it could go nowhere else, and what was thrown out finds a
+// place in a few dozen steps. Without slack in the weight the pool never runs dry.
+//
+// There are ten manners: five orders of the stack, lowest or tightest place. No single one wins. If none
+// does it at the bound, the cap goes up half the way to the best placing there is, and on like this.
+// On S_1 (28 526 buffers, 2576 alive at the peak) the first pass leaves 2 buffers, and 24 steps place them.
+//
+// Cost: n log n a pass (occupancy.cc), and for a step of the ejection the buffers alive at the same time.
+// Memory is linear: whom a buffer meets is looked up (Neighbours).
+// Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
+
+#include "pack/sweep.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <tuple>
+
+#include "base/checked.h"
+#include "pack/ejection_search.h"
+#include "pack/load.h"
+#include "pack/occupancy.h"
+#include "pack/rectangle_container.h"
+#include "pack/slack.h"
+
+namespace stowage::pack {
+namespace {
+
+enum class Stack { by_begin, by_end, by_size, by_duration, by_area };
+
+struct Manner {
+  Stack stack = Stack::by_size;
+  Fit fit = Fit::lowest;
+};
+
+/// The ones that reach the bound most often come first.
+constexpr std::array<Manner, 10> manners{{
+    {Stack::by_size, Fit::lowest},
+    {Stack::by_begin, Fit::tightest},
+    {Stack::by_duration, Fit::tightest},
+    {Stack::by_begin, Fit::lowest},
+    {Stack::by_duration, Fit::lowest},
+    {Stack::by_end, Fit::tightest},
+    {Stack::by_size, Fit::tightest},
+    {Stack::by_end, Fit::lowest},
+    {Stack::by_area, Fit::tightest},
+    {Stack::by_area, Fit::lowest},
+}};
+constexpr std::size_t few = 1000;            ///< Buffers. Of fewer only passes: the rest is for `exact`.
+constexpr std::size_t most_left_over = 300;  ///< Of more the pool would grow.
+constexpr std::int64_t steps_of_ejection = 600;
+constexpr double finest = 0.0005;  ///< Caps that differ by less of the bound are not told apart.
+constexpr double least_slack = 1e-4;
+
+/// Offsets below a cap; none for what is left over.
+struct Pass {
+  std::vector<std::optional<Bytes>> offsets;
+  std::vector<std::size_t> left_over{};
+  bool was_cut = false;
+};
+
+class Sweep {
+ public:
+  Sweep(const Problem& problem, const Control& control)
+      : buffers_(problem.buffers), control_(control), bound_(lower_bound_of(problem.buffers)) {
+    for (const Buffer& buffer : buffers_) lives_.push_back(life_of(buffer));
+    Bytes most = -1;
+    for (const Load& load : load_profile(buffers_)) {
+      if (load.bytes <= most) continue;
+      most = load.bytes;
+      peak_ = load.at;
+    }
+  }
+
+  Placing run() {
+    Bytes low = bound_;  // the cap that is tried next
+    while (!has_the_best() && !try_cap(low)) {
+      if (control_.is_time_up() || control_.options.rounds == 0 || buffers_.size() < few) break;
+      if (static_cast<double>(best_peak_ - low) < finest * static_cast<double>(bound_) + 1) break;
+      low += std::max<Bytes>(1, (best_peak_ - low) / 2);
+    }
+    Placing placing{.places = std::move(best_)};
+    placing.cut_short = !has_the_best() && (was_cut_ || control_.is_time_up());
+    return placing;
+  }
+
+ private:
+  [[nodiscard]] bool has_the_best() const { return !best_.empty() && best_peak_ <= bound_; }
+
+  /// Whether some manner gets everything below the cap.
+  bool try_cap(Bytes cap) {
+    for (std::size_t m = 0; m < manners.size(); ++m) {
+      if (!best_.empty() && control_.is_time_up()) return false;
+      control_.report("sweep", static_cast<double>(m) / manners.size());
+      Pass pass = place(manners[m], cap);
+      const bool is_promising = !pass.left_over.empty() && pass.left_over.size() <= most_left_over;
+      if (is_promising && !pass.was_cut && buffers_.size() >= few) eject(pass, cap);
+      keep(std::move(pass));
+      if (best_peak_ <= cap) return best_peak_ <= bound_;
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::vector<std::size_t> order_of(Stack stack) const {
+    using Key = std::tuple<int, double, double, std::size_t>;
+    std::vector<Key> keys;
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      const auto size = static_cast<double>(buffers_[b].size);
+      const auto lower = static_cast<double>(lives_[b].lower);
+      const auto upper = static_cast<double>(lives_[b].upper);
+      if (buffers_[b].pinned) {
+        keys.emplace_back(0, 0, 0, b);
+      } else if (lives_[b].lower > peak_) {
+        keys.emplace_back(2, lower, -size, b);
+      } else if (lives_[b].upper <= peak_) {
+        keys.emplace_back(3, -upper, -size, b);
+      } else {
+        keys.emplace_back(1, stack_key(stack, size, lower, upper), -size, b);
+      }
+    }
+    std::sort(keys.begin(), keys.end());
+    std::vector<std::size_t> order;
+    for (const Key& key : keys) order.push_back(std::get<3>(key));
+    return order;
+  }
+
+  [[nodiscard]] static double stack_key(Stack stack, double size, double lower, double upper) {
+    switch (stack) {
+      case Stack::by_begin:
+        return lower;
+      case Stack::by_end:
+        return -upper;
+      case Stack::by_size:
+        return -size;
+      case Stack::by_duration:
+        return lower - upper;
+      case Stack::by_area:
+        return size * (lower - upper);
+    }
+    return 0;
+  }
+
+  /// Told to stop, it leaves over what has not been placed.
+  Pass place(const Manner& manner, Bytes cap) {
+    Pass pass{.offsets = std::vector<std::optional<Bytes>>(buffers_.size())};
+    Occupancy occupancy(buffers_);
+    std::size_t done = 0;
+    for (const std::size_t b : order_of(manner.stack)) {
+      if (++done % buffers_between_looks == 0) pass.was_cut = pass.was_cut || should_cut();
+      const Buffer& buffer = buffers_[b];
+      const bool is_alive = lives_[b].lower < lives_[b].upper;
+      std::optional<Bytes> offset = buffer.pinned;
+      if (!is_alive && !offset) offset = 0;
+      if (!offset && !pass.was_cut) offset = fit(occupancy, buffer, manner.fit, cap);
+      if (offset && *offset + buffer.size > cap && is_alive && !buffer.pinned) offset.reset();
+      if (!offset) {
+        pass.left_over.push_back(b);
+        continue;
+      }
+      pass.offsets[b] = offset;
+      occupancy.reserve(buffer, *offset);
+    }
+    return pass;
+  }
+
+  static Bytes fit(Occupancy& occupancy, const Buffer& buffer, Fit fit, Bytes cap) {
+    if (fit == Fit::tightest) {
+      const Bytes offset = occupancy.tightest_fit(buffer);
+      if (offset + buffer.size <= cap) return offset;
+    }
+    return occupancy.lowest_fit(buffer);
+  }
+
+  [[nodiscard]] bool should_cut() const {
+    return best_.empty() ? control_.should_cut() : control_.is_time_up();
+  }
+
+  /// Finds room for what is left over, if it can.
+  void eject(Pass& pass, Bytes cap) {
+    if (loads_.empty()) loads_ = loads_during(buffers_);
+    if (!neighbours_) neighbours_.emplace(buffers_);
+    std::vector<Movable> movables;
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      const Buffer& buffer = buffers_[b];
+      const double area =
+          static_cast<double>(buffer.size) * static_cast<double>(lives_[b].upper - lives_[b].lower);
+      const double slack = static_cast<double>(cap - loads_[b]) / static_cast<double>(cap);
+      movables.push_back({buffer.size, buffer.alignment, buffer.pinned,
+                          std::sqrt(area) / (slack + least_slack), pass.offsets[b]});
+    }
+    std::vector<Clash> clashes;
+    const ClashesOf clashes_of = [&](std::uint32_t b) {
+      clashes.clear();
+      neighbours_->for_each(b, [&](std::size_t other) {
+        neighbours_->for_each_collision(b, other, 0, [&](const Interval& it) {
+          clashes.push_back({static_cast<std::uint32_t>(other), it.begin, it.end});
+        });
+      });
+      return std::span<const Clash>(clashes);
+    };
+    const Found found =
+        search_by_ejection(movables, clashes_of, cap, {control_.options.seed, steps_of_ejection},
+                           [&] { return control_.is_time_up(); });
+    if (found.answer != Answer::yes) return;
+    for (std::size_t b = 0; b < buffers_.size(); ++b) pass.offsets[b] = found.offsets[b];
+    pass.left_over.clear();
+  }
+
+  /// Puts what is left over as low as it goes, and remembers the placing if it is the best.
+  void keep(Pass pass) {
+    if (pass.was_cut && !best_.empty()) return;
+    was_cut_ = was_cut_ || pass.was_cut;
+    Bytes top = 0;
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      if (pass.offsets[b]) top = std::max(top, *pass.offsets[b] + buffers_[b].size);
+    }
+    if (!pass.left_over.empty()) top = std::max(top, put_on_top(pass, top));
+    if (!best_.empty() && top >= best_peak_) return;
+    best_peak_ = top;
+    best_.assign(buffers_.size(), {});
+    for (std::size_t b = 0; b < buffers_.size(); ++b) best_[b].offset = *pass.offsets[b];
+  }
+
+  /// Told to stop it stacks them above each other, else each goes where it fits.
+  [[nodiscard]] Bytes put_on_top(Pass& pass, Bytes top) const {
+    if (pass.was_cut) {
+      for (const std::size_t b : pass.left_over) {
+        pass.offsets[b] = base::align_up(top, buffers_[b].alignment);
+        top = *pass.offsets[b] + buffers_[b].size;
+      }
+      return top;
+    }
+    Occupancy occupancy(buffers_);
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      if (pass.offsets[b]) occupancy.reserve(buffers_[b], *pass.offsets[b]);
+    }
+    for (const std::size_t b : pass.left_over) {
+      pass.offsets[b] = occupancy.lowest_fit(buffers_[b]);
+      occupancy.reserve(buffers_[b], *pass.offsets[b]);
+      top = std::max(top, *pass.offsets[b] + buffers_[b].size);
+    }
+    return top;
+  }
+
+  std::span<const Buffer> buffers_;
+  const Control& control_;
+  const Bytes bound_;
+  Position peak_ = 0;  ///< Where the load is highest.
+  std::vector<Lifetime> lives_;
+  std::vector<Bytes> loads_;
+  std::optional<Neighbours> neighbours_;
+  std::vector<Place> best_;
+  Bytes best_peak_ = 0;
+  bool was_cut_ = false;
+};
+
+}  // namespace
+
+Placing sweep(const Problem& problem, const Control& control) { return Sweep(problem, control).run(); }
+
+}  // namespace stowage::pack

@@ -1,0 +1,170 @@
+// The exact search against brute force, its promises about seeds, threads and time, and real instances.
+
+#include "pack/exact.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "oracle/naive_pack.h"
+#include "oracle/random_problem.h"
+#include "pack/least_height.h"
+#include "pack/load.h"
+#include "pack/model.h"
+#include "pack/section_search.h"
+#include "problems.h"
+#include "stowage/import.h"
+#include "stowage/problem.h"
+
+namespace stowage {
+namespace {
+
+using testing::aligned;
+using testing::pinned;
+using testing::problem_of;
+using testing::whole;
+
+std::vector<Bytes> offsets_of(const pack::Placing& placing) {
+  std::vector<Bytes> offsets;
+  for (const Place& place : placing.places) offsets.push_back(place.offset);
+  return offsets;
+}
+
+pack::Placing exact_with(const Problem& problem, const SolveOptions& options) {
+  return pack::exact(problem, {.options = options, .deadline = pack::deadline_after(options.time_limit)});
+}
+
+void expect_optimal(const Problem& problem) {
+  const pack::Placing placing = exact_with(problem, {.time_limit = std::chrono::hours(1), .threads = 1});
+  const auto offsets = offsets_of(placing);
+  const auto fault = oracle::fault_of(problem, offsets);
+  ASSERT_FALSE(fault) << *fault;
+  EXPECT_EQ(oracle::peak_of_offsets(problem, offsets), oracle::optimal_peak(problem));
+  EXPECT_TRUE(placing.is_least);
+  EXPECT_FALSE(placing.cut_short);
+}
+
+/// Up to 8 buffers; the seed decides with what: gaps, slots, alignments, pins, equal buffers.
+Problem small_problem(std::uint64_t seed) {
+  oracle::Random random(seed);
+  return oracle::random_problem(seed, {.buffers = static_cast<std::size_t>(random.between(4, 8)),
+                                       .positions = random.between(3, 10),
+                                       .longest_life = random.between(2, 10),
+                                       .largest_size = random.between(2, 9),
+                                       .largest_alignment = random.chance(60) ? 1 : 4,
+                                       .percent_with_pieces = random.chance(50) ? 0 : 60,
+                                       .percent_pinned = random.chance(60) ? 0 : 25,
+                                       .percent_never_alive = 3,
+                                       .percent_like_the_last = random.chance(50) ? 0 : 40});
+}
+
+TEST(Exact, FindsTheOptimumOfSmallProblems) {
+  std::size_t above_bound = 0;
+  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = small_problem(seed);
+    expect_optimal(problem);
+    above_bound += oracle::optimal_peak(problem) > pack::lower_bound_of(problem.buffers) ? 1 : 0;
+  }
+  EXPECT_GT(above_bound, 500U) << "the problems are too easy to tell";
+}
+
+TEST(Exact, MediumProblemsAreValidAndAtTheBoundOrAbove) {
+  for (std::uint64_t seed = 0; seed < 30 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    oracle::Random random(seed);
+    const Problem problem =
+        oracle::random_problem(seed, {.buffers = static_cast<std::size_t>(random.between(12, 40)),
+                                      .positions = random.between(10, 60),
+                                      .longest_life = random.between(2, 30),
+                                      .largest_size = random.between(2, 40),
+                                      .largest_alignment = random.chance(50) ? 1 : 8,
+                                      .percent_with_pieces = random.chance(50) ? 0 : 50,
+                                      .percent_pinned = random.chance(50) ? 0 : 10,
+                                      .percent_never_alive = 5,
+                                      .percent_like_the_last = 20});
+    const SolveOptions options{
+        .time_limit = std::chrono::hours(1), .threads = 1, .rounds = static_cast<std::int64_t>(seed % 2)};
+    const pack::Placing placing = exact_with(problem, options);
+    const auto offsets = offsets_of(placing);
+    const auto fault = oracle::fault_of(problem, offsets);
+    EXPECT_FALSE(fault) << *fault;
+    EXPECT_FALSE(placing.cut_short);
+    EXPECT_EQ(exact_with(problem, options).places, placing.places);
+    SolveOptions other = options;
+    other.threads = 3;
+    EXPECT_EQ(exact_with(problem, other).places, placing.places) << "the number of threads changes the plan";
+  }
+}
+
+TEST(Exact, SameSeedSamePlan) {
+  const Problem problem =
+      oracle::random_problem(5, {.buffers = 60, .positions = 40, .longest_life = 20, .largest_size = 50});
+  const SolveOptions options{.time_limit = std::chrono::hours(1), .threads = 2, .seed = 7, .rounds = 3};
+  const pack::Placing first = exact_with(problem, options);
+  for (int repetition = 0; repetition < 100; ++repetition)
+    EXPECT_EQ(exact_with(problem, options).places, first.places);
+}
+
+TEST(Exact, StoppedBeforehandStillPlacesEverythingAndClaimsNothing) {
+  std::stop_source source;
+  source.request_stop();
+  std::size_t not_proven = 0;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    const Problem problem = small_problem(seed);
+    const pack::Placing placing = exact_with(problem, {.threads = 1, .stop = source.get_token()});
+    const auto offsets = offsets_of(placing);
+    EXPECT_EQ(oracle::fault_of(problem, offsets), std::nullopt);
+    if (placing.is_least) {
+      EXPECT_EQ(oracle::peak_of_offsets(problem, offsets), oracle::optimal_peak(problem));
+    }
+    EXPECT_EQ(placing.cut_short, !placing.is_least);
+    not_proven += placing.is_least ? 0 : 1;
+  }
+  EXPECT_GT(not_proven, 0U);
+}
+
+TEST(Exact, WhatIsEverywhereLiesAtTheBottomAndPartsAreSolvedAlone) {
+  std::vector<Bytes> settled(5, -1);
+  auto regions = pack::regions_of(
+      pack::model_of(problem_of({whole("left", 4, 0, 3), whole("all", 6, 0, 9), whole("too", 2, 1, 3),
+                                 whole("right", 8, 5, 9), whole("never", 9, 5, 5)})
+                         .buffers),
+      settled);
+  EXPECT_TRUE(regions.empty());  // all of `left` too, once it is alone, and so on
+  EXPECT_EQ(settled, (std::vector<Bytes>{6, 0, 10, 6, -1}));
+}
+
+TEST(Exact, SectionsAreMaximal) {
+  const pack::Model model = pack::model_of(
+      problem_of({whole("a", 4, 0, 4), whole("b", 8, 2, 9), whole("c", 2, 3, 5), whole("d", 6, 6, 8)})
+          .buffers);
+  EXPECT_EQ(model.sections, 2U);
+  EXPECT_EQ(model.unit, 2);
+  EXPECT_EQ(model.loads(), (std::vector<Bytes>{7, 7}));
+  EXPECT_EQ(model.items[1].parts, (std::vector<pack::Part>{{0, 2, 0, 4}}));
+}
+
+TEST(Exact, RealInstancesAreSolved) {
+  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "packing" / "minimalloc";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  for (const char* const name : {"A", "C", "E", "G"}) {
+    SCOPED_TRACE(name);
+    const Input input = read_input(folder / (std::string(name) + ".csv"));
+    const auto& problem = std::get<Problem>(input.content);
+    const Solution solution = solve(problem, {.strategy = "exact", .time_limit = std::chrono::hours(1)});
+    EXPECT_EQ(peak_of(problem, solution, 0), solution.lower_bound);
+    EXPECT_FALSE(solution.interrupted);
+  }
+}
+
+}  // namespace
+}  // namespace stowage
