@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "long_tests.h"
 #include "oracle/tflm_planner.h"
 #include "stowage/error.h"
 #include "stowage/import.h"
@@ -322,7 +323,7 @@ TEST(TflmPlan, NeverMakesTheArenaLarger) {
   int better = 0;
   int worse = 0;
   int better_unknown = 0;
-  constexpr int networks = 1000;
+  const int networks = testing::is_in_a_hurry() ? 300 : 1000;
   for (int i = 0; i < networks; ++i) {
     const TfliteSpec spec = random_network(random);
     const Graph plain = graph_of(spec);
