@@ -15,6 +15,7 @@
 #include "stowage/error.h"
 #include "stowage/import.h"
 #include "stowage/tflm.h"
+#include "temporary.h"
 #include "tflite_generated.h"
 #include "tflite_models.h"
 
@@ -300,6 +301,15 @@ TEST(TflitePlan, IsNotWrittenToFilesThatRepeatThemselves) {
   TfliteSpec spec = small_model();
   spec.repeats = 1000;
   EXPECT_THROW((void)without_offline_plan(tflite_model(spec)), Error);
+}
+
+TEST(TflitePlan, IsNotWrittenToFilesThatWouldBeTooLarge) {
+  const testing::TemporaryDirectory directory;
+  directory.write("large.tflite", tflite_model(small_model()));
+  std::filesystem::resize_file(directory / "large.tflite",
+                               std::uintmax_t{3} << 30);  // zeros that take no room
+  const base::InputFile file(directory / "large.tflite");
+  EXPECT_THROW((void)with_offline_plan(file.bytes(), {.offsets = small_offsets}), Error);
 }
 
 /// Flips bytes of a file that has everything. What is taken is written and taken out again without a loss.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -11,6 +12,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -53,7 +55,10 @@ class Comparison {
     const PlanResult result = make_plan(input, for_tflm);
     ASSERT_TRUE(result.faults.empty());
     const KernelScratch scratch = options.scratch.empty() ? KernelScratch::unknown : KernelScratch::in_graph;
-    const TflmPlan plan = plan_for_tflm(std::get<Graph>(input.content), result.plan, 0, scratch);
+    add(model, plan_for_tflm(std::get<Graph>(input.content), result.plan, 0, scratch));
+  }
+
+  void add(const std::filesystem::path& model, const TflmPlan& plan) {
     const std::string name = std::to_string(files_.size()) + ".tflite";
     directory_.write(name, with_offline_plan(base::InputFile(model).bytes(), plan.plan));
     files_.push_back(model.string());
@@ -190,6 +195,23 @@ TEST(TflmRuntime, RunsBodiesInPlans) {
     comparison.add(directory / (std::string(type) + ".tflite"));
   }
   EXPECT_EQ(comparison.expect_good(20), 2U);
+}
+
+TEST(TflmRuntime, RunsOperatorsInThePlansOrder) {
+  if (!std::filesystem::exists(python)) GTEST_SKIP() << "no " << python;
+  const TemporaryDirectory directory;
+  directory.write("m.tflite",
+                  testing::tflite_model(
+                      {.subgraphs = {{.tensors = {floats(64), floats(64), floats(64), floats(64)},
+                                      .operators = {{.type = "ABS", .inputs = {0}, .outputs = {1}},
+                                                    {.type = "NEG", .inputs = {0}, .outputs = {2}},
+                                                    {.type = "MAXIMUM", .inputs = {1, 2}, .outputs = {3}}},
+                                      .inputs = {0},
+                                      .outputs = {3}}}}));
+  Comparison comparison;
+  comparison.add(directory / "m.tflite",
+                 TflmPlan{.plan = {{0, 256, 512, 0}, {{1, 0, 2}}}, .head = 768, .own_head = 768});
+  EXPECT_EQ(comparison.expect_good(20), 1U);
 }
 
 }  // namespace

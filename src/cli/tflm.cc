@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/models.h"
 #include "stowage/error.h"
+#include "tflm/arena.h"
 
 namespace stowage::cli {
 namespace {
@@ -51,10 +52,9 @@ void prepare_for_tflm(const PlanCommand& command, PlanOptions& options) {
   refuse(!command.model.shapes.empty() || !command.model.bounds.empty(), "--shape and --bound",
          "TensorFlow Lite Micro goes by the shapes in the file");
   refuse(!command.model.states.empty(), "--state", "TensorFlow Lite Micro keeps variables by itself");
-  constexpr Bytes arena_alignment = 16;
-  if (options.alignment.value_or(arena_alignment) % arena_alignment != 0)
+  if (options.alignment.value_or(tflm::arena_alignment) % tflm::arena_alignment != 0)
     throw UsageError(fmt::format("--align is {}, expected a multiple of {} for --tflite", *options.alignment,
-                                 arena_alignment));
+                                 tflm::arena_alignment));
   options.target = Target::tflm;
 }
 

@@ -34,6 +34,11 @@ bool is_identifier(std::string_view text) {
          std::all_of(text.begin(), text.end(), is_part);
 }
 
+bool is_in_ring(const PlannedTensor& tensor) {
+  return std::any_of(tensor.views.begin(), tensor.views.end(),
+                     [](const View& view) { return view.ring.has_value(); });
+}
+
 /// What is the same in all headers; @ is the prefix, % the prefix in capitals, $ the type of sizes.
 constexpr std::string_view declarations = R"(
 typedef $ @_bytes;
@@ -112,8 +117,10 @@ class HeaderWriter {
       : plan_(plan), graphs_(graphs), prefix_(prefix), capitals_(macro_name(prefix)), out_(out) {
     if (!is_identifier(prefix))
       throw UsageError(fmt::format("--prefix is \"{}\", expected a C identifier", prefix));
-    if (plan.tensors.empty() && !plan.buffers.empty())
+    if (graphs.size() != plan.models.size())
       throw UsageError("--header is for models, a buffer list has no steps and tensors");
+    if (std::any_of(plan.tensors.begin(), plan.tensors.end(), is_in_ring))
+      throw UsageError("--header: tensors that are streamed have no place in it yet");
     for (std::size_t m = 0, first = 0; m < graphs.size(); ++m) {
       first_tensor_.push_back(first);
       first += graphs[m].tensors.size();

@@ -105,7 +105,9 @@ class TableWriter {
   void write_tensors() const {
     Pool shapes = pool("bytes", "shapes", "0u");
     Pool views = pool("view", "views", "{0u, 0u, 0u, 0u, 0u}");
-    Pool tensors = table("tensor", "tensors");
+    Pool tensors = pool("tensor", "tensors",
+                        fmt::format("{{\"\", 0u, {0}_KIND_WEIGHT, {0}_UNKNOWN, 0u, 0u, {1}, 0u, {2}}}",
+                                    capitals_, shapes.next(), views.next()));
     for (const PlannedTensor& planned : plan_.tensors) {
       const Tensor& tensor = planned.tensor;
       const std::string shape = shapes.next();

@@ -47,6 +47,7 @@ constexpr std::size_t front_alignment = 64;
 constexpr std::size_t data_alignment = 16;
 /// Vectors and tables that every element of the old file costs in the new part, at most.
 constexpr std::size_t front_bytes_per_element = 64;
+constexpr std::size_t room_for_more = 1 << 16;
 
 template <typename... Values>
 [[noreturn]] void reject(std::string place, fmt::format_string<Values...> problem, Values&&... values) {
@@ -96,7 +97,8 @@ const flatbuffers::Table& plain(const Table& table) {
 
 class Rewriter {
  public:
-  explicit Rewriter(std::string_view bytes) : file_({.bytes = bytes}), model_(file_.model()) {
+  explicit Rewriter(std::string_view bytes)
+      : file_({.bytes = bytes}), model_(file_.model()), builder_(file_.bytes().size() + room_for_more) {
     expect_no_repeats(file_);
     expect_movable();
     const std::size_t size = file_.bytes().size();
@@ -104,7 +106,7 @@ class Rewriter {
     std::size_t elements = count(model_.buffers()) + count(model_.metadata()) + count(model_.subgraphs());
     for (std::size_t s = 0; s < count(model_.subgraphs()); ++s)
       elements += count(at(model_.subgraphs(), s).operators()) + count(at(model_.subgraphs(), s).tensors());
-    if (size + elements * front_bytes_per_element + 4096 >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    if (size + elements * front_bytes_per_element + room_for_more >= FLATBUFFERS_MAX_BUFFER_SIZE)
       reject("", "has {} bytes, with a plan that would be more than 2 GiB, expected less", size);
     builder_.Pad(padding_);
     builder_.PushBytes(reinterpret_cast<const std::uint8_t*>(file_.bytes().data()), size);
@@ -293,7 +295,7 @@ class Rewriter {
   TfliteFile file_;
   const tflite::Model& model_;
   std::size_t padding_ = 0;
-  flatbuffers::FlatBufferBuilder builder_{};
+  flatbuffers::FlatBufferBuilder builder_;
   std::vector<Offset<tflite::Buffer>> buffers_{};
   std::vector<std::size_t> behind_{};  // buffers whose data is behind the flatbuffer
   std::set<std::size_t> free_{};       // buffers that only old plans had

@@ -7,13 +7,19 @@
 
 #include "tflm/arena.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
 #include "base/checked.h"
+#include "stowage/error.h"
 
 namespace stowage::tflm {
 namespace {
+
+/// More than any device has room for, and as many as can be placed in a second.
+constexpr std::size_t most_requests = 10'000;
 
 /// Requests placed so far, by offset; those at one offset in the order in which they came.
 using Placed = std::multimap<Bytes, const Request*>;
@@ -58,6 +64,11 @@ std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offse
         if (tensor >= offsets.size()) add(tensor, std::nullopt);
       }
     }
+  }
+  if (requests.size() > most_requests) {
+    throw UsageError(
+        fmt::format("{} tensors to be planned are more than TensorFlow Lite Micro is expected to, {}",
+                    requests.size(), most_requests));
   }
   return requests;
 }

@@ -26,7 +26,8 @@ struct Request {
 /// Whether the runtime gives a tensor memory of its plan: no constant, no variable, and not empty.
 [[nodiscard]] bool is_planned(const Tensor& tensor);
 
-/// What the runtime plans for a file's tensors, which have offsets, and for scratch, in its order.
+/// What the runtime plans for a file's tensors, which have offsets, and for scratch, in its order. Throws
+/// UsageError for more than it could plan.
 [[nodiscard]] std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offsets,
                                                const Orders& orders, const Timeline& timeline);
 

@@ -44,8 +44,6 @@
 namespace stowage::tflm {
 namespace {
 
-constexpr std::size_t most_requests = 10'000;
-
 /// Tensors of the file: scratch that a list gives comes behind them.
 std::size_t tensors_in_file(const Graph& graph) {
   std::size_t count = graph.tensors.size();
@@ -275,11 +273,7 @@ class Chooser {
 
   [[nodiscard]] Bytes head_with(const OfflineOffsets& offsets, const Orders& orders,
                                 const Timeline& timeline) const {
-    const std::vector<Request> requests = requests_of(graph_, offsets, orders, timeline);
-    if (requests.size() > most_requests)
-      throw UsageError(fmt::format("{} tensors are more than TensorFlow Lite Micro is expected to plan, {}",
-                                   requests.size(), most_requests));
-    return head_of(requests);
+    return head_of(requests_of(graph_, offsets, orders, timeline));
   }
 
   const Graph& graph_;

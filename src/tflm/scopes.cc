@@ -23,7 +23,7 @@ namespace stowage::tflm {
 namespace {
 
 constexpr std::size_t deepest = 500;
-constexpr std::size_t most_runs = 4'000'000;  // of operators, when bodies in bodies unfold
+constexpr std::size_t most_operands = 40'000'000;  // when bodies in bodies unfold
 
 class Marker {
  public:
@@ -44,12 +44,12 @@ class Marker {
     if (depth > deepest) throw Error(fmt::format("subgraph {}", s), "bodies are nested too deeply");
     const Subgraph& subgraph = graph_.subgraphs[s];
     const std::size_t this_run = ++runs_;
+    spend(subgraph.inputs.size() + subgraph.outputs.size(), s);
     for (const TensorId tensor : subgraph.inputs) create(tensor, this_run);
     for (const TensorId tensor : subgraph.outputs) create(tensor, this_run);
     for (const std::size_t o : orders_[s]) {
-      if (++operators_ > most_runs)
-        throw Error(describe(graph_, s, o), fmt::format("unfolds to more than {} operators", most_runs));
       const Operator& op = subgraph.operators[o];
+      spend(1 + op.inputs.size() + op.outputs.size() + op.scratch.size(), s);
       const Position begin = ++scope_;
       for (const auto& tensor : op.outputs) {
         if (tensor) create(*tensor, this_run);
@@ -67,6 +67,13 @@ class Marker {
       for (const TensorId tensor : op.scratch) timeline_.tensors[tensor].push_back({begin, scope_});
     }
     for (const TensorId tensor : subgraph.outputs) use(tensor, this_run);
+  }
+
+  void spend(std::size_t operands, std::size_t s) {
+    operands_ += operands;
+    if (operands_ > most_operands)
+      throw Error(fmt::format("subgraph {}", s),
+                  fmt::format("unfolds to more than {} operands", most_operands));
   }
 
   /// The last time that a tensor is created in a run counts.
@@ -89,7 +96,7 @@ class Marker {
   Timeline timeline_;
   std::vector<std::size_t> run_of_;  // the last run of a subgraph that had the tensor, from 1
   std::size_t runs_ = 0;
-  std::size_t operators_ = 0;
+  std::size_t operands_ = 0;
   Position scope_ = 0;
 };
 
