@@ -1,5 +1,5 @@
-// Idea. When an operator runs, the executed operators are a set S that has with every operator those it waits for.
-// Of all such sets the one with the least bytes alive is found by a minimum cut, because a value costs
+// Idea. When an operator runs, the executed operators are a set S that has with every operator those it waits
+// for. Of all such sets the one with the least bytes alive is found by a minimum cut, because a value costs
 // its bytes just where its writer is in S and one of its readers is not:
 //
 //     source --(executed before it)--> writer --size--> value --inf--> readers --> (after it) sink
@@ -9,9 +9,9 @@
 // has a reader after the end. What the operator may write over counts as if it were no reader of it, once for
 // each input it could write over, and the least counts.
 //
-// No order has a smaller peak than the largest of these. An operator whose step in a known order needs no more than the
-// bound so far cannot raise it, so few cuts are computed. Cost of one: a maximum flow by Dinic's
-// algorithm, in practice some passes over the graph.
+// No order has a smaller peak than the largest of these. An operator whose step in a known order needs no
+// more than the bound so far cannot raise it, so few cuts are computed. Cost of one: a maximum flow by
+// Dinic's algorithm, in practice some passes over the graph.
 
 #include "schedule/cuts.h"
 

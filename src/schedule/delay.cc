@@ -1,14 +1,15 @@
-// Idea. Some operators can run early and do nothing but fill memory: the sign of an activation that only the backward
-// step wants. A search forward in time tries them at every place. They may as well run just before the only
-// operator that waits for them:
+// Idea. Some operators can run early and do nothing but fill memory: the sign of an activation that only the
+// backward step wants. A search forward in time tries them at every place. They may as well run just before
+// the only operator that waits for them:
 //
 //     x .. v(x) ........... u(s, y)       s = v's results, read by u alone
 //     x ............ v(x)   u(s, y)       the same order with v moved
 //
 // Between the two places what v reads is alive instead of s, which is no more if it is no larger. In its new
 // place v needs, beside what is alive before u, at most what it reads and needs for itself; if that is no
-// more than u adds, the step of v is not above that of u. Then some best order has v there, and v may be made to wait
-// for all that u waits for. What v may write over it does not need twice; what u may write over it does not add.
+// more than u adds, the step of v is not above that of u. Then some best order has v there, and v may be made
+// to wait for all that u waits for. What v may write over it does not need twice; what u may write over it
+// does not add.
 //
 // Cost: linear in operands.
 
@@ -69,7 +70,8 @@ class Delayer {
     std::remove_copy_if(read_[op].begin(), read_[op].end(), std::back_inserter(freed), is_alive_anyway);
     if (size_of(freed) > size_of(written_[op])) return false;
     const Bytes needed = size_of(freed) - most_overwritten(op, freed) + storage_.own[op];
-    return needed <= size_of(written_[follower]) + storage_.own[follower] - most_overwritten(follower, read_[follower]);
+    return needed <=
+           size_of(written_[follower]) + storage_.own[follower] - most_overwritten(follower, read_[follower]);
   }
 
   /// Of the values given, which are sorted.
@@ -98,8 +100,8 @@ class Delayer {
 
   Storage storage_;
   std::vector<std::set<std::size_t>> followers_;
-  std::vector<std::vector<std::size_t>> read_;     ///< Values, per operator.
-  std::vector<std::vector<std::size_t>> written_;  ///< Values, per operator.
+  std::vector<std::vector<std::size_t>> read_;        ///< Values, per operator.
+  std::vector<std::vector<std::size_t>> written_;     ///< Values, per operator.
   std::vector<std::vector<std::size_t>> overwrites_;  ///< Per operator.
 };
 

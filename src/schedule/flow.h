@@ -11,8 +11,8 @@ namespace stowage::schedule {
 /// More than any capacity; some of them can be added up.
 inline constexpr Bytes unlimited_flow = std::numeric_limits<Bytes>::max() / 4;
 
-/// A maximum flow, and with it a minimum cut, by Dinic, "Algorithm for solution of a problem of maximum flow in networks
-/// with power estimation" (1970).
+/// A maximum flow, and with it a minimum cut, by Dinic, "Algorithm for solution of a problem of maximum flow
+/// in networks with power estimation" (1970).
 class Flow {
  public:
   std::size_t add_node();

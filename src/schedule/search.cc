@@ -1,5 +1,5 @@
-// Idea. Between a bound (cuts.cc) and the peak of a known order (greedy.cc) lies the optimum. It is closed in on
-// by deciding whether there is an order within some capacity:
+// Idea. Between a bound (cuts.cc) and the peak of a known order (greedy.cc) lies the optimum. It is closed in
+// on by deciding whether there is an order within some capacity:
 //
 //      bound                                   peak
 //        |---------------|----------------------|
@@ -10,9 +10,9 @@
 //     undecided      within so many sets, from either end of time: a beam may find one (beam.cc);
 //                    if not, what is above is looked at, and all again with more sets
 //
-// The problem is the same backward in time; which way is the easier differs from network to network, so both are
-// tried with few sets before either with many. Peaks are multiples of what divides all sizes. Deterministic: what is
-// spent is counted, and the clock only ends it.
+// The problem is the same backward in time; which way is the easier differs from network to network, so both
+// are tried with few sets before either with many. Peaks are multiples of what divides all sizes.
+// Deterministic: what is spent is counted, and the clock only ends it.
 
 #include "schedule/search.h"
 

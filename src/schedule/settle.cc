@@ -7,11 +7,12 @@
 //
 // Bytes alive are submodular in the executed set: with T what the first order had executed before some step,
 // live(T and S') + live(T or S') <= live(T) + live(S'), and T and S' is between S and S', so it has
-// no fewer bytes alive than S': every step of the second order finds at most as many alive as in the first. Nor
-// does its operator add more: what it writes, it writes in both; what it may write over has
-// lost readers, not won any.
+// no fewer bytes alive than S': every step of the second order finds at most as many alive as in the first.
+// Nor does its operator add more: what it writes, it writes in both; what it may write over has lost readers,
+// not won any.
 //
-//     alive                      Sets between S and the end of a chain, in which each operator waits for the one
+//     alive                      Sets between S and the end of a chain, in which each operator waits for the
+//     one
 //      |   _/\_                  before, are its beginnings. So a chain is followed until it is not above
 //      | S/    \__ S'            where it began: all between are. A single operator is a chain of one.
 //      +-----------> executed
