@@ -782,7 +782,7 @@ TEST(Alias, AutomaticSharesEverythingWhereThatIsNotAboveNone) {
   std::size_t times = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     const Graph random = oracle::random_graph(seed, {.depth = 0, .copies = 50});
-    PlanOptions options{.alias = Alias::all};
+    PlanOptions options{.order = Order::keep, .alias = Alias::all};
     options.solve.strategy = "free-list";  // seldom at the bound, which would settle it
     const Planned all(random, options);
     options.alias = Alias::none;

@@ -445,7 +445,7 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.csv", list, {"--rounds", "-1"}, wrong_usage, {"--rounds", "-1"}},
       {"f.csv", list, {"--io", "rows"}, wrong_usage, {"--io", "rows"}},
       {"f.csv", list, {"--io", "external"}, wrong_usage, {"external"}},
-      {"f.csv", list, {"--order", "search"}, wrong_usage, {"--order", "search"}},
+      {"f.csv", list, {"--order", "fastest"}, wrong_usage, {"--order", "fastest"}},
       {"f.csv", list, {"--alias", "some"}, wrong_usage, {"--alias", "some"}},
       {"f.csv", list, {"--sort", "beauty"}, wrong_usage, {"--sort", "beauty"}},
       {"f.csv",

@@ -1,5 +1,5 @@
-// Orders of operators in plans: what the search thinks a step needs is what it needs, plans are sound, and no plan is
-// worse than that of the network's own order.
+// Orders of operators in plans: what the search thinks a step needs is what it needs, plans are sound, and no
+// plan is worse than that of the network's own order.
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,8 @@ Bytes modelled_load_of(const Graph& graph, bool shares) {
   const plan::Parts parts = plan::parts_of(graph, own, residences, world_of(graph, shares), alignment);
   plan::OrderModels models(graph, residences, parts, {.alignment = alignment, .may_overwrite = shares});
   std::vector<Bytes> peaks(graph.subgraphs.size(), 0);
-  for (std::size_t s = graph.subgraphs.size(); s-- > 0;) {  // random graphs have bodies behind their operators
+  for (std::size_t s = graph.subgraphs.size();
+       s-- > 0;) {  // random graphs have bodies behind their operators
     const plan::OrderModel model = models.model_of(s, peaks);
     peaks[s] = schedule::peak_of(model.storage, model.own);
   }
@@ -162,7 +163,8 @@ TEST(Order, OperatorsWithEffectsAndThoseOfOneStateKeepTheirOrder) {
     Graph graph = sketch.graph();
     graph.tensors[sketch.id("s")].kind = has_state ? TensorKind::state : TensorKind::weight;
     const auto first_of = [&](const Graph& it) {
-      return std::get<stowage::Run>(plan_of(it, Order::search, Alias::none).plan.clocks[0].steps[0]).path.back();
+      return std::get<stowage::Run>(plan_of(it, Order::search, Alias::none).plan.clocks[0].steps[0])
+          .path.back();
     };
     if (!has_state) {
       EXPECT_EQ(first_of(graph), 1U);

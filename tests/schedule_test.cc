@@ -48,9 +48,8 @@ Bytes naive_peak(const Storage& storage, const Order& order) {
 }
 
 constexpr std::size_t graphs_per_kind = 4000;
-const std::vector<StorageOptions> kinds{{.overwrites = false},
-                                        {.overwrites = true},
-                                        {.overwrites = true, .parts = true}};
+const std::vector<StorageOptions> kinds{
+    {.overwrites = false}, {.overwrites = true}, {.overwrites = true, .parts = true}};
 
 template <typename Check>
 void for_random_storages(std::size_t count, const Check& check) {
@@ -166,7 +165,8 @@ TEST(Schedule, ACutBoundsWhatNoOrderOfAForkCanAvoid) {
   EXPECT_EQ(found.bound, 22);
 }
 
-/// Branches side by side from one value to an operator that joins them, each a chain with these sizes between.
+/// Branches side by side from one value to an operator that joins them, each a chain with these sizes
+/// between.
 Storage branches(std::size_t count, const std::vector<Bytes>& sizes) {
   Storage storage;
   storage.own.assign(count * (sizes.size() + 1) + 1, 0);
@@ -222,7 +222,8 @@ TEST(Schedule, ProvesTheOptimumOfSymmetricGraphs) {
   Choices choices(11);
   std::size_t symmetric = 0;
   for (int i = 0; i < 1500; ++i) {
-    const Storage part = random_storage(choices, {.operators = 3, .overwrites = i % 2 == 0, .parts = i % 4 == 0});
+    const Storage part =
+        random_storage(choices, {.operators = 3, .overwrites = i % 2 == 0, .parts = i % 4 == 0});
     const std::size_t copies = 2 + choices.below(2);
     Storage storage{.always = part.always};
     for (std::size_t c = 0; c < copies; ++c) {

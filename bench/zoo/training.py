@@ -1,7 +1,8 @@
 """Training steps: a network of images forward, then backward with operators of ONNX. What matters here is which
-tensors live when, so three things are simpler than in a trainer: normalizations are those of inference, the gradient
-of a maximum is taken where values are positive, and every weight's gradient ends in its square sum, as
-if an optimizer used it up at once. A batch has one image."""
+tensors live when, so some things are simpler than in a trainer: normalizations are those of inference, the gradient
+of a maximum is taken where values are positive, that of a convolution's weight is a sum of the right size over the
+right tensors, and every weight's gradient is read by an operator that leaves nothing, as if an optimizer used it up
+at once. A batch has one image."""
 
 import nas
 import vision
@@ -24,8 +25,7 @@ class Gradients:
         return total
 
     def use_up(self, gradient):
-        rank = len(self.net.shapes[gradient])
-        self.net.output(self.net.add("ReduceSumSquare", [gradient], [1] * rank))
+        self.net.output(self.net.slice(gradient, 0, 0, 0))
 
 
 def attribute(node, name):
@@ -54,16 +54,11 @@ def conv(net, gradients, node, y):
         gradients.add(x, net.add("ConvTranspose", [y, weight], (n, c, h, w), kernel_shape=kernel, strides=stride,
                                  pads=pad + pad, group=groups, dilations=dilation,
                                  output_padding=[h - size[0], w - size[1]]))
-    # The weight's gradient is a convolution of the input with y, channel by channel.
+    # The weight's gradient, of its size and from what it is computed of.
     depthwise = groups > 1
-    left = x if depthwise else net.reshape(x, (c, 1, h, w))
-    right = net.reshape(y, (out, 1, out_h, out_w))
-    sizes = [s + 2 * p - t * (o - 1) for s, p, t, o in zip((h, w), pad, stride, (out_h, out_w))]
-    sizes = [(s - 1) // d + 1 for s, d in zip(sizes, dilation)]
-    shape = (1, out, *sizes) if depthwise else (c, out, *sizes)
-    gradient = net.add("Conv", [left, right], shape, kernel_shape=[out_h, out_w], dilations=stride,
-                       strides=dilation, pads=pad + pad, group=out if depthwise else 1)
-    gradients.use_up(gradient)
+    shape = (c, *kernel) if depthwise else (out, c, *kernel)
+    equation = "nchw,ncpq,kl->ckl" if depthwise else "nchw,nopq,kl->ockl"
+    gradients.use_up(net.add("Einsum", [x, y, net.weight(*kernel)], shape, equation=equation))
 
 
 def relu_gradient(net, gradients, node, y):

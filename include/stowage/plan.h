@@ -187,11 +187,11 @@ struct Claim {
 /// aliases, before anything is placed. That no order has less than `lower_bound` is the planner's word: what
 /// proves it is a search, which a checker could only repeat.
 struct OrderSearch {
-  std::size_t model = 0;      ///< Index in Plan::models.
-  Bytes own_load = 0;         ///< Of the order of the model's file.
-  Bytes load = 0;             ///< Of the order in the plan.
-  Bytes lower_bound = 0;      ///< No order has a smaller load, whatever tensors share.
-  std::int64_t states = 0;    ///< Sets of executed operators that were looked at.
+  std::size_t model = 0;    ///< Index in Plan::models.
+  Bytes own_load = 0;       ///< Of the order of the model's file.
+  Bytes load = 0;           ///< Of the order in the plan.
+  Bytes lower_bound = 0;    ///< No order has a smaller load, whatever tensors share.
+  std::int64_t states = 0;  ///< Sets of executed operators that were looked at.
   double seconds = 0;
 
   bool operator==(const OrderSearch&) const = default;

@@ -156,8 +156,8 @@ void check_savings(const Plan& plan, Faults& faults) {
   }
 }
 
-/// That no order needs less than the bound is not checked (it would take the search again), only that the plan
-/// does not contradict it.
+/// That no order needs less than the bound is not checked (it would take the search again), only that the
+/// plan does not contradict it.
 void check_order_searches(const Plan& plan, Faults& faults) {
   const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };
   if (plan.order_searches.empty()) return;
@@ -174,7 +174,8 @@ void check_order_searches(const Plan& plan, Faults& faults) {
       claim(fmt::format("{}: the load of the order is said to be {}, of its own {}, and none below {}",
                         name_of_model(plan, m), search.load, search.own_load, search.lower_bound));
     }
-    if (search.states < 0) claim(fmt::format("{}: {} states were searched", name_of_model(plan, m), search.states));
+    if (search.states < 0)
+      claim(fmt::format("{}: {} states were searched", name_of_model(plan, m), search.states));
   }
   const Bytes load = plan.order_searches[0].load;
   if (plan.models.size() == 1 && load > plan.summary.peak)

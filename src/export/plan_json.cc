@@ -83,9 +83,9 @@ Json summary_json(const Summary& summary) {
 }
 
 Json order_search_json(const OrderSearch& search) {
-  return {{"model", search.model},     {"own_load", search.own_load},
-          {"load", search.load},       {"lower_bound", search.lower_bound},
-          {"states", search.states},   {"seconds", search.seconds}};
+  return {{"model", search.model},   {"own_load", search.own_load},
+          {"load", search.load},     {"lower_bound", search.lower_bound},
+          {"states", search.states}, {"seconds", search.seconds}};
 }
 
 Json savings_json(const Savings& savings) {
@@ -137,8 +137,7 @@ void write_json(const Plan& plan, std::ostream& out) {
                 {"lower_bound", claim.lower_bound},
                 {"proven_optimal", claim.proven_optimal}};
   });
-  if (!plan.order_searches.empty())
-    document.rows("order_searches", plan.order_searches, order_search_json);
+  if (!plan.order_searches.empty()) document.rows("order_searches", plan.order_searches, order_search_json);
   document.value("summary", summary_json(plan.summary));
   document.finish();
 }

@@ -159,11 +159,10 @@ void write_order_searches(const Plan& plan, const Row& row) {
     const std::string proof = search.load == search.lower_bound
                                   ? "proven optimal"
                                   : fmt::format("no order has less than {}", readable(search.lower_bound));
-    const std::string model =
-        plan.models.size() > 1 ? plan.models[search.model].name + ": " : std::string();
-    row("order", fmt::format("{}load {}, {}; the model's own {}; {} states in {:.3f} s", model,
-                             readable(search.load), proof, readable(search.own_load), search.states,
-                             search.seconds));
+    const std::string model = plan.models.size() > 1 ? plan.models[search.model].name + ": " : std::string();
+    row("order",
+        fmt::format("{}load {}, {}; the model's own {}; {} states in {:.3f} s", model, readable(search.load),
+                    proof, readable(search.own_load), search.states, search.seconds));
   }
 }
 

@@ -109,8 +109,7 @@ class NetworksPlanner {
 
   void arrange_all(const share::Timeline& timeline, std::span<const share::ResolvedFeed> feeds) {
     for (std::size_t m = 0; m < networks_.size(); ++m) {
-      ArrangeOptions options{working_options(),
-                             buffer_options_of(inputs_[m], m, options_)};
+      ArrangeOptions options{working_options(), buffer_options_of(inputs_[m], m, options_)};
       const auto arrange_it = [&] {
         return in_file_of(inputs_[m], [&] { return arrange(networks_[m].graph, alone_[m], options); });
       };

@@ -10,8 +10,9 @@
 
 namespace stowage::plan {
 
-/// Plans networks that share a device; `alone` are the steps of each. Sets everything of the plan but its models and
-/// the seconds; see networks.cc. Throws Error when they are impossible, UsageError when options do not fit them.
+/// Plans networks that share a device; `alone` are the steps of each. Sets everything of the plan but its
+/// models and the seconds; see networks.cc. Throws Error when they are impossible, UsageError when options do
+/// not fit them.
 [[nodiscard]] Outcome plan_networks(std::span<const Input> inputs, const PlanOptions& options,
                                     std::vector<Clock> alone, Plan& plan);
 

@@ -1,15 +1,15 @@
 // Idea. A subgraph becomes a storage of its own (schedule/storage.h): its parts are values, written by the
-// operator that computes them and read by those that read any tensor that has them. An operator with bodies reads what
-// they read from outside, and needs, while it runs, what they need; so bodies are ordered first.
+// operator that computes them and read by those that read any tensor that has them. An operator with bodies
+// reads what they read from outside, and needs, while it runs, what they need; so bodies are ordered first.
 //
 //     If          own bytes = what its neediest body needs; what only bodies read may be gone by then
 //     Loop        the same, but the inputs of all bodies are held all the time
 //     scratch     own bytes
 //     state       always there
 //
-// What must keep its order, beside what the graph says: operators that touch the same state, in whatever body, and
-// those with effects outside; and whoever reads an old state (an input tied to an output) runs before
-// it is replaced, if it does so in the graph's own order.
+// What must keep its order, beside what the graph says: operators that touch the same state, in whatever
+// body, and those with effects outside; and whoever reads an old state (an input tied to an output) runs
+// before it is replaced, if it does so in the graph's own order.
 
 #include "plan/order_model.h"
 
@@ -157,8 +157,8 @@ class OrderModels::Maker {
     return bytes;
   }
 
-  /// What bodies read from outside is gone with their last reader, which may be before they need most: it counts as
-  /// if it were written over.
+  /// What bodies read from outside is gone with their last reader, which may be before they need most: it
+  /// counts as if it were written over.
   void add_captures(std::size_t o) {
     const Operator& op = operators_[o];
     std::set<TensorId> captured;
@@ -202,10 +202,10 @@ class OrderModels::Maker {
   const OrderModels& models_;
   std::size_t subgraph_;
   const std::vector<Operator>& operators_;
-  std::vector<std::optional<std::size_t>> numbers_;    ///< Per operator of the subgraph, in the storage.
+  std::vector<std::optional<std::size_t>> numbers_;  ///< Per operator of the subgraph, in the storage.
   std::unordered_map<TensorId, std::vector<std::size_t>> readers_;
   std::unordered_map<TensorId, std::size_t> writers_;
-  std::unordered_map<TensorId, std::size_t> last_to_touch_;      ///< Of state.
+  std::unordered_map<TensorId, std::size_t> last_to_touch_;  ///< Of state.
   std::unordered_map<std::size_t, std::size_t> values_of_part_;
   OrderModel model_;
 };
@@ -238,9 +238,7 @@ OrderModels::OrderModels(const Graph& graph, std::vector<Residence> residences, 
   }
 }
 
-bool OrderModels::is_state(TensorId tensor) const {
-  return graph_.tensors[tensor].kind == TensorKind::state;
-}
+bool OrderModels::is_state(TensorId tensor) const { return graph_.tensors[tensor].kind == TensorKind::state; }
 
 std::set<TensorId> OrderModels::touched_by(const Operator& op) const {
   std::set<TensorId> touched;

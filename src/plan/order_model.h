@@ -19,9 +19,9 @@ struct OrderModelOptions {
 
 /// What the operators of one subgraph need memory for.
 struct OrderModel {
-  schedule::Storage storage{};            ///< Normalized.
-  std::vector<std::size_t> operators{};   ///< Those that run, by index in the subgraph.
-  schedule::Order own{};                  ///< The graph's own order, in numbers of the storage.
+  schedule::Storage storage{};           ///< Normalized.
+  std::vector<std::size_t> operators{};  ///< Those that run, by index in the subgraph.
+  schedule::Order own{};                 ///< The graph's own order, in numbers of the storage.
 };
 
 /// From subgraphs of a graph to what an order of their operators is looked for in; see order_model.cc.
@@ -30,15 +30,16 @@ class OrderModels {
   OrderModels(const Graph& graph, std::vector<lifetime::Residence> residences, const Parts& parts,
               const OrderModelOptions& options);
 
-  /// `peaks` are what the bodies of its operators need, by subgraph. Bodies are to be asked for before those who run
-  /// them.
+  /// `peaks` are what the bodies of its operators need, by subgraph. Bodies are to be asked for before those
+  /// who run them.
   [[nodiscard]] OrderModel model_of(std::size_t subgraph, const std::vector<Bytes>& peaks);
 
  private:
   class Maker;
 
   [[nodiscard]] bool is_state(TensorId tensor) const;
-  /// State that an operator or a body of it touches; an index behind all tensors stands for the world outside.
+  /// State that an operator or a body of it touches; an index behind all tensors stands for the world
+  /// outside.
   [[nodiscard]] std::set<TensorId> touched_by(const Operator& op) const;
   [[nodiscard]] Bytes need_of_bodies(const Operator& op, const std::vector<Bytes>& peaks) const;
   [[nodiscard]] Bytes planned_inputs_of(std::size_t subgraph) const;
@@ -47,13 +48,13 @@ class OrderModels {
   std::vector<lifetime::Residence> residences_;
   const Parts& parts_;
   OrderModelOptions options_;
-  std::vector<std::vector<std::size_t>> orders_;      ///< Per subgraph: the graph's own.
-  std::vector<std::vector<TensorId>> captures_;       ///< Per subgraph.
-  std::vector<std::optional<std::size_t>> owners_;    ///< Per tensor.
-  std::vector<bool> is_repeated_;                     ///< Per subgraph: a loop runs it.
-  std::vector<bool> outlives_readers_;                ///< Per tensor.
+  std::vector<std::vector<std::size_t>> orders_;    ///< Per subgraph: the graph's own.
+  std::vector<std::vector<TensorId>> captures_;     ///< Per subgraph.
+  std::vector<std::optional<std::size_t>> owners_;  ///< Per tensor.
+  std::vector<bool> is_repeated_;                   ///< Per subgraph: a loop runs it.
+  std::vector<bool> outlives_readers_;              ///< Per tensor.
   std::vector<std::vector<std::size_t>> parts_of_subgraph_;
-  std::vector<std::set<TensorId>> states_;            ///< Per subgraph: what its operators touch.
+  std::vector<std::set<TensorId>> states_;  ///< Per subgraph: what its operators touch.
 };
 
 }  // namespace stowage::plan

@@ -1,14 +1,14 @@
-// Idea. Whatever tensors share, at every position every byte that somebody still needs lies somewhere. Bytes that
-// several tensors repeat (a view, a slot of a concat, a slice) need to be there once. So for an
-// order's least possible load tensors are cut into parts: runs of bytes of a source that the same tensors have.
+// Idea. Whatever tensors share, at every position every byte that somebody still needs lies somewhere. Bytes
+// that several tensors repeat (a view, a slot of a concat, a slice) need to be there once. So for an order's
+// least possible load tensors are cut into parts: runs of bytes of a source that the same tensors have.
 //
 //     a = conv    [a a a a]           parts   a[0:2]  of a, c, d
 //     c = concat  [a a a a|b b]               a[2:4]  of a, c
 //     d = c[0:2]  [a a]                       b       of b, c
 //
-// No sharing can need less; what the real one needs is seen when an order is planned. With a part's size goes the padding
-// of its tensor, if all that it could ever share a buffer with is as large as it is; otherwise, where the padding
-// would go to cannot be told, and it counts for nothing.
+// No sharing can need less; what the real one needs is seen when an order is planned. With a part's size goes
+// the padding of its tensor, if all that it could ever share a buffer with is as large as it is; otherwise,
+// where the padding would go to cannot be told, and it counts for nothing.
 //
 // Cost: linear in fragments, but for slices that overlap: a source that falls into too many pieces counts for
 // those who read it, and not for its views, which is less than it needs.
@@ -118,7 +118,8 @@ class PartsMaker {
   }
 
   [[nodiscard]] bool may_share(TensorId a, TensorId b) const {
-    return residences_[a] == Residence::arena && residences_[b] == Residence::arena && owners_[a] == owners_[b];
+    return residences_[a] == Residence::arena && residences_[b] == Residence::arena &&
+           owners_[a] == owners_[b];
   }
 
   [[nodiscard]] Bytes planned_size(TensorId source, Bytes size) {

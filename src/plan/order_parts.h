@@ -24,8 +24,9 @@ struct Parts {
 
 /// What may share bytes.
 struct SharingWorld {
-  bool may_overwrite = true;                       ///< Operators may write over what they read.
-  std::vector<std::vector<bool>> may_pass_on{};    ///< Per subgraph and operator: its outputs may repeat its inputs.
+  bool may_overwrite = true;  ///< Operators may write over what they read.
+  std::vector<std::vector<bool>>
+      may_pass_on{};  ///< Per subgraph and operator: its outputs may repeat its inputs.
 };
 
 /// `clock` has the graph's steps in some valid order.

@@ -1,12 +1,13 @@
-// Idea. Orders are looked for subgraph by subgraph, bodies before the operators that run them (order_model.cc,
-// schedule/search.cc), in three worlds:
+// Idea. Orders are looked for subgraph by subgraph, bodies before the operators that run them
+// (order_model.cc, schedule/search.cc), in three worlds:
 //
 //     all that may share does              its bound holds for every order, whatever shares
 //     the same without the copies that a plan could not remove in the order found there
 //     nothing shares
 //
-// What an order is worth is then seen by letting tensors share as they do in a plan. The choices are the orders of
-// no more load than the network's own; which of them packs best shows when they are placed (orders.cc).
+// What an order is worth is then seen by letting tensors share as they do in a plan. The choices are the
+// orders of no more load than the network's own; which of them packs best shows when they are placed
+// (orders.cc).
 //
 // Where a body's order is not proven, what its operator needs may be less by as much, and so is the bound.
 

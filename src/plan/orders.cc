@@ -1,14 +1,14 @@
-// Idea. An order of less load is, mostly, one that plans to a lower peak, but what packers and several memories make of
-// it is not to be foreseen. So orders are planned, those of less load first and the networks' own among them, until
-// none that is left can be better:
+// Idea. An order of less load is, mostly, one that plans to a lower peak, but what packers and several
+// memories make of it is not to be foreseen. So orders are planned, those of less load first and the
+// networks' own among them, until none that is left can be better:
 //
 //     order 1   load 6   plan at 8
 //     order 2   load 7   plan at 7     taken: no plan in the own order is below its load
 //     own       load 9
 //
-// Of several networks, or with several memories, loads do not tell that much: there the first and the own are planned.
-// A plan is better if it misses no capacity that another keeps, then if it costs less, then if its peak is lower.
-// Cost: the search, which takes at most half of the time limit, and mostly one plan.
+// Of several networks, or with several memories, loads do not tell that much: there the first and the own are
+// planned. A plan is better if it misses no capacity that another keeps, then if it costs less, then if its
+// peak is lower. Cost: the search, which takes at most half of the time limit, and mostly one plan.
 
 #include "plan/orders.h"
 
@@ -121,8 +121,8 @@ class OrdersPlanner {
           .buffers = buffer_options_of(inputs_[m], m, options_),
           .time_limit = options_.solve.time_limit / static_cast<double>(2 * inputs_.size()),
           .stop = options_.solve.stop};
-      orderings_.push_back(in_file_of(
-          inputs_[m], [&] { return ordering_of(std::get<Graph>(inputs_[m].content), options); }));
+      orderings_.push_back(
+          in_file_of(inputs_[m], [&] { return ordering_of(std::get<Graph>(inputs_[m].content), options); }));
     }
   }
 

@@ -1,13 +1,14 @@
-// Idea. Where there are too many sets of executed operators to look at all (decide.cc), look at those that have
-// fewest bytes alive, a certain number for each number of operators executed:
+// Idea. Where there are too many sets of executed operators to look at all (decide.cc), look at those that
+// have fewest bytes alive, a certain number for each number of operators executed:
 //
 //     executed   1      2      3      4
 //                o ---- o ---- o ---- o     kept
 //                 `---- o      o  ...
 //                       x      x            dropped
 //
-// Sets are a tree: each knows the one it came from and the operators between. Going from one to another means
-// going back to where their ways part. Cost: width * operators * ready operators, and the ways between.
+// What loses nothing (settle.cc) follows when a set is looked at. Sets are a tree: each knows the one it came
+// from and the operators between. Going from one to another means going back to where their ways part. Cost:
+// width * operators * ready operators, and the ways between.
 
 #include "schedule/beam.h"
 
@@ -35,7 +36,7 @@ class Beam {
       for (const std::size_t node : best) {
         if (budget_.is_over()) return std::nullopt;
         go_to(node);
-        expand();
+        if (is_settled(node)) expand();
       }
       levels_[depth] = {};
     }
@@ -96,6 +97,20 @@ class Beam {
     at_ = target;
   }
 
+  /// Executes what loses nothing, which puts the set where it belongs: to those of more operators.
+  bool is_settled(std::size_t node) {
+    const std::size_t depth = executed_.sequence().size();
+    settle(executed_, capacity_, rejected_, budget_);
+    if (executed_.sequence().size() == depth) return true;
+    const auto more = executed_.sequence().subspan(depth);
+    nodes_[node].sequence.insert(nodes_[node].sequence.end(), more.begin(), more.end());
+    nodes_[node].depth = executed_.sequence().size();
+    nodes_[node].live = executed_.live();
+    nodes_[node].hash = executed_.hash();
+    levels_[nodes_[node].depth].push_back(node);
+    return false;
+  }
+
   void expand() {
     const std::size_t depth = executed_.sequence().size();
     std::vector<std::size_t> ready(executed_.ready().begin(), executed_.ready().end());
@@ -104,7 +119,6 @@ class Beam {
     for (const std::size_t op : ready) {
       if (executed_.effect_of(op).during > capacity_) continue;
       executed_.run(op);
-      settle(executed_, capacity_, rejected_, budget_);
       levels_[executed_.sequence().size()].push_back(nodes_.size());
       nodes_.push_back({.parent = at_,
                         .sequence = sequence_from(depth),

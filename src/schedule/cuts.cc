@@ -1,5 +1,5 @@
-// Idea. When an operator runs, the executed operators are a set S that has with every operator those it waits for.
-// Of all such sets the one with the least bytes alive is found by a minimum cut, because a value costs
+// Idea. When an operator runs, the executed operators are a set S that has with every operator those it waits
+// for. Of all such sets the one with the least bytes alive is found by a minimum cut, because a value costs
 // its bytes just where its writer is in S and one of its readers is not:
 //
 //     source --(executed before it)--> writer --size--> value --inf--> readers --> (after it) sink
@@ -9,106 +9,20 @@
 // has a reader after the end. What the operator may write over counts as if it were no reader of it, once for
 // each input it could write over, and the least counts.
 //
-// No order has a smaller peak than the largest of these. An operator whose step in a known order needs no more than the
-// bound so far cannot raise it, so few cuts are computed. Cost of one: a maximum flow by Dinic's
-// algorithm, in practice some passes over the graph.
+// No order has a smaller peak than the largest of these. An operator whose step in a known order needs no
+// more than the bound so far cannot raise it, so few cuts are computed. Cost of one: a maximum flow by
+// Dinic's algorithm, in practice some passes over the graph.
 
 #include "schedule/cuts.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <numeric>
-#include <queue>
+
+#include "schedule/flow.h"
 
 namespace stowage::schedule {
 namespace {
-
-constexpr Bytes unlimited = std::numeric_limits<Bytes>::max() / 4;
-
-/// Dinic, "Algorithm for solution of a problem of maximum flow in networks with power estimation" (1970).
-class Flow {
- public:
-  std::size_t add_node() {
-    edges_of_.emplace_back();
-    return edges_of_.size() - 1;
-  }
-
-  void add_edge(std::size_t from, std::size_t to, Bytes capacity) {
-    edges_of_[from].push_back(edges_.size());
-    edges_.push_back({to, capacity});
-    edges_of_[to].push_back(edges_.size());
-    edges_.push_back({from, 0});
-  }
-
-  [[nodiscard]] Bytes maximum(std::size_t source, std::size_t sink) {
-    Bytes flow = 0;
-    while (find_levels(source, sink)) {
-      next_.assign(edges_of_.size(), 0);
-      while (const Bytes more = push(source, sink)) flow += more;
-    }
-    return flow;
-  }
-
-  [[nodiscard]] std::size_t edges() const { return edges_.size(); }
-
- private:
-  struct Edge {
-    std::size_t to = 0;
-    Bytes left = 0;
-  };
-
-  bool find_levels(std::size_t source, std::size_t sink) {
-    levels_.assign(edges_of_.size(), 0);
-    levels_[source] = 1;
-    std::queue<std::size_t> queue({source});
-    for (; !queue.empty() && levels_[sink] == 0; queue.pop()) {
-      const std::size_t node = queue.front();
-      for (const std::size_t e : edges_of_[node]) {
-        const Edge& edge = edges_[e];
-        if (edge.left == 0 || levels_[edge.to] != 0) continue;
-        levels_[edge.to] = levels_[node] + 1;
-        queue.push(edge.to);
-      }
-    }
-    return levels_[sink] != 0;
-  }
-
-  /// One more path to the sink along rising levels, found without recursion: paths are long.
-  Bytes push(std::size_t source, std::size_t sink) {
-    std::vector<std::size_t> path;
-    std::size_t node = source;
-    while (node != sink) {
-      auto& next = next_[node];
-      while (next < edges_of_[node].size()) {
-        const Edge& edge = edges_[edges_of_[node][next]];
-        if (edge.left > 0 && levels_[edge.to] == levels_[node] + 1) break;
-        ++next;
-      }
-      if (next < edges_of_[node].size()) {
-        path.push_back(edges_of_[node][next]);
-        node = edges_[path.back()].to;
-        continue;
-      }
-      if (path.empty()) return 0;
-      node = edges_[path.back() ^ 1U].to;
-      ++next_[node];
-      path.pop_back();
-    }
-    Bytes amount = unlimited;
-    for (const std::size_t e : path) amount = std::min(amount, edges_[e].left);
-    for (const std::size_t e : path) {
-      edges_[e].left -= amount;
-      edges_[e ^ 1U].left += amount;
-    }
-    return amount;
-  }
-
-  std::vector<Edge> edges_;  ///< Each followed by its reverse.
-  std::vector<std::vector<std::size_t>> edges_of_;
-  std::vector<int> levels_;
-  std::vector<std::size_t> next_;
-};
 
 /// The operators around one: what must be executed when it runs, what cannot be, and what may be.
 class Cut {
@@ -137,7 +51,7 @@ class Cut {
     for (std::size_t it = 0; it < nodes.size(); ++it) {
       if (sides_[it] != Side::either) continue;
       for (const std::size_t earlier : storage_.waits_for[it]) {
-        if (sides_[earlier] == Side::either) flow.add_edge(nodes[it], nodes[earlier], unlimited);
+        if (sides_[earlier] == Side::either) flow.add_edge(nodes[it], nodes[earlier], unlimited_flow);
       }
     }
     for (std::size_t v = 0; v < storage_.values.size(); ++v) {
@@ -182,7 +96,7 @@ class Cut {
     } else if (!readers.empty()) {
       const std::size_t node = flow.add_node();
       flow.add_edge(writer, node, value.size);
-      for (const std::size_t reader : readers) flow.add_edge(node, reader, unlimited);
+      for (const std::size_t reader : readers) flow.add_edge(node, reader, unlimited_flow);
     }
   }
 
@@ -211,7 +125,7 @@ Bytes least_load(const Storage& storage, std::size_t op) {
   }
   const std::vector<std::size_t> nothing;
   if (choices.empty()) choices.push_back(&nothing);
-  Bytes least = unlimited;
+  Bytes least = unlimited_flow;
   for (const auto* const overwritten : choices) least = std::min(least, cut.least_alive(*overwritten));
   return least + written_by(storage, op);
 }

@@ -5,14 +5,15 @@
 //     {} -> a -> ab -> abc -> ..           a step that needs too much is no way
 //        -> b -> ab (been there)           a set that was looked at is not looked at again
 //
-// Depth first, the operator that leaves least alive first: where there is an order one is found soon. Where there is
-// none all sets that can be reached have been looked at, and the smallest step that was rejected is
-// a bound: with any capacity below that the same steps would be rejected again. After each operator those follow
-// that lose nothing (settle.cc), which leaves few sets to choose in; sets that are symmetric are one (symmetry.cc).
+// Depth first, the operator that leaves least alive first: where there is an order one is found soon. Where
+// there is none all sets that can be reached have been looked at, and the smallest step that was rejected is
+// a bound: with any capacity below that the same steps would be rejected again. After each operator those
+// follow that lose nothing (settle.cc), which leaves few sets to choose in; sets that are symmetric are one
+// (symmetry.cc).
 //
-// Cost: operators * ready operators per set; one bit per operator and set. Source: Ahn et al., "Ordering chaos:
-// memory-aware scheduling of irregularly wired neural networks for edge devices" (2020), for the sets; commits and
-// bounds from rejections are ours.
+// Cost: operators * ready operators per set; one bit per operator and set. Source: Ahn et al., "Ordering
+// chaos: memory-aware scheduling of irregularly wired neural networks for edge devices" (2020), for the sets;
+// commits and bounds from rejections are ours.
 
 #include "schedule/decide.h"
 

@@ -51,10 +51,10 @@ class Executed {
   /// A value as seen in the direction of time.
   struct Course {
     Bytes size = 0;
-    std::size_t begun = 0;    ///< Executed operators that it begins with.
-    std::size_t to_end = 0;   ///< Operators missing until it ends.
-    bool is_there = false;    ///< From the first step on.
-    bool is_kept = false;     ///< After the last step.
+    std::size_t begun = 0;   ///< Executed operators that it begins with.
+    std::size_t to_end = 0;  ///< Operators missing until it ends.
+    bool is_there = false;   ///< From the first step on.
+    bool is_kept = false;    ///< After the last step.
   };
   /// Lists, one after the other.
   struct Lists {
@@ -74,10 +74,10 @@ class Executed {
 
   Direction direction_;
   const Storage* storage_;
-  Lists next_;         ///< Per operator: those that wait for it.
-  Lists begins_;       ///< Per operator: values that begin with it.
-  Lists ends_;         ///< Per operator: values that it is among the last of.
-  Lists overwrites_;   ///< Per operator: its overwrites.
+  Lists next_;        ///< Per operator: those that wait for it.
+  Lists begins_;      ///< Per operator: values that begin with it.
+  Lists ends_;        ///< Per operator: values that it is among the last of.
+  Lists overwrites_;  ///< Per operator: its overwrites.
   std::vector<Course> courses_;
   std::vector<std::size_t> missing_;  ///< Per operator: how many it still waits for.
   std::vector<std::size_t> place_in_ready_;

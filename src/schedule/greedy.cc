@@ -77,9 +77,8 @@ Order least_alive(const Storage& storage, Direction direction) {
       return std::tuple(effect.after, effect.during, op);
     };
     const auto ready = executed.ready();
-    executed.run(*std::min_element(ready.begin(), ready.end(), [&](std::size_t a, std::size_t b) {
-      return rank(a) < rank(b);
-    }));
+    executed.run(*std::min_element(ready.begin(), ready.end(),
+                                   [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); }));
   }
   return executed.order();
 }

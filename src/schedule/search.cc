@@ -1,5 +1,5 @@
-// Idea. Between a bound (cuts.cc) and the peak of a known order (greedy.cc) lies the optimum. It is closed in on
-// by deciding whether there is an order within some capacity:
+// Idea. Between a bound (cuts.cc) and the peak of a known order (greedy.cc) lies the optimum. It is closed in
+// on by deciding whether there is an order within some capacity:
 //
 //      bound                                   peak
 //        |---------------|----------------------|
@@ -10,9 +10,9 @@
 //     undecided      within so many sets, from either end of time: a beam may find one (beam.cc);
 //                    if not, what is above is looked at, and all again with more sets
 //
-// The problem is the same backward in time; which way is the easier differs from network to network, so both are
-// tried with few sets before either with many. Peaks are multiples of what divides all sizes. Deterministic: what is
-// spent is counted, and the clock only ends it.
+// The problem is the same backward in time; which way is the easier differs from network to network, so both
+// are tried with few sets before either with many. Peaks are multiples of what divides all sizes.
+// Deterministic: what is spent is counted, and the clock only ends it.
 
 #include "schedule/search.h"
 
@@ -24,6 +24,7 @@
 #include "schedule/beam.h"
 #include "schedule/cuts.h"
 #include "schedule/decide.h"
+#include "schedule/delay.h"
 #include "schedule/greedy.h"
 #include "schedule/symmetry.h"
 
@@ -46,7 +47,7 @@ Bytes unit_of(const Storage& storage) {
 class Search {
  public:
   Search(const Storage& storage, std::span<const std::size_t> own, Budget& budget)
-      : storage_(storage), budget_(budget), unit_(unit_of(storage)) {
+      : storage_(storage), delayed_(delayed(storage)), budget_(budget), unit_(unit_of(storage)) {
     found_.order.assign(own.begin(), own.end());
     found_.peak = peak_of(storage, own);
     // What the first step needs besides would be what the last one needs, and then commits may be wrong.
@@ -56,8 +57,9 @@ class Search {
 
   Found take() {
     for (Order& order : greedy_orders(storage_)) improve(std::move(order));
+    for (Order& order : greedy_orders(delayed_)) improve(std::move(order));
     found_.bound = std::min(bound_by_cuts(storage_, found_.order, budget_), found_.peak);
-    if (!is_over()) symmetry_.emplace(storage_);
+    if (!is_over()) symmetry_.emplace(delayed_);
     std::size_t width = first_width;
     for (std::int64_t states = first_states; states <= most_states && !is_over(); states *= growth) {
       close_in(states, width);
@@ -90,7 +92,7 @@ class Search {
   bool is_decided(Bytes capacity, std::int64_t states, std::size_t width) {
     for (const std::int64_t limit : {states / growth, states}) {
       for (const Direction direction : directions_) {
-        Decision decision = decide(storage_, *symmetry_, direction, capacity, limit, budget_);
+        Decision decision = decide(delayed_, *symmetry_, direction, capacity, limit, budget_);
         found_.states += decision.states;
         if (decision.bound) found_.bound = std::min(std::max(found_.bound, *decision.bound), found_.peak);
         if (decision.order) improve(std::move(*decision.order));
@@ -98,7 +100,7 @@ class Search {
       }
     }
     for (const Direction direction : directions_) {
-      auto order = beam(storage_, direction, capacity, width, budget_);
+      auto order = beam(delayed_, direction, capacity, width, budget_);
       if (!order) continue;
       improve(std::move(*order));
       return true;
@@ -107,6 +109,7 @@ class Search {
   }
 
   const Storage& storage_;
+  Storage delayed_;  ///< The same with a least peak that is found sooner.
   Budget& budget_;
   Bytes unit_;
   std::vector<Direction> directions_;

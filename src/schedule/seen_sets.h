@@ -17,7 +17,9 @@ class SeenSets {
   bool insert(std::span<const std::uint64_t> bits, std::uint64_t hash);
 
   [[nodiscard]] std::size_t size() const { return hashes_.size(); }
-  [[nodiscard]] std::size_t bytes() const { return (pool_.size() + 2 * hashes_.size()) * sizeof(std::uint64_t); }
+  [[nodiscard]] std::size_t bytes() const {
+    return (pool_.size() + 2 * hashes_.size()) * sizeof(std::uint64_t);
+  }
 
  private:
   static constexpr std::size_t first_slots = 1024;

@@ -7,11 +7,12 @@
 //
 // Bytes alive are submodular in the executed set: with T what the first order had executed before some step,
 // live(T and S') + live(T or S') <= live(T) + live(S'), and T and S' is between S and S', so it has
-// no fewer bytes alive than S': every step of the second order finds at most as many alive as in the first. Nor
-// does its operator add more: what it writes, it writes in both; what it may write over has
-// lost readers, not won any.
+// no fewer bytes alive than S': every step of the second order finds at most as many alive as in the first.
+// Nor does its operator add more: what it writes, it writes in both; what it may write over has lost readers,
+// not won any.
 //
-//     alive                      Sets between S and the end of a chain, in which each operator waits for the one
+//     alive                      Sets between S and the end of a chain, in which each operator waits for the
+//     one
 //      |   _/\_                  before, are its beginnings. So a chain is followed until it is not above
 //      | S/    \__ S'            where it began: all between are. A single operator is a chain of one.
 //      +-----------> executed
@@ -23,6 +24,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace stowage::schedule {
@@ -62,34 +64,40 @@ class Settler {
     return best.has_value();
   }
 
+  /// Runs a chain that leads to where no more is alive than now.
   bool run_chain() {
     std::vector<std::size_t> heads(executed_.ready().begin(), executed_.ready().end());
     std::sort(heads.begin(), heads.end());
-    return std::any_of(heads.begin(), heads.end(), [&](std::size_t head) { return reaches_down(head); });
+    return std::any_of(heads.begin(), heads.end(), [&](std::size_t head) {
+      if (!fits(executed_.effect_of(head))) return false;
+      const std::size_t depth = executed_.sequence().size();
+      if (follow_chain(head)) return true;
+      undo_to(depth);
+      return false;
+    });
   }
 
-  /// Follows the chain that begins with an operator; goes back if it leads nowhere.
-  bool reaches_down(std::size_t head) {
+  void undo_to(std::size_t depth) {
+    while (executed_.sequence().size() > depth) executed_.undo();
+  }
+
+  /// Each operator is one that the last one made ready.
+  bool follow_chain(std::size_t head) {
     const Bytes live = executed_.live();
-    std::size_t length = 0;
-    std::optional<std::size_t> next = fits(executed_.effect_of(head)) ? std::optional(head) : std::nullopt;
-    while (next) {
+    for (std::optional<std::size_t> next = head; next;) {
       const std::size_t known = executed_.ready().size() - 1;
       executed_.run(*next);
-      ++length;
       if (executed_.live() <= live) return true;
-      next = least_of_new(known);
+      next = least_of(executed_.ready().subspan(known));
     }
-    for (; length > 0; --length) executed_.undo();
     return false;
   }
 
-  /// Of the operators that the last one made ready, which stand behind those known, the one that leaves least alive.
-  std::optional<std::size_t> least_of_new(std::size_t known) {
+  /// The operator that leaves least alive, of those that fit.
+  std::optional<std::size_t> least_of(std::span<const std::size_t> operators) {
     std::optional<std::size_t> best;
     Bytes least = 0;
-    const auto fresh = executed_.ready().subspan(known);
-    for (const std::size_t op : fresh) {
+    for (const std::size_t op : operators) {
       const Effect effect = executed_.effect_of(op);
       if (!fits(effect)) continue;
       if (!best || effect.after < least || (effect.after == least && op < *best)) {
@@ -97,7 +105,7 @@ class Settler {
         least = effect.after;
       }
     }
-    budget_.spend(static_cast<std::int64_t>(fresh.size()) + 1);
+    budget_.spend(static_cast<std::int64_t>(operators.size()) + 1);
     return best;
   }
 

@@ -11,10 +11,10 @@
 //     forward    begins with its writer,          ends with the last of its readers
 //     backward   begins with any of its readers,  ends with its writer
 //
-// Writing over a value takes it out of the sum for one step, that of the operator that writes over it, if all other
-// readers have run before. An operator with several inputs to write over writes over one of them, the largest.
-// Tensors that repeat bytes of others (views, slots of a concat) are no values: what they
-// repeat is read by whoever reads them.
+// Writing over a value takes it out of the sum for one step, that of the operator that writes over it, if all
+// other readers have run before. An operator with several inputs to write over writes over one of them, the
+// largest. Tensors that repeat bytes of others (views, slots of a concat) are no values: what they repeat is
+// read by whoever reads them.
 
 #include "schedule/storage.h"
 

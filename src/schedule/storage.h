@@ -26,7 +26,7 @@ struct Overwrite {
 
 /// What operators need memory for, whatever their order; see storage.cc.
 struct Storage {
-  std::vector<Bytes> own{};  ///< Per operator: bytes it needs during its step only.
+  std::vector<Bytes> own{};                           ///< Per operator: bytes it needs during its step only.
   std::vector<std::vector<std::size_t>> waits_for{};  ///< Per operator: those that run before it.
   std::vector<Value> values{};
   std::vector<Overwrite> overwrites{};
@@ -36,8 +36,8 @@ struct Storage {
   [[nodiscard]] std::size_t operators() const { return own.size(); }
 };
 
-/// The same with every operand named once and every value alive between two steps at least once; what is alive at one
-/// step only, or always, is counted as such. Operators wait for the writers of what they read.
+/// The same with every operand named once and every value alive between two steps at least once; what is
+/// alive at one step only, or always, is counted as such. Operators wait for the writers of what they read.
 [[nodiscard]] Storage normalized(Storage storage);
 
 using Order = std::vector<std::size_t>;

@@ -1,18 +1,20 @@
-// Idea. The heads of an unrolled attention, or experts side by side, are the same branch many times. How far each
-// has come matters, not which is how far: 16 branches of which three are half done are one set, not 560.
+// Idea. The heads of an unrolled attention, or experts side by side, are the same branch many times. How far
+// each has come matters, not which is how far: 16 branches of which three are half done are one set, not 560.
 //
 //     x --> a1 -> b1 -->              {x, a1}, {x, a2} and {x, a3} are the same,
 //     x --> a2 -> b2 --> concat       and so are {x, a1, a2} and {x, a1, a3}
 //     x --> a3 -> b3 -->
 //
-// Operators get colours: first by what they need for themselves, then, again and again, by the colours and sizes around
-// them, until no colour splits any more (Weisfeiler, Leman 1968). An operator of a colour of its own stays
-// where it is. The others fall into branches, connected with each other only through such. Two branches are
-// candidates if they have the same colours, each once. Colours are hashes and prove nothing: exchanging each branch with the
-// first of its group must map operators, values and overwrites to themselves, which is checked one by one.
+// Operators get colours: first by what they need for themselves, then, again and again, by the colours and
+// sizes around them, until no colour splits any more (Weisfeiler, Leman 1968). An operator of a colour of its
+// own stays where it is. The others fall into branches, connected with each other only through such. Two
+// branches are candidates if they have the same colours, each once. Colours are hashes and prove nothing:
+// exchanging each branch with the first of its group must map operators, values and overwrites to themselves,
+// which is checked one by one.
 //
-// Sets that an exchange turns into each other can be completed alike. So a set is looked up with the branches of
-// each group sorted by how far they are. Cost: operators * rounds to begin with; per set the operators of branches.
+// Sets that an exchange turns into each other can be completed alike. So a set is looked up with the branches
+// of each group sorted by how far they are. Cost: operators * rounds to begin with; per set the operators of
+// branches.
 
 #include "schedule/symmetry.h"
 
@@ -66,8 +68,8 @@ class Colours {
       std::uint64_t readers = 0;
       for (const std::size_t reader : value.readers) readers += mixed(colours_[reader], 1);
       const std::uint64_t writer = value.writer ? colours_[*value.writer] : 0;
-      of_values.push_back(mixed(mixed(static_cast<std::uint64_t>(value.size), value.kept ? 3 : 2),
-                                mixed(writer, readers)));
+      of_values.push_back(
+          mixed(mixed(static_cast<std::uint64_t>(value.size), value.kept ? 3 : 2), mixed(writer, readers)));
       for (const std::size_t reader : value.readers) sums[reader] += mixed(of_values.back(), 4);
       if (value.writer) sums[*value.writer] += mixed(of_values.back(), 5);
     }
@@ -164,8 +166,7 @@ class Exchange {
 
   [[nodiscard]] Overwritten overwritten_by(const Overwrite& overwrite, bool of_image) const {
     std::multiset<Signature> values;
-    for (const std::size_t v : overwrite.values)
-      values.insert(signature_of(storage_.values[v], of_image));
+    for (const std::size_t v : overwrite.values) values.insert(signature_of(storage_.values[v], of_image));
     return {of_image ? image_[overwrite.op] : overwrite.op, std::move(values)};
   }
 
@@ -212,9 +213,10 @@ std::vector<Branch> branches_of(const Storage& storage, const std::vector<std::u
   for (auto& [root, branch] : by_root) {
     std::sort(branch.begin(), branch.end(),
               [&](std::size_t a, std::size_t b) { return colours[a] < colours[b]; });
-    const bool has_twins = std::adjacent_find(branch.begin(), branch.end(), [&](std::size_t a, std::size_t b) {
-                             return colours[a] == colours[b];
-                           }) != branch.end();
+    const bool has_twins =
+        std::adjacent_find(branch.begin(), branch.end(), [&](std::size_t a, std::size_t b) {
+          return colours[a] == colours[b];
+        }) != branch.end();
     if (!has_twins && branch.size() <= largest_branch) branches.push_back(std::move(branch));
   }
   return branches;
@@ -236,7 +238,8 @@ Symmetry::Symmetry(const Storage& storage) {
   for (auto& [key, branches] : alike) {
     Group group{branches.front()};
     for (std::size_t b = 1; b < branches.size(); ++b) {
-      if (Exchange(storage, neighbours, branches.front(), branches[b], image).is_symmetry()) group.push_back(branches[b]);
+      if (Exchange(storage, neighbours, branches.front(), branches[b], image).is_symmetry())
+        group.push_back(branches[b]);
     }
     if (group.size() > 1) groups_.push_back(std::move(group));
   }

@@ -20,7 +20,8 @@ class Symmetry {
   void make_canonical(std::vector<std::uint64_t>& bits);
 
  private:
-  /// Branches that can be exchanged, each the list of its operators; those at one place of the lists correspond.
+  /// Branches that can be exchanged, each the list of its operators; those at one place of the lists
+  /// correspond.
   using Group = std::vector<std::vector<std::size_t>>;
 
   std::vector<Group> groups_;
