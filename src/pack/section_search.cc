@@ -35,9 +35,8 @@ class Search {
         blocks_(tables.model.sections),
         rests_(items_.size(), 0),
         offsets_(items_.size(), 0),
-        is_placed_(items_.size(), 0) {
-    touch_nothing();
-  }
+        is_placed_(items_.size(), 0),
+        is_touched_(tables.model.sections, 0) {}
 
   Found run() {
     Found found;
@@ -79,10 +78,15 @@ class Search {
     }
   }
 
-  /// What begins in these sections may begin higher than before.
-  void touch(const Item& item) {
-    touched_begin_ = std::min(touched_begin_, item.parts.front().begin);
-    for (const Part& part : item.parts) touched_end_ = std::max(touched_end_, part.end);
+  /// The item is placed or lies higher than before, which matters where it was the next to begin.
+  void touch(const Item& item, Bytes rest) {
+    for (const Part& part : item.parts) {
+      touched_begin_ = std::min(touched_begin_, part.begin);
+      touched_end_ = std::max(touched_end_, part.end);
+      for (std::uint32_t s = part.begin; s < part.end; ++s) {
+        if (rest + part.low <= floors_[s]) is_touched_[s] = 1;
+      }
+    }
   }
 
   /// Pins are placed, and every floor is raised as high as it may be.
@@ -92,6 +96,7 @@ class Search {
       slacks_[s] = height_ - loads[s];
       open_[s] = static_cast<Bytes>(tables_.entries[s].size());
     }
+    std::fill(is_touched_.begin(), is_touched_.end(), 1);
     touched_begin_ = 0;
     touched_end_ = tables_.model.sections;
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
@@ -112,8 +117,8 @@ class Search {
   void put(std::uint32_t i, Bytes offset) {
     is_placed_[i] = 1;
     offsets_[i] = offset;
+    touch(items_[i], rests_[i]);
     set(rests_[i], never);
-    touch(items_[i]);
     for (const Part& part : items_[i].parts) {
       for (std::uint32_t s = part.begin; s < part.end; ++s) {
         set(open_[s], open_[s] - 1);
@@ -154,8 +159,8 @@ class Search {
     const Bytes rest = tables_.is_simple ? least : free_offset(item, std::max(least, rests_[i]));
     if (rest <= rests_[i]) return true;
     if (rest + item.size > height_) return false;
+    touch(item, rests_[i]);
     set(rests_[i], rest);
-    touch(item);
     return true;
   }
 
@@ -179,15 +184,15 @@ class Search {
     return settle();
   }
 
-  void touch_nothing() {
-    touched_begin_ = tables_.model.sections;
-    touched_end_ = 0;
-  }
-
   [[nodiscard]] bool settle() {
     bool is_good = true;
-    for (std::uint32_t s = touched_begin_; s < touched_end_ && is_good; ++s) is_good = settle(s);
-    touch_nothing();
+    for (std::uint32_t s = touched_begin_; s < touched_end_; ++s) {
+      if (is_touched_[s] == 0) continue;
+      is_touched_[s] = 0;
+      is_good = is_good && settle(s);
+    }
+    touched_begin_ = tables_.model.sections;
+    touched_end_ = 0;
     return is_good;
   }
 
@@ -358,6 +363,7 @@ class Search {
   std::size_t left_ = 0;
   std::vector<Change> changes_;
   std::vector<std::uint32_t> blocked_;
+  std::vector<char> is_touched_;  ///< Sections to be looked at, all of them in this range:
   std::uint32_t touched_begin_ = 0;
   std::uint32_t touched_end_ = 0;
   std::vector<std::uint32_t> stack_;
