@@ -9,7 +9,7 @@
 namespace stowage::pack {
 namespace {
 
-constexpr double raise_by = 0.1;         ///< Of its first weight, each time an item is put somewhere.
+constexpr double raise_by = 0.1;  ///< Of its first weight, each time an item is put somewhere.
 constexpr std::int64_t compact_every = 2000;
 
 class Search {

@@ -9,8 +9,8 @@
 // threads decides how soon the plan is found, not which.
 //
 // Heights are tried in rounds. A round first asks for the bound, and then halves what lies between it and the
-// lowest placing known; in the next round each question gets twice as many searches. A `no` of the branch
-// and bound is proven, and raises the bound for good.
+// lowest placing known, with an eighth as many searches each; in the next round there are twice as many. A
+// `no` of the branch and bound is proven, and raises the bound for good.
 //
 //     bound |--?-------------?-------?---!-----------| first fit
 //              1             2       4   3 (found)
@@ -33,9 +33,9 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::int64_t nodes_of_a_dive = 2000;
-constexpr std::uint64_t longer_in =
-    8;  ///< One search in so many is so many times as long, one of these again.
 constexpr std::int64_t steps_of_ejection = 2000;
+constexpr std::uint64_t one_in = 16;  ///< So many searches is one by ejection; so many dives is one that is
+constexpr std::int64_t longer = 4;    ///< so many times as long, so many of these one that is longer again.
 constexpr int most_rounds = 17;
 
 /// Items in an order of keys, each as low as it goes.
@@ -72,17 +72,21 @@ std::vector<Bytes> first_fit(const Tables& tables, Before before) {
 /// How many times as long as the shortest the search of its kind with that number is.
 std::int64_t length_of(std::uint64_t number) {
   std::int64_t length = 1;
-  for (std::uint64_t n = number + 1; n % longer_in == 0; n /= longer_in) length *= longer_in;
+  for (std::uint64_t n = number + 1; n % one_in == 0; n /= one_in) length *= longer;
   return length;
 }
 
-/// The search with that number.
+/// The search with that number. Few items deserve long dives: they may be exhausted.
 Found search(const Tables& tables, Bytes height, std::uint64_t number, std::uint64_t seed, const Stop& stop) {
   const std::uint64_t own_seed = seed * 0x9e3779b97f4a7c15U + number;
-  if (number % 4 == 2)
-    return search_by_ejection(tables, height, {own_seed, steps_of_ejection * length_of(number / 4)}, stop);
+  if (number % one_in == 2) {
+    const std::int64_t steps = steps_of_ejection * length_of(number / one_in);
+    return search_by_ejection(tables, height, {own_seed, steps}, stop);
+  }
   const auto order = number % 4 == 0 ? ValueOrder::largest_first : ValueOrder::longest_first;
-  return search_sections(tables, height, {order, own_seed, nodes_of_a_dive * length_of(number)}, stop);
+  const auto items = static_cast<std::int64_t>(tables.model.items.size());
+  const std::int64_t nodes = std::max(nodes_of_a_dive, 1000 * nodes_of_a_dive / (items * items));
+  return search_sections(tables, height, {order, own_seed, nodes * length_of(number)}, stop);
 }
 
 /// Searches [begin, end) for one height, on all threads.
@@ -180,7 +184,8 @@ class Heights {
     Bytes height = low_;
     Bytes unknown = low_;  // up to here nothing was found
     while (height < best_.height && !control_.is_time_up()) {
-      Found found = Batch(tables_, height, control_).run(asked_, asked_ + searches);
+      const std::uint64_t count = height == low_ ? searches : std::max<std::uint64_t>(1, searches / 8);
+      Found found = Batch(tables_, height, control_).run(asked_, asked_ + count);
       if (found.answer == Answer::yes) {
         keep(std::move(found.offsets));
       } else {
