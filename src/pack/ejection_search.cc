@@ -1,3 +1,21 @@
+// Idea. Take any item that has no place, put it where the weight of what is in its way is least, and throw
+// that out into the pool of items without a place. What was put gets heavier, so that the next one looks
+// elsewhere.
+//
+//     address ^      +-----+                       p has no place. At 1 it would throw out a, at 2 it
+//             |  +-a-+  b  |     pool: p           would throw out b and c. The lighter goes.
+//             |  |   +-----+-c-+
+//             +--+---+-----+---+--> time
+//
+// Where to put it: the weight in the way changes only where another item begins or ends; one walk over these
+// offsets in rising order adds and takes off weights. Pinned items stay. Two items are in each other's way
+// when the difference of their offsets is in an interval (Clash): pieces, gaps and slots are several
+// intervals. Now and then everything falls as low as it can.
+//
+// It says yes or nothing. It is at home where a few items are left over (sweep.cc); from nothing it finds
+// what the branch and bound does not where slack is spread evenly. Cost: a step sorts whom an item meets.
+// Source: ours; ejection pools are Nagata & Braysy (2009).
+
 #include "pack/ejection_search.h"
 
 #include <algorithm>

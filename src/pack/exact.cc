@@ -1,3 +1,19 @@
+// Idea. Everything below a height, or proof that it cannot be. The problem falls into regions (model.cc);
+// each of them has its own searches for the least height (least_height.cc), by branch and bound
+// (section_search.cc) and by ejection (ejection_search.cc). The region that is highest decides the peak, so
+// it gets the next round: the others need not be lower than it.
+//
+//     height ^            +--+
+//            |  +--+      |  |        the second region is worked on until it is as low
+//            |  |  |+----+|  |        as the first, or cannot be
+//            |  |  ||    ||  |
+//            +--+--++----++--+--> regions
+//
+// Optimality above the lower bound is known to `auto` only (it stops), and not claimed in plans: a search
+// that was exhausted leaves nothing behind that the checker could verify.
+//
+// Cost: as much work as the time limit allows. Memory: a table of pairs that meet, which limits the size.
+
 #include "pack/exact.h"
 
 #include <fmt/format.h>

@@ -21,6 +21,9 @@
 // does it at the bound, the cap goes up half the way to the best placing there is, and on like this.
 // On S_1 (28 526 buffers, 2576 alive at the peak) the first pass leaves 2 buffers, and 24 steps place them.
 //
+// Parts of time between which nobody is alive are placed one after the other; the manner that served the last
+// is tried first for the next.
+//
 // Cost: n log n a pass (occupancy.cc), and for a step of the ejection the buffers alive at the same time.
 // Memory is linear: whom a buffer meets is looked up (Neighbours).
 // Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
