@@ -14,6 +14,20 @@
 namespace stowage::check {
 namespace {
 
+/// That no order needs less than the bound is the planner's word, for who checks it would have to search again;
+/// but it is the word of a search that the plan tells of, and the plan does not contradict it.
+void check_order_claim(const Plan& plan, const Claim& claim, Faults& faults) {
+  const bool is_searched =
+      plan.order_searches.size() == 1 && plan.order_searches[0].lower_bound == claim.lower_bound;
+  if (is_searched && claim.lower_bound <= plan.summary.peak &&
+      claim.proven_optimal == (claim.lower_bound == plan.summary.peak))
+    return;
+  faults.push_back({FaultKind::claim,
+                    fmt::format("the claim for orders, bound {}, proven optimal: {}, does not hold for peak {} "
+                                "and the search that was made",
+                                claim.lower_bound, claim.proven_optimal, plan.summary.peak)});
+}
+
 void check_summary(const Plan& plan, Faults& faults) {
   Bytes peak = 0;
   Bytes bound = 0;
@@ -36,7 +50,9 @@ void check_summary(const Plan& plan, Faults& faults) {
                       plan.summary.lower_bound, bound));
   }
   for (const Claim& it : plan.claims) {
-    if (it.scope != ClaimScope::offsets) {
+    if (it.scope == ClaimScope::order) {
+      check_order_claim(plan, it, faults);
+    } else if (it.scope != ClaimScope::offsets) {
       claim(fmt::format("a claim of scope {} is made, which this version cannot prove", name_of(it.scope)));
     } else if (it.lower_bound > bound || (it.proven_optimal && it.lower_bound != peak)) {
       claim(

@@ -56,6 +56,7 @@ void prepare_for_tflm(const PlanCommand& command, PlanOptions& options) {
     throw UsageError(fmt::format("--align is {}, expected a multiple of {} for --tflite", *options.alignment,
                                  tflm::arena_alignment));
   options.target = Target::tflm;
+  if (command.model.scratch.empty()) options.order = Order::keep;  // see docs/tflm.md
 }
 
 std::vector<PlannedFile> planned_files(const PlanCommand& command, const std::vector<Input>& inputs,
@@ -117,7 +118,7 @@ ExitStatus run_inspect(const InspectCommand& command) {
     const OfflineOffsets none(inspection.graph.tensors.size());
     inspection.own_head = tflm_head(inspection.graph, none);
     inspection.head = tflm_head(inspection.graph, inspection.found.value_or(none));
-    PlanOptions options;
+    PlanOptions options{.order = Order::keep};
     options.target = Target::tflm;
     const PlanResult result = make_plan(input, options);
     inspection.ours = plan_for_tflm(inspection.graph, result.plan, 0, KernelScratch::unknown).head;

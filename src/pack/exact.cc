@@ -1,8 +1,25 @@
+// Idea. Everything below a height, or proof that it cannot be. The problem falls into regions (model.cc);
+// each of them has its own searches for the least height (least_height.cc), by branch and bound
+// (section_search.cc) and by ejection (ejection_search.cc). The region that is highest decides the peak, so
+// it gets the next round: the others need not be lower than it.
+//
+//     height ^            +--+
+//            |  +--+      |  |        the second region is worked on until it is as low
+//            |  |  |+----+|  |        as the first, or cannot be
+//            |  |  ||    ||  |
+//            +--+--++----++--+--> regions
+//
+// Optimality above the lower bound is known to `auto` only (it stops), and not claimed in plans: a search
+// that was exhausted leaves nothing behind that the checker could verify.
+//
+// Cost: as much work as the time limit allows. Memory: a table of pairs that meet, which limits the size.
+
 #include "pack/exact.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "pack/least_height.h"
 #include "pack/load.h"
@@ -41,33 +58,66 @@ Extent extent_of(const Model& model) {
   return extent;
 }
 
+/// All regions, each with its search. The highest gets the next round, for only it decides the peak.
+class Searches {
+ public:
+  Searches(const std::vector<Region>& regions, Bytes enough, const Control& control)
+      : regions_(regions), enough_(enough), control_(control) {
+    for (const Region& region : regions) tables_.push_back(std::make_unique<Tables>(region.model));
+    for (std::size_t r = 0; r < regions.size(); ++r)
+      searches_.emplace_back(*tables_[r], std::max(enough - regions[r].base, regions[r].model.bound()),
+                             control);
+  }
+
+  void run() {
+    while (!is_least() && !control_.is_time_up()) {
+      const std::size_t r = highest();
+      searches_[r].ask_for_no_less_than(enough_ - regions_[r].base);
+      if (!searches_[r].advance()) break;
+      enough_ = std::max(enough_, regions_[r].base + searches_[r].low());
+    }
+  }
+
+  /// Nothing lower is possible.
+  [[nodiscard]] bool is_least() const { return regions_.empty() || top(highest()) <= enough_; }
+  [[nodiscard]] const std::vector<Bytes>& offsets(std::size_t r) const { return searches_[r].offsets(); }
+
+ private:
+  [[nodiscard]] Bytes top(std::size_t r) const { return regions_[r].base + searches_[r].height(); }
+  [[nodiscard]] std::size_t highest() const {
+    std::size_t highest = 0;
+    for (std::size_t r = 1; r < regions_.size(); ++r) {
+      if (top(r) > top(highest)) highest = r;
+    }
+    return highest;
+  }
+
+  const std::vector<Region>& regions_;
+  Bytes enough_;  ///< No placing of all has a lower top.
+  const Control& control_;
+  std::vector<std::unique_ptr<Tables>> tables_;
+  std::vector<LeastHeight> searches_;
+};
+
 }  // namespace
 
 Placing exact(const Problem& problem, const Control& control) {
   control.report("exact", 0);
-  Placing placing{std::vector<Place>(problem.buffers.size())};
-  std::vector<Bytes> offsets(problem.buffers.size(), 0);
-  for (std::size_t b = 0; b < offsets.size(); ++b) offsets[b] = problem.buffers[b].pinned.value_or(0);
+  std::vector<Bytes> offsets;
+  for (const Buffer& buffer : problem.buffers) offsets.push_back(buffer.pinned.value_or(0));
   const Model model = model_of(problem.buffers);
-  std::vector<Region> regions = regions_of(model, offsets);
-  const auto bound = [](const Region& region) { return region.base + region.model.bound(); };
-  std::stable_sort(regions.begin(), regions.end(),
-                   [&](const Region& a, const Region& b) { return bound(a) > bound(b); });
-  Bytes height = lower_bound_of(problem.buffers) / model.unit;
-  placing.is_least = true;
-  Bytes proven = height;
-  for (const Region& region : regions) {
-    const Tables tables(region.model);
-    const Least least = least_height(tables, height - region.base, control);
-    for (std::size_t i = 0; i < least.offsets.size(); ++i)
-      offsets[region.model.items[i].buffer] = (region.base + least.offsets[i]) * model.unit;
-    height = std::max(height, region.base + least.height);
-    if (least.is_proven) proven = std::max(proven, region.base + least.height);
-    placing.cut_short = placing.cut_short || least.was_stopped;
+  const std::vector<Region> regions = regions_of(model, offsets);
+  Searches searches(regions, lower_bound_of(problem.buffers) / model.unit, control);
+  searches.run();
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    const std::vector<Bytes>& found = searches.offsets(r);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      offsets[regions[r].model.items[i].buffer] = (regions[r].base + found[i]) * model.unit;
   }
-  placing.is_least = proven == height;
-  if (placing.is_least) placing.cut_short = false;
+  Placing placing{std::vector<Place>(problem.buffers.size())};
   for (std::size_t b = 0; b < offsets.size(); ++b) placing.places[b].offset = offsets[b];
+  placing.is_least = searches.is_least();
+  placing.cut_short = !placing.is_least && control.is_time_up();
   return placing;
 }
 

@@ -9,8 +9,8 @@
 // threads decides how soon the plan is found, not which.
 //
 // Heights are tried in rounds. A round first asks for the bound, and then halves what lies between it and the
-// lowest placing known; in the next round each question gets twice as many searches. A `no` of the branch
-// and bound is proven, and raises the bound for good.
+// lowest placing known, with an eighth as many searches each; in the next round there are twice as many. A
+// `no` of the branch and bound is proven, and raises the bound for good.
 //
 //     bound |--?-------------?-------?---!-----------| first fit
 //              1             2       4   3 (found)
@@ -33,10 +33,12 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::int64_t nodes_of_a_dive = 2000;
-constexpr std::uint64_t longer_in =
-    8;  ///< One search in so many is so many times as long, one of these again.
 constexpr std::int64_t steps_of_ejection = 2000;
-constexpr int most_rounds = 17;
+constexpr std::uint64_t one_in = 16;  ///< So many searches is one by ejection; so many dives is one that is
+constexpr std::int64_t longer = 4;    ///< so many times as long, so many of these one that is longer again.
+constexpr std::int64_t most_rounds = 17;
+constexpr std::uint64_t less_elsewhere = 8;  ///< Heights above the bound get so many times fewer searches.
+constexpr Bytes finest = 2000;               ///< Heights closer than a part in so many are not told apart.
 
 /// Items in an order of keys, each as low as it goes.
 template <typename Before>
@@ -72,17 +74,21 @@ std::vector<Bytes> first_fit(const Tables& tables, Before before) {
 /// How many times as long as the shortest the search of its kind with that number is.
 std::int64_t length_of(std::uint64_t number) {
   std::int64_t length = 1;
-  for (std::uint64_t n = number + 1; n % longer_in == 0; n /= longer_in) length *= longer_in;
+  for (std::uint64_t n = number + 1; n % one_in == 0; n /= one_in) length *= longer;
   return length;
 }
 
-/// The search with that number.
+/// The search with that number. Few items deserve long dives: they may be exhausted.
 Found search(const Tables& tables, Bytes height, std::uint64_t number, std::uint64_t seed, const Stop& stop) {
   const std::uint64_t own_seed = seed * 0x9e3779b97f4a7c15U + number;
-  if (number % 4 == 2)
-    return search_by_ejection(tables, height, {own_seed, steps_of_ejection * length_of(number / 4)}, stop);
+  if (number % one_in == 2) {
+    const std::int64_t steps = steps_of_ejection * length_of(number / one_in);
+    return search_by_ejection(tables, height, {own_seed, steps}, stop);
+  }
   const auto order = number % 4 == 0 ? ValueOrder::largest_first : ValueOrder::longest_first;
-  return search_sections(tables, height, {order, own_seed, nodes_of_a_dive * length_of(number)}, stop);
+  const auto items = static_cast<std::int64_t>(tables.model.items.size());
+  const std::int64_t nodes = std::max(nodes_of_a_dive, 1000 * nodes_of_a_dive / (items * items));
+  return search_sections(tables, height, {order, own_seed, nodes * length_of(number)}, stop);
 }
 
 /// Searches [begin, end) for one height, on all threads.
@@ -138,77 +144,56 @@ class Batch {
   std::exception_ptr error_;
 };
 
-class Heights {
- public:
-  Heights(const Tables& tables, Bytes enough, const Control& control)
-      : tables_(tables), control_(control), low_(enough) {}
-
-  Least run() {
-    start();
-    const auto rounds = control_.options.rounds.value_or(most_rounds);
-    for (std::int64_t round = 0; round <= std::min<std::int64_t>(rounds, most_rounds) && low_ < best_.height;
-         ++round) {
-      halve(std::uint64_t{1} << round);
-      if (control_.is_time_up()) break;
-    }
-    best_.is_proven = best_.height <= low_;
-    best_.was_stopped = !best_.is_proven && control_.is_time_up();
-    return std::move(best_);
-  }
-
- private:
-  void start() {
-    const std::vector<Item>& items = tables_.model.items;
-    keep(first_fit(tables_, [&](auto a, auto b) { return items[a].size > items[b].size; }));
-    const auto area = [&](auto i) {
-      return static_cast<double>(items[i].size) * static_cast<double>(tables_.widths[i]);
-    };
-    if (low_ < best_.height) keep(first_fit(tables_, [&](auto a, auto b) { return area(a) > area(b); }));
-  }
-
-  void keep(std::vector<Bytes> offsets) {
-    Bytes height = 0;
-    for (std::size_t i = 0; i < offsets.size(); ++i)
-      height = std::max(height, offsets[i] + tables_.model.items[i].size);
-    if (!best_.offsets.empty() && height >= best_.height) return;
-    best_.offsets = std::move(offsets);
-    best_.height = height;
-  }
-
-  /// Asks for heights between the bound and the best, with so many searches each.
-  void halve(std::uint64_t searches) {
-    Bytes height = low_;
-    Bytes unknown = low_;  // up to here nothing was found
-    while (height < best_.height && !control_.is_time_up()) {
-      Found found = Batch(tables_, height, control_).run(asked_, asked_ + searches);
-      if (found.answer == Answer::yes) {
-        keep(std::move(found.offsets));
-      } else {
-        unknown = height + 1;
-        if (found.answer == Answer::no) low_ = height + 1;
-      }
-      if (control_.options.rounds == 0) break;
-      const Bytes fine = unknown == low_ ? 0 : low_ / finest;
-      if (best_.height - unknown <= fine) break;
-      height = unknown + (best_.height - unknown) / 2;
-      control_.report("exact", 0);
-    }
-    asked_ += searches;
-  }
-
-  static constexpr Bytes finest = 2000;  ///< Heights closer than a part in so many are not told apart.
-
-  const Tables& tables_;
-  const Control& control_;
-  Bytes low_;                ///< Nothing lower is possible, or asked for.
-  std::uint64_t asked_ = 0;  ///< Numbers that are used up.
-  Least best_;
-};
-
 }  // namespace
 
-Least least_height(const Tables& tables, Bytes enough, const Control& control) {
-  return Heights(tables, enough, control).run();
+LeastHeight::LeastHeight(const Tables& tables, Bytes enough, const Control& control)
+    : tables_(tables), control_(control), low_(enough) {
+  const std::vector<Item>& items = tables_.model.items;
+  keep(first_fit(tables_, [&](auto a, auto b) { return items[a].size > items[b].size; }));
+  const auto area = [&](auto i) {
+    return static_cast<double>(items[i].size) * static_cast<double>(tables_.widths[i]);
+  };
+  if (low_ < height_) keep(first_fit(tables_, [&](auto a, auto b) { return area(a) > area(b); }));
+}
+
+void LeastHeight::keep(std::vector<Bytes> offsets) {
+  Bytes height = 0;
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    height = std::max(height, offsets[i] + tables_.model.items[i].size);
+  if (!offsets_.empty() && height >= height_) return;
+  offsets_ = std::move(offsets);
+  height_ = height;
+}
+
+bool LeastHeight::advance() {
+  const std::int64_t rounds = std::min(control_.options.rounds.value_or(most_rounds), most_rounds);
+  if (round_ > rounds) return false;
+  halve(std::uint64_t{1} << round_);
+  ++round_;
+  return true;
+}
+
+/// Asks for heights between the bound and the best.
+void LeastHeight::halve(std::uint64_t searches) {
+  Bytes height = low_;
+  Bytes unknown = low_;  // below it nothing was found
+  while (height < height_ && !control_.is_time_up()) {
+    const std::uint64_t count =
+        height == low_ ? searches : std::max<std::uint64_t>(1, searches / less_elsewhere);
+    Found found = Batch(tables_, height, control_).run(asked_, asked_ + count);
+    if (found.answer == Answer::yes) {
+      keep(std::move(found.offsets));
+    } else {
+      unknown = height + 1;
+      if (found.answer == Answer::no) low_ = height + 1;
+    }
+    if (control_.options.rounds == 0) break;
+    const Bytes fine = unknown == low_ ? 0 : low_ / finest;
+    if (height_ - unknown <= fine) break;
+    height = unknown + (height_ - unknown) / 2;
+    control_.report("exact", 0);
+  }
+  asked_ += searches;
 }
 
 }  // namespace stowage::pack

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -9,16 +10,33 @@
 
 namespace stowage::pack {
 
-/// How low a model could be placed.
-struct Least {
-  std::vector<Bytes> offsets{};  ///< In units, by item.
-  Bytes height = 0;              ///< Of these.
-  bool is_proven =
-      false;  ///< An exhausted search says that nothing fits lower, or it is as low as was asked.
-  bool was_stopped = false;  ///< The time was up before the work was done.
-};
+/// Looks for the least height of a model, round by round: see least_height.cc. Keeps references.
+class LeastHeight {
+ public:
+  /// Begins with a first fit. Nothing lower than `enough` is asked for.
+  LeastHeight(const Tables& tables, Bytes enough, const Control& control);
 
-/// The least height, `enough` or more, that the portfolio of searches can find: see least_height.cc.
-[[nodiscard]] Least least_height(const Tables& tables, Bytes enough, const Control& control);
+  /// In units, by item.
+  [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
+  [[nodiscard]] Bytes height() const { return height_; }
+  /// Nothing lower than this is possible, or asked for.
+  [[nodiscard]] Bytes low() const { return low_; }
+  void ask_for_no_less_than(Bytes enough) { low_ = std::max(low_, enough); }
+
+  /// The next round, with more searches than the one before; false: there was none left.
+  bool advance();
+
+ private:
+  void keep(std::vector<Bytes> offsets);
+  void halve(std::uint64_t searches);
+
+  const Tables& tables_;
+  const Control& control_;
+  Bytes low_;
+  Bytes height_ = 0;
+  std::vector<Bytes> offsets_;
+  std::uint64_t asked_ = 0;  ///< Numbers of searches that are used up.
+  std::int64_t round_ = 0;
+};
 
 }  // namespace stowage::pack

@@ -2,6 +2,7 @@
 
 #include "pack/portfolio.h"
 
+#include <algorithm>
 #include <array>
 
 #include "pack/best_fit_by_start.h"
@@ -68,6 +69,15 @@ constexpr std::array<Strategy, 12> all{{
      obstacle_to_slots},
 }};
 
+/// Of very many buffers a pass takes long, and the sweep most often needs no other.
+std::vector<const Strategy*> in_order(const Problem& problem, std::span<const Strategy* const> strategies) {
+  constexpr std::size_t many = 10000;
+  std::vector<const Strategy*> order(strategies.begin(), strategies.end());
+  if (problem.buffers.size() < many) return order;
+  std::stable_partition(order.begin(), order.end(), [](const Strategy* it) { return it->run == sweep; });
+  return order;
+}
+
 /// Nothing is left to be found: what is proven is reached.
 bool is_optimal(const Problem& problem, const Score& score, const Solution& solution) {
   if (total_peak(score) != solution.lower_bound) return false;
@@ -85,7 +95,7 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
   std::optional<Score> score;
   std::int64_t cost_bound = 0;
   bool is_interrupted = false;
-  for (const Strategy* const strategy : strategies) {
+  for (const Strategy* const strategy : in_order(problem, strategies)) {
     if (score && has_one_memory && total_peak(*score) == bound) break;
     if (score && control.is_time_up()) {
       is_interrupted = true;

@@ -1,12 +1,54 @@
+// Idea. To decide whether everything fits below a height, fill memory from the bottom. Every section
+// (model.cc) has a floor: below it all is decided. Look at one section: what comes next in it? Either one of
+// the items that would rest exactly on its floor, or none of them, and some bytes above the floor are wasted.
+// The choices are exhaustive and exclude each other, so that no placing is looked at twice, and one may take
+// any section.
+//
+//     height  ^...........................        sections 3 and 4 are a valley: in section 3 either
+//             |        +--+                       x or y rests on the floor, or bytes are wasted
+//     floors  |--+  +--+  |
+//             |  +--+     +-----+
+//             +--1--2--3--4--5--6--> sections
+//
+// Kept up to date are the floors; per item the lowest offset it could still have; per section the slack:
+// height less floor less all that is to come. Rules:
+// - A floor rises to where the next item of the section may begin; what is lost is taken from the slack,
+//   and without slack the branch has failed. Most branches end so.
+// - Waste raises the floor to the least of: where an item begins that could not rest on it, and where one
+// that could
+//   would lie on something else, which must lie beside the section. That something need not fit into the
+//   slack.
+// - Of equal items the first comes first.
+// - Branch where the fewest choices are, in a valley (walls or edges on both sides: what rests there leaves
+// no hole
+//   below it), times a random factor in [1, 2]. The factor is what makes another dive another try.
+// - Order of the choices: the longest, or the largest, first; waste last.
+//
+// Why nothing is missed. If there is a placing there is one whose sum of offsets is least. In it every item
+// rests: one step of its alignment lower it would meet the ground or another one. It is never given up: what
+// begins next in a section either rests at the lowest offset left to it, and is a choice, or lies higher, on
+// something that is yet to be placed or hangs in the section already. So a dive that has not run out of nodes
+// and says no has proven it.
+//
+// Pieces, alignment and pins need nothing of their own. An item has an interval of bytes in each of its
+// sections; where it leaves a hole below it, its bytes there are a block that hangs above the floor, and so
+// are those of a pinned item from the start. The lowest offset of an item is then found by trying
+// (free_offset).
+//
+// What it gains: of the eleven instances of minimalloc ten take from 200 to 300 000 nodes, 1 to 4 us each.
+// Cost: for a node the items that meet the one that is placed, and the entries of sections whose floor rises.
+// Source: ours; sections and floors are in minimalloc (Moffitt, 2023), branching at a position that is to be
+// filled in perfect packing (Lesh et al., 2004).
+
 #include "pack/section_search.h"
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <tuple>
 
 #include "base/checked.h"
 #include "pack/random.h"
+#include "pack/undo_log.h"
 
 namespace stowage::pack {
 namespace {
@@ -35,9 +77,8 @@ class Search {
         blocks_(tables.model.sections),
         rests_(items_.size(), 0),
         offsets_(items_.size(), 0),
-        is_placed_(items_.size(), 0) {
-    touch_nothing();
-  }
+        is_placed_(items_.size(), 0),
+        is_touched_(tables.model.sections, 0) {}
 
   Found run() {
     Found found;
@@ -52,37 +93,22 @@ class Search {
   }
 
  private:
-  struct Change {
-    Bytes* where;
-    Bytes old;
-  };
-  struct Mark {
-    std::size_t changes;
-    std::size_t blocks;
-  };
+  void set(Bytes& where, Bytes value) { log_.set(where, value); }
 
-  void set(Bytes& where, Bytes value) {
-    changes_.push_back({&where, where});
-    where = value;
+  void undo_to(std::size_t mark) {
+    log_.undo_to(mark);
+    for (; std::ssize(blocked_) > blocks_count_; blocked_.pop_back()) blocks_[blocked_.back()].pop_back();
   }
 
-  [[nodiscard]] Mark mark() const { return {changes_.size(), blocked_.size()}; }
-
-  void undo(const Mark& mark) {
-    while (changes_.size() > mark.changes) {
-      *changes_.back().where = changes_.back().old;
-      changes_.pop_back();
+  /// The item is placed or lies higher than before, which matters where it was the next to begin.
+  void touch(const Item& item, Bytes rest) {
+    for (const Part& part : item.parts) {
+      touched_begin_ = std::min(touched_begin_, part.begin);
+      touched_end_ = std::max(touched_end_, part.end);
+      for (std::uint32_t s = part.begin; s < part.end; ++s) {
+        if (rest + part.low <= floors_[s]) is_touched_[s] = 1;
+      }
     }
-    while (blocked_.size() > mark.blocks) {
-      blocks_[blocked_.back()].pop_back();
-      blocked_.pop_back();
-    }
-  }
-
-  /// What begins in these sections may begin higher than before.
-  void touch(const Item& item) {
-    touched_begin_ = std::min(touched_begin_, item.parts.front().begin);
-    for (const Part& part : item.parts) touched_end_ = std::max(touched_end_, part.end);
   }
 
   /// Pins are placed, and every floor is raised as high as it may be.
@@ -92,6 +118,7 @@ class Search {
       slacks_[s] = height_ - loads[s];
       open_[s] = static_cast<Bytes>(tables_.entries[s].size());
     }
+    std::fill(is_touched_.begin(), is_touched_.end(), 1);
     touched_begin_ = 0;
     touched_end_ = tables_.model.sections;
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
@@ -112,8 +139,8 @@ class Search {
   void put(std::uint32_t i, Bytes offset) {
     is_placed_[i] = 1;
     offsets_[i] = offset;
+    touch(items_[i], rests_[i]);
     set(rests_[i], never);
-    touch(items_[i]);
     for (const Part& part : items_[i].parts) {
       for (std::uint32_t s = part.begin; s < part.end; ++s) {
         set(open_[s], open_[s] - 1);
@@ -122,6 +149,7 @@ class Search {
         } else {
           blocks_[s].push_back({offset + part.low, offset + part.high});
           blocked_.push_back(s);
+          set(blocks_count_, std::ssize(blocked_));
         }
       }
     }
@@ -154,8 +182,8 @@ class Search {
     const Bytes rest = tables_.is_simple ? least : free_offset(item, std::max(least, rests_[i]));
     if (rest <= rests_[i]) return true;
     if (rest + item.size > height_) return false;
+    touch(item, rests_[i]);
     set(rests_[i], rest);
-    touch(item);
     return true;
   }
 
@@ -179,15 +207,15 @@ class Search {
     return settle();
   }
 
-  void touch_nothing() {
-    touched_begin_ = tables_.model.sections;
-    touched_end_ = 0;
-  }
-
   [[nodiscard]] bool settle() {
     bool is_good = true;
-    for (std::uint32_t s = touched_begin_; s < touched_end_ && is_good; ++s) is_good = settle(s);
-    touch_nothing();
+    for (std::uint32_t s = touched_begin_; s < touched_end_; ++s) {
+      if (is_touched_[s] == 0) continue;
+      is_touched_[s] = 0;
+      is_good = is_good && settle(s);
+    }
+    touched_begin_ = tables_.model.sections;
+    touched_end_ = 0;
     return is_good;
   }
 
@@ -301,19 +329,19 @@ class Search {
     Answer answer = Answer::no;
     for (std::size_t c = first; c < last && answer == Answer::no; ++c) {
       const std::uint32_t i = stack_[c];
-      const Mark before = mark();
+      const std::size_t before = log_.mark();
       answer = place(i) ? explore() : Answer::no;
       if (answer == Answer::yes) return answer;
-      undo(before);
+      undo_to(before);
       is_placed_[i] = 0;
       ++left_;
     }
     if (answer == Answer::no && slacks_[section] > 0) {
-      const Mark before = mark();
+      const std::size_t before = log_.mark();
       const Bytes least = after_waste(section);
       if (least < never) answer = waste(section, least) ? explore() : Answer::no;
       if (answer == Answer::yes) return answer;
-      undo(before);
+      undo_to(before);
     }
     stack_.resize(first);
     return answer;
@@ -356,8 +384,10 @@ class Search {
   std::vector<Bytes> offsets_;
   std::vector<char> is_placed_;
   std::size_t left_ = 0;
-  std::vector<Change> changes_;
-  std::vector<std::uint32_t> blocked_;
+  UndoLog log_;
+  std::vector<std::uint32_t> blocked_;  ///< The sections of all blocks, in the order in which they came.
+  Bytes blocks_count_ = 0;
+  std::vector<char> is_touched_;  ///< Sections to be looked at, all of them in this range:
   std::uint32_t touched_begin_ = 0;
   std::uint32_t touched_end_ = 0;
   std::vector<std::uint32_t> stack_;
@@ -365,32 +395,6 @@ class Search {
 };
 
 }  // namespace
-
-Tables::Tables(const Model& the_model)
-    : model(the_model),
-      is_simple(the_model.is_simple()),
-      entries(the_model.entries()),
-      clashes(the_model.clashes()),
-      items_in(the_model.sections),
-      equal_before(the_model.items.size(), -1) {
-  for (std::size_t s = 0; s < entries.size(); ++s) {
-    for (const Entry& entry : entries[s]) items_in[s].push_back(entry.item);
-  }
-  std::map<std::tuple<std::uint32_t, std::uint32_t, Bytes>, std::vector<std::uint32_t>> seen;
-  for (std::uint32_t i = 0; i < model.items.size(); ++i) {
-    const Item& item = model.items[i];
-    std::uint32_t width = 0;
-    for (const Part& part : item.parts) width += part.end - part.begin;
-    widths.push_back(width);
-    if (item.pin) continue;
-    auto& same = seen[{item.parts.front().begin, item.parts.back().end, item.size}];
-    for (const std::uint32_t other : same) {
-      const Item& its = model.items[other];
-      if (its.parts == item.parts && its.alignment == item.alignment) equal_before[i] = other;
-    }
-    same.push_back(i);
-  }
-}
 
 Found search_sections(const Tables& tables, Bytes height, const Dive& dive, const Stop& stop) {
   return Search(tables, height, dive, stop).run();

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "pack/model.h"
+#include "pack/tables.h"
 #include "stowage/units.h"
 
 namespace stowage::pack {
@@ -16,19 +16,6 @@ struct Found {
   Answer answer = Answer::unknown;
   std::vector<Bytes> offsets{};
   std::int64_t work = 0;  ///< Nodes, or steps.
-};
-
-/// What all searches of a model need and none changes.
-struct Tables {
-  explicit Tables(const Model& the_model);
-
-  const Model& model;
-  bool is_simple;
-  std::vector<std::vector<Entry>> entries;
-  std::vector<std::vector<Clash>> clashes;
-  std::vector<std::vector<std::uint32_t>> items_in;  ///< Per section, those of `entries`.
-  std::vector<std::int64_t> equal_before;            ///< The last item before it that is the same, or -1.
-  std::vector<std::uint32_t> widths;                 ///< Sections that an item is in.
 };
 
 enum class ValueOrder : std::uint8_t { longest_first, largest_first };

@@ -21,6 +21,9 @@
 // does it at the bound, the cap goes up half the way to the best placing there is, and on like this.
 // On S_1 (28 526 buffers, 2576 alive at the peak) the first pass leaves 2 buffers, and 24 steps place them.
 //
+// Parts of time between which nobody is alive are placed one after the other; the manner that served the last
+// is tried first for the next.
+//
 // Cost: n log n a pass (occupancy.cc), and for a step of the ejection the buffers alive at the same time.
 // Memory is linear: whom a buffer meets is looked up (Neighbours).
 // Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
@@ -78,8 +81,12 @@ struct Pass {
 
 class Sweep {
  public:
-  Sweep(const Problem& problem, const Control& control)
-      : buffers_(problem.buffers), control_(control), bound_(lower_bound_of(problem.buffers)) {
+  /// A peak of `enough` is as good as any lower one.
+  Sweep(std::span<const Buffer> buffers, Bytes enough, std::size_t first_manner, const Control& control)
+      : buffers_(buffers),
+        control_(control),
+        bound_(std::max(enough, lower_bound_of(buffers))),
+        first_manner_(first_manner) {
     for (const Buffer& buffer : buffers_) lives_.push_back(life_of(buffer));
     Bytes most = -1;
     for (const Load& load : load_profile(buffers_)) {
@@ -96,23 +103,28 @@ class Sweep {
       if (static_cast<double>(best_peak_ - low) < finest * static_cast<double>(bound_) + 1) break;
       low += std::max<Bytes>(1, (best_peak_ - low) / 2);
     }
-    Placing placing{.places = std::move(best_)};
+    Placing placing;
+    placing.places = std::move(best_);
     placing.cut_short = !has_the_best() && (was_cut_ || control_.is_time_up());
     return placing;
   }
+
+  /// The one that the best placing comes from.
+  [[nodiscard]] std::size_t best_manner() const { return best_manner_; }
 
  private:
   [[nodiscard]] bool has_the_best() const { return !best_.empty() && best_peak_ <= bound_; }
 
   /// Whether some manner gets everything below the cap.
   bool try_cap(Bytes cap) {
-    for (std::size_t m = 0; m < manners.size(); ++m) {
+    for (std::size_t tried = 0; tried < manners.size(); ++tried) {
+      const std::size_t m = (first_manner_ + tried) % manners.size();
       if (!best_.empty() && control_.is_time_up()) return false;
-      control_.report("sweep", static_cast<double>(m) / manners.size());
+      control_.report("sweep", static_cast<double>(tried) / manners.size());
       Pass pass = place(manners[m], cap);
       const bool is_promising = !pass.left_over.empty() && pass.left_over.size() <= most_left_over;
       if (is_promising && !pass.was_cut && buffers_.size() >= few) eject(pass, cap);
-      keep(std::move(pass));
+      keep(std::move(pass), m);
       if (best_peak_ <= cap) return best_peak_ <= bound_;
     }
     return false;
@@ -224,7 +236,7 @@ class Sweep {
   }
 
   /// Puts what is left over as low as it goes, and remembers the placing if it is the best.
-  void keep(Pass pass) {
+  void keep(Pass pass, std::size_t manner) {
     if (pass.was_cut && !best_.empty()) return;
     was_cut_ = was_cut_ || pass.was_cut;
     Bytes top = 0;
@@ -234,6 +246,7 @@ class Sweep {
     if (!pass.left_over.empty()) top = std::max(top, put_on_top(pass, top));
     if (!best_.empty() && top >= best_peak_) return;
     best_peak_ = top;
+    best_manner_ = manner;
     best_.assign(buffers_.size(), {});
     for (std::size_t b = 0; b < buffers_.size(); ++b) best_[b].offset = *pass.offsets[b];
   }
@@ -262,17 +275,68 @@ class Sweep {
   std::span<const Buffer> buffers_;
   const Control& control_;
   const Bytes bound_;
+  const std::size_t first_manner_;
   Position peak_ = 0;  ///< Where the load is highest.
   std::vector<Lifetime> lives_;
   std::vector<Bytes> loads_;
   std::optional<Neighbours> neighbours_;
   std::vector<Place> best_;
   Bytes best_peak_ = 0;
+  std::size_t best_manner_ = 0;
   bool was_cut_ = false;
 };
 
+/// Buffers that can be placed alone: nobody else is alive when they are.
+struct Stretch {
+  std::vector<std::size_t> indices;
+};
+
+/// In the order of time.
+std::vector<Stretch> split(const Problem& problem) {
+  std::vector<Stretch> parts;
+  Position end = 0;
+  for (const std::size_t b : by_start(problem)) {
+    const Lifetime life = life_of(problem.buffers[b]);
+    if (parts.empty() || life.lower >= end) parts.emplace_back();
+    parts.back().indices.push_back(b);
+    end = std::max(end, life.upper);
+  }
+  return parts;
+}
+
+/// What placing needs to know of the buffers; their names are not copied.
+std::vector<Buffer> buffers_of(const Problem& problem, const Stretch& part) {
+  std::vector<Buffer> buffers;
+  for (const std::size_t b : part.indices) {
+    const Buffer& buffer = problem.buffers[b];
+    buffers.push_back({.size = buffer.size,
+                       .alignment = buffer.alignment,
+                       .pieces = buffer.pieces,
+                       .pinned = buffer.pinned});
+  }
+  return buffers;
+}
+
 }  // namespace
 
-Placing sweep(const Problem& problem, const Control& control) { return Sweep(problem, control).run(); }
+Placing sweep(const Problem& problem, const Control& control) {
+  Bytes enough = lower_bound_of(problem.buffers);
+  const std::vector<Stretch> parts = split(problem);
+  if (parts.size() <= 1) return Sweep(problem.buffers, enough, 0, control).run();
+  Placing placing{std::vector<Place>(problem.buffers.size())};
+  std::size_t manner = 0;  // what served the last part often serves the next
+  for (const Stretch& part : parts) {
+    const std::vector<Buffer> buffers = buffers_of(problem, part);
+    Sweep search(buffers, enough, manner, control);
+    const Placing found = search.run();
+    manner = search.best_manner();
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      placing.places[part.indices[i]] = found.places[i];
+      enough = std::max(enough, found.places[i].offset + buffers[i].size);
+    }
+    placing.cut_short = placing.cut_short || found.cut_short;
+  }
+  return placing;
+}
 
 }  // namespace stowage::pack

@@ -101,6 +101,9 @@ class OrdersPlanner {
       plan.interrupted = plan.interrupted || orderings_[m].is_cut_short;
     }
     plan.summary.order = "search";
+    if (plan.models.size() > 1) return;  // loads do not add up
+    const Bytes bound = plan.order_searches[0].lower_bound;
+    plan.claims.push_back({ClaimScope::order, bound, bound == plan.summary.peak});
   }
 
   [[nodiscard]] std::vector<Clock> own_orders() const {

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pack/model.h"
+
+namespace stowage::pack {
+
+/// What all searches of a model need and none changes.
+struct Tables {
+  explicit Tables(const Model& the_model);
+
+  const Model& model;
+  bool is_simple;
+  std::vector<std::vector<Entry>> entries;
+  std::vector<std::vector<Clash>> clashes;
+  std::vector<std::vector<std::uint32_t>> items_in;  ///< Per section, those of `entries`.
+  std::vector<std::int64_t> equal_before;            ///< The last item before it that is the same, or -1.
+  std::vector<std::uint32_t> widths;                 ///< Sections that an item is in.
+};
+
+}  // namespace stowage::pack
