@@ -118,7 +118,8 @@ ExitStatus run_inspect(const InspectCommand& command) {
     const OfflineOffsets none(inspection.graph.tensors.size());
     inspection.own_head = tflm_head(inspection.graph, none);
     inspection.head = tflm_head(inspection.graph, inspection.found.value_or(none));
-    PlanOptions options{.order = Order::keep};
+    PlanOptions options;
+    options.order = Order::keep;
     options.target = Target::tflm;
     const PlanResult result = make_plan(input, options);
     inspection.ours = plan_for_tflm(inspection.graph, result.plan, 0, KernelScratch::unknown).head;
