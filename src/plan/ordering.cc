@@ -14,6 +14,7 @@
 #include "plan/ordering.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -58,16 +59,17 @@ class OrderFinder {
     SharingWorld world{.may_overwrite = options_.alias != Alias::none, .may_pass_on = {}};
     for (const Subgraph& subgraph : graph_.subgraphs)
       world.may_pass_on.emplace_back(subgraph.operators.size(), world.may_overwrite);
-    const Explored explored = explore(world, first_share);
+    const Explored explored = explore(world, first_share, unlimited);
     search.lower_bound = std::min(explored.bound, search.own_load);
     if (world.may_overwrite) {
       if (explored.load > search.lower_bound && !explored.kept.empty()) {
         for (const KeptCopy& kept : explored.kept) world.may_pass_on[kept.subgraph][kept.op] = false;
-        explore(world, second_share);
+        explore(world, second_share, unlimited);
       }
       world.may_overwrite = false;
       for (auto& operators : world.may_pass_on) operators.assign(operators.size(), false);
-      explore(world, 1);
+      const bool is_proven = explored.load == search.lower_bound;  // it might pack better
+      explore(world, 1, is_proven ? std::max(explored.work, least_work) : unlimited);
     }
     std::stable_sort(result_.choices.begin(), result_.choices.end(),
                      [](const OrderedSteps& a, const OrderedSteps& b) { return a.load < b.load; });
@@ -81,18 +83,22 @@ class OrderFinder {
   /// Of the time that there is, up to when a world may be explored.
   static constexpr double first_share = 0.7;
   static constexpr double second_share = 0.85;
+  static constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t least_work = 300'000;
 
   /// What came of a world.
   struct Explored {
     Bytes bound = 0;
     Bytes load = 0;
+    std::int64_t work = 0;
     std::vector<KeptCopy> kept;  ///< In the order found.
   };
 
-  Explored explore(const SharingWorld& world, double share) {
+  Explored explore(const SharingWorld& world, double share, std::int64_t most_work) {
     constexpr std::chrono::duration<double> longest{1e6};
     const auto time = std::min(options_.time_limit, longest) * share;
-    Budget budget(begin_ + std::chrono::duration_cast<Budget::Clock::duration>(time), options_.stop);
+    Budget budget(begin_ + std::chrono::duration_cast<Budget::Clock::duration>(time), options_.stop,
+                  most_work);
     const Orders orders = orders_in(world, budget);
     Clock clock = lifetime::clock_of(graph_, options_.buffers.model, orders.orders);
     alias::Sharing sharing = shared_in(clock);
@@ -103,7 +109,7 @@ class OrderFinder {
       result_.choices.push_back({std::move(clock), load});
     result_.search.states += orders.states;
     result_.is_cut_short = result_.is_cut_short || budget.is_over();
-    return {orders.bound, load, std::move(sharing.kept)};
+    return {orders.bound, load, budget.spent(), std::move(sharing.kept)};
   }
 
   [[nodiscard]] alias::Sharing shared_in(const Clock& clock) const {
