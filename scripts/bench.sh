@@ -56,6 +56,16 @@ else
   echo "skipped: the benchmark models are not there"
 fi
 
+echo "== operator order: the zoo, and the models"
+oracle=build/oracle/venv/bin/python
+if [ -x "$oracle" ]; then
+  "$oracle" -B bench/zoo/make.py "$work/zoo" >/dev/null
+  "$build/bench/order_bench" "$work"/zoo/*.onnx
+else
+  echo "skipped: scripts/oracles.sh has not been run"
+fi
+if [ -d "$data/models" ]; then "$build/bench/order_bench" "$data"/models/onnx/*.onnx "$data"/models/tflite/*.tflite; fi
+
 echo "== 1 000 000 generated buffers, greedy-by-size, whole process"
 "$build/bench/generate" 1000000 >"$work/million.csv"
 measure "$stowage" plan "$work/million.csv" --strategy greedy-by-size

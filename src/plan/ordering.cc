@@ -5,6 +5,8 @@
 //     the same without the copies that a plan could not remove in the order found there
 //     nothing shares
 //
+// Where nothing may share, what all of it needs when everything does is a bound as well.
+//
 // What an order is worth is then seen by letting tensors share as they do in a plan. The choices are the
 // orders of no more load than the network's own; which of them packs best shows when they are placed
 // (orders.cc).
@@ -14,6 +16,7 @@
 #include "plan/ordering.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -55,19 +58,10 @@ class OrderFinder {
     result_.own = {own_, load_of(own_, shared_in(own_))};
     result_.choices.push_back(result_.own);
     search.own_load = result_.own.load;
-    SharingWorld world{.may_overwrite = options_.alias != Alias::none, .may_pass_on = {}};
-    for (const Subgraph& subgraph : graph_.subgraphs)
-      world.may_pass_on.emplace_back(subgraph.operators.size(), world.may_overwrite);
-    const Explored explored = explore(world, first_share);
-    search.lower_bound = std::min(explored.bound, search.own_load);
-    if (world.may_overwrite) {
-      if (explored.load > search.lower_bound && !explored.kept.empty()) {
-        for (const KeptCopy& kept : explored.kept) world.may_pass_on[kept.subgraph][kept.op] = false;
-        explore(world, second_share);
-      }
-      world.may_overwrite = false;
-      for (auto& operators : world.may_pass_on) operators.assign(operators.size(), false);
-      explore(world, 1);
+    if (options_.alias == Alias::none) {
+      explore_apart();
+    } else {
+      explore_shared();
     }
     std::stable_sort(result_.choices.begin(), result_.choices.end(),
                      [](const OrderedSteps& a, const OrderedSteps& b) { return a.load < b.load; });
@@ -78,21 +72,65 @@ class OrderFinder {
   }
 
  private:
-  /// Of the time that there is, up to when a world may be explored.
-  static constexpr double first_share = 0.7;
-  static constexpr double second_share = 0.85;
-
   /// What came of a world.
   struct Explored {
     Bytes bound = 0;
     Bytes load = 0;
+    std::int64_t work = 0;
     std::vector<KeptCopy> kept;  ///< In the order found.
   };
 
-  Explored explore(const SharingWorld& world, double share) {
+  void explore_shared() {
+    const Explored explored = explore(everything_shared(), first_share, unlimited);
+    raise_bound(explored);
+    const bool is_proven = explored.load == result_.search.lower_bound;
+    if (!is_proven && !explored.kept.empty()) {
+      SharingWorld world = everything_shared();
+      for (const KeptCopy& kept : explored.kept) world.may_pass_on[kept.subgraph][kept.op] = false;
+      explore(world, second_share, unlimited);
+    }
+    explore(nothing_shared(), 1, is_proven ? std::max(explored.work, least_work) : unlimited);
+  }
+
+  /// What an order needs when everything shares is a bound here, too, and is easier to prove.
+  void explore_apart() {
+    raise_bound(explore(nothing_shared(), first_share, quick_work));
+    if (is_open()) raise_bound(explore(everything_shared(), half, unlimited));
+    if (is_open()) raise_bound(explore(nothing_shared(), 1, unlimited));
+  }
+
+  void raise_bound(const Explored& explored) {
+    Bytes& bound = result_.search.lower_bound;
+    bound = std::max(bound, std::min(explored.bound, result_.search.own_load));
+  }
+
+  [[nodiscard]] bool is_open() const {
+    return std::all_of(result_.choices.begin(), result_.choices.end(),
+                       [&](const OrderedSteps& choice) { return choice.load > result_.search.lower_bound; });
+  }
+
+  /// Of the time that there is, up to when a world may be explored.
+  static constexpr double first_share = 0.7;
+  static constexpr double second_share = 0.85;
+  static constexpr double half = 0.5;
+  static constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t least_work = 300'000;
+  static constexpr std::int64_t quick_work = 3'000'000;
+
+  [[nodiscard]] SharingWorld world_where(bool may_share) const {
+    SharingWorld world{.may_overwrite = may_share, .may_pass_on = {}};
+    for (const Subgraph& subgraph : graph_.subgraphs)
+      world.may_pass_on.emplace_back(subgraph.operators.size(), may_share);
+    return world;
+  }
+  [[nodiscard]] SharingWorld everything_shared() const { return world_where(true); }
+  [[nodiscard]] SharingWorld nothing_shared() const { return world_where(false); }
+
+  Explored explore(const SharingWorld& world, double share, std::int64_t most_work) {
     constexpr std::chrono::duration<double> longest{1e6};
     const auto time = std::min(options_.time_limit, longest) * share;
-    Budget budget(begin_ + std::chrono::duration_cast<Budget::Clock::duration>(time), options_.stop);
+    Budget budget(begin_ + std::chrono::duration_cast<Budget::Clock::duration>(time), options_.stop,
+                  most_work);
     const Orders orders = orders_in(world, budget);
     Clock clock = lifetime::clock_of(graph_, options_.buffers.model, orders.orders);
     alias::Sharing sharing = shared_in(clock);
@@ -103,7 +141,7 @@ class OrderFinder {
       result_.choices.push_back({std::move(clock), load});
     result_.search.states += orders.states;
     result_.is_cut_short = result_.is_cut_short || budget.is_over();
-    return {orders.bound, load, std::move(sharing.kept)};
+    return {orders.bound, load, budget.spent(), std::move(sharing.kept)};
   }
 
   [[nodiscard]] alias::Sharing shared_in(const Clock& clock) const {

@@ -31,14 +31,14 @@ class Beam {
     levels_.resize(executed_.operators() + 1);
     levels_[nodes_[0].depth].push_back(0);
     for (std::size_t depth = nodes_[0].depth; depth < executed_.operators(); ++depth) {
-      std::vector<std::size_t> best = best_of(levels_[depth]);
+      std::vector<std::size_t> best = std::move(levels_[depth]);
+      keep_best(best, width_);
       std::sort(best.begin(), best.end());  // neighbours have most of their ways in common
       for (const std::size_t node : best) {
         if (budget_.is_over()) return std::nullopt;
         go_to(node);
         if (is_settled(node)) expand();
       }
-      levels_[depth] = {};
     }
     if (levels_.back().empty()) return std::nullopt;
     go_to(levels_.back().front());
@@ -59,20 +59,34 @@ class Beam {
     return {sequence.begin(), sequence.end()};
   }
 
-  /// The sets with the fewest bytes alive, each once.
-  [[nodiscard]] std::vector<std::size_t> best_of(std::vector<std::size_t> level) const {
+  /// Keeps the sets with the fewest bytes alive, each once, and forgets the others.
+  void keep_best(std::vector<std::size_t>& level, std::size_t count) {
     std::sort(level.begin(), level.end(), [&](std::size_t a, std::size_t b) {
       const Node& left = nodes_[a];
       const Node& right = nodes_[b];
       if (left.live != right.live) return left.live < right.live;
       return left.hash != right.hash ? left.hash < right.hash : a < b;
     });
-    const auto end = std::unique(level.begin(), level.end(), [&](std::size_t a, std::size_t b) {
-      return nodes_[a].hash == nodes_[b].hash;
-    });
-    level.erase(end, level.end());
-    if (level.size() > width_) level.resize(width_);
-    return level;
+    std::vector<std::size_t> best;
+    for (const std::size_t node : level) {
+      const bool is_known = !best.empty() && nodes_[best.back()].hash == nodes_[node].hash;
+      (is_known || best.size() == count ? free_ : best).push_back(node);
+    }
+    level = std::move(best);
+  }
+
+  void add(Node node) {
+    const std::size_t depth = node.depth;
+    std::size_t index = nodes_.size();
+    if (free_.empty()) {
+      nodes_.push_back(std::move(node));
+    } else {
+      index = free_.back();
+      free_.pop_back();
+      nodes_[index] = std::move(node);
+    }
+    levels_[depth].push_back(index);
+    if (levels_[depth].size() > 8 * width_) keep_best(levels_[depth], 4 * width_);
   }
 
   void undo_to(std::size_t depth) {
@@ -108,6 +122,8 @@ class Beam {
     nodes_[node].live = executed_.live();
     nodes_[node].hash = executed_.hash();
     levels_[nodes_[node].depth].push_back(node);
+    at_ = nodes_[node].parent;  // where the node is now it may be dropped
+    undo_to(nodes_[at_].depth);
     return false;
   }
 
@@ -119,12 +135,11 @@ class Beam {
     for (const std::size_t op : ready) {
       if (executed_.effect_of(op).during > capacity_) continue;
       executed_.run(op);
-      levels_[executed_.sequence().size()].push_back(nodes_.size());
-      nodes_.push_back({.parent = at_,
-                        .sequence = sequence_from(depth),
-                        .depth = executed_.sequence().size(),
-                        .live = executed_.live(),
-                        .hash = executed_.hash()});
+      add({.parent = at_,
+           .sequence = sequence_from(depth),
+           .depth = executed_.sequence().size(),
+           .live = executed_.live(),
+           .hash = executed_.hash()});
       undo_to(depth);
     }
   }
@@ -135,6 +150,7 @@ class Beam {
   std::size_t width_;
   Budget& budget_;
   std::vector<Node> nodes_;
+  std::vector<std::size_t> free_;                 ///< Nodes of sets that were dropped; none came from them.
   std::vector<std::vector<std::size_t>> levels_;  ///< Nodes by how many operators are executed.
   std::size_t at_ = 0;                            ///< The node that `executed_` is at.
 };

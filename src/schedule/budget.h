@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <stop_token>
+#include <utility>
 
 namespace stowage::schedule {
 
@@ -12,12 +14,15 @@ class Budget {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Budget(Clock::time_point end, std::stop_token stop) : end_(end), stop_(std::move(stop)) {}
+  Budget(Clock::time_point end, std::stop_token stop,
+         std::int64_t most_work = std::numeric_limits<std::int64_t>::max())
+      : end_(end), stop_(std::move(stop)), most_work_(most_work) {}
 
   /// Notes work; the clock is looked at now and then.
   void spend(std::int64_t work) {
     spent_ += work;
     since_look_ += work;
+    is_over_ = is_over_ || spent_ >= most_work_;
     if (since_look_ < work_between_looks) return;
     since_look_ = 0;
     is_over_ = is_over_ || stop_.stop_requested() || Clock::now() >= end_;
@@ -31,6 +36,7 @@ class Budget {
 
   Clock::time_point end_;
   std::stop_token stop_;
+  std::int64_t most_work_;
   std::int64_t spent_ = 0;
   std::int64_t since_look_ = 0;
   bool is_over_ = false;
