@@ -9,7 +9,7 @@
 // threads decides how soon the plan is found, not which.
 //
 // Heights are tried in rounds. A round first asks for the bound, and then halves what lies between it and the
-// lowest placing known, with an eighth as many searches each; in the next round there are twice as many. A
+// lowest placing known, with a sixteenth of the searches each; in the next round there are twice as many. A
 // `no` of the branch and bound is proven, and raises the bound for good.
 //
 //     bound |--?-------------?-------?---!-----------| first fit
@@ -37,8 +37,8 @@ constexpr std::int64_t steps_of_ejection = 2000;
 constexpr std::uint64_t one_in = 16;  ///< So many searches is one by ejection; so many dives is one that is
 constexpr std::int64_t longer = 4;    ///< so many times as long, so many of these one that is longer again.
 constexpr std::int64_t most_rounds = 17;
-constexpr std::uint64_t less_elsewhere = 8;  ///< Heights above the bound get so many times fewer searches.
-constexpr Bytes finest = 2000;               ///< Heights closer than a part in so many are not told apart.
+constexpr std::uint64_t less_elsewhere = 16;  ///< Heights above the bound get so many times fewer searches.
+constexpr Bytes finest = 2000;                ///< Heights closer than a part in so many are not told apart.
 
 /// Items in an order of keys, each as low as it goes.
 template <typename Before>

@@ -78,6 +78,16 @@ std::vector<const Strategy*> in_order(const Problem& problem, std::span<const St
   return order;
 }
 
+/// The exact search ends when its time does; half of what is left is for the tuning of `rectangle`, which
+/// often finds what the other does not.
+Control share_of(const Strategy& strategy, const Control& control) {
+  Control share = control;
+  if (strategy.run != exact || !control.deadline) return share;
+  const auto now = std::chrono::steady_clock::now();
+  if (*control.deadline > now) share.deadline = now + (*control.deadline - now) / 2;
+  return share;
+}
+
 /// Nothing is left to be found: what is proven is reached.
 bool is_optimal(const Problem& problem, const Score& score, const Solution& solution) {
   if (total_peak(score) != solution.lower_bound) return false;
@@ -101,7 +111,7 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
       is_interrupted = true;
       break;
     }
-    Placing placing = strategy->run(problem, control);
+    Placing placing = strategy->run(problem, strategies.size() > 1 ? share_of(*strategy, control) : control);
     is_interrupted = is_interrupted || placing.cut_short;
     cost_bound = std::max(cost_bound, placing.cost_bound);
     Score found = score_of(problem, placing.places);

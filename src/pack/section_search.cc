@@ -35,7 +35,8 @@
 // are those of a pinned item from the start. The lowest offset of an item is then found by trying
 // (free_offset).
 //
-// What it gains: of the eleven instances of minimalloc ten take from 200 to 300 000 nodes, 1 to 4 us each.
+// What the rules gain is in bench/README.md: without the random factor, or outside of valleys, few of
+// minimalloc's instances are solved.
 // Cost: for a node the items that meet the one that is placed, and the entries of sections whose floor rises.
 // Source: ours; sections and floors are in minimalloc (Moffitt, 2023), branching at a position that is to be
 // filled in perfect packing (Lesh et al., 2004).
