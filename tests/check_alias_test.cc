@@ -29,7 +29,7 @@ constexpr Bytes address_of_shared = 65536;  // above all others
 
 /// A plan in which these tensors are in one buffer that lives always; the others share nothing.
 Case shared_case(const Graph& graph, const std::vector<Put>& puts, Bytes alignment = 8) {
-  Case it = case_of(graph, {.alignment = alignment, .alias = Alias::none});
+  Case it = case_of(graph, {.alignment = alignment, .order = Order::keep, .alias = Alias::none});
   Plan& plan = it.plan;
   const auto end = static_cast<Position>(plan.clocks[0].steps.size());
   Buffer shared{.id = "shared", .alignment = alignment};

@@ -399,8 +399,12 @@ Verdict raise_bound_of_claim(Case& it, Choices& choices) {
 
 Verdict claim_too_much(Case& it, Choices& choices) {
   if (choices.chance(30)) {
-    it.plan.claims[0].scope = choices.chance(50) ? ClaimScope::order : ClaimScope::stream;
-    return Expected{{FaultKind::claim}, {std::string(name_of(it.plan.claims[0].scope))}};
+    if (choices.chance(50)) {
+      it.plan.claims[0].scope = ClaimScope::stream;
+      return Expected{{FaultKind::claim}, {"stream"}};
+    }
+    it.plan.claims.push_back({ClaimScope::order, it.plan.summary.peak + 1, false});
+    return Expected{{FaultKind::claim}, {"order"}};
   }
   if (it.plan.summary.peak == 0) return std::nullopt;
   if (it.plan.claims[0].lower_bound == it.plan.summary.peak) --it.plan.claims[0].lower_bound;

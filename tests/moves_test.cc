@@ -230,8 +230,7 @@ std::vector<NaiveCourse> all_courses(const Case& it, const Movable& movable) {
     for (std::size_t f = 0; f < course.home; ++f) {
       if (!is_allowed(f) || problem.memories[f].cost >= problem.memories[course.home].cost) continue;
       for (std::size_t last = access; last < count; ++last) {
-        const bool parts_before =
-            access == 0 || accesses[access - 1] < accesses[access] || (access == 1 && movable.is_given);
+        const bool parts_before = access == 0 || accesses[access - 1] < accesses[access];
         const bool parts_after = last + 1 == count || accesses[last] < accesses[last + 1];
         if (!parts_before || !parts_after || (access == 0 && last + 1 == count)) continue;
         if (is_free && last == 0) continue;

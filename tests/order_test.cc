@@ -255,6 +255,7 @@ TEST(Order, APlanThatContradictsItsSearchIsFaulty) {
   const auto faults_with = [&](const auto& change) {
     Plan changed = plan;
     change(changed.order_searches);
+    std::erase_if(changed.claims, [](const Claim& claim) { return claim.scope == ClaimScope::order; });
     return check_plan(changed).size();
   };
   using Searches = std::vector<OrderSearch>;
@@ -264,6 +265,8 @@ TEST(Order, APlanThatContradictsItsSearchIsFaulty) {
   EXPECT_EQ(faults_with([](Searches& it) { it[0].model = 1; }), 1U);
   EXPECT_EQ(faults_with([](Searches& it) { it.push_back(it[0]); }), 1U);
   EXPECT_EQ(faults_with([](Searches& it) { it.clear(); }), 0U);
+  plan.order_searches.clear();
+  EXPECT_EQ(check_plan(plan).size(), 1U);  // the claim is of no search
 }
 
 }  // namespace

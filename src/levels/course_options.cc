@@ -63,9 +63,7 @@ Option Options::of(Course course) const {
 /// Whether a copy can come in front of an access.
 bool Options::may_part(std::size_t access) const {
   const auto& accesses = movable_.accesses;
-  const bool is_after_handing_over = movable_.is_given && access == 1;
-  return access == 0 || access == accesses.size() || accesses[access - 1] < accesses[access] ||
-         is_after_handing_over;
+  return access == 0 || access == accesses.size() || accesses[access - 1] < accesses[access];
 }
 
 /// Whether these accesses can be a visit of their own.
