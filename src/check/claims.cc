@@ -14,18 +14,19 @@
 namespace stowage::check {
 namespace {
 
-/// That no order needs less than the bound is the planner's word, for who checks it would have to search again;
-/// but it is the word of a search that the plan tells of, and the plan does not contradict it.
+/// That no order needs less than the bound is the planner's word, for who checks it would have to search
+/// again; but it is the word of a search that the plan tells of, and the plan does not contradict it.
 void check_order_claim(const Plan& plan, const Claim& claim, Faults& faults) {
   const bool is_searched =
       plan.order_searches.size() == 1 && plan.order_searches[0].lower_bound == claim.lower_bound;
   if (is_searched && claim.lower_bound <= plan.summary.peak &&
       claim.proven_optimal == (claim.lower_bound == plan.summary.peak))
     return;
-  faults.push_back({FaultKind::claim,
-                    fmt::format("the claim for orders, bound {}, proven optimal: {}, does not hold for peak {} "
-                                "and the search that was made",
-                                claim.lower_bound, claim.proven_optimal, plan.summary.peak)});
+  faults.push_back(
+      {FaultKind::claim,
+       fmt::format("the claim for orders, bound {}, proven optimal: {}, does not hold for peak {} "
+                   "and the search that was made",
+                   claim.lower_bound, claim.proven_optimal, plan.summary.peak)});
 }
 
 void check_summary(const Plan& plan, Faults& faults) {
