@@ -14,11 +14,13 @@
 
 #include "check_cases.h"
 #include "long_tests.h"
+#include "random_networks.h"
 #include "run/arena.h"
 #include "run/plan_run.h"
 #include "run/program.h"
 #include "run/random.h"
 #include "stowage/error.h"
+#include "stowage/planner.h"
 
 namespace stowage {
 namespace {
@@ -328,6 +330,22 @@ TEST_F(RunMachine, FindsAByteThatNobodyHoldsAndThatIsWritten) {
   lay_out_with_a_gap(it_.plan, "b");
   write_behind(program_);
   EXPECT_NE(run().find("operator 'Relu1' (Relu, 1 of subgraph 0) wrote to byte"), std::string::npos) << run();
+}
+
+/// So many that their places in the output come in any order when they are sorted.
+TEST(RunFootprint, OfAConcatOfManyInPlaceIsNothing) {
+  constexpr int many = 64;
+  testing::NetworkMaker maker("a");
+  const TensorId x = maker.input(8);
+  std::vector<TensorId> parts;
+  for (int i = 0; i < many; ++i) parts.push_back(maker.apply("Neg", {x}));
+  maker.output(maker.apply("Concat", parts));
+  const std::vector<Network> networks{maker.take()};
+  const Plan plan = make_plan(networks[0].input, {.alignment = 16, .alias = Alias::all}).plan;
+  EXPECT_EQ(plan.copies_removed.count, many);
+  const RunResult run =
+      run_plan(networks, plan, {.kernels = KernelSet::plain, .check = RunCheck::tensors, .seed = 3});
+  EXPECT_FALSE(run.fault) << run.fault->what;
 }
 
 TEST(RunRandom, WeightsAreAFunctionOfNamePlaceAndSeed) {

@@ -1,8 +1,8 @@
 """usage: make.py FOLDER [--run]   writes the zoo; --run loads every network in onnxruntime, and runs those that are no
 training steps."""
 
+import argparse
 import pathlib
-import sys
 
 import numpy
 import onnxruntime
@@ -29,12 +29,15 @@ def check(file, runs):
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(description="Writes the zoo's networks as ONNX files.")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--run", action="store_true", help="load each in onnxruntime; run those that are for inference")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     for net in networks():
-        net.save(folder)
-        if "--run" in sys.argv:
-            check(folder / f"{net.name}.onnx", not net.name.endswith("_training"))
+        net.save(options.folder)
+        if options.run:
+            check(options.folder / f"{net.name}.onnx", not net.name.endswith("_training"))
         print(net.name, len(net.nodes), flush=True)
 
 

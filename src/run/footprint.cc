@@ -39,6 +39,7 @@ std::vector<ByteRange> written_of(const Graph& graph, const Operator& op, const 
     in_place.push_back({to, changed.begin - to});
     in_place.push_back({changed.begin + changed.size, to + copy.size - (changed.begin + changed.size)});
   }
+  std::erase_if(in_place, [](const ByteRange& range) { return range.size == 0; });
   std::ranges::sort(in_place, {}, &ByteRange::begin);
   std::vector<ByteRange> written;
   const std::byte* at = operands.outputs[output];
