@@ -374,12 +374,15 @@ TEST(Header, RefusesWhatIsNoIdentifierAndWhatHasNoSteps) {
 }
 
 TEST(HeaderData, HasTheNumbersOfRealModels) {
-  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite";
-  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no models in " << folder;
+  const std::filesystem::path models = std::filesystem::path(STOWAGE_DATA_DIR) / "models";
+  if (!std::filesystem::is_directory(models)) GTEST_SKIP() << "no models in " << models;
   std::vector<Planned> plans;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    plans.push_back(planned({entry.path()}));
-  plans.push_back(planned({folder / "person_detect.tflite", folder / "kws_ref_model.tflite"}));
+  for (const char* const format : {"tflite", "onnx"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(models / format)) {
+      if (entry.path().extension() == std::string(".") + format) plans.push_back(planned({entry.path()}));
+    }
+  }
+  plans.push_back(planned({models / "tflite/person_detect.tflite", models / "tflite/kws_ref_model.tflite"}));
   expect_same_numbers(plans);
 }
 
