@@ -116,7 +116,7 @@ class Plot {
   }
 
   void draw_unavoidable(std::ostream& out) const {
-    fmt::print(out, "<polygon class=\"unavoidable\" points=\"{:.1f},{}", x_of(rows_.front().size),
+    fmt::print(out, R"(<polygon class="unavoidable" points="{:.1f},{})", x_of(rows_.front().size),
                plot_height);
     for (const SweepRow& row : rows_)
       fmt::print(out, " {:.1f},{:.1f}", x_of(row.size), y_of(row.unavoidable));

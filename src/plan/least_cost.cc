@@ -134,7 +134,7 @@ class LeastCost {
 
  private:
   std::int64_t of_run(const Run& run) {
-    const Graph& graph = std::get<Graph>(networks_[run.model].content);
+    const auto& graph = std::get<Graph>(networks_[run.model].content);
     const Operator& op = graph.subgraphs[run.path[run.path.size() - 2]].operators[run.path.back()];
     if (!op.copies.empty() || !op.bodies.empty()) return 0;
     std::vector<Operand> operands;

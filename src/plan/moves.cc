@@ -102,7 +102,7 @@ class ClockMover {
       const auto* const run = std::get_if<Run>(&steps[at]);
       if (run == nullptr) continue;
       const std::size_t subgraph = run->path[run->path.size() - 2];
-      const Graph& graph = std::get<Graph>(networks_[run->model].content);
+      const auto& graph = std::get<Graph>(networks_[run->model].content);
       const Operator& op = graph.subgraphs[subgraph].operators[run->path.back()];
       const bool is_plain = run->path.size() == 2 && op.bodies.empty();
       for (const auto* const operands : {&op.inputs, &op.outputs}) {
