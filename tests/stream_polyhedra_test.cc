@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "long_tests.h"
 #include "stream/polyhedra.h"
 #include "stream/replay.h"
 #include "stream_cases.h"
@@ -36,7 +37,8 @@ TEST(StreamPolyhedra, AgreeWithLookingAtEveryRow) {
   std::mt19937_64 random(1);
   int legal = 0;
   int broken = 0;
-  for (int i = 0; i < 3000 && (legal < 1000 || broken < 300); ++i) {
+  const int enough = testing::has_time() ? 1000 : 200;
+  for (int i = 0; i < 3000 && (legal < enough || broken < enough / 4); ++i) {
     const Model model = random_model(random, {.operators = 3, .rows = 6, .is_chain = i % 2 == 0});
     const auto times = random_times(model, random);
     const auto order = order_of(unroll(model), times);
@@ -49,15 +51,15 @@ TEST(StreamPolyhedra, AgreeWithLookingAtEveryRow) {
     ++legal;
     ASSERT_EQ(windows(model, times), std::optional(expected.windows)) << i;
   }
-  EXPECT_GE(legal, 1000);
-  EXPECT_GE(broken, 300);
+  EXPECT_GE(legal, enough);
+  EXPECT_GE(broken, enough / 4);
 }
 
 /// A legal order in which an operator starts earlier, or changes its place among those that run at one time.
 TEST(StreamPolyhedra, NoOrderSurvivesThatBreaksADependence) {
   std::mt19937_64 random(2);
   int broken = 0;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 100; ++i) {
     const Model model = random_model(random, {.operators = 4, .rows = 6});
     const Program program = unroll(model);
     std::vector<AffineTime> times(model.operators.size());
@@ -70,7 +72,7 @@ TEST(StreamPolyhedra, NoOrderSurvivesThatBreaksADependence) {
     ASSERT_EQ(is_legal(model, times), std::optional(survives)) << i;
     broken += survives ? 0 : 1;
   }
-  EXPECT_GT(broken, 100);
+  EXPECT_GT(broken, 30);
 }
 
 TEST(StreamPolyhedra, SayWhenAQuestionTakesTooMuchEffort) {

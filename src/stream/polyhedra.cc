@@ -7,7 +7,7 @@
 //        +--> time       must be before       time' <--+                     +-----------------> t
 //
 //   legal:   no granule has a writing time that is not before a reading time: a relation that must be empty
-//   live:    {granule -> time of a step : written <= time <= last reading}
+//   live:    {granule -> time of a step : written <= time, and a reading is not before it}
 //   window:  the most granules that live relates to one time; its points are visited one by one
 //
 // Nothing here looks at a row by itself, and nothing is shared with the replay: one is tested by the other.
@@ -77,6 +77,7 @@ class Relations {
       : model_(model), times_(times), context_(isl_ctx_alloc()) {
     isl_options_set_on_error(context_.get(), ISL_ON_ERROR_CONTINUE);
     isl_ctx_set_max_operations(context_.get(), effort);
+    steps_ = steps();
   }
 
   [[nodiscard]] std::optional<bool> is_legal() const {
@@ -176,16 +177,17 @@ class Relations {
     const Tensor& tensor = model_.tensors[t];
     const std::int64_t granules = (tensor.rows + tensor.granule - 1) / tensor.granule;
     Map begun = is_written(t)
-                    ? not_after(writing_times(t), steps())
-                    : then(parse(fmt::format("{{ [g] -> [t, p] : 0 <= g < {} }}", granules)), steps());
+                    ? not_after(writing_times(t), copy(steps_))
+                    : then(parse(fmt::format("{{ [g] -> [t, p] : 0 <= g < {} }}", granules)), copy(steps_));
     if (tensor.stays) return begun;
-    const Map last(isl_map_lexmax(either(writing_times(t), reading_times(t)).release()));
-    return both(std::move(begun), inverse(not_after(steps(), copy(last))));
+    Map ending = either(writing_times(t), reading_times(t));
+    return both(std::move(begun), inverse(not_after(copy(steps_), std::move(ending))));
   }
 
   const Model& model_;
   const std::vector<AffineTime>& times_;
   Context context_;
+  Map steps_{};  ///< Goes before its context does.
 };
 
 }  // namespace
