@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <numeric>
 
-#include "schedule/flow.h"
+#include "base/max_flow.h"
 
 namespace stowage::schedule {
 namespace {
@@ -40,7 +40,7 @@ class Cut {
 
   /// The least bytes alive when the operator begins, without what it may write over.
   [[nodiscard]] Bytes least_alive(const std::vector<std::size_t>& overwritten) const {
-    Flow flow;
+    base::FlowNetwork flow;
     const std::size_t source = flow.add_node();
     const std::size_t sink = flow.add_node();
     std::vector<std::size_t> nodes(storage_.operators(), sink);
@@ -51,14 +51,15 @@ class Cut {
     for (std::size_t it = 0; it < nodes.size(); ++it) {
       if (sides_[it] != Side::either) continue;
       for (const std::size_t earlier : storage_.waits_for[it]) {
-        if (sides_[earlier] == Side::either) flow.add_edge(nodes[it], nodes[earlier], unlimited_flow);
+        if (sides_[earlier] == Side::either)
+          flow.add(nodes[it], nodes[earlier], base::FlowNetwork::unlimited);
       }
     }
     for (std::size_t v = 0; v < storage_.values.size(); ++v) {
       const bool is_free = std::binary_search(overwritten.begin(), overwritten.end(), v);
       add_value(storage_.values[v], is_free, nodes, flow);
     }
-    return flow.maximum(source, sink);
+    return flow.cut(source, sink);
   }
 
  private:
@@ -77,7 +78,8 @@ class Cut {
     }
   }
 
-  void add_value(const Value& value, bool is_free, const std::vector<std::size_t>& nodes, Flow& flow) const {
+  void add_value(const Value& value, bool is_free, const std::vector<std::size_t>& nodes,
+                 base::FlowNetwork& flow) const {
     constexpr std::size_t source = 0;
     constexpr std::size_t sink = 1;
     const std::size_t writer = value.writer ? nodes[*value.writer] : source;
@@ -90,13 +92,13 @@ class Cut {
       if (nodes[reader] != source) readers.push_back(nodes[reader]);
     }
     if (is_read_later) {
-      flow.add_edge(writer, sink, value.size);
+      flow.add(writer, sink, value.size);
     } else if (readers.size() == 1) {
-      flow.add_edge(writer, readers[0], value.size);
+      flow.add(writer, readers[0], value.size);
     } else if (!readers.empty()) {
       const std::size_t node = flow.add_node();
-      flow.add_edge(writer, node, value.size);
-      for (const std::size_t reader : readers) flow.add_edge(node, reader, unlimited_flow);
+      flow.add(writer, node, value.size);
+      for (const std::size_t reader : readers) flow.add(node, reader, base::FlowNetwork::unlimited);
     }
   }
 
@@ -125,7 +127,7 @@ Bytes least_load(const Storage& storage, std::size_t op) {
   }
   const std::vector<std::size_t> nothing;
   if (choices.empty()) choices.push_back(&nothing);
-  Bytes least = unlimited_flow;
+  Bytes least = base::FlowNetwork::unlimited;
   for (const auto* const overwritten : choices) least = std::min(least, cut.least_alive(*overwritten));
   return least + written_by(storage, op);
 }

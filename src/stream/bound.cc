@@ -1,0 +1,154 @@
+// Idea. Every order runs instance i at some moment. What has run by then is a set of instances that holds,
+// with each of its instances, all that this one needs: a closed set. It holds what i needs, and not i. So
+//
+//     peak >= max over i of  (bytes i writes) + min over closed sets S that can run i of  live(S)
+//
+// and live(S) is the sum over granules of
+//
+//     bytes  if the writer is in S and not all readers are.
+//
+// A granule's cost is that of a pipe: writer -> (all readers), cut when the one is at the source's side and
+// the other is not. Needs are pipes that cannot be cut. So the minimum over 2^instances sets is a minimum cut
+// (closures and projects: J.-C. Picard, "Maximal closure of a graph and applications to combinatorial
+// problems", 1976):
+//
+//        source                                 source ->oo what i needs, i - 1
+//          |                                    i      ->oo sink
+//       [writer of g] --bytes of g--> (g read)  x      ->oo what x needs
+//                                        |oo
+//                          [reader 1] [reader 2] ..     "g read" at the source's side needs all readers there
+//
+// Resident granules have the source for a writer, what stays has the sink for a reader.
+//
+// Not every cut is needed: what matters is the largest minimum. Every closed set that is known is a witness,
+// for each instance that it can run, that its minimum is no larger. The states of a good order are such sets,
+// and the sets that cuts find. The instance with the largest witness is cut first, until no witness exceeds
+// the bound.
+//
+// Beyond the document (seed 004), which leaves its target to the user: this says when there is nothing left
+// to gain. It is a bound for orders in which each operator's instances ascend, which are those that a State
+// can be in.
+//
+// Cost: a cut is a flow over (instances + granules) nodes and (reads) pipes; there are few.
+
+#include "stream/bound.h"
+
+#include <algorithm>
+#include <queue>
+#include <vector>
+
+#include "base/max_flow.h"
+#include "stream/state.h"
+
+namespace stowage::stream {
+namespace {
+
+class CutBound {
+ public:
+  explicit CutBound(const Program& program)
+      : program_(program),
+        source_(program.instances.size() + program.granules.size()),
+        sink_(source_ + 1),
+        network_(sink_ + 1),
+        witness_(program.instances.size(), base::FlowNetwork::unlimited) {
+    for (InstanceId i = 0; i < program_.instances.size(); ++i) add_instance(i);
+    for (GranuleId g = 0; g < program_.granules.size(); ++g) add_granule(g);
+  }
+
+  Bound run(std::span<const InstanceId> order, std::int64_t most_cuts) {
+    witness_order(order);
+    Bound bound;
+    std::priority_queue<std::pair<Bytes, InstanceId>> queue;
+    for (InstanceId i = 0; i < witness_.size(); ++i) queue.emplace(witness_[i], i);
+    for (; !queue.empty() && queue.top().first > bound.bytes;) {
+      const auto [bytes, i] = queue.top();
+      queue.pop();
+      if (bytes > witness_[i]) {  // a better one was found since
+        queue.emplace(witness_[i], i);
+        continue;
+      }
+      if (bound.cuts == most_cuts) {
+        bound.is_complete = false;
+        break;
+      }
+      ++bound.cuts;
+      bound.bytes = std::max(bound.bytes, cut(i));
+      witness_cut();
+    }
+    return bound;
+  }
+
+ private:
+  void add_instance(InstanceId i) {
+    const Instance& instance = program_.instances[i];
+    if (instance.index > 0) network_.add(i, i - 1, base::FlowNetwork::unlimited);
+    for (const Need& need : instance.needs)
+      network_.add(i, program_.at(need.op, need.count - 1), base::FlowNetwork::unlimited);
+    from_source_.push_back(network_.add(source_, i, 0));
+    to_sink_.push_back(network_.add(i, sink_, 0));
+  }
+
+  void add_granule(GranuleId g) {
+    const Granule& granule = program_.granules[g];
+    if (granule.last_readers.empty() && !granule.stays) return;
+    const std::size_t all_read = program_.instances.size() + g;
+    const std::size_t writer = granule.writer ? *granule.writer : source_;
+    network_.add(writer, granule.stays ? sink_ : all_read, granule.bytes);
+    for (const LastReader& reader : granule.last_readers)
+      network_.add(all_read, program_.at(reader.op, reader.index), base::FlowNetwork::unlimited);
+  }
+
+  /// The fewest bytes that are live while the instance runs.
+  Bytes cut(InstanceId i) {
+    const Instance& instance = program_.instances[i];
+    std::vector<std::size_t> forced;
+    if (instance.index > 0) forced.push_back(from_source_[i - 1]);
+    for (const Need& need : instance.needs)
+      forced.push_back(from_source_[program_.at(need.op, need.count - 1)]);
+    forced.push_back(to_sink_[i]);
+    for (const std::size_t pipe : forced) network_.set_capacity(pipe, base::FlowNetwork::unlimited);
+    const Bytes live = network_.cut(source_, sink_);
+    for (const std::size_t pipe : forced) network_.set_capacity(pipe, 0);
+    return live + instance.bytes_written;
+  }
+
+  void witness(const State& state) {
+    for (std::size_t op = 0; op < program_.operators(); ++op) {
+      if (state.is_finished(op) || !state.is_ready(op)) continue;
+      Bytes& least = witness_[program_.at(op, state.done(op))];
+      least = std::min(least, state.load_of(op));
+    }
+  }
+
+  void witness_order(std::span<const InstanceId> order) {
+    State state(program_);
+    for (const InstanceId id : order) {
+      witness(state);
+      state.run(program_.instances[id].op);
+    }
+  }
+
+  void witness_cut() {
+    State state(program_);
+    for (std::size_t op = 0; op < program_.operators(); ++op) {
+      while (!state.is_finished(op) && network_.is_at_source(program_.at(op, state.done(op)))) state.run(op);
+    }
+    witness(state);
+  }
+
+  const Program& program_;
+  std::size_t source_;
+  std::size_t sink_;
+  base::FlowNetwork network_;
+  std::vector<std::size_t> from_source_;  ///< Pipes, by instance; 0 unless the instance is forced there.
+  std::vector<std::size_t> to_sink_;
+  std::vector<Bytes> witness_;  ///< Bytes that are live while it runs in the best state that is known for it.
+};
+
+}  // namespace
+
+Bound lower_bound(const Program& program, std::span<const InstanceId> order, std::int64_t most_cuts) {
+  return CutBound(program).run(order, most_cuts);
+}
+
+}  // namespace stowage::stream

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stowage/graph.h"
+
+/// Streaming: operators run row by row, each as far as what it reads is there, and rows go as soon as they
+/// are read for the last time.
+namespace stowage::stream {
+
+/// Which rows of a tensor an operator's row reads: row r reads the rows
+///     floor((scale * r + offset) / divisor) + k * dilation,  0 <= k < taps,
+/// those of them that exist. All of a tensor is scale 0, offset 0, and as many taps as it has rows.
+struct Access {
+  std::size_t tensor = 0;  ///< Index in Model::tensors.
+  std::int64_t scale = 1;
+  std::int64_t divisor = 1;  ///< Positive.
+  std::int64_t offset = 0;
+  std::int64_t taps = 1;
+  std::int64_t dilation = 1;  ///< Positive.
+
+  bool operator==(const Access&) const = default;
+};
+
+/// Data that operators hand on. Its rows are along one axis; a row may be scattered in memory.
+struct Tensor {
+  std::string name{};
+  std::int64_t rows = 1;
+  Bytes bytes_per_row = 0;
+  std::int64_t granule = 1;  ///< Rows that come to be and go together.
+  bool stays = false;        ///< Needed after the last operator: an output.
+  std::optional<TensorId> source{};
+
+  bool operator==(const Tensor&) const = default;
+};
+
+/// When an operator's outputs are there: each row with the row of the operator, or all with the last one.
+enum class Writing : std::uint8_t { row_by_row, at_the_end };
+
+/// An operator over rows, of which each of its instances runs some: [i * granule, (i + 1) * granule) as far
+/// as there are any. Instances of one operator run in ascending order.
+struct Operator {
+  std::string name{};
+  std::int64_t rows = 1;
+  std::int64_t granule = 1;
+  std::vector<Access> reads{};
+  std::vector<std::size_t> writes{};  ///< Tensors, of as many rows if they are written row by row.
+  Writing writing = Writing::row_by_row;
+  Bytes accumulator = 0;  ///< Held from the first instance to the last: sums that are not there yet.
+  std::optional<std::size_t> source{};  ///< Index in the subgraph; none: the arrival of an input.
+
+  [[nodiscard]] std::int64_t instances() const { return (rows + granule - 1) / granule; }
+  bool operator==(const Operator&) const = default;
+};
+
+/// A network, ready to be streamed: each tensor is written by one operator at most, operators stand behind
+/// those they read from. Tensors that none writes are there from the start.
+struct Model {
+  std::vector<Tensor> tensors{};
+  std::vector<Operator> operators{};
+
+  bool operator==(const Model&) const = default;
+};
+
+/// Calls `visit(row)` for every row that row r of the operator reads, in the order of taps.
+template <typename Visit>
+void for_each_row(const Access& access, std::int64_t rows, std::int64_t r, Visit visit) {
+  const std::int64_t dividend = access.scale * r + access.offset;
+  const std::int64_t rest = dividend % access.divisor;
+  const std::int64_t first = dividend / access.divisor - (rest < 0 ? 1 : 0);
+  for (std::int64_t k = 0; k < access.taps; ++k) {
+    const std::int64_t row = first + k * access.dilation;
+    if (row >= 0 && row < rows) visit(row);
+  }
+}
+
+}  // namespace stowage::stream

@@ -1,0 +1,223 @@
+// Idea. An operator's instances are integer points, and what they read and write are relations between points
+// and granules, given by linear constraints. An order maps instances to times (t, position), compared
+// lexicographically:
+//
+//     instance --writes--> granule <--reads-- instance'           times:  a  |   . a   a a   a
+//        |                                        |                       b  |       b     b
+//        +--> time       must be before       time' <--+                     +-----------------> t
+//
+//   legal:   no granule has a writing time that is not before a reading time: a relation that must be empty
+//   live:    {granule -> time of a step : written <= time, and a reading is not before it}
+//   window:  the most granules that live relates to one time; its points are visited one by one
+//
+// Nothing here looks at a row by itself, and nothing is shared with the replay: one is tested by the other.
+//
+// Source: seed 004: operators as polyhedra in one reference space, orders as affine maps, cost in granules.
+// Sets and relations: S. Verdoolaege, "isl: An Integer Set Library for the Polyhedral Model", 2010.
+//
+// Cost: emptiness is integer programming, bounded by `effort`; in practice linear in the number of accesses.
+
+#include "stream/polyhedra.h"
+
+#include <fmt/format.h>
+#include <isl/ctx.h>
+#include <isl/map.h>
+#include <isl/options.h>
+#include <isl/point.h>
+#include <isl/set.h>
+#include <isl/val.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+namespace stowage::stream {
+namespace {
+
+struct Free {
+  void operator()(isl_ctx* it) const { isl_ctx_free(it); }
+  void operator()(isl_map* it) const { isl_map_free(it); }
+  void operator()(isl_set* it) const { isl_set_free(it); }
+};
+
+using Context = std::unique_ptr<isl_ctx, Free>;
+using Map = std::unique_ptr<isl_map, Free>;
+using Set = std::unique_ptr<isl_set, Free>;
+
+// The library takes what it is given, and returns null once the effort is used up; null gives null.
+
+Map inverse(Map map) { return Map(isl_map_reverse(map.release())); }
+Map then(Map first, Map second) { return Map(isl_map_apply_range(first.release(), second.release())); }
+Map both(Map a, Map b) { return Map(isl_map_intersect(a.release(), b.release())); }
+Map either(Map a, Map b) { return Map(isl_map_union(a.release(), b.release())); }
+Map copy(const Map& map) { return Map(isl_map_copy(map.get())); }
+Map not_after(Map a, Map b) { return Map(isl_map_lex_le_map(a.release(), b.release())); }
+
+using Tally = std::map<std::int64_t, std::map<std::int64_t, std::int64_t>>;
+
+std::int64_t coordinate(isl_point* point, int position) {
+  isl_val* const value = isl_point_get_coordinate_val(point, isl_dim_set, position);
+  const std::int64_t number = isl_val_get_num_si(value);
+  isl_val_free(value);
+  return number;
+}
+
+/// A point (granule, t, position).
+isl_stat count_at_time(isl_point* point, void* user) {
+  ++(*static_cast<Tally*>(user))[coordinate(point, 1)][coordinate(point, 2)];
+  isl_point_free(point);
+  return isl_stat_ok;
+}
+
+class Relations {
+ public:
+  Relations(const Model& model, const std::vector<AffineTime>& times, unsigned long effort)
+      : model_(model), times_(times), context_(isl_ctx_alloc()) {
+    isl_options_set_on_error(context_.get(), ISL_ON_ERROR_CONTINUE);
+    isl_ctx_set_max_operations(context_.get(), effort);
+    steps_ = steps();
+  }
+
+  [[nodiscard]] std::optional<bool> is_legal() const {
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
+      const Map written = writing_times(t);
+      const Map read = reading_times(t);
+      if (!written || !read) return std::nullopt;
+      // granule -> granule that is read not after it is written; the same one on both sides
+      Map wrong = not_after(copy(read), copy(written));
+      wrong = both(std::move(wrong), parse("{ [g] -> [g] }"));
+      const isl_bool is_empty = isl_map_is_empty(wrong.get());
+      if (is_empty == isl_bool_error) return std::nullopt;
+      if (is_empty == isl_bool_false) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::optional<std::int64_t> window(std::size_t t) const {
+    const Map live = live_times(t);
+    const Set points(isl_map_wrap(copy(live).release()));
+    const Set flat(isl_set_flatten(isl_set_copy(points.get())));
+    Tally tally;
+    if (!flat || isl_set_foreach_point(flat.get(), count_at_time, &tally) != isl_stat_ok) return std::nullopt;
+    std::int64_t most = 0;
+    for (const auto& [time, positions] : tally) {
+      for (const auto& [position, count] : positions) most = std::max(most, count);
+    }
+    return most;
+  }
+
+ private:
+  [[nodiscard]] Map parse(const std::string& text) const {
+    return Map(isl_map_read_from_str(context_.get(), text.c_str()));
+  }
+
+  [[nodiscard]] Map time_of(std::size_t op) const {
+    const AffineTime& time = times_[op];
+    return parse(fmt::format("{{ [i] -> [t, p] : t = {}i + {} and p = {} and 0 <= i < {} }}", time.scale,
+                             time.shift, time.position, model_.operators[op].instances()));
+  }
+
+  /// [instance] -> [granule]
+  [[nodiscard]] Map reads(const Operator& op, const Access& access) const {
+    const Tensor& tensor = model_.tensors[access.tensor];
+    return parse(fmt::format(
+        "{{ [i] -> [g] : exists r, k, f, x : {0}i <= r < {0}i + {0} and 0 <= r < {1} and 0 <= k < {2} and "
+        "{3}f <= {4}r + {5} < {3}f + {3} and x = f + {6}k and 0 <= x < {7} and {8}g <= x < {8}g + {8} }}",
+        op.granule, op.rows, access.taps, access.divisor, access.scale, access.offset, access.dilation,
+        tensor.rows, tensor.granule));
+  }
+
+  [[nodiscard]] Map writes(const Operator& op, std::size_t t) const {
+    const Tensor& tensor = model_.tensors[t];
+    const std::int64_t granules = (tensor.rows + tensor.granule - 1) / tensor.granule;
+    return op.writing == Writing::row_by_row
+               ? parse(fmt::format("{{ [i] -> [i] : 0 <= i < {} }}", granules))
+               : parse(fmt::format("{{ [{}] -> [g] : 0 <= g < {} }}", op.instances() - 1, granules));
+  }
+
+  /// [granule] -> [t, p], like all that follow. None where nobody writes it.
+  [[nodiscard]] Map writing_times(std::size_t t) const {
+    Map all = parse("{ [g] -> [t, p] : false }");
+    for (std::size_t o = 0; o < model_.operators.size(); ++o) {
+      const auto& written = model_.operators[o].writes;
+      if (std::find(written.begin(), written.end(), t) != written.end())
+        all = either(std::move(all), then(inverse(writes(model_.operators[o], t)), time_of(o)));
+    }
+    return all;
+  }
+
+  [[nodiscard]] Map reading_times(std::size_t t) const {
+    Map all = parse("{ [g] -> [t, p] : false }");
+    for (std::size_t o = 0; o < model_.operators.size(); ++o) {
+      for (const Access& access : model_.operators[o].reads) {
+        if (access.tensor == t)
+          all = either(std::move(all), then(inverse(reads(model_.operators[o], access)), time_of(o)));
+      }
+    }
+    return all;
+  }
+
+  /// Each time at which a step runs, to itself.
+  [[nodiscard]] Map steps() const {
+    Map all = parse("{ [t, p] -> [t, p] : false }");
+    for (std::size_t o = 0; o < model_.operators.size(); ++o)
+      all = either(std::move(all), then(inverse(time_of(o)), time_of(o)));
+    return all;
+  }
+
+  [[nodiscard]] bool is_written(std::size_t t) const {
+    return std::any_of(model_.operators.begin(), model_.operators.end(), [&](const Operator& op) {
+      return std::find(op.writes.begin(), op.writes.end(), t) != op.writes.end();
+    });
+  }
+
+  [[nodiscard]] Map live_times(std::size_t t) const {
+    const Tensor& tensor = model_.tensors[t];
+    const std::int64_t granules = (tensor.rows + tensor.granule - 1) / tensor.granule;
+    Map begun = is_written(t)
+                    ? not_after(writing_times(t), copy(steps_))
+                    : then(parse(fmt::format("{{ [g] -> [t, p] : 0 <= g < {} }}", granules)), copy(steps_));
+    if (tensor.stays) return begun;
+    Map ending = either(writing_times(t), reading_times(t));
+    return both(std::move(begun), inverse(not_after(copy(steps_), std::move(ending))));
+  }
+
+  const Model& model_;
+  const std::vector<AffineTime>& times_;
+  Context context_;
+  Map steps_{};  ///< Goes before its context does.
+};
+
+}  // namespace
+
+std::optional<bool> is_legal(const Model& model, const std::vector<AffineTime>& times, unsigned long effort) {
+  return Relations(model, times, effort).is_legal();
+}
+
+std::optional<std::vector<std::int64_t>> windows(const Model& model, const std::vector<AffineTime>& times,
+                                                 unsigned long effort) {
+  const Relations relations(model, times, effort);
+  std::vector<std::int64_t> all;
+  for (std::size_t t = 0; t < model.tensors.size(); ++t) {
+    const auto window = relations.window(t);
+    if (!window) return std::nullopt;
+    all.push_back(*window);
+  }
+  return all;
+}
+
+std::vector<InstanceId> order_of(const Program& program, const std::vector<AffineTime>& times) {
+  std::vector<InstanceId> order(program.instances.size());
+  for (InstanceId i = 0; i < order.size(); ++i) order[i] = i;
+  const auto time = [&](InstanceId i) {
+    const Instance& instance = program.instances[i];
+    const AffineTime& it = times[instance.op];
+    return std::tuple(it.scale * instance.index + it.shift, it.position, instance.index);
+  };
+  std::sort(order.begin(), order.end(), [&](InstanceId a, InstanceId b) { return time(a) < time(b); });
+  return order;
+}
+
+}  // namespace stowage::stream

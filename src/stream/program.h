@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stream/model.h"
+
+namespace stowage::stream {
+
+/// Index in Program::instances.
+using InstanceId = std::uint32_t;
+/// Index in Program::granules.
+using GranuleId = std::uint32_t;
+
+/// The readers of a granule that are one operator: the last of them is what matters.
+struct LastReader {
+  std::size_t op = 0;
+  std::int64_t index = 0;  ///< Instance of that operator.
+};
+
+/// Some rows of a tensor, or an accumulator: written once, by one instance, and gone after its last reader.
+struct Granule {
+  Bytes bytes = 0;
+  std::optional<InstanceId> writer{};      ///< None: there from the start.
+  std::optional<std::size_t> tensor{};     ///< None: an accumulator.
+  std::vector<LastReader> last_readers{};  ///< One for each operator that reads it.
+  bool stays = false;                      ///< Until the end.
+};
+
+/// That many instances of an operator must have run.
+struct Need {
+  std::size_t op = 0;
+  std::int64_t count = 0;
+};
+
+/// One step: some rows of one operator.
+struct Instance {
+  std::size_t op = 0;
+  std::int64_t index = 0;           ///< Among those of its operator.
+  std::vector<Need> needs{};        ///< At most one for each operator it reads from.
+  std::vector<GranuleId> reads{};   ///< Ascending.
+  std::vector<GranuleId> writes{};  ///< Ascending.
+  std::vector<GranuleId>
+      releases{};           ///< What no later instance of its operator reads; it may be that of others.
+  Bytes bytes_written = 0;  ///< Of all it writes.
+  Bytes bytes_dropped = 0;  ///< Of what it writes and nobody reads.
+};
+
+/// A model, unrolled.
+struct Program {
+  std::vector<Instance> instances{};  ///< Operator by operator.
+  std::vector<Granule> granules{};
+  std::vector<InstanceId> first{};  ///< Of each operator, and one beyond the last.
+  Bytes resident = 0;               ///< What is there from the start.
+
+  [[nodiscard]] std::size_t operators() const { return first.size() - 1; }
+  [[nodiscard]] std::int64_t count(std::size_t op) const { return first[op + 1] - first[op]; }
+  [[nodiscard]] InstanceId at(std::size_t op, std::int64_t index) const {
+    return first[op] + static_cast<InstanceId>(index);
+  }
+};
+
+/// Unrolls a model. Throws Error where it contradicts itself (references, extents, order of operators) or has
+/// more than `limit` reads of granules by instances.
+[[nodiscard]] Program unroll(const Model& model, std::int64_t limit = std::int64_t{1} << 26);
+
+}  // namespace stowage::stream

@@ -1,0 +1,126 @@
+// Idea. Run some operators together: pull the rows of the last one, and before each row what it needs, as
+// late as possible. Between such regions tensors stand whole, yet not all of the time: rows go as soon as the
+// region behind has read them, and come as the region in front writes them.
+//
+//     operators   0 1 2 | 3 4 5 6 | 7 8          region [3, 7): rows of 6 pull rows of 5, 4 and 3,
+//                  region    region  region       which read, and free, rows of 2
+//
+// When a region starts, all operators in front of it have run and no other: that is one state, whatever the
+// regions in front were. So the least peak for the first n operators is
+//
+//     least(n) = min over b < n of  max(least(b), peak of region [b, n) by itself)
+//
+// a dynamic program over the operators in the model's order. A region of one operator is that operator layer
+// by layer, so the result is never worse than that.
+//
+// Source: seed 004: the order inside a region is one affine map for each operator, scale and shift, at its
+// latest; that regions are chosen by their peak, and that rows between them come and go, is ours.
+//
+// Cost: operators^2 / 2 regions of as many steps as they have instances, until `work` is used up; those that
+// exceed what is known for their end stop there.
+
+#include "stream/regions.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace stowage::stream {
+
+bool Walk::pull(std::size_t target, const Region& region, Bytes limit) {
+  // The operators whose next instance is wanted, each for the one below it.
+  std::vector<std::size_t> wanted{target};
+  while (!wanted.empty()) {
+    const std::size_t op = wanted.back();
+    const Instance& instance = state_.next(op);
+    const auto missing = std::find_if(instance.needs.begin(), instance.needs.end(),
+                                      [&](const Need& it) { return state_.done(it.op) < it.count; });
+    if (missing != instance.needs.end()) {
+      if (!region.has(missing->op)) return false;
+      wanted.push_back(missing->op);
+      continue;
+    }
+    const Bytes load = state_.load_of(op);
+    if (load > limit) return false;
+    peak_ = std::max(peak_, load);
+    steps_.push_back(program_.at(op, state_.done(op)));
+    state_.run(op);
+    wanted.pop_back();
+  }
+  return true;
+}
+
+void Walk::settle(const Region& region, Bytes limit) {
+  bool is_changed = true;
+  while (is_changed) {
+    is_changed = false;
+    for (std::size_t op = region.end; op-- > region.begin;) {
+      while (!state_.is_finished(op) && state_.is_ready(op) && state_.load_of(op) <= limit &&
+             state_.live_after(op) <= state_.live()) {
+        peak_ = std::max(peak_, state_.load_of(op));
+        steps_.push_back(program_.at(op, state_.done(op)));
+        state_.run(op);
+        is_changed = true;
+      }
+    }
+  }
+}
+
+namespace {
+
+/// Runs a region from the state in which all operators in front of it have run. Nothing if it needs more than
+/// the limit.
+std::optional<Walk> run_region(const Program& program, const State& start, const Region& region,
+                               Bytes limit) {
+  Walk walk(program, start);
+  for (std::size_t op = region.end; op-- > region.begin;) {
+    while (!walk.state().is_finished(op)) {
+      if (!walk.pull(op, region, limit)) return std::nullopt;
+    }
+  }
+  return walk;
+}
+
+/// The states in which the first 0, 1, .. operators have run, and no other.
+std::vector<State> states_between(const Program& program) {
+  std::vector<State> states{State(program)};
+  for (std::size_t op = 0; op < program.operators(); ++op) {
+    states.push_back(states.back());
+    while (!states.back().is_finished(op)) states.back().run(op);
+  }
+  return states;
+}
+
+}  // namespace
+
+RegionOrder order_by_regions(const Program& program, std::int64_t work) {
+  constexpr Bytes unbounded = std::numeric_limits<Bytes>::max();
+  const std::vector<State> starts = states_between(program);
+  const std::size_t count = program.operators();
+  std::vector<Bytes> best(count + 1, unbounded);
+  std::vector<std::size_t> begin_of(count + 1, 0);
+  best[0] = 0;
+  for (std::size_t end = 1; end <= count; ++end) {
+    for (std::size_t begin = end; begin-- > 0;) {
+      if (best[begin] >= best[end] || (work <= 0 && begin + 1 < end)) continue;
+      const Region region{begin, end};
+      const auto walk =
+          run_region(program, starts[begin], region, best[end] == unbounded ? unbounded : best[end] - 1);
+      work -=
+          walk ? static_cast<std::int64_t>(walk->steps().size()) : program.first[end] - program.first[begin];
+      if (!walk) continue;
+      best[end] = std::max(best[begin], walk->peak());
+      begin_of[end] = begin;
+    }
+  }
+  RegionOrder order{.peak = best[count]};
+  for (std::size_t end = count; end > 0; end = begin_of[end]) order.regions.push_back({begin_of[end], end});
+  std::reverse(order.regions.begin(), order.regions.end());
+  for (const Region& region : order.regions) {
+    const auto walk = run_region(program, starts[region.begin], region, unbounded);
+    order.steps.insert(order.steps.end(), walk->steps().begin(), walk->steps().end());
+  }
+  return order;
+}
+
+}  // namespace stowage::stream

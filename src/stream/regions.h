@@ -1,0 +1,53 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "stream/state.h"
+
+namespace stowage::stream {
+
+/// Operators [begin, end).
+struct Region {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  [[nodiscard]] bool has(std::size_t op) const { return begin <= op && op < end; }
+};
+
+/// Takes steps from a state and notes them.
+class Walk {
+ public:
+  Walk(const Program& program, State start) : program_(program), state_(std::move(start)) {}
+
+  /// Runs the operator's next instance, and before it what it needs, as late as possible; all of it must be
+  /// in the region or have run. False, and stopped where that is, if it is not or a step has more than
+  /// `limit` bytes.
+  [[nodiscard]] bool pull(std::size_t op, const Region& region, Bytes limit);
+
+  /// Takes steps in the region that do not leave more bytes than there were, while there are any.
+  void settle(const Region& region, Bytes limit);
+
+  [[nodiscard]] const State& state() const { return state_; }
+  [[nodiscard]] const std::vector<InstanceId>& steps() const { return steps_; }
+  [[nodiscard]] Bytes peak() const { return peak_; }
+
+ private:
+  const Program& program_;
+  State state_;
+  std::vector<InstanceId> steps_;
+  Bytes peak_ = 0;
+};
+
+/// An order, the most bytes that are live in it, and the regions it was put together from.
+struct RegionOrder {
+  std::vector<InstanceId> steps{};
+  Bytes peak = 0;
+  std::vector<Region> regions{};
+};
+
+/// The best order that runs the operators region by region, each region pulled from its last operator. `work`
+/// is how many steps are tried at most; beyond that, operators are regions of their own.
+[[nodiscard]] RegionOrder order_by_regions(const Program& program, std::int64_t work);
+
+}  // namespace stowage::stream

@@ -1,0 +1,190 @@
+// Replay, orders and bounds of models over rows, against looking at every row, and at every state.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "stowage/error.h"
+#include "stream/bound.h"
+#include "stream/regions.h"
+#include "stream/replay.h"
+#include "stream/search.h"
+#include "stream/state.h"
+#include "stream_cases.h"
+
+namespace stowage::stream {
+namespace {
+
+using testing::least_peak;
+using testing::naive_replay;
+using testing::naive_steps;
+using testing::random_model;
+using testing::random_order;
+
+/// An input of 4 rows, a window of 3 rows over it, and one of 2 with stride 2 over that.
+Model two_windows() {
+  Model model;
+  model.tensors = {{.name = "x", .rows = 4, .bytes_per_row = 10},
+                   {.name = "y", .rows = 4, .bytes_per_row = 7},
+                   {.name = "z", .rows = 2, .bytes_per_row = 5, .stays = true}};
+  model.operators = {
+      {.name = "a", .rows = 4, .reads = {{.tensor = 0, .offset = -1, .taps = 3}}, .writes = {1}},
+      {.name = "b", .rows = 2, .reads = {{.tensor = 1, .scale = 2, .taps = 2}}, .writes = {2}}};
+  return model;
+}
+
+TEST(StreamReplay, CountsWhatIsLive) {
+  const Program program = unroll(two_windows());
+  const std::vector<InstanceId> order{0, 1, 4, 2, 3, 5};  // a a b a a b
+  const Replay result = replay(program, order);
+  EXPECT_FALSE(result.fault);
+  // x0..x3 y0 | y0 y1 | x1..x3 y0 y1 z0 | ..: a row of x goes with the window behind it
+  EXPECT_EQ(result.loads, (std::vector<Bytes>{47, 54, 49, 42, 39, 24}));
+  EXPECT_EQ(result.peak, 54);
+  EXPECT_EQ(windows(two_windows(), program, order), (std::vector<std::int64_t>{4, 2, 2}));
+}
+
+TEST(StreamReplay, NamesWhatIsWrong) {
+  const Program program = unroll(two_windows());
+  const auto fault = [&](const std::vector<InstanceId>& order) {
+    return replay(program, order).fault.value_or("");
+  };
+  EXPECT_EQ(fault({0, 4}), "instance 0 of operator 1 reads granule 5 before it is written");
+  EXPECT_EQ(fault({1}), "instance 1 of operator 0 runs before the one in front of it");
+  EXPECT_EQ(fault({0, 0}), "instance 0 of operator 0 runs twice");
+  EXPECT_EQ(fault({0, 1}), "there are 2 steps, expected 6");
+  EXPECT_EQ(fault({9}), "there is no instance 9");
+}
+
+TEST(StreamReplay, AccumulatorsLiveFromTheFirstRowToTheLast) {
+  Model model;
+  model.tensors = {{.name = "x", .rows = 3, .bytes_per_row = 10},
+                   {.name = "sum", .bytes_per_row = 2, .stays = true}};
+  model.operators = {{.name = "sum",
+                      .rows = 3,
+                      .reads = {{.tensor = 0}},
+                      .writes = {1},
+                      .writing = Writing::at_the_end,
+                      .accumulator = 8}};
+  const Program program = unroll(model);
+  EXPECT_EQ(replay(program, layer_by_layer(program)).loads, (std::vector<Bytes>{38, 28, 20}));
+}
+
+TEST(StreamModel, RefusesWhatContradictsItself) {
+  const auto change = [](auto how) {
+    Model model = two_windows();
+    how(model);
+    return model;
+  };
+  EXPECT_THROW((void)unroll(change([](Model& m) { std::swap(m.operators[0], m.operators[1]); })), Error);
+  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[0].writes = {2}; })), Error);
+  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[0].writes = {3}; })), Error);
+  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].writes = {1}; })), Error);
+  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].reads[0].tensor = 3; })), Error);
+  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].reads[0].divisor = 0; })), Error);
+  EXPECT_THROW((void)unroll(change([](Model& m) { m.tensors[0].rows = 0; })), Error);
+  EXPECT_THROW((void)unroll(two_windows(), 10), Error);
+}
+
+TEST(StreamReplay, EqualsLookingAtEveryRow) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 1000; ++i) {
+    const Model model = random_model(random, {.operators = 5, .rows = 7, .is_chain = i % 2 == 0});
+    const Program program = unroll(model);
+    const auto order = random_order(program, random);
+    const auto expected = naive_replay(model, naive_steps(program, order));
+    const Replay found = replay(program, order);
+    ASSERT_TRUE(expected.is_legal && !found.fault) << i << found.fault.value_or("");
+    ASSERT_EQ(found.loads, expected.loads) << i;
+    ASSERT_EQ(windows(model, program, order), expected.windows) << i;
+    State state(program);
+    for (std::size_t s = 0; s < order.size(); ++s) {
+      const std::size_t op = program.instances[order[s]].op;
+      ASSERT_EQ(state.load_of(op), expected.loads[s]) << i;
+      state.run(op);
+    }
+  }
+}
+
+/// Two steps change places: legal or not, both must say the same.
+TEST(StreamReplay, NoOrderSurvivesThatBreaksADependence) {
+  std::mt19937_64 random(2);
+  int broken = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const Model model = random_model(random, {.operators = 4, .rows = 6});
+    const Program program = unroll(model);
+    auto order = random_order(program, random);
+    std::uniform_int_distribution<std::size_t> place(0, order.size() - 1);
+    std::swap(order[place(random)], order[place(random)]);
+    const bool is_legal = naive_replay(model, naive_steps(program, order)).is_legal;
+    ASSERT_EQ(!replay(program, order).fault, is_legal) << i;
+    broken += is_legal ? 0 : 1;
+  }
+  EXPECT_GT(broken, 300);
+}
+
+TEST(StreamOrder, RegionsAreLegalAndNoWorseThanLayers) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 500; ++i) {
+    const Program program =
+        unroll(random_model(random, {.operators = 7, .rows = 12, .is_chain = i % 2 == 0}));
+    for (const std::int64_t work : {0, 1'000'000}) {
+      const RegionOrder order = order_by_regions(program, work);
+      const Replay found = replay(program, order.steps);
+      ASSERT_FALSE(found.fault) << i << *found.fault;
+      ASSERT_EQ(found.peak, order.peak) << i;
+      ASSERT_LE(found.peak, replay(program, layer_by_layer(program)).peak) << i;
+    }
+  }
+}
+
+TEST(StreamOrder, ReachesTheBestOfAllOrdersOrTheBoundLeavesAGap) {
+  std::mt19937_64 random(4);
+  int best_reached = 0;
+  int bound_reached = 0;
+  constexpr int cases = 400;
+  for (int i = 0; i < cases; ++i) {
+    const Model model = random_model(random, {.operators = 4, .rows = 6, .is_chain = i % 2 == 0});
+    const Program program = unroll(model);
+    const Bytes best = least_peak(model);
+    const auto start = order_by_regions(program, 1'000'000).steps;
+    const Bound bound = lower_bound(program, start, 1000);
+    ASSERT_TRUE(bound.is_complete);
+    ASSERT_LE(bound.bytes, best) << i;
+    const Replay found = replay(program, improve(program, start, {.target = bound.bytes, .work = 100'000}));
+    ASSERT_FALSE(found.fault) << i;
+    ASSERT_GE(found.peak, best) << i;
+    ASSERT_LE(found.peak, replay(program, start).peak) << i;
+    best_reached += found.peak == best ? 1 : 0;
+    bound_reached += bound.bytes == best ? 1 : 0;
+    // What is not reached is said: then the bound is below the peak.
+    ASSERT_TRUE(found.peak == best || bound.bytes < found.peak) << i;
+  }
+  RecordProperty("best_reached", best_reached);
+  RecordProperty("bound_reached", bound_reached);
+  EXPECT_GE(best_reached, cases * 99 / 100);
+  EXPECT_GE(bound_reached, cases * 9 / 10);
+}
+
+TEST(StreamOrder, WithoutWorkTheOrderIsTheSame) {
+  const Program program = unroll(two_windows());
+  const auto layers = layer_by_layer(program);
+  EXPECT_EQ(improve(program, layers, {.work = 0}), layers);
+  const auto better = improve(program, layers, {});
+  EXPECT_EQ(replay(program, better).peak, least_peak(two_windows()));
+}
+
+TEST(StreamBound, WithFewerCutsIsWeakerAndSaysSo) {
+  const Program program = unroll(two_windows());
+  const auto layers = layer_by_layer(program);
+  const Bound none = lower_bound(program, layers, 0);
+  EXPECT_EQ(none.bytes, 0);
+  EXPECT_FALSE(none.is_complete);
+  const Bound all = lower_bound(program, layers, 100);
+  EXPECT_TRUE(all.is_complete);
+  EXPECT_EQ(all.bytes, least_peak(two_windows()));
+}
+
+}  // namespace
+}  // namespace stowage::stream
