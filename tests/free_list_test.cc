@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "long_tests.h"
 #include "oracle/naive_pack.h"
 #include "oracle/random_graph.h"
 #include "oracle/random_problem.h"
@@ -605,15 +606,18 @@ void expect_as_naive(const Problem& problem, Bytes threshold) {
   expect_valid(problem, solution.places);
 }
 
+const std::uint64_t small_problems = testing::is_in_a_hurry() ? 1000 : 5000;
+const std::uint64_t medium_problems = testing::is_in_a_hurry() ? 10 : 60;
+
 TEST(FreeList, RandomProblemsLikeItsNaiveTwin) {
-  for (std::uint64_t seed = 0; seed < 5000 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < small_problems && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     expect_as_naive(oracle::random_problem(seed), static_cast<Bytes>(seed % 4));
   }
 }
 
 TEST(FreeList, RandomProblemsInSeveralMemoriesLikeItsNaiveTwin) {
-  for (std::uint64_t seed = 0; seed < 5000 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < small_problems && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Problem problem = oracle::random_problem(seed);
     spread_over_levels(problem, seed);
@@ -622,7 +626,7 @@ TEST(FreeList, RandomProblemsInSeveralMemoriesLikeItsNaiveTwin) {
 }
 
 TEST(FreeList, MediumProblemsLikeItsNaiveTwin) {
-  for (std::uint64_t seed = 0; seed < 60 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < medium_problems && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     oracle::Random random(seed);
     Problem problem = oracle::random_problem(seed, {.buffers = 100,
