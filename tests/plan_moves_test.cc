@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "long_tests.h"
 #include "oracle/random_graph.h"
 #include "plan/least_cost.h"
 #include "random_networks.h"
@@ -24,6 +25,8 @@ namespace {
 using testing::NetworkMaker;
 using testing::random_scenario;
 using testing::Scenario;
+
+const std::uint64_t cases = testing::is_in_a_hurry() ? 60 : 300;
 
 std::vector<Input> inputs_of(const std::vector<Network>& networks) {
   std::vector<Input> inputs;
@@ -88,7 +91,7 @@ TEST(PlanMoves, NeedSeveralMemoriesAndANetwork) {
 TEST(PlanMoves, NeverCostMoreAndComputeTheSame) {
   std::size_t moved = 0;
   std::size_t moved_in_branches = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < cases; ++seed) {
     Scenario scenario = random_scenario(seed, 20);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << scenario.options.run);
     PlanOptions& options = scenario.options;
@@ -113,14 +116,14 @@ TEST(PlanMoves, NeverCostMoreAndComputeTheSame) {
                                    {.kernels = KernelSet::plain, .check = RunCheck::tensors, .seed = seed});
     ASSERT_FALSE(run.fault) << run.fault->what;
   }
-  EXPECT_GT(moved, 30U);
-  EXPECT_GT(moved_in_branches, 10U);
+  EXPECT_GT(moved, cases / 10);
+  EXPECT_GT(moved_in_branches, cases / 30);
 }
 
 /// Bodies, states, copies and unnamed tensors: the checker has nothing against what comes out.
 TEST(PlanMoves, GoWithEverythingThatGraphsHave) {
   std::size_t moved = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+  for (std::uint64_t seed = 0; seed < cases; ++seed) {
     SCOPED_TRACE(seed);
     Input input{.info = {"a", "a.json", ModelFormat::json},
                 .content = oracle::random_graph(
@@ -136,7 +139,7 @@ TEST(PlanMoves, GoWithEverythingThatGraphsHave) {
     EXPECT_LE(moving.summary.cost_bound, moving.summary.cost);
     if (copies_in(moving) > 0) ++moved;
   }
-  EXPECT_GT(moved, 20U);
+  EXPECT_GT(moved, cases / 15);
 }
 
 /// One operator reads `inputs` and writes `outputs`, by bytes.
