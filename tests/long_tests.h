@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 
 /// What a test may take its time for.
@@ -22,5 +23,8 @@ inline constexpr bool has_address_sanitizer = false;
 
 /// Under AddressSanitizer everything is an order of magnitude slower.
 [[nodiscard]] inline bool is_in_a_hurry() { return has_address_sanitizer && !has_time(); }
+
+/// So many cases, or a tenth of them in a hurry.
+[[nodiscard]] inline std::uint64_t cases_of(std::uint64_t all) { return is_in_a_hurry() ? all / 10 : all; }
 
 }  // namespace stowage::testing

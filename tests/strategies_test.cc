@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "long_tests.h"
 #include "oracle/random_graph.h"
 #include "oracle/random_problem.h"
 #include "stowage/error.h"
@@ -16,8 +17,8 @@
 namespace stowage {
 namespace {
 
-constexpr std::uint64_t random_problems = 5000;
-constexpr std::uint64_t random_graphs = 2000;
+const std::uint64_t random_problems = testing::cases_of(5000);
+const std::uint64_t random_graphs = testing::cases_of(2000);
 
 /// All that serve one memory but `auto`, which chooses among them.
 std::vector<std::string> names() {
