@@ -35,7 +35,7 @@ class Stopwatch {
 };
 
 void measure(const std::string& name, const Network& network, stream::Io io) {
-  const stream::Model model = stream::instances_of(network, {.io = io});
+  const stream::Model model = stream::instances_of(network.graph(), {.io = io});
   const stream::Program whole = stream::unroll(stream::without_rows(model));
   const Stopwatch stopwatch;
   const stream::Program program = stream::unroll(model);

@@ -36,7 +36,7 @@ std::vector<Wrong> wrong_plans() {
       {"fork", [](Case& it) { it.plan.clocks[0].steps[2] = Fork{{0}}; }, {{format}, {"step 2"}}},
       {"rows",
        [](Case& it) {
-         std::get<Run>(it.plan.clocks[0].steps[0]).rows = RowRange{0, 1};
+         std::get<Run>(it.plan.clocks[0].steps[0]).rows = RowRange{0, 0, 1};
        },
        {{format}, {"step 0"}}},
       {"step of another model",

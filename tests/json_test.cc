@@ -85,10 +85,10 @@ Plan plan_of(const Problem& problem) {
 Plan rich_plan() {
   Plan plan;
   plan.models = {{"net", "net.onnx", ModelFormat::onnx}, {"list", "list.csv", ModelFormat::csv}};
-  plan.clocks = {
-      {{Run{0, {0, 12}, std::nullopt}, Run{0, {0, 3, 1, 5}, RowRange{2, 7}}, Copy{1, 0, 1}, Fork{{1, 2}}}},
-      {},
-      {{Run{1, {0, 0}, std::nullopt}}}};
+  plan.clocks = {{{Run{0, {0, 12}, std::nullopt}, Run{0, {0, 3, 1, 5}, RowRange{1, 2, 7}, Sums{0, 4}},
+                   Copy{1, 0, 1}, Arrive{0, {1, 0, 2}}, Leave{1, {2, 3, 4}}, Fork{{1, 2}}}},
+                 {},
+                 {{Run{1, {0, 0}, std::nullopt}}}};
   plan.memories = {{{.name = "sram", .capacity = 4096, .alignment = 16, .cost = 1}, 96, 80},
                    {{.name = "flash", .alignment = 4, .cost = 10, .role = MemoryRole::weights}, 160, 150}};
   plan.buffers = {{.id = "a",
@@ -102,13 +102,16 @@ Plan rich_plan() {
   plan.places = {{0, 32}, {1, 128}};
   plan.tensors = {{0,
                    {"x", TensorKind::input, DType::float32, Shape{1, 16}, 64},
-                   {{0, 0, {0, 2}, std::nullopt}, {1, 4, {2, 4}, Ring{2, 3, 5}}}},
+                   {{0, 0, {0, 2}, std::nullopt},
+                    {1, 4, {2, 4}, Ring{2, 3, 5}},
+                    {1, 8, {4, 5}, std::nullopt, RowRange{1, 3, 4}}}},
                   {1, {"w", TensorKind::weight, DType::int4, std::nullopt, 17}, {}}};
   plan.copies_removed = {3, 4096};
   plan.copies_kept = {{0, 0, 1, "operator 1", 64, "its place"}};
   plan.interrupted = true;
   plan.claims = {
       {ClaimScope::offsets, 80, false}, {ClaimScope::order, 70, true}, {ClaimScope::stream, 6, false}};
+  plan.streaming = {2, 88, 96, 1.5, {{{0, 12}, 80, 96}}};
   plan.summary = {
       .naive = 96, .peak = 96, .lower_bound = 80, .strategy = "s", .order = "keep", .seconds = 0.25};
   return plan;
@@ -117,8 +120,10 @@ Plan rich_plan() {
 constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
  "models":[{"name":"net","source":"net.onnx","format":"onnx"},{"name":"list","source":"list.csv","format":"csv"}],
  "clocks":[{"steps":[{"run":{"model":0,"path":[0,12]}},
-                     {"run":{"model":0,"path":[0,3,1,5],"rows":[2,7]}},
+                     {"run":{"model":0,"path":[0,3,1,5],"axis":1,"rows":[2,7],"sums":{"buffer":"a","offset":4}}},
                      {"copy":{"tensor":1,"from":"a","to":"b"}},
+                     {"arrive":{"tensor":0,"axis":1,"rows":[0,2]}},
+                     {"leave":{"tensor":1,"axis":2,"rows":[3,4]}},
                      {"fork":[1,2]}]},
            {"steps":[]},
            {"steps":[{"run":{"model":1,"path":[0,0]}}]}],
@@ -130,7 +135,8 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
             {"id":"b","clock":2,"size":32,"alignment":1,"memory":"flash","offset":128,"kind":"scratch","pieces":[]}],
  "tensors":[{"model":0,"name":"x","kind":"input","dtype":"float32","shape":[1,16],"bytes":64,
              "views":[{"buffer":"a","offset":0,"lower":0,"upper":2},
-                      {"buffer":"b","offset":4,"lower":2,"upper":4,"ring":{"axis":2,"granule":3,"count":5}}]},
+                      {"buffer":"b","offset":4,"lower":2,"upper":4,"ring":{"axis":2,"granule":3,"count":5}},
+                      {"buffer":"b","offset":8,"lower":4,"upper":5,"axis":1,"rows":[3,4]}]},
             {"model":1,"name":"w","kind":"weight","dtype":"int4","shape":null,"bytes":17,"views":[]}],
  "copies_removed":{"count":3,"bytes":4096},
  "copies_kept":[{"model":0,"subgraph":0,"operator":1,"operation":"operator 1","bytes":64,"why":"its place"}],
@@ -138,6 +144,8 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
  "claims":[{"scope":"offsets","lower_bound":80,"proven_optimal":false},
            {"scope":"order","lower_bound":70,"proven_optimal":true},
            {"scope":"stream","lower_bound":6,"proven_optimal":false}],
+ "streaming":{"granule":2,"load":88,"load_of_layers":96,"recomputed":1.5,
+              "regions":[{"operators":[0,12],"load":80,"load_of_layers":96}]},
  "summary":{"naive":96,"peak":96,"lower_bound":80,"strategy":"s","order":"keep","seconds":0.25}})";
 
 TEST(Json, PlansHaveJustTheseMembers) {
@@ -217,10 +225,11 @@ std::string place_of(const Pointer& pointer) { return pointer.empty() ? "documen
 
 /// Members that a plan may leave out; a memory without limit and a tensor whose shape depends on data
 /// may also have null there.
-bool is_optional_member(const std::string& name) {
-  static const std::set<std::string> optional{"capacity", "shape",   "rows", "ring",
-                                              "pinned",   "traffic", "role", "copies_kept"};
-  return optional.contains(name);
+bool is_optional_member(const Pointer& at) {
+  static const std::set<std::string> optional{"capacity", "shape", "rows",        "ring",      "pinned",
+                                              "traffic",  "role",  "copies_kept", "streaming", "sums"};
+  const std::string owner = at.parent_pointer().empty() ? "" : at.parent_pointer().back();
+  return optional.contains(at.back()) && owner != "arrive" && owner != "leave";
 }
 
 TEST(Json, EveryMemberOfAPlanIsRequired) {
@@ -231,11 +240,12 @@ TEST(Json, EveryMemberOfAPlanIsRequired) {
     json without = document;
     without.at(pointer.parent_pointer()).erase(pointer.back());
     const std::string message = plan_error(without.dump());
-    const bool is_optional = is_optional_member(pointer.back());
+    const bool is_optional = is_optional_member(pointer);
     EXPECT_EQ(message == "", is_optional) << pointer.to_string() << ": " << message;
     if (is_optional) continue;
     ++removed;
-    const bool is_step = pointer.back() == "run" || pointer.back() == "copy" || pointer.back() == "fork";
+    static const std::set<std::string> steps{"run", "copy", "fork", "arrive", "leave"};
+    const bool is_step = steps.contains(pointer.back());
     expect_says(message, {place_of(pointer.parent_pointer()) + ": ", is_step ? "none of" : pointer.back()});
   }
   EXPECT_GT(removed, 80);

@@ -17,24 +17,24 @@ std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t high) 
 }
 
 stream::Access random_access(std::mt19937_64& random, std::size_t tensor, std::int64_t rows, bool is_whole) {
-  if (is_whole) return {.tensor = tensor, .scale = 0, .taps = rows};
+  if (is_whole) return {.tensor = tensor, .rows = {.scale = 0, .taps = rows}};
   const std::int64_t taps = pick(random, 1, 4);
   return {.tensor = tensor,
-          .scale = pick(random, 0, 7) == 0 ? -1 : pick(random, 1, 3),
-          .divisor = pick(random, 0, 3) == 0 ? pick(random, 2, 3) : 1,
-          .offset = -pick(random, 0, taps - 1) + (pick(random, 0, 5) == 0 ? pick(random, -3, 3) : 0),
-          .taps = taps,
-          .dilation = pick(random, 0, 3) == 0 ? 2 : 1};
+          .rows = {.scale = pick(random, 0, 7) == 0 ? -1 : pick(random, 1, 3),
+                   .divisor = pick(random, 0, 3) == 0 ? pick(random, 2, 3) : 1,
+                   .offset = -pick(random, 0, taps - 1) + (pick(random, 0, 5) == 0 ? pick(random, -3, 3) : 0),
+                   .taps = taps,
+                   .dilation = pick(random, 0, 3) == 0 ? 2 : 1}};
 }
 
 /// The rows of a tensor that instance i of an operator reads by one access, by trying every row and tap.
 bool reads_row(const Model& model, const Operator& op, const stream::Access& access, std::int64_t i,
                std::int64_t row) {
   for (std::int64_t r = i * op.granule; r < (i + 1) * op.granule && r < op.rows; ++r) {
-    for (std::int64_t k = 0; k < access.taps; ++k) {
+    for (std::int64_t k = 0; k < access.rows.taps; ++k) {
       std::int64_t first = -1000;  // the largest that divisor * first does not exceed the dividend
-      while (access.divisor * (first + 1) <= access.scale * r + access.offset) ++first;
-      if (first + k * access.dilation == row && row < model.tensors[access.tensor].rows) return true;
+      while (access.rows.divisor * (first + 1) <= access.rows.scale * r + access.rows.offset) ++first;
+      if (first + k * access.rows.dilation == row && row < model.tensors[access.tensor].rows) return true;
     }
   }
   return false;

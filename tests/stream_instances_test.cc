@@ -74,6 +74,7 @@ Network network_of(const Call& call) {
   network.details = {{{.version = call.version}}};
   for (const auto& [name, value] : call.settings) network.details[0][0].attributes.set(name, value);
   network.input.content = graph;
+  add_rows(network);
   return network;
 }
 
@@ -99,7 +100,7 @@ bool is_read(const Model& model, std::size_t tensor, std::int64_t r, std::int64_
   bool found = false;
   for (const Access& access : model.operators[0].reads) {
     if (access.tensor == tensor)
-      for_each_row(access, model.tensors[tensor].rows, r,
+      for_each_row(access.rows, model.tensors[tensor].rows, r,
                    [&](std::int64_t it) { found = found || it == row; });
   }
   return found;
@@ -107,7 +108,7 @@ bool is_read(const Model& model, std::size_t tensor, std::int64_t r, std::int64_
 
 /// How many pairs (row of the output, row of data) are read.
 std::int64_t expect_honest(const Call& call, std::mt19937_64& random) {
-  const Model model = instances_of(network_of(call), {});
+  const Model model = instances_of(network_of(call).graph(), {});
   const Operator& op = model.operators.at(0);
   KernelCall kernel{.type = call.type,
                     .outputs = {testing::result<float>(call.output)},
@@ -322,7 +323,7 @@ TEST(StreamInstances, ResizingNamesAllRowsItReads) {
 
 TEST(StreamInstances, SumsRunOverTheRowsOfTheirInput) {
   const Call call{.type = "GlobalAveragePool", .data = {{1, 2, 13, 29}}, .output = {1, 2, 1, 1}};
-  const Model model = instances_of(network_of(call), {.granule = 4});
+  const Model model = instances_of(network_of(call).graph(), {.granule = 4});
   ASSERT_EQ(model.operators.size(), 1U);
   EXPECT_EQ(model.operators[0].instances(), 4);
   EXPECT_EQ(model.operators[0].accumulator, 8);
@@ -334,14 +335,14 @@ TEST(StreamInstances, SumsRunOverTheRowsOfTheirInput) {
 
 TEST(StreamInstances, AnInputByRowsIsAnOperator) {
   const Call call{.type = "Relu", .data = {{1, 2, 13, 29}}, .output = {1, 2, 13, 29}};
-  const Model model = instances_of(network_of(call), {.io = Io::rows});
+  const Model model = instances_of(network_of(call).graph(), {.io = Io::rows});
   ASSERT_EQ(model.operators.size(), 2U);
   EXPECT_FALSE(model.operators[0].source);
   const Program program = unroll(model);
   constexpr Bytes row = 2 * 29 * 4;
   EXPECT_EQ(improve(program, layer_by_layer(program), {}).size(), 26U);
   EXPECT_EQ(order_by_regions(program, 1000).peak, 2 * row);
-  EXPECT_THROW((void)instances_of(network_of(call), {.granule = 0}), UsageError);
+  EXPECT_THROW((void)instances_of(network_of(call).graph(), {.granule = 0}), UsageError);
 }
 
 struct Figures {
@@ -359,7 +360,7 @@ TEST(StreamInstances, RealNetworksReachTheirBound) {
         Figures{"mobilenet_v2_int8_224", Io::arena, 198054},
         Figures{"mobilenet_v2_int8_224", Io::rows, 101702}}) {
     const Network network = read_network(folder / (std::string(name) + ".tflite"));
-    const Program program = unroll(instances_of(network, {.io = io}));
+    const Program program = unroll(instances_of(network.graph(), {.io = io}));
     const auto start = order_by_regions(program, 10'000'000).steps;
     const Bound bound = lower_bound(program, start, 100);
     EXPECT_EQ(bound.bytes, live) << name;

@@ -29,8 +29,8 @@ Model two_windows() {
                    {.name = "y", .rows = 4, .bytes_per_row = 7},
                    {.name = "z", .rows = 2, .bytes_per_row = 5, .stays = true}};
   model.operators = {
-      {.name = "a", .rows = 4, .reads = {{.tensor = 0, .offset = -1, .taps = 3}}, .writes = {1}},
-      {.name = "b", .rows = 2, .reads = {{.tensor = 1, .scale = 2, .taps = 2}}, .writes = {2}}};
+      {.name = "a", .rows = 4, .reads = {{.tensor = 0, .rows = {.offset = -1, .taps = 3}}}, .writes = {1}},
+      {.name = "b", .rows = 2, .reads = {{.tensor = 1, .rows = {.scale = 2, .taps = 2}}}, .writes = {2}}};
   return model;
 }
 
@@ -82,7 +82,7 @@ TEST(StreamModel, RefusesWhatContradictsItself) {
   EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[0].writes = {3}; })), Error);
   EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].writes = {1}; })), Error);
   EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].reads[0].tensor = 3; })), Error);
-  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].reads[0].divisor = 0; })), Error);
+  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].reads[0].rows.divisor = 0; })), Error);
   EXPECT_THROW((void)unroll(change([](Model& m) { m.tensors[0].rows = 0; })), Error);
   EXPECT_THROW((void)unroll(two_windows(), 10), Error);
 }

@@ -104,6 +104,52 @@ struct ByteCopy {
   bool operator==(const ByteCopy&) const = default;
 };
 
+/// Which rows of a tensor row r of another one is made of:
+///     floor((scale * r + offset) / divisor) + k * dilation,  0 <= k < taps,
+/// those of them that exist.
+struct RowMap {
+  std::int64_t scale = 1;
+  std::int64_t divisor = 1;  ///< Positive.
+  std::int64_t offset = 0;
+  std::int64_t taps = 1;
+  std::int64_t dilation = 1;  ///< Positive.
+
+  bool operator==(const RowMap&) const = default;
+};
+
+/// Calls `visit(row)` for every row that row r is made of, of a tensor of `rows` rows, in the order of taps.
+template <typename Visit>
+void for_each_row(const RowMap& map, std::int64_t rows, std::int64_t r, Visit visit) {
+  const std::int64_t dividend = map.scale * r + map.offset;
+  const std::int64_t first = dividend / map.divisor - (dividend % map.divisor < 0 ? 1 : 0);
+  for (std::int64_t k = 0; k < map.taps; ++k) {
+    const std::int64_t row = first + k * map.dilation;
+    if (row >= 0 && row < rows) visit(row);
+  }
+}
+
+/// An input of which a row of an operator's outputs reads some rows only.
+struct RowRead {
+  std::size_t input = 0;  ///< Index in Operator::inputs.
+  std::size_t axis = 0;   ///< Of the input: what its rows are along.
+  RowMap rows{};
+  /// The one row that is read comes back unchanged in the output's row, from this byte of it on, where both
+  /// are stored row by row.
+  std::optional<Bytes> kept_at{};
+
+  bool operator==(const RowRead&) const = default;
+};
+
+/// Rows along an axis of an operator's outputs (of equal extent in all of them) can be computed one by one.
+/// Inputs that are not in `reads` are read whole.
+struct RowAxis {
+  std::size_t axis = 0;
+  std::vector<RowRead> reads{};
+  bool is_windows = false;  ///< The operator moves a window along it: the height of an image.
+
+  bool operator==(const RowAxis&) const = default;
+};
+
 struct Operator {
   std::string name{};
   std::string type{};                              ///< "Conv", "CONV_2D", "com.microsoft.Gelu".
@@ -121,6 +167,11 @@ struct Operator {
   /// Why a reshape, concat, split or slice has no `copies`, in words ("concat on axis 1 behind
   /// dimension 0 of 2"). Empty for all other operators.
   std::string must_copy{};
+  /// How it can run row by row; `add_rows` says so for networks. Empty: as a whole only.
+  std::vector<RowAxis> row_axes{};
+  /// Axes of its first input over whose rows it can sum up: it reads them one by one, and has its outputs
+  /// with the last.
+  std::vector<std::size_t> sums_over{};
 
   bool operator==(const Operator&) const = default;
 };
@@ -189,5 +240,9 @@ void validate(const Graph& graph);
 /// account that the graph says; none if there is no such output.
 [[nodiscard]] std::optional<TensorId> in_place_output(const Graph& graph, const Operator& op,
                                                       std::size_t input);
+
+/// Bytes that an operator with that output keeps its sums in until they are there: one number of at least 32
+/// bits for every element.
+[[nodiscard]] Bytes bytes_of_sums(const Tensor& output);
 
 }  // namespace stowage

@@ -88,6 +88,10 @@ struct Network {
   [[nodiscard]] const Graph& graph() const { return std::get<Graph>(input.content); }
 };
 
+/// Says of every operator of the graph how it can run row by row (Operator::row_axes, sums_over). Networks
+/// that are read have that already.
+void add_rows(Network& network);
+
 /// Reads an ONNX or TFLite file with everything that running it needs, ONNX's external data from beside
 /// the file. Throws as `read_input` does, and Error for other formats, which have no weights.
 [[nodiscard]] Network read_network(const std::filesystem::path& file, const ImportOptions& options = {});

@@ -26,12 +26,21 @@
 
 namespace stowage {
 
-/// Rows [begin, end) of an operator's output.
+/// Rows [begin, end) of a tensor along one of its axes.
 struct RowRange {
+  std::size_t axis = 0;
   std::int64_t begin = 0;
   std::int64_t end = 0;
 
   bool operator==(const RowRange&) const = default;
+};
+
+/// Where an operator keeps its sums from its first rows to its last: see `bytes_of_sums`.
+struct Sums {
+  std::size_t buffer = 0;  ///< Index in Plan::buffers.
+  Bytes offset = 0;        ///< In the buffer.
+
+  bool operator==(const Sums&) const = default;
 };
 
 /// Run an operator. `path` is [subgraph, operator], and for an operator of a body goes on with
@@ -39,7 +48,10 @@ struct RowRange {
 struct Run {
   std::size_t model = 0;
   std::vector<std::size_t> path{};
+  /// Only these rows of its outputs; of one that sums up, only these rows of its first input. All rows of
+  /// such an operator are run in ascending order.
   std::optional<RowRange> rows{};
+  std::optional<Sums> sums{};  ///< Of an operator that sums up in several steps.
 
   bool operator==(const Run&) const = default;
 };
@@ -61,7 +73,23 @@ struct Fork {
   bool operator==(const Fork&) const = default;
 };
 
-using Step = std::variant<Run, Copy, Fork>;
+/// The caller hands over rows of an input, which are there from this step on.
+struct Arrive {
+  std::size_t tensor = 0;  ///< Index in Plan::tensors.
+  RowRange rows{};
+
+  bool operator==(const Arrive&) const = default;
+};
+
+/// The caller takes rows of an output; after this step they need not be there.
+struct Leave {
+  std::size_t tensor = 0;  ///< Index in Plan::tensors.
+  RowRange rows{};
+
+  bool operator==(const Leave&) const = default;
+};
+
+using Step = std::variant<Run, Copy, Fork, Arrive, Leave>;
 
 /// A sequence of steps; position in it is time. An operator with bodies is followed by the steps
 /// of its bodies, one body after the other.
@@ -71,7 +99,8 @@ struct Clock {
   bool operator==(const Clock&) const = default;
 };
 
-/// Rows of a streamed tensor in a buffer that holds `count` granules of them, round and round.
+/// A streamed tensor in a place for `count` granules of rows, round and round: row r is row r % granule of
+/// granule r / granule, which is in slot r / granule % count. Slots follow each other.
 struct Ring {
   std::size_t axis = 0;
   std::int64_t granule = 1;
@@ -81,12 +110,14 @@ struct Ring {
 };
 
 /// Where a tensor is during a part of its life. Where several views of one tensor are alive, operators read
-/// and write the one in the fastest memory.
+/// and write the one in the fastest memory. A view of all of a tensor has its elements in row-major order.
+/// One of rows, or a ring, has them row by row, as if the rows' axis were the tensor's first.
 struct View {
   std::size_t buffer = 0;  ///< Index in Plan::buffers.
   Bytes offset = 0;        ///< In the buffer.
   Lifetime life{};         ///< On the buffer's clock.
   std::optional<Ring> ring{};
+  std::optional<RowRange> rows{};  ///< Of what rows it is; none, and no ring: of all of the tensor.
 
   bool operator==(const View&) const = default;
 };
@@ -197,6 +228,26 @@ struct OrderSearch {
   bool operator==(const OrderSearch&) const = default;
 };
 
+/// Operators that run together, row by row.
+struct StreamRegion {
+  std::vector<std::size_t> operators{};  ///< Indices in the main subgraph.
+  Bytes load = 0;                        ///< Most live bytes of its steps.
+  Bytes load_of_layers = 0;              ///< The same, were its operators run one by one, as wholes.
+
+  bool operator==(const StreamRegion&) const = default;
+};
+
+/// How a plan streams. Loads are live bytes before anything is placed.
+struct Streaming {
+  std::int64_t granule = 1;  ///< Rows of a step, at most.
+  Bytes load = 0;            ///< Most live bytes of a step.
+  Bytes load_of_layers = 0;  ///< The same, were operators run one by one, as wholes.
+  double recomputed = 1;     ///< Multiplies that are run, as a multiple of those of the network.
+  std::vector<StreamRegion> regions{};
+
+  bool operator==(const Streaming&) const = default;
+};
+
 struct Summary {
   Bytes naive = 0;  ///< Every tensor of the arena in memory of its own.
   Bytes peak = 0;   ///< Sum over memories that are not for weights.
@@ -228,6 +279,7 @@ struct Plan {
   bool interrupted = false;
   std::vector<Claim> claims{};
   std::vector<OrderSearch> order_searches{};  ///< Of each model, in their order, or none.
+  std::optional<Streaming> streaming{};       ///< Of the one model that has steps with rows.
   Summary summary{};
 
   bool operator==(const Plan&) const = default;

@@ -19,8 +19,10 @@ namespace stowage {
 
 /// Who provides the memory of the network's inputs and outputs.
 enum class Io : std::uint8_t {
-  arena,    ///< The plan: they are buffers like the others.
-  external  ///< The caller: they cost nothing here.
+  arena,     ///< The plan: they are buffers like the others.
+  external,  ///< The caller: they cost nothing here.
+  rows       ///< Only when streaming: inputs arrive row by row, and rows of outputs leave as soon as they are
+             ///< there.
 };
 
 /// Which tensors may share bytes because one repeats or replaces the other.
@@ -52,6 +54,14 @@ struct FeedNames {
   std::string input{};
 };
 
+/// How a network is run row by row instead of operator by operator.
+struct StreamOptions {
+  /// Rows that a step computes, at least 1: what the hardware stores or computes at a time.
+  std::int64_t granule = 1;
+  /// Multiplies that may be run, as a multiple of those of the network, at least 1.
+  double recompute = 1;
+};
+
 struct PlanOptions {
   SolveOptions solve{};
   /// The memories to plan in, fastest first: name, capacity (none: unbounded), cost. At least one.
@@ -65,6 +75,8 @@ struct PlanOptions {
   /// Of several memories: to have what is used often in the fast ones, though not all fits there at once.
   Moves moves = Moves::none;
   Target target = Target::any;
+  /// To run a network row by row: one network, by itself, without bodies. Throws UsageError for others.
+  std::optional<StreamOptions> stream{};
   /// Which models run after each other and which at the same time: "A; B | C", docs/several-models.md. Empty:
   /// one after the other, as given.
   std::string run{};

@@ -91,6 +91,9 @@ struct RunResult {
   /// Copies (ByteCopy) that were made, and that had nothing to do; each counts whenever its operator runs.
   CopiesRemoved copies_made{};
   CopiesRemoved copies_skipped{};
+  /// Multiplies of convolutions and products that a streamed plan ran, and those of the network.
+  std::int64_t multiplies = 0;
+  std::int64_t multiplies_of_network = 0;
   /// Memory outside the planned one: what kernels hold, and the most they want while one runs.
   Bytes kernels_hold = 0;
   Bytes kernels_scratch = 0;

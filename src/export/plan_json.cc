@@ -9,12 +9,29 @@ namespace {
 
 using exporting::Json;
 
+void add_rows(const RowRange& rows, Json& json) {
+  json["axis"] = rows.axis;
+  json["rows"] = {rows.begin, rows.end};
+}
+
+Json handed_over(std::size_t tensor, const RowRange& rows) {
+  Json json{{"tensor", tensor}};
+  add_rows(rows, json);
+  return json;
+}
+
 Json step_json(const Step& step, const Plan& plan) {
   if (const auto* const run = std::get_if<Run>(&step)) {
     Json json{{"model", run->model}, {"path", run->path}};
-    if (run->rows) json["rows"] = {run->rows->begin, run->rows->end};
+    if (run->rows) add_rows(*run->rows, json);
+    if (run->sums)
+      json["sums"] = {{"buffer", plan.buffers[run->sums->buffer].id}, {"offset", run->sums->offset}};
     return {{"run", json}};
   }
+  if (const auto* const arrive = std::get_if<Arrive>(&step))
+    return {{"arrive", handed_over(arrive->tensor, arrive->rows)}};
+  if (const auto* const leave = std::get_if<Leave>(&step))
+    return {{"leave", handed_over(leave->tensor, leave->rows)}};
   if (const auto* const copy = std::get_if<Copy>(&step)) {
     return {{"copy",
              {{"tensor", copy->tensor},
@@ -64,6 +81,7 @@ Json tensor_json(const PlannedTensor& planned, const Plan& plan) {
                {"offset", view.offset},
                {"lower", view.life.lower},
                {"upper", view.life.upper}};
+    if (view.rows) add_rows(*view.rows, entry);
     if (view.ring)
       entry["ring"] = {
           {"axis", view.ring->axis}, {"granule", view.ring->granule}, {"count", view.ring->count}};
@@ -86,6 +104,19 @@ Json order_search_json(const OrderSearch& search) {
   return {{"model", search.model},   {"own_load", search.own_load},
           {"load", search.load},     {"lower_bound", search.lower_bound},
           {"states", search.states}, {"seconds", search.seconds}};
+}
+
+Json streaming_json(const Streaming& streaming) {
+  Json json{{"granule", streaming.granule},
+            {"load", streaming.load},
+            {"load_of_layers", streaming.load_of_layers},
+            {"recomputed", streaming.recomputed},
+            {"regions", Json::array()}};
+  for (const StreamRegion& region : streaming.regions) {
+    json["regions"].push_back(
+        {{"operators", region.operators}, {"load", region.load}, {"load_of_layers", region.load_of_layers}});
+  }
+  return json;
 }
 
 Json savings_json(const Savings& savings) {
@@ -137,6 +168,7 @@ void write_json(const Plan& plan, std::ostream& out) {
                 {"lower_bound", claim.lower_bound},
                 {"proven_optimal", claim.proven_optimal}};
   });
+  if (plan.streaming) document.value("streaming", streaming_json(*plan.streaming));
   if (!plan.order_searches.empty()) document.rows("order_searches", plan.order_searches, order_search_json);
   document.value("summary", summary_json(plan.summary));
   document.finish();

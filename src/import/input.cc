@@ -116,6 +116,7 @@ Network read_network_of(import::Source source, const std::string& name, const Im
     Network network = read_to_run(source, format, options);
     network.input.info = info_of(file, format);
     make_names_printable(std::get<Graph>(network.input.content), network.input.info.name);
+    add_rows(network);
     return network;
   } catch (const Error& error) {
     throw error.in_file(name);

@@ -41,17 +41,22 @@ ModelInfo read_model(const Json& json) {
           enumerator(json.at("format"), model_format_named)};
 }
 
+RowRange read_rows(const Json& json) {
+  const auto rows = json.at("rows");
+  const auto range = rows.elements();
+  if (range.size() != 2) throw rows.error("is not [begin, end]");
+  return {json.at("axis").index(), range[0].natural(), range[1].natural()};
+}
+
 Step read_step(const Json& json, const Names& buffers) {
   if (const auto run = json.find("run")) {
     Run step{.model = run->at("model").index()};
     for (const Json& entry : run->at("path").elements()) step.path.push_back(entry.index());
     if (step.path.empty() || step.path.size() % 2 != 0)
       throw run->error("has a path that is not [subgraph, operator, ...]");
-    if (const auto rows = run->find("rows")) {
-      const auto range = rows->elements();
-      if (range.size() != 2) throw rows->error("is not [begin, end]");
-      step.rows = RowRange{range[0].natural(), range[1].natural()};
-    }
+    if (run->find("rows")) step.rows = read_rows(*run);
+    if (const auto sums = run->find("sums"))
+      step.sums = Sums{buffers(sums->at("buffer")), sums->at("offset").natural()};
     return step;
   }
   if (const auto copy = json.find("copy")) {
@@ -62,7 +67,10 @@ Step read_step(const Json& json, const Names& buffers) {
     for (const Json& clock : fork->elements()) step.clocks.push_back(clock.index());
     return step;
   }
-  throw json.error("is none of run, copy and fork");
+  if (const auto arrive = json.find("arrive"))
+    return Arrive{arrive->at("tensor").index(), read_rows(*arrive)};
+  if (const auto leave = json.find("leave")) return Leave{leave->at("tensor").index(), read_rows(*leave)};
+  throw json.error("is none of run, copy, fork, arrive and leave");
 }
 
 PlannedMemory read_memory(const Json& json) {
@@ -98,6 +106,7 @@ Buffer read_buffer(const Json& json) {
 
 View read_view(const Json& json, const Names& buffers) {
   View view{buffers(json.at("buffer")), json.at("offset").natural(), read_life(json), std::nullopt};
+  if (json.find("rows")) view.rows = read_rows(json);
   if (const auto ring = json.find("ring")) {
     view.ring = Ring{ring->at("axis").index(), ring->at("granule").natural(), ring->at("count").natural()};
   }
@@ -128,6 +137,18 @@ Savings read_savings(const Json& json) {
     return Saving{saving.at("separate").natural(), saving.at("shared").natural()};
   };
   return {read(json.at("weights")), read(json.at("instructions")), read(json.at("working"))};
+}
+
+Streaming read_streaming(const Json& json) {
+  Streaming streaming{json.at("granule").natural(), json.at("load").natural(),
+                      json.at("load_of_layers").natural(), json.at("recomputed").number()};
+  for (const Json& entry : json.at("regions").elements()) {
+    StreamRegion region{.load = entry.at("load").natural(),
+                        .load_of_layers = entry.at("load_of_layers").natural()};
+    for (const Json& op : entry.at("operators").elements()) region.operators.push_back(op.index());
+    streaming.regions.push_back(std::move(region));
+  }
+  return streaming;
 }
 
 void read_memories_and_buffers(const Json& document, Plan& plan, Names& buffers) {
@@ -186,6 +207,7 @@ Plan parse_plan(std::string_view text) {
                                      search.at("states").natural(), search.at("seconds").number()});
     }
   }
+  if (const auto streaming = document.find("streaming")) plan.streaming = read_streaming(*streaming);
   plan.summary = read_summary(document.at("summary"));
   return plan;
 }

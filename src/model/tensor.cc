@@ -98,4 +98,10 @@ Bytes bytes_of(DType dtype, const Shape& shape) {
   return (*total + bits_per_byte - 1) / bits_per_byte;
 }
 
+Bytes bytes_of_sums(const Tensor& output) {
+  constexpr int least_bits = 32;
+  const int bits = bits_of(output.dtype).value_or(least_bits);
+  return bits >= least_bits ? output.bytes : output.bytes * least_bits / bits;
+}
+
 }  // namespace stowage

@@ -15,19 +15,14 @@
 #include <algorithm>
 
 #include "stowage/error.h"
-#include "stream/rules.h"
 
 namespace stowage::stream {
 namespace {
 
 class Reading {
  public:
-  Reading(const Network& network, const InstanceOptions& options)
-      : network_(network),
-        graph_(network.graph()),
-        options_(options),
-        axes_(graph_.tensors.size()),
-        index_(graph_.tensors.size()) {}
+  Reading(const Graph& graph, const InstanceOptions& options)
+      : graph_(graph), options_(options), axes_(graph_.tensors.size()), index_(graph_.tensors.size()) {}
 
   Model run() {
     refuse_what_is_left_out();
@@ -66,7 +61,6 @@ class Reading {
     return kind == TensorKind::input || kind == TensorKind::output || kind == TensorKind::temporary;
   }
 
-  [[nodiscard]] Site site(std::size_t op) const { return Site(network_, 0, op); }
   [[nodiscard]] const stowage::Operator& operator_at(std::size_t op) const {
     return graph_.subgraphs[0].operators[op];
   }
@@ -94,21 +88,24 @@ class Reading {
   }
 
   void choose_window_axis(std::size_t op) {
-    const auto axis = window_axis(site(op));
-    if (!axis) return;
-    if (operator_at(op).inputs[0]) choose(*operator_at(op).inputs[0], *axis);
-    if (operator_at(op).outputs[0]) choose(*operator_at(op).outputs[0], *axis);
+    for (const RowAxis& along : operator_at(op).row_axes) {
+      if (!along.is_windows) continue;
+      choose(*operator_at(op).outputs[0], along.axis);
+      for (const RowRead& read : along.reads) {
+        if (read.input == 0) choose(*operator_at(op).inputs[0], read.axis);
+      }
+    }
+    const auto& sums_over = operator_at(op).sums_over;
+    if (!sums_over.empty() && operator_at(op).inputs[0]) choose(*operator_at(op).inputs[0], sums_over[0]);
   }
 
   /// To the inputs, from the output.
   void spread_back(std::size_t op) {
     const auto& outputs = operator_at(op).outputs;
     if (outputs.empty() || !outputs[0] || !axes_[*outputs[0]]) return;
-    const auto& inputs = operator_at(op).inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i] || !is_variable(*inputs[i])) continue;
-      if (const auto map = row_map(site(op), i, *axes_[*outputs[0]])) choose(*inputs[i], map->axis);
-    }
+    const RowAxis* const along = rows_along(op, *axes_[*outputs[0]]);
+    if (along == nullptr) return;
+    for (const RowRead& read : along->reads) choose(*operator_at(op).inputs[read.input], read.axis);
   }
 
   /// To the outputs, from the first input whose axis the output has.
@@ -117,13 +114,21 @@ class Reading {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i] || !is_variable(*inputs[i])) continue;
       choose(*inputs[i], default_axis(*inputs[i]));
-      const std::size_t rank = site(op).output_shape().size();
-      for (std::size_t axis = 0; axis < rank; ++axis) {
-        const auto map = row_map(site(op), i, axis);
-        if (map && axes_[*inputs[i]] == map->axis) choose_outputs(op, axis);
+      for (const RowAxis& along : operator_at(op).row_axes) {
+        for (const RowRead& read : along.reads) {
+          if (read.input == i && axes_[*inputs[i]] == read.axis) choose_outputs(op, along.axis);
+        }
       }
     }
-    choose_outputs(op, site(op).output_shape().empty() ? 0 : default_axis(*operator_at(op).outputs[0]));
+    if (!operator_at(op).outputs.empty() && operator_at(op).outputs[0])
+      choose_outputs(op, default_axis(*operator_at(op).outputs[0]));
+  }
+
+  [[nodiscard]] const RowAxis* rows_along(std::size_t op, std::size_t axis) const {
+    const auto& axes = operator_at(op).row_axes;
+    const auto found =
+        std::find_if(axes.begin(), axes.end(), [&](const RowAxis& it) { return it.axis == axis; });
+    return found == axes.end() ? nullptr : &*found;
   }
 
   void choose_outputs(std::size_t op, std::size_t axis) {
@@ -165,51 +170,58 @@ class Reading {
     for (const auto& output : source.outputs) {
       if (output && is_variable(*output)) added.writes.push_back(add_tensor(*output));
     }
-    const auto way = way_of(op);
-    if (way == Rowwise::yes) {
+    const RowAxis* const along = way_of(op);
+    if (along != nullptr) {
       added.rows = model_.tensors[added.writes[0]].rows;
       added.granule = model_.tensors[added.writes[0]].granule;
     } else {
       added.writing = Writing::at_the_end;
     }
-    if (way == Rowwise::sums_up) {
+    if (sums_up(op)) {
       const Tensor& summed = model_.tensors[*index_[*source.inputs[0]]];
       added.rows = summed.rows;
       added.granule = summed.granule;
-      added.accumulator = accumulator_of(*source.outputs[0]);
+      added.accumulator = bytes_of_sums(graph_.tensors[*source.outputs[0]]);
     }
-    for (std::size_t i = 0; i < source.inputs.size(); ++i) add_read(op, i, way, added);
+    for (std::size_t i = 0; i < source.inputs.size(); ++i) {
+      if (source.inputs[i] && index_[*source.inputs[i]]) added.reads.push_back(read_of(op, i, along));
+    }
     model_.operators.push_back(std::move(added));
   }
 
-  [[nodiscard]] Rowwise way_of(std::size_t op) const {
+  [[nodiscard]] bool has_rows(const std::optional<TensorId>& t) const {
+    return t && is_variable(*t) && axes_[*t];
+  }
+
+  /// Over the rows of its first input.
+  [[nodiscard]] bool sums_up(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
-    if (source.outputs.empty() || !source.outputs[0] || !is_variable(*source.outputs[0])) return Rowwise::no;
-    const bool has_rows = !source.inputs.empty() && source.inputs[0] && index_[*source.inputs[0]];
-    return rowwise(site(op), *axes_[*source.outputs[0]], has_rows ? axes_[*source.inputs[0]] : std::nullopt);
+    if (source.sums_over.empty() || source.outputs.size() != 1 || !has_rows(source.inputs[0])) return false;
+    return std::find(source.sums_over.begin(), source.sums_over.end(), *axes_[*source.inputs[0]]) !=
+           source.sums_over.end();
   }
 
-  void add_read(std::size_t op, std::size_t input, Rowwise way, Operator& added) const {
-    const auto& t = operator_at(op).inputs[input];
-    if (!t || !index_[*t]) return;
-    Access access{.scale = 0, .taps = model_.tensors[*index_[*t]].rows};
-    if (way == Rowwise::sums_up && input == 0) access = {};
-    if (way == Rowwise::yes) {
-      const auto map = row_map(site(op), input, *axes_[*operator_at(op).outputs[0]]);
-      if (map && map->axis == axes_[*t]) access = map->access;
-    }
-    access.tensor = *index_[*t];
-    added.reads.push_back(access);
+  /// How the operator runs over the rows of its outputs; null: as a whole, or summing up.
+  [[nodiscard]] const RowAxis* way_of(std::size_t op) const {
+    const stowage::Operator& source = operator_at(op);
+    if (source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op)) return nullptr;
+    const std::size_t axis = *axes_[*source.outputs[0]];
+    const bool is_alike = std::all_of(source.outputs.begin(), source.outputs.end(),
+                                      [&](const auto& it) { return !it || axes_[*it] == axis; });
+    return is_alike ? rows_along(op, axis) : nullptr;
   }
 
-  /// Sums of small integers are kept in 32 bits.
-  [[nodiscard]] Bytes accumulator_of(TensorId output) const {
-    const stowage::Tensor& tensor = graph_.tensors[output];
-    const auto bits = bits_of(tensor.dtype).value_or(32);
-    return bits >= 32 ? tensor.bytes : tensor.bytes * 32 / bits;
+  [[nodiscard]] Access read_of(std::size_t op, std::size_t input, const RowAxis* along) const {
+    const TensorId t = *operator_at(op).inputs[input];
+    const std::size_t tensor = *index_[t];
+    const Access whole{tensor, {.scale = 0, .taps = model_.tensors[tensor].rows}};
+    if (along == nullptr) return sums_up(op) && input == 0 ? Access{tensor} : whole;
+    const auto read = std::find_if(along->reads.begin(), along->reads.end(), [&](const RowRead& it) {
+      return it.input == input && it.axis == axes_[t];
+    });
+    return read == along->reads.end() ? whole : Access{tensor, read->rows};
   }
 
-  const Network& network_;
   const Graph& graph_;
   InstanceOptions options_;
   std::vector<std::size_t> order_{};               ///< Operators that run.
@@ -220,9 +232,9 @@ class Reading {
 
 }  // namespace
 
-Model instances_of(const Network& network, const InstanceOptions& options) {
+Model instances_of(const Graph& graph, const InstanceOptions& options) {
   if (options.granule < 1) throw UsageError("a granule has at least one row");
-  return Reading(network, options).run();
+  return Reading(graph, options).run();
 }
 
 Model without_rows(const Model& model) {

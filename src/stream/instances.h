@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stowage/network.h"
+#include "stowage/graph.h"
 #include "stream/model.h"
 
 namespace stowage::stream {
@@ -16,10 +16,10 @@ struct InstanceOptions {
   Io io = Io::arena;
 };
 
-/// The operators of a network over rows, and what they read. Constants, and what is computed from nothing
-/// else, is not part of it. Throws UsageError for a network with bodies (If, Loop) or sizes that depend on
-/// data.
-[[nodiscard]] Model instances_of(const Network& network, const InstanceOptions& options);
+/// The operators of a network (`add_rows`) over rows, and what they read. Constants, and what is computed
+/// from nothing else, is not part of it. Throws UsageError for a network with bodies (If, Loop) or sizes that
+/// depend on data.
+[[nodiscard]] Model instances_of(const Graph& graph, const InstanceOptions& options);
 
 /// The same network with operators and tensors as wholes: each operator has one instance, each tensor one
 /// granule.

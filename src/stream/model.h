@@ -12,16 +12,11 @@
 /// are read for the last time.
 namespace stowage::stream {
 
-/// Which rows of a tensor an operator's row reads: row r reads the rows
-///     floor((scale * r + offset) / divisor) + k * dilation,  0 <= k < taps,
-/// those of them that exist. All of a tensor is scale 0, offset 0, and as many taps as it has rows.
+/// Which rows of a tensor an operator's row reads. All of a tensor is scale 0, offset 0, and as many taps as
+/// it has rows.
 struct Access {
   std::size_t tensor = 0;  ///< Index in Model::tensors.
-  std::int64_t scale = 1;
-  std::int64_t divisor = 1;  ///< Positive.
-  std::int64_t offset = 0;
-  std::int64_t taps = 1;
-  std::int64_t dilation = 1;  ///< Positive.
+  RowMap rows{};
 
   bool operator==(const Access&) const = default;
 };
@@ -65,17 +60,5 @@ struct Model {
 
   bool operator==(const Model&) const = default;
 };
-
-/// Calls `visit(row)` for every row that row r of the operator reads, in the order of taps.
-template <typename Visit>
-void for_each_row(const Access& access, std::int64_t rows, std::int64_t r, Visit visit) {
-  const std::int64_t dividend = access.scale * r + access.offset;
-  const std::int64_t rest = dividend % access.divisor;
-  const std::int64_t first = dividend / access.divisor - (rest < 0 ? 1 : 0);
-  for (std::int64_t k = 0; k < access.taps; ++k) {
-    const std::int64_t row = first + k * access.dilation;
-    if (row >= 0 && row < rows) visit(row);
-  }
-}
 
 }  // namespace stowage::stream

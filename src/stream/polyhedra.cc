@@ -125,8 +125,8 @@ class Relations {
     return parse(fmt::format(
         "{{ [i] -> [g] : exists r, k, f, x : {0}i <= r < {0}i + {0} and 0 <= r < {1} and 0 <= k < {2} and "
         "{3}f <= {4}r + {5} < {3}f + {3} and x = f + {6}k and 0 <= x < {7} and {8}g <= x < {8}g + {8} }}",
-        op.granule, op.rows, access.taps, access.divisor, access.scale, access.offset, access.dilation,
-        tensor.rows, tensor.granule));
+        op.granule, op.rows, access.rows.taps, access.rows.divisor, access.rows.scale, access.rows.offset,
+        access.rows.dilation, tensor.rows, tensor.granule));
   }
 
   [[nodiscard]] Map writes(const Operator& op, std::size_t t) const {

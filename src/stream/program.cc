@@ -87,15 +87,15 @@ class Unrolling {
 
   void add_reads(const Operator& op, const std::string& place, Instance& instance) {
     for (const Access& access : op.reads) {
-      if (access.tensor >= model_.tensors.size() || access.divisor < 1 || access.dilation < 1 ||
-          access.taps < 0)
+      if (access.tensor >= model_.tensors.size() || access.rows.divisor < 1 || access.rows.dilation < 1 ||
+          access.rows.taps < 0)
         reject(place, fmt::format("reads tensor {} with divisor {} and dilation {}", access.tensor,
-                                  access.divisor, access.dilation));
+                                  access.rows.divisor, access.rows.dilation));
       const Tensor& tensor = model_.tensors[access.tensor];
       const std::int64_t end = std::min(op.rows, (instance.index + 1) * op.granule);
       for (std::int64_t r = instance.index * op.granule; r < end; ++r) {
-        spend(std::min(access.taps, std::int64_t{1} << 32), place);
-        for_each_row(access, tensor.rows, r, [&](std::int64_t row) {
+        spend(std::min(access.rows.taps, std::int64_t{1} << 32), place);
+        for_each_row(access.rows, tensor.rows, r, [&](std::int64_t row) {
           instance.reads.push_back(ranges_[access.tensor].first +
                                    static_cast<GranuleId>(row / tensor.granule));
         });

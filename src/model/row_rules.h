@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "stowage/network.h"
-#include "stream/model.h"
 
-namespace stowage::stream {
+namespace stowage::model {
 
 /// An operator of a network, and what may be asked of it.
 class Site {
@@ -36,27 +35,22 @@ class Site {
   const OperatorDetails* details_;
 };
 
-/// Where the rows of an input are that a row of the output reads: on which axis, and which (the tensor is
-/// not filled in).
-struct RowMap {
+/// Rows of an input, along an axis of it, that a row of the output reads.
+struct AxisRows {
   std::size_t axis = 0;
-  Access access{};
+  RowMap rows{};
 };
 
-/// How an operator may run over rows along an axis of its (first) output.
-enum class Rowwise : std::uint8_t {
-  yes,
-  sums_up,  ///< Over the rows of its first input, and has its output with the last.
-  no,
-};
+/// Whether rows of the outputs along that axis can be computed one by one.
+[[nodiscard]] bool is_rowwise(const Site& site, std::size_t axis);
 
-/// Whether rows of the output along that axis can be computed one by one.
-[[nodiscard]] Rowwise rowwise(const Site& site, std::size_t axis, std::optional<std::size_t> input_axis);
+/// The axes of the first input over whose rows the operator sums up.
+[[nodiscard]] std::vector<std::size_t> summed_axes(const Site& site);
 
 /// Which rows of the input the output's rows along that axis read; none: all of it, or it has no rows.
-[[nodiscard]] std::optional<RowMap> row_map(const Site& site, std::size_t input, std::size_t axis);
+[[nodiscard]] std::optional<AxisRows> row_map(const Site& site, std::size_t input, std::size_t axis);
 
 /// The axis along which an operator moves windows, of input and output alike; none if it moves none.
 [[nodiscard]] std::optional<std::size_t> window_axis(const Site& site);
 
-}  // namespace stowage::stream
+}  // namespace stowage::model

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "stream/rules.h"
+#include "model/row_rules.h"
 
-namespace stowage::stream {
+namespace stowage::model {
 
 Site::Site(const Network& network, std::size_t subgraph, std::size_t op)
     : network_(&network),
@@ -43,4 +43,4 @@ std::optional<std::vector<std::int64_t>> Site::integers(std::string_view attribu
   return integers(input);
 }
 
-}  // namespace stowage::stream
+}  // namespace stowage::model

@@ -3,7 +3,7 @@
 // exact, but must name every row that is read: one too many costs bytes, one too few is a wrong plan. A rule
 // that is unsure of its operator says that it reads everything.
 
-#include "stream/rules.h"
+#include "model/row_rules.h"
 
 #include <algorithm>
 #include <array>
@@ -12,13 +12,13 @@
 #include <numeric>
 #include <string_view>
 
-#include "stream/window_rules.h"
+#include "model/row_windows.h"
 
-namespace stowage::stream {
+namespace stowage::model {
 namespace {
 
 using namespace std::string_view_literals;
-using Rule = std::optional<RowMap> (*)(const Site&, std::size_t input, std::size_t axis);
+using Rule = std::optional<AxisRows> (*)(const Site&, std::size_t input, std::size_t axis);
 
 std::int64_t count(const Shape& shape, std::size_t begin, std::size_t end) {
   std::int64_t product = 1;
@@ -38,7 +38,7 @@ std::optional<std::size_t> axis_attribute(const Site& site, std::int64_t otherwi
 }
 
 /// Element by element, a shorter shape or an extent of one repeated.
-std::optional<RowMap> elementwise(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> elementwise(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(input);
   const Shape out = site.output_shape();
   if (in.size() + axis < out.size()) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<RowMap> elementwise(const Site& site, std::size_t input, std::size
 // Products
 
 /// The matrices are in the last two dimensions, those before are a batch.
-std::optional<RowMap> matrix_product(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> matrix_product(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(input);
   const std::size_t rank = site.output_shape().size();
   if (in.size() < 2 || rank < 2 || input > 1) return std::nullopt;
@@ -63,12 +63,12 @@ std::optional<RowMap> matrix_product(const Site& site, std::size_t input, std::s
   return same_row(in.size() - (is_row != is_transposed ? 2 : 1));
 }
 
-std::optional<RowMap> gemm(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> gemm(const Site& site, std::size_t input, std::size_t axis) {
   return input == 2 ? elementwise(site, input, axis) : matrix_product(site, input, axis);
 }
 
 /// The input is a matrix whose rows are as long as those of the weights.
-std::optional<RowMap> fully_connected(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> fully_connected(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(0);
   const Shape out = site.output_shape();
   const bool is_alike =
@@ -79,25 +79,25 @@ std::optional<RowMap> fully_connected(const Site& site, std::size_t input, std::
 // Shapes
 
 /// Rows are runs of elements if all dimensions in front are one; or nothing changed up to the axis.
-std::optional<RowMap> reshape(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> reshape(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(0);
   const Shape out = site.output_shape();
   if (input != 0) return std::nullopt;
   const std::int64_t outer = count(out, 0, axis);
   const std::int64_t inner = count(out, axis + 1, out.size());
-  std::optional<RowMap> found;
+  std::optional<AxisRows> found;
   for (std::size_t d = 0; d < in.size(); ++d) {
     if (count(in, 0, d) != outer) continue;
     const std::int64_t own = count(in, d + 1, in.size());
     if (own == inner && in[d] == out[axis]) return same_row(d);
     if (outer != 1 || own == 0 || inner == 0 || in[d] == 1) continue;
-    if (inner % own == 0) found = RowMap{d, {.scale = inner / own, .taps = inner / own}};
-    if (own % inner == 0) found = RowMap{d, {.divisor = own / inner}};
+    if (inner % own == 0) found = AxisRows{d, {.scale = inner / own, .taps = inner / own}};
+    if (own % inner == 0) found = AxisRows{d, {.divisor = own / inner}};
   }
   return found;
 }
 
-std::optional<RowMap> transpose(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> transpose(const Site& site, std::size_t input, std::size_t axis) {
   const std::size_t rank = site.input_shape(0).size();
   if (input != 0 || axis >= rank) return std::nullopt;
   std::vector<std::int64_t> order(rank);
@@ -114,23 +114,23 @@ std::optional<RowMap> transpose(const Site& site, std::size_t input, std::size_t
   return from ? same_row(*from) : std::nullopt;
 }
 
-std::optional<RowMap> concat(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> concat(const Site& site, std::size_t input, std::size_t axis) {
   const auto joined = axis_attribute(site, 0, site.output_shape().size());
   if (!joined) return std::nullopt;
   if (axis != *joined) return same_row(axis);
   std::int64_t before = 0;
   for (std::size_t i = 0; i < input; ++i) before += site.input_shape(i).at(axis);
-  return RowMap{axis, {.offset = -before}};
+  return AxisRows{axis, {.offset = -before}};
 }
 
 /// Along another axis only: there every output has all the rows.
-std::optional<RowMap> split(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> split(const Site& site, std::size_t input, std::size_t axis) {
   const std::size_t data = site.type() == "SPLIT" ? 1 : 0;
   if (input != data || site.input_shape(data).at(axis) != site.output_shape().at(axis)) return std::nullopt;
   return same_row(axis);
 }
 
-std::optional<RowMap> slice(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> slice(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(0);
   if (input != 0 || in.size() != site.output_shape().size()) return std::nullopt;
   if (in[axis] == site.output_shape()[axis]) {
@@ -161,50 +161,50 @@ std::optional<RowMap> slice(const Site& site, std::size_t input, std::size_t axi
   if (at >= starts->size()) return std::nullopt;
   std::int64_t start = (*starts)[at];
   start = std::clamp<std::int64_t>(start < 0 ? start + in[axis] : start, 0, in[axis]);
-  return RowMap{axis, {.offset = start}};
+  return AxisRows{axis, {.offset = start}};
 }
 
-std::optional<RowMap> pad(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> pad(const Site& site, std::size_t input, std::size_t axis) {
   const std::size_t rank = site.output_shape().size();
   if (input != 0 || site.input_shape(0).size() != rank) return std::nullopt;
   if (site.input_shape(0)[axis] == site.output_shape()[axis]) return same_row(axis);
   if (is_tflite(site)) {
     const auto pads = site.integers(1);
     if (site.type() == "MIRROR_PAD" || !pads || pads->size() != 2 * rank) return std::nullopt;
-    return RowMap{axis, {.offset = -(*pads)[2 * axis]}};
+    return AxisRows{axis, {.offset = -(*pads)[2 * axis]}};
   }
   const auto pads = site.integers("pads", 1);
   const bool is_constant = site.attributes().text("mode", "constant") == "constant";
   if (!is_constant || site.has_input(3) || !pads || pads->size() != 2 * rank) return std::nullopt;
-  return RowMap{axis, {.offset = -(*pads)[axis]}};
+  return AxisRows{axis, {.offset = -(*pads)[axis]}};
 }
 
 // Along an axis
 
 /// All of the axes from one on belong together; rows along those in front are independent.
-std::optional<RowMap> independent_before(const Site& site, std::size_t input, std::size_t axis,
-                                         std::int64_t otherwise) {
+std::optional<AxisRows> independent_before(const Site& site, std::size_t input, std::size_t axis,
+                                           std::int64_t otherwise) {
   const auto own = axis_attribute(site, otherwise, site.output_shape().size());
   return input == 0 && own && axis < *own ? same_row(axis) : std::nullopt;
 }
 
-std::optional<RowMap> softmax(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> softmax(const Site& site, std::size_t input, std::size_t axis) {
   if (is_tflite(site)) return axis + 1 < site.output_shape().size() ? same_row(axis) : std::nullopt;
   if (site.version() < 13) return independent_before(site, input, axis, 1);
   const auto own = axis_attribute(site, -1, site.output_shape().size());
   return own && axis != *own ? same_row(axis) : std::nullopt;
 }
 
-std::optional<RowMap> layer_norm(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> layer_norm(const Site& site, std::size_t input, std::size_t axis) {
   return independent_before(site, input, axis, -1);
 }
 
-std::optional<RowMap> across_channels(const Site&, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> across_channels(const Site&, std::size_t input, std::size_t axis) {
   return input == 0 && axis != 1 ? same_row(axis) : std::nullopt;
 }
 
 /// Embeddings: a constant table, and a row for every index.
-std::optional<RowMap> gather(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> gather(const Site& site, std::size_t input, std::size_t axis) {
   const bool is_first = site.attributes().integer("axis", 0) == 0;
   return input == 1 && is_first && axis < site.input_shape(1).size() ? same_row(axis) : std::nullopt;
 }
@@ -239,7 +239,7 @@ bool has(const std::vector<std::size_t>& axes, std::size_t axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-std::optional<RowMap> reduction(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> reduction(const Site& site, std::size_t input, std::size_t axis) {
   const auto axes = reduced_axes(site);
   if (input != 0 || !axes) return std::nullopt;
   const std::size_t rank = site.input_shape(0).size();
@@ -301,25 +301,28 @@ Rule rule_of(const Site& site) {
 
 }  // namespace
 
-Rowwise rowwise(const Site& site, std::size_t axis, std::optional<std::size_t> input_axis) {
+bool is_rowwise(const Site& site, std::size_t axis) {
   const Rule rule = rule_of(site);
-  if (rule == nullptr || !site.op().bodies.empty() || site.op().stateful) return Rowwise::no;
-  if (input_axis && rule == windowed && site.type() != "Conv" && is_pool_of_all(site, *input_axis))
-    return Rowwise::sums_up;
-  if (rule == reduction) {
-    const auto axes = reduced_axes(site);
-    if (!axes) return Rowwise::no;
-    if (input_axis && has(*axes, *input_axis)) return Rowwise::sums_up;
-  }
+  if (rule == nullptr || !site.op().bodies.empty() || site.op().stateful) return false;
+  if (rule == reduction && !reduced_axes(site)) return false;
   for (std::size_t o = 1; o < site.op().outputs.size(); ++o) {
     const Shape first = site.output_shape(0);
     const Shape other = site.output_shape(o);
-    if (!other.empty() && (axis >= other.size() || other[axis] != first[axis])) return Rowwise::no;
+    if (!other.empty() && (axis >= other.size() || other[axis] != first[axis])) return false;
   }
-  return Rowwise::yes;
+  return true;
 }
 
-std::optional<RowMap> row_map(const Site& site, std::size_t input, std::size_t axis) {
+std::vector<std::size_t> summed_axes(const Site& site) {
+  const Rule rule = rule_of(site);
+  if (rule == reduction && !site.op().stateful)
+    return reduced_axes(site).value_or(std::vector<std::size_t>());
+  if (rule != windowed || site.type() == "Conv") return {};
+  const auto axis = window_axis(site);
+  return axis && is_pool_of_all(site, *axis) ? std::vector{*axis} : std::vector<std::size_t>();
+}
+
+std::optional<AxisRows> row_map(const Site& site, std::size_t input, std::size_t axis) {
   const Rule rule = rule_of(site);
   const Shape shape = site.input_shape(input);
   if (rule == nullptr || shape.empty() || axis >= site.output_shape().size()) return std::nullopt;
@@ -327,4 +330,4 @@ std::optional<RowMap> row_map(const Site& site, std::size_t input, std::size_t a
   return map && map->axis < shape.size() ? map : std::nullopt;
 }
 
-}  // namespace stowage::stream
+}  // namespace stowage::model

@@ -3,14 +3,14 @@
 // even number of rows the first window has no padding at all, so the last rows become ready without new
 // input.
 
-#include "stream/window_rules.h"
+#include "model/row_windows.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 
-namespace stowage::stream {
+namespace stowage::model {
 
 using namespace std::string_view_literals;
 
@@ -31,7 +31,7 @@ bool is_tflite(const Site& site) {
   return std::none_of(site.type().begin(), site.type().end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-std::optional<RowMap> same_row(std::size_t axis) { return RowMap{.axis = axis}; }
+std::optional<AxisRows> same_row(std::size_t axis) { return AxisRows{.axis = axis}; }
 
 namespace {
 
@@ -98,34 +98,34 @@ std::optional<WindowRows> window_rows(const Site& site) {
 
 }  // namespace
 
-std::optional<RowMap> windowed(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> windowed(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return std::nullopt;
   if (axis == 0) return same_row(0);
   const auto window = window_rows(site);
   if (!window || axis != window_axis(site)) return std::nullopt;
-  return RowMap{.axis = axis,
-                .access = {.scale = window->stride,
+  return AxisRows{.axis = axis,
+                  .rows = {.scale = window->stride,
                            .offset = -window->before,
                            .taps = window->taps,
                            .dilation = window->dilation}};
 }
 
 /// Row y of the output gets from row i of the input what element y + before - i * stride of the window gives.
-std::optional<RowMap> transposed_window(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> transposed_window(const Site& site, std::size_t input, std::size_t axis) {
   const bool has_output_shape = site.attributes().has("output_shape");
   const bool is_padded_alike = site.attributes().text("auto_pad", "NOTSET").starts_with("SAME");
   if (input != 0 || has_output_shape || is_padded_alike) return std::nullopt;
   const auto window = window_rows(site);
   if (!window || axis != window_axis(site)) return std::nullopt;
   const std::int64_t taps = (window->reach() - 1) / window->stride + 1;
-  return RowMap{
+  return AxisRows{
       .axis = axis,
-      .access = {
+      .rows = {
           .divisor = window->stride, .offset = window->before - (taps - 1) * window->stride, .taps = taps}};
 }
 
 /// The row at or below the place that a row of the output has in the input, and the next.
-std::optional<RowMap> resize(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> resize(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return std::nullopt;
   const std::int64_t in = site.input_shape(0).at(axis);
   const std::int64_t out = site.output_shape().at(axis);
@@ -141,18 +141,18 @@ std::optional<RowMap> resize(const Site& site, std::size_t input, std::size_t ax
                                                                      : "asymmetric";
   }
   if (site.attributes().integer("antialias", 0) != 0 || out == 1) return std::nullopt;
-  if (mode == "asymmetric") return RowMap{axis, {.scale = in, .divisor = out, .taps = 2}};
-  if (mode == "align_corners") return RowMap{axis, {.scale = in - 1, .divisor = out - 1, .taps = 2}};
+  if (mode == "asymmetric") return AxisRows{axis, {.scale = in, .divisor = out, .taps = 2}};
+  if (mode == "align_corners") return AxisRows{axis, {.scale = in - 1, .divisor = out - 1, .taps = 2}};
   if (mode != "half_pixel" && mode != "pytorch_half_pixel") return std::nullopt;
-  return RowMap{axis, {.scale = 2 * in, .divisor = 2 * out, .offset = in - out, .taps = 2}};
+  return AxisRows{axis, {.scale = 2 * in, .divisor = 2 * out, .offset = in - out, .taps = 2}};
 }
 
-std::optional<RowMap> blocks(const Site& site, std::size_t input, std::size_t axis) {
+std::optional<AxisRows> blocks(const Site& site, std::size_t input, std::size_t axis) {
   const std::int64_t in = site.input_shape(0).at(axis);
   const std::int64_t out = site.output_shape().at(axis);
   if (input != 0 || axis != (is_tflite(site) ? 1U : 2U)) return std::nullopt;
-  if (out % in == 0) return RowMap{axis, {.divisor = out / in}};
-  return in % out == 0 ? std::optional(RowMap{axis, {.scale = in / out, .taps = in / out}}) : std::nullopt;
+  if (out % in == 0) return AxisRows{axis, {.divisor = out / in}};
+  return in % out == 0 ? std::optional(AxisRows{axis, {.scale = in / out, .taps = in / out}}) : std::nullopt;
 }
 
 bool is_pool_of_all(const Site& site, std::size_t axis) {
@@ -161,4 +161,4 @@ bool is_pool_of_all(const Site& site, std::size_t axis) {
   return window->before == 0 && window->dilation == 1 && window->taps >= site.input_shape(0)[axis];
 }
 
-}  // namespace stowage::stream
+}  // namespace stowage::model

@@ -1,0 +1,102 @@
+// How operators can run row by row. The rules of their types (row_rules.cc) are asked for every axis of an
+// operator's outputs and every input of it. Like what may be written in place, that is a fact about
+// operators: planner, checker and runner take it from the graph.
+//
+// Cost: operators * axes * inputs.
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "model/row_rules.h"
+
+namespace stowage {
+namespace {
+
+using model::AxisRows;
+using model::Site;
+
+/// The dimensions of a row: without the axis that rows are along.
+Shape row_shape(const Shape& shape, std::size_t axis) {
+  Shape row = shape;
+  row.erase(row.begin() + static_cast<std::ptrdiff_t>(axis));
+  return row;
+}
+
+std::int64_t count_of(const Shape& shape, std::size_t begin) {
+  std::int64_t product = 1;
+  for (std::size_t d = begin; d < shape.size(); ++d) product *= shape[d];
+  return product;
+}
+
+/// The elements in front of a row that is padded, in the padded one; none if it does not stay in one run.
+std::optional<std::int64_t> padding_in_front(const Site& site, std::size_t axis) {
+  const bool is_tflite = site.type() != "Pad";
+  const auto pads = is_tflite ? site.integers(1) : site.integers("pads", 1);
+  const std::size_t rank = site.output_shape().size();
+  if (!pads || pads->size() != 2 * rank) return std::nullopt;
+  Shape before;
+  for (std::size_t d = 0; d < rank; ++d) before.push_back((*pads)[is_tflite ? 2 * d : d]);
+  const Shape in = row_shape(site.input_shape(0), axis);
+  const Shape out = row_shape(site.output_shape(), axis);
+  std::size_t first = 0;  // the outermost dimension of a row that is more than one
+  while (first < out.size() && out[first] == 1) ++first;
+  for (std::size_t d = first + 1; d < out.size(); ++d) {
+    if (in[d] != out[d]) return std::nullopt;
+  }
+  if (first == out.size()) return 0;
+  const std::int64_t front = row_shape(before, axis)[first];
+  if (front < 0 || front + in[first] > out[first]) return std::nullopt;
+  return front * count_of(out, first + 1);
+}
+
+/// Where the row of an input comes back unchanged, in the row of the output.
+std::optional<Bytes> kept_at(const Site& site, const AxisRows& read, std::size_t axis, DType dtype) {
+  using namespace std::string_view_literals;
+  constexpr std::array reshaping{"Reshape"sv, "Flatten"sv, "Squeeze"sv,    "Unsqueeze"sv,
+                                 "RESHAPE"sv, "SQUEEZE"sv, "EXPAND_DIMS"sv};
+  constexpr std::array padding{"Pad"sv, "PAD"sv, "PADV2"sv};
+  const auto is_one_of = [&](const auto& types) {
+    return std::find(types.begin(), types.end(), site.type()) != types.end();
+  };
+  const auto bits = bits_of(dtype);
+  if (!bits || *bits % 8 != 0 || read.rows.taps != 1 || read.rows.scale != 1 || read.rows.divisor != 1)
+    return std::nullopt;
+  if (is_one_of(reshaping)) return 0;
+  if (!is_one_of(padding) || read.axis != axis) return std::nullopt;
+  const auto front = padding_in_front(site, axis);
+  return front ? std::optional(*front * *bits / 8) : std::nullopt;
+}
+
+RowAxis row_axis_of(const Network& network, const Site& site, std::size_t axis) {
+  RowAxis result{.axis = axis, .is_windows = model::window_axis(site) == axis};
+  const auto& inputs = site.op().inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]) continue;
+    const auto read = model::row_map(site, i, axis);
+    if (!read) continue;
+    const DType dtype = network.graph().tensors[*inputs[i]].dtype;
+    result.reads.push_back({i, read->axis, read->rows, kept_at(site, *read, axis, dtype)});
+  }
+  return result;
+}
+
+}  // namespace
+
+void add_rows(Network& network) {
+  auto& graph = std::get<Graph>(network.input.content);
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    auto& operators = graph.subgraphs[s].operators;
+    for (std::size_t o = 0; o < operators.size(); ++o) {
+      const Site site(network, s, o);
+      std::vector<RowAxis> axes;
+      for (std::size_t axis = 0; axis < site.output_shape().size(); ++axis) {
+        if (model::is_rowwise(site, axis)) axes.push_back(row_axis_of(network, site, axis));
+      }
+      operators[o].row_axes = std::move(axes);
+      operators[o].sums_over = model::summed_axes(site);
+    }
+  }
+}
+
+}  // namespace stowage
