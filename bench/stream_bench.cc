@@ -34,7 +34,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-void measure(const std::string& name, const Network& network, stream::Io io) {
+void measure(const std::string& name, const Network& network, stowage::Io io) {
   const stream::Model model = stream::instances_of(network.graph(), {.io = io});
   const stream::Program whole = stream::unroll(stream::without_rows(model));
   const Stopwatch stopwatch;
@@ -47,7 +47,7 @@ void measure(const std::string& name, const Network& network, stream::Io io) {
   const double improved = stopwatch.seconds();
   const stream::Replay found = stream::replay(program, order);
   std::printf("%-24s %-5s %10lld %10lld %10lld %10lld%c %8.2f %8.2f %8.2f %s\n", name.c_str(),
-              io == stream::Io::arena ? "arena" : "rows",
+              io == stowage::Io::arena ? "arena" : "rows",
               static_cast<long long>(stream::replay(whole, stream::layer_by_layer(whole)).peak),
               static_cast<long long>(regions.peak), static_cast<long long>(found.peak),
               static_cast<long long>(bound.bytes), bound.is_complete ? ' ' : '+', ordered, bounded - ordered,
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     try {
       const Network network = read_network(argv[i]);
-      for (const auto io : {stream::Io::arena, stream::Io::rows})
+      for (const auto io : {stowage::Io::arena, stowage::Io::rows})
         measure(std::filesystem::path(argv[i]).stem().string(), network, io);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "%s\n", error.what());

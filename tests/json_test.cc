@@ -272,7 +272,7 @@ std::vector<json> wrong_for(const json& value, const Pointer& at) {
     }
   }
   // In place of an optional member null is as good as nothing.
-  if (is_optional_member(at.back())) drop([](const json& other) { return other.is_null(); });
+  if (is_optional_member(at)) drop([](const json& other) { return other.is_null(); });
   // A tensor's shape may be a scalar's.
   if (at.back() == "shape") drop([](const json& other) { return other.is_array(); });
   return wrong;

@@ -9,12 +9,13 @@ import onnxruntime
 
 import nas
 import sequence
+import streamed
 import training
 import vision
 
 
 def networks():
-    for module in (nas, vision, sequence, training):
+    for module in (nas, vision, sequence, streamed, training):
         yield from module.networks()
 
 

@@ -57,13 +57,20 @@ class Net:
     def conv(self, x, channels, kernel=1, stride=1, groups=1, dilation=1, pad=None, bias=True):
         kh, kw = kernel if isinstance(kernel, tuple) else (kernel, kernel)
         n, c, h, w = self.shapes[x]
-        ph, pw = (dilation * (kh - 1) // 2, dilation * (kw - 1) // 2) if pad is None else (pad, pad)
+        half = dilation * (kh - 1) // 2, dilation * (kw - 1) // 2
+        ph, pw = (pad, pad) if isinstance(pad, int) else half
         out_h = (h + 2 * ph - dilation * (kh - 1) - 1) // stride + 1
         out_w = (w + 2 * pw - dilation * (kw - 1) - 1) // stride + 1
+        pads = [ph, pw, ph, pw]
+        if pad == "same":  # as TensorFlow: as many places as strides, the odd row and column of padding behind
+            out_h, out_w = -(-h // stride), -(-w // stride)
+            all_h = max((out_h - 1) * stride + dilation * (kh - 1) + 1 - h, 0)
+            all_w = max((out_w - 1) * stride + dilation * (kw - 1) + 1 - w, 0)
+            pads = [all_h // 2, all_w // 2, all_h - all_h // 2, all_w - all_w // 2]
         operands = [x, self.weight(channels, c // groups, kh, kw)] + ([self.weight(channels)] if bias else [])
         return self.add("Conv", operands, (n, channels, out_h, out_w), kernel_shape=[kh, kw],
                         strides=[stride, stride], group=groups, dilations=[dilation, dilation],
-                        pads=[ph, pw, ph, pw])
+                        pads=pads)
 
     def bn(self, x):
         c = self.shapes[x][1]

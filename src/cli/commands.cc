@@ -75,9 +75,20 @@ ExitStatus report_own_fault(const PlanResult& result) {
   return ExitStatus::own_plan_rejected;
 }
 
-bool plans_weights(const PlanOptions& options) {
-  return std::any_of(options.memories.begin(), options.memories.end(),
-                     [](const Memory& memory) { return memory.role == MemoryRole::weights; });
+Wanted wanted_for(const PlanOptions& options) {
+  if (options.stream) return Wanted::rows;
+  const bool plans_weights =
+      std::any_of(options.memories.begin(), options.memories.end(),
+                  [](const Memory& memory) { return memory.role == MemoryRole::weights; });
+  return plans_weights ? Wanted::constants : Wanted::graph;
+}
+
+Wanted wanted_for(const Plan& plan) {
+  if (plan.streaming) return Wanted::rows;
+  const bool has_weights = std::any_of(plan.memories.begin(), plan.memories.end(), [](const auto& memory) {
+    return memory.memory.role == MemoryRole::weights;
+  });
+  return has_weights ? Wanted::constants : Wanted::graph;
 }
 
 std::vector<ModelInfo> infos_of(const std::vector<Input>& inputs) {
@@ -142,7 +153,7 @@ ExitStatus run_plan(const PlanCommand& command) {
     throw UsageError("--prefix is for names in a header; --header is missing");
   PlanOptions options = parse_plan_options(command.plan);
   if (!command.tflite_file.empty()) prepare_for_tflm(command, options);
-  const std::vector<Input> inputs = read_models(command.inputs, command.model, plans_weights(options));
+  const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options));
   const InterruptWatch watch;  // from here on an interrupt keeps what there is
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
@@ -172,7 +183,7 @@ ExitStatus run_plan(const PlanCommand& command) {
 
 ExitStatus run_compare(const CompareCommand& command) {
   PlanOptions options = parse_plan_options(command.plan);
-  const std::vector<Input> inputs = read_models(command.inputs, command.model, plans_weights(options));
+  const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options));
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
@@ -203,7 +214,7 @@ ExitStatus run_compare(const CompareCommand& command) {
 ExitStatus run_sweep(const SweepCommand& command) {
   expect_different_files(command.inputs, {{"--svg", &command.svg_file}});
   SweepOptions options = parse_sweep_options(command.plan);
-  const std::vector<Input> inputs = read_models(command.inputs, command.model, plans_weights(options.plan));
+  const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options.plan));
   const InterruptWatch watch;
   options.plan.solve.stop = watch.stop();
   options.plan.solve.progress = progress_line();
@@ -248,10 +259,7 @@ ExitStatus run_verify(const VerifyCommand& command) {
   if (command.models.empty()) {
     faults = check_plan(plan);
   } else {
-    const bool has_weights = std::any_of(plan.memories.begin(), plan.memories.end(), [](const auto& memory) {
-      return memory.memory.role == MemoryRole::weights;
-    });
-    faults = check_plan(plan, read_models(command.models, command.model, has_weights));
+    faults = check_plan(plan, read_models(command.models, command.model, wanted_for(plan)));
   }
   print_faults(faults);
   if (faults.empty()) {

@@ -63,7 +63,11 @@ void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--align", command.plan.align,
       "Alignment in bytes. Default: 64 for ONNX, 16 for TFLite, 1 for lists");
   add(app, "--io", command.plan.io,
-      "Memory of inputs and outputs: arena or external (the caller's). Default: arena");
+      "Memory of inputs and outputs: arena, external (the caller's) or, with --stream, rows (inputs arrive "
+      "and "
+      "outputs leave row by row). Default: arena");
+  app.add_flag("--stream", command.plan.stream, "Run operators row by row, so that only windows are stored");
+  add(app, "--granule", command.plan.granule, "Rows that a step of --stream computes. Default: 1");
   add(app, "--time-limit", command.plan.time_limit,
       "Seconds after which no strategy is begun and no search goes on. Default: 3");
   add(app, "--threads", command.plan.threads, "Searches side by side. Default: as many as the machine has");

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "stowage/error.h"
+#include "stowage/network.h"
 
 namespace stowage::cli {
 namespace {
@@ -101,13 +102,16 @@ std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models
 }
 
 std::vector<Input> read_models(const std::vector<std::string>& texts, const ModelTexts& model_texts,
-                               bool constants) {
+                               Wanted wanted) {
   const std::vector<NamedFile> models = parse_models(texts);
   std::vector<ImportOptions> options = parse_options_of(models, model_texts);
   std::vector<Input> inputs;
   for (std::size_t m = 0; m < models.size(); ++m) {
-    options[m].constants = constants || models.size() > 1;
+    options[m].constants = wanted == Wanted::constants || models.size() > 1;
     inputs.push_back(read_input(models[m].file, options[m]));
+    const ModelFormat format = inputs.back().info.format;
+    if (wanted == Wanted::rows && (format == ModelFormat::onnx || format == ModelFormat::tflite))
+      inputs.back() = read_network(models[m].file, options[m]).input;
     inputs.back().info.name = models[m].name;
   }
   return inputs;

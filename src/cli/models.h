@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,15 @@ struct NamedFile {
 [[nodiscard]] std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models,
                                                           const ModelTexts& texts);
 
-/// Reads the models' files; with constants if plans of them say something of weights.
+/// What of models' files is wanted.
+enum class Wanted : std::uint8_t {
+  graph,
+  constants,  ///< Also the data of weights.
+  rows        ///< Also how operators run row by row.
+};
+
+/// Reads the models' files; of several always with constants, which they may share.
 [[nodiscard]] std::vector<Input> read_models(const std::vector<std::string>& texts,
-                                             const ModelTexts& model_texts, bool constants);
+                                             const ModelTexts& model_texts, Wanted wanted);
 
 }  // namespace stowage::cli

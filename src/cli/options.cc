@@ -148,8 +148,10 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   options.solve.strategy = texts.strategy;
   if (texts.io == "external") {
     options.io = Io::external;
+  } else if (texts.io == "rows") {
+    options.io = Io::rows;
   } else if (texts.io != "arena") {
-    throw wrong("--io", texts.io, "arena or external");
+    throw wrong("--io", texts.io, "arena, external or rows");
   }
   if (texts.order == "keep") {
     options.order = Order::keep;
@@ -164,6 +166,11 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     throw wrong("--alias", texts.alias, "none, auto or all");
   }
   if (texts.moves) options.moves = Moves::allowed;
+  if (texts.stream) options.stream.emplace();
+  if (!texts.granule.empty()) {
+    if (!texts.stream) throw UsageError("--granule is for --stream");
+    options.stream->granule = parse_number("--granule", texts.granule, 1);
+  }
   if (!texts.memories.empty()) options.memories = parse_memories(texts.memories);
   if (!texts.capacity.empty()) {
     if (!texts.memories.empty()) throw UsageError("--capacity and --memory exclude each other");

@@ -31,6 +31,8 @@ struct PlanTexts {
   std::string order = "search";
   std::string alias = "auto";
   bool moves = false;
+  bool stream = false;
+  std::string granule;
   std::vector<std::string> memories;
   std::string capacity;
   std::string align;

@@ -166,6 +166,35 @@ void write_order_searches(const Plan& plan, const Row& row) {
   }
 }
 
+/// How streaming compares with whole operators, and with what no order avoids.
+template <typename Row>
+void write_streamed(const Plan& plan, const Row& row) {
+  if (!plan.streaming) return;
+  const Streaming& streaming = *plan.streaming;
+  const auto claim = std::ranges::find(plan.claims, ClaimScope::stream, &Claim::scope);
+  const std::string proof =
+      claim == plan.claims.end() ? ""
+      : claim->lower_bound == streaming.load
+          ? ", no order of rows has less"
+          : fmt::format(", no order of rows has less than {}", readable(claim->lower_bound));
+  row("streamed",
+      fmt::format("load {}{}; {} by layers; rows by {}; multiplies {:.3f} times", readable(streaming.load),
+                  proof, readable(streaming.load_of_layers), streaming.granule, streaming.recomputed));
+}
+
+/// Regions that run row by row, and what that gains.
+void write_streaming(const Streaming& streaming, std::ostream& out) {
+  fmt::print(out, "\n{:<26}{:>14}  {:>14}   live bytes, row by row and operator by operator\n", "operators",
+             "by rows", "by layers");
+  for (const StreamRegion& region : streaming.regions) {
+    const std::string operators = region.operators.empty()
+                                      ? "arrival of inputs"
+                                      : fmt::format("{} to {}", *std::ranges::min_element(region.operators),
+                                                    *std::ranges::max_element(region.operators));
+    fmt::print(out, "{:<26}{:>14}  {:>14}\n", operators, region.load, region.load_of_layers);
+  }
+}
+
 /// What models save by sharing a device.
 void write_savings(const Savings& savings, std::ostream& out) {
   fmt::print(out, "\n{:<16}{:>14}  {:>14}  {:>14}\n", "bytes", "separate", "shared", "saved");
@@ -214,6 +243,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   row("lower bound", readable(summary.lower_bound));
   row("gap", gap_of(plan));
   write_order_searches(plan, row);
+  write_streamed(plan, row);
   if (summary.cost > 0)
     row("traffic cost",
         fmt::format("{}, no choice of memories has less than {}", summary.cost, summary.cost_bound));
@@ -234,6 +264,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
     }
   }
   if (plan.savings) write_savings(*plan.savings, out);
+  if (plan.streaming) write_streaming(*plan.streaming, out);
   write_largest(plan, out);
 }
 

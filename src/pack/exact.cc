@@ -32,6 +32,8 @@ namespace {
 /// large.
 constexpr std::size_t most_pairs = std::size_t{1} << 20U;
 constexpr std::size_t most_entries = std::size_t{1} << 21U;
+/// The same of buffers that have holes: these hang in each other's way, which takes a look at all of them.
+constexpr std::size_t most_entries_with_holes = std::size_t{1} << 16U;
 
 struct Extent {
   std::size_t pairs = 0;
@@ -123,8 +125,10 @@ Placing exact(const Problem& problem, const Control& control) {
 
 std::optional<std::string> obstacle_to_exact(const Problem& problem) {
   if (auto obstacle = several_memories(problem)) return obstacle;
-  const Extent extent = extent_of(model_of(problem.buffers));
-  if (extent.pairs <= most_pairs && extent.entries <= most_entries) return std::nullopt;
+  const Model model = model_of(problem.buffers);
+  const Extent extent = extent_of(model);
+  const std::size_t entries = model.is_simple() ? most_entries : most_entries_with_holes;
+  if (extent.pairs <= most_pairs && extent.entries <= entries) return std::nullopt;
   return fmt::format("takes up to {} pairs of buffers that are alive at once, there are {}", most_pairs,
                      extent.pairs);
 }

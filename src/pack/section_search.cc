@@ -15,13 +15,11 @@
 // - A floor rises to where the next item of the section may begin; what is lost is taken from the slack,
 //   and without slack the branch has failed. Most branches end so.
 // - Waste raises the floor to the least of: where an item begins that could not rest on it, and where one
-// that could
-//   would lie on something else, which must lie beside the section. That something need not fit into the
-//   slack.
+//   that could would lie on something else, which must lie beside the section. That something need not fit
+//   into the slack.
 // - Of equal items the first comes first.
 // - Branch where the fewest choices are, in a valley (walls or edges on both sides: what rests there leaves
-// no hole
-//   below it), times a random factor in [1, 2]. The factor is what makes another dive another try.
+//   no hole below it), times a random factor in [1, 2]. The factor is what makes another dive another try.
 // - Order of the choices: the longest, or the largest, first; waste last.
 //
 // Why nothing is missed. If there is a placing there is one whose sum of offsets is least. In it every item
@@ -322,7 +320,7 @@ class Search {
 
   Answer explore() {
     if (left_ == 0) return Answer::yes;
-    if (++nodes_ > dive_.nodes || (nodes_ % 256 == 0 && stop_())) return Answer::unknown;
+    if (++nodes_ > dive_.nodes || (nodes_ % stop_every_ == 0 && stop_())) return Answer::unknown;
     const std::uint32_t section = select();
     const std::size_t first = stack_.size();
     list_choices(section);
@@ -393,6 +391,7 @@ class Search {
   std::uint32_t touched_end_ = 0;
   std::vector<std::uint32_t> stack_;
   std::int64_t nodes_ = 0;
+  const std::int64_t stop_every_ = tables_.is_simple ? 256 : 1;  ///< A node with blocks may take long.
 };
 
 }  // namespace

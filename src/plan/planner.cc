@@ -12,6 +12,7 @@
 #include "plan/aliasing.h"
 #include "plan/enough.h"
 #include "plan/orders.h"
+#include "plan/streaming.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -36,6 +37,7 @@ std::vector<PlannedMemory> memories_of(const Problem& problem, const Solution& s
 }
 
 Outcome plan_list(const Problem& list, const PlanOptions& options, Plan& plan) {
+  if (options.stream) throw UsageError("--stream: a buffer list has no operators");
   if (options.io != Io::arena)
     throw UsageError("a buffer list has no inputs and outputs that could be external");
   if (!options.run.empty() || !options.feeds.empty())
@@ -71,8 +73,14 @@ PlanResult plan_unlocated(std::span<const Input> inputs, const PlanOptions& opti
     if (has_list && inputs.size() > 1)
       throw UsageError(fmt::format("{} is a buffer list, which is planned alone", input.info.source));
   }
-  result.outcome = has_list ? plan_list(std::get<Problem>(inputs[0].content), options, plan)
-                            : plan::plan_in_order(inputs, options, plan);
+  if (options.io == Io::rows && !options.stream) throw UsageError("--io rows is for --stream");
+  if (has_list) {
+    result.outcome = plan_list(std::get<Problem>(inputs[0].content), options, plan);
+  } else if (options.stream) {
+    result.outcome = plan::plan_streamed(inputs, options, plan);
+  } else {
+    result.outcome = plan::plan_in_order(inputs, options, plan);
+  }
   plan.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.faults = check_plan(plan, inputs);
   if (result.outcome == Outcome::exceeds_capacity) {  // known, and no bug

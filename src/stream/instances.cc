@@ -8,7 +8,12 @@
 // An operator then reads rows where its rule maps rows of its output to rows along the input's axis, and
 // the whole input otherwise. One without a rule has a single instance.
 //
-// Cost: operators * operands.
+// An operator that reads a row for the last time and makes a row of it element by element, or only adds to
+// its bytes (a PAD), writes over it. Which tensors take over which others is decided here, for all orders:
+// all other readers of what is taken over must stand in front, and read the same rows, so that they can have
+// read them when their time comes.
+//
+// Cost: operators * operands * readers of an operand.
 
 #include "stream/instances.h"
 
@@ -37,7 +42,12 @@ class Reading {
     }
     for (const std::size_t op : order_) add_operator(op);
     for (const TensorId t : main.outputs) {
-      if (index_[t] && options_.io == Io::arena) model_.tensors[*index_[t]].stays = true;
+      if (!index_[t] || options_.io == Io::rows) continue;
+      model_.tensors[*index_[t]].stays = model_.tensors[*index_[t]].is_whole = true;
+    }
+    is_taken_.resize(model_.tensors.size(), false);
+    if (options_.in_place == InPlace::where_possible) {
+      for (std::size_t op = 0; op < model_.operators.size(); ++op) take_over(op);
     }
     return std::move(model_);
   }
@@ -91,12 +101,11 @@ class Reading {
     for (const RowAxis& along : operator_at(op).row_axes) {
       if (!along.is_windows) continue;
       choose(*operator_at(op).outputs[0], along.axis);
-      for (const RowRead& read : along.reads) {
-        if (read.input == 0) choose(*operator_at(op).inputs[0], read.axis);
-      }
+      const auto read = std::find_if(along.reads.begin(), along.reads.end(),
+                                     [](const RowRead& it) { return it.input == 0; });
+      // Without rows it is a sum over all of them.
+      choose(*operator_at(op).inputs[0], read != along.reads.end() ? read->axis : along.axis);
     }
-    const auto& sums_over = operator_at(op).sums_over;
-    if (!sums_over.empty() && operator_at(op).inputs[0]) choose(*operator_at(op).inputs[0], sums_over[0]);
   }
 
   /// To the inputs, from the output.
@@ -143,21 +152,32 @@ class Reading {
     return axes_[t] ? std::max<std::int64_t>(1, shape(t)[*axes_[t]]) : 1;
   }
 
+  /// Product of the dimensions [begin, end), but at least 1.
+  [[nodiscard]] std::int64_t extent(TensorId t, std::size_t begin, std::size_t end) const {
+    std::int64_t product = 1;
+    for (std::size_t d = begin; d < end; ++d) product *= std::max<std::int64_t>(1, shape(t)[d]);
+    return product;
+  }
+
   std::size_t add_tensor(TensorId t) {
     const std::int64_t rows = rows_of(t);
-    const Bytes bytes = graph_.tensors[t].bytes;
+    const bool is_callers =
+        options_.io == stowage::Io::external && graph_.tensors[t].kind != TensorKind::temporary;
+    const Bytes bytes = is_callers ? 0 : graph_.tensors[t].bytes;
     index_[t] = model_.tensors.size();
     model_.tensors.push_back({.name = graph_.tensors[t].name,
                               .rows = rows,
                               .bytes_per_row = (bytes + rows - 1) / rows,
                               .granule = std::min(options_.granule, rows),
+                              .runs = axes_[t] ? extent(t, 0, *axes_[t]) : 1,
+                              .axis = axes_[t].value_or(0),
                               .source = t});
     return *index_[t];
   }
 
   void add_arrival(TensorId t) {
     const std::size_t tensor = add_tensor(t);
-    if (options_.io == Io::arena) return;
+    if (options_.io != Io::rows) return;
     model_.operators.push_back({.name = graph_.tensors[t].name,
                                 .rows = model_.tensors[tensor].rows,
                                 .granule = model_.tensors[tensor].granule,
@@ -176,6 +196,7 @@ class Reading {
       added.granule = model_.tensors[added.writes[0]].granule;
     } else {
       added.writing = Writing::at_the_end;
+      for (const std::size_t t : added.writes) model_.tensors[t].is_whole = true;
     }
     if (sums_up(op)) {
       const Tensor& summed = model_.tensors[*index_[*source.inputs[0]]];
@@ -184,7 +205,10 @@ class Reading {
       added.accumulator = bytes_of_sums(graph_.tensors[*source.outputs[0]]);
     }
     for (std::size_t i = 0; i < source.inputs.size(); ++i) {
-      if (source.inputs[i] && index_[*source.inputs[i]]) added.reads.push_back(read_of(op, i, along));
+      if (!source.inputs[i] || !index_[*source.inputs[i]]) continue;
+      added.reads.push_back(read_of(op, i, along));
+      const Access& access = added.reads.back();
+      if (access == whole(access.tensor)) model_.tensors[access.tensor].is_whole = true;
     }
     model_.operators.push_back(std::move(added));
   }
@@ -206,20 +230,97 @@ class Reading {
     const stowage::Operator& source = operator_at(op);
     if (source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op)) return nullptr;
     const std::size_t axis = *axes_[*source.outputs[0]];
+    if (std::find(source.sums_over.begin(), source.sums_over.end(), axis) != source.sums_over.end())
+      return nullptr;  // rows along it are those of sums
     const bool is_alike = std::all_of(source.outputs.begin(), source.outputs.end(),
                                       [&](const auto& it) { return !it || axes_[*it] == axis; });
     return is_alike ? rows_along(op, axis) : nullptr;
   }
 
+  [[nodiscard]] Access whole(std::size_t tensor) const {
+    return {tensor, {.scale = 0, .taps = model_.tensors[tensor].rows}};
+  }
+
   [[nodiscard]] Access read_of(std::size_t op, std::size_t input, const RowAxis* along) const {
     const TensorId t = *operator_at(op).inputs[input];
     const std::size_t tensor = *index_[t];
-    const Access whole{tensor, {.scale = 0, .taps = model_.tensors[tensor].rows}};
-    if (along == nullptr) return sums_up(op) && input == 0 ? Access{tensor} : whole;
+    if (along == nullptr) return sums_up(op) && input == 0 ? Access{tensor} : whole(tensor);
     const auto read = std::find_if(along->reads.begin(), along->reads.end(), [&](const RowRead& it) {
       return it.input == input && it.axis == axes_[t];
     });
-    return read == along->reads.end() ? whole : Access{tensor, read->rows};
+    return read == along->reads.end() ? whole(tensor) : Access{tensor, read->rows};
+  }
+
+  // In place
+
+  /// Lets the operator's output take over one of its inputs, if it may; rather one that comes late.
+  void take_over(std::size_t op) {
+    const Operator& taker = model_.operators[op];
+    if (!taker.source || taker.writes.size() != 1 || taker.writing != Writing::row_by_row) return;
+    const stowage::Operator& source = operator_at(*taker.source);
+    const RowAxis* const along = way_of(*taker.source);
+    for (std::size_t i = source.inputs.size(); i-- > 0;) {
+      if (!source.inputs[i] || !index_[*source.inputs[i]]) continue;
+      const auto taken = taken_over(source, i, *along, taker.writes[0]);
+      if (!taken || !may_be_taken(taken->tensor, op)) continue;
+      model_.tensors[taker.writes[0]].takes_over = taken;
+      is_taken_[taken->tensor] = true;
+      return;
+    }
+  }
+
+  /// How the output would take the input over.
+  [[nodiscard]] std::optional<TakenOver> taken_over(const stowage::Operator& source, std::size_t input,
+                                                    const RowAxis& along, std::size_t output) const {
+    const auto read = std::find_if(along.reads.begin(), along.reads.end(),
+                                   [&](const RowRead& it) { return it.input == input; });
+    const std::size_t t = *index_[*source.inputs[input]];
+    const Tensor& from = model_.tensors[t];
+    const Tensor& to = model_.tensors[output];
+    if (read == along.reads.end() || read->axis != from.axis || from.granule != to.granule)
+      return std::nullopt;
+    if (from.bytes_per_row == 0 || to.bytes_per_row == 0) return std::nullopt;
+    const bool is_alike =
+        from.rows == to.rows && from.bytes_per_row == to.bytes_per_row && from.runs == to.runs;
+    // All that lies at one place is whole or none of it; rows of two lengths cannot follow each other.
+    const bool needs_likeness = has_whole(t) || to.is_whole || to.granule > 1;
+    if (to.is_whole && !has_only_alike(t)) return std::nullopt;
+    if (read->rows == RowMap{} && is_alike && in_place_output(graph_, source, input)) return TakenOver{t};
+    if (!read->kept_at || (needs_likeness && !is_alike)) return std::nullopt;
+    const std::int64_t shift = -read->rows.offset;
+    if (shift < 0 || from.rows + shift > to.rows || *read->kept_at + from.bytes_per_row > to.bytes_per_row)
+      return std::nullopt;
+    return TakenOver{t, shift, *read->kept_at};
+  }
+
+  /// Whether a tensor, or one that it takes over, is wanted whole.
+  [[nodiscard]] bool has_whole(std::size_t tensor) const {
+    const auto& taken = model_.tensors[tensor].takes_over;
+    return model_.tensors[tensor].is_whole || (taken && has_whole(taken->tensor));
+  }
+
+  /// Whether all that the tensor takes over is as large.
+  [[nodiscard]] bool has_only_alike(std::size_t tensor) const {
+    const auto& taken = model_.tensors[tensor].takes_over;
+    if (!taken) return true;
+    return model_.tensors[taken->tensor].bytes_per_row == model_.tensors[tensor].bytes_per_row &&
+           model_.tensors[taken->tensor].rows == model_.tensors[tensor].rows && has_only_alike(taken->tensor);
+  }
+
+  /// Whether nobody wants the tensor's rows when the operator has written over them.
+  [[nodiscard]] bool may_be_taken(std::size_t tensor, std::size_t by) const {
+    if (model_.tensors[tensor].stays || is_taken_[tensor]) return false;
+    bool is_written = false;
+    for (std::size_t op = 0; op < model_.operators.size(); ++op) {
+      const Operator& other = model_.operators[op];
+      is_written =
+          is_written || std::find(other.writes.begin(), other.writes.end(), tensor) != other.writes.end();
+      for (const Access& access : other.reads) {
+        if (access.tensor != tensor || op == by) continue;
+        if (op > by || access.rows != RowMap{} || other.writing != Writing::row_by_row) return false;
+      }
+    }
+    return is_written;
   }
 
   const Graph& graph_;
@@ -228,6 +329,7 @@ class Reading {
   std::vector<std::optional<std::size_t>> axes_;   ///< Of rows, by tensor; none for a single number.
   std::vector<std::optional<std::size_t>> index_;  ///< In the model, by tensor.
   Model model_{};
+  std::vector<bool> is_taken_{};  ///< By tensor of the model.
 };
 
 }  // namespace
@@ -239,7 +341,12 @@ Model instances_of(const Graph& graph, const InstanceOptions& options) {
 
 Model without_rows(const Model& model) {
   Model whole = model;
-  for (Tensor& tensor : whole.tensors) tensor.granule = tensor.rows;
+  for (Tensor& tensor : whole.tensors) {
+    tensor.granule = tensor.rows;
+    if (tensor.takes_over &&
+        (tensor.takes_over->shift != 0 || model.tensors[tensor.takes_over->tensor].rows != tensor.rows))
+      tensor.takes_over.reset();
+  }
   for (Operator& op : whole.operators) {
     op.granule = op.rows;
     op.accumulator = 0;

@@ -1,19 +1,18 @@
 #pragma once
 
 #include "stowage/graph.h"
+#include "stowage/planner.h"
 #include "stream/model.h"
 
 namespace stowage::stream {
 
-/// Where the network's input comes from and its output goes to.
-enum class Io : std::uint8_t {
-  arena,  ///< The input is in the arena from the start, the output stays in it.
-  rows,   ///< The input arrives row by row, and rows of the output leave as soon as they are there.
-};
+/// Whether operators may write a row over one that they read.
+enum class InPlace : std::uint8_t { never, where_possible };
 
 struct InstanceOptions {
   std::int64_t granule = 1;  ///< Rows that an instance computes, at least 1.
   Io io = Io::arena;
+  InPlace in_place = InPlace::where_possible;
 };
 
 /// The operators of a network (`add_rows`) over rows, and what they read. Constants, and what is computed

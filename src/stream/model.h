@@ -21,6 +21,16 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
+/// A tensor whose rows lie inside those of another, which is written over them: row r in row r + shift, from
+/// that byte of it on.
+struct TakenOver {
+  std::size_t tensor = 0;  ///< Index in Model::tensors.
+  std::int64_t shift = 0;  ///< A multiple of the granule.
+  Bytes offset = 0;
+
+  bool operator==(const TakenOver&) const = default;
+};
+
 /// Data that operators hand on. Its rows are along one axis; a row may be scattered in memory.
 struct Tensor {
   std::string name{};
@@ -28,6 +38,12 @@ struct Tensor {
   Bytes bytes_per_row = 0;
   std::int64_t granule = 1;  ///< Rows that come to be and go together.
   bool stays = false;        ///< Needed after the last operator: an output.
+  bool is_whole = false;     ///< Somebody wants all of it in row-major order.
+  std::int64_t runs = 1;     ///< Of bytes that a row consists of in row-major order.
+  std::size_t axis = 0;      ///< Of the source: what rows are along.
+  /// What its operator writes over, row by row; that does not stay, and every operator that reads it reads
+  /// the same rows and stands in front of this one.
+  std::optional<TakenOver> takes_over{};
   std::optional<TensorId> source{};
 
   bool operator==(const Tensor&) const = default;

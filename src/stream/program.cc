@@ -1,5 +1,9 @@
 // Unrolling a model into instances and granules.
 //
+// A tensor that takes another one over has no granules of its own where it does: its rows are in those of the
+// other, of which the last taker says how large they are. The granule then lives from the first that writes
+// it to the last that reads any of them.
+//
 // Cost: the number of (instance, row it reads) pairs, and as much memory for those of (instance, granule).
 
 #include "stream/program.h"
@@ -17,19 +21,21 @@ namespace {
   throw Error(place, std::move(problem));
 }
 
-/// The granules of a tensor are consecutive.
-struct Range {
-  GranuleId first = 0;
-  std::int64_t count = 0;
-};
+/// The operator that writes a tensor; none: there from the start.
+using Writer = std::optional<std::size_t>;
 
 class Unrolling {
  public:
   Unrolling(const Model& model, std::int64_t limit) : model_(model), left_(limit) {}
 
   Program run() {
-    for (const Tensor& tensor : model_.tensors) add_granules(tensor);
     note_written();
+    find_places();
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) check_extent(model_.tensors[t]);
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
+      if (places_[t].tensor == t) add_granules(t);
+    }
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) ranges_[t] = range_of(t);
     program_.first.push_back(0);
     for (std::size_t op = 0; op < model_.operators.size(); ++op) add_instances(op);
     for (std::size_t op = 0; op < model_.operators.size(); ++op) add_releases(op);
@@ -40,32 +46,84 @@ class Unrolling {
         program_.instances[*granule.writer].bytes_dropped += granule.bytes;
       }
     }
+    program_.ranges = std::move(ranges_);
     return std::move(program_);
   }
 
  private:
-  void add_granules(const Tensor& tensor) {
+  /// The tensor in whose rows a tensor's rows lie in the end, and how far on.
+  struct Place {
+    std::size_t tensor = 0;
+    std::int64_t shift = 0;
+  };
+
+  void find_places() {
+    const std::size_t count = model_.tensors.size();
+    takers_.resize(count);
+    for (std::size_t t = 0; t < count; ++t) {
+      const auto& taken = model_.tensors[t].takes_over;
+      if (!taken) continue;
+      const std::string place = "tensor '" + model_.tensors[t].name + "'";
+      const std::size_t of = taken->tensor;
+      if (of >= count || takers_[of] || !writers_[of] || !writers_[t] || model_.tensors[of].stays ||
+          taken->shift % model_.tensors[t].granule != 0)
+        reject(place, fmt::format("takes over tensor {}, shifted by {} rows", of, taken->shift));
+      takers_[of] = t;
+    }
+    for (std::size_t t = 0; t < count; ++t) {
+      Place place{t, 0};
+      for (std::size_t steps = 0; takers_[place.tensor]; ++steps) {
+        if (steps > count) reject("tensor '" + model_.tensors[t].name + "'", "takes itself over");
+        place = {*takers_[place.tensor],
+                 place.shift + model_.tensors[*takers_[place.tensor]].takes_over->shift};
+      }
+      places_.push_back(place);
+    }
+    ranges_.resize(count);
+  }
+
+  static void check_extent(const Tensor& tensor) {
     if (tensor.rows < 1 || tensor.granule < 1 || tensor.bytes_per_row < 0)
       reject("tensor '" + tensor.name + "'",
              fmt::format("has {} rows of {} bytes in granules of {}, expected some", tensor.rows,
                          tensor.bytes_per_row, tensor.granule));
+  }
+
+  void add_granules(std::size_t t) {
+    const Tensor& tensor = model_.tensors[t];
     const std::int64_t count = (tensor.rows + tensor.granule - 1) / tensor.granule;
     spend(count, "tensor '" + tensor.name + "'");
-    ranges_.push_back({static_cast<GranuleId>(program_.granules.size()), count});
+    ranges_[t] = {static_cast<GranuleId>(program_.granules.size()), count};
     for (std::int64_t g = 0; g < count; ++g) {
       const std::int64_t rows = std::min(tensor.granule, tensor.rows - g * tensor.granule);
-      program_.granules.push_back(
-          {.bytes = rows * tensor.bytes_per_row, .tensor = ranges_.size() - 1, .stays = tensor.stays});
+      program_.granules.push_back({.bytes = rows * tensor.bytes_per_row, .tensor = t, .stays = tensor.stays});
     }
   }
 
+  [[nodiscard]] GranuleRange range_of(std::size_t t) const {
+    const Tensor& tensor = model_.tensors[t];
+    const Place& place = places_[t];
+    if (place.tensor == t) return ranges_[t];
+    const std::int64_t first = place.shift / tensor.granule;
+    const std::int64_t count = (tensor.rows + tensor.granule - 1) / tensor.granule;
+    if (place.shift < 0 || first + count > ranges_[place.tensor].count ||
+        tensor.granule != model_.tensors[place.tensor].granule)
+      reject("tensor '" + tensor.name + "'", fmt::format("does not fit into '{}', shifted by {} rows",
+                                                         model_.tensors[place.tensor].name, place.shift));
+    return {ranges_[place.tensor].first + static_cast<GranuleId>(first), count};
+  }
+
   void note_written() {
-    is_written_.resize(model_.tensors.size());
-    for (const Operator& op : model_.operators) {
+    writers_.resize(model_.tensors.size());
+    for (std::size_t o = 0; o < model_.operators.size(); ++o) {
+      const Operator& op = model_.operators[o];
       for (const std::size_t t : op.writes) {
-        if (t >= is_written_.size())
+        if (t >= writers_.size())
           reject("operator '" + op.name + "'", fmt::format("writes tensor {}, which there is not", t));
-        is_written_[t] = true;
+        if (writers_[t])
+          reject("operator '" + op.name + "'",
+                 fmt::format("writes '{}', which another one has written", model_.tensors[t].name));
+        writers_[t] = o;
       }
     }
   }
@@ -92,34 +150,46 @@ class Unrolling {
         reject(place, fmt::format("reads tensor {} with divisor {} and dilation {}", access.tensor,
                                   access.rows.divisor, access.rows.dilation));
       const Tensor& tensor = model_.tensors[access.tensor];
+      if (const auto taker = takers_[access.tensor]; taker && *writers_[*taker] < instance.op)
+        reject(place, "reads '" + tensor.name + "', which is written over in front of it");
       const std::int64_t end = std::min(op.rows, (instance.index + 1) * op.granule);
+      std::optional<std::int64_t> last;
       for (std::int64_t r = instance.index * op.granule; r < end; ++r) {
         spend(std::min(access.rows.taps, std::int64_t{1} << 32), place);
         for_each_row(access.rows, tensor.rows, r, [&](std::int64_t row) {
+          last = std::max(last.value_or(0), row / tensor.granule);
           instance.reads.push_back(ranges_[access.tensor].first +
                                    static_cast<GranuleId>(row / tensor.granule));
         });
       }
+      if (last) need_granule(place, access.tensor, *last, instance);
     }
     std::sort(instance.reads.begin(), instance.reads.end());
     instance.reads.erase(std::unique(instance.reads.begin(), instance.reads.end()), instance.reads.end());
-    for (const GranuleId g : instance.reads) note_reader(place, instance, program_.granules[g]);
+    for (const GranuleId g : instance.reads) note_reader(instance, program_.granules[g]);
   }
 
-  /// A granule that is not written by now is resident: operators stand behind those they read from.
-  void note_reader(const std::string& place, Instance& instance, Granule& granule) {
-    if (granule.writer) {
-      const Instance& writer = program_.instances[*granule.writer];
-      const auto same = std::find_if(instance.needs.rbegin(), instance.needs.rend(),
-                                     [&](const Need& it) { return it.op == writer.op; });
-      if (same == instance.needs.rend()) {
-        instance.needs.push_back({writer.op, writer.index + 1});
-      } else {
-        same->count = std::max(same->count, writer.index + 1);
-      }
-    } else if (is_written_[*granule.tensor]) {
-      reject(place, "reads '" + model_.tensors[*granule.tensor].name + "', which is written behind it");
+  /// What is written row by row is there up to a granule when its writer has come as far.
+  void need_granule(const std::string& place, std::size_t tensor, std::int64_t granule, Instance& instance) {
+    if (!writers_[tensor]) return;
+    const std::size_t op = *writers_[tensor];
+    if (op >= instance.op)
+      reject(place, "reads '" + model_.tensors[tensor].name + "', which is written behind it");
+    const Operator& writer = model_.operators[op];
+    add_need({op, writer.writing == Writing::row_by_row ? granule + 1 : writer.instances()}, instance);
+  }
+
+  static void add_need(const Need& need, Instance& instance) {
+    const auto same = std::find_if(instance.needs.begin(), instance.needs.end(),
+                                   [&](const Need& it) { return it.op == need.op; });
+    if (same == instance.needs.end()) {
+      instance.needs.push_back(need);
+    } else {
+      same->count = std::max(same->count, need.count);
     }
+  }
+
+  static void note_reader(const Instance& instance, Granule& granule) {
     if (granule.last_readers.empty() || granule.last_readers.back().op != instance.op)
       granule.last_readers.push_back({instance.op, 0});
     granule.last_readers.back().index = instance.index;
@@ -138,12 +208,21 @@ class Unrolling {
       const std::int64_t end = is_by_row ? begin + 1 : ranges_[t].count;
       for (std::int64_t g = begin; g < end; ++g) {
         const GranuleId granule = ranges_[t].first + static_cast<GranuleId>(g);
-        if (program_.granules[granule].writer)
-          reject(place, "writes '" + tensor.name + "', which another one has written");
+        if (program_.granules[granule].writer) {  // it is taken over
+          await_readers(program_.granules[granule], instance);
+          continue;
+        }
         program_.granules[granule].writer = id;
         instance.writes.push_back(granule);
         instance.bytes_written += program_.granules[granule].bytes;
       }
+    }
+  }
+
+  /// Who reads what is written over now has read it.
+  static void await_readers(const Granule& granule, Instance& instance) {
+    for (const LastReader& reader : granule.last_readers) {
+      if (reader.op != instance.op) add_need({reader.op, reader.index + 1}, instance);
     }
   }
 
@@ -181,8 +260,10 @@ class Unrolling {
   const Model& model_;
   std::int64_t left_;
   Program program_;
-  std::vector<Range> ranges_;
-  std::vector<bool> is_written_;
+  std::vector<Writer> writers_;
+  std::vector<std::optional<std::size_t>> takers_;
+  std::vector<Place> places_;
+  std::vector<GranuleRange> ranges_;
 };
 
 }  // namespace

@@ -21,11 +21,12 @@ struct LastReader {
   std::int64_t index = 0;  ///< Instance of that operator.
 };
 
-/// Some rows of a tensor, or an accumulator: written once, by one instance, and gone after its last reader.
+/// Some rows of a tensor and of those that it takes over, or an accumulator: written first by one instance,
+/// and gone after its last reader.
 struct Granule {
   Bytes bytes = 0;
   std::optional<InstanceId> writer{};      ///< None: there from the start.
-  std::optional<std::size_t> tensor{};     ///< None: an accumulator.
+  std::optional<std::size_t> tensor{};     ///< The one that nothing takes over; none: an accumulator.
   std::vector<LastReader> last_readers{};  ///< One for each operator that reads it.
   bool stays = false;                      ///< Until the end.
 };
@@ -49,12 +50,19 @@ struct Instance {
   Bytes bytes_dropped = 0;  ///< Of what it writes and nobody reads.
 };
 
+/// The granules of a tensor, which follow each other.
+struct GranuleRange {
+  GranuleId first = 0;
+  std::int64_t count = 0;
+};
+
 /// A model, unrolled.
 struct Program {
   std::vector<Instance> instances{};  ///< Operator by operator.
   std::vector<Granule> granules{};
-  std::vector<InstanceId> first{};  ///< Of each operator, and one beyond the last.
-  Bytes resident = 0;               ///< What is there from the start.
+  std::vector<InstanceId> first{};     ///< Of each operator, and one beyond the last.
+  Bytes resident = 0;                  ///< What is there from the start.
+  std::vector<GranuleRange> ranges{};  ///< Of each tensor; those that are taken over are in their takers'.
 
   [[nodiscard]] std::size_t operators() const { return first.size() - 1; }
   [[nodiscard]] std::int64_t count(std::size_t op) const { return first[op + 1] - first[op]; }

@@ -50,6 +50,10 @@ std::optional<std::string> walk(const Program& program, std::span<const Instance
     for (const GranuleId g : instance.reads) {
       if (is_there[g] == 0) return place() + fmt::format(" reads granule {} before it is written", g);
     }
+    for (const Need& need : instance.needs) {
+      if (need.count > 0 && has_run[program.at(need.op, need.count - 1)] == 0)
+        return place() + fmt::format(" runs before instance {} of operator {}", need.count - 1, need.op);
+    }
     step();
     for (const GranuleId g : instance.reads) {
       if (--reads[g] == 0) end(g);

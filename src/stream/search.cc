@@ -3,14 +3,17 @@
 // comes back to the order behind the hill.
 //
 //     live                       hill
-//      |                          /\                      Back: skip what the detour has run, and run the
-//      rest in
-//    --|- - - - - - - - - - - - -/- \- - - limit          the order's sequence. As soon as nothing is skipped
-//    any
-//      |        /\      ________/_   \                    more, the detour has met the order: the states are
-//      the |   \   /  \    /  detour  \___\______             same, and all that follows is as it was. | \_/
-//      \__/                meets again |    valley  valley
+//      |                          /\.
+//    --|- - - - - - - - - - - - -/- \- - - limit
+//      |        /\      ________/_   \.
+//      |   \   /  \    /  detour  \___\______
+//      |    \_/    \__/                meets again
+//      |    valley  valley
 //      +------------------------------------------ steps
+//
+// Back to the order: skip what the detour has run, and run the rest in the order's sequence. As soon as
+// nothing is skipped any more, the detour has met the order: the states are the same, and all that follows is
+// as it was.
 //
 // A detour is a path over states, which are the counters of all operators (how many rows each has done). A
 // move is "the next row of operator t": what it needs is pulled, as late as possible, and then all steps are
@@ -76,9 +79,12 @@ struct Open {
 struct Effort {
   std::int64_t each = 0;  ///< By a detour.
   std::int64_t left = 0;  ///< In all.
+  std::optional<std::chrono::steady_clock::time_point> deadline{};
   std::stop_token stop{};
 
-  [[nodiscard]] bool is_spent() const { return left <= 0 || stop.stop_requested(); }
+  [[nodiscard]] bool is_spent() const {
+    return left <= 0 || stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
+  }
 };
 
 class Detour {
@@ -223,7 +229,7 @@ std::vector<InstanceId> improve(const Program& program, std::span<const Instance
   constexpr std::int64_t most_tries = 64 * least_tries;
   std::vector<InstanceId> best(order.begin(), order.end());
   Bytes peak = replay(program, best).peak;
-  Effort effort{.left = options.work, .stop = options.stop};
+  Effort effort{.left = options.work, .deadline = options.deadline, .stop = options.stop};
   for (effort.each = least_tries; effort.each <= most_tries; effort.each *= 4) {
     Bytes low = options.target;  // below this nothing was found, or is wanted
     while (low < peak && !effort.is_spent()) {

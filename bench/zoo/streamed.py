@@ -1,0 +1,115 @@
+"""Networks that are planned row by row: as published, with batch normalisation folded into the convolutions, and
+with the padding of TensorFlow where they come from there."""
+
+from net import Net
+from sequence import attend, feed_forward, heads_of
+from vision import activate, image
+
+
+def conv(net, x, channels, kernel=1, stride=1, act=None, groups=1, pad="same"):
+    return activate(net, net.conv(x, channels, kernel, stride, groups=groups, pad=pad), act)
+
+
+def separable(net, x, wide, channels, kernel, stride, act):
+    y = conv(net, x, wide, kernel, stride, act, groups=wide)
+    return conv(net, y, channels)
+
+
+# Howard et al. (2017).
+def mobilenet_v1(name):
+    net, x = image(name)
+    x = conv(net, x, 32, 3, 2, "relu6")
+    for channels, stride in ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1), (512, 1), (512, 1),
+                             (512, 1), (512, 1), (1024, 2), (1024, 1)):
+        x = activate(net, separable(net, x, net.shapes[x][1], channels, 3, stride, "relu6"), "relu6")
+    net.output(net.classifier(x, 1000))
+    return net
+
+
+# Sandler et al. (2018); narrow and without residuals as in Lin et al., "MCUNetV2" (2021).
+def mobilenet_v2(name, size, widths, has_residuals):
+    net, x = image(name, size)
+    x = conv(net, x, widths[0], 3, 2, "relu6")
+    for factor, channels, count, stride in zip((1, 6, 6, 6, 6, 6, 6), widths[1:8], (1, 2, 3, 4, 3, 3, 1),
+                                               (1, 2, 2, 2, 1, 2, 1)):
+        for i in range(count):
+            wide = factor * net.shapes[x][1]
+            y = conv(net, x, wide, act="relu6") if factor > 1 else x
+            y = separable(net, y, wide, channels, 3, stride if i == 0 else 1, "relu6")
+            x = net.plus(x, y) if has_residuals and net.shapes[x] == net.shapes[y] else y
+    net.output(net.classifier(conv(net, x, widths[8], act="relu6"), 1000))
+    return net
+
+
+# He et al. (2016).
+def resnet_50(name):
+    net, x = image(name)
+    x = net.max_pool(conv(net, x, 64, 7, 2, "relu", pad=3), 3, 2, 1)
+    for channels, count, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
+        for i in range(count):
+            step = stride if i == 0 else 1
+            y = conv(net, conv(net, x, channels, 1, step, "relu"), channels, 3, 1, "relu", pad=1)
+            y = conv(net, y, 4 * channels)
+            short = conv(net, x, 4 * channels, 1, step) if i == 0 else x
+            x = net.relu(net.plus(y, short))
+    net.output(net.classifier(x, 1000))
+    return net
+
+
+# Tan, Le (2019).
+def efficientnet_b0(name):
+    net, x = image(name)
+    x = conv(net, x, 32, 3, 2, "silu")
+    for factor, channels, count, stride, kernel in ((1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5),
+                                                    (6, 80, 3, 2, 3), (6, 112, 3, 1, 5), (6, 192, 4, 2, 5),
+                                                    (6, 320, 1, 1, 3)):
+        for i in range(count):
+            width = net.shapes[x][1]
+            wide = factor * width
+            y = conv(net, x, wide, act="silu") if factor > 1 else x
+            y = conv(net, y, wide, kernel, stride if i == 0 else 1, "silu", groups=wide)
+            gate = conv(net, conv(net, net.global_pool(y), max(1, width // 4), act="silu"), wide)
+            y = conv(net, net.mul(y, net.sigmoid(gate)), channels)
+            x = net.plus(x, y) if net.shapes[x] == net.shapes[y] else y
+    net.output(net.classifier(conv(net, x, 1280, act="silu"), 1000))
+    return net
+
+
+# Ronneberger et al. (2015), with padding.
+def unet(name, size=256, width=64, depth=5):
+    def double(x, channels):
+        return conv(net, conv(net, x, channels, 3, 1, "relu"), channels, 3, 1, "relu")
+    net, x = image(name, size)
+    skips = []
+    for level in range(depth):
+        x = double(x if level == 0 else net.max_pool(x, 2, 2, 0), width << level)
+        skips.append(x)
+    for level in reversed(range(depth - 1)):
+        up = conv(net, net.upsample(x, 2), width << level, 3)
+        x = double(net.concat([skips[level], up]), width << level)
+    net.output(conv(net, x, 2))
+    return net
+
+
+# Vaswani et al., "Attention is all you need" (2017), normalised in front of each part.
+def encoder(name, layers, length=512, width=768, heads=12):
+    net = Net(name)
+    x = net.input("x", (1, length, width))
+    for _ in range(layers):
+        normal = net.layer_norm(x)
+        q, k, v = (heads_of(net, net.linear(normal, width), heads) for _ in range(3))
+        x = net.plus(x, net.linear(attend(net, q, k, v), width))
+        x = net.plus(x, feed_forward(net, net.layer_norm(x), width))
+    net.output(x)
+    return net
+
+
+def networks():
+    yield mobilenet_v1("stream_mobilenet_v1")
+    yield mobilenet_v2("stream_mobilenet_v2", 224, (32, 16, 24, 32, 64, 96, 160, 320, 1280), True)
+    yield mobilenet_v2("stream_mobilenet_v2_w035", 144, (11, 5, 8, 11, 22, 33, 56, 112, 448), False)
+    yield resnet_50("stream_resnet50")
+    yield efficientnet_b0("stream_efficientnet_b0")
+    yield unet("stream_unet")
+    yield encoder("stream_encoder_layer", 1)
+    yield encoder("stream_encoder_12_layers", 12)

@@ -1,0 +1,204 @@
+// A network row by row: instances -> order -> bound -> layouts -> offsets -> plan.
+//
+// The order is the best by live bytes; which form rows are kept in is decided by what is left of that when
+// they are placed, for each order that was found: as rings, as rings where those waste nothing, and as
+// granules that lie anywhere. Of equal peaks the simpler form is taken.
+//
+// Where nothing is gained by rows, the plan of whole operators is at least as good, and may share more bytes.
+
+#include "plan/streaming.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/checked.h"
+#include "plan/aliasing.h"
+#include "plan/networks.h"
+#include "plan/orders.h"
+#include "stowage/error.h"
+#include "stream/bound.h"
+#include "stream/instances.h"
+#include "stream/layout.h"
+#include "stream/regions.h"
+#include "stream/replay.h"
+#include "stream/search.h"
+#include "stream/timetable.h"
+
+namespace stowage::plan {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
+constexpr std::int64_t most_cuts = 400;
+
+void expect_streamable(std::span<const Input> inputs, const PlanOptions& options) {
+  if (inputs.size() != 1) throw UsageError("--stream plans one network, by itself");
+  if (options.stream->granule < 1) throw UsageError("--granule is at least 1");
+  if (!options.run.empty() || !options.feeds.empty() || options.moves != Moves::none)
+    throw UsageError("--stream excludes --run, --feed and --moves");
+  if (options.target != Target::any) throw UsageError("--stream makes plans that TFLite files cannot say");
+  if (options.memories.size() != 1 || options.memories[0].role != MemoryRole::working)
+    throw UsageError("--stream plans one memory");
+  const auto& graph = std::get<Graph>(inputs[0].content);
+  const bool has_state = std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                                     [](const Tensor& it) { return it.kind == TensorKind::state; });
+  const bool has_scratch =
+      std::any_of(graph.subgraphs.begin(), graph.subgraphs.end(), [](const Subgraph& subgraph) {
+        return std::any_of(subgraph.operators.begin(), subgraph.operators.end(),
+                           [](const Operator& op) { return !op.scratch.empty(); });
+      });
+  if (has_state || has_scratch || !graph.ties.empty())
+    throw UsageError("--stream: the network has state or scratch memory, which cannot be streamed");
+}
+
+/// An order of instances, in one form, placed.
+struct Placed {
+  stream::Timetable timetable{};
+  stream::Layout layout{};
+  Problem problem{};
+  Solution solution{};
+  Bytes peak = 0;
+  Bytes load = 0;  ///< Before anything was placed.
+};
+
+class StreamPlanner {
+ public:
+  StreamPlanner(const Input& input, const PlanOptions& options)
+      : graph_(std::get<Graph>(input.content)),
+        options_(options),
+        alignment_(options.alignment.value_or(default_alignment_of(input.info.format))),
+        model_(stream::instances_of(graph_, instance_options())),
+        program_(stream::unroll(model_)) {}
+
+  Outcome plan(Plan& plan) {
+    find_orders();
+    std::optional<Placed> best;
+    for (const auto& order : orders_) {
+      for (const auto form : {stream::Form::rings, stream::Form::tight_rings, stream::Form::granules}) {
+        if (best && (best->peak <= bound_.bytes || options_.solve.stop.stop_requested())) break;
+        Placed placed = place(order, form);
+        if (!best || placed.peak < best->peak) best = std::move(placed);
+      }
+    }
+    write(std::move(*best), plan);
+    return outcome_;
+  }
+
+ private:
+  [[nodiscard]] stream::InstanceOptions instance_options() const {
+    return {
+        .granule = options_.stream->granule,
+        .io = options_.io,
+        .in_place = options_.alias == Alias::none ? stream::InPlace::never : stream::InPlace::where_possible};
+  }
+
+  /// The last one is that of regions, if it is another.
+  void find_orders() {
+    regions_ = stream::order_by_regions(program_, work_on_regions);
+    bound_ = stream::lower_bound(program_, regions_.steps, most_cuts);
+    orders_.push_back(stream::improve(
+        program_, regions_.steps,
+        {.target = bound_.bytes, .deadline = begin_ + half_of_the_time(), .stop = options_.solve.stop}));
+    if (orders_[0] != regions_.steps) orders_.push_back(regions_.steps);
+  }
+
+  [[nodiscard]] std::chrono::steady_clock::duration half_of_the_time() const {
+    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(options_.solve.time_limit / 2);
+  }
+
+  /// Of what is left of the time an equal share for each order and form.
+  [[nodiscard]] Placed place(const std::vector<stream::InstanceId>& order, stream::Form form) {
+    constexpr std::size_t forms = 3;
+    const Seconds spent = std::chrono::steady_clock::now() - begin_;
+    const std::size_t tries = forms * orders_.size() - std::min(tries_++, forms * orders_.size() - 1);
+    SolveOptions solve_options = options_.solve;
+    solve_options.time_limit =
+        std::max(options_.solve.time_limit - spent, Seconds(0)) / static_cast<double>(tries);
+    Placed placed{.timetable = stream::timetable_of(graph_, model_, program_, order, options_.io)};
+    placed.layout =
+        stream::lay_out(graph_, model_, program_, placed.timetable, {.form = form, .alignment = alignment_});
+    placed.problem = problem_of(placed.layout.buffers, options_.memories);
+    placed.solution = solve(placed.problem, solve_options);
+    placed.peak = total_peak(placed.problem, placed.solution);
+    placed.load = stream::replay(program_, order).peak;
+    return placed;
+  }
+
+  void write(Placed placed, Plan& plan) {
+    Solution& solution = placed.solution;
+    outcome_ = solution.outcome;
+    plan.clocks = {{std::move(placed.timetable.steps)}};
+    for (std::size_t op = 0; op < model_.operators.size(); ++op) {
+      for (const std::size_t step : placed.timetable.summing[op])
+        std::get<Run>(plan.clocks[0].steps[step]).sums = placed.layout.sums[op];
+    }
+    plan.memories = {{placed.problem.memories[0], placed.peak, solution.lower_bound, 0}};
+    plan.buffers = std::move(placed.problem.buffers);
+    plan.places = std::move(solution.places);
+    plan.tensors = std::move(placed.layout.tensors);
+    plan.interrupted = solution.interrupted;
+    plan.claims = {{ClaimScope::offsets, solution.lower_bound, placed.peak == solution.lower_bound},
+                   {ClaimScope::stream, bound_.bytes, placed.peak == bound_.bytes}};
+    plan.summary = {.peak = placed.peak,
+                    .lower_bound = solution.lower_bound,
+                    .strategy = solution.strategy,
+                    .order = "stream"};
+    for (const PlannedTensor& tensor : plan.tensors) {
+      if (!tensor.views.empty()) plan.summary.naive += base::align_up(tensor.tensor.bytes, alignment_);
+    }
+    plan.streaming = streaming(placed.load);
+  }
+
+  [[nodiscard]] Streaming streaming(Bytes load) const {
+    const stream::Program whole = stream::unroll(stream::without_rows(model_));
+    const std::vector<Bytes> of_layers = stream::replay(whole, stream::layer_by_layer(whole)).loads;
+    const std::vector<Bytes> loads = stream::replay(program_, regions_.steps).loads;
+    Streaming result{.granule = options_.stream->granule,
+                     .load = load,
+                     .load_of_layers = *std::max_element(of_layers.begin(), of_layers.end())};
+    std::size_t step = 0;
+    for (const stream::Region& region : regions_.regions) {
+      StreamRegion entry;
+      for (std::size_t op = region.begin; op < region.end; ++op) {
+        if (model_.operators[op].source) entry.operators.push_back(*model_.operators[op].source);
+        entry.load_of_layers = std::max(entry.load_of_layers, of_layers[op]);
+        for (std::int64_t i = 0; i < program_.count(op); ++i)
+          entry.load = std::max(entry.load, loads[step++]);
+      }
+      result.regions.push_back(std::move(entry));
+    }
+    return result;
+  }
+
+  const Graph& graph_;
+  const PlanOptions& options_;
+  Bytes alignment_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  stream::Model model_;
+  stream::Program program_;
+  stream::RegionOrder regions_{};
+  stream::Bound bound_{};
+  std::vector<std::vector<stream::InstanceId>> orders_{};
+  std::size_t tries_ = 0;
+  Outcome outcome_ = Outcome::fits;
+};
+
+}  // namespace
+
+Outcome plan_streamed(std::span<const Input> inputs, const PlanOptions& options, Plan& plan) {
+  expect_streamable(inputs, options);
+  const Outcome outcome = StreamPlanner(inputs[0], options).plan(plan);
+  if (options.io == Io::rows) return outcome;
+  PlanOptions whole_options = options;
+  whole_options.stream.reset();
+  Plan whole{.models = plan.models};
+  const Outcome whole_outcome = plan_in_order(inputs, whole_options, whole);
+  if (whole.summary.peak > plan.summary.peak) return outcome;
+  plan = std::move(whole);
+  return whole_outcome;
+}
+
+}  // namespace stowage::plan

@@ -1,0 +1,283 @@
+// Idea. A tensor that somebody wants whole is a buffer like any other, of which only those bytes are reserved
+// whose rows are there. Others are rings, or come apart into granules:
+//
+//     whole   [r0 r1 r2 r3 r4 r5]   r0 reserved from its writing to its last reading, r1 ...
+//     ring    [r3|r1|r2]            row r in slot r mod 3; as many slots as lives of rows overlap
+//     apart   [r1] [r2] [r3]        each wherever there is room
+//
+// A ring is one block and simple to run, but a slot stands empty from its row's last reading to the next
+// row's writing, and what is in use is not always in one stretch: apart, rows pack closer, sometimes by a
+// third. In all three forms only bytes of live rows are reserved.
+//
+// Tensors that take each other over are in one place: one buffer, of the last taker's size.
+//
+// Cost: linear in granules, times their runs where rows are not contiguous.
+
+#include "stream/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "base/checked.h"
+
+namespace stowage::stream {
+namespace {
+
+/// A buffer with more pieces than this is reserved in one.
+constexpr std::int64_t most_pieces = 1 << 11;
+
+/// Tensors that take each other over.
+struct Family {
+  std::vector<std::size_t> members{};
+  std::vector<Lifetime> lives{};  ///< Of the granules of the last taker.
+  bool is_whole = false;
+  bool are_alike = true;  ///< All of the same rows.
+};
+
+class Names {
+ public:
+  std::string unique(std::string name) {
+    while (!taken_.insert(name).second) name += "'";
+    return name;
+  }
+
+ private:
+  std::unordered_set<std::string> taken_{};
+};
+
+class LayingOut {
+ public:
+  LayingOut(const Graph& graph, const Model& model, const Program& program, const Timetable& timetable,
+            const LayoutOptions& options)
+      : graph_(graph), model_(model), program_(program), timetable_(timetable), options_(options) {
+    for (const stowage::Tensor& tensor : graph.tensors) layout_.tensors.push_back({0, tensor, {}});
+    layout_.sums.resize(model.operators.size());
+  }
+
+  Layout run() {
+    for (const auto& [root, family] : families()) {
+      if (model_.tensors[root].bytes_per_row == 0) continue;
+      if (family.is_whole || (family.are_alike && family.lives.size() == 1)) {
+        add_whole(root, family);
+      } else if (is_ring(root, family)) {
+        add_ring(root, family);
+      } else {
+        add_granules(root, family);
+      }
+    }
+    for (std::size_t op = 0; op < model_.operators.size(); ++op) {
+      if (timetable_.sums[op]) add_sums(op);
+    }
+    return std::move(layout_);
+  }
+
+ private:
+  /// By the last taker, in the order of tensors.
+  std::vector<std::pair<std::size_t, Family>> families() const {
+    std::vector<std::pair<std::size_t, Family>> found;
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
+      if (root_of(t) != t) continue;
+      Family family{.lives = timetable_.lives[t], .is_whole = model_.tensors[t].is_whole};
+      for (std::optional<std::size_t> member = t; member;) {
+        add_member(t, *member, family);
+        const auto& taken = model_.tensors[*member].takes_over;
+        member = taken ? std::optional(taken->tensor) : std::nullopt;
+      }
+      found.emplace_back(t, std::move(family));
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::size_t root_of(std::size_t t) const {
+    return *program_.granules[program_.ranges[t].first].tensor;
+  }
+
+  void add_member(std::size_t root, std::size_t member, Family& family) const {
+    const Tensor& own = model_.tensors[member];
+    const Tensor& all = model_.tensors[root];
+    family.members.push_back(member);
+    family.is_whole = family.is_whole || own.is_whole;
+    family.are_alike = family.are_alike && own.rows == all.rows && own.bytes_per_row == all.bytes_per_row;
+    const std::size_t shift = first_in(root, member);
+    for (std::size_t g = 0; g < timetable_.lives[member].size(); ++g) {
+      Lifetime& life = family.lives[g + shift];
+      life.lower = std::min(life.lower, timetable_.lives[member][g].lower);
+      life.upper = std::max(life.upper, timetable_.lives[member][g].upper);
+    }
+  }
+
+  /// Where a member's granules begin among those of the last taker.
+  [[nodiscard]] std::size_t first_in(std::size_t root, std::size_t member) const {
+    return program_.ranges[member].first - program_.ranges[root].first;
+  }
+
+  [[nodiscard]] Bytes bytes_of(std::size_t root, std::size_t granule) const {
+    return program_.granules[program_.ranges[root].first + granule].bytes;
+  }
+
+  // Forms
+
+  [[nodiscard]] bool is_ring(std::size_t root, const Family& family) const {
+    if (!family.are_alike || options_.form == Form::granules) return false;
+    if (options_.form == Form::rings) return true;
+    std::vector<std::pair<Position, Bytes>> changes;
+    for (std::size_t g = 0; g < family.lives.size(); ++g) {
+      changes.emplace_back(family.lives[g].lower, bytes_of(root, g));
+      changes.emplace_back(family.lives[g].upper, -bytes_of(root, g));
+    }
+    std::sort(changes.begin(), changes.end());
+    const Bytes ring = slots_of(family) * bytes_of(root, 0);
+    Bytes live = 0;
+    bool was_full = false;
+    for (const auto& [at, bytes] : changes) {
+      was_full = was_full || live == ring;
+      live += bytes;
+      // From the first time that all slots are in use nothing may leave but at the end.
+      if (was_full && live < ring - bytes_of(root, 0)) return at >= family.lives.back().lower;
+    }
+    return true;
+  }
+
+  /// The fewest slots in which no granule comes before the one that was there has gone.
+  static std::int64_t slots_of(const Family& family) {
+    std::size_t slots = 1;
+    std::size_t next = 0;
+    for (std::size_t g = 0; g < family.lives.size(); ++g) {
+      next = std::max(next, g + 1);
+      while (next < family.lives.size() && family.lives[next].lower < family.lives[g].upper) ++next;
+      slots = std::max(slots, next - g);
+    }
+    return static_cast<std::int64_t>(slots);
+  }
+
+  void add_whole(std::size_t root, const Family& family) {
+    const Tensor& tensor = model_.tensors[root];
+    const Bytes run = tensor.bytes_per_row / tensor.runs;
+    Buffer buffer = buffer_of(root, name_of(root), graph_.tensors[*tensor.source].bytes);
+    const auto granules = static_cast<std::int64_t>(family.lives.size());
+    if (granules * tensor.runs > most_pieces) {
+      buffer.pieces.push_back({0, buffer.size, hull(family.lives)});
+    } else {
+      for (std::int64_t r = 0; r < tensor.runs; ++r) {
+        for (std::size_t g = 0; g < family.lives.size(); ++g) {
+          const Bytes offset = (r * tensor.rows + static_cast<Bytes>(g) * tensor.granule) * run;
+          add_piece({offset, bytes_of(root, g) / tensor.runs, family.lives[g]}, buffer);
+        }
+      }
+    }
+    for (const std::size_t member : family.members)
+      add_view(member, {.buffer = layout_.buffers.size(), .life = hull(timetable_.lives[member])});
+    layout_.buffers.push_back(std::move(buffer));
+  }
+
+  void add_ring(std::size_t root, const Family& family) {
+    const Tensor& tensor = model_.tensors[root];
+    const std::int64_t slots = slots_of(family);
+    const Bytes slot = bytes_of(root, 0);
+    Buffer buffer = buffer_of(root, name_of(root), slots * slot);
+    for (std::size_t g = 0; g < family.lives.size(); ++g)
+      buffer.pieces.push_back(
+          {static_cast<std::int64_t>(g) % slots * slot, bytes_of(root, g), family.lives[g]});
+    for (const std::size_t member : family.members) {
+      add_view(member, {.buffer = layout_.buffers.size(),
+                        .life = hull(timetable_.lives[member]),
+                        .ring = Ring{model_.tensors[member].axis, tensor.granule, slots}});
+    }
+    layout_.buffers.push_back(std::move(buffer));
+  }
+
+  void add_granules(std::size_t root, const Family& family) {
+    const std::size_t first = layout_.buffers.size();
+    for (std::size_t g = 0; g < family.lives.size(); ++g) {
+      Buffer buffer = buffer_of(root, fmt::format("{}[{}]", name_of(root), g), bytes_of(root, g));
+      buffer.pieces.push_back({0, bytes_of(root, g), family.lives[g]});
+      layout_.buffers.push_back(std::move(buffer));
+    }
+    for (const std::size_t member : family.members) {
+      const Tensor& tensor = model_.tensors[member];
+      const std::size_t shift = first_in(root, member);
+      for (std::size_t g = 0; g < timetable_.lives[member].size(); ++g) {
+        const std::int64_t begin = static_cast<std::int64_t>(g) * tensor.granule;
+        add_view(member,
+                 {.buffer = first + shift + g,
+                  .offset = offset_in(root, member),
+                  .life = timetable_.lives[member][g],
+                  .rows = RowRange{tensor.axis, begin, std::min(tensor.rows, begin + tensor.granule)}});
+      }
+    }
+  }
+
+  /// Of a member's rows in those of the last taker.
+  [[nodiscard]] Bytes offset_in(std::size_t root, std::size_t member) const {
+    Bytes offset = 0;
+    for (std::size_t t = root; t != member; t = model_.tensors[t].takes_over->tensor)
+      offset += model_.tensors[t].takes_over->offset;
+    return offset;
+  }
+
+  void add_sums(std::size_t op) {
+    const Bytes bytes = model_.operators[op].accumulator;
+    const std::size_t output = model_.operators[op].writes[0];
+    Buffer buffer = buffer_of(output, name_of(output) + " (sums)", bytes);
+    buffer.kind = TensorKind::scratch;
+    buffer.pieces.push_back({0, bytes, *timetable_.sums[op]});
+    layout_.sums[op] = Sums{layout_.buffers.size(), 0};
+    layout_.buffers.push_back(std::move(buffer));
+  }
+
+  // Parts of the result
+
+  [[nodiscard]] Buffer buffer_of(std::size_t t, std::string name, Bytes bytes) {
+    return {.id = names_.unique(std::move(name)),
+            .size = base::align_up(bytes, options_.alignment),
+            .alignment = options_.alignment,
+            .kind = graph_.tensors[*model_.tensors[t].source].kind};
+  }
+
+  [[nodiscard]] std::string name_of(std::size_t t) const {
+    const std::string& name = model_.tensors[t].name;
+    return name.empty() ? fmt::format("tensor{}", *model_.tensors[t].source) : name;
+  }
+
+  static void add_piece(const Piece& piece, Buffer& buffer) {
+    if (!buffer.pieces.empty()) {
+      Piece& last = buffer.pieces.back();
+      if (last.life == piece.life && last.offset + last.size == piece.offset) {
+        last.size += piece.size;
+        return;
+      }
+    }
+    buffer.pieces.push_back(piece);
+  }
+
+  void add_view(std::size_t t, View view) {
+    layout_.tensors[*model_.tensors[t].source].views.push_back(std::move(view));
+  }
+
+  static Lifetime hull(const std::vector<Lifetime>& lives) {
+    Lifetime all = lives.front();
+    for (const Lifetime& life : lives)
+      all = {std::min(all.lower, life.lower), std::max(all.upper, life.upper)};
+    return all;
+  }
+
+  const Graph& graph_;
+  const Model& model_;
+  const Program& program_;
+  const Timetable& timetable_;
+  LayoutOptions options_;
+  Names names_{};
+  Layout layout_{};
+};
+
+}  // namespace
+
+Layout lay_out(const Graph& graph, const Model& model, const Program& program, const Timetable& timetable,
+               const LayoutOptions& options) {
+  return LayingOut(graph, model, program, timetable, options).run();
+}
+
+}  // namespace stowage::stream

@@ -1,0 +1,112 @@
+// Each instance is a step; where rows of an output leave, another step follows. When a granule is read for
+// the last time is looked up in the accesses of all instances, for each tensor by itself: what takes a tensor
+// over lives on in its place.
+//
+// Cost: as unrolling the model.
+
+#include "stream/timetable.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace stowage::stream {
+namespace {
+
+class Recorder {
+ public:
+  Recorder(const Graph& graph, const Model& model, const Program& program, Io io)
+      : model_(model), program_(program), leaves_(model.tensors.size(), false) {
+    const std::set<TensorId> outputs(graph.subgraphs[0].outputs.begin(), graph.subgraphs[0].outputs.end());
+    for (std::size_t t = 0; t < model.tensors.size(); ++t) {
+      leaves_[t] = io == Io::rows && model.tensors[t].source && outputs.contains(*model.tensors[t].source);
+      const auto granules = static_cast<std::size_t>(program.ranges[t].count);
+      table_.lives.emplace_back(granules, Lifetime{0, 1});
+    }
+    table_.sums.resize(model.operators.size());
+    table_.summing.resize(model.operators.size());
+  }
+
+  Timetable run(std::span<const InstanceId> order) {
+    for (const InstanceId id : order) take(program_.instances[id]);
+    const auto end = static_cast<Position>(table_.steps.size());
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
+      if (!model_.tensors[t].stays) continue;
+      for (Lifetime& life : table_.lives[t]) life.upper = std::max(life.upper, end);
+    }
+    return std::move(table_);
+  }
+
+ private:
+  void take(const Instance& instance) {
+    const Operator& op = model_.operators[instance.op];
+    const auto at = static_cast<Position>(table_.steps.size());
+    table_.steps.push_back(step_of(instance));
+    if (op.accumulator > 0 && op.instances() > 1) {
+      auto& sums = table_.sums[instance.op];
+      if (!sums) sums = Lifetime{at, at};
+      sums->upper = at + 1;
+      table_.summing[instance.op].push_back(static_cast<std::size_t>(at));
+    }
+    for (const Access& access : op.reads) note_read(access, instance, at);
+    for (const std::size_t t : op.writes) note_written(t, instance, at);
+  }
+
+  [[nodiscard]] Step step_of(const Instance& instance) const {
+    const Operator& op = model_.operators[instance.op];
+    if (!op.source)
+      return Arrive{*model_.tensors[op.writes[0]].source, rows_of(op.writes[0], instance.index)};
+    Run run{.path = {0, *op.source}};
+    const bool is_whole = op.writing == Writing::at_the_end && op.rows == 1;
+    if (!is_whole)
+      run.rows =
+          rows_of(op.writing == Writing::row_by_row ? op.writes[0] : op.reads[0].tensor, instance.index);
+    return run;
+  }
+
+  [[nodiscard]] RowRange rows_of(std::size_t t, std::int64_t granule) const {
+    const Tensor& tensor = model_.tensors[t];
+    return {tensor.axis, granule * tensor.granule, std::min(tensor.rows, (granule + 1) * tensor.granule)};
+  }
+
+  void note_read(const Access& access, const Instance& instance, Position at) {
+    const Operator& op = model_.operators[instance.op];
+    const Tensor& tensor = model_.tensors[access.tensor];
+    const std::int64_t end = std::min(op.rows, (instance.index + 1) * op.granule);
+    for (std::int64_t r = instance.index * op.granule; r < end; ++r) {
+      for_each_row(access.rows, tensor.rows, r, [&](std::int64_t row) {
+        Lifetime& life = table_.lives[access.tensor][static_cast<std::size_t>(row / tensor.granule)];
+        life.upper = std::max(life.upper, at + 1);
+      });
+    }
+  }
+
+  void note_written(std::size_t t, const Instance& instance, Position at) {
+    const Operator& op = model_.operators[instance.op];
+    const bool is_by_row = op.writing == Writing::row_by_row;
+    if (!is_by_row && instance.index + 1 < op.instances()) return;
+    auto& lives = table_.lives[t];
+    const std::size_t begin = is_by_row ? static_cast<std::size_t>(instance.index) : 0;
+    const std::size_t end = is_by_row ? begin + 1 : lives.size();
+    for (std::size_t g = begin; g < end; ++g) {
+      lives[g] = {at, at + 1};
+      if (!leaves_[t]) continue;
+      table_.steps.emplace_back(Leave{*model_.tensors[t].source, rows_of(t, static_cast<std::int64_t>(g))});
+      lives[g].upper = static_cast<Position>(table_.steps.size());
+    }
+  }
+
+  const Model& model_;
+  const Program& program_;
+  std::vector<bool> leaves_;
+  Timetable table_{};
+};
+
+}  // namespace
+
+Timetable timetable_of(const Graph& graph, const Model& model, const Program& program,
+                       std::span<const InstanceId> order, Io io) {
+  return Recorder(graph, model, program, io).run(order);
+}
+
+}  // namespace stowage::stream

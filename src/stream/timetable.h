@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/plan.h"
+#include "stowage/planner.h"
+#include "stream/model.h"
+#include "stream/program.h"
+
+namespace stowage::stream {
+
+/// An order of instances as the steps of a plan, and when things are needed.
+struct Timetable {
+  std::vector<Step> steps{};  ///< Of model 0.
+  /// Of each tensor's granules: from being written to after the last reading.
+  std::vector<std::vector<Lifetime>> lives{};
+  std::vector<std::optional<Lifetime>> sums{};      ///< Of each operator that keeps sums.
+  std::vector<std::vector<std::size_t>> summing{};  ///< Of each operator that keeps sums: its steps.
+};
+
+/// The order must be a legal one. Where the output leaves by rows, a step for that follows each that writes
+/// some.
+[[nodiscard]] Timetable timetable_of(const Graph& graph, const Model& model, const Program& program,
+                                     std::span<const InstanceId> order, Io io);
+
+}  // namespace stowage::stream
