@@ -508,7 +508,7 @@ Verdict spoil_view(Case& it, Choices& choices) {
       view.buffer = it.plan.buffers.size();
       break;
     case 1:
-      view.ring = Ring{};
+      view.ring = Ring{.granule = 0};
       break;
     case 2:
       view.life = {view.life.upper + 1, view.life.lower};

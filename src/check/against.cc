@@ -15,77 +15,20 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "check/clocks.h"
 #include "check/feeds.h"
+#include "check/matching.h"
 #include "check/meet.h"
 #include "check/moves.h"
 #include "check/names.h"
 #include "check/replay.h"
 #include "check/sharing.h"
+#include "check/stream.h"
+#include "check/streamed.h"
 #include "check/weights.h"
 
 namespace stowage::check {
 namespace {
-
-/// For each tensor of a graph the entry of the plan that is it: by name, and tensors of one name in
-/// their order. None where it is missing.
-std::vector<const PlannedTensor*> match_tensors(const Plan& plan, const Graph& graph, std::size_t model,
-                                                Faults& faults) {
-  std::map<std::string_view, std::vector<const PlannedTensor*>> by_name;
-  for (const PlannedTensor& tensor : plan.tensors) {
-    if (tensor.model == model) by_name[tensor.tensor.name].push_back(&tensor);
-  }
-  std::map<std::string_view, std::size_t> used;
-  std::vector<const PlannedTensor*> matched;
-  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
-    const std::string_view name = graph.tensors[t].name;
-    const std::size_t index = used[name]++;
-    const auto& entries = by_name[name];
-    if (index >= entries.size()) {
-      faults.push_back({FaultKind::accounting, describe(graph, t) + " is missing in the plan"});
-      matched.push_back(nullptr);
-    } else {
-      matched.push_back(entries[index]);
-    }
-  }
-  for (const auto& [name, entries] : by_name) {
-    if (entries.size() > used[name]) {
-      faults.push_back({FaultKind::accounting,
-                        fmt::format("tensor {} is in the plan but not in the model", base::quoted(name))});
-    }
-  }
-  return matched;
-}
-
-void check_tensor(const Graph& graph, TensorId t, const Tensor& planned, Faults& faults) {
-  const Tensor& tensor = graph.tensors[t];
-  const auto fault = [&](const std::string& what) {
-    faults.push_back({FaultKind::accounting, describe(graph, t) + what});
-  };
-  if (planned.bytes != tensor.bytes)
-    fault(fmt::format(" has {} bytes, the plan says {}", tensor.bytes, planned.bytes));
-  if (planned.kind != tensor.kind)
-    fault(fmt::format(" is of kind {}, the plan says {}", name_of(tensor.kind), name_of(planned.kind)));
-  if (planned.dtype != tensor.dtype || planned.shape != tensor.shape)
-    fault(" has another element type or shape in the plan");
-}
-
-/// The caller may own inputs and outputs, the runtime may keep state; weights and instructions are
-/// not in working memory.
-std::vector<bool> may_be_elsewhere(const Graph& graph) {
-  std::vector<bool> elsewhere(graph.tensors.size(), false);
-  for (const auto* tensors : {&graph.subgraphs[0].inputs, &graph.subgraphs[0].outputs}) {
-    for (const TensorId tensor : *tensors) elsewhere[tensor] = true;
-  }
-  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
-    const Tensor& tensor = graph.tensors[t];
-    elsewhere[t] =
-        elsewhere[t] || is_constant(tensor.kind) || tensor.kind == TensorKind::state || tensor.bytes == 0;
-  }
-  for (const StateTie& tie : graph.ties) elsewhere[tie.input] = elsewhere[tie.output] = false;
-  return elsewhere;
-}
 
 void check_tie(const Graph& graph, const StateTie& tie, const std::vector<const PlannedTensor*>& matched,
                Faults& faults) {
@@ -341,6 +284,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
                                                          plan.models.size(), given.size())});
     return faults;
   }
+  if (is_streamed(plan)) return check_stream(plan, given[0]);
   const ClockTree tree(plan);
   const auto spans = spans_of(plan);
   std::vector<Model> models;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -29,6 +30,18 @@ void check_order_claim(const Plan& plan, const Claim& claim, Faults& faults) {
                    claim.lower_bound, claim.proven_optimal, plan.summary.peak)});
 }
 
+/// That no order of rows needs less is the planner's word, too.
+void check_stream_claim(const Plan& plan, const Claim& claim, Faults& faults) {
+  if (plan.streaming && claim.lower_bound <= plan.summary.peak &&
+      claim.proven_optimal == (claim.lower_bound == plan.summary.peak))
+    return;
+  faults.push_back(
+      {FaultKind::claim,
+       fmt::format("the claim for streams, bound {}, proven optimal: {}, does not hold for peak {}{}",
+                   claim.lower_bound, claim.proven_optimal, plan.summary.peak,
+                   plan.streaming ? "" : " of a plan that does not stream")});
+}
+
 void check_summary(const Plan& plan, Faults& faults) {
   Bytes peak = 0;
   Bytes bound = 0;
@@ -53,8 +66,8 @@ void check_summary(const Plan& plan, Faults& faults) {
   for (const Claim& it : plan.claims) {
     if (it.scope == ClaimScope::order) {
       check_order_claim(plan, it, faults);
-    } else if (it.scope != ClaimScope::offsets) {
-      claim(fmt::format("a claim of scope {} is made, which this version cannot prove", name_of(it.scope)));
+    } else if (it.scope == ClaimScope::stream) {
+      check_stream_claim(plan, it, faults);
     } else if (it.lower_bound > bound || (it.proven_optimal && it.lower_bound != peak)) {
       claim(
           fmt::format("the claim for offsets, bound {}, proven optimal: {}, does not hold for peak {} and "
@@ -199,6 +212,28 @@ void check_order_searches(const Plan& plan, Faults& faults) {
     claim(fmt::format("the load of the order is said to be {}, above the peak {}", load, plan.summary.peak));
 }
 
+/// Loads are the planner's word, but those of a part are not above those of all.
+void check_streaming(const Plan& plan, Faults& faults) {
+  if (!plan.streaming) return;
+  const Streaming& streaming = *plan.streaming;
+  const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };
+  if (streaming.granule < 1)
+    claim(fmt::format("steps are said to have {} rows, expected at least 1", streaming.granule));
+  if (!(streaming.recomputed >= 1) || std::isinf(streaming.recomputed))
+    claim(
+        fmt::format("{} times the multiplies are said to be run, expected at least 1", streaming.recomputed));
+  if (streaming.load < 0 || streaming.load_of_layers < 0)
+    claim(fmt::format("the load is said to be {}, of layers {}", streaming.load, streaming.load_of_layers));
+  for (std::size_t r = 0; r < streaming.regions.size(); ++r) {
+    const StreamRegion& region = streaming.regions[r];
+    if (region.load < 0 || region.load > streaming.load || region.load_of_layers < 0 ||
+        region.load_of_layers > streaming.load_of_layers) {
+      claim(fmt::format("the load of region {} is said to be {}, of its layers {}, of all {} and {}", r,
+                        region.load, region.load_of_layers, streaming.load, streaming.load_of_layers));
+    }
+  }
+}
+
 }  // namespace
 
 Faults check_claims(const Plan& plan) {
@@ -208,6 +243,7 @@ Faults check_claims(const Plan& plan) {
   check_cost(plan, faults);
   check_savings(plan, faults);
   check_order_searches(plan, faults);
+  check_streaming(plan, faults);
   return faults;
 }
 

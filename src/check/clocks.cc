@@ -89,10 +89,7 @@ void check_runs(const Plan& plan, Faults& faults) {
     for (std::size_t at = 0; at < plan.clocks[c].steps.size(); ++at) {
       const auto* const run = std::get_if<Run>(&plan.clocks[c].steps[at]);
       if (run == nullptr) continue;
-      if (run->rows) {
-        faults.push_back({FaultKind::format, name_of_step(c, at) + " is not a whole operator; this version "
-                                                                   "understands only those"});
-      } else if (run->model >= plan.models.size()) {
+      if (run->model >= plan.models.size()) {
         faults.push_back(
             {FaultKind::format, fmt::format("{} is of model {}, there are {}", name_of_step(c, at),
                                             run->model, plan.models.size())});
@@ -105,6 +102,8 @@ void check_runs(const Plan& plan, Faults& faults) {
 std::optional<std::size_t> model_of(const Plan& plan, const Step& step) {
   if (const auto* const run = std::get_if<Run>(&step)) return run->model;
   if (const auto* const copy = std::get_if<Copy>(&step)) return plan.tensors[copy->tensor].model;
+  if (const auto* const arrive = std::get_if<Arrive>(&step)) return plan.tensors[arrive->tensor].model;
+  if (const auto* const leave = std::get_if<Leave>(&step)) return plan.tensors[leave->tensor].model;
   return std::nullopt;
 }
 

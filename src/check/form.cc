@@ -11,6 +11,7 @@
 #include "check/feeds.h"
 #include "check/moves.h"
 #include "check/names.h"
+#include "check/streamed.h"
 #include "stowage/error.h"
 
 namespace stowage::check {
@@ -90,9 +91,10 @@ void check_tensors_form(const Plan& plan, Faults& faults) {
     if (tensor.tensor.bytes < 0) fault(fmt::format(" has {} bytes", tensor.tensor.bytes));
     check_size(tensor.tensor, fault);
     for (const View& view : tensor.views) {
-      if (view.ring) fault(" is in a ring; this version understands only whole tensors");
       if (view.buffer >= plan.buffers.size()) {
         fault(" is in a buffer that does not exist");
+      } else if (view.ring || view.rows) {
+        check_rows_of_view(plan, tensor, view, faults);
       } else if (view.offset < 0 || view.offset > plan.buffers[view.buffer].size ||
                  tensor.tensor.bytes > plan.buffers[view.buffer].size - view.offset) {
         fault(fmt::format(" takes {} bytes at {}, outside the {} bytes of {}", tensor.tensor.bytes,
@@ -118,6 +120,7 @@ Faults check_form(const Plan& plan) {
   check_memories_form(plan, faults);
   check_buffers_form(plan, faults);
   if (faults.empty()) check_tensors_form(plan, faults);
+  if (faults.empty()) check_streamed_form(plan, faults);
   if (faults.empty()) check_feeds_form(plan, faults);
   if (faults.empty()) check_copies_form(plan, faults);
   if (faults.empty()) check_models_form(plan, faults);

@@ -42,6 +42,29 @@ Json operands_json(const std::vector<std::optional<TensorId>>& operands,
   return json;
 }
 
+/// Members that are as they are without are left out.
+Json row_read_json(const RowRead& read) {
+  const RowMap usual;
+  Json json{{"input", read.input}, {"axis", read.axis}};
+  const auto add = [&](const char* key, std::int64_t value, std::int64_t otherwise) {
+    if (value != otherwise) json[key] = value;
+  };
+  add("scale", read.rows.scale, usual.scale);
+  add("divisor", read.rows.divisor, usual.divisor);
+  add("offset", read.rows.offset, usual.offset);
+  add("taps", read.rows.taps, usual.taps);
+  add("dilation", read.rows.dilation, usual.dilation);
+  if (read.kept_at) json["kept_at"] = *read.kept_at;
+  return json;
+}
+
+Json row_axis_json(const RowAxis& along) {
+  Json json{{"axis", along.axis}, {"reads", Json::array()}};
+  for (const RowRead& read : along.reads) json["reads"].push_back(row_read_json(read));
+  if (along.is_windows) json["is_windows"] = true;
+  return json;
+}
+
 Json operator_json(const Operator& op, const std::vector<std::string>& names) {
   Json json{{"name", op.name},
             {"type", op.type},
@@ -61,6 +84,8 @@ Json operator_json(const Operator& op, const std::vector<std::string>& names) {
                               {"size", copy.size}});
   }
   if (!op.must_copy.empty()) json["must_copy"] = op.must_copy;
+  for (const RowAxis& along : op.row_axes) json["row_axes"].push_back(row_axis_json(along));
+  if (!op.sums_over.empty()) json["sums_over"] = op.sums_over;
   return json;
 }
 

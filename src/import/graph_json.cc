@@ -167,7 +167,30 @@ class GraphReader {
       }
     }
     if (const auto reason = json.find("must_copy")) op.must_copy = reason->string();
+    if (const auto axes = json.find("row_axes")) {
+      for (const Json& along : axes->elements()) op.row_axes.push_back(read_row_axis(along));
+    }
+    op.sums_over = indices(json, "sums_over");
     return op;
+  }
+
+  static RowAxis read_row_axis(const Json& json) {
+    RowAxis along{.axis = json.at("axis").index()};
+    for (const Json& entry : json.at("reads").elements()) {
+      RowRead read{.input = entry.at("input").index(), .axis = entry.at("axis").index()};
+      const auto take = [&](const char* key, std::int64_t& value) {
+        if (const auto given = entry.find(key)) value = given->integer();
+      };
+      take("scale", read.rows.scale);
+      take("divisor", read.rows.divisor);
+      take("offset", read.rows.offset);
+      take("taps", read.rows.taps);
+      take("dilation", read.rows.dilation);
+      if (const auto kept_at = entry.find("kept_at")) read.kept_at = kept_at->natural();
+      along.reads.push_back(read);
+    }
+    if (const auto windows = json.find("is_windows")) along.is_windows = windows->boolean();
+    return along;
   }
 
   void add_subgraph(const Json& json) {

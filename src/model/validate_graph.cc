@@ -102,6 +102,86 @@ void check_copies(const Graph& graph, const Operator& op, const std::string& pla
   }
 }
 
+/// The extent of an operand along an axis.
+std::int64_t extent_of(const Graph& graph, const std::vector<std::optional<TensorId>>& operands,
+                       std::size_t index, std::size_t axis, const std::string& place) {
+  if (index >= operands.size() || !operands[index])
+    throw Error(place, fmt::format("has rows of operand {}, which does not exist", index));
+  const auto& shape = graph.tensors[*operands[index]].shape;
+  if (!shape || axis >= shape->size()) {
+    throw Error(place, fmt::format("has rows along axis {} of {}, expected an axis of a known shape", axis,
+                                   describe(graph, *operands[index])));
+  }
+  return (*shape)[axis];
+}
+
+/// No row that it maps to, nor any number on the way there, is out of range.
+void check_row_map(const RowMap& map, std::int64_t rows, const std::string& place) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  const auto expect = [&](const char* what, std::int64_t value, std::int64_t least, std::int64_t greatest) {
+    if (value < least || value > greatest)
+      throw Error(place, fmt::format("reads rows by {} {}, expected {} to {}", what, value, least, greatest));
+  };
+  expect("scale", map.scale, -most, most);
+  expect("divisor", map.divisor, 1, most);
+  expect("offset", map.offset, -most * most / 4, most * most / 4);
+  expect("taps", map.taps, 0, std::int64_t{1} << 24);
+  expect("dilation", map.dilation, 1, most);
+  if (rows > largest_value / most)
+    throw Error(place, fmt::format("has {} rows, expected at most {}", rows, largest_value / most));
+}
+
+/// A row of the input lies in one of the output.
+void check_kept(const Graph& graph, const Operator& op, const RowRead& read, std::int64_t rows,
+                std::int64_t rows_of_input, const std::string& place) {
+  const bool is_one = read.rows.taps == 1 && read.rows.scale == 1 && read.rows.divisor == 1;
+  if (!is_one || op.outputs.size() != 1)
+    throw Error(place, "keeps rows unchanged, expected one output and one row read for each of it");
+  const Bytes input = graph.tensors[*op.inputs[read.input]].bytes / std::max<std::int64_t>(rows_of_input, 1);
+  const Bytes output = graph.tensors[*op.outputs[0]].bytes / std::max<std::int64_t>(rows, 1);
+  if (*read.kept_at < 0 || input > output || *read.kept_at > output - input) {
+    throw Error(place, fmt::format("keeps rows of {} bytes at byte {}, expected them within {} bytes", input,
+                                   *read.kept_at, output));
+  }
+}
+
+void check_row_axis(const Graph& graph, const Operator& op, const RowAxis& along, const std::string& place) {
+  std::optional<std::int64_t> rows;
+  for (std::size_t o = 0; o < op.outputs.size(); ++o) {
+    if (!op.outputs[o]) continue;
+    const std::int64_t extent = extent_of(graph, op.outputs, o, along.axis, place);
+    if (rows && *rows != extent)
+      throw Error(place, fmt::format("has {} and {} rows along axis {}", *rows, extent, along.axis));
+    rows = extent;
+  }
+  if (!rows) throw Error(place, "has rows but no output");
+  std::set<std::size_t> read_inputs;
+  for (const RowRead& read : along.reads) {
+    const std::int64_t rows_of_input = extent_of(graph, op.inputs, read.input, read.axis, place);
+    if (!read_inputs.insert(read.input).second)
+      throw Error(place, fmt::format("reads rows of input {} twice", read.input));
+    check_row_map(read.rows, *rows, place);
+    if (read.kept_at) check_kept(graph, op, read, *rows, rows_of_input, place);
+  }
+}
+
+/// Axes are those of tensors with known shapes, and each is there once.
+void check_rows(const Graph& graph, const Operator& op, const std::string& place) {
+  std::set<std::size_t> axes;
+  for (const RowAxis& along : op.row_axes) {
+    if (!axes.insert(along.axis).second)
+      throw Error(place, fmt::format("has rows along axis {} twice", along.axis));
+    check_row_axis(graph, op, along, place);
+  }
+  std::set<std::size_t> sums;
+  for (const std::size_t axis : op.sums_over) {
+    if (!sums.insert(axis).second) throw Error(place, fmt::format("sums up over axis {} twice", axis));
+    (void)extent_of(graph, op.inputs, 0, axis, place);
+    if (op.outputs.size() != 1 || !op.outputs[0])
+      throw Error(place, "sums up and has another number of outputs than one");
+  }
+}
+
 bool has_value_of_its_own(const Tensor& tensor) {
   return is_constant(tensor.kind) || tensor.kind == TensorKind::state || tensor.bytes == 0;
 }
@@ -246,8 +326,11 @@ void validate(const Graph& graph) {
   check_tensors(graph);
   for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
     const auto& operators = graph.subgraphs[s].operators;
-    for (std::size_t o = 0; o < operators.size(); ++o)
-      if (!operators[o].copies.empty()) check_copies(graph, operators[o], describe(graph, s, o));
+    for (std::size_t o = 0; o < operators.size(); ++o) {
+      const Operator& op = operators[o];
+      if (!op.copies.empty()) check_copies(graph, op, describe(graph, s, o));
+      if (!op.row_axes.empty() || !op.sums_over.empty()) check_rows(graph, op, describe(graph, s, o));
+    }
   }
   check_producers(graph);
   check_captures(graph);

@@ -1,0 +1,354 @@
+// Idea. The steps are played as a run would play them: every operator remembers how far it is, every tensor
+// which of its rows are there, written in which step and last read in which (present_rows.h). Reads of rows
+// that leave rows out, with a stride larger than their window, are gone through row by row; all else costs as
+// much as there are steps and operands.
+
+#include "check/row_lives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "check/present_rows.h"
+
+namespace stowage::check {
+namespace {
+
+constexpr std::int64_t most_single_rows = std::int64_t{1} << 26;  // read by strides that leave rows out
+
+/// How far an operator is.
+struct Progress {
+  std::int64_t done = 0;                   ///< Rows; of one that sums up, in the present round.
+  std::optional<std::int64_t> of{};        ///< Once it has begun by rows.
+  std::optional<std::size_t> axis{};       ///< Of its rows; none: it has run as a whole.
+  bool has_run = false;                    ///< All of it.
+  bool is_summing = false;                 ///< In the middle of a round.
+  std::optional<std::size_t> sums_life{};  ///< Of the round: index in PlayedRows::sums.
+};
+
+class RowReplay {
+ public:
+  RowReplay(const Streamed& it, const std::vector<TensorRows>& rows, Faults& faults)
+      : it_(it),
+        graph_(it.graph),
+        rows_(rows),
+        faults_(faults),
+        present_(rows.size()),
+        progress_(graph_.subgraphs[0].operators.size()),
+        passed_(rows.size()) {}
+
+  PlayedRows play() {
+    const auto& steps = it_.plan.clocks[0].steps;
+    give_inputs();
+    for (at_ = 0; at_ < static_cast<Position>(steps.size()); ++at_)
+      std::visit([&](const auto& step) { play(step); }, steps[static_cast<std::size_t>(at_)]);
+    check_operators();
+    check_ends();
+    for (PresentRows& of_tensor : present_) played_.lives.push_back(of_tensor.take());
+    return std::move(played_);
+  }
+
+ private:
+  void fault(FaultKind kind, std::string what) { faults_.push_back({kind, std::move(what)}); }
+  [[nodiscard]] std::string name(std::size_t op) const { return describe(graph_, 0, op); }
+  [[nodiscard]] std::string name_of(TensorId t) const { return describe(graph_, t); }
+  [[nodiscard]] const Operator& operator_at(std::size_t op) const {
+    return graph_.subgraphs[0].operators[op];
+  }
+  [[nodiscard]] Rows all_rows(TensorId t) const { return {0, rows_[t].count}; }
+
+  // Inputs and outputs of the network
+
+  template <typename Passage>
+  [[nodiscard]] std::vector<bool> tensors_with() const {
+    std::vector<bool> with(graph_.tensors.size(), false);
+    for (const Step& step : it_.plan.clocks[0].steps) {
+      const auto* const passage = std::get_if<Passage>(&step);
+      if (passage != nullptr && it_.ids[passage->tensor]) with[*it_.ids[passage->tensor]] = true;
+    }
+    return with;
+  }
+
+  void give_inputs() {
+    const std::vector<bool> arrives = tensors_with<Arrive>();
+    for (const TensorId t : graph_.subgraphs[0].inputs) {
+      if (is_variable(graph_.tensors[t]) && !arrives[t]) present_[t].write(all_rows(t), {-1, 1});
+    }
+  }
+
+  void play(const Copy&) {}  // not of a sound form
+  void play(const Fork&) {}
+
+  void play(const Arrive& arrive) {
+    if (!passes(arrive.tensor, arrive.rows, graph_.subgraphs[0].inputs, "arrive", "an input")) return;
+    present_[*it_.ids[arrive.tensor]].write({arrive.rows.begin, arrive.rows.end}, {at_, at_ + 1});
+  }
+
+  void play(const Leave& leave) {
+    if (!passes(leave.tensor, leave.rows, graph_.subgraphs[0].outputs, "leave", "an output")) return;
+    read(*it_.ids[leave.tensor], {leave.rows.begin, leave.rows.end}, at_ + 1, "the caller");
+  }
+
+  /// Rows of a tensor arrive or leave once, in ascending order.
+  bool passes(std::size_t tensor, const RowRange& rows, const std::vector<TensorId>& those, const char* how,
+              const char* what) {
+    const auto t = it_.ids[tensor];
+    if (!t) return false;  // not of the network, which is a fault
+    if (std::find(those.begin(), those.end(), *t) == those.end() || !is_variable(graph_.tensors[*t])) {
+      fault(FaultKind::order,
+            fmt::format("step {}: rows of {} {}, which is not {} with bytes", at_, name_of(*t), how, what));
+      return false;
+    }
+    std::int64_t& passed = how[0] == 'a' ? passed_[*t].first : passed_[*t].second;
+    if (rows.begin != passed) {
+      fault(FaultKind::order, fmt::format("step {}: row {} of {} is the first to {}, expected row {}", at_,
+                                          rows.begin, name_of(*t), how, passed));
+    }
+    passed = std::max(passed, rows.end);
+    return true;
+  }
+
+  void check_ends() {
+    const std::vector<bool> arrives = tensors_with<Arrive>();
+    const std::vector<bool> leaves = tensors_with<Leave>();
+    const auto check = [&](TensorId t, std::int64_t passed, const char* how) {
+      if (passed == rows_[t].count) return;
+      fault(FaultKind::order,
+            fmt::format("row {} of {} does not {}, of {}", passed, name_of(t), how, rows_[t].count));
+    };
+    for (TensorId t = 0; t < rows_.size(); ++t) {
+      if (arrives[t]) check(t, passed_[t].first, "arrive");
+      if (leaves[t]) check(t, passed_[t].second, "leave");
+    }
+    for (const TensorId t : graph_.subgraphs[0].outputs) {
+      if (is_variable(graph_.tensors[t]) && !leaves[t])
+        read(t, all_rows(t), at_, "the caller, after the last step,");
+    }
+  }
+
+  // Operators
+
+  void play(const Run& run) {
+    const Operator* const op = operator_of(graph_, run);
+    if (op == nullptr) {
+      fault(FaultKind::order, fmt::format("step {} is not an operator of the network's main subgraph", at_));
+      return;
+    }
+    const std::size_t o = run.path[1];
+    check_turn(*op, o);
+    if (!run.rows) {
+      run_whole(*op, o);
+    } else if (!has_rows(*op, o, *run.rows)) {
+      return;
+    } else if (sums_up(*op, run)) {
+      run_sums(*op, o, run);
+    } else {
+      run_rows(*op, o, *run.rows);
+    }
+    for (const TensorId scratch : op->scratch) write(scratch, all_rows(scratch));
+  }
+
+  /// Operators that must have run before, and those that keep their order.
+  void check_turn(const Operator& op, std::size_t o) {
+    if (op.folded)
+      fault(FaultKind::order, fmt::format("{} runs at step {} though it is folded", name(o), at_));
+    for (const std::size_t earlier : op.after) {
+      if (progress_[earlier].has_run || operator_at(earlier).folded) continue;
+      fault(FaultKind::order,
+            fmt::format("{} runs at step {}, before {} is done", name(o), at_, name(earlier)));
+    }
+    if (!op.stateful) return;
+    if (last_stateful_ && *last_stateful_ > o) {
+      fault(FaultKind::order,
+            fmt::format("{} runs after {}, and both are stateful", name(o), name(*last_stateful_)));
+    }
+    last_stateful_ = o;
+  }
+
+  /// Whether the operator can run these rows at all.
+  bool has_rows(const Operator& op, std::size_t o, const RowRange& range) {
+    const bool sums = std::find(op.sums_over.begin(), op.sums_over.end(), range.axis) != op.sums_over.end();
+    std::optional<std::int64_t> extent;
+    bool is_alike = true;
+    const auto take_extent = [&](const std::optional<TensorId>& t) {
+      if (!t) return;
+      const auto& shape = graph_.tensors[*t].shape;
+      if (!shape || range.axis >= shape->size() || (extent && *extent != (*shape)[range.axis])) {
+        is_alike = false;
+      } else {
+        extent = (*shape)[range.axis];
+      }
+    };
+    if (sums) {
+      if (!op.inputs.empty()) take_extent(op.inputs[0]);
+    } else if (row_axis(op, range.axis) != nullptr) {
+      for (const auto& output : op.outputs) take_extent(output);
+    }
+    Progress& progress = progress_[o];
+    if (!extent || !is_alike || (sums && op.outputs.size() != 1)) {
+      fault(FaultKind::format,
+            fmt::format("step {} runs rows of {} along axis {}, along which it cannot run by rows", at_,
+                        name(o), range.axis));
+    } else if (progress.of && progress.axis != range.axis) {
+      fault(FaultKind::format, fmt::format("step {} runs rows of {} along axis {}, others along axis {}", at_,
+                                           name(o), range.axis, *progress.axis));
+    } else if (range.end > *extent) {
+      fault(FaultKind::order, fmt::format("step {} runs rows {} to {} of {}, which has {}", at_, range.begin,
+                                          range.end, name(o), *extent));
+    } else {
+      progress.of = extent;
+      progress.axis = range.axis;
+      return true;
+    }
+    return false;
+  }
+
+  void run_whole(const Operator& op, std::size_t o) {
+    Progress& progress = progress_[o];
+    if (progress.has_run) run_again(op, o);
+    if (progress.of && !progress.has_run) {
+      fault(FaultKind::order,
+            fmt::format("{} runs as a whole at step {}, in the middle of its rows", name(o), at_));
+    }
+    for (const auto& input : op.inputs) {
+      if (input) read(*input, all_rows(*input), at_ + 1, name(o));
+    }
+    for (const auto& output : op.outputs) {
+      if (output) write(*output, all_rows(*output));
+    }
+    progress.has_run = true;
+    played_.steps.push_back({o, at_, std::nullopt});
+  }
+
+  void run_rows(const Operator& op, std::size_t o, const RowRange& range) {
+    Progress& progress = progress_[o];
+    if (range.begin > progress.done && !progress.has_run) {
+      fault(FaultKind::order, fmt::format("step {} runs row {} of {} before its row {}", at_, range.begin,
+                                          name(o), progress.done));
+    }
+    if (range.begin < progress.done || progress.has_run) run_again(op, o);
+    const RowAxis& along = *row_axis(op, range.axis);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i]) read_for(o, *op.inputs[i], row_read(along, i), {range.begin, range.end});
+    }
+    for (const auto& output : op.outputs) {
+      if (output) write(*output, {range.begin, range.end});
+    }
+    progress.done = std::max(progress.done, range.end);
+    progress.has_run = progress.has_run || progress.done == *progress.of;
+    played_.steps.push_back({o, at_, range.axis});
+  }
+
+  void run_again(const Operator& op, std::size_t o) {
+    played_.has_run_again = true;
+    if (op.stateful)
+      fault(FaultKind::order, fmt::format("{} runs again at step {}, but is stateful", name(o), at_));
+  }
+
+  void run_sums(const Operator& op, std::size_t o, const Run& run) {
+    Progress& progress = progress_[o];
+    const auto [axis, begin, end] = *run.rows;
+    if (begin == 0 && progress.has_run) run_again(op, o);
+    if (begin == 0 && progress.has_run) progress.done = 0;
+    if (begin != progress.done) {
+      fault(FaultKind::order,
+            fmt::format("step {} sums up row {} of {}, expected row {}", at_, begin, name(o), progress.done));
+    }
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!op.inputs[i]) continue;
+      const TensorId t = *op.inputs[i];
+      read(t, i == 0 && rows_[t].axis == axis ? Rows{begin, end} : all_rows(t), at_ + 1, name(o));
+    }
+    keep_sums(op, o, run);
+    progress.done = end;
+    progress.is_summing = end != *progress.of;
+    if (progress.is_summing) return;
+    if (op.outputs[0]) write(*op.outputs[0], {all_rows(*op.outputs[0])});
+    progress.has_run = true;
+  }
+
+  /// They are in one place from the first step of a round to its last.
+  void keep_sums(const Operator& op, std::size_t o, const Run& run) {
+    std::optional<std::size_t>& life = progress_[o].sums_life;
+    if (run.rows->begin == 0) life.reset();
+    const bool is_all = run.rows->begin == 0 && run.rows->end == *progress_[o].of;
+    if (!run.sums) {
+      if (!is_all)
+        fault(FaultKind::accounting, fmt::format("step {} sums up rows of {} but has no sums", at_, name(o)));
+      return;
+    }
+    if (!life) {
+      life = played_.sums.size();
+      const Bytes bytes = op.outputs[0] ? bytes_of_sums(graph_.tensors[*op.outputs[0]]) : 0;
+      played_.sums.push_back({o, *run.sums, bytes, {at_, at_ + 1}});
+    }
+    SumsLife& kept = played_.sums[*life];
+    kept.life.upper = at_ + 1;
+    if (kept.sums != *run.sums) {
+      fault(FaultKind::accounting,
+            fmt::format("step {} has the sums of {} elsewhere than step {}", at_, name(o), kept.life.lower));
+    }
+  }
+
+  void read_for(std::size_t o, TensorId t, const RowRead* by_rows, const Rows& rows) {
+    if (by_rows == nullptr || by_rows->axis != rows_[t].axis) return read(t, all_rows(t), at_ + 1, name(o));
+    const auto needed = rows_read(by_rows->rows, rows_[t].count, rows, budget_);
+    if (!needed) {
+      if (!is_over_budget_)
+        fault(FaultKind::format,
+              fmt::format("step {}: {} reads more rows than this version understands", at_, name(o)));
+      is_over_budget_ = true;
+      return;
+    }
+    for (const Rows& it : *needed) read(t, it, at_ + 1, name(o));
+  }
+
+  void read(TensorId t, const Rows& rows, Position until, const std::string& reader) {
+    if (!is_variable(graph_.tensors[t])) return;
+    if (const auto missing = present_[t].read(rows, until)) {
+      fault(FaultKind::order, fmt::format("row {} of {} is read by {} at step {} before it is there",
+                                          *missing, name_of(t), reader, at_));
+    }
+  }
+
+  void write(TensorId t, const Rows& rows) {
+    if (is_variable(graph_.tensors[t])) present_[t].write(rows, {at_, at_ + 1});
+  }
+
+  void check_operators() {
+    for (std::size_t o = 0; o < progress_.size(); ++o) {
+      const Progress& progress = progress_[o];
+      if (operator_at(o).folded) continue;
+      if (!progress.has_run && !progress.of) {
+        fault(FaultKind::order, name(o) + " is never run");
+      } else if (progress.of && (!progress.has_run || progress.is_summing)) {
+        fault(FaultKind::order,
+              fmt::format("{} runs up to row {}, expected all {}", name(o), progress.done, *progress.of));
+      }
+    }
+  }
+
+  const Streamed& it_;
+  const Graph& graph_;
+  const std::vector<TensorRows>& rows_;
+  Faults& faults_;
+  Position at_ = 0;
+  std::int64_t budget_ = most_single_rows;
+  bool is_over_budget_ = false;
+  PlayedRows played_;
+  std::vector<PresentRows> present_;
+  std::vector<Progress> progress_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> passed_;  ///< Rows that have arrived, and left.
+  std::optional<std::size_t> last_stateful_;
+};
+
+}  // namespace
+
+PlayedRows play_rows(const Streamed& it, const std::vector<TensorRows>& rows, Faults& faults) {
+  return RowReplay(it, rows, faults).play();
+}
+
+}  // namespace stowage::check

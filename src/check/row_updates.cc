@@ -1,0 +1,218 @@
+// Idea. An operator may put a row of its output where a row of an input lies that it reads for the last time:
+//
+//   - it computes each element from the same element of the input, and row r lies just where row r of the
+//   input
+//     does, run of bytes by run of bytes;
+//   - the row of the input comes back unchanged in the output's (RowRead::kept_at), and is there already:
+//
+//       input row          |a a a a|
+//       output row       |0|a a a a|0|       first byte of the output's row + kept_at
+//
+//   - it runs as a whole, both are whole and in one place, and either is so of all of their elements.
+//
+// Whatever else the operator reads of that input must be of the same kind. The rows then live up to that
+// step, not through it, and all that still overlaps is wrong. Two runs of rows that both advance by the same
+// number of bytes coincide everywhere or nowhere, any others in one row at most. Cost: n log n in runs of
+// rows.
+
+#include "check/row_updates.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "base/checked.h"
+
+namespace stowage::check {
+namespace {
+
+/// Where a step's rows of an output are, and those of an input that end with the step.
+struct Pair {
+  const TensorRows& out_rows;
+  const TensorRows& in_rows;
+  const PlacedRows& out;
+  const PlacedRows& in;
+};
+
+bool is_identity(const RowMap& map) {
+  return map.scale == 1 && map.divisor == 1 && map.offset == 0 && map.taps == 1;
+}
+
+/// A row's bytes follow each other.
+bool is_one_run(const TensorRows& rows, const PlacedRows& placed) { return rows.bytes == placed.run; }
+
+/// All rows of an input that are written over.
+Rows nothing() { return {0, 0}; }
+
+class RowUpdates {
+ public:
+  RowUpdates(const Streamed& it, const std::vector<TensorRows>& rows, std::vector<PlacedRows>& placed)
+      : it_(it), rows_(rows), placed_(placed), written_(rows.size()), read_(rows.size()) {
+    for (std::size_t p = 0; p < placed.size(); ++p) {
+      written_[placed[p].tensor].push_back(p);
+      read_[placed[p].tensor].push_back(p);
+    }
+    const auto sort = [&](std::vector<std::vector<std::size_t>>& index, Position Lifetime::*end) {
+      for (auto& of_tensor : index) {
+        std::sort(of_tensor.begin(), of_tensor.end(), [&](std::size_t a, std::size_t b) {
+          return std::tie(placed[a].life.*end, placed[a].rows) <
+                 std::tie(placed[b].life.*end, placed[b].rows);
+        });
+      }
+    };
+    sort(written_, &Lifetime::lower);
+    sort(read_, &Lifetime::upper);
+  }
+
+  /// In the order of time, since it changes where lives end.
+  void update(const RowStep& step) {
+    const Operator& op = it_.graph.subgraphs[0].operators[step.op];
+    if (op.outputs.size() != 1 || !op.outputs[0]) return;
+    std::vector<TensorId> inputs;
+    for (const auto& input : op.inputs) {
+      if (input && is_variable(it_.graph.tensors[*input])) inputs.push_back(*input);
+    }
+    std::sort(inputs.begin(), inputs.end());
+    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+    std::map<std::size_t, std::vector<std::size_t>> written;  // by buffer
+    for (const std::size_t p : those(written_[*op.outputs[0]], &Lifetime::lower, step.at))
+      written[placed_[p].view->buffer].push_back(p);
+    for (const TensorId input : inputs) {
+      for (const std::size_t p : those(read_[input], &Lifetime::upper, step.at + 1)) {
+        const auto over = written.find(placed_[p].view->buffer);
+        if (over != written.end() && placed_[p].life.lower < step.at) update(step, op, over->second, p);
+      }
+    }
+  }
+
+ private:
+  /// Of a tensor's rows those whose life begins, or ends, at that position, by their first row.
+  [[nodiscard]] std::vector<std::size_t> those(const std::vector<std::size_t>& index, Position Lifetime::*end,
+                                               Position at) const {
+    const auto first =
+        std::lower_bound(index.begin(), index.end(), at,
+                         [&](std::size_t p, Position position) { return placed_[p].life.*end < position; });
+    std::vector<std::size_t> found;
+    for (auto it = first; it != index.end() && placed_[*it].life.*end == at; ++it) found.push_back(*it);
+    return found;
+  }
+
+  void update(const RowStep& step, const Operator& op, const std::vector<std::size_t>& written,
+              std::size_t p) {
+    std::vector<Rows> over;
+    for (const std::size_t w : written) {
+      const TensorId in = placed_[p].tensor;
+      const TensorId out = placed_[w].tensor;
+      const Rows rows = rows_over(step, op, {rows_[out], rows_[in], placed_[w], placed_[p]});
+      if (rows.first < rows.second) over.push_back(rows);
+    }
+    std::sort(over.begin(), over.end());
+    over.erase(std::unique(over.begin(), over.end()), over.end());
+    for (const Rows& rows : over) p = end_early(p, rows, step.at);
+  }
+
+  /// Of the input's rows those that the output's lie over, as all of the operator's reads of the input allow.
+  [[nodiscard]] Rows rows_over(const RowStep& step, const Operator& op, const Pair& pair) const {
+    Rows rows = pair.in.rows;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] != pair.in.tensor) continue;
+      const Rows allowed = rows_over(step, op, i, pair);
+      rows = {std::max(rows.first, allowed.first), std::min(rows.second, allowed.second)};
+    }
+    return rows;
+  }
+
+  [[nodiscard]] Rows rows_over(const RowStep& step, const Operator& op, std::size_t i,
+                               const Pair& pair) const {
+    if (!step.axis && is_over_whole(op, i, pair)) return pair.in.rows;
+    const auto axis = step.axis ? step.axis : pair.out_rows.axis;
+    const RowAxis* const along = axis ? row_axis(op, *axis) : nullptr;
+    const RowRead* const read = along != nullptr ? row_read(*along, i) : nullptr;
+    if (read == nullptr || !pair.in_rows.axis || read->axis != *pair.in_rows.axis) return nothing();
+    const Rows replaced =
+        is_identity(read->rows) && is_replaced(op, i, pair) ? coinciding(pair, 0, 0) : nothing();
+    if (replaced.first < replaced.second || !read->kept_at) return replaced;
+    const bool are_runs = is_one_run(pair.out_rows, pair.out) && is_one_run(pair.in_rows, pair.in);
+    return are_runs ? coinciding(pair, read->rows.offset, *read->kept_at) : nothing();
+  }
+
+  /// Element by element, and in runs of bytes that are alike.
+  [[nodiscard]] bool is_replaced(const Operator& op, std::size_t i, const Pair& pair) const {
+    const auto runs = [](const PlacedRows& rows) {
+      return std::tie(rows.step, rows.run, rows.stride, rows.outer);
+    };
+    return in_place_output(it_.graph, op, i) == pair.out.tensor &&
+           pair.out_rows.bytes == pair.in_rows.bytes && runs(pair.out) == runs(pair.in);
+  }
+
+  [[nodiscard]] bool is_over_whole(const Operator& op, std::size_t i, const Pair& pair) const {
+    const Tensor& in = it_.graph.tensors[pair.in.tensor];
+    const Tensor& out = it_.graph.tensors[pair.out.tensor];
+    if (!pair.in.is_whole() || !pair.out.is_whole() || pair.in.view->offset != pair.out.view->offset ||
+        in.bytes != out.bytes)
+      return false;
+    if (in_place_output(it_.graph, op, i) == pair.out.tensor) return true;
+    return std::any_of(op.row_axes.begin(), op.row_axes.end(), [&](const RowAxis& along) {
+      const RowRead* const read = row_read(along, i);
+      return read != nullptr && read->kept_at == 0 && is_identity(read->rows) &&
+             shape_around(in, read->axis) == shape_around(out, along.axis);
+    });
+  }
+
+  /// The rows along an axis, and how many elements are before it.
+  static std::pair<std::optional<std::int64_t>, std::int64_t> shape_around(const Tensor& tensor,
+                                                                           std::size_t axis) {
+    std::optional<std::int64_t> outer = 1;
+    for (std::size_t d = 0; d < axis && outer; ++d)
+      outer = base::checked_multiply(*outer, (*tensor.shape)[d]);
+    return {outer, (*tensor.shape)[axis]};
+  }
+
+  /// Rows of the input, each `ahead` of that of the output, that begin `from` bytes behind its first.
+  static Rows coinciding(const Pair& pair, std::int64_t ahead, Bytes from) {
+    const std::int64_t begin = std::max(pair.in.rows.first, pair.out.rows.first + ahead);
+    const std::int64_t end = std::min(pair.in.rows.second, pair.out.rows.second + ahead);
+    if (begin >= end) return nothing();
+    const Bytes apart = pair.in.at(begin) - (pair.out.at(begin - ahead) + from);
+    const Bytes wider = pair.out.step - pair.in.step;  // how much nearer the next rows are
+    if (apart == 0 && (wider == 0 || end - begin == 1)) return {begin, end};
+    if (wider == 0 || apart % wider != 0) return nothing();
+    const std::int64_t row = begin + apart / wider;
+    return row >= begin && row < end ? Rows{row, row + 1} : nothing();
+  }
+
+  /// Cuts the rows out of what is placed; returns what is left behind them.
+  std::size_t end_early(std::size_t p, const Rows& rows, Position at) {
+    PlacedRows all = placed_[p];
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      PlacedRows some = all;
+      some.rows = {begin, end};
+      some.first = all.at(begin);
+      return some;
+    };
+    if (all.rows.first < rows.first) placed_.push_back(part(all.rows.first, rows.first));
+    PlacedRows over = part(rows.first, rows.second);
+    over.life.upper = at;
+    placed_.push_back(over);
+    placed_[p] = part(rows.second, all.rows.second);
+    return p;
+  }
+
+  const Streamed& it_;
+  const std::vector<TensorRows>& rows_;
+  std::vector<PlacedRows>& placed_;
+  std::vector<std::vector<std::size_t>> written_;  ///< For each tensor its rows, by when they are written.
+  std::vector<std::vector<std::size_t>> read_;     ///< The same, by when they are read last.
+};
+
+}  // namespace
+
+void end_rows_written_over(const Streamed& it, const std::vector<TensorRows>& rows,
+                           std::span<const RowStep> steps, std::vector<PlacedRows>& placed) {
+  RowUpdates updates(it, rows, placed);
+  for (const RowStep& step : steps) updates.update(step);
+}
+
+}  // namespace stowage::check

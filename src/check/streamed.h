@@ -1,0 +1,18 @@
+#pragma once
+
+#include "stowage/plan.h"
+
+namespace stowage::check {
+
+/// Whether a plan runs operators row by row, or has tensors that are in rings or in rows. What such plans
+/// need is in stream.h.
+[[nodiscard]] bool is_streamed(const Plan& plan);
+
+/// Steps with rows, and rows that arrive and leave: tensors, buffers and ranges exist. A streamed plan is of
+/// one model on one clock, without copies. The rest of the plan's form is sound.
+void check_streamed_form(const Plan& plan, Faults& faults);
+
+/// A view of rows, or a ring, of rows that the tensor has, and lies in its buffer.
+void check_rows_of_view(const Plan& plan, const PlannedTensor& tensor, const View& view, Faults& faults);
+
+}  // namespace stowage::check
