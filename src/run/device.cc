@@ -22,9 +22,15 @@ Device::Device(std::span<const Graph* const> graphs, const Plan& plan, const Clo
   for (std::size_t m = 0; m < plan.memories.size(); ++m) arenas_.emplace_back(plan, clocks, m);
 }
 
-void Device::move_to(std::size_t clock, Position at) {
+std::vector<Arena::GivenBack> Device::move_to(std::size_t clock, Position at) {
   at_[clock] = at;
-  for (Arena& arena : arenas_) lose(arena.move_to(clock, at));
+  std::vector<Arena::GivenBack> all;
+  for (Arena& arena : arenas_) {
+    const auto given_back = arena.move_to(clock, at);
+    lose(given_back);
+    all.insert(all.end(), given_back.begin(), given_back.end());
+  }
+  return all;
 }
 
 void Device::leave(std::size_t clock) {

@@ -29,7 +29,8 @@ class Device {
   /// The plan is as `expect_sound` wants it. Throws RunFault where it reaches outside its memories.
   Device(std::span<const Graph* const> graphs, const Plan& plan, const ClockTree& clocks);
 
-  void move_to(std::size_t clock, Position at);
+  /// Says what buffers gave back.
+  std::vector<Arena::GivenBack> move_to(std::size_t clock, Position at);
   /// The clock is done.
   void leave(std::size_t clock);
   /// None before a clock's first step and after its last.

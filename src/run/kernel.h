@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -55,9 +56,48 @@ struct Pointers {
   }
 };
 
+/// Where the rows of images are: those of a whole tensor, or each in a place of its own. Within a row,
+/// elements are in row-major order as far as nothing stands before the rows.
+template <typename Byte>
+struct Rows {
+  std::vector<Byte*> first{};  ///< The first element of each row; null where nobody needs it.
+  std::int64_t batch = 0;      ///< Elements from a batch's part of a row to that of the next batch.
+  std::int64_t channel = 0;    ///< The same of channels, if they are in front of the rows.
+
+  /// Of one channel of one batch.
+  template <typename Element>
+  [[nodiscard]] auto* at(std::int64_t row, std::int64_t in_batch, std::int64_t in_channel = 0) const {
+    using Own = std::conditional_t<std::is_const_v<Byte>, const Element, Element>;
+    return reinterpret_cast<Own*>(first[static_cast<std::size_t>(row)]) + in_batch * batch +
+           in_channel * channel;
+  }
+};
+
+/// Operands of a kernel that computes some rows of its first output.
+struct RowPointers {
+  const Rows<const std::byte>& input;  ///< Of the first input: at least those that these rows read.
+  const Rows<std::byte>& output;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  const Pointers& whole;  ///< All others, and scratch.
+};
+
+/// How rows of the first input are summed up, one by one, until they make the output.
+struct RowSums {
+  std::function<void(std::byte* sums)> begin{};
+  /// The row's elements are in row-major order.
+  std::function<void(const std::byte* row, std::byte* sums)> add{};
+  std::function<void(const std::byte* sums, std::byte* output)> finish{};
+};
+
 /// A kernel for one operator of a network: everything that can be known before is worked out.
 struct Kernel {
   std::function<void(const Pointers&)> run{};
+  /// For those that move windows: the same for some rows along the axis of their height.
+  std::function<void(const RowPointers&)> run_rows{};
+  /// For those that sum up: of rows along an axis of the first input. Sums are as large as `bytes_of_sums`
+  /// says.
+  std::function<RowSums(std::size_t axis)> row_sums{};
   Bytes scratch = 0;  ///< Memory it wants while it runs, from whoever runs it.
   Bytes held = 0;     ///< Memory it holds itself, such as reordered weights.
 };

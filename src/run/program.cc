@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::size_t least_alignment = 16;  // of constants: what kernels may load at once
 
+bool has_elements(const Argument& argument) { return count_of(argument.shape) > 0; }
+
 class Preparation {
  public:
   Preparation(const Network& network, const RunOptions& options)
@@ -99,21 +101,16 @@ class Preparation {
   std::string make_kernel(std::size_t s, std::size_t o) {
     const Operator& op = graph_.subgraphs[s].operators[o];
     if (only_copies(graph_, op)) return "";
-    Signature signature{.type = op.type,
-                        .version = network_.details.at(s).at(o).version,
-                        .attributes = network_.details[s][o].attributes};
-    bool is_complete = true;
     for (const auto* operands : {&op.inputs, &op.outputs}) {
-      auto& arguments = operands == &op.inputs ? signature.inputs : signature.outputs;
       for (const auto& tensor : *operands) {
         if (tensor && !graph_.tensors[*tensor].shape)
           return fmt::format("the shape of {} depends on data", describe(graph_, *tensor));
-        arguments.push_back(tensor ? std::optional(argument_of(*tensor)) : std::nullopt);
-        const bool is_missing = tensor && arguments.back()->is_constant &&
-                                arguments.back()->constant.empty() && graph_.tensors[*tensor].bytes > 0;
-        is_complete = is_complete && (!is_missing || operands == &op.outputs);
       }
     }
+    const Signature signature = signature_of(network_, program_, s, o);
+    const bool is_complete = std::ranges::none_of(signature.inputs, [](const auto& argument) {
+      return argument && argument->is_constant && argument->constant.empty() && has_elements(*argument);
+    });
     if (!op.folded) {
       for (const auto& output : op.outputs) {
         if (output && graph_.tensors[*output].kind == TensorKind::weight)
@@ -131,16 +128,6 @@ class Preparation {
       throw Error(describe(graph_, s, o), error.what());
     }
     return "";
-  }
-
-  [[nodiscard]] Argument argument_of(TensorId t) const {
-    const Tensor& tensor = graph_.tensors[t];
-    const auto& quantization = network_.quantizations.at(t);
-    return {.dtype = tensor.dtype,
-            .shape = *tensor.shape,
-            .quantization = quantization ? &*quantization : nullptr,
-            .constant = program_.constants[t],
-            .is_constant = tensor.kind == TensorKind::weight};
   }
 
   /// Runs an operator ahead of time; its outputs are constants from now on.
@@ -175,6 +162,28 @@ class Preparation {
 };
 
 }  // namespace
+
+Argument argument_of(const Network& network, const Program& program, TensorId tensor) {
+  const Tensor& own = network.graph().tensors[tensor];
+  const auto& quantization = network.quantizations.at(tensor);
+  return {.dtype = own.dtype,
+          .shape = *own.shape,
+          .quantization = quantization ? &*quantization : nullptr,
+          .constant = program.constants[tensor],
+          .is_constant = own.kind == TensorKind::weight};
+}
+
+Signature signature_of(const Network& network, const Program& program, std::size_t subgraph, std::size_t op) {
+  const Operator& own = network.graph().subgraphs[subgraph].operators[op];
+  const OperatorDetails& details = network.details.at(subgraph).at(op);
+  Signature signature{.type = own.type, .version = details.version, .attributes = details.attributes};
+  const auto argument = [&](const std::optional<TensorId>& tensor) {
+    return tensor ? std::optional(argument_of(network, program, *tensor)) : std::nullopt;
+  };
+  for (const auto& input : own.inputs) signature.inputs.push_back(argument(input));
+  for (const auto& output : own.outputs) signature.outputs.push_back(argument(output));
+  return signature;
+}
 
 Program make_program(const Network& network, const RunOptions& options) {
   return Preparation(network, options).take();

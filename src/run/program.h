@@ -41,6 +41,12 @@ struct Program {
 /// Throws Error that lists all operators that cannot be run.
 [[nodiscard]] Program make_program(const Network& network, const RunOptions& options);
 
+/// What kernels are told of a tensor, which must have a shape, and of an operator all of whose tensors have
+/// one. Both refer to the network and the program.
+[[nodiscard]] Argument argument_of(const Network& network, const Program& program, TensorId tensor);
+[[nodiscard]] Signature signature_of(const Network& network, const Program& program, std::size_t subgraph,
+                                     std::size_t op);
+
 /// The operators of a subgraph that are not folded, in the graph's own order, all at position 0.
 [[nodiscard]] std::vector<Call> calls_of(const Graph& graph,
                                          const std::vector<std::vector<std::size_t>>& orders,

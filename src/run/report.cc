@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/checked.h"
 #include "export/json.h"
 #include "export/readable.h"
 #include "stowage/run.h"
@@ -82,6 +83,21 @@ std::string describe(const NamedArray& output, const Plan& plan) {
   return text;
 }
 
+/// Bytes of a tensor that are in a view of it.
+Bytes bytes_in(const View& view, const Tensor& tensor) {
+  const auto of_rows = [&](std::size_t axis, std::int64_t rows) {
+    if (!tensor.shape || axis >= tensor.shape->size() || (*tensor.shape)[axis] < 1) return tensor.bytes;
+    const std::int64_t extent = (*tensor.shape)[axis];
+    return tensor.bytes / extent * std::clamp<std::int64_t>(rows, 0, extent);
+  };
+  if (view.ring) {
+    const auto rows = base::checked_multiply(view.ring->granule, view.ring->count);
+    return of_rows(view.ring->axis, rows.value_or(largest_value));
+  }
+  if (view.rows) return of_rows(view.rows->axis, view.rows->end - view.rows->begin);
+  return tensor.bytes;
+}
+
 /// Per memory: the end of the last byte that a tensor has in the plan.
 std::vector<Bytes> planned_ends(const Plan& plan) {
   std::vector<Bytes> ends(plan.memories.size(), 0);
@@ -89,7 +105,7 @@ std::vector<Bytes> planned_ends(const Plan& plan) {
     for (const View& view : tensor.views) {
       const Place& place = plan.places[view.buffer];
       Bytes& end = ends[place.memory];
-      end = std::max(end, place.offset + view.offset + tensor.tensor.bytes);
+      end = std::max(end, place.offset + view.offset + bytes_in(view, tensor.tensor));
     }
   }
   return ends;
@@ -103,6 +119,11 @@ double seconds_of(const RunResult& result) {
 
 Bytes touched_of(const RunResult& result, std::size_t memory) {
   return memory < result.touched.size() ? result.touched[memory] : 0;
+}
+
+/// What was run, as a multiple of what the network takes.
+double recomputed(const RunResult& result) {
+  return static_cast<double>(result.multiplies) / static_cast<double>(result.multiplies_of_network);
 }
 
 std::string_view verdict_of(const RunResult& result) {
@@ -135,6 +156,10 @@ void write_run(const RunResult& result, const Plan& plan, std::ostream& out) {
   row("copies",
       fmt::format("{} made, {} bytes; {} had nothing to do, {} bytes", result.copies_made.count,
                   result.copies_made.bytes, result.copies_skipped.count, result.copies_skipped.bytes));
+  if (result.multiplies_of_network > 0 && result.multiplies > 0) {
+    row("multiplies", fmt::format("{}, {:.4f} times the {} of the network", result.multiplies,
+                                  recomputed(result), result.multiplies_of_network));
+  }
   row("steps", fmt::format("{} run, {:.4f} seconds", result.steps.size(), seconds_of(result)));
   for (const NamedArray& output : result.outputs) row("output", describe(output, plan));
   if (result.fault) row("fault", result.fault->what);
@@ -179,6 +204,11 @@ void write_run_json(const RunResult& result, const Plan& plan, std::ostream& out
   const auto copies = [](const CopiesRemoved& of) { return Json{{"count", of.count}, {"bytes", of.bytes}}; };
   document.value("copies_made", copies(result.copies_made));
   document.value("copies_skipped", copies(result.copies_skipped));
+  if (result.multiplies_of_network > 0) {
+    document.value("multiplies", {{"run", result.multiplies},
+                                  {"network", result.multiplies_of_network},
+                                  {"factor", recomputed(result)}});
+  }
   document.value("seconds", seconds_of(result));
   document.rows("steps", result.steps, [&](const StepReport& step) {
     Json json = plan.clocks.size() > 1 ? Json{{"clock", step.clock}} : Json::object();

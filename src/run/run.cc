@@ -1,11 +1,14 @@
 #include "stowage/run.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "run/inputs.h"
 #include "run/plan_run.h"
 #include "run/program.h"
+#include "run/stream_run.h"
+#include "run/stream_steps.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -27,16 +30,41 @@ std::vector<const Network*> pointers_to(std::span<const Network> networks) {
   return pointers;
 }
 
+void count_kernels(std::span<const run::Program> programs, RunResult& result) {
+  for (const run::Program& program : programs) {
+    result.kernels_hold += program.held;
+    result.kernels_scratch = std::max(result.kernels_scratch, program.scratch);
+  }
+}
+
+/// Rows are run by plain kernels, which are prepared here unless `model` has such.
+void run_streamed(const Network& network, run::ModelToRun model, const RunOptions& prepared_for,
+                  const Plan& plan, const RunOptions& options, RunResult& result) {
+  std::optional<run::Program> plain;
+  if (prepared_for.kernels != KernelSet::plain) {
+    plain = prepare(network, {.kernels = KernelSet::plain, .random_weights = prepared_for.random_weights});
+    model.program = &*plain;
+  }
+  count_kernels({model.program, 1}, result);
+  try {
+    run::StreamRun(network, model, plan, options, result).run();
+  } catch (const Error& error) {
+    throw model.file.empty() ? error : error.in_file(model.file);
+  }
+}
+
 }  // namespace
 
 struct Runner::Prepared {
   std::vector<const Network*> networks{};
   std::vector<run::Program> programs{};
+  RunOptions options{};  ///< Those that matter.
 };
 
 Runner::Runner(std::span<const Network> networks, const RunOptions& options) {
   auto prepared = std::make_unique<Prepared>();
   prepared->networks = pointers_to(networks);
+  prepared->options = {.kernels = options.kernels, .random_weights = options.random_weights};
   for (const Network& network : networks) prepared->programs.push_back(prepare(network, options));
   prepared_ = std::move(prepared);
 }
@@ -48,13 +76,11 @@ Runner::Runner(Runner&&) noexcept = default;
 Runner& Runner::operator=(Runner&&) noexcept = default;
 
 RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
-  const auto& [networks, programs] = *prepared_;
+  const auto& [networks, programs, prepared_for] = *prepared_;
   const run::GivenInputs given = run::given_inputs(networks, plan, options);
   RunResult result;
   std::vector<run::ModelToRun> models;
   for (std::size_t m = 0; m < networks.size(); ++m) {
-    result.kernels_hold += programs[m].held;
-    result.kernels_scratch = std::max(result.kernels_scratch, programs[m].scratch);
     const auto value = [&given, &options, &network = *networks[m], m](TensorId tensor) {
       const auto array = given.find({m, tensor});
       return run::value_of(network, tensor, array == given.end() ? nullptr : array->second, options.seed);
@@ -62,7 +88,13 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
     models.push_back({&programs[m], networks[m]->input.info.source, value});
   }
   try {
-    run::PlanRun(models, plan, options, result).run();
+    if (run::is_streamed(plan)) {
+      if (models.size() != 1) throw RunFault{"a streamed plan of several models cannot be run"};
+      run_streamed(*networks[0], models[0], prepared_for, plan, options, result);
+    } else {
+      count_kernels(programs, result);
+      run::PlanRun(models, plan, options, result).run();
+    }
   } catch (const RunFault& fault) {
     result.fault = fault;
   } catch (const run::Interrupted&) {
@@ -73,7 +105,9 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
 
 RunResult run_plan(std::span<const Network> networks, const Plan& plan, const RunOptions& options) {
   static_cast<void>(run::given_inputs(pointers_to(networks), plan, options));  // before kernels are prepared
-  return Runner(networks, options).run(plan, options);
+  RunOptions own = options;
+  if (run::is_streamed(plan)) own.kernels = KernelSet::plain;
+  return Runner(networks, own).run(plan, own);
 }
 
 RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options) {

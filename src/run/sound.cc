@@ -56,7 +56,7 @@ void expect_buffers(const Plan& plan) {
 void expect_views(const Plan& plan) {
   for (const PlannedTensor& tensor : plan.tensors) {
     for (const View& view : tensor.views) {
-      if (view.buffer >= plan.buffers.size() || !is_size(view.offset) || view.ring)
+      if (view.buffer >= plan.buffers.size() || !is_size(view.offset))
         throw RunFault{
             fmt::format("tensor {} has a view that cannot be run", base::quoted(tensor.tensor.name))};
     }

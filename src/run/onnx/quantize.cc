@@ -278,40 +278,48 @@ Kernel whole_convolution(const Signature& signature, Places at) {
   }
   const bool has_bias = bias != nullptr;
   const auto make = [&]<typename X, typename W, typename Stored>() -> Kernel {
-    return {.run = [=](const Pointers& pointers) {
-      auto* const sums = reinterpret_cast<std::int32_t*>(pointers.scratch);
-      const std::int64_t size = c.window.outputs();
-      auto* to = pointers.output<Stored>(0);
-      for (std::int64_t i = 0; i < c.batches * channels; ++i) {
+    const auto run = [=](const Convolution& of, const RowPointers& rows) {
+      const Pointers& pointers = rows.whole;
+      const std::int64_t size = of.window.axes[2].output;
+      const auto row_of = [&](std::int64_t row) {
+        return reinterpret_cast<std::int32_t*>(pointers.scratch) + (row - rows.begin) * size;
+      };
+      for (std::int64_t i = 0; i < of.batches * channels; ++i) {
         const std::int64_t channel = i % channels;
-        const std::int64_t first = (i / channels * c.groups + channel / c.outputs) * c.inputs;
-        std::fill_n(sums, size, has_bias ? pointers.input<std::int32_t>(8)[channel] : 0);
-        convolve(c, pointers.input<X>(0) + first * c.window.inputs(),
-                 pointers.input<W>(at.b) + channel * c.inputs * c.window.elements(), sums,
-                 static_cast<std::int32_t>(zero_at<X>(pointers, at.a_zero, 0)),
-                 static_cast<std::int32_t>(zero_at<W>(pointers, at.b_zero, channel * w_step)));
-        if constexpr (std::is_same_v<Stored, std::int32_t>) {
-          to = std::copy_n(sums, size, to);
-        } else {
-          const float factor = *pointers.input<float>(1) * pointers.input<float>(4)[channel * scale_step] /
-                               *pointers.input<float>(6);
-          for (std::int64_t j = 0; j < size; ++j) {
-            *to++ = stored_of<Stored>(static_cast<double>(static_cast<float>(sums[j]) * factor),
-                                      zero_at<Stored>(pointers, 7, 0));
+        const std::int64_t first =
+            i / channels * rows.input.batch + of.first_input(channel) * rows.input.channel;
+        std::fill_n(row_of(rows.begin), (rows.end - rows.begin) * size,
+                    has_bias ? pointers.input<std::int32_t>(8)[channel] : 0);
+        convolve<X>(of, rows.input, first,
+                    pointers.input<W>(at.b) + channel * of.inputs * of.window.elements(),
+                    {.begin = rows.begin, .end = rows.end}, row_of,
+                    static_cast<std::int32_t>(zero_at<X>(pointers, at.a_zero, 0)),
+                    static_cast<std::int32_t>(zero_at<W>(pointers, at.b_zero, channel * w_step)));
+        for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+          const std::int32_t* const sums = row_of(row);
+          auto* to = rows.output.at<Stored>(row, i / channels, channel);
+          if constexpr (std::is_same_v<Stored, std::int32_t>) {
+            std::copy_n(sums, size, to);
+          } else {
+            const float factor = *pointers.input<float>(1) * pointers.input<float>(4)[channel * scale_step] /
+                                 *pointers.input<float>(6);
+            for (std::int64_t j = 0; j < size; ++j) {
+              *to++ = stored_of<Stored>(static_cast<double>(static_cast<float>(sums[j]) * factor),
+                                        zero_at<Stored>(pointers, 7, 0));
+            }
           }
         }
       }
-    }};
+    };
+    return kernel_of(c, sizeof(X), sizeof(Stored), run, c.window.outputs() * extent(sizeof(std::int32_t)));
   };
-  Kernel kernel = for_type(x.dtype, bytes, [&]<typename X>() {
+  return for_type(x.dtype, bytes, [&]<typename X>() {
     return for_type(w.dtype, bytes, [&]<typename W>() {
       if (!at.has_scales) return make.template operator()<X, W, std::int32_t>();
       return for_type(output.dtype, bytes,
                       [&]<typename Stored>() { return make.template operator()<X, W, Stored>(); });
     });
   });
-  kernel.scratch = c.window.outputs() * extent(sizeof(std::int32_t));
-  return kernel;
 }
 
 constexpr Places integer_places{.a_zero = 2, .b = 1, .b_zero = 3, .has_scales = false};

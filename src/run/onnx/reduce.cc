@@ -17,7 +17,8 @@ namespace {
 struct Reduction {
   Walk<1> kept{};
   Walk<1> reduced{};
-  std::int64_t count = 1;  ///< Of elements that make one.
+  std::int64_t count = 1;    ///< Of elements that make one.
+  std::int64_t outputs = 1;  ///< Of which there are so many.
 };
 
 /// The axes are an attribute or, since operator set 18 (13 for ReduceSum), an input.
@@ -30,29 +31,45 @@ std::vector<std::size_t> reduced_axes(const Signature& signature, std::size_t ra
   return axes;
 }
 
-Reduction reduction_of(const Signature& signature, const std::vector<std::size_t>& axes) {
-  const Shape& shape = input_of(signature, 0).shape;
-  const bool keeps = signature.attributes.integer("keepdims", 1) != 0;
+/// Of inputs of a shape; also of rows of it.
+Reduction reduction_over(const Shape& shape, const std::vector<std::size_t>& axes) {
   const Shape strides = strides_of(shape);
   Shape sizes[2];
   Shape steps[2];
-  Shape expected;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const bool is_reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
     sizes[is_reduced ? 1 : 0].push_back(shape[d]);
     steps[is_reduced ? 1 : 0].push_back(strides[d]);
+  }
+  return {.kept = merged<1>(sizes[0], {steps[0]}),
+          .reduced = merged<1>(sizes[1], {steps[1]}),
+          .count = count_of(sizes[1]),
+          .outputs = count_of(sizes[0])};
+}
+
+Reduction reduction_of(const Signature& signature, const std::vector<std::size_t>& axes) {
+  const Shape& shape = input_of(signature, 0).shape;
+  const bool keeps = signature.attributes.integer("keepdims", 1) != 0;
+  Shape expected;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const bool is_reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
     if (!is_reduced || keeps) expected.push_back(is_reduced ? 1 : shape[d]);
   }
   expect_shape(output_of(signature), expected, "the output");
-  return {.kept = merged<1>(sizes[0], {steps[0]}),
-          .reduced = merged<1>(sizes[1], {steps[1]}),
-          .count = count_of(sizes[1])};
+  return reduction_over(shape, axes);
 }
 
 /// What sums are kept in.
 template <typename Number>
 using Wider = std::conditional_t<std::is_floating_point_v<Number>, double,
                                  std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t>>;
+
+/// What sums are kept in from row to row: as large as `bytes_of_sums` says.
+template <typename Number>
+using Kept = std::conditional_t<
+    std::is_floating_point_v<Number>, Number,
+    std::conditional_t<sizeof(Number) == 8, Wider<Number>,
+                       std::conditional_t<std::is_signed_v<Number>, std::int32_t, std::uint32_t>>>;
 
 /// Calls visit(element) for everything that makes the element of the output.
 template <typename Element, typename Visit>
@@ -63,15 +80,51 @@ void visit_reduced(const Reduction& reduction, const Element* from, const Visit&
   });
 }
 
+/// Calls use(place in the output, first element in the input) for every element of the output.
+template <typename Element, typename Use>
+void for_each_output(const Reduction& reduction, const Element* from, const Use& use) {
+  for_each_row(reduction.kept, [&](std::int64_t at, const std::array<std::int64_t, 1>& place) {
+    for (std::int64_t i = 0; i < reduction.kept.row(); ++i)
+      use(at + i, from + place[0] + i * reduction.kept.step(0));
+  });
+}
+
 /// Calls reduce(from) for every element of the output and writes what it returns.
 template <typename Element, typename Reduce>
 void for_each_kept(const Reduction& reduction, const Pointers& pointers, const Reduce& reduce) {
-  const auto* const from = pointers.input<Element>(0);
   auto* const to = pointers.output<Element>(0);
-  for_each_row(reduction.kept, [&](std::int64_t at, const std::array<std::int64_t, 1>& place) {
-    for (std::int64_t i = 0; i < reduction.kept.row(); ++i)
-      to[at + i] = element_of<Element>(reduce(from + place[0] + i * reduction.kept.step(0)));
-  });
+  for_each_output(reduction, pointers.input<Element>(0),
+                  [&](std::int64_t at, const Element* from) { to[at] = element_of<Element>(reduce(from)); });
+}
+
+/// Adds up rows that are reduced one by one. Results so far are kept as `Stored`, and computed with as
+/// `Number`: add(result, first element) takes in what a row has for it.
+template <typename Element, typename Stored, typename Number, typename Add, typename Finish>
+RowSums row_sums_of(const Reduction& row, Number first, Add add, Finish finish) {
+  return {.begin =
+              [=](std::byte* sums) {
+                std::fill_n(reinterpret_cast<Stored*>(sums), row.outputs, static_cast<Stored>(first));
+              },
+          .add =
+              [=](const std::byte* from, std::byte* sums) {
+                auto* const to = reinterpret_cast<Stored*>(sums);
+                for_each_output(row, reinterpret_cast<const Element*>(from),
+                                [&](std::int64_t at, const Element* own) {
+                                  to[at] = static_cast<Stored>(add(static_cast<Number>(to[at]), own));
+                                });
+              },
+          .finish =
+              [=](const std::byte* sums, std::byte* output) {
+                for (std::int64_t i = 0; i < row.outputs; ++i)
+                  reinterpret_cast<Element*>(output)[i] = element_of<Element>(
+                      finish(static_cast<Number>(reinterpret_cast<const Stored*>(sums)[i])));
+              }};
+}
+
+/// The reduction of one row of an input.
+Reduction of_row(Shape shape, const std::vector<std::size_t>& axes, std::size_t axis) {
+  shape[axis] = 1;
+  return reduction_over(shape, axes);
 }
 
 /// Output = finish(sum of term(x)), or the product.
@@ -79,20 +132,31 @@ template <typename Term, typename Finish>
 Kernel accumulate(const Signature& signature, Term term, Finish finish, bool is_product = false) {
   const Argument& input = input_of(signature, 0);
   expect_dtype(output_of(signature), input.dtype, "the output");
-  const Reduction reduction = reduction_of(signature, reduced_axes(signature, input.shape.size()));
-  return for_type(input.dtype, numbers, [&]<typename Element>() -> Kernel {
-    return {.run = [=](const Pointers& pointers) {
-      using Number = Wider<Value<Element>>;
+  const auto axes = reduced_axes(signature, input.shape.size());
+  const Reduction reduction = reduction_of(signature, axes);
+  return for_type(input.dtype, numbers, [&, &shape = input.shape]<typename Element>() -> Kernel {
+    using Number = Wider<Value<Element>>;
+    const auto add = [=](const Reduction& of, Number total, const Element* from) {
+      if (is_product) {
+        visit_reduced(of, from, [&](auto x) { total = product(total, static_cast<Number>(x)); });
+      } else {
+        visit_reduced(of, from, [&](auto x) { total = sum(total, term(static_cast<Number>(x))); });
+      }
+      return total;
+    };
+    const Number first = is_product ? 1 : 0;
+    Kernel kernel{.run = [=](const Pointers& pointers) {
       for_each_kept<Element>(reduction, pointers, [&](const Element* from) {
-        Number total = is_product ? 1 : 0;
-        if (is_product) {
-          visit_reduced(reduction, from, [&](auto x) { total = product(total, static_cast<Number>(x)); });
-        } else {
-          visit_reduced(reduction, from, [&](auto x) { total = sum(total, term(static_cast<Number>(x))); });
-        }
-        return finish(total, reduction.count);
+        return finish(add(reduction, first, from), reduction.count);
       });
     }};
+    kernel.row_sums = [=](std::size_t axis) {
+      const Reduction row = of_row(shape, axes, axis);
+      return row_sums_of<Element, Kept<Value<Element>>>(
+          row, first, [=](Number total, const Element* from) { return add(row, total, from); },
+          [=](Number total) { return finish(total, reduction.count); });
+    };
+    return kernel;
   });
 }
 
@@ -120,22 +184,31 @@ template <bool is_most>
 Kernel extreme(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   expect_dtype(output_of(signature), input.dtype, "the output");
-  const Reduction reduction = reduction_of(signature, reduced_axes(signature, input.shape.size()));
-  return for_type(input.dtype, every_type, [&]<typename Element>() -> Kernel {
-    return {.run = [=](const Pointers& pointers) {
-      using Number = Value<Element>;
-      using Limits = std::numeric_limits<Number>;
-      constexpr Number low =
-          Limits::has_infinity ? static_cast<Number>(-Limits::infinity()) : Limits::lowest();
-      constexpr Number high = Limits::has_infinity ? Limits::infinity() : Limits::max();
-      for_each_kept<Element>(reduction, pointers, [&](const Element* from) {
-        Number best = is_most ? low : high;
-        visit_reduced(reduction, from, [&](Number x) {
-          if ((is_most ? x > best : x < best) || x != x) best = x;
-        });
-        return best;
+  const auto axes = reduced_axes(signature, input.shape.size());
+  const Reduction reduction = reduction_of(signature, axes);
+  return for_type(input.dtype, every_type, [&, &shape = input.shape]<typename Element>() -> Kernel {
+    using Number = Value<Element>;
+    using Limits = std::numeric_limits<Number>;
+    constexpr Number low = Limits::has_infinity ? static_cast<Number>(-Limits::infinity()) : Limits::lowest();
+    constexpr Number high = Limits::has_infinity ? Limits::infinity() : Limits::max();
+    constexpr Number first = is_most ? low : high;
+    const auto add = [](const Reduction& of, Number best, const Element* from) {
+      visit_reduced(of, from, [&](Number x) {
+        if ((is_most ? x > best : x < best) || x != x) best = x;
       });
+      return best;
+    };
+    Kernel kernel{.run = [=](const Pointers& pointers) {
+      for_each_kept<Element>(reduction, pointers,
+                             [&](const Element* from) { return add(reduction, first, from); });
     }};
+    kernel.row_sums = [=](std::size_t axis) {
+      const Reduction row = of_row(shape, axes, axis);
+      return row_sums_of<Element, Number>(
+          row, first, [=](Number best, const Element* from) { return add(row, best, from); },
+          [](Number best) { return best; });
+    };
+    return kernel;
   });
 }
 

@@ -4,6 +4,7 @@
 #include "run/onnx/elements.h"
 #include "run/onnx/tables.h"
 #include "run/onnx/window.h"
+#include "run/rows.h"
 
 namespace stowage::run::onnx_ops {
 namespace {
@@ -17,23 +18,27 @@ struct Spread {
   std::int64_t outputs = 1;  ///< Channels of the output, per group.
 };
 
-/// Adds one channel of the input, spread by its filter, to a plane of the output.
-template <typename Sum, typename Element>
-void spread(const Window& window, const Element* x, const Element* w, Sum* plane) {
+/// Adds one channel of the input, spread by its filter, to rows of a plane of the output: those that are
+/// wanted, each where row_of(row) says. `first` is where the channel begins in each row of the input.
+template <typename Element, typename RowOf>
+void spread(const Window& window, const Rows<const std::byte>& input, std::int64_t first, const Element* w,
+            Interval wanted, const RowOf& row_of) {
   const auto& [depth, height, width] = window.axes;
   for (std::int64_t k = 0; k < window.elements(); ++k) {
     const std::int64_t kd = k / (height.kernel * width.kernel);
     const std::int64_t kh = k / width.kernel % height.kernel;
     const std::int64_t kw = k % width.kernel;
-    const Sum weight = value_of(w[k]);
+    const auto weight = value_of(w[k]);
     const Interval planes = depth.outputs_inside(kd);
     const Interval rows = height.outputs_inside(kh);
     const Interval places = width.outputs_inside(kw);
     if (places.begin == places.end) continue;
     for (std::int64_t d = planes.begin; d < planes.end; ++d) {
       for (std::int64_t h = rows.begin; h < rows.end; ++h) {
-        const Element* const from = x + (d * height.output + h) * width.output;
-        Sum* const row = plane + (depth.place(d, kd) * height.input + height.place(h, kh)) * width.input;
+        const std::int64_t out = depth.place(d, kd) * height.input + height.place(h, kh);
+        if (out < wanted.begin || out >= wanted.end) continue;
+        const auto* const from = input.at<Element>(d * height.output + h, 0) + first;
+        auto* const row = row_of(out);
         for (std::int64_t i = places.begin; i < places.end; ++i)
           row[width.place(i, kw)] += weight * value_of(from[i]);
       }
@@ -42,33 +47,45 @@ void spread(const Window& window, const Element* x, const Element* w, Sum* plane
 }
 
 template <typename Element>
-void spread_all(const Spread& s, const Pointers& pointers) {
+void spread_rows(const Spread& s, const RowPointers& at) {
   using Sum = Value<Element>;
   constexpr bool is_beside = !std::is_same_v<Sum, Element>;
-  const std::int64_t size = s.window.inputs();
-  const std::int64_t from_size = s.window.outputs();
-  const auto* const x = pointers.input<Element>(0);
-  const auto* const w = pointers.input<Element>(1);
-  const auto* const bias = pointers.input<Element>(2);
-  auto* to = pointers.output<Element>(0);
+  const std::int64_t size = s.window.axes[2].input;
+  const auto* const w = at.whole.input<Element>(1);
+  const auto* const bias = at.whole.input<Element>(2);
   const std::int64_t channels = s.groups * s.outputs;
-  for (std::int64_t i = 0; i < s.batches * channels; ++i, to += size) {
-    const std::int64_t group = i % channels / s.outputs;
-    Sum* plane = nullptr;
-    if constexpr (is_beside) {
-      plane = reinterpret_cast<Sum*>(pointers.scratch);
-    } else {
-      plane = to;
-    }
-    std::fill_n(plane, size, bias == nullptr ? Sum{0} : value_of(bias[i % channels]));
+  for (std::int64_t i = 0; i < s.batches * channels; ++i) {
+    const std::int64_t channel = i % channels;
+    const std::int64_t batch = i / channels;
+    const auto row_of = [&](std::int64_t row) {
+      if constexpr (is_beside) {
+        return reinterpret_cast<Sum*>(at.whole.scratch) + (row - at.begin) * size;
+      } else {
+        return at.output.at<Element>(row, batch, channel);
+      }
+    };
+    for (std::int64_t row = at.begin; row < at.end; ++row)
+      std::fill_n(row_of(row), size, bias == nullptr ? Sum{0} : value_of(bias[channel]));
     for (std::int64_t c = 0; c < s.inputs; ++c) {
-      const std::int64_t channel = group * s.inputs + c;
-      const std::int64_t filter = channel * s.outputs + i % s.outputs;
-      spread(s.window, x + (i / channels * s.groups * s.inputs + channel) * from_size,
-             w + filter * s.window.elements(), plane);
+      const std::int64_t from = channel / s.outputs * s.inputs + c;
+      const std::int64_t filter = from * s.outputs + channel % s.outputs;
+      spread(s.window, at.input, batch * at.input.batch + from * at.input.channel,
+             w + filter * s.window.elements(), {.begin = at.begin, .end = at.end}, row_of);
     }
-    if constexpr (is_beside) std::transform(plane, plane + size, to, element_of<Element, Sum>);
+    for (std::int64_t row = at.begin; row < at.end && is_beside; ++row)
+      std::transform(row_of(row), row_of(row) + size, at.output.at<Element>(row, batch, channel),
+                     element_of<Element, Sum>);
   }
+}
+
+Image image_of(const Spread& s, std::int64_t channels, std::int64_t WindowAxis::*extent,
+               std::size_t element) {
+  const auto& [depth, height, width] = s.window.axes;
+  return {.batches = s.batches,
+          .channels = channels,
+          .rows = depth.*extent * height.*extent,
+          .row = width.*extent,
+          .element = onnx_ops::extent(element)};
 }
 
 Kernel transposed_convolution(const Signature& signature) {
@@ -95,11 +112,13 @@ Kernel transposed_convolution(const Signature& signature) {
     expect_shape(*signature.inputs[2], {output.shape[1]}, "the bias");
     expect_dtype(*signature.inputs[2], input.dtype, "the bias");
   }
-  Kernel result = for_type(input.dtype, floats, [&]<typename Element>() -> Kernel {
-    return {.run = [s](const Pointers& pointers) { spread_all<Element>(s, pointers); }};
+  const Bytes scratch = bits_of(input.dtype) == 16 ? s.window.inputs() * extent(sizeof(float)) : 0;
+  return for_type(input.dtype, floats, [&]<typename Element>() -> Kernel {
+    return kernel_by_rows(
+        image_of(s, s.groups * s.inputs, &WindowAxis::output, sizeof(Element)),
+        image_of(s, s.groups * s.outputs, &WindowAxis::input, sizeof(Element)),
+        [s](const RowPointers& at) { spread_rows<Element>(s, at); }, scratch);
   });
-  if (bits_of(input.dtype) == 16) result.scratch = s.window.inputs() * extent(sizeof(float));
-  return result;
 }
 
 }  // namespace

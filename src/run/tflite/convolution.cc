@@ -10,7 +10,9 @@
 // specification; order of sums as in TensorFlow Lite's reference kernels.
 
 #include <algorithm>
+#include <utility>
 
+#include "run/rows.h"
 #include "run/tflite/channels.h"
 #include "run/tflite/families.h"
 #include "run/tflite/window.h"
@@ -30,28 +32,39 @@ struct Convolution {
   [[nodiscard]] std::int64_t group_outputs() const { return out_channels / groups; }
   [[nodiscard]] std::int64_t taps() const { return height.taps * width.taps; }
 
-  /// Calls `use` with the index of each tap that is not in the padding, and of the first input element
-  /// under it.
-  template <typename Use>
-  void for_taps(std::int64_t batch, std::int64_t y, std::int64_t x, const Use& use) const {
+  /// Calls `use` with the index of each tap that is not in the padding, and what is under it.
+  template <typename Element, typename Use>
+  void for_taps(const RowPointers& at, std::int64_t batch, std::int64_t y, std::int64_t x,
+                const Use& use) const {
     for (std::int64_t ky = 0; ky < height.taps; ++ky) {
       const std::int64_t in_y = height.place(y, ky);
       if (!height.has(in_y)) continue;
+      const auto* const row = at.input.at<Element>(in_y, batch);
       for (std::int64_t kx = 0; kx < width.taps; ++kx) {
         const std::int64_t in_x = width.place(x, kx);
-        if (!width.has(in_x)) continue;
-        use(ky * width.taps + kx, ((batch * height.in + in_y) * width.in + in_x) * in_channels);
+        if (width.has(in_x)) use(ky * width.taps + kx, row + in_x * in_channels);
       }
     }
   }
 
-  /// Calls `use` with each output place, and the index of its first element.
-  template <typename Use>
-  void for_places(const Use& use) const {
-    std::int64_t out = 0;
+  /// Calls `use` with each output place, and its first element.
+  template <typename Element, typename Use>
+  void for_places(const RowPointers& at, const Use& use) const {
     for (std::int64_t b = 0; b < batches; ++b)
-      for (std::int64_t y = 0; y < height.out; ++y)
+      for (std::int64_t y = at.begin; y < at.end; ++y) {
+        auto* out = at.output.at<Element>(y, b);
         for (std::int64_t x = 0; x < width.out; ++x, out += out_channels) use(b, y, x, out);
+      }
+  }
+
+  /// Of the kernel that `run_rows` is.
+  [[nodiscard]] Kernel kernel(std::size_t element, std::function<void(const RowPointers&)> run_rows,
+                              Bytes scratch) const {
+    const auto bytes = static_cast<std::int64_t>(element);
+    return kernel_by_rows(
+        {.batches = batches, .rows = height.in, .row = width.in * in_channels, .element = bytes},
+        {.batches = batches, .rows = height.out, .row = width.out * out_channels, .element = bytes},
+        std::move(run_rows), scratch);
   }
 };
 
@@ -91,13 +104,13 @@ void expect_weights(Convolution& it, const Argument& weights) {
 }
 
 /// The numbers under a window, less the zero point; 0 in the padding.
-void gather(const Convolution& it, const std::int8_t* input, std::int32_t zero, std::int64_t group,
+void gather(const Convolution& it, const RowPointers& at, std::int32_t zero, std::int64_t group,
             std::int64_t taps_per_place, std::int16_t* window, std::int64_t b, std::int64_t y,
             std::int64_t x) {
   const std::int64_t channels = it.group_inputs();
   std::fill_n(window, taps_per_place, std::int16_t{0});
-  it.for_taps(b, y, x, [&](std::int64_t tap, std::int64_t in) {
-    const std::int8_t* const from = input + in + group * channels;
+  it.for_taps<std::int8_t>(at, b, y, x, [&](std::int64_t tap, const std::int8_t* in) {
+    const std::int8_t* const from = in + group * channels;
     std::int16_t* const to = window + tap * channels;
     for (std::int64_t c = 0; c < channels; ++c) to[c] = static_cast<std::int16_t>(from[c] - zero);
   });
@@ -112,69 +125,65 @@ Kernel int8_convolution(const Operands& operands, Convolution it, Requantization
   expect_no_weights_zero(quantization);
   expect_bias(operands, 2, DType::int32, it.out_channels);
   const std::int64_t size = it.taps() * it.group_inputs();  // of a window
-  const auto run = [it, quantization = std::move(quantization), size](const Pointers& at) {
-    const auto* const weights = at.input<std::int8_t>(1);
-    const auto* const bias = at.input<std::int32_t>(2);
-    auto* const output = at.output<std::int8_t>(0);
-    auto* const window = reinterpret_cast<std::int16_t*>(at.scratch);
-    it.for_places([&](std::int64_t b, std::int64_t y, std::int64_t x, std::int64_t out) {
+  const auto run = [it, quantization = std::move(quantization), size](const RowPointers& at) {
+    const auto* const weights = at.whole.input<std::int8_t>(1);
+    const auto* const bias = at.whole.input<std::int32_t>(2);
+    auto* const window = reinterpret_cast<std::int16_t*>(at.whole.scratch);
+    it.for_places<std::int8_t>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, std::int8_t* out) {
       for (std::int64_t g = 0; g < it.groups; ++g) {
-        gather(it, at.input<std::int8_t>(0), quantization.input_zero, g, size, window, b, y, x);
+        gather(it, at, quantization.input_zero, g, size, window, b, y, x);
         for (std::int64_t i = 0; i < it.group_outputs(); ++i) {
           const std::int64_t c = g * it.group_outputs() + i;
           const std::int32_t sum = dot(window, weights + c * size, size);
-          output[out + c] = quantization.apply(bias == nullptr ? sum : wrapping_add(sum, bias[c]),
-                                               static_cast<std::size_t>(c));
+          out[c] = quantization.apply(bias == nullptr ? sum : wrapping_add(sum, bias[c]),
+                                      static_cast<std::size_t>(c));
         }
       }
     });
   };
-  return {.run = run, .scratch = size * static_cast<Bytes>(sizeof(std::int16_t))};
+  return it.kernel(sizeof(std::int8_t), run, size * static_cast<Bytes>(sizeof(std::int16_t)));
 }
 
 Kernel float_convolution(const Operands& operands, Convolution it, RealWeights real) {
   expect_bias(operands, 2, DType::float32, it.out_channels);
   const RealLimits limits = real_activation_limits(operands);
   const std::int64_t size = it.taps() * it.group_inputs();
-  const auto run = [it, limits, size, real = std::move(real)](const Pointers& at) {
-    const auto* const input = at.input<float>(0);
-    const auto* const bias = at.input<float>(2);
+  const auto run = [it, limits, size, real = std::move(real)](const RowPointers& at) {
+    const auto* const bias = at.whole.input<float>(2);
     const std::int64_t outputs = it.group_outputs();
-    auto* const sums = reinterpret_cast<float*>(at.scratch);
+    auto* const sums = reinterpret_cast<float*>(at.whole.scratch);
     float* const weights = sums + outputs;  // of each group, output channels innermost
     for (std::int64_t c = 0; c < it.out_channels; ++c)
       for (std::int64_t k = 0; k < size; ++k)
-        weights[(c / outputs * size + k) * outputs + c % outputs] = real.of(at, c * size + k, c);
-    it.for_places([&](std::int64_t b, std::int64_t y, std::int64_t x, std::int64_t out) {
+        weights[(c / outputs * size + k) * outputs + c % outputs] = real.of(at.whole, c * size + k, c);
+    it.for_places<float>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, float* out) {
       for (std::int64_t g = 0; g < it.groups; ++g) {
         std::fill_n(sums, outputs, 0.0F);
-        it.for_taps(b, y, x, [&](std::int64_t tap, std::int64_t in) {
+        it.for_taps<float>(at, b, y, x, [&](std::int64_t tap, const float* in) {
           for (std::int64_t k = 0; k < it.group_inputs(); ++k) {
-            const float number = input[in + g * it.group_inputs() + k];
+            const float number = in[g * it.group_inputs() + k];
             const float* const row = weights + (g * size + tap * it.group_inputs() + k) * outputs;
             for (std::int64_t c = 0; c < outputs; ++c) sums[c] += number * row[c];
           }
         });
         for (std::int64_t c = 0; c < outputs; ++c) {
           const std::int64_t channel = g * outputs + c;
-          at.output<float>(0)[out + channel] =
-              limits.clamp(sums[c] + (bias == nullptr ? 0.0F : bias[channel]));
+          out[channel] = limits.clamp(sums[c] + (bias == nullptr ? 0.0F : bias[channel]));
         }
       }
     });
   };
-  return {.run = run,
-          .scratch = (it.group_outputs() + it.out_channels * size) * static_cast<Bytes>(sizeof(float))};
+  const Bytes scratch = (it.group_outputs() + it.out_channels * size) * static_cast<Bytes>(sizeof(float));
+  return it.kernel(sizeof(float), run, scratch);
 }
 
 /// `sum` adds up each output channel; `multiplier` of them belong to one input channel.
 template <typename Element, typename Sum, typename Add>
-void add_depthwise(const Convolution& it, std::int64_t multiplier, const Element* input,
-                   const Element* weights, Sum* sums, std::int64_t b, std::int64_t y, std::int64_t x,
-                   const Add& add) {
+void add_depthwise(const Convolution& it, std::int64_t multiplier, const RowPointers& at, Sum* sums,
+                   std::int64_t b, std::int64_t y, std::int64_t x, const Add& add) {
+  const auto* const weights = at.whole.input<Element>(1);
   std::fill_n(sums, it.out_channels, Sum{0});
-  it.for_taps(b, y, x, [&](std::int64_t tap, std::int64_t in) {
-    const Element* const from = input + in;
+  it.for_taps<Element>(at, b, y, x, [&](std::int64_t tap, const Element* from) {
     const Element* const row = weights + tap * it.out_channels;
     if (multiplier == 1) {
       for (std::int64_t c = 0; c < it.out_channels; ++c) sums[c] = add(sums[c], from[c], row[c]);
@@ -188,38 +197,38 @@ Kernel int8_depthwise(const Operands& operands, Convolution it, std::int64_t mul
                       Requantization quantization) {
   expect_no_weights_zero(quantization);
   expect_bias(operands, 2, DType::int32, it.out_channels);
-  const auto run = [it, multiplier, quantization = std::move(quantization)](const Pointers& at) {
-    const auto* const bias = at.input<std::int32_t>(2);
-    auto* const sums = reinterpret_cast<std::uint32_t*>(at.scratch);
+  const auto run = [it, multiplier, quantization = std::move(quantization)](const RowPointers& at) {
+    const auto* const bias = at.whole.input<std::int32_t>(2);
+    auto* const sums = reinterpret_cast<std::uint32_t*>(at.whole.scratch);
     const auto add = [zero = quantization.input_zero](std::uint32_t sum, std::int8_t number,
                                                       std::int8_t weight) {
       return sum + static_cast<std::uint32_t>((number - zero) * weight);
     };
-    it.for_places([&](std::int64_t b, std::int64_t y, std::int64_t x, std::int64_t out) {
-      add_depthwise(it, multiplier, at.input<std::int8_t>(0), at.input<std::int8_t>(1), sums, b, y, x, add);
+    it.for_places<std::int8_t>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, std::int8_t* out) {
+      add_depthwise<std::int8_t>(it, multiplier, at, sums, b, y, x, add);
       for (std::int64_t c = 0; c < it.out_channels; ++c) {
         const auto sum = static_cast<std::int32_t>(sums[c]);
-        at.output<std::int8_t>(0)[out + c] = quantization.apply(
-            bias == nullptr ? sum : wrapping_add(sum, bias[c]), static_cast<std::size_t>(c));
+        out[c] = quantization.apply(bias == nullptr ? sum : wrapping_add(sum, bias[c]),
+                                    static_cast<std::size_t>(c));
       }
     });
   };
-  return {.run = run, .scratch = it.out_channels * static_cast<Bytes>(sizeof(std::uint32_t))};
+  return it.kernel(sizeof(std::int8_t), run, it.out_channels * static_cast<Bytes>(sizeof(std::uint32_t)));
 }
 
 Kernel float_depthwise(const Operands& operands, Convolution it, std::int64_t multiplier) {
   expect_bias(operands, 2, DType::float32, it.out_channels);
-  const auto run = [it, multiplier, limits = real_activation_limits(operands)](const Pointers& at) {
-    const auto* const bias = at.input<float>(2);
-    auto* const sums = reinterpret_cast<float*>(at.scratch);
+  const auto run = [it, multiplier, limits = real_activation_limits(operands)](const RowPointers& at) {
+    const auto* const bias = at.whole.input<float>(2);
+    auto* const sums = reinterpret_cast<float*>(at.whole.scratch);
     const auto add = [](float sum, float number, float weight) { return sum + number * weight; };
-    it.for_places([&](std::int64_t b, std::int64_t y, std::int64_t x, std::int64_t out) {
-      add_depthwise(it, multiplier, at.input<float>(0), at.input<float>(1), sums, b, y, x, add);
+    it.for_places<float>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, float* out) {
+      add_depthwise<float>(it, multiplier, at, sums, b, y, x, add);
       for (std::int64_t c = 0; c < it.out_channels; ++c)
-        at.output<float>(0)[out + c] = limits.clamp(sums[c] + (bias == nullptr ? 0.0F : bias[c]));
+        out[c] = limits.clamp(sums[c] + (bias == nullptr ? 0.0F : bias[c]));
     });
   };
-  return {.run = run, .scratch = it.out_channels * static_cast<Bytes>(sizeof(float))};
+  return it.kernel(sizeof(float), run, it.out_channels * static_cast<Bytes>(sizeof(float)));
 }
 
 enum class Precision : std::uint8_t { int8, real_input, float32 };

@@ -9,6 +9,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "run/rows.h"
 #include "run/tflite/families.h"
 #include "run/tflite/fixed_point.h"
 #include "run/tflite/window.h"
@@ -49,31 +50,79 @@ std::int32_t average(std::int32_t sum, std::int32_t count) {
 
 float average(float sum, std::int32_t count) { return sum / static_cast<float>(count); }
 
-/// `begin` is what each result starts from, `add` adds an element, `finish` makes the output of a sum and the
+/// `first` is what each result starts from, `add` adds an element, `finish` makes the output of a sum and the
 /// number of elements in it.
 template <typename Element, typename Sum, typename Add, typename Finish>
-Kernel pool_kernel(const Pool& it, Sum begin, const Add& add, const Finish& finish) {
-  const auto run = [it, begin, add, finish](const Pointers& at) {
-    auto* const sums = reinterpret_cast<Sum*>(at.scratch);
-    auto* output = at.output<Element>(0);
+struct PoolOf {
+  Pool it;
+  Sum first;
+  Add add;
+  Finish finish;
+
+  [[nodiscard]] std::int64_t sums() const { return it.width.out * it.channels; }  ///< Of a row of the output.
+
+  /// Adds what the windows of a row of the output cover of one row of the input.
+  void add_row(const Element* row, Sum* to) const {
+    for (std::int64_t x = 0; x < it.width.out; ++x, to += it.channels)
+      for (std::int64_t tap = 0; tap < it.width.taps; ++tap) {
+        const std::int64_t in_x = it.width.place(x, tap);
+        if (!it.width.has(in_x)) continue;
+        const Element* const from = row + in_x * it.channels;
+        for (std::int64_t c = 0; c < it.channels; ++c) to[c] = add(to[c], from[c]);
+      }
+  }
+
+  void finish_row(std::int64_t y, const Sum* from, Element* output) const {
+    const std::int64_t rows = it.height.taps_inside(y);
+    for (std::int64_t x = 0; x < it.width.out; ++x) {
+      const auto count = static_cast<std::int32_t>(rows * it.width.taps_inside(x));
+      for (std::int64_t c = 0; c < it.channels; ++c) *output++ = finish(*from++, count);
+    }
+  }
+
+  void run_rows(const RowPointers& at) const {
+    auto* const to = reinterpret_cast<Sum*>(at.whole.scratch);
     for (std::int64_t b = 0; b < it.batches; ++b)
-      for (std::int64_t y = 0; y < it.height.out; ++y)
-        for (std::int64_t x = 0; x < it.width.out; ++x, output += it.channels) {
-          std::fill_n(sums, it.channels, begin);
-          std::int32_t count = 0;
-          for (std::int64_t tap = 0; tap < it.height.taps * it.width.taps; ++tap) {
-            const std::int64_t in_y = it.height.place(y, tap / it.width.taps);
-            const std::int64_t in_x = it.width.place(x, tap % it.width.taps);
-            if (!it.height.has(in_y) || !it.width.has(in_x)) continue;
-            ++count;
-            const Element* const input =
-                at.input<Element>(0) + ((b * it.height.in + in_y) * it.width.in + in_x) * it.channels;
-            for (std::int64_t c = 0; c < it.channels; ++c) sums[c] = add(sums[c], input[c]);
-          }
-          for (std::int64_t c = 0; c < it.channels; ++c) output[c] = finish(sums[c], count);
+      for (std::int64_t y = at.begin; y < at.end; ++y) {
+        std::fill_n(to, sums(), first);
+        for (std::int64_t tap = 0; tap < it.height.taps; ++tap) {
+          const std::int64_t in_y = it.height.place(y, tap);
+          if (it.height.has(in_y)) add_row(at.input.template at<Element>(in_y, b), to);
         }
-  };
-  return {.run = run, .scratch = it.channels * static_cast<Bytes>(sizeof(Sum))};
+        finish_row(y, to, at.output.template at<Element>(y, b));
+      }
+  }
+
+  /// Of windows that cover all rows.
+  [[nodiscard]] RowSums row_sums() const {
+    const auto begin_all = [*this](std::byte* all) {
+      std::fill_n(reinterpret_cast<Sum*>(all), it.batches * sums(), first);
+    };
+    const auto add_to_all = [*this](const std::byte* row, std::byte* all) {
+      for (std::int64_t b = 0; b < it.batches; ++b)
+        add_row(reinterpret_cast<const Element*>(row) + b * it.width.in * it.channels,
+                reinterpret_cast<Sum*>(all) + b * sums());
+    };
+    const auto finish_all = [*this](const std::byte* all, std::byte* output) {
+      for (std::int64_t b = 0; b < it.batches; ++b)
+        finish_row(0, reinterpret_cast<const Sum*>(all) + b * sums(),
+                   reinterpret_cast<Element*>(output) + b * sums());
+    };
+    return {.begin = begin_all, .add = add_to_all, .finish = finish_all};
+  }
+};
+
+template <typename Element, typename Sum, typename Add, typename Finish>
+Kernel pool_kernel(const Pool& it, Sum first, const Add& add, const Finish& finish) {
+  const PoolOf<Element, Sum, Add, Finish> pool{it, first, add, finish};
+  constexpr auto element = static_cast<std::int64_t>(sizeof(Element));
+  Kernel kernel = kernel_by_rows(
+      {.batches = it.batches, .rows = it.height.in, .row = it.width.in * it.channels, .element = element},
+      {.batches = it.batches, .rows = it.height.out, .row = pool.sums(), .element = element},
+      [pool](const RowPointers& at) { pool.run_rows(at); }, pool.sums() * static_cast<Bytes>(sizeof(Sum)));
+  if (it.height.out == 1 && it.height.taps_inside(0) == it.height.in)
+    kernel.row_sums = [pool](std::size_t) { return pool.row_sums(); };
+  return kernel;
 }
 
 /// So that sums of integers, and their numbers, fit 32 bits.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <type_traits>
 
 #include "run/tflite/families.h"
 #include "run/tflite/fixed_point.h"
@@ -18,9 +19,19 @@ namespace stowage::run {
 namespace {
 
 struct Reduction {
+  Shape shape{};  ///< Of the input.
+  std::vector<std::int64_t>
+      strides{};       ///< Of the output along dimensions of the input: 0 where it is reduced.
   Stretch<2> stretch;  ///< Input, output.
   std::int64_t outputs = 0;
   std::int64_t count = 0;  ///< Inputs of each output.
+
+  /// Of one row of the input to the same output.
+  [[nodiscard]] Reduction of_row(std::size_t axis) const {
+    Shape row = shape;
+    row[axis] = 1;
+    return {row, strides, Stretch<2>(row, {strides_of(row), strides}), outputs, count};
+  }
 };
 
 std::vector<bool> reduced_axes(const Operands& operands) {
@@ -50,7 +61,7 @@ Reduction reduction_of(const Operands& operands) {
   std::vector<std::int64_t> strides = strides_of(kept);
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (is_reduced[d]) strides[d] = 0;
-  return {Stretch<2>(shape, {strides_of(shape), strides}), count_of(kept), count};
+  return {shape, strides, Stretch<2>(shape, {strides_of(shape), strides}), count_of(kept), count};
 }
 
 /// Calls `add` with each result so far and the next input of it.
@@ -65,13 +76,39 @@ void reduce(const Reduction& it, const Input* input, Result* results, Add add) {
   });
 }
 
-/// Starts each output with `first`, and adds its inputs to it.
+/// Starts each sum with `first`, adds its inputs to it, and makes an output of it.
+template <typename Element, typename Sum, typename Add, typename Finish>
+Kernel reducing_kernel(const Reduction& it, Sum first, Add add, Finish finish) {
+  const auto begin = [=, outputs = it.outputs](Sum* sums) { std::fill_n(sums, outputs, first); };
+  const auto end = [=, outputs = it.outputs](const Sum* sums, Element* output) {
+    for (std::int64_t i = 0; i < outputs; ++i) output[i] = finish(sums[i]);
+  };
+  constexpr bool is_beside = !std::is_same_v<Element, Sum>;
+  Kernel kernel{.scratch = is_beside ? it.outputs * static_cast<Bytes>(sizeof(Sum)) : 0};
+  kernel.run = [=](const Pointers& at) {
+    auto* const sums = is_beside ? reinterpret_cast<Sum*>(at.scratch) : at.output<Sum>(0);
+    begin(sums);
+    reduce(it, at.input<Element>(0), sums, add);
+    end(sums, at.output<Element>(0));
+  };
+  kernel.row_sums = [=](std::size_t axis) -> RowSums {
+    return {.begin = [=](std::byte* sums) { begin(reinterpret_cast<Sum*>(sums)); },
+            .add =
+                [add, row_of = it.of_row(axis)](const std::byte* row, std::byte* sums) {
+                  reduce(row_of, reinterpret_cast<const Element*>(row), reinterpret_cast<Sum*>(sums), add);
+                },
+            .finish =
+                [=](const std::byte* sums, std::byte* output) {
+                  end(reinterpret_cast<const Sum*>(sums), reinterpret_cast<Element*>(output));
+                }};
+  };
+  return kernel;
+}
+
+/// Sums that are outputs as they are.
 template <typename Element, typename Add>
 Kernel direct_kernel(const Reduction& it, Element first, Add add) {
-  return {.run = [it, first, add](const Pointers& at) {
-    std::fill_n(at.output<Element>(0), it.outputs, first);
-    reduce(it, at.input<Element>(0), at.output<Element>(0), add);
-  }};
+  return reducing_kernel<Element>(it, first, add, [](Element sum) { return sum; });
 }
 
 /// The factor of a mean, of that for a sum.
@@ -91,18 +128,11 @@ Kernel scaled_sums(const Operands& operands, const Reduction& it, bool is_mean) 
   Multiplier factor = multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
   if (is_mean) factor = shared_out(factor, it.count);
   const auto excess = static_cast<std::int32_t>(static_cast<std::uint32_t>(-input.zero_point * it.count));
-  const auto run = [=](const Pointers& at) {
-    auto* const sums = reinterpret_cast<std::uint32_t*>(at.scratch);
-    std::fill_n(sums, it.outputs, 0U);
-    reduce(it, at.input<std::int8_t>(0), sums,
-           [](std::uint32_t sum, std::int8_t x) { return sum + static_cast<std::uint32_t>(x); });
-    for (std::int64_t i = 0; i < it.outputs; ++i) {
-      const std::int32_t scaled = scale(wrapping_add(static_cast<std::int32_t>(sums[i]), excess), factor);
-      at.output<std::int8_t>(0)[i] =
-          static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(wrapping_add(scaled, output.zero_point)));
-    }
-  };
-  return {.run = run, .scratch = it.outputs * static_cast<Bytes>(sizeof(std::uint32_t))};
+  const auto add = [](std::uint32_t sum, std::int8_t x) { return sum + static_cast<std::uint32_t>(x); };
+  return reducing_kernel<std::int8_t>(it, std::uint32_t{0}, add, [=](std::uint32_t sum) {
+    const std::int32_t scaled = scale(wrapping_add(static_cast<std::int32_t>(sum), excess), factor);
+    return static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(wrapping_add(scaled, output.zero_point)));
+  });
 }
 
 void expect_inputs(const Reduction& it) {
@@ -123,12 +153,8 @@ Kernel prepare_mean(const Signature& signature) {
   const Reduction it = reduction_of(operands);
   expect_inputs(it);
   if (operands.output().dtype == DType::float32) {
-    return {.run = [it](const Pointers& at) {
-      auto* const output = at.output<float>(0);
-      std::fill_n(output, it.outputs, 0.0F);
-      reduce(it, at.input<float>(0), output, plus<float>);
-      for (std::int64_t i = 0; i < it.outputs; ++i) output[i] /= static_cast<float>(it.count);
-    }};
+    return reducing_kernel<float>(it, 0.0F, plus<float>,
+                                  [count = static_cast<float>(it.count)](float sum) { return sum / count; });
   }
   if (operands.output().dtype != DType::int8) refuse_type(operands);
   return scaled_sums(operands, it, true);

@@ -9,8 +9,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "run/rows.h"
 #include "run/tflite/families.h"
-#include "run/tflite/remap.h"
+#include "run/tflite/operands.h"
 
 namespace stowage::run {
 namespace {
@@ -49,23 +50,43 @@ Resize resize_of(const Operands& operands) {
   return it;
 }
 
+Image image_of(const Shape& shape, std::size_t element) {
+  return {.batches = shape[0],
+          .rows = shape[1],
+          .row = shape[2] * shape[3],
+          .element = static_cast<std::int64_t>(element)};
+}
+
+std::vector<std::int64_t> nearest_places(const Resize& it, std::size_t d) {
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < it.out[d]; ++i) {
+    const float place = (static_cast<float>(i) + (it.centers ? 0.5F : 0.0F)) * it.scale(d);
+    const auto nearest = static_cast<std::int64_t>(it.aligns_corners ? std::round(place) : std::floor(place));
+    places.push_back(std::clamp<std::int64_t>(nearest, 0, it.in[d] - 1));
+  }
+  return places;
+}
+
 Kernel prepare_nearest(const Signature& signature) {
   const Operands operands(signature);
   const Resize it = resize_of(operands);
-  const std::vector<std::int64_t> strides = strides_of(it.in);
-  Remap remap;
-  remap.add(it.in[0], strides[0]);
-  for (const std::size_t d : {1U, 2U}) {
-    auto& terms = remap.terms.emplace_back();
-    for (std::int64_t i = 0; i < it.out[d]; ++i) {
-      const float place = (static_cast<float>(i) + (it.centers ? 0.5F : 0.0F)) * it.scale(d);
-      const auto nearest =
-          static_cast<std::int64_t>(it.aligns_corners ? std::round(place) : std::floor(place));
-      terms.push_back(std::clamp<std::int64_t>(nearest, 0, it.in[d] - 1) * strides[d]);
-    }
-  }
-  remap.add(it.in[3], 1);
-  return remap_kernel(std::move(remap), operands);
+  const std::size_t element = element_size(operands.output().dtype);
+  const std::int64_t channels = it.in[3];
+  const auto run = [=, batches = it.in[0], rows = nearest_places(it, 1),
+                    columns = nearest_places(it, 2)]<typename Element>(const RowPointers& at,
+                                                                       TypeTag<Element>) {
+    for (std::int64_t b = 0; b < batches; ++b)
+      for (std::int64_t y = at.begin; y < at.end; ++y) {
+        const auto* const row = at.input.at<Element>(rows[static_cast<std::size_t>(y)], b);
+        auto* output = at.output.at<Element>(y, b);
+        for (const std::int64_t x : columns) output = std::copy_n(row + x * channels, channels, output);
+      }
+  };
+  return for_size(element, [&](auto tag) {
+    return kernel_by_rows(
+        image_of(it.in, element), image_of(it.out, element),
+        [run, tag](const RowPointers& at) { run(at, tag); }, 0);
+  });
 }
 
 /// Between which input places an output place is, and how far from the first.
@@ -111,21 +132,23 @@ std::vector<Between<std::int64_t>> integer_places(const Resize& it, std::size_t 
 template <typename Element, typename Number, typename Mix>
 Kernel bilinear_kernel(const Resize& it, const std::vector<Between<Number>>& rows,
                        const std::vector<Between<Number>>& columns, const Mix& mix) {
-  return {.run = [=](const Pointers& at) {
-    auto* output = at.output<Element>(0);
-    for (std::int64_t b = 0; b < it.in[0]; ++b)
-      for (const auto& row : rows)
+  const auto run = [=, batches = it.in[0], channels = it.in[3]](const RowPointers& at) {
+    for (std::int64_t b = 0; b < batches; ++b)
+      for (std::int64_t y = at.begin; y < at.end; ++y) {
+        const Between<Number>& row = rows[static_cast<std::size_t>(y)];
+        const auto* const first = at.input.at<Element>(row.first, b);
+        const auto* const second = at.input.at<Element>(row.second, b);
+        auto* output = at.output.at<Element>(y, b);
         for (const auto& column : columns) {
-          const auto pixel = [&](std::int64_t y, std::int64_t x) {
-            return at.input<Element>(0) + ((b * it.in[1] + y) * it.in[2] + x) * it.in[3];
-          };
-          const Element* const corners[]{pixel(row.first, column.first), pixel(row.second, column.first),
-                                         pixel(row.first, column.second), pixel(row.second, column.second)};
-          for (std::int64_t c = 0; c < it.in[3]; ++c)
-            *output++ = mix(corners[0][c], corners[1][c], corners[2][c], corners[3][c], row.distance,
-                            column.distance);
+          const std::int64_t left = column.first * channels;
+          const std::int64_t right = column.second * channels;
+          for (std::int64_t c = 0; c < channels; ++c)
+            *output++ = mix(first[left + c], second[left + c], first[right + c], second[right + c],
+                            row.distance, column.distance);
         }
-  }};
+      }
+  };
+  return kernel_by_rows(image_of(it.in, sizeof(Element)), image_of(it.out, sizeof(Element)), run, 0);
 }
 
 float mix_real(float a, float b, float c, float d, float y, float x) {

@@ -24,6 +24,13 @@ Window window_of(std::int64_t in, std::int64_t out, const WindowOptions& options
           .before = options.is_same ? padding / 2 : 0};
 }
 
+std::int64_t Window::taps_inside(std::int64_t window) const {
+  const std::int64_t start = place(window, 0);
+  const std::int64_t first = start >= 0 ? 0 : (dilation - 1 - start) / dilation;
+  const std::int64_t last = start >= in ? 0 : (in - 1 - start) / dilation + 1;
+  return std::max<std::int64_t>(0, std::min(taps, last) - first);
+}
+
 bool is_padding_same(const Operands& operands) {
   const std::int64_t padding = operands.integer("padding");
   if (padding != 0 && padding != 1) unsupported("its padding is {}", padding);

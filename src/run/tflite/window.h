@@ -20,6 +20,8 @@ struct Window {
     return window * stride - before + tap * dilation;
   }
   [[nodiscard]] bool has(std::int64_t place) const { return place >= 0 && place < in; }
+  /// Taps of a window that are not in the padding.
+  [[nodiscard]] std::int64_t taps_inside(std::int64_t window) const;
 };
 
 /// What options say of a window over dimension 1 (height) or 2 (width) of the input.

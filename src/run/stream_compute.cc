@@ -1,0 +1,228 @@
+// How a step of a streamed plan computes: which memory its kernel gets, and what that may share.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "run/stream_run.h"
+#include "run/stream_steps.h"
+#include "stowage/error.h"
+
+namespace stowage::run {
+
+void StreamRun::compute(const Operands& operands) {
+  expect_apart(operands);
+  RowOperands beside(graph_);
+  call(operands, beside);
+  beside.put_back();
+  for (const Operand& output : operands.outputs)
+    wrote({*op(operands.op).outputs[output.index], output.row}, output.at);
+}
+
+/// A kernel goes through its elements in an order of its own, so that it may write over what it reads only
+/// where that was agreed.
+void StreamRun::expect_apart(const Operands& operands) const {
+  const Operator& own = op(operands.op);
+  const auto refuse = [&](const Part& written, const Part& other) {
+    throw RunFault{fmt::format("{} writes {} over {}, which it needs", who_,
+                               memory_.places().describe(written), memory_.places().describe(other))};
+  };
+  for (const Operand& output : operands.outputs) {
+    const Part written{*own.outputs[output.index], output.row};
+    for (const Operand& input : operands.inputs) {
+      if (overlap(output.at, input.at) && !may_write_over(operands, input, output))
+        refuse(written, {*own.inputs[input.index], input.row});
+    }
+    for (const Operand& other : operands.outputs) {
+      if (other.index != output.index && overlap(output.at, other.at))
+        refuse(written, {*own.outputs[other.index], other.row});
+    }
+  }
+}
+
+bool StreamRun::may_write_over(const Operands& operands, const Operand& input, const Operand& output) const {
+  const Operator& own = op(operands.op);
+  const bool is_updated = in_place_output(graph_, own, input.index) == own.outputs[output.index];
+  if (operands.way == nullptr) {
+    if (is_updated && is_same_place(input.at, output.at)) return true;
+    if (!only_copies(graph_, own) || !is_dense(input.at) || !is_dense(output.at)) return false;
+    return std::ranges::all_of(own.copies, [&](const ByteCopy& copy) {
+      return copy.input != input.index || copy.output != output.index ||
+             input.at.front().at + copy.from == output.at.front().at + copy.to;
+    });
+  }
+  const auto& reads = operands.way->axis->reads;
+  const auto read = std::ranges::find(reads, input.index, &RowRead::input);
+  if (read == reads.end()) return false;
+  if (is_updated && reads_same_row(*read) && is_same_place(input.at, output.at)) return true;
+  return read->kept_at && is_dense(input.at) && is_dense(output.at) &&
+         input.at.front().at == output.at.front().at + *read->kept_at;
+}
+
+void StreamRun::call(const Operands& operands, RowOperands& beside) {
+  const Kernel& kernel = model_.program->kernels[0][operands.op];
+  if (operands.way == nullptr) {
+    call_kernel(operands, beside, kernel, false);
+  } else if (operands.way->way == RowWay::windows) {
+    call_windows(operands, beside);
+  } else if (operands.way->way == RowWay::alone) {
+    call_kernel(operands, beside, *operands.way->alone, false);
+  } else {
+    call_kernel(operands, beside, kernel, true);
+  }
+}
+
+/// Whether bytes of the input stay where they are in the output, so that the kernel must not see that both
+/// are in one place.
+bool StreamRun::is_kept(const Operands& operands, const Operand& input) const {
+  const Operator& own = op(operands.op);
+  return operands.way != nullptr && std::ranges::any_of(operands.outputs, [&](const Operand& output) {
+           return in_place_output(graph_, own, input.index) != own.outputs[output.index] &&
+                  overlap(input.at, output.at);
+         });
+}
+
+/// Null where an input is left out. With `are_filled`, what has rows is a whole tensor with those that are
+/// read.
+std::vector<const std::byte*> StreamRun::input_pointers(const Operands& operands, RowOperands& beside,
+                                                        bool are_filled) const {
+  const Operator& own = op(operands.op);
+  std::vector<const std::byte*> pointers(own.inputs.size(), nullptr);
+  std::vector<std::vector<PlacedPart>> parts(own.inputs.size());
+  for (const Operand& input : operands.inputs) {
+    const TensorId tensor = *own.inputs[input.index];
+    if (input.row && are_filled) {
+      parts[input.index].push_back(input.at);
+    } else {
+      pointers[input.index] =
+          is_kept(operands, input) ? beside.copy(input.at) : beside.dense(tensor, input.at);
+    }
+  }
+  for (std::size_t i = 0; i < own.inputs.size() && are_filled; ++i) {
+    if (!own.inputs[i] || pointers[i] != nullptr) continue;
+    pointers[i] = is_constant(*own.inputs[i]) ? constant(*own.inputs[i]).data()
+                                              : beside.filled(*own.inputs[i], parts[i]);
+  }
+  return pointers;
+}
+
+void StreamRun::call_kernel(const Operands& operands, RowOperands& beside, const Kernel& kernel,
+                            bool is_whole) {
+  const Operator& own = op(operands.op);
+  const std::vector<const std::byte*> inputs = input_pointers(operands, beside, is_whole);
+  std::vector<std::byte*> outputs(own.outputs.size(), nullptr);
+  std::vector<ByteRange> allowed;
+  const auto allow = [&](const Operand& operand) {
+    for (const PlacedBytes& bytes : operand.at) allowed.push_back({bytes.at, bytes.size});
+  };
+  for (const Operand& input : operands.inputs) allow(input);
+  for (const Operand& output : operands.outputs) {
+    const TensorId tensor = *own.outputs[output.index];
+    allow(output);
+    outputs[output.index] = is_whole ? beside.whole_room(tensor, output.at) : beside.room(tensor, output.at);
+  }
+  if (!kernel.run) {
+    make_copies(own, inputs, outputs);
+    return;
+  }
+  const OnlyThese only(device_, allowed, who_);
+  kernel.run({.inputs = inputs, .outputs = outputs, .scratch = scratch_.data()});
+}
+
+void StreamRun::make_copies(const Operator& op, std::span<const std::byte* const> inputs,
+                            std::span<std::byte* const> outputs) {
+  for (const ByteCopy& copy : op.copies) {
+    const std::byte* const from = inputs[copy.input] + copy.from;
+    std::byte* const to = outputs[copy.output] + copy.to;
+    if (from != to) std::memmove(to, from, static_cast<std::size_t>(copy.size));
+    CopiesRemoved& count = from == to ? result_.copies_skipped : result_.copies_made;
+    ++count.count;
+    count.bytes += copy.size;
+  }
+}
+
+void StreamRun::call_windows(const Operands& operands, RowOperands& beside) {
+  const Operator& own = op(operands.op);
+  const std::size_t axis = operands.way->axis->axis;
+  std::vector<PlacedRow> read;
+  std::vector<ByteRange> allowed;
+  Operands others{.op = operands.op};
+  for (const Operand& input : operands.inputs) {
+    for (const PlacedBytes& bytes : input.at) allowed.push_back({bytes.at, bytes.size});
+    if (input.row) {
+      read.push_back({input.row->index, input.at});
+    } else {
+      others.inputs.push_back(input);
+    }
+  }
+  const Operand& output = operands.outputs.at(0);
+  for (const PlacedBytes& bytes : output.at) allowed.push_back({bytes.at, bytes.size});
+  const auto from = beside.rows(*own.inputs[0], axis, read);
+  const auto to = beside.rooms(*own.outputs[0], axis, {{output.row->index, output.at}});
+  const std::vector<const std::byte*> inputs = input_pointers(others, beside, false);
+  const Pointers whole{.inputs = inputs, .scratch = scratch_.data()};
+  const OnlyThese only(device_, allowed, who_);
+  model_.program->kernels[0][operands.op].run_rows({.input = from,
+                                                    .output = to,
+                                                    .begin = output.row->index,
+                                                    .end = output.row->index + 1,
+                                                    .whole = whole});
+}
+
+// Sums
+
+void StreamRun::run_sums(const Run& run) {
+  const std::size_t index = run.path[1];
+  const RowRange& rows = *run.rows;
+  const std::int64_t extent = (*graph_.tensors[*op(index).inputs[0]].shape)[rows.axis];
+  if (!run.sums) {
+    if (rows.begin != 0 || rows.end != extent)
+      throw RunFault{fmt::format("{} has no place for its sums", who_)};
+    run_whole(index);
+    return;
+  }
+  std::int64_t& summed = summed_[index];
+  if (rows.begin == 0) summed = 0;
+  if (rows.begin != summed)
+    throw RunFault{fmt::format("{} sums up rows from {} on, but {} rows before", who_, rows.begin, summed)};
+  const Bytes size = bytes_of_sums(graph_.tensors[*op(index).outputs[0]]);
+  const PlacedPart place = memory_.sums(index, *run.sums, size, rows.begin == 0, who_);
+  memory_.places().note_touched(place, report_.highest);
+  const RowSums kernel = model_.program->kernels[0][index].row_sums(rows.axis);
+  const AlignedBytes sums(static_cast<std::size_t>(size));
+  std::memcpy(sums.data(), place.front().at, static_cast<std::size_t>(size));
+  if (rows.begin == 0) kernel.begin(sums.data());
+  add_rows(run, kernel, sums.data(), place);
+  std::memcpy(place.front().at, sums.data(), static_cast<std::size_t>(size));
+  memory_.added(index, place);
+  summed = rows.end;
+  if (summed == extent) finish_sums(index, kernel, sums.data(), place);
+}
+
+void StreamRun::add_rows(const Run& run, const RowSums& kernel, std::byte* sums, const PlacedPart& place) {
+  const TensorId input = *op(run.path[1]).inputs[0];
+  for (std::int64_t row = run.rows->begin; row < run.rows->end; ++row) {
+    const Part part{input, Row{run.rows->axis, row}};
+    const PlacedPart at = read(part);
+    if (overlap(at, place))
+      throw RunFault{
+          fmt::format("{} has its sums over {}, which it reads", who_, memory_.places().describe(part))};
+    RowOperands beside(graph_);
+    kernel.add(beside.dense(input, at), sums);
+  }
+}
+
+void StreamRun::finish_sums(std::size_t op, const RowSums& kernel, const std::byte* sums,
+                            const PlacedPart& place) {
+  const Part part{.tensor = *this->op(op).outputs[0]};
+  const PlacedPart at = memory_.room_for(part, who_);
+  if (overlap(at, place))
+    throw RunFault{fmt::format("{} writes {} over its sums", who_, memory_.places().describe(part))};
+  RowOperands beside(graph_);
+  kernel.finish(sums, beside.room(part.tensor, at));
+  beside.put_back();
+  wrote(part, at);
+}
+
+}  // namespace stowage::run

@@ -1,0 +1,279 @@
+// Idea. A step runs its rows one by one, each where the plan has it: rows it reads are looked up in views
+// that are alive now, must lie there byte for byte (contents.h), and go to the kernel as they lie in memory.
+// So a plan that puts two rows in one place, takes a ring that is too short, or reads a row before it is
+// written ends with a fault that names the row and who wrote over it.
+//
+//   step            reads                       writes
+//   rows 3..4   ->  x 5 6 7  (ring, slot 5%3)   y 3
+//                   x 6 7 8                     y 4
+//
+// For a check, the network runs unstreamed before, and every row that is read or written is compared with
+// what it is there. Kernels are plain ones, the same for both.
+
+#include "run/stream_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "run/interpreter.h"
+#include "run/multiplies.h"
+#include "run/sound.h"
+#include "run/stream_steps.h"
+#include "stowage/error.h"
+
+namespace stowage::run {
+namespace {
+
+const Plan& sound(const Plan& plan, const Graph& graph) {
+  const Graph* const graphs[]{&graph};
+  static_cast<void>(expect_sound(graphs, plan));
+  expect_sound_steps(graph, plan);
+  return plan;
+}
+
+}  // namespace
+
+StreamRun::StreamRun(const Network& network, ModelToRun model, const Plan& plan, const RunOptions& options,
+                     RunResult& result)
+    : network_(network),
+      model_(std::move(model)),
+      graph_(network.graph()),
+      plan_(sound(plan, graph_)),
+      options_(options),
+      result_(result),
+      clocks_(plan),
+      device_(std::vector<const Graph*>{&graph_}, plan, clocks_),
+      reference_(options.check == RunCheck::none
+                     ? nullptr
+                     : std::make_unique<Reference>(*model_.program, options, model_.value)),
+      memory_(device_, options.check == RunCheck::tensors ? reference_.get() : nullptr) {
+  prepare_rows();
+}
+
+/// What cannot be run is found before anything runs.
+void StreamRun::prepare_rows() {
+  Bytes scratch = model_.program->scratch;
+  for (const Step& step : plan_.clocks[0].steps) {
+    const Run* const run = std::get_if<Run>(&step);
+    if (run == nullptr || !run->rows) continue;
+    const std::size_t index = run->path[1];
+    if (sums_up(op(index), *run->rows)) {
+      if (run->sums && !model_.program->kernels[0][index].row_sums)
+        throw Error(stowage::describe(graph_, 0, index), "cannot sum up row by row");
+      continue;
+    }
+    const auto [at, is_new] = rows_.try_emplace({index, run->rows->axis});
+    if (!is_new) continue;
+    at->second = row_kernel_of(network_, *model_.program, index, *row_axis_of(op(index), run->rows->axis));
+    if (at->second.alone) scratch = std::max(scratch, at->second.alone->scratch);
+  }
+  result_.kernels_scratch = std::max(result_.kernels_scratch, scratch);
+  scratch_ = AlignedBytes(static_cast<std::size_t>(scratch));
+}
+
+void StreamRun::run() {
+  result_.multiplies_of_network = multiplies_of(network_);
+  report_.highest.assign(plan_.memories.size(), 0);
+  memory_.move_to(0);
+  who_ = "the caller";
+  give();
+  result_.touched = report_.highest;
+  const std::vector<Step>& steps = plan_.clocks[0].steps;
+  for (std::size_t at = 0; at < steps.size(); ++at) {
+    if (options_.stop.stop_requested()) throw Interrupted{};
+    memory_.move_to(static_cast<Position>(at));
+    report_ = {.position = static_cast<Position>(at),
+               .live = device_.live(),
+               .highest = std::vector<Bytes>(plan_.memories.size(), 0)};
+    take_step(steps[at]);
+    for (std::size_t m = 0; m < report_.highest.size(); ++m)
+      result_.touched[m] = std::max(result_.touched[m], report_.highest[m]);
+    result_.steps.push_back(report_);
+    if (options_.check == RunCheck::tensors)
+      device_.expect_unspoilt(who_, clocks_.describe(0, static_cast<Position>(at)));
+    if (options_.progress) options_.progress("running", device_.progress());
+  }
+  who_ = "the caller";
+  for (const TensorId output : graph_.subgraphs[0].outputs) take_output(output);
+}
+
+/// State and inputs are there from the start, unless they arrive by rows.
+void StreamRun::give() {
+  for (const Step& step : plan_.clocks[0].steps) {
+    if (const Arrive* const arrive = std::get_if<Arrive>(&step))
+      given_.try_emplace(arrive->tensor, model_.value(arrive->tensor));
+  }
+  for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
+    const TensorKind kind = graph_.tensors[t].kind;
+    const auto& inputs = graph_.subgraphs[0].inputs;
+    const bool is_input = std::ranges::find(inputs, t) != inputs.end() && kind != TensorKind::weight;
+    if ((!is_input && kind != TensorKind::state) || given_.contains(t)) continue;
+    const Part part{.tensor = t};
+    const PlacedPart at = memory_.room_for(part, who_);
+    const std::vector<std::byte> value = model_.value(t);
+    for (const PlacedBytes& bytes : at)
+      std::memcpy(bytes.at, value.data() + bytes.offset, static_cast<std::size_t>(bytes.size));
+    wrote(part, at);
+  }
+}
+
+void StreamRun::take_step(const Step& step) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = [&](std::string who, const RowRange* rows) {
+    if (rows != nullptr) who += " " + run::describe(*rows);
+    who_ = report_.what = who;
+    memory_.begin_step(who_);
+  };
+  const auto start = Clock::now();
+  if (const Run* const run = std::get_if<Run>(&step)) {
+    begin(stowage::describe(graph_, 0, run->path[1]), run->rows ? &*run->rows : nullptr);
+    try {
+      run_step(*run);
+    } catch (const Error& error) {
+      throw Error(who_, error.what());
+    }
+  } else if (const Arrive* const arriving = std::get_if<Arrive>(&step)) {
+    begin("the arrival of " + stowage::describe(graph_, arriving->tensor), &arriving->rows);
+    arrive(*arriving);
+  } else if (const Leave* const leaving = std::get_if<Leave>(&step)) {
+    begin("the leaving of " + stowage::describe(graph_, leaving->tensor), &leaving->rows);
+    leave(*leaving);
+  }
+  report_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void StreamRun::run_step(const Run& run) {
+  const std::size_t index = run.path[1];
+  if (!run.rows) {
+    run_whole(index);
+  } else if (sums_up(op(index), *run.rows)) {
+    run_sums(run);
+  } else {
+    run_rows(index, *run.rows);
+  }
+}
+
+void StreamRun::run_whole(std::size_t op) {
+  compute(
+      {.op = op, .inputs = inputs_of(op, nullptr, std::nullopt), .outputs = outputs_of(op, std::nullopt)});
+  result_.multiplies += multiplies_of(network_, op);
+}
+
+void StreamRun::run_rows(std::size_t op, const RowRange& rows) {
+  const RowKernel& way = rows_.at({op, rows.axis});
+  const std::vector<Operand> whole = inputs_of(op, way.axis, std::nullopt);
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    Operands operands{.op = op, .way = &way, .inputs = inputs_of(op, way.axis, row)};
+    operands.inputs.insert(operands.inputs.end(), whole.begin(), whole.end());
+    operands.outputs = outputs_of(op, Row{rows.axis, row});
+    compute(operands);
+  }
+  result_.multiplies += multiplies_of(network_, op, rows);
+}
+
+/// What a row of the outputs reads of inputs that have rows; without one, the inputs that are read whole.
+std::vector<StreamRun::Operand> StreamRun::inputs_of(std::size_t op, const RowAxis* axis,
+                                                     std::optional<std::int64_t> row) {
+  std::vector<Operand> inputs;
+  const auto& tensors = this->op(op).inputs;
+  const auto add = [&](std::size_t i, const Part& part) { inputs.push_back({i, part.row, read(part)}); };
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i]) continue;
+    const auto* const found = axis == nullptr ? nullptr : [&]() -> const RowRead* {
+      const auto at = std::ranges::find(axis->reads, i, &RowRead::input);
+      return at == axis->reads.end() ? nullptr : &*at;
+    }();
+    if (found == nullptr && !row) add(i, {.tensor = *tensors[i]});
+    if (found == nullptr || !row) continue;
+    const std::int64_t extent = (*graph_.tensors[*tensors[i]].shape)[found->axis];
+    for_each_row(found->rows, extent, *row, [&](std::int64_t r) {
+      add(i, {*tensors[i], Row{found->axis, r}});
+    });
+  }
+  return inputs;
+}
+
+std::vector<StreamRun::Operand> StreamRun::outputs_of(std::size_t op, const std::optional<Row>& row) {
+  std::vector<Operand> outputs;
+  const auto& tensors = this->op(op).outputs;
+  for (std::size_t o = 0; o < tensors.size(); ++o) {
+    if (!tensors[o]) continue;
+    outputs.push_back({o, row, memory_.room_for({*tensors[o], row}, who_)});
+    memory_.places().note_touched(outputs.back().at, report_.highest);
+  }
+  return outputs;
+}
+
+PlacedPart StreamRun::read(const Part& part) {
+  if (is_constant(part.tensor)) {
+    PlacedPart runs = runs_of(graph_, part);
+    // Nobody writes to constants: no operator that is not folded has one as an output.
+    for (PlacedBytes& run : runs) run.at = const_cast<std::byte*>(constant(part.tensor).data()) + run.offset;
+    return runs;
+  }
+  PlacedPart at = memory_.read(part, who_);
+  memory_.places().note_touched(at, report_.highest);
+  return at;
+}
+
+void StreamRun::wrote(const Part& part, const PlacedPart& at) {
+  memory_.places().note_touched(at, report_.highest);
+  memory_.wrote(part, at, who_);
+}
+
+void StreamRun::arrive(const Arrive& arrive) {
+  const std::vector<std::byte>& value = given_.at(arrive.tensor);
+  for (std::int64_t row = arrive.rows.begin; row < arrive.rows.end; ++row) {
+    const Part part{arrive.tensor, Row{arrive.rows.axis, row}};
+    const PlacedPart at = memory_.room_for(part, who_);
+    for (const PlacedBytes& bytes : at)
+      std::memcpy(bytes.at, value.data() + bytes.offset, static_cast<std::size_t>(bytes.size));
+    wrote(part, at);
+  }
+}
+
+void StreamRun::leave(const Leave& leave) {
+  Leaving& leaving = leaving_[leave.tensor];
+  const auto size = static_cast<std::size_t>(graph_.tensors[leave.tensor].bytes);
+  leaving.bytes.resize(size);
+  leaving.has_left.resize(size, false);
+  for (std::int64_t row = leave.rows.begin; row < leave.rows.end; ++row) {
+    const Part part{leave.tensor, Row{leave.rows.axis, row}};
+    const PlacedPart at = memory_.find_written(part, who_);
+    if (reference_ != nullptr) memory_.compare(part, at, *reference_, "taken by the caller");
+    memory_.places().note_touched(at, report_.highest);
+    for (const PlacedBytes& bytes : at) {
+      std::memcpy(leaving.bytes.data() + bytes.offset, bytes.at, static_cast<std::size_t>(bytes.size));
+      std::fill_n(leaving.has_left.begin() + bytes.offset, bytes.size, true);
+    }
+  }
+}
+
+/// After the last step, before time goes on.
+void StreamRun::take_output(TensorId output) {
+  const Tensor& tensor = graph_.tensors[output];
+  NamedArray array{tensor.name, {tensor.dtype, tensor.shape.value_or(Shape{}), {}}};
+  if (is_constant(output)) {
+    const auto bytes = constant(output).first(static_cast<std::size_t>(tensor.bytes));
+    array.array.data.assign(bytes.begin(), bytes.end());
+  } else if (const auto leaving = leaving_.find(output); leaving != leaving_.end()) {
+    const auto& has_left = leaving->second.has_left;
+    const auto missing = std::ranges::find(has_left, false);
+    if (missing != has_left.end())
+      throw RunFault{fmt::format("byte {} of {} has never left", missing - has_left.begin(),
+                                 stowage::describe(graph_, output))};
+    array.array.data = leaving->second.bytes;
+  } else {
+    const Part part{.tensor = output};
+    const PlacedPart at = memory_.find_written(part, who_);
+    if (reference_ != nullptr) memory_.compare(part, at, *reference_, "taken by the caller");
+    for (const PlacedBytes& bytes : at)
+      array.array.data.insert(array.array.data.end(), bytes.at, bytes.at + bytes.size);
+  }
+  result_.outputs.push_back(std::move(array));
+}
+
+}  // namespace stowage::run

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "run/clocks.h"
+#include "run/device.h"
+#include "run/plan_run.h"
+#include "run/reference.h"
+#include "run/row_kernels.h"
+#include "run/row_memory.h"
+#include "run/row_operands.h"
+#include "stowage/network.h"
+#include "stowage/run.h"
+
+namespace stowage::run {
+
+/// A run of a streamed plan, row by row, in its memories.
+class StreamRun {
+ public:
+  /// The model's kernels must be plain ones. Keeps references to all but the model. Throws RunFault for a
+  /// plan that cannot be of this network, Interrupted.
+  StreamRun(const Network& network, ModelToRun model, const Plan& plan, const RunOptions& options,
+            RunResult& result);
+
+  /// Throws RunFault, Error for data that an operator cannot work with, Interrupted. Outputs are there if all
+  /// went well.
+  void run();
+
+ private:
+  /// A row, or all, of an operand that a step reads or writes.
+  struct Operand {
+    std::size_t index = 0;  ///< In the operator's inputs or outputs.
+    std::optional<Row> row{};
+    PlacedPart at{};
+  };
+  /// What an operator reads and writes at once.
+  struct Operands {
+    std::size_t op = 0;
+    const RowKernel* way = nullptr;  ///< To one row; null: it runs as a whole.
+    std::vector<Operand> inputs{};
+    std::vector<Operand> outputs{};
+  };
+
+  /// What has left of an output.
+  struct Leaving {
+    std::vector<std::byte> bytes{};
+    std::vector<bool> has_left{};  ///< Byte by byte.
+  };
+
+  void prepare_rows();
+  void give();
+  void take_step(const Step& step);
+  void run_step(const Run& run);
+  void run_whole(std::size_t op);
+  void run_rows(std::size_t op, const RowRange& rows);
+  void run_sums(const Run& run);
+  void add_rows(const Run& run, const RowSums& kernel, std::byte* sums, const PlacedPart& place);
+  void finish_sums(std::size_t op, const RowSums& kernel, const std::byte* sums, const PlacedPart& place);
+  void arrive(const Arrive& arrive);
+  void leave(const Leave& leave);
+  void take_output(TensorId output);
+
+  [[nodiscard]] std::vector<Operand> inputs_of(std::size_t op, const RowAxis* axis,
+                                               std::optional<std::int64_t> row);
+  [[nodiscard]] std::vector<Operand> outputs_of(std::size_t op, const std::optional<Row>& row);
+  [[nodiscard]] PlacedPart read(const Part& part);
+  void compute(const Operands& operands);
+  void expect_apart(const Operands& operands) const;
+  [[nodiscard]] bool may_write_over(const Operands& operands, const Operand& input,
+                                    const Operand& output) const;
+  [[nodiscard]] bool is_kept(const Operands& operands, const Operand& input) const;
+  void call(const Operands& operands, RowOperands& beside);
+  void call_windows(const Operands& operands, RowOperands& beside);
+  [[nodiscard]] std::vector<const std::byte*> input_pointers(const Operands& operands, RowOperands& beside,
+                                                             bool are_filled) const;
+  void call_kernel(const Operands& operands, RowOperands& beside, const Kernel& kernel, bool is_whole);
+  void make_copies(const Operator& op, std::span<const std::byte* const> inputs,
+                   std::span<std::byte* const> outputs);
+  void wrote(const Part& part, const PlacedPart& at);
+
+  [[nodiscard]] const Operator& op(std::size_t index) const { return graph_.subgraphs[0].operators[index]; }
+  [[nodiscard]] std::span<const std::byte> constant(TensorId tensor) const {
+    return model_.program->constants[tensor];
+  }
+  [[nodiscard]] bool is_constant(TensorId tensor) const { return constant(tensor).data() != nullptr; }
+
+  const Network& network_;
+  ModelToRun model_;
+  const Graph& graph_;
+  const Plan& plan_;
+  const RunOptions& options_;
+  RunResult& result_;
+  ClockTree clocks_;
+  Device device_;
+  std::unique_ptr<Reference> reference_{};  ///< Null: nothing is checked.
+  RowMemory memory_;
+  std::map<std::pair<std::size_t, std::size_t>, RowKernel> rows_{};  ///< By operator and axis.
+  std::map<std::size_t, std::int64_t> summed_{};                     ///< By operator: rows so far.
+  std::map<TensorId, std::vector<std::byte>> given_{};               ///< Inputs that arrive by rows.
+  std::map<TensorId, Leaving> leaving_{};                            ///< Outputs that leave by rows.
+  AlignedBytes scratch_{};
+  std::string who_{};  ///< The step that runs.
+  StepReport report_{};
+};
+
+}  // namespace stowage::run
