@@ -56,12 +56,12 @@ void expect_streamable(std::span<const Input> inputs, const PlanOptions& options
 
 /// An order of instances, in one form, placed.
 struct Placed {
+  std::vector<stream::InstanceId> order{};
   stream::Timetable timetable{};
   stream::Layout layout{};
   Problem problem{};
   Solution solution{};
   Bytes peak = 0;
-  Bytes load = 0;  ///< Before anything was placed.
 };
 
 class StreamPlanner {
@@ -117,13 +117,13 @@ class StreamPlanner {
     SolveOptions solve_options = options_.solve;
     solve_options.time_limit =
         std::max(options_.solve.time_limit - spent, Seconds(0)) / static_cast<double>(tries);
-    Placed placed{.timetable = stream::timetable_of(graph_, model_, program_, order, options_.io)};
+    Placed placed{.order = order,
+                  .timetable = stream::timetable_of(graph_, model_, program_, order, options_.io)};
     placed.layout =
         stream::lay_out(graph_, model_, program_, placed.timetable, {.form = form, .alignment = alignment_});
     placed.problem = problem_of(placed.layout.buffers, options_.memories);
     placed.solution = solve(placed.problem, solve_options);
     placed.peak = total_peak(placed.problem, placed.solution);
-    placed.load = stream::replay(program_, order).peak;
     return placed;
   }
 
@@ -149,24 +149,27 @@ class StreamPlanner {
     for (const PlannedTensor& tensor : plan.tensors) {
       if (!tensor.views.empty()) plan.summary.naive += base::align_up(tensor.tensor.bytes, alignment_);
     }
-    plan.streaming = streaming(placed.load);
+    plan.streaming = streaming(placed.order);
   }
 
-  [[nodiscard]] Streaming streaming(Bytes load) const {
+  [[nodiscard]] Streaming streaming(const std::vector<stream::InstanceId>& order) const {
     const stream::Program whole = stream::unroll(stream::without_rows(model_));
     const std::vector<Bytes> of_layers = stream::replay(whole, stream::layer_by_layer(whole)).loads;
-    const std::vector<Bytes> loads = stream::replay(program_, regions_.steps).loads;
+    const stream::Replay replayed = stream::replay(program_, order);
+    std::vector<Bytes> loads(model_.operators.size(), 0);  // while some of its rows are computed
+    for (std::size_t step = 0; step < order.size(); ++step) {
+      Bytes& load = loads[program_.instances[order[step]].op];
+      load = std::max(load, replayed.loads[step]);
+    }
     Streaming result{.granule = options_.stream->granule,
-                     .load = load,
+                     .load = replayed.peak,
                      .load_of_layers = *std::max_element(of_layers.begin(), of_layers.end())};
-    std::size_t step = 0;
     for (const stream::Region& region : regions_.regions) {
       StreamRegion entry;
       for (std::size_t op = region.begin; op < region.end; ++op) {
         if (model_.operators[op].source) entry.operators.push_back(*model_.operators[op].source);
+        entry.load = std::max(entry.load, loads[op]);
         entry.load_of_layers = std::max(entry.load_of_layers, of_layers[op]);
-        for (std::int64_t i = 0; i < program_.count(op); ++i)
-          entry.load = std::max(entry.load, loads[step++]);
       }
       result.regions.push_back(std::move(entry));
     }
