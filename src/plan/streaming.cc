@@ -98,15 +98,15 @@ class StreamPlanner {
   /// The last one is that of regions, if it is another.
   void find_orders() {
     regions_ = stream::order_by_regions(program_, work_on_regions);
-    bound_ = stream::lower_bound(program_, regions_.steps, most_cuts);
+    bound_ = stream::lower_bound(program_, regions_.steps, most_cuts, begin_ + part_of_the_time(4));
     orders_.push_back(stream::improve(
         program_, regions_.steps,
-        {.target = bound_.bytes, .deadline = begin_ + half_of_the_time(), .stop = options_.solve.stop}));
+        {.target = bound_.bytes, .deadline = begin_ + part_of_the_time(2), .stop = options_.solve.stop}));
     if (orders_[0] != regions_.steps) orders_.push_back(regions_.steps);
   }
 
-  [[nodiscard]] std::chrono::steady_clock::duration half_of_the_time() const {
-    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(options_.solve.time_limit / 2);
+  [[nodiscard]] std::chrono::steady_clock::duration part_of_the_time(int parts) const {
+    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(options_.solve.time_limit / parts);
   }
 
   /// Of what is left of the time an equal share for each order and form.

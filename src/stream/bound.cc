@@ -55,7 +55,9 @@ class CutBound {
     for (GranuleId g = 0; g < program_.granules.size(); ++g) add_granule(g);
   }
 
-  Bound run(std::span<const InstanceId> order, std::int64_t most_cuts) {
+  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+  Bound run(std::span<const InstanceId> order, std::int64_t most_cuts, const Deadline& deadline) {
     witness_order(order);
     Bound bound;
     std::priority_queue<std::pair<Bytes, InstanceId>> queue;
@@ -67,7 +69,8 @@ class CutBound {
         queue.emplace(witness_[i], i);
         continue;
       }
-      if (bound.cuts == most_cuts) {
+      if (bound.cuts == most_cuts ||
+          (bound.cuts > 0 && deadline && std::chrono::steady_clock::now() >= *deadline)) {
         bound.is_complete = false;
         break;
       }
@@ -147,8 +150,9 @@ class CutBound {
 
 }  // namespace
 
-Bound lower_bound(const Program& program, std::span<const InstanceId> order, std::int64_t most_cuts) {
-  return CutBound(program).run(order, most_cuts);
+Bound lower_bound(const Program& program, std::span<const InstanceId> order, std::int64_t most_cuts,
+                  std::optional<std::chrono::steady_clock::time_point> deadline) {
+  return CutBound(program).run(order, most_cuts, deadline);
 }
 
 }  // namespace stowage::stream

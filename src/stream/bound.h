@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "stream/program.h"
@@ -14,9 +16,10 @@ struct Bound {
 };
 
 /// A lower bound on the peak of every order, by minimum cuts; `order` is any legal order, and the better it
-/// is the fewer cuts are needed. At most `most_cuts` are computed: with fewer the bound is weaker, and still
-/// one.
+/// is the fewer cuts are needed. At most `most_cuts` are computed, and one at most after the deadline: with
+/// fewer the bound is weaker, and still one.
 [[nodiscard]] Bound lower_bound(const Program& program, std::span<const InstanceId> order,
-                                std::int64_t most_cuts);
+                                std::int64_t most_cuts,
+                                std::optional<std::chrono::steady_clock::time_point> deadline = {});
 
 }  // namespace stowage::stream
