@@ -12,3 +12,4 @@ draw rectangle-first buffers.csv --strategy rectangle --sort size --rounds 0
 draw rectangle buffers.csv --strategy rectangle --sort size
 models=../shared/data/models/onnx
 build/release/stowage sweep "$models/light_resnet50.onnx" --memory SRAM=64KiB..4MiB --moves --svg docs/sweep.svg >/dev/null
+draw streaming windows.json --stream --io rows --align 16
