@@ -172,6 +172,8 @@ struct Operator {
   /// Axes of its first input over whose rows it can sum up: it reads them one by one, and has its outputs
   /// with the last.
   std::vector<std::size_t> sums_over{};
+  /// Multiplies of a whole run, of convolutions and products; `add_rows` says so, too.
+  std::int64_t multiplies = 0;
 
   bool operator==(const Operator&) const = default;
 };

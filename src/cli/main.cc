@@ -67,6 +67,8 @@ void add_planning_options(CLI::App& app, Command& command) {
       "and "
       "outputs leave row by row). Default: arena");
   app.add_flag("--stream", command.plan.stream, "Run operators row by row, so that only windows are stored");
+  add(app, "--recompute", command.plan.recompute,
+      "Multiplies that --stream may run to save memory, as a multiple of the network's. Default: 1.0");
   add(app, "--granule", command.plan.granule, "Rows that a step of --stream computes. Default: 1");
   add(app, "--time-limit", command.plan.time_limit,
       "Seconds after which no strategy is begun and no search goes on. Default: 3");

@@ -34,15 +34,18 @@ std::int64_t parse_number(std::string_view flag, std::string_view text, std::int
   return *number;
 }
 
+double parse_real(std::string_view flag, std::string_view text, double least, double most) {
+  double value = -1;
+  const auto [stop, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc{} || stop != text.data() + text.size() || !(value >= least && value <= most))
+    throw wrong(flag, text, fmt::format("a number from {} to {}", least, most));
+  return value;
+}
+
 std::chrono::duration<double> parse_seconds(std::string_view text) {
   constexpr double longest = 1e8;  // three years
-  double seconds = -1;
-  const auto [stop, error] =
-      std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
-  if (error != std::errc{} || stop != text.data() + text.size() || !(seconds >= 0 && seconds <= longest)) {
-    throw wrong("--time-limit", text, "a number of seconds of at least 0");
-  }
-  return std::chrono::duration<double>(seconds);
+  return std::chrono::duration<double>(parse_real("--time-limit", text, 0, longest));
 }
 
 template <typename Map, typename Value>
@@ -170,6 +173,10 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   if (!texts.granule.empty()) {
     if (!texts.stream) throw UsageError("--granule is for --stream");
     options.stream->granule = parse_number("--granule", texts.granule, 1);
+  }
+  if (!texts.recompute.empty()) {
+    if (!texts.stream) throw UsageError("--recompute is for --stream");
+    options.stream->recompute = parse_real("--recompute", texts.recompute, 1, 1000);
   }
   if (!texts.memories.empty()) options.memories = parse_memories(texts.memories);
   if (!texts.capacity.empty()) {

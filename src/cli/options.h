@@ -33,6 +33,7 @@ struct PlanTexts {
   bool moves = false;
   bool stream = false;
   std::string granule;
+  std::string recompute;
   std::vector<std::string> memories;
   std::string capacity;
   std::string align;

@@ -8,6 +8,7 @@
 #include <array>
 #include <string_view>
 
+#include "model/multiplies.h"
 #include "model/row_rules.h"
 
 namespace stowage {
@@ -95,6 +96,7 @@ void add_rows(Network& network) {
       }
       operators[o].row_axes = std::move(axes);
       operators[o].sums_over = model::summed_axes(site);
+      operators[o].multiplies = model::multiplies_of(site);
     }
   }
 }

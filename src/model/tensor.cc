@@ -101,7 +101,8 @@ Bytes bytes_of(DType dtype, const Shape& shape) {
 Bytes bytes_of_sums(const Tensor& output) {
   constexpr int least_bits = 32;
   const int bits = bits_of(output.dtype).value_or(least_bits);
-  return bits >= least_bits ? output.bytes : base::checked_multiply(output.bytes, least_bits).value_or(largest_value) / bits;
+  return bits >= least_bits ? output.bytes
+                            : base::checked_multiply(output.bytes, least_bits).value_or(largest_value) / bits;
 }
 
 }  // namespace stowage

@@ -89,6 +89,22 @@ PlanResult plan_unlocated(std::span<const Input> inputs, const PlanOptions& opti
   return result;
 }
 
+Comparison comparison_of(std::span<const Input> inputs, const PlanOptions& options) {
+  Comparison comparison{.strategy = options.solve.strategy};
+  try {
+    PlanResult result = plan_unlocated(inputs, options);
+    comparison.summary = std::move(result.plan.summary);
+    comparison.copies_removed = result.plan.copies_removed;
+    comparison.memories = std::move(result.plan.memories);
+    comparison.interrupted = result.plan.interrupted;
+    comparison.outcome = result.outcome;
+    comparison.faults = std::move(result.faults);
+  } catch (const NotApplicable& error) {
+    comparison.obstacle = error.obstacle();
+  }
+  return comparison;
+}
+
 }  // namespace
 
 PlanResult make_plan(const Input& input, const PlanOptions& options) {
@@ -117,23 +133,20 @@ std::vector<Comparison> compare(const Input& input, const PlanOptions& options) 
 
 std::vector<Comparison> compare(std::span<const Input> inputs, const PlanOptions& options) {
   std::vector<Comparison> comparisons;
-  for (const StrategyInfo& strategy : strategies()) {
-    if (options.solve.stop.stop_requested() && !comparisons.empty()) break;
-    Comparison& comparison = comparisons.emplace_back(Comparison{.strategy = std::string(strategy.name)});
-    PlanOptions with_strategy = options;
-    with_strategy.solve.strategy = strategy.name;
-    try {
-      PlanResult result = plan_unlocated(inputs, with_strategy);
-      comparison.summary = std::move(result.plan.summary);
-      comparison.copies_removed = result.plan.copies_removed;
-      comparison.memories = std::move(result.plan.memories);
-      comparison.interrupted = result.plan.interrupted;
-      comparison.outcome = result.outcome;
-      comparison.faults = std::move(result.faults);
-    } catch (const NotApplicable& error) {
-      comparison.obstacle = error.obstacle();
+  const auto try_all = [&](const PlanOptions& with, const std::string& suffix) {
+    for (const StrategyInfo& strategy : strategies()) {
+      if (options.solve.stop.stop_requested() && !comparisons.empty()) return;
+      PlanOptions with_strategy = with;
+      with_strategy.solve.strategy = strategy.name;
+      comparisons.push_back(comparison_of(inputs, with_strategy));
+      comparisons.back().strategy += suffix;
     }
-  }
+  };
+  try_all(options, "");
+  if (!options.stream || options.io == Io::rows) return comparisons;
+  PlanOptions by_layers = options;
+  by_layers.stream.reset();
+  try_all(by_layers, ", by layers");
   return comparisons;
 }
 

@@ -21,6 +21,7 @@
 #include "stream/bound.h"
 #include "stream/instances.h"
 #include "stream/layout.h"
+#include "stream/recompute.h"
 #include "stream/regions.h"
 #include "stream/replay.h"
 #include "stream/search.h"
@@ -37,6 +38,7 @@ constexpr std::int64_t most_cuts = 400;
 void expect_streamable(std::span<const Input> inputs, const PlanOptions& options) {
   if (inputs.size() != 1) throw UsageError("--stream plans one network, by itself");
   if (options.stream->granule < 1) throw UsageError("--granule is at least 1");
+  if (!(options.stream->recompute >= 1)) throw UsageError("--recompute is at least 1");
   if (!options.run.empty() || !options.feeds.empty() || options.moves != Moves::none)
     throw UsageError("--stream excludes --run, --feed and --moves");
   if (options.target != Target::any) throw UsageError("--stream makes plans that TFLite files cannot say");
@@ -70,7 +72,11 @@ class StreamPlanner {
       : graph_(std::get<Graph>(input.content)),
         options_(options),
         alignment_(options.alignment.value_or(default_alignment_of(input.info.format))),
-        model_(stream::instances_of(graph_, instance_options())),
+        once_(stream::instances_of(graph_, instance_options())),
+        model_(options.stream->recompute > 1
+                   ? stream::recompute_within(once_, options.stream->recompute,
+                                              {work_on_regions, begin_ + part_of_the_time(3)})
+                   : once_),
         program_(stream::unroll(model_)) {}
 
   Outcome plan(Plan& plan) {
@@ -98,10 +104,12 @@ class StreamPlanner {
   /// The last one is that of regions, if it is another.
   void find_orders() {
     regions_ = stream::order_by_regions(program_, work_on_regions);
-    bound_ = stream::lower_bound(program_, regions_.steps, most_cuts, begin_ + part_of_the_time(4));
-    orders_.push_back(stream::improve(
-        program_, regions_.steps,
-        {.target = bound_.bytes, .deadline = begin_ + part_of_the_time(2), .stop = options_.solve.stop}));
+    bound_ = stream::lower_bound(program_, regions_.steps, most_cuts,
+                                 std::chrono::steady_clock::now() + part_of_the_time(6));
+    orders_.push_back(stream::improve(program_, regions_.steps,
+                                      {.target = bound_.bytes,
+                                       .deadline = std::chrono::steady_clock::now() + part_of_the_time(4),
+                                       .stop = options_.solve.stop}));
     if (orders_[0] != regions_.steps) orders_.push_back(regions_.steps);
   }
 
@@ -153,7 +161,7 @@ class StreamPlanner {
   }
 
   [[nodiscard]] Streaming streaming(const std::vector<stream::InstanceId>& order) const {
-    const stream::Program whole = stream::unroll(stream::without_rows(model_));
+    const stream::Program whole = stream::unroll(stream::without_rows(once_));
     const std::vector<Bytes> of_layers = stream::replay(whole, stream::layer_by_layer(whole)).loads;
     const stream::Replay replayed = stream::replay(program_, order);
     std::vector<Bytes> loads(model_.operators.size(), 0);  // while some of its rows are computed
@@ -163,7 +171,8 @@ class StreamPlanner {
     }
     Streaming result{.granule = options_.stream->granule,
                      .load = replayed.peak,
-                     .load_of_layers = *std::max_element(of_layers.begin(), of_layers.end())};
+                     .load_of_layers = *std::max_element(of_layers.begin(), of_layers.end()),
+                     .recomputed = recomputed()};
     for (const stream::Region& region : regions_.regions) {
       StreamRegion entry;
       for (std::size_t op = region.begin; op < region.end; ++op) {
@@ -176,10 +185,16 @@ class StreamPlanner {
     return result;
   }
 
+  [[nodiscard]] double recomputed() const {
+    const auto once = static_cast<double>(std::max<std::int64_t>(1, stream::multiplies_of(once_)));
+    return std::max(1.0, static_cast<double>(stream::multiplies_of(model_)) / once);
+  }
+
   const Graph& graph_;
   const PlanOptions& options_;
   Bytes alignment_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  stream::Model once_;  ///< Every row is computed once.
   stream::Model model_;
   stream::Program program_;
   stream::RegionOrder regions_{};

@@ -75,7 +75,7 @@ void StreamRun::prepare_rows() {
 }
 
 void StreamRun::run() {
-  result_.multiplies_of_network = multiplies_of(network_);
+  result_.multiplies_of_network = multiplies_of(network_.graph());
   report_.highest.assign(plan_.memories.size(), 0);
   memory_.move_to(0);
   who_ = "the caller";
@@ -159,7 +159,7 @@ void StreamRun::run_step(const Run& run) {
 void StreamRun::run_whole(std::size_t op) {
   compute(
       {.op = op, .inputs = inputs_of(op, nullptr, std::nullopt), .outputs = outputs_of(op, std::nullopt)});
-  result_.multiplies += multiplies_of(network_, op);
+  result_.multiplies += network_.graph().subgraphs[0].operators[op].multiplies;
 }
 
 void StreamRun::run_rows(std::size_t op, const RowRange& rows) {
@@ -171,7 +171,7 @@ void StreamRun::run_rows(std::size_t op, const RowRange& rows) {
     operands.outputs = outputs_of(op, Row{rows.axis, row});
     compute(operands);
   }
-  result_.multiplies += multiplies_of(network_, op, rows);
+  result_.multiplies += multiplies_of(network_.graph(), op, rows);
 }
 
 /// What a row of the outputs reads of inputs that have rows; without one, the inputs that are read whole.

@@ -204,6 +204,7 @@ class Reading {
       added.granule = summed.granule;
       added.accumulator = bytes_of_sums(graph_.tensors[*source.outputs[0]]);
     }
+    added.multiplies = source.multiplies;
     for (std::size_t i = 0; i < source.inputs.size(); ++i) {
       if (!source.inputs[i] || !index_[*source.inputs[i]]) continue;
       added.reads.push_back(read_of(op, i, along));

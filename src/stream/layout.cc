@@ -60,7 +60,8 @@ class LayingOut {
   Layout run() {
     for (const auto& [root, family] : families()) {
       if (model_.tensors[root].bytes_per_row == 0) continue;
-      if (family.is_whole || (family.are_alike && family.lives.size() == 1)) {
+      const bool is_again = !model_.tensors[root].again.empty();
+      if (family.is_whole || (family.are_alike && family.lives.size() == 1 && !is_again)) {
         add_whole(root, family);
       } else if (is_ring(root, family)) {
         add_ring(root, family);
@@ -121,7 +122,8 @@ class LayingOut {
   // Forms
 
   [[nodiscard]] bool is_ring(std::size_t root, const Family& family) const {
-    if (!family.are_alike || options_.form == Form::granules) return false;
+    if (!family.are_alike || options_.form == Form::granules || !model_.tensors[root].again.empty())
+      return false;
     if (options_.form == Form::rings) return true;
     std::vector<std::pair<Position, Bytes>> changes;
     for (std::size_t g = 0; g < family.lives.size(); ++g) {
@@ -200,12 +202,10 @@ class LayingOut {
       const Tensor& tensor = model_.tensors[member];
       const std::size_t shift = first_in(root, member);
       for (std::size_t g = 0; g < timetable_.lives[member].size(); ++g) {
-        const std::int64_t begin = static_cast<std::int64_t>(g) * tensor.granule;
-        add_view(member,
-                 {.buffer = first + shift + g,
-                  .offset = offset_in(root, member),
-                  .life = timetable_.lives[member][g],
-                  .rows = RowRange{tensor.axis, begin, std::min(tensor.rows, begin + tensor.granule)}});
+        add_view(member, {.buffer = first + shift + g,
+                          .offset = offset_in(root, member),
+                          .life = timetable_.lives[member][g],
+                          .rows = rows_of(tensor, static_cast<std::int64_t>(g))});
       }
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,9 @@ namespace stowage::stream {
 struct Access {
   std::size_t tensor = 0;  ///< Index in Model::tensors.
   RowMap rows{};
+  /// Of a tensor whose rows are computed again for each instance: instance i reads those from first[i] up to
+  /// first[i + 1].
+  std::vector<std::size_t> first{};
 
   bool operator==(const Access&) const = default;
 };
@@ -44,6 +48,8 @@ struct Tensor {
   /// What its operator writes over, row by row; that does not stay, and every operator that reads it reads
   /// the same rows and stands in front of this one.
   std::optional<TakenOver> takes_over{};
+  /// Where rows are computed again: what rows of the source those are that stand here for `rows` rows.
+  std::vector<std::int64_t> again{};
   std::optional<TensorId> source{};
 
   bool operator==(const Tensor&) const = default;
@@ -61,6 +67,12 @@ struct Operator {
   std::vector<Access> reads{};
   std::vector<std::size_t> writes{};  ///< Tensors, of as many rows if they are written row by row.
   Writing writing = Writing::row_by_row;
+  std::int64_t multiplies = 0;  ///< Of all its rows.
+  /// Where rows are computed again: the row that each of its instances computes, in place of all rows once.
+  std::vector<std::int64_t> again{};
+  /// Then, where the instances begin that belong together, and where they end: the first waits for what any
+  /// of them reads, so that no row of theirs stands about meanwhile.
+  std::vector<std::size_t> rounds{};
   Bytes accumulator = 0;  ///< Held from the first instance to the last: sums that are not there yet.
   std::optional<std::size_t> source{};  ///< Index in the subgraph; none: the arrival of an input.
 
@@ -76,5 +88,27 @@ struct Model {
 
   bool operator==(const Model&) const = default;
 };
+
+/// Calls `visit(row)` for every row of the tensor that an instance of the operator reads; some come twice.
+template <typename Visit>
+void for_each_read(const Model& model, const Operator& op, const Access& access, std::int64_t instance,
+                   Visit visit) {
+  const Tensor& tensor = model.tensors[access.tensor];
+  if (!access.first.empty()) {
+    const auto i = static_cast<std::size_t>(instance);
+    for (std::size_t row = access.first[i]; row < access.first[i + 1]; ++row)
+      visit(static_cast<std::int64_t>(row));
+    return;
+  }
+  if (!tensor.again.empty()) {  // both are computed again, row by row
+    visit(instance);
+    return;
+  }
+  const std::int64_t end = std::min(op.rows, (instance + 1) * op.granule);
+  for (std::int64_t r = instance * op.granule; r < end; ++r) {
+    const std::int64_t row = op.again.empty() ? r : op.again[static_cast<std::size_t>(r)];
+    for_each_row(access.rows, tensor.rows, row, visit);
+  }
+}
 
 }  // namespace stowage::stream

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "stowage/error.h"
 
@@ -152,21 +153,30 @@ class Unrolling {
       const Tensor& tensor = model_.tensors[access.tensor];
       if (const auto taker = takers_[access.tensor]; taker && *writers_[*taker] < instance.op)
         reject(place, "reads '" + tensor.name + "', which is written over in front of it");
-      const std::int64_t end = std::min(op.rows, (instance.index + 1) * op.granule);
       std::optional<std::int64_t> last;
-      for (std::int64_t r = instance.index * op.granule; r < end; ++r) {
-        spend(std::min(access.rows.taps, std::int64_t{1} << 32), place);
-        for_each_row(access.rows, tensor.rows, r, [&](std::int64_t row) {
-          last = std::max(last.value_or(0), row / tensor.granule);
-          instance.reads.push_back(ranges_[access.tensor].first +
-                                   static_cast<GranuleId>(row / tensor.granule));
-        });
+      spend(op.granule * std::min(access.rows.taps, std::int64_t{1} << 32), place);
+      for_each_read(model_, op, access, instance.index, [&](std::int64_t row) {
+        last = std::max(last.value_or(0), row / tensor.granule);
+        instance.reads.push_back(ranges_[access.tensor].first + static_cast<GranuleId>(row / tensor.granule));
+      });
+      if (const std::size_t end = end_of_round(op, instance.index); tensor.again.empty()) {
+        for (auto i = instance.index + 1; std::cmp_less(i, end); ++i)
+          for_each_read(model_, op, access, i,
+                        [&](std::int64_t row) { last = std::max(last.value_or(0), row / tensor.granule); });
       }
       if (last) need_granule(place, access.tensor, *last, instance);
     }
     std::sort(instance.reads.begin(), instance.reads.end());
     instance.reads.erase(std::unique(instance.reads.begin(), instance.reads.end()), instance.reads.end());
     for (const GranuleId g : instance.reads) note_reader(instance, program_.granules[g]);
+  }
+
+  /// Where the round ends that begins with an instance; 0 if none does.
+  static std::size_t end_of_round(const Operator& op, std::int64_t index) {
+    const auto begin = std::lower_bound(op.rounds.begin(), op.rounds.end(), static_cast<std::size_t>(index));
+    const bool is_begin = begin != op.rounds.end() && std::cmp_equal(*begin, index);
+    const auto end = is_begin ? std::upper_bound(begin, op.rounds.end(), *begin) : op.rounds.end();
+    return end == op.rounds.end() ? 0 : *end;
   }
 
   /// What is written row by row is there up to a granule when its writer has come as far.

@@ -55,30 +55,23 @@ class Recorder {
   [[nodiscard]] Step step_of(const Instance& instance) const {
     const Operator& op = model_.operators[instance.op];
     if (!op.source)
-      return Arrive{*model_.tensors[op.writes[0]].source, rows_of(op.writes[0], instance.index)};
+      return Arrive{*model_.tensors[op.writes[0]].source,
+                    rows_of(model_.tensors[op.writes[0]], instance.index)};
     Run run{.path = {0, *op.source}};
     const bool is_whole = op.writing == Writing::at_the_end && op.rows == 1;
     if (!is_whole)
       run.rows =
-          rows_of(op.writing == Writing::row_by_row ? op.writes[0] : op.reads[0].tensor, instance.index);
+          rows_of(model_.tensors[op.writing == Writing::row_by_row ? op.writes[0] : op.reads[0].tensor],
+                  instance.index);
     return run;
   }
 
-  [[nodiscard]] RowRange rows_of(std::size_t t, std::int64_t granule) const {
-    const Tensor& tensor = model_.tensors[t];
-    return {tensor.axis, granule * tensor.granule, std::min(tensor.rows, (granule + 1) * tensor.granule)};
-  }
-
   void note_read(const Access& access, const Instance& instance, Position at) {
-    const Operator& op = model_.operators[instance.op];
     const Tensor& tensor = model_.tensors[access.tensor];
-    const std::int64_t end = std::min(op.rows, (instance.index + 1) * op.granule);
-    for (std::int64_t r = instance.index * op.granule; r < end; ++r) {
-      for_each_row(access.rows, tensor.rows, r, [&](std::int64_t row) {
-        Lifetime& life = table_.lives[access.tensor][static_cast<std::size_t>(row / tensor.granule)];
-        life.upper = std::max(life.upper, at + 1);
-      });
-    }
+    for_each_read(model_, model_.operators[instance.op], access, instance.index, [&](std::int64_t row) {
+      Lifetime& life = table_.lives[access.tensor][static_cast<std::size_t>(row / tensor.granule)];
+      life.upper = std::max(life.upper, at + 1);
+    });
   }
 
   void note_written(std::size_t t, const Instance& instance, Position at) {
@@ -91,7 +84,8 @@ class Recorder {
     for (std::size_t g = begin; g < end; ++g) {
       lives[g] = {at, at + 1};
       if (!leaves_[t]) continue;
-      table_.steps.emplace_back(Leave{*model_.tensors[t].source, rows_of(t, static_cast<std::int64_t>(g))});
+      table_.steps.emplace_back(
+          Leave{*model_.tensors[t].source, rows_of(model_.tensors[t], static_cast<std::int64_t>(g))});
       lives[g].upper = static_cast<Position>(table_.steps.size());
     }
   }
@@ -103,6 +97,14 @@ class Recorder {
 };
 
 }  // namespace
+
+RowRange rows_of(const Tensor& tensor, std::int64_t granule) {
+  if (!tensor.again.empty()) {
+    const std::int64_t row = tensor.again[static_cast<std::size_t>(granule)];
+    return {tensor.axis, row, row + 1};
+  }
+  return {tensor.axis, granule * tensor.granule, std::min(tensor.rows, (granule + 1) * tensor.granule)};
+}
 
 Timetable timetable_of(const Graph& graph, const Model& model, const Program& program,
                        std::span<const InstanceId> order, Io io) {

@@ -22,6 +22,9 @@ struct Timetable {
   std::vector<std::vector<std::size_t>> summing{};  ///< Of each operator that keeps sums: its steps.
 };
 
+/// The rows of a granule.
+[[nodiscard]] RowRange rows_of(const Tensor& tensor, std::int64_t granule);
+
 /// The order must be a legal one. Where the output leaves by rows, a step for that follows each that writes
 /// some.
 [[nodiscard]] Timetable timetable_of(const Graph& graph, const Model& model, const Program& program,

@@ -1,0 +1,255 @@
+// Idea. Where windows overlap, rows wait for the next window: of an expansion in front of a depthwise
+// convolution of three rows two wide rows are kept all the time, in every block of the network at once. If
+// each instance of the reader has the rows it wants computed anew, from narrow rows, nothing wide is kept
+// between instances:
+//
+//     depthwise row     0        1        2
+//     expansion rows    0 1    0 1 2    1 2 3        instead of 0 1, 2, 3, each of them kept for three
+//     windows
+//
+// It costs multiplies: of windows of three at every row three times those of the expansion, at every other
+// row one and a half. So chains are taken one after the other, each the one that lowers the peak most for a
+// multiply, until the multiplies are used up; where none helps by itself, the one of the widest rows, for
+// often two together do. Of the best set on the way those are given back that it does not need, and it goes
+// on from there.
+//
+// In the model the operators of a chain get an instance for each row that an instance of the reader wants, in
+// that order, and their tensors that many rows. Everything else is as before: orders, bounds and layouts know
+// nothing of it.
+//
+// Cost: an order for each chain that is tried: about the square of their number, or as long as there is time.
+
+#include "stream/recompute.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "stream/program.h"
+#include "stream/regions.h"
+
+namespace stowage::stream {
+namespace {
+
+/// Who writes and who reads each tensor.
+struct Links {
+  explicit Links(const Model& model) : writer(model.tensors.size()), readers(model.tensors.size()) {
+    for (std::size_t op = 0; op < model.operators.size(); ++op) {
+      for (const std::size_t t : model.operators[op].writes) writer[t] = op;
+      for (const Access& access : model.operators[op].reads) readers[access.tensor].push_back(op);
+    }
+    for (const Tensor& tensor : model.tensors) {
+      if (tensor.takes_over) is_taken.insert(tensor.takes_over->tensor);
+    }
+  }
+
+  std::vector<std::optional<std::size_t>> writer;
+  std::vector<std::vector<std::size_t>> readers;
+  std::set<std::size_t> is_taken{};
+};
+
+/// An operator whose rows can be computed at any time, as often as one likes.
+bool is_repeatable(const Model& model, const Links& links, std::size_t op) {
+  const Operator& it = model.operators[op];
+  if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty())
+    return false;
+  const Tensor& written = model.tensors[it.writes[0]];
+  return !written.stays && !written.is_whole && links.readers[it.writes[0]].size() == 1;
+}
+
+/// What it reads must be there whenever it runs: nothing may be written over it.
+bool reads_what_stays(const Model& model, const Links& links, std::size_t op) {
+  const Operator& it = model.operators[op];
+  return !model.tensors[it.writes[0]].takes_over &&
+         std::all_of(it.reads.begin(), it.reads.end(), [&](const Access& access) {
+           return !links.is_taken.contains(access.tensor) && model.tensors[access.tensor].again.empty();
+         });
+}
+
+/// The rows of the last tensor that each instance of the reader wants, ascending.
+std::vector<std::vector<std::int64_t>> wanted_rows(const Model& model, std::size_t reader,
+                                                   std::size_t tensor) {
+  const Operator& op = model.operators[reader];
+  std::vector<std::vector<std::int64_t>> wanted;
+  for (std::int64_t i = 0; i < op.instances(); ++i) {
+    std::set<std::int64_t> rows;
+    for (const Access& access : op.reads) {
+      if (access.tensor == tensor)
+        for_each_read(model, op, access, i, [&](std::int64_t row) { rows.insert(row); });
+    }
+    wanted.emplace_back(rows.begin(), rows.end());
+  }
+  return wanted;
+}
+
+std::size_t count(const std::vector<std::vector<std::int64_t>>& rows) {
+  std::size_t sum = 0;
+  for (const auto& of_one : rows) sum += of_one.size();
+  return sum;
+}
+
+/// The chain that ends with what an access of the reader reads; none if it cannot be computed again, or if no
+/// row is read twice.
+std::optional<Recomputable> chain_in_front(const Model& model, const Links& links, std::size_t reader,
+                                           const Access& access) {
+  const Operator& last_reader = model.operators[reader];
+  if (last_reader.writing != Writing::row_by_row || access.rows.taps < 2 || !access.first.empty())
+    return std::nullopt;
+  Recomputable found{.reader = reader};
+  std::optional<std::size_t> op = links.writer[access.tensor];
+  while (op && is_repeatable(model, links, *op)) {
+    found.operators.insert(found.operators.begin(), *op);
+    const Operator& it = model.operators[*op];
+    // An activation only makes something else of the same row: so it goes with what is in front of it.
+    if (it.multiplies > 0 || it.reads.size() != 1 || it.reads[0].rows != RowMap{}) break;
+    op = links.writer[it.reads[0].tensor];
+  }
+  if (found.operators.empty() || !reads_what_stays(model, links, found.operators[0])) return std::nullopt;
+  const auto times = static_cast<std::int64_t>(count(wanted_rows(model, reader, access.tensor)));
+  for (const std::size_t member : found.operators) {
+    const Operator& it = model.operators[member];
+    if (times <= it.rows) return std::nullopt;
+    found.multiplies += it.multiplies / it.rows * (times - it.rows);
+  }
+  return found;
+}
+
+/// Chains by the operators that they end with.
+using Chosen = std::set<std::size_t>;
+
+/// Looks for the chains to compute again.
+class Choosing {
+ public:
+  Choosing(const Model& model, double factor, const RecomputeEffort& effort)
+      : model_(model),
+        most_(static_cast<std::int64_t>(factor * static_cast<double>(multiplies_of(model)))),
+        effort_(effort) {}
+
+  Model run() {
+    Chosen best;
+    Bytes least = peak_of(with(best));
+    for (bool is_better = true; is_better;) {
+      is_better = false;
+      for (Chosen now = best; add_one(now);) {
+        const Bytes peak = peak_of(with(now));
+        if (peak >= least) continue;
+        least = peak;
+        best = now;
+        is_better = true;
+      }
+      best = without_idle(std::move(best), least);
+    }
+    return with(best);
+  }
+
+ private:
+  [[nodiscard]] bool is_time_up() const { return std::chrono::steady_clock::now() >= effort_.deadline; }
+
+  [[nodiscard]] Bytes peak_of(const Model& model) const {
+    return order_by_regions(unroll(model), effort_.work).peak;
+  }
+
+  [[nodiscard]] Model with(const Chosen& chosen) const {
+    Model model = model_;
+    for (const std::size_t last : chosen) {
+      for (const Recomputable& it : recomputables(model)) {
+        if (it.operators.back() != last) continue;
+        model = recompute(model, it);
+        break;
+      }
+    }
+    return model;
+  }
+
+  /// The chain that lowers the peak most for a multiply; if none does by itself, the one of the widest rows
+  /// for a multiply. False: none is left that may be paid for, or no time.
+  bool add_one(Chosen& chosen) const {
+    const Model model = with(chosen);
+    const Bytes before = peak_of(model);
+    std::optional<std::size_t> best;
+    std::pair<double, double> most{0, 0};
+    for (const Recomputable& it : recomputables(model)) {
+      if (is_time_up()) return false;
+      if (multiplies_of(model) + it.multiplies > most_) continue;
+      const auto cost = static_cast<double>(std::max<std::int64_t>(1, it.multiplies));
+      const Bytes saved = before - peak_of(recompute(model, it));
+      const Tensor& last = model.tensors[model.operators[it.operators.back()].writes[0]];
+      const std::pair gain{static_cast<double>(std::max<Bytes>(0, saved)) / cost,
+                           static_cast<double>(last.bytes_per_row) / cost};
+      if (best && gain <= most) continue;
+      most = gain;
+      best = it.operators.back();
+    }
+    if (best) chosen.insert(*best);
+    return best.has_value();
+  }
+
+  /// Without chains that the peak does not need.
+  [[nodiscard]] Chosen without_idle(Chosen chosen, Bytes peak) const {
+    for (const std::size_t it : Chosen(chosen)) {
+      if (is_time_up()) break;
+      Chosen fewer = chosen;
+      fewer.erase(it);
+      if (peak_of(with(fewer)) <= peak) chosen = std::move(fewer);
+    }
+    return chosen;
+  }
+
+  const Model& model_;
+  std::int64_t most_;  ///< Multiplies.
+  RecomputeEffort effort_;
+};
+
+}  // namespace
+
+std::vector<Recomputable> recomputables(const Model& model) {
+  const Links links(model);
+  std::vector<Recomputable> found;
+  for (std::size_t op = 0; op < model.operators.size(); ++op) {
+    for (const Access& access : model.operators[op].reads) {
+      if (auto chain = chain_in_front(model, links, op, access)) found.push_back(std::move(*chain));
+    }
+  }
+  return found;
+}
+
+Model recompute(const Model& model, const Recomputable& what) {
+  Model result = model;
+  const std::size_t last = model.operators[what.operators.back()].writes[0];
+  const auto wanted = wanted_rows(model, what.reader, last);
+  std::vector<std::int64_t> again;
+  std::vector<std::size_t> first{0};
+  for (const auto& rows : wanted) {
+    again.insert(again.end(), rows.begin(), rows.end());
+    first.push_back(again.size());
+  }
+  for (const std::size_t member : what.operators) {
+    Operator& op = result.operators[member];
+    op.multiplies = op.multiplies / op.rows * static_cast<std::int64_t>(again.size());
+    op.again = again;
+    op.rounds = first;
+    op.rows = static_cast<std::int64_t>(again.size());
+    op.granule = 1;
+    Tensor& tensor = result.tensors[op.writes[0]];
+    tensor.again = again;
+    tensor.rows = op.rows;
+    tensor.granule = 1;
+  }
+  for (Access& access : result.operators[what.reader].reads) {
+    if (access.tensor == last) access.first = first;
+  }
+  return result;
+}
+
+Model recompute_within(const Model& model, double factor, const RecomputeEffort& effort) {
+  return Choosing(model, factor, effort).run();
+}
+
+std::int64_t multiplies_of(const Model& model) {
+  std::int64_t sum = 0;
+  for (const Operator& op : model.operators) sum += op.multiplies;
+  return sum;
+}
+
+}  // namespace stowage::stream
