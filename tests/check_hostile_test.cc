@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "check_cases.h"
+#include "long_tests.h"
 #include "oracle/random_graph.h"
 #include "plan_sketch.h"
 #include "stowage/plan.h"
+#include "stream_plans.h"
 
 namespace stowage {
 namespace {
@@ -370,6 +372,110 @@ TEST(Check, SurvivesThePlanOfAnotherNetwork) {
     last = it->plan;
   }
   EXPECT_FALSE(check_plan(Plan{}).empty());
+}
+
+void attack_rows(RowRange& rows, Choices& choices) {
+  switch (choices.below(3)) {
+    case 0:
+      rows.axis = extreme_index(choices);
+      break;
+    case 1:
+      rows.begin = extreme(choices);
+      break;
+    default:
+      rows.end = extreme(choices);
+      break;
+  }
+}
+
+void attack_step(Plan& plan, Choices& choices) {
+  if (plan.clocks.empty() || plan.clocks[0].steps.empty()) return;
+  Step& step = plan.clocks[0].steps[choices.below(plan.clocks[0].steps.size())];
+  if (auto* const run = std::get_if<Run>(&step)) {
+    if (run->rows && choices.chance(50)) return attack_rows(*run->rows, choices);
+    run->sums = Sums{choices.chance(50) ? 0 : extreme_index(choices), extreme(choices)};
+    return;
+  }
+  const std::size_t tensor = choices.chance(50) ? 0 : extreme_index(choices);
+  RowRange rows{0, 0, 1};
+  attack_rows(rows, choices);
+  step = choices.chance(50) ? Step(Arrive{tensor, rows}) : Step(Leave{tensor, rows});
+}
+
+void attack_view_of_rows(Plan& plan, Choices& choices) {
+  PlannedTensor& tensor = plan.tensors[choices.below(plan.tensors.size())];
+  if (tensor.views.empty()) return;
+  View& view = tensor.views[choices.below(tensor.views.size())];
+  if (!view.rows) view.rows = RowRange{0, 0, 1};
+  attack_rows(*view.rows, choices);
+}
+
+TEST(Check, SurvivesHostileStreamedPlans) {
+  for (std::uint64_t seed = 1; seed <= testing::cases_of(3000); ++seed) {
+    Choices choices(seed);
+    const Graph graph = random_row_graph(choices);
+    Plan plan = naive_stream_plan(graph, choices);
+    for (std::size_t count = choices.below(3) + 1; count > 0 && !plan.tensors.empty(); --count) {
+      switch (choices.below(5)) {
+        case 0:
+          attack_buffer(plan, choices);
+          break;
+        case 1:
+          attack_tensor(plan, choices);
+          break;
+        case 2:
+          attack_step(plan, choices);
+          break;
+        case 3:
+          attack_view_of_rows(plan, choices);
+          break;
+        default:
+          attack_rest(plan, choices);
+          break;
+      }
+    }
+    (void)check_plan(plan, {&graph, 1});
+    (void)check_plan(plan);
+  }
+}
+
+/// One operator over a tensor of that shape, along that axis, and a plan of two steps.
+struct Huge {
+  Graph graph{};
+  Plan plan{};
+};
+
+Huge huge(const Shape& shape, std::size_t axis, const RowMap& map) {
+  RowSketch sketch;
+  sketch.convolve(sketch.input("x", shape), axis, shape[axis], map);
+  sketch.finish();
+  Huge it{sketch.graph, {}};
+  it.plan.models = {{"huge", "huge.json", ModelFormat::json}};
+  it.plan.memories = {{.memory = {.name = "arena"}}};
+  const std::int64_t half = shape[axis] / 2;
+  it.plan.clocks = {{.steps = {Run{.path = {0, 0}, .rows = RowRange{axis, 0, half}},
+                               Run{.path = {0, 0}, .rows = RowRange{axis, half, shape[axis]}}}}};
+  for (const Tensor& tensor : it.graph.tensors) {
+    it.plan.buffers.push_back(
+        {.id = tensor.name, .size = tensor.bytes, .pieces = {{0, tensor.bytes, {0, 2}}}});
+    it.plan.places.push_back({0, it.plan.tensors.empty() ? 0 : it.plan.buffers[0].size});
+    it.plan.tensors.push_back({.tensor = tensor, .views = {{it.plan.tensors.size(), 0, {0, 2}}}});
+  }
+  correct_claims(it.plan);
+  return it;
+}
+
+TEST(Check, SurvivesHugeTensorsInRows) {
+  constexpr std::int64_t many = std::int64_t{1} << 30;
+  Huge it = huge({many, 2}, 0, {.offset = -1, .taps = 3});
+  EXPECT_EQ(text_of(check_plan(it.plan, {&it.graph, 1})), "");
+  it.plan.tensors[1].views[0].ring = Ring{0, 1, 1};
+  EXPECT_TRUE(has_fault(check_plan(it.plan, {&it.graph, 1}), {{FaultKind::overlap}, {"ring of 1 rows"}}));
+  // Every second row is gone through one by one, or every row of a channel by itself: not for ever.
+  it = huge({many, 2}, 0, {.scale = 2});
+  EXPECT_TRUE(has_fault(check_plan(it.plan, {&it.graph, 1}), {{FaultKind::format}, {"more rows than"}}));
+  it = huge({many, 2, 1}, 1, {});
+  EXPECT_TRUE(has_fault(check_plan(it.plan, {&it.graph, 1}), {{FaultKind::format}, {"runs of bytes"}}));
 }
 
 }  // namespace

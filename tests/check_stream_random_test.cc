@@ -88,7 +88,7 @@ void expect_agreement(const Graph& graph, const Plan& plan, const Verdicts& verd
 TEST(CheckStreamAtRandom, AgreesWithTheMachineOnNaivePlans) {
   std::size_t sound = 0;
   std::size_t count = 0;
-  for (std::uint64_t seed = 1; seed <= testing::cases_of(3000); ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::cases_of(4000); ++seed) {
     Choices choices(seed);
     const Graph graph = random_row_graph(choices);
     validate(graph);
@@ -247,7 +247,7 @@ constexpr std::array mutations{move_buffer,      move_view,    move_view_to_anot
 
 TEST(CheckStreamAtRandom, AgreesWithTheMachineOnMutatedPlans) {
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> harm;  // of each mutation: harmless, harmful
-  for (std::uint64_t seed = 1; seed <= testing::cases_of(6000); ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::cases_of(4000); ++seed) {
     Choices choices(seed + 1000000);
     const Graph graph = random_row_graph(choices);
     Plan plan = naive_stream_plan(graph, choices);

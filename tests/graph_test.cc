@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "oracle/random_graph.h"
+#include "row_sketch.h"
 #include "stowage/error.h"
 #include "stowage/plan.h"
 
@@ -236,6 +237,69 @@ TEST(Graph, ThatIsWrongIsRefusedByName) {
       EXPECT_NE(message.find(name), std::string::npos) << wrong.title << ": " << message;
     }
   }
+}
+
+/// x (4 rows of 2 bytes) -> Conv, windows of 3 -> (3 bytes) -> Pad, a byte more -> Pool over all rows.
+Graph graph_of_rows() {
+  cases::RowSketch sketch;
+  const TensorId a = sketch.convolve(sketch.input("x", {4, 2}), 0, 4, {.offset = -1, .taps = 3});
+  sketch.pool(sketch.pad(a, 0, 0, 1), 0);
+  sketch.finish();
+  return sketch.graph;
+}
+
+TEST(Graph, WithRowsThatAreWrongIsRefusedByName) {
+  EXPECT_EQ(message_of(graph_of_rows()), "");
+  struct WrongRows {
+    std::string title;
+    std::function<void(std::vector<Operator>&)> spoil;
+    std::vector<std::string> named;
+  };
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  const auto axis_of = [](std::vector<Operator>& ops, std::size_t op) -> RowAxis& {
+    return ops[op].row_axes[0];
+  };
+  const auto map_of = [&](std::vector<Operator>& ops) -> RowMap& { return axis_of(ops, 0).reads[0].rows; };
+  const std::vector<WrongRows> wrongs{
+      {"axis", [&](auto& ops) { axis_of(ops, 0).axis = 2; }, {"'Conv-1'", "axis 2", "'conv1'"}},
+      {"axis of an input", [&](auto& ops) { axis_of(ops, 0).reads[0].axis = far_away; }, {"'Conv-1'", "'x'"}},
+      {"no such input", [&](auto& ops) { axis_of(ops, 0).reads[0].input = 1; }, {"'Conv-1'", "operand 1"}},
+      {"input left out", [&](auto& ops) { ops[0].inputs[0].reset(); }, {"'Conv-1'", "operand 0"}},
+      {"input twice", [&](auto& ops) { axis_of(ops, 0).reads.push_back({}); }, {"'Conv-1'", "twice"}},
+      {"axis twice",
+       [&](auto& ops) { ops[0].row_axes.push_back(ops[0].row_axes[0]); },
+       {"'Conv-1'", "twice"}},
+      {"divisor", [&](auto& ops) { map_of(ops).divisor = 0; }, {"'Conv-1'", "divisor 0"}},
+      {"dilation", [&](auto& ops) { map_of(ops).dilation = -1; }, {"'Conv-1'", "dilation -1"}},
+      {"taps", [&](auto& ops) { map_of(ops).taps = -1; }, {"'Conv-1'", "taps -1"}},
+      {"many taps", [&](auto& ops) { map_of(ops).taps = most; }, {"'Conv-1'", "taps"}},
+      {"scale", [&](auto& ops) { map_of(ops).scale = most + 1; }, {"'Conv-1'", "scale"}},
+      {"offset", [&](auto& ops) { map_of(ops).offset = -largest_value; }, {"'Conv-1'", "offset"}},
+      {"kept outside",
+       [&](auto& ops) { axis_of(ops, 1).reads[0].kept_at = 3; },
+       {"'Pad-2'", "at byte 3", "5 bytes"}},
+      {"kept before", [&](auto& ops) { axis_of(ops, 1).reads[0].kept_at = -1; }, {"'Pad-2'", "at byte -1"}},
+      {"kept of a window", [&](auto& ops) { axis_of(ops, 0).reads[0].kept_at = 0; }, {"'Conv-1'", "one row"}},
+      {"axis of sums", [](auto& ops) { ops[2].sums_over = {2}; }, {"'Pool-3'", "axis 2"}},
+      {"sums twice",
+       [](auto& ops) {
+         ops[2].sums_over = {0, 0};
+       },
+       {"'Pool-3'", "twice"}},
+      {"sums of nothing", [](auto& ops) { ops[2].inputs.clear(); }, {"'Pool-3'", "operand 0"}},
+      {"sums of two", [](auto& ops) { ops[2].outputs.emplace_back(); }, {"'Pool-3'", "outputs"}},
+  };
+  for (const WrongRows& wrong : wrongs) {
+    Graph graph = graph_of_rows();
+    wrong.spoil(graph.subgraphs[0].operators);
+    const std::string message = message_of(graph);
+    EXPECT_NE(message, "") << wrong.title;
+    for (const std::string& name : wrong.named)
+      EXPECT_NE(message.find(name), std::string::npos) << wrong.title << ": " << message;
+  }
+  Graph unknown = graph_of_rows();
+  unknown.tensors[0].shape.reset();
+  EXPECT_NE(message_of(unknown).find("known shape"), std::string::npos) << message_of(unknown);
 }
 
 TEST(Graph, WithALongChainOfBodiesIsChecked) {

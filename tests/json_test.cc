@@ -18,6 +18,7 @@
 #include "oracle/random_graph.h"
 #include "oracle/random_problem.h"
 #include "process.h"
+#include "row_sketch.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/import.h"
@@ -367,6 +368,18 @@ TEST(Json, GraphsComeBackAsTheyWere) {
   EXPECT_GE(unique, 100);
 }
 
+TEST(Json, RowsOfOperatorsComeBackAsTheyWere) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    oracle::Choices choices(seed);
+    Graph graph = cases::random_row_graph(choices);
+    graph.name = "graph";
+    for (Operator& op : graph.subgraphs[0].operators) {
+      for (RowAxis& along : op.row_axes) along.is_windows = choices.chance(50);
+    }
+    ASSERT_EQ(read_graph(json_of(graph)), graph) << json_of(graph);
+  }
+}
+
 TEST(Json, GraphsNeedSayLittle) {
   const Graph graph = read_graph(
       R"({"format":"stowage-graph","version":1,
@@ -393,7 +406,10 @@ TEST(Json, EveryWrongValueInAGraphIsNamed) {
                      {"name":"s","kind":"scratch","bytes":4}],
           "subgraphs":[{"name":"main","inputs":["x"],"outputs":["y"],
                         "operators":[{"name":"op","type":"Relu","inputs":["x"],"outputs":["y"],"scratch":["s"],
-                                      "bodies":[],"after":[],"folded":false,"stateful":false,"body_use":"once"}]}],
+                                      "bodies":[],"after":[],"folded":false,"stateful":false,"body_use":"once","sums_over":[0],
+                                      "row_axes":[{"axis":0,"is_windows":false,
+                                                   "reads":[{"input":0,"axis":0,"divisor":1,
+                                                             "taps":1,"dilation":1,"kept_at":0}]}]}]}],
           "state":[{"output":"y","input":"x"}]})");
   ASSERT_EQ(graph_error(document.dump()), "");
   for (const Pointer& pointer : pointers_in(document)) {

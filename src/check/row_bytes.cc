@@ -26,7 +26,7 @@
 namespace stowage::check {
 namespace {
 
-constexpr std::size_t most_boxes = std::size_t{1} << 23;
+constexpr std::int64_t most_boxes = std::int64_t{1} << 23;
 
 /// What pieces of a buffer leave free, as boxes of no holder. Pieces do not overlap.
 class FreeBoxes {
@@ -103,34 +103,42 @@ class RowBytes {
       : it_(it), rows_(rows), holders_(holders), faults_(faults) {}
 
   void check() {
+    std::int64_t runs = 0;
+    for (const PlacedRows& rows : holders_.rows) runs = std::min(runs + runs_of(rows), most_boxes + 1);
+    if (runs > most_boxes) {
+      faults_.push_back(
+          {FaultKind::format,
+           fmt::format("rows are scattered over more than {} runs of bytes; this version understands no more",
+                       most_boxes)});
+      return;
+    }
     for (std::size_t h = 0; h < holders_.rows.size(); ++h) add_rows(h);
     for (std::size_t s = 0; s < holders_.sums.size(); ++s) add_sums(s);
     for (TensorId t = 0; t < it_.matched.size(); ++t) {
       if (it_.matched[t] != nullptr && is_constant(it_.graph.tensors[t].kind)) add_constant(t);
-    }
-    if (count_ > most_boxes) {
-      faults_.push_back(
-          {FaultKind::format,
-           fmt::format("rows are scattered over more than {} runs of bytes; this version understands "
-                       "no more",
-                       most_boxes)});
-      return;
     }
     for (auto& [buffer, boxes] : boxes_) check_buffer(buffer, boxes);
   }
 
  private:
   void add(std::size_t buffer, const Lifetime& life, Bytes begin, Bytes end, std::size_t holder) {
-    if (++count_ <= most_boxes) boxes_[buffer].push_back({life, begin, end, holder});
+    boxes_[buffer].push_back({life, begin, end, holder});
+  }
+
+  [[nodiscard]] bool are_all(const PlacedRows& rows) const {
+    return rows.rows.second - rows.rows.first == rows_[rows.tensor].count;
+  }
+
+  /// Of bytes that follow each other.
+  [[nodiscard]] std::int64_t runs_of(const PlacedRows& rows) const {
+    if (rows.rows.first >= rows.rows.second) return 0;
+    return are_all(rows) ? 1 : rows.outer;
   }
 
   void add_rows(std::size_t h) {
     const PlacedRows& rows = holders_.rows[h];
-    if (rows.rows.first >= rows.rows.second) return;
-    const bool is_all = rows.rows.second - rows.rows.first == rows_[rows.tensor].count;
-    const std::int64_t runs = is_all ? 1 : rows.outer;
-    const Bytes size = (rows.rows.second - rows.rows.first) * rows.step * (is_all ? rows.outer : 1);
-    for (std::int64_t i = 0; i < runs && count_ <= most_boxes; ++i) {
+    const Bytes size = (rows.rows.second - rows.rows.first) * rows.step * (are_all(rows) ? rows.outer : 1);
+    for (std::int64_t i = 0; i < runs_of(rows); ++i) {
       const Bytes begin = rows.first + i * rows.stride;
       add(rows.view->buffer, rows.life, begin, begin + size, h);
     }
@@ -213,7 +221,6 @@ class RowBytes {
   const std::vector<TensorRows>& rows_;
   const Holders& holders_;
   Faults& faults_;
-  std::size_t count_ = 0;
   std::map<std::size_t, std::vector<model::Box>> boxes_;  ///< By buffer.
   std::map<std::pair<std::size_t, Bytes>, TensorId> constants_;
 };

@@ -25,6 +25,8 @@
 namespace stowage::check {
 namespace {
 
+constexpr std::size_t most_runs = std::size_t{1} << 23;
+
 Rows rows_in(const View& view, const TensorRows& rows) {
   return view.rows ? Rows{view.rows->begin, view.rows->end} : Rows{0, rows.count};
 }
@@ -38,6 +40,11 @@ class RowPlacing {
   void run(std::span<const RowLife> lives) {
     const std::vector<const View*> views = views_by_row();
     std::vector<RowLife> cut = cut_at_views(views, lives);
+    if (cut.size() > most_runs) {
+      return fault(
+          FaultKind::format, 0,
+          fmt::format("is in more than {} runs of rows; this version understands no more", most_runs));
+    }
     std::sort(cut.begin(), cut.end(), [](const RowLife& a, const RowLife& b) { return a.rows < b.rows; });
     auto next = views.begin();
     for (const RowLife& life : cut) {
@@ -84,7 +91,7 @@ class RowPlacing {
     std::vector<RowLife> result;
     for (RowLife life : lives) {
       for (auto at = std::upper_bound(cuts.begin(), cuts.end(), life.rows.first);
-           at != cuts.end() && *at < life.rows.second; ++at) {
+           at != cuts.end() && *at < life.rows.second && result.size() <= most_runs; ++at) {
         result.push_back({{life.rows.first, *at}, life.life});
         life.rows.first = *at;
       }

@@ -101,16 +101,43 @@ class RowUpdates {
 
   void update(const RowStep& step, const Operator& op, const std::vector<std::size_t>& written,
               std::size_t p) {
+    const PlacedRows& in = placed_[p];
+    if (!step.axis && is_over_whole(op, pair_of(written[0], p))) {
+      placed_[p].life.upper = step.at;
+      return;
+    }
+    const std::int64_t ahead = rows_ahead(step, op, pair_of(written[0], p));
+    const auto first = std::partition_point(written.begin(), written.end(), [&](std::size_t w) {
+      return placed_[w].rows.second + ahead <= in.rows.first;
+    });
     std::vector<Rows> over;
-    for (const std::size_t w : written) {
-      const TensorId in = placed_[p].tensor;
-      const TensorId out = placed_[w].tensor;
-      const Rows rows = rows_over(step, op, {rows_[out], rows_[in], placed_[w], placed_[p]});
+    for (auto w = first; w != written.end() && placed_[*w].rows.first + ahead < in.rows.second; ++w) {
+      const Rows rows = rows_over(step, op, pair_of(*w, p));
       if (rows.first < rows.second) over.push_back(rows);
     }
-    std::sort(over.begin(), over.end());
-    over.erase(std::unique(over.begin(), over.end()), over.end());
-    for (const Rows& rows : over) p = end_early(p, rows, step.at);
+    for (const Rows& rows : over) end_early(p, rows, step.at);
+  }
+
+  [[nodiscard]] Pair pair_of(std::size_t out, std::size_t in) const {
+    return {rows_[placed_[out].tensor], rows_[placed_[in].tensor], placed_[out], placed_[in]};
+  }
+
+  /// What the operator reads of its input i, along the axis that it runs along; null: all of it.
+  [[nodiscard]] const RowRead* read_of(const RowStep& step, const Operator& op, std::size_t i,
+                                       const Pair& pair) const {
+    const auto axis = step.axis ? step.axis : pair.out_rows.axis;
+    const RowAxis* const along = axis ? row_axis(op, *axis) : nullptr;
+    const RowRead* const read = along != nullptr ? row_read(*along, i) : nullptr;
+    return read != nullptr && read->axis == pair.in_rows.axis ? read : nullptr;
+  }
+
+  /// How far rows of the input are in front of those of the output, where they are the same number of rows.
+  [[nodiscard]] std::int64_t rows_ahead(const RowStep& step, const Operator& op, const Pair& pair) const {
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      const RowRead* const read = op.inputs[i] == pair.in.tensor ? read_of(step, op, i, pair) : nullptr;
+      if (read != nullptr) return read->rows.offset;
+    }
+    return 0;
   }
 
   /// Of the input's rows those that the output's lie over, as all of the operator's reads of the input allow.
@@ -118,19 +145,15 @@ class RowUpdates {
     Rows rows = pair.in.rows;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       if (op.inputs[i] != pair.in.tensor) continue;
-      const Rows allowed = rows_over(step, op, i, pair);
+      const Rows allowed = rows_over(read_of(step, op, i, pair), op, i, pair);
       rows = {std::max(rows.first, allowed.first), std::min(rows.second, allowed.second)};
     }
     return rows;
   }
 
-  [[nodiscard]] Rows rows_over(const RowStep& step, const Operator& op, std::size_t i,
+  [[nodiscard]] Rows rows_over(const RowRead* read, const Operator& op, std::size_t i,
                                const Pair& pair) const {
-    if (!step.axis && is_over_whole(op, i, pair)) return pair.in.rows;
-    const auto axis = step.axis ? step.axis : pair.out_rows.axis;
-    const RowAxis* const along = axis ? row_axis(op, *axis) : nullptr;
-    const RowRead* const read = along != nullptr ? row_read(*along, i) : nullptr;
-    if (read == nullptr || !pair.in_rows.axis || read->axis != *pair.in_rows.axis) return nothing();
+    if (read == nullptr) return nothing();
     const Rows replaced =
         is_identity(read->rows) && is_replaced(op, i, pair) ? coinciding(pair, 0, 0) : nothing();
     if (replaced.first < replaced.second || !read->kept_at) return replaced;
@@ -145,6 +168,13 @@ class RowUpdates {
     };
     return in_place_output(it_.graph, op, i) == pair.out.tensor &&
            pair.out_rows.bytes == pair.in_rows.bytes && runs(pair.out) == runs(pair.in);
+  }
+
+  [[nodiscard]] bool is_over_whole(const Operator& op, const Pair& pair) const {
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] == pair.in.tensor && !is_over_whole(op, i, pair)) return false;
+    }
+    return true;
   }
 
   [[nodiscard]] bool is_over_whole(const Operator& op, std::size_t i, const Pair& pair) const {
@@ -183,9 +213,9 @@ class RowUpdates {
     return row >= begin && row < end ? Rows{row, row + 1} : nothing();
   }
 
-  /// Cuts the rows out of what is placed; returns what is left behind them.
-  std::size_t end_early(std::size_t p, const Rows& rows, Position at) {
-    PlacedRows all = placed_[p];
+  /// Cuts the rows, and those before them, out of what is placed.
+  void end_early(std::size_t p, const Rows& rows, Position at) {
+    const PlacedRows all = placed_[p];
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       PlacedRows some = all;
       some.rows = {begin, end};
@@ -197,7 +227,6 @@ class RowUpdates {
     over.life.upper = at;
     placed_.push_back(over);
     placed_[p] = part(rows.second, all.rows.second);
-    return p;
   }
 
   const Streamed& it_;

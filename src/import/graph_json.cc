@@ -178,14 +178,11 @@ class GraphReader {
     RowAxis along{.axis = json.at("axis").index()};
     for (const Json& entry : json.at("reads").elements()) {
       RowRead read{.input = entry.at("input").index(), .axis = entry.at("axis").index()};
-      const auto take = [&](const char* key, std::int64_t& value) {
-        if (const auto given = entry.find(key)) value = given->integer();
-      };
-      take("scale", read.rows.scale);
-      take("divisor", read.rows.divisor);
-      take("offset", read.rows.offset);
-      take("taps", read.rows.taps);
-      take("dilation", read.rows.dilation);
+      if (const auto scale = entry.find("scale")) read.rows.scale = scale->integer();
+      if (const auto offset = entry.find("offset")) read.rows.offset = offset->integer();
+      if (const auto divisor = entry.find("divisor")) read.rows.divisor = divisor->natural();
+      if (const auto taps = entry.find("taps")) read.rows.taps = taps->natural();
+      if (const auto dilation = entry.find("dilation")) read.rows.dilation = dilation->natural();
       if (const auto kept_at = entry.find("kept_at")) read.kept_at = kept_at->natural();
       along.reads.push_back(read);
     }
