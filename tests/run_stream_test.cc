@@ -1,161 +1,22 @@
-// Plans that run row by row: whatever the order of rows and wherever they lie, the same comes out as in a run
-// without rows; and a plan that loses a row ends with a fault that says which and to whom.
+// Operators that run row by row: in whatever order, and wherever their rows lie, they give what they give
+// alone.
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <random>
 
 #include "kernel_calls.h"
-#include "stowage/run.h"
-#include "stream_run_plans.h"
+#include "stream_run_calls.h"
 
 namespace stowage {
 namespace {
 
-using testing::Axes;
-using testing::Form;
-using testing::KernelCall;
-using testing::streamed_plan;
-using testing::StreamedOptions;
-using Settings = std::vector<std::pair<std::string, Attributes::Value>>;
-
-/// An operator on float32; the first inputs are data, the others constants.
-struct Call {
-  std::string type{};
-  std::vector<Shape> data{};
-  std::vector<Array> constants{};
-  Shape output{};
-  Settings settings{};
-  std::int64_t version = 17;
-};
-
-Array random_array(std::mt19937_64& random, const Shape& shape) {
-  std::vector<double> values(static_cast<std::size_t>(bytes_of(DType::float32, shape) / 4));
-  for (double& value : values) value = std::uniform_real_distribution<double>(-1, 1)(random);
-  return testing::array<float>(shape, values);
-}
-
-Array integers(const std::vector<double>& values) {
-  return testing::array<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
-}
-
-Array narrow(const std::vector<double>& values, const Shape& shape) {
-  return testing::array<std::int32_t>(shape, values);
-}
-
-Network network_of(const Call& call) {
-  Network network;
-  Graph graph;
-  Operator op{.name = "op", .type = call.type};
-  Subgraph subgraph;
-  const auto add = [&](const std::string& name, TensorKind kind, DType dtype, const Shape& shape) {
-    graph.tensors.push_back(
-        {.name = name, .kind = kind, .dtype = dtype, .shape = shape, .bytes = bytes_of(dtype, shape)});
-    return graph.tensors.size() - 1;
-  };
-  for (const Shape& shape : call.data) {
-    op.inputs.emplace_back(
-        add("x" + std::to_string(op.inputs.size()), TensorKind::input, DType::float32, shape));
-    subgraph.inputs.push_back(*op.inputs.back());
-  }
-  for (const Array& array : call.constants) {
-    op.inputs.emplace_back(
-        add("c" + std::to_string(op.inputs.size()), TensorKind::weight, array.dtype, array.shape));
-    network.input.constants.set(*op.inputs.back(), array.data);
-  }
-  op.outputs.emplace_back(add("y", TensorKind::output, DType::float32, call.output));
-  subgraph.outputs = {*op.outputs[0]};
-  subgraph.operators = {op};
-  graph.subgraphs = {subgraph};
-  network.details = {{{.version = call.version}}};
-  for (const auto& [name, value] : call.settings) network.details[0][0].attributes.set(name, value);
-  network.quantizations.resize(graph.tensors.size());
-  network.input.content = graph;
-  add_rows(network);
-  return network;
-}
-
-/// Axes of the tensors, so that the operator runs by rows along each of its axes, or sums up along one.
-std::vector<Axes> axes_of_calls(const Network& network) {
-  const Operator& op = network.graph().subgraphs[0].operators[0];
-  std::vector<Axes> all;
-  for (const std::size_t axis : op.sums_over) {
-    Axes axes(network.graph().tensors.size());
-    axes[*op.inputs[0]] = axis;
-    all.push_back(axes);
-  }
-  for (const RowAxis& along : op.row_axes) {
-    Axes axes(network.graph().tensors.size());
-    axes[*op.outputs[0]] = along.axis;
-    bool sums_up = false;
-    for (const RowRead& read : along.reads) {
-      if (network.graph().tensors[*op.inputs[read.input]].kind != TensorKind::input) continue;
-      axes[*op.inputs[read.input]] = read.axis;
-      sums_up = sums_up || (read.input == 0 && std::ranges::count(op.sums_over, read.axis) > 0);
-    }
-    // Rows along such an axis are those of the first input, not of the output.
-    sums_up = sums_up || std::ranges::count(op.sums_over, along.axis) > 0;
-    if (!sums_up) all.push_back(axes);
-  }
-  return all;
-}
-
-void expect_close(const Array& found, const Array& expected, const std::string& what) {
-  const auto a = testing::values_of<float>(found);
-  const auto b = testing::values_of<float>(expected);
-  ASSERT_EQ(a.size(), b.size()) << what;
-  double largest = 0;
-  for (const double value : b) largest = std::max(largest, std::abs(value));
-  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5 * largest) << what << ' ' << i;
-}
-
-std::string show(const RunResult& result) { return result.fault ? result.fault->what : ""; }
-
-/// Runs the call in plans of all forms; returns how many there were.
-int expect_streams(const Call& call) {
-  std::mt19937_64 random(7);
-  const Network network = network_of(call);
-  KernelCall kernel{.type = call.type,
-                    .outputs = {testing::result<float>(call.output)},
-                    .attributes = call.settings,
-                    .version = call.version};
-  RunOptions run{.check = RunCheck::tensors};
-  for (std::size_t i = 0; i < call.data.size(); ++i) {
-    kernel.inputs.emplace_back(random_array(random, call.data[i]));
-    run.inputs["x" + std::to_string(i)] = *kernel.inputs.back();
-  }
-  for (const Array& array : call.constants) kernel.inputs.emplace_back(array);
-  const Array expected = testing::outputs_of(kernel).at(0);
-  const Runner runner(network, {.kernels = KernelSet::plain});
-  int count = 0;
-  for (const Axes& axes : axes_of_calls(network)) {
-    for (const std::int64_t granule : {1, 3}) {
-      for (const Form form : {Form::whole, Form::rows, Form::ring}) {
-        for (const bool is_other : {false, true}) {
-          const StreamedOptions options{
-              .granule = granule,
-              .form = form,
-              .io_by_rows = is_other,
-              .in_place = is_other,
-              .seed = is_other ? std::optional<std::uint64_t>(granule) : std::nullopt};
-          const Plan plan = streamed_plan(network, axes, options);
-          const RunResult result = runner.run(plan, run);
-          const std::string what =
-              call.type + " granule " + std::to_string(granule) + " form " +
-              std::to_string(static_cast<int>(form)) + (is_other ? " rows" : "") + " axis " +
-              std::to_string(axes[call.data.size() + call.constants.size()].value_or(99));
-          EXPECT_EQ(show(result), "") << what;
-          if (!result.fault) expect_close(result.outputs.at(0).array, expected, what);
-          ++count;
-        }
-      }
-    }
-  }
-  return count;
-}
+using testing::Call;
+using testing::expect_streams;
+using testing::integers;
+using testing::narrow;
+using testing::random_array;
+using testing::Settings;
 
 const Settings same_window{{"padding", std::int64_t{0}},           {"stride_h", std::int64_t{2}},
                            {"stride_w", std::int64_t{1}},          {"dilation_h_factor", std::int64_t{1}},
@@ -338,6 +199,56 @@ TEST(RunStream, Rows) {
   for (const Call& call : calls) EXPECT_GT(expect_streams(call), 0) << call.type;
 }
 
+TEST(RunStream, RowsOfOtherOperators) {
+  std::mt19937_64 random(4);
+  const Shape image{1, 6, 5, 4};
+  const std::vector<Call> calls{
+      {.type = "Gather", .data = {{5, 3}}, .constants = {integers({4, 0, 2, 1, 1, 3})}, .output = {6, 3}},
+      {.type = "GATHER",
+       .data = {{5, 3}},
+       .constants = {narrow({4, 0, 2}, {3})},
+       .output = {3, 3},
+       .version = 1},
+      {.type = "LogSoftmax", .data = {{2, 5, 3}}, .output = {2, 5, 3}},
+      {.type = "Flatten", .data = {{4, 3, 2}}, .output = {4, 6}},
+      {.type = "Squeeze", .data = {{1, 4, 3}}, .constants = {integers({0})}, .output = {4, 3}},
+      {.type = "Unsqueeze", .data = {{4, 3}}, .constants = {integers({0})}, .output = {1, 4, 3}},
+      {.type = "EXPAND_DIMS",
+       .data = {{4, 3}},
+       .constants = {narrow({0}, {1})},
+       .output = {1, 4, 3},
+       .version = 1},
+      {.type = "SQUEEZE", .data = {{1, 4, 3}}, .output = {4, 3}, .version = 1},
+      {.type = "MIRROR_PAD",
+       .data = {image},
+       .constants = {narrow({0, 0, 0, 0, 1, 1, 0, 0}, {4, 2})},
+       .output = {1, 6, 7, 4},
+       .version = 1},
+      {.type = "DEPTH_TO_SPACE",
+       .data = {image},
+       .output = {1, 12, 10, 1},
+       .settings = {{"block_size", std::int64_t{2}}},
+       .version = 1},
+      {.type = "SPACE_TO_DEPTH",
+       .data = {{1, 6, 4, 3}},
+       .output = {1, 3, 2, 12},
+       .settings = {{"block_size", std::int64_t{2}}},
+       .version = 1},
+      {.type = "ADD", .data = {image, {4}}, .output = image, .version = 1},
+      {.type = "PRELU",
+       .data = {image},
+       .constants = {random_array(random, {1, 1, 4})},
+       .output = image,
+       .version = 1},
+      {.type = "Max", .data = {image, image, image}, .output = image},
+      {.type = "ReduceMax",
+       .data = {image},
+       .output = {1, 6, 4},
+       .settings = {{"axes", Shape{2}}, {"keepdims", std::int64_t{0}}}},
+      {.type = "MEAN", .data = {image}, .constants = {narrow({3}, {1})}, .output = {1, 6, 5}, .version = 1}};
+  for (const Call& call : calls) EXPECT_GT(expect_streams(call), 0) << call.type;
+}
+
 TEST(RunStream, OnnxWindows) {
   std::mt19937_64 random(1);
   for (const std::int64_t batches : {1, 2}) {
@@ -358,7 +269,7 @@ TEST(RunStream, OnnxWindows) {
                               .constants = {random_array(random, {6, 4, 1, 1})},
                               .output = {batches, 6, 13, 5}}),
               0);
-    for (const char* const type : {"MaxPool", "AveragePool"})
+    for (const char* const type : {"MaxPool", "AveragePool", "LpPool"})
       EXPECT_GT(
           expect_streams({.type = type, .data = {image}, .output = {batches, 4, 7, 5}, .settings = window}),
           0);
@@ -383,6 +294,12 @@ TEST(RunStream, OnnxSums) {
   const Shape image{2, 4, 13, 5};
   for (const char* const type : {"GlobalAveragePool", "GlobalMaxPool"})
     EXPECT_GT(expect_streams({.type = type, .data = {image}, .output = {2, 4, 1, 1}}), 0);
+  for (const char* const type : {"MaxPool", "AveragePool", "LpPool"})
+    EXPECT_GT(expect_streams({.type = type,
+                              .data = {image},
+                              .output = {2, 4, 1, 4},
+                              .settings = {{"kernel_shape", Shape{13, 2}}}}),
+              0);
   for (const char* const type : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"})
     EXPECT_GT(expect_streams({.type = type,
                               .data = {image},
@@ -390,31 +307,6 @@ TEST(RunStream, OnnxSums) {
                               .settings = {{"axes", Shape{2, 3}}, {"keepdims", std::int64_t{0}}},
                               .version = 11}),
               0);
-}
-
-/// Streams a network in plans of several forms.
-void expect_streams(const Network& network, bool is_long) {
-  const Runner runner(network, {.kernels = KernelSet::plain});
-  for (const std::uint64_t seed : {1, 2, 3}) {
-    const StreamedOptions options{.granule = seed == 2 ? 3 : 1,
-                                  .form = seed == 1   ? Form::ring
-                                          : seed == 2 ? Form::rows
-                                                      : Form::any,
-                                  .io_by_rows = seed != 2,
-                                  .in_place = true,
-                                  .seed = seed == 3 ? std::nullopt : std::optional(seed)};
-    if (is_long && seed == 3) continue;
-    const RunResult result = runner.run(streamed_plan(network, options), {.check = RunCheck::tensors});
-    EXPECT_EQ(show(result), "");
-    EXPECT_EQ(result.multiplies, result.multiplies_of_network);
-  }
-}
-
-TEST(RunStream, RealNetworks) {
-  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
-  for (const char* const name : {"tflite/person_detect.tflite", "tflite/vww_96_int8.tflite"})
-    expect_streams(read_network(folder / name), true);
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 #include "stream_run_plans.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <random>
 #include <set>
-#include <tuple>
 
 namespace stowage::testing {
 namespace {
@@ -31,6 +29,12 @@ struct Block {
   std::int64_t index = 0;
   auto operator<=>(const Block&) const = default;
 };
+
+Lifetime all_of(const std::vector<Lifetime>& lives) {
+  Lifetime all = lives.at(0);
+  for (const Lifetime& own : lives) all = {std::min(all.lower, own.lower), std::max(all.upper, own.upper)};
+  return all;
+}
 
 class Maker {
  public:
@@ -236,9 +240,7 @@ class Maker {
   }
 
   void add_whole(TensorId t) {
-    Lifetime life{std::numeric_limits<Position>::max(), 0};
-    for (const Lifetime& own : lives_of(t))
-      life = {std::min(life.lower, own.lower), std::max(life.upper, own.upper)};
+    const Lifetime life = all_of(lives_of(t));
     const std::size_t buffer = add_buffer(graph_.tensors[t].name, graph_.tensors[t].bytes, life);
     plan_.tensors[t].views = {{.buffer = buffer, .life = life}};
   }
@@ -259,9 +261,7 @@ class Maker {
         ++a;
       }
     }
-    Lifetime life = lives[0];
-    for (const Lifetime& own : lives)
-      life = {std::min(life.lower, own.lower), std::max(life.upper, own.upper)};
+    const Lifetime life = all_of(lives);
     const Bytes size = static_cast<std::int64_t>(count) * options_.granule * row_bytes(t);
     const std::size_t buffer = add_buffer(graph_.tensors[t].name, size, life);
     plan_.tensors[t].views = {{.buffer = buffer,
@@ -322,26 +322,22 @@ class Maker {
 
   /// Each buffer as low as those before it leave room.
   void place() {
-    struct Placed {
-      Bytes begin;
-      Bytes end;
-      Lifetime life;
-    };
-    std::vector<Placed> placed;
     Bytes peak = 0;
-    for (const Buffer& buffer : plan_.buffers) {
+    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const Buffer& buffer = plan_.buffers[b];
       const Lifetime& life = buffer.pieces[0].life;
       std::set<std::pair<Bytes, Bytes>> taken;
-      for (const Placed& other : placed) {
-        if (other.life.lower < life.upper && life.lower < other.life.upper)
-          taken.insert({other.begin, other.end});
+      for (std::size_t o = 0; o < b; ++o) {
+        const Lifetime& other = plan_.buffers[o].pieces[0].life;
+        const Bytes begin = plan_.places[o].offset;
+        if (other.lower < life.upper && life.lower < other.upper)
+          taken.insert({begin, begin + plan_.buffers[o].size});
       }
       Bytes at = 0;
       for (const auto& [begin, end] : taken) {
         if (begin >= at + buffer.size) break;
         at = std::max(at, (end + 15) / 16 * 16);
       }
-      placed.push_back({at, at + buffer.size, life});
       plan_.places.push_back({.memory = 0, .offset = at});
       peak = std::max(peak, at + buffer.size);
     }

@@ -39,6 +39,10 @@ std::optional<std::size_t> axis_attribute(const Site& site, std::int64_t otherwi
 
 /// Element by element, a shorter shape or an extent of one repeated.
 std::optional<AxisRows> elementwise(const Site& site, std::size_t input, std::size_t axis) {
+  constexpr std::array with_parameters{"BatchNormalization"sv, "DequantizeLinear"sv, "QuantizeLinear"sv};
+  const bool is_parameter = input > 0 && std::find(with_parameters.begin(), with_parameters.end(),
+                                                   site.type()) != with_parameters.end();
+  if (is_parameter) return std::nullopt;  // of an axis that is not the last one
   const Shape in = site.input_shape(input);
   const Shape out = site.output_shape();
   if (in.size() + axis < out.size()) return std::nullopt;
@@ -317,7 +321,8 @@ std::vector<std::size_t> summed_axes(const Site& site) {
   const Rule rule = rule_of(site);
   if (rule == reduction && !site.op().stateful)
     return reduced_axes(site).value_or(std::vector<std::size_t>());
-  if (rule != windowed || site.type() == "Conv") return {};
+  const bool is_pool = site.type().ends_with("Pool") || site.type().ends_with("POOL_2D");
+  if (rule != windowed || !is_pool) return {};
   const auto axis = window_axis(site);
   return axis && is_pool_of_all(site, *axis) ? std::vector{*axis} : std::vector<std::size_t>();
 }

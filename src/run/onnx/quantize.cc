@@ -254,7 +254,48 @@ Kernel whole_product(const Signature& signature, Places at) {
   return kernel;
 }
 
-/// Sums of one plane at a time, written as they are or as what they stand for.
+/// Where a convolution of whole numbers finds what it needs beside its window.
+struct WholeConvolution {
+  Places at{};
+  bool has_bias = false;
+  std::int64_t w_step = 0;      ///< From the zero point of one output channel to the next.
+  std::int64_t scale_step = 0;  ///< The same of scales.
+};
+
+/// Sums of some rows of one plane at a time, written as they are or as what they stand for.
+template <typename X, typename W, typename Stored>
+void convolve_rows(const WholeConvolution& it, const Convolution& c, const RowPointers& at) {
+  const Pointers& whole = at.whole;
+  const std::int64_t size = c.window.axes[2].output;
+  const auto row_of = [&](std::int64_t row) {
+    return reinterpret_cast<std::int32_t*>(whole.scratch) + (row - at.begin) * size;
+  };
+  for (std::int64_t i = 0; i < c.batches * c.channels(); ++i) {
+    const std::int64_t batch = i / c.channels();
+    const std::int64_t channel = i % c.channels();
+    std::fill_n(row_of(at.begin), (at.end - at.begin) * size,
+                it.has_bias ? whole.input<std::int32_t>(8)[channel] : 0);
+    convolve<X>(c, at.input, batch * at.input.batch + c.first_input(channel) * at.input.channel,
+                whole.input<W>(it.at.b) + channel * c.inputs * c.window.elements(),
+                {.begin = at.begin, .end = at.end}, row_of,
+                static_cast<std::int32_t>(zero_at<X>(whole, it.at.a_zero, 0)),
+                static_cast<std::int32_t>(zero_at<W>(whole, it.at.b_zero, channel * it.w_step)));
+    for (std::int64_t row = at.begin; row < at.end; ++row) {
+      const std::int32_t* const sums = row_of(row);
+      auto* const to = at.output.at<Stored>(row, batch, channel);
+      if constexpr (std::is_same_v<Stored, std::int32_t>) {
+        std::copy_n(sums, size, to);
+      } else {
+        const float factor =
+            *whole.input<float>(1) * whole.input<float>(4)[channel * it.scale_step] / *whole.input<float>(6);
+        for (std::int64_t j = 0; j < size; ++j)
+          to[j] = stored_of<Stored>(static_cast<double>(static_cast<float>(sums[j]) * factor),
+                                    zero_at<Stored>(whole, 7, 0));
+      }
+    }
+  }
+}
+
 Kernel whole_convolution(const Signature& signature, Places at) {
   const Argument& x = input_of(signature, 0);
   const Argument& w = input_of(signature, at.b);
@@ -262,56 +303,24 @@ Kernel whole_convolution(const Signature& signature, Places at) {
   const Argument* const bias = at.has_scales && signature.has_input(8) ? &*signature.inputs[8] : nullptr;
   if (bias != nullptr) expect_dtype(*bias, DType::int32, "the bias");
   const Convolution c = convolution_of(signature, x, w, bias);
-  const std::int64_t channels = c.groups * c.outputs;
   expect_input_dtype(signature, at.a_zero, x.dtype);
   expect_input_dtype(signature, at.b_zero, w.dtype);
   static_cast<void>(step_of(signature, at.a_zero, 1));
-  const std::int64_t w_step = step_of(signature, at.b_zero, channels);
-  std::int64_t scale_step = 0;
+  WholeConvolution it{
+      .at = at, .has_bias = bias != nullptr, .w_step = step_of(signature, at.b_zero, c.channels())};
   if (at.has_scales) {
     for (const std::size_t i : {1U, 4U, 6U}) expect_scale(signature, i);
     for (const std::size_t i : {1U, 6U, 7U}) static_cast<void>(step_of(signature, i, 1));
-    scale_step = step_of(signature, 4, channels);
+    it.scale_step = step_of(signature, 4, c.channels());
     expect_dtype(input_of(signature, 7), output.dtype, "the zero point");
   } else {
     expect_dtype(output, DType::int32, "the output");
   }
-  const bool has_bias = bias != nullptr;
   const auto make = [&]<typename X, typename W, typename Stored>() -> Kernel {
-    const auto run = [=](const Convolution& of, const RowPointers& rows) {
-      const Pointers& pointers = rows.whole;
-      const std::int64_t size = of.window.axes[2].output;
-      const auto row_of = [&](std::int64_t row) {
-        return reinterpret_cast<std::int32_t*>(pointers.scratch) + (row - rows.begin) * size;
-      };
-      for (std::int64_t i = 0; i < of.batches * channels; ++i) {
-        const std::int64_t channel = i % channels;
-        const std::int64_t first =
-            i / channels * rows.input.batch + of.first_input(channel) * rows.input.channel;
-        std::fill_n(row_of(rows.begin), (rows.end - rows.begin) * size,
-                    has_bias ? pointers.input<std::int32_t>(8)[channel] : 0);
-        convolve<X>(of, rows.input, first,
-                    pointers.input<W>(at.b) + channel * of.inputs * of.window.elements(),
-                    {.begin = rows.begin, .end = rows.end}, row_of,
-                    static_cast<std::int32_t>(zero_at<X>(pointers, at.a_zero, 0)),
-                    static_cast<std::int32_t>(zero_at<W>(pointers, at.b_zero, channel * w_step)));
-        for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-          const std::int32_t* const sums = row_of(row);
-          auto* to = rows.output.at<Stored>(row, i / channels, channel);
-          if constexpr (std::is_same_v<Stored, std::int32_t>) {
-            std::copy_n(sums, size, to);
-          } else {
-            const float factor = *pointers.input<float>(1) * pointers.input<float>(4)[channel * scale_step] /
-                                 *pointers.input<float>(6);
-            for (std::int64_t j = 0; j < size; ++j) {
-              *to++ = stored_of<Stored>(static_cast<double>(static_cast<float>(sums[j]) * factor),
-                                        zero_at<Stored>(pointers, 7, 0));
-            }
-          }
-        }
-      }
-    };
-    return kernel_of(c, sizeof(X), sizeof(Stored), run, c.window.outputs() * extent(sizeof(std::int32_t)));
+    return kernel_of(
+        c, sizeof(X), sizeof(Stored),
+        [it](const Convolution& of, const RowPointers& rows) { convolve_rows<X, W, Stored>(it, of, rows); },
+        c.window.outputs() * extent(sizeof(std::int32_t)));
   };
   return for_type(x.dtype, bytes, [&]<typename X>() {
     return for_type(w.dtype, bytes, [&]<typename W>() {

@@ -10,12 +10,13 @@
 
 #include "run/onnx/elements.h"
 #include "run/onnx/tables.h"
+#include "run/rows.h"
 
 namespace stowage::run::onnx_ops {
 namespace {
 
 struct Tap {
-  std::int64_t at;  ///< In elements of the input, its axis taken into account.
+  std::int64_t at;  ///< Index on its axis of the input.
   double weight;
 };
 
@@ -106,20 +107,19 @@ Taps taps_at(double x, const Axis& axis, const Modes& modes) {
   return taps;
 }
 
-std::vector<Taps> table_of(const Axis& axis, const Modes& modes, std::int64_t stride) {
+std::vector<Taps> table_of(const Axis& axis, const Modes& modes) {
   expect_table_size(axis.output);
   std::vector<Taps> table;
   const bool is_same = axis.input == axis.output && axis.scale == 1 && !modes.is_cropped;
   for (std::int64_t i = 0; i < axis.output; ++i) {
     if (is_same) {
-      table.push_back({{.at = i * stride, .weight = 1}});
+      table.push_back({{.at = i, .weight = 1}});
       continue;
     }
     const double x = source_of(static_cast<double>(i), axis, modes.coordinates);
     const bool is_outside = modes.is_cropped && !(x >= 0 && x <= static_cast<double>(axis.input - 1));
     Taps taps = is_outside || !std::isfinite(x) ? Taps{} : taps_at(x, axis, modes);
     std::erase_if(taps, [](const Tap& tap) { return tap.weight == 0; });
-    for (Tap& tap : taps) tap.at *= stride;
     table.push_back(std::move(taps));
   }
   return table;
@@ -207,37 +207,83 @@ Modes modes_of(const Signature& signature) {
   return modes;
 }
 
-/// Calls visit(offset, weight) for all that an element consists of.
+/// The tables of a resize, of at least three axes, and rows along the third.
+struct Resize {
+  Tables tables{};
+  Shape strides{};  ///< Within a row; those of batch and channel are where the rows are.
+
+  [[nodiscard]] std::int64_t offset(const Rows<const std::byte>& input, std::size_t axis,
+                                    std::int64_t at) const {
+    return at * (axis == 0 ? input.batch : axis == 1 ? input.channel : strides[axis]);
+  }
+};
+
+constexpr std::size_t row_axis = 2;
+
+/// The sum over what an element consists of from an axis on; what is before it leads to `offset` in the row.
 template <typename Element>
-double value_at(const Tables& tables, const std::vector<std::int64_t>& place, std::size_t axis,
-                const Element* from) {
-  if (axis == tables.size()) return static_cast<double>(value_of(*from));
+double value_at(const Resize& it, const Rows<const std::byte>& input, const Shape& place, std::size_t axis,
+                std::int64_t row, std::int64_t offset) {
+  if (axis == it.tables.size()) return static_cast<double>(value_of(input.at<Element>(row, 0)[offset]));
   double total = 0;
-  for (const Tap& tap : tables[axis][index(place[axis])])
-    total += tap.weight * value_at(tables, place, axis + 1, from + tap.at);
+  for (const Tap& tap : it.tables[axis][index(place[axis])]) {
+    total += tap.weight * (axis == row_axis ? value_at<Element>(it, input, place, axis + 1, tap.at, offset)
+                                            : value_at<Element>(it, input, place, axis + 1, row,
+                                                                offset + it.offset(input, axis, tap.at)));
+  }
   return total;
 }
 
-bool is_outside(const Tables& tables, const std::vector<std::int64_t>& place) {
+/// The same where it consists of one element.
+template <typename Element>
+Element nearest_at(const Resize& it, const Rows<const std::byte>& input, const Shape& place) {
+  const auto at = [&](std::size_t axis) { return it.tables[axis][index(place[axis])].front().at; };
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < place.size(); ++d) offset += d == row_axis ? 0 : it.offset(input, d, at(d));
+  return input.at<Element>(at(row_axis), 0)[offset];
+}
+
+bool is_outside(const Tables& tables, const Shape& place) {
   for (std::size_t d = 0; d < place.size(); ++d) {
     if (tables[d][index(place[d])].empty()) return true;
   }
   return false;
 }
 
-/// Calls write(place in every axis) for each element of the output in order.
-template <typename Write>
-void for_each_place(const Tables& tables, const Write& write) {
-  for (const auto& table : tables) {
-    if (table.empty()) return;
+/// Calls value(place in every axis) for each element of these rows of the output, and writes what it returns.
+template <typename Element, typename ValueAt>
+void write_rows(const Resize& it, const RowPointers& at, const ValueAt& value) {
+  Shape place(it.tables.size(), 0);
+  const auto extent_of = [&](std::size_t d) { return extent(it.tables[d].size()); };
+  for (place[0] = 0; place[0] < extent_of(0); ++place[0]) {
+    for (place[1] = 0; place[1] < extent_of(1); ++place[1]) {
+      for (place[row_axis] = at.begin; place[row_axis] < at.end; ++place[row_axis]) {
+        auto* to = at.output.at<Element>(place[row_axis], place[0], place[1]);
+        std::fill(place.begin() + row_axis + 1, place.end(), 0);
+        for (bool is_done = false; !is_done;) {
+          *to++ = value(place);
+          std::size_t d = place.size();
+          while (d > row_axis + 1 && ++place[d - 1] == extent_of(d - 1)) place[--d] = 0;
+          is_done = d == row_axis + 1;
+        }
+      }
+    }
   }
-  std::vector<std::int64_t> place(tables.size(), 0);
-  for (;;) {
-    write(place);
-    std::size_t d = tables.size();
-    while (d > 0 && ++place[d - 1] == extent(tables[d - 1].size())) place[--d] = 0;
-    if (d == 0) return;
-  }
+}
+
+Image image_of(const Shape& shape, std::size_t element) {
+  return {.batches = shape[0],
+          .channels = shape[1],
+          .rows = shape[row_axis],
+          .row = count_of(shape, row_axis + 1, shape.size()),
+          .element = extent(element)};
+}
+
+/// With as many axes of one element in front that there are three.
+Shape padded(const Shape& shape) {
+  Shape longer(std::max(shape.size(), row_axis + 1), 1);
+  std::copy(shape.begin(), shape.end(), longer.end() - static_cast<std::ptrdiff_t>(shape.size()));
+  return longer;
 }
 
 Kernel resize(const Signature& signature) {
@@ -245,34 +291,37 @@ Kernel resize(const Signature& signature) {
   const Argument& output = output_of(signature);
   expect_dtype(output, input.dtype, "the output");
   const Modes modes = modes_of(signature);
-  const std::vector<Axis> axes = axes_of_resize(signature);
+  std::vector<Axis> axes = axes_of_resize(signature);
   if (count_of(output.shape) == 0) return {.run = [](const Pointers&) {}};
-  const Shape strides = strides_of(input.shape);
-  const auto tables = std::make_shared<Tables>();
-  for (std::size_t d = 0; d < axes.size(); ++d) tables->push_back(table_of(axes[d], modes, strides[d]));
+  const Shape from = padded(input.shape);
+  const Shape to = padded(output.shape);
+  const auto it = std::make_shared<Resize>();
+  it->strides = strides_of(from);
+  Modes same = modes;
+  same.is_cropped = false;
+  for (std::size_t d = axes.size(); d < from.size(); ++d) it->tables.push_back(table_of(Axis{}, same));
+  for (const Axis& axis : axes) it->tables.push_back(table_of(axis, modes));
   const float otherwise = signature.attributes.real("extrapolation_value", 0);
+  const auto kernel_of = [&]<typename Element>(const auto& value) {
+    return kernel_by_rows(
+        image_of(from, sizeof(Element)), image_of(to, sizeof(Element)),
+        [it, value](const RowPointers& at) {
+          write_rows<Element>(*it, at, [&](const Shape& place) { return value(*it, at.input, place); });
+        },
+        0);
+  };
   if (modes.mode == "nearest" && !modes.is_cropped) {
     return for_size(input.dtype, [&]<typename Element>() -> Kernel {
-      return {.run = [tables](const Pointers& pointers) {
-        const auto* const from = pointers.input<Element>(0);
-        auto* to = pointers.output<Element>(0);
-        for_each_place(*tables, [&](const std::vector<std::int64_t>& place) {
-          std::int64_t at = 0;
-          for (std::size_t d = 0; d < place.size(); ++d) at += (*tables)[d][index(place[d])].front().at;
-          *to++ = from[at];
-        });
-      }};
+      return kernel_of.template operator()<Element>(nearest_at<Element>);
     });
   }
   return for_type(input.dtype, numbers, [&]<typename Element>() -> Kernel {
-    return {.run = [tables, otherwise](const Pointers& pointers) {
-      const auto* const from = pointers.input<Element>(0);
-      auto* to = pointers.output<Element>(0);
-      for_each_place(*tables, [&](const std::vector<std::int64_t>& place) {
-        *to++ = is_outside(*tables, place) ? element_of<Element>(otherwise)
-                                           : element_of<Element>(value_at(*tables, place, 0, from));
-      });
-    }};
+    return kernel_of.template operator()<Element>(
+        [otherwise](const Resize& own, const Rows<const std::byte>& rows, const Shape& place) {
+          return is_outside(own.tables, place)
+                     ? element_of<Element>(otherwise)
+                     : element_of<Element>(value_at<Element>(own, rows, place, 0, 0, 0));
+        });
   });
 }
 
