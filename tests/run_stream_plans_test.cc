@@ -52,7 +52,7 @@ TEST(RunStreamedNetworks, RealOnes) {
   for (const char* const name : {"person_detect", "vww_96_int8", "vww_96_float", "kws_ref_model"}) {
     const Network network = read_network(folder / (std::string(name) + ".tflite"));
     const Runner runner(network, {.kernels = KernelSet::plain});
-    for (const std::uint64_t seed : {1, 4}) {
+    for (const std::uint64_t seed : {1U, 4U}) {
       const RunResult result =
           runner.run(streamed_plan(network, random_options(seed)), {.check = RunCheck::tensors});
       EXPECT_EQ(fault_of(result), "") << name;

@@ -88,8 +88,8 @@ struct Network {
   [[nodiscard]] const Graph& graph() const { return std::get<Graph>(input.content); }
 };
 
-/// Says of every operator of the graph how it can run row by row (Operator::row_axes, sums_over, multiplies). Networks
-/// that are read have that already.
+/// Says of every operator of the graph how it can run row by row (Operator::row_axes, sums_over, multiplies).
+/// Networks that are read have that already.
 void add_rows(Network& network);
 
 /// Reads an ONNX or TFLite file with everything that running it needs, ONNX's external data from beside
