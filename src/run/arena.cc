@@ -191,8 +191,8 @@ std::optional<Bytes> Arena::first_spoilt() const {
     const std::byte* const first = bytes_.get() + at;
     const std::byte* const last = bytes_.get() + std::max(at, end);
     // All are the same if each is like the next: much the fastest way to look.
-    if (first == last || (*first == pattern &&
-                          std::memcmp(first, first + 1, static_cast<std::size_t>(last - first - 1)) == 0))
+    if (first == last ||
+        (*first == pattern && std::memcmp(first, first + 1, static_cast<std::size_t>(last - first - 1)) == 0))
       return std::nullopt;
     const std::byte* const found = std::find_if(first, last, [](std::byte byte) { return byte != pattern; });
     return found == last ? std::nullopt : std::optional<Bytes>(found - bytes_.get());

@@ -15,7 +15,7 @@ void RowMemory::move_to(Position at) {
 
 PlacedPart RowMemory::find_written(const Part& part, const std::string& who) {
   PlacedPart found = places_.find(part, who);
-  expect_value(found, part.tensor, places_.describe(part), who);
+  if (const auto other = first_other(found, part.tensor)) refuse(*other, places_.describe(part), who);
   return found;
 }
 
@@ -31,19 +31,18 @@ void RowMemory::wrote(const Part& part, const PlacedPart& at, const std::string&
   if (check_ != nullptr) compare(part, at, *check_, "written by " + who);
 }
 
-PlacedPart RowMemory::sums(std::size_t op, const Sums& sums, Bytes size, bool have_begun,
-                           const std::string& who) {
-  const PlacedPart found{
-      {.at = places_.find(sums.buffer, sums.offset, size, "the sums of " + who), .size = size}};
-  const std::size_t value = device_.graph_of(0).tensors.size() + op;
-  if (!have_begun) expect_value(found, value, "its sums", who);
-  return found;
+PlacedPart RowMemory::find_sums(const Sums& sums, Bytes size, const std::string& who) const {
+  return {{.at = places_.find(sums.buffer, sums.offset, size, "the sums of " + who), .size = size}};
+}
+
+void RowMemory::expect_sums(std::size_t op, const PlacedPart& sums, const std::string& who) const {
+  if (const auto other = first_other(sums, value_of_sums(op))) refuse(*other, "its sums", who);
 }
 
 void RowMemory::added(std::size_t op, const PlacedPart& sums) {
-  const std::size_t value = device_.graph_of(0).tensors.size() + op;
   for (const PlacedBytes& bytes : sums)
-    contents_.put(bytes.at, bytes.size, {.value = value, .offset = bytes.offset, .written = step()});
+    contents_.put(bytes.at, bytes.size,
+                  {.value = value_of_sums(op), .offset = bytes.offset, .written = step()});
 }
 
 void RowMemory::compare(const Part& part, const PlacedPart& at, Reference& reference,
@@ -53,19 +52,19 @@ void RowMemory::compare(const Part& part, const PlacedPart& at, Reference& refer
                                places_.describe(part), *element, who)};
 }
 
-void RowMemory::expect_value(const PlacedPart& part, std::size_t value, const std::string& name,
-                             const std::string& who) const {
+std::optional<Contents::Other> RowMemory::first_other(const PlacedPart& part, std::size_t value) const {
   for (const PlacedBytes& bytes : part) {
-    const auto other = contents_.first_other(bytes.at, bytes.size, value, bytes.offset);
-    if (!other) continue;
-    const std::string byte = places_.describe_byte(other->at);
-    if (!other->held) {
-      throw RunFault{
-          fmt::format("{} reads {}, but nothing was written to {}, where it should be", who, name, byte)};
-    }
-    throw RunFault{fmt::format("{} reads {}, but {} is of {}, where it should be", who, name, byte,
-                               describe(*other->held))};
+    if (const auto other = contents_.first_other(bytes.at, bytes.size, value, bytes.offset)) return other;
   }
+  return std::nullopt;
+}
+
+void RowMemory::refuse(const Contents::Other& other, const std::string& name, const std::string& who) const {
+  const std::string byte = places_.describe_byte(other.at);
+  throw RunFault{other.held ? fmt::format("{} reads {}, but {} is of {}, where it should be", who, name, byte,
+                                          describe(*other.held))
+                            : fmt::format("{} reads {}, but nothing was written to {}, where it should be",
+                                          who, name, byte)};
 }
 
 std::string RowMemory::describe(const Contents::Held& held) const {

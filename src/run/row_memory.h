@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,10 @@ class RowMemory {
   /// The part has been written there by `who`.
   void wrote(const Part& part, const PlacedPart& at, const std::string& who);
 
-  /// The place of an operator's sums, which are there unless they have just begun.
-  [[nodiscard]] PlacedPart sums(std::size_t op, const Sums& sums, Bytes size, bool have_begun,
-                                const std::string& who);
+  /// The place of an operator's sums.
+  [[nodiscard]] PlacedPart find_sums(const Sums& sums, Bytes size, const std::string& who) const;
+  /// Throws RunFault unless they are still there.
+  void expect_sums(std::size_t op, const PlacedPart& sums, const std::string& who) const;
   void added(std::size_t op, const PlacedPart& sums);
 
   /// Throws RunFault unless the part is what it is in the reference.
@@ -44,10 +46,15 @@ class RowMemory {
   [[nodiscard]] const RowPlaces& places() const { return places_; }
 
  private:
+  /// Values below are tensors.
+  [[nodiscard]] std::size_t value_of_sums(std::size_t op) const {
+    return device_.graph_of(0).tensors.size() + op;
+  }
   [[nodiscard]] Position step() const { return static_cast<Position>(steps_.size()) - 1; }
-  /// Throws RunFault unless these are the bytes of a value.
-  void expect_value(const PlacedPart& part, std::size_t value, const std::string& name,
-                    const std::string& who) const;
+  /// The first byte that is not that of the value.
+  [[nodiscard]] std::optional<Contents::Other> first_other(const PlacedPart& part, std::size_t value) const;
+  [[noreturn]] void refuse(const Contents::Other& other, const std::string& name,
+                           const std::string& who) const;
   /// Who wrote what over it.
   [[nodiscard]] std::string describe(const Contents::Held& held) const;
 

@@ -63,13 +63,13 @@ bool StreamRun::may_write_over(const Operands& operands, const Operand& input, c
 void StreamRun::call(const Operands& operands, RowOperands& beside) {
   const Kernel& kernel = model_.program->kernels[0][operands.op];
   if (operands.way == nullptr) {
-    call_kernel(operands, beside, kernel, false);
+    call_kernel(operands, beside, kernel, Seen::parts);
   } else if (operands.way->way == RowWay::windows) {
     call_windows(operands, beside);
   } else if (operands.way->way == RowWay::alone) {
-    call_kernel(operands, beside, *operands.way->alone, false);
+    call_kernel(operands, beside, *operands.way->alone, Seen::parts);
   } else {
-    call_kernel(operands, beside, kernel, true);
+    call_kernel(operands, beside, kernel, Seen::wholes);
   }
 }
 
@@ -83,23 +83,22 @@ bool StreamRun::is_kept(const Operands& operands, const Operand& input) const {
          });
 }
 
-/// Null where an input is left out. With `are_filled`, what has rows is a whole tensor with those that are
-/// read.
+/// Null where an input is left out.
 std::vector<const std::byte*> StreamRun::input_pointers(const Operands& operands, RowOperands& beside,
-                                                        bool are_filled) const {
+                                                        Seen seen) const {
   const Operator& own = op(operands.op);
   std::vector<const std::byte*> pointers(own.inputs.size(), nullptr);
   std::vector<std::vector<PlacedPart>> parts(own.inputs.size());
   for (const Operand& input : operands.inputs) {
     const TensorId tensor = *own.inputs[input.index];
-    if (input.row && are_filled) {
+    if (input.row && seen == Seen::wholes) {
       parts[input.index].push_back(input.at);
     } else {
       pointers[input.index] =
           is_kept(operands, input) ? beside.copy(input.at) : beside.dense(tensor, input.at);
     }
   }
-  for (std::size_t i = 0; i < own.inputs.size() && are_filled; ++i) {
+  for (std::size_t i = 0; i < own.inputs.size() && seen == Seen::wholes; ++i) {
     if (!own.inputs[i] || pointers[i] != nullptr) continue;
     pointers[i] = is_constant(*own.inputs[i]) ? constant(*own.inputs[i]).data()
                                               : beside.filled(*own.inputs[i], parts[i]);
@@ -107,10 +106,9 @@ std::vector<const std::byte*> StreamRun::input_pointers(const Operands& operands
   return pointers;
 }
 
-void StreamRun::call_kernel(const Operands& operands, RowOperands& beside, const Kernel& kernel,
-                            bool is_whole) {
+void StreamRun::call_kernel(const Operands& operands, RowOperands& beside, const Kernel& kernel, Seen seen) {
   const Operator& own = op(operands.op);
-  const std::vector<const std::byte*> inputs = input_pointers(operands, beside, is_whole);
+  const std::vector<const std::byte*> inputs = input_pointers(operands, beside, seen);
   std::vector<std::byte*> outputs(own.outputs.size(), nullptr);
   std::vector<ByteRange> allowed;
   const auto allow = [&](const Operand& operand) {
@@ -120,7 +118,8 @@ void StreamRun::call_kernel(const Operands& operands, RowOperands& beside, const
   for (const Operand& output : operands.outputs) {
     const TensorId tensor = *own.outputs[output.index];
     allow(output);
-    outputs[output.index] = is_whole ? beside.whole_room(tensor, output.at) : beside.room(tensor, output.at);
+    outputs[output.index] =
+        seen == Seen::wholes ? beside.whole_room(tensor, output.at) : beside.room(tensor, output.at);
   }
   if (!kernel.run) {
     make_copies(own, inputs, outputs);
@@ -160,7 +159,7 @@ void StreamRun::call_windows(const Operands& operands, RowOperands& beside) {
   for (const PlacedBytes& bytes : output.at) allowed.push_back({bytes.at, bytes.size});
   const auto from = beside.rows(*own.inputs[0], axis, read);
   const auto to = beside.rooms(*own.outputs[0], axis, {{output.row->index, output.at}});
-  const std::vector<const std::byte*> inputs = input_pointers(others, beside, false);
+  const std::vector<const std::byte*> inputs = input_pointers(others, beside, Seen::parts);
   const Pointers whole{.inputs = inputs, .scratch = scratch_.data()};
   const OnlyThese only(device_, allowed, who_);
   model_.program->kernels[0][operands.op].run_rows({.input = from,
@@ -187,7 +186,8 @@ void StreamRun::run_sums(const Run& run) {
   if (rows.begin != summed)
     throw RunFault{fmt::format("{} sums up rows from {} on, but {} rows before", who_, rows.begin, summed)};
   const Bytes size = bytes_of_sums(graph_.tensors[*op(index).outputs[0]]);
-  const PlacedPart place = memory_.sums(index, *run.sums, size, rows.begin == 0, who_);
+  const PlacedPart place = memory_.find_sums(*run.sums, size, who_);
+  if (rows.begin != 0) memory_.expect_sums(index, place, who_);
   memory_.places().note_touched(place, report_.highest);
   const RowSums kernel = model_.program->kernels[0][index].row_sums(rows.axis);
   const AlignedBytes sums(static_cast<std::size_t>(size));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,6 +49,9 @@ class StreamRun {
     std::vector<Operand> outputs{};
   };
 
+  /// What a kernel takes for its operands: the parts that are read and written, or whole tensors of which
+  /// only those are filled in and kept.
+  enum class Seen : std::uint8_t { parts, wholes };
   /// What has left of an output.
   struct Leaving {
     std::vector<std::byte> bytes{};
@@ -79,8 +83,8 @@ class StreamRun {
   void call(const Operands& operands, RowOperands& beside);
   void call_windows(const Operands& operands, RowOperands& beside);
   [[nodiscard]] std::vector<const std::byte*> input_pointers(const Operands& operands, RowOperands& beside,
-                                                             bool are_filled) const;
-  void call_kernel(const Operands& operands, RowOperands& beside, const Kernel& kernel, bool is_whole);
+                                                             Seen seen) const;
+  void call_kernel(const Operands& operands, RowOperands& beside, const Kernel& kernel, Seen seen);
   void make_copies(const Operator& op, std::span<const std::byte* const> inputs,
                    std::span<std::byte* const> outputs);
   void wrote(const Part& part, const PlacedPart& at);
