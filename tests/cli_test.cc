@@ -443,7 +443,13 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.csv", list, {"--seed", "-1"}, wrong_usage, {"--seed", "-1"}},
       {"f.csv", list, {"--reuse-threshold", "few"}, wrong_usage, {"--reuse-threshold", "few"}},
       {"f.csv", list, {"--rounds", "-1"}, wrong_usage, {"--rounds", "-1"}},
-      {"f.csv", list, {"--io", "rows"}, wrong_usage, {"--io", "rows"}},
+      {"f.csv", list, {"--io", "rows"}, wrong_usage, {"--io", "rows", "--stream"}},
+      {"f.csv", list, {"--io", "columns"}, wrong_usage, {"--io", "columns", "rows"}},
+      {"f.csv", list, {"--stream"}, wrong_usage, {"--stream", "list"}},
+      {"f.csv", list, {"--granule", "2"}, wrong_usage, {"--granule", "--stream"}},
+      {"f.csv", list, {"--recompute", "2"}, wrong_usage, {"--recompute", "--stream"}},
+      {"f.csv", list, {"--stream", "--granule", "0"}, wrong_usage, {"--granule", "0"}},
+      {"f.csv", list, {"--stream", "--recompute", "0.5"}, wrong_usage, {"--recompute", "0.5"}},
       {"f.csv", list, {"--io", "external"}, wrong_usage, {"external"}},
       {"f.csv", list, {"--order", "fastest"}, wrong_usage, {"--order", "fastest"}},
       {"f.csv", list, {"--alias", "some"}, wrong_usage, {"--alias", "some"}},
@@ -476,8 +482,8 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.tflite", tflite, {"--dim", "N=1"}, wrong_usage, {"--dim"}},
       {"f.tflite", tflite, {"--state", "y=z"}, wrong_usage, {"--state", "'z'"}},
   };
-  for (const char* const flag : {"--stream", "--report", "--granule", "--header", "--tflite", "--recompute",
-                                 "--run", "--feed", "--frobnicate", "-x"}) {
+  for (const char* const flag :
+       {"--report", "--header", "--tflite", "--run", "--feed", "--frobnicate", "-x"}) {
     rows.push_back({"f.csv", list, {flag, "1"}, wrong_usage, {flag}});
   }
   expect_all_refused(rows);

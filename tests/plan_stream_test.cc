@@ -161,7 +161,6 @@ TEST(PlanStream, RandomNetworksRunInTheirPlans) {
   Random random(1);
   int streamed = 0;
   int better = 0;
-  int recomputed = 0;
   const auto cases = static_cast<int>(testing::cases_of(400));
   for (int i = 0; i < cases; ++i) {
     const Network network = random_images(random);
@@ -181,13 +180,11 @@ TEST(PlanStream, RandomNetworksRunInTheirPlans) {
                 0.02 * static_cast<double>(run.multiplies))
         << i;
     EXPECT_GE(run.multiplies, run.multiplies_of_network) << i;
-    recomputed += factor > 1 ? 1 : 0;
     EXPECT_LE(result.plan.streaming->load, result.plan.streaming->load_of_layers) << i;
     better += result.plan.streaming->load < result.plan.streaming->load_of_layers ? 1 : 0;
   }
   EXPECT_GT(streamed, cases / 2);
   EXPECT_GT(better, cases / 4);
-  EXPECT_GT(recomputed, 0);
 }
 
 TEST(PlanStream, IsNeverWorseThanWholeOperators) {

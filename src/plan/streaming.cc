@@ -125,8 +125,7 @@ class StreamPlanner {
     SolveOptions solve_options = options_.solve;
     solve_options.time_limit =
         std::max(options_.solve.time_limit - spent, Seconds(0)) / static_cast<double>(tries);
-    Placed placed{.order = order,
-                  .timetable = stream::timetable_of(graph_, model_, program_, order, options_.io)};
+    Placed placed{.order = order, .timetable = stream::timetable_of(model_, program_, order)};
     placed.layout =
         stream::lay_out(graph_, model_, program_, placed.timetable, {.form = form, .alignment = alignment_});
     placed.problem = problem_of(placed.layout.buffers, options_.memories);

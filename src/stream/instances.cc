@@ -42,8 +42,10 @@ class Reading {
     }
     for (const std::size_t op : order_) add_operator(op);
     for (const TensorId t : main.outputs) {
-      if (!index_[t] || options_.io == Io::rows) continue;
-      model_.tensors[*index_[t]].stays = model_.tensors[*index_[t]].is_whole = true;
+      if (!index_[t]) continue;
+      Tensor& output = model_.tensors[*index_[t]];
+      output.leaves = options_.io == Io::rows;
+      output.stays = output.is_whole = !output.leaves;
     }
     is_taken_.resize(model_.tensors.size(), false);
     if (options_.in_place == InPlace::where_possible) {

@@ -42,6 +42,7 @@ struct Tensor {
   Bytes bytes_per_row = 0;
   std::int64_t granule = 1;  ///< Rows that come to be and go together.
   bool stays = false;        ///< Needed after the last operator: an output.
+  bool leaves = false;       ///< The caller takes each row when it is there: an output.
   bool is_whole = false;     ///< Somebody wants all of it in row-major order.
   std::int64_t runs = 1;     ///< Of bytes that a row consists of in row-major order.
   std::size_t axis = 0;      ///< Of the source: what rows are along.

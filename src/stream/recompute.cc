@@ -55,7 +55,7 @@ bool is_repeatable(const Model& model, const Links& links, std::size_t op) {
   if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty())
     return false;
   const Tensor& written = model.tensors[it.writes[0]];
-  return !written.stays && !written.is_whole && links.readers[it.writes[0]].size() == 1;
+  return !written.stays && !written.leaves && !written.is_whole && links.readers[it.writes[0]].size() == 1;
 }
 
 /// What it reads must be there whenever it runs: nothing may be written over it.

@@ -7,7 +7,6 @@
 #include "stream/timetable.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace stowage::stream {
@@ -15,11 +14,8 @@ namespace {
 
 class Recorder {
  public:
-  Recorder(const Graph& graph, const Model& model, const Program& program, Io io)
-      : model_(model), program_(program), leaves_(model.tensors.size(), false) {
-    const std::set<TensorId> outputs(graph.subgraphs[0].outputs.begin(), graph.subgraphs[0].outputs.end());
+  Recorder(const Model& model, const Program& program) : model_(model), program_(program) {
     for (std::size_t t = 0; t < model.tensors.size(); ++t) {
-      leaves_[t] = io == Io::rows && model.tensors[t].source && outputs.contains(*model.tensors[t].source);
       const auto granules = static_cast<std::size_t>(program.ranges[t].count);
       table_.lives.emplace_back(granules, Lifetime{0, 1});
     }
@@ -83,7 +79,7 @@ class Recorder {
     const std::size_t end = is_by_row ? begin + 1 : lives.size();
     for (std::size_t g = begin; g < end; ++g) {
       lives[g] = {at, at + 1};
-      if (!leaves_[t]) continue;
+      if (!model_.tensors[t].leaves) continue;
       table_.steps.emplace_back(
           Leave{*model_.tensors[t].source, rows_of(model_.tensors[t], static_cast<std::int64_t>(g))});
       lives[g].upper = static_cast<Position>(table_.steps.size());
@@ -92,7 +88,6 @@ class Recorder {
 
   const Model& model_;
   const Program& program_;
-  std::vector<bool> leaves_;
   Timetable table_{};
 };
 
@@ -106,9 +101,8 @@ RowRange rows_of(const Tensor& tensor, std::int64_t granule) {
   return {tensor.axis, granule * tensor.granule, std::min(tensor.rows, (granule + 1) * tensor.granule)};
 }
 
-Timetable timetable_of(const Graph& graph, const Model& model, const Program& program,
-                       std::span<const InstanceId> order, Io io) {
-  return Recorder(graph, model, program, io).run(order);
+Timetable timetable_of(const Model& model, const Program& program, std::span<const InstanceId> order) {
+  return Recorder(model, program).run(order);
 }
 
 }  // namespace stowage::stream

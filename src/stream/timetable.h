@@ -5,9 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "stowage/graph.h"
 #include "stowage/plan.h"
-#include "stowage/planner.h"
 #include "stream/model.h"
 #include "stream/program.h"
 
@@ -27,7 +25,7 @@ struct Timetable {
 
 /// The order must be a legal one. Where the output leaves by rows, a step for that follows each that writes
 /// some.
-[[nodiscard]] Timetable timetable_of(const Graph& graph, const Model& model, const Program& program,
-                                     std::span<const InstanceId> order, Io io);
+[[nodiscard]] Timetable timetable_of(const Model& model, const Program& program,
+                                     std::span<const InstanceId> order);
 
 }  // namespace stowage::stream
