@@ -219,6 +219,7 @@ TEST(PlanStream, ComputesRowsAgainWhereThatSavesMost) {
   const Network network = expansion(random);
   PlanOptions options = streaming(Io::rows);
   options.alignment = 4;
+  options.solve.time_limit = std::chrono::seconds(3);  // of which a third is for choosing
   const PlanResult once = make_plan(network.input, options);
   options.stream->recompute = 2;
   const PlanResult again = make_plan(network.input, options);
