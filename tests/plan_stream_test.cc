@@ -268,10 +268,12 @@ TEST(PlanStream, RealNetworksStayBelowTheirTargets) {
     const Network network = read_network(folder / (std::string(target.model) + ".tflite"));
     for (const Io io : {Io::arena, Io::rows}) {
       PlanOptions options = streaming(io);
-      options.solve.time_limit = std::chrono::seconds(6);
+      // How low it is packed is a matter of time.
+      options.solve.time_limit = std::chrono::seconds(testing::is_in_a_hurry() ? 1 : 6);
       const PlanResult result = make_plan(network.input, options);
       ASSERT_TRUE(result.faults.empty()) << result.faults[0].what;
-      EXPECT_LE(result.plan.summary.peak, io == Io::arena ? target.arena : target.rows) << target.model;
+      if (!testing::is_in_a_hurry())
+        EXPECT_LE(result.plan.summary.peak, io == Io::arena ? target.arena : target.rows) << target.model;
       const RunResult run = run_plan(network, result.plan, {.check = RunCheck::tensors});
       EXPECT_FALSE(run.fault) << run.fault->what;
     }
