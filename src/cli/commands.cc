@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "check/streamed.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
 #include "cli/progress.h"
@@ -84,7 +85,7 @@ Wanted wanted_for(const PlanOptions& options) {
 }
 
 Wanted wanted_for(const Plan& plan) {
-  if (plan.streaming) return Wanted::rows;
+  if (check::is_streamed(plan)) return Wanted::rows;
   const bool has_weights = std::any_of(plan.memories.begin(), plan.memories.end(), [](const auto& memory) {
     return memory.memory.role == MemoryRole::weights;
   });

@@ -63,9 +63,8 @@ void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--align", command.plan.align,
       "Alignment in bytes. Default: 64 for ONNX, 16 for TFLite, 1 for lists");
   add(app, "--io", command.plan.io,
-      "Memory of inputs and outputs: arena, external (the caller's) or, with --stream, rows (inputs arrive "
-      "and "
-      "outputs leave row by row). Default: arena");
+      "Memory of inputs and outputs: arena, external (the caller's) or, with --stream, rows (they arrive "
+      "and leave row by row). Default: arena");
   app.add_flag("--stream", command.plan.stream, "Run operators row by row, so that only windows are stored");
   add(app, "--recompute", command.plan.recompute,
       "Multiplies that --stream may run to save memory, as a multiple of the network's. Default: 1.0");

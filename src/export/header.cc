@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/streamed.h"
 #include "export/header_tables.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -32,11 +33,6 @@ bool is_identifier(std::string_view text) {
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
          std::all_of(text.begin(), text.end(), is_part);
-}
-
-bool is_in_ring(const PlannedTensor& tensor) {
-  return std::any_of(tensor.views.begin(), tensor.views.end(),
-                     [](const View& view) { return view.ring.has_value(); });
 }
 
 /// What is the same in all headers; @ is the prefix, % the prefix in capitals, $ the type of sizes.
@@ -119,8 +115,8 @@ class HeaderWriter {
       throw UsageError(fmt::format("--prefix is \"{}\", expected a C identifier", prefix));
     if (graphs.size() != plan.models.size())
       throw UsageError("--header is for models, a buffer list has no steps and tensors");
-    if (std::any_of(plan.tensors.begin(), plan.tensors.end(), is_in_ring))
-      throw UsageError("--header: tensors that are streamed have no place in it yet");
+    if (check::is_streamed(plan))
+      throw UsageError("--header: a plan that runs rows of operators has no place in it yet");
     for (std::size_t m = 0, first = 0; m < graphs.size(); ++m) {
       first_tensor_.push_back(first);
       first += graphs[m].tensors.size();
