@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "check_cases.h"
+#include "long_tests.h"
 #include "oracle/byte_machine.h"
 #include "oracle/naive_interpreter.h"
 #include "oracle/random_graph.h"
@@ -260,7 +261,7 @@ void spoil_and_check(std::uint64_t seed, const Case& original, const Spoil& spoi
 
 TEST(Check, FindsWhateverBreaksARun) {
   Tally tally;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases_of(1500); ++seed) {
     const auto original = random_case(seed);
     if (!original || original->plan.buffers.empty()) continue;
     ASSERT_FALSE(is_misplaced(*original) || breaks_a_run(*original)) << "seed " << seed;
@@ -276,13 +277,13 @@ TEST(Check, FindsWhateverBreaksARun) {
         tally);
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(tally.harmful, 700U);
-  EXPECT_GT(tally.harmless, 500U);
+  EXPECT_GT(tally.harmful, testing::cases_of(700));
+  EXPECT_GT(tally.harmless, testing::cases_of(500));
 }
 
 TEST(Check, FindsWhateverBreaksARunOfTensorsThatShare) {
   Tally tally;
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases_of(2000); ++seed) {
     const auto original = random_case(seed, seed % 2 == 0 ? Alias::all : Alias::automatic);
     if (!original || original->plan.buffers.empty()) continue;
     spoil_and_check(
@@ -303,13 +304,13 @@ TEST(Check, FindsWhateverBreaksARunOfTensorsThatShare) {
         tally);
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(tally.harmful, 1500U);
-  EXPECT_GT(tally.harmless, 700U);
+  EXPECT_GT(tally.harmful, testing::cases_of(1500));
+  EXPECT_GT(tally.harmless, testing::cases_of(700));
 }
 
 TEST(Check, FindsViewsThatAreNotThereInTime) {
   std::size_t misplaced = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases_of(1500); ++seed) {
     const auto original = random_case(seed);
     if (!original || original->plan.buffers.empty()) continue;
     Choices choices(seed);
@@ -322,13 +323,13 @@ TEST(Check, FindsViewsThatAreNotThereInTime) {
       ASSERT_TRUE(std::any_of(faults.begin(), faults.end(), is_grave)) << "seed " << seed;
     }
   }
-  EXPECT_GT(misplaced, 500U);
+  EXPECT_GT(misplaced, testing::cases_of(500));
 }
 
 TEST(Check, FindsStepsThatDoNotFitTheirPlan) {
   // Another valid order of the steps needs other lives; the plan's are those of its own.
   std::size_t harmful = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases_of(1500); ++seed) {
     auto it = random_case(seed, seed % 2 == 0 ? Alias::none : Alias::all);
     if (!it) continue;
     it->plan.clocks[0] = oracle::random_clock(it->graph, seed);
@@ -342,7 +343,7 @@ TEST(Check, FindsStepsThatDoNotFitTheirPlan) {
     const Faults faults = faults_of(*it);
     ASSERT_TRUE(std::any_of(faults.begin(), faults.end(), is_grave)) << "seed " << seed;
   }
-  EXPECT_GT(harmful, 300U);
+  EXPECT_GT(harmful, testing::cases_of(300));
 }
 
 }  // namespace

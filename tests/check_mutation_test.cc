@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "check_cases.h"
+#include "long_tests.h"
 #include "oracle/naive_interpreter.h"
 #include "oracle/random_graph.h"
 #include "stowage/plan.h"
@@ -601,7 +602,7 @@ const std::vector<std::pair<std::string, Spoil>>& mutations() {
 
 TEST(Check, FindsNothingInPlansOfOurOwn) {
   std::size_t plans = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases_of(3000); ++seed) {
     const auto it = random_case(seed);
     if (!it) continue;
     ++plans;
@@ -609,13 +610,14 @@ TEST(Check, FindsNothingInPlansOfOurOwn) {
     ASSERT_TRUE(check(*it).empty()) << "seed " << seed;
     ASSERT_TRUE(check_plan(it->plan).empty()) << "seed " << seed;
   }
-  EXPECT_GT(plans, 2000U);
+  EXPECT_GT(plans, testing::cases_of(2000));
 }
 
 TEST(Check, FindsEveryMutationAndNamesIt) {
   const auto& all = mutations();
   std::vector<std::size_t> found(all.size(), 0);
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  const std::uint64_t seeds = testing::is_in_a_hurry() ? 600 : 2000;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     const auto original = random_case(seed);
     if (!original) continue;
     Choices choices(seed);
@@ -627,12 +629,12 @@ TEST(Check, FindsEveryMutationAndNamesIt) {
       const Faults faults = check(it);
       ASSERT_TRUE(has_fault(faults, *expected)) << all[m].first << ", seed " << seed << ", expected kind "
                                                 << static_cast<int>(*expected->kinds.begin()) << " naming "
-                                                << testing::PrintToString(expected->names) << "\n"
+                                                << ::testing::PrintToString(expected->names) << "\n"
                                                 << text_of(faults);
       ++found[m];
     }
   }
-  for (std::size_t m = 0; m < all.size(); ++m) EXPECT_GE(found[m], 10U) << all[m].first;
+  for (std::size_t m = 0; m < all.size(); ++m) EXPECT_GE(found[m], testing::cases_of(10)) << all[m].first;
 }
 
 }  // namespace

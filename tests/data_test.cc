@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "long_tests.h"
 #include "process.h"
 #include "temporary.h"
 
@@ -62,9 +63,9 @@ bool has_data() { return std::filesystem::is_directory(STOWAGE_DATA_DIR); }
 /// Plans in the file's order without aliases, verifies, and returns the plan.
 json plan_of(const std::filesystem::path& file) {
   const TemporaryDirectory directory;
-  const ProcessResult planned =
-      run_stowage(directory.path(), {"plan", std::filesystem::absolute(file).string(), "--order", "keep",
-                                     "--alias", "none", "--time-limit", "1", "-o", "plan.json"});
+  const ProcessResult planned = run_stowage(
+      directory.path(), {"plan", std::filesystem::absolute(file).string(), "--order", "keep", "--alias",
+                         "none", "--time-limit", testing::is_in_a_hurry() ? "0.2" : "1", "-o", "plan.json"});
   EXPECT_EQ(planned.status, 0) << planned.errors;
   const ProcessResult verified = run_stowage(
       directory.path(), {"verify", "plan.json", "--model", std::filesystem::absolute(file).string()});
@@ -287,7 +288,7 @@ TEST(Data, EveryStrategyServesEveryModelThatSharesAllItMay) {
 TEST(Data, EveryStrategyServesEveryList) {
   if (!has_data()) GTEST_SKIP() << "there is no folder " << STOWAGE_DATA_DIR;
   for (const auto& file : files_in("packing", ".csv")) {
-    const json rows = compared(file, {});
+    const json rows = compared(file, {"--time-limit", testing::is_in_a_hurry() ? "0.2" : "1"});
     for (const json& row : rows) {
       if (row.at("strategy") == "exact") continue;  // which says that some are too large
       EXPECT_EQ(row.at("applies"), row.at("strategy") != "levels") << file.filename() << " " << row;

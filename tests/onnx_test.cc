@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "long_tests.h"
 #include "onnx_models.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
@@ -440,28 +441,33 @@ TEST(Onnx, LeavesOutOperandsOfCalls) {
             (std::vector<std::optional<TensorId>>{0, std::nullopt, std::nullopt}));
 }
 
+std::string error_of_call(const onnx::NodeProto& start, const std::vector<onnx::FunctionProto>& functions) {
+  return error_of_model(with_functions(
+      onnx_model({.nodes = {start}, .inputs = {tensor_value("x", {4})}, .outputs = {untyped_value("y")}}),
+      functions));
+}
+
 TEST(Onnx, RefusesCallsThatCannotBeUnfolded) {
-  const auto error_with = [](const std::vector<onnx::FunctionProto>& functions,
-                             const onnx::NodeProto& start) {
-    return error_of_model(with_functions(
-        onnx_model({.nodes = {start}, .inputs = {tensor_value("x", {4})}, .outputs = {untyped_value("y")}}),
-        functions));
-  };
   const auto itself = function("Self", {"a"}, {"b"}, {call("Self", {"a"}, {"b"})});
-  expect_message(error_with({itself}, call("Self", {"x"}, {"y"})), {"x.onnx", "'Self'", "recursion"});
+  expect_message(error_of_call(call("Self", {"x"}, {"y"}), {itself}), {"x.onnx", "'Self'", "recursion"});
   const auto even = function("Even", {"a"}, {"b"}, {call("Odd", {"a"}, {"b"})});
   const auto odd = function("Odd", {"a"}, {"b"}, {call("Even", {"a"}, {"b"})});
-  expect_message(error_with({even, odd}, call("Even", {"x"}, {"y"})), {"recursion"});
+  expect_message(error_of_call(call("Even", {"x"}, {"y"}), {even, odd}), {"recursion"});
+  const auto small = function("Small", {"a"}, {"b"}, {node("Neg", {"a"}, {"b"})});
+  expect_message(error_of_call(call("Small", {"x", "x"}, {"y"}), {small}),
+                 {"'Small'", "2 inputs", "at most 1"});
+}
+
+TEST(Onnx, RefusesCallsThatUnfoldToTooMuch) {
+  if (testing::is_in_a_hurry()) GTEST_SKIP() << "a million calls take too long under the sanitizers";
   std::vector<onnx::FunctionProto> doubling{function("F0", {"a"}, {"b"}, {node("Neg", {"a"}, {"b"})})};
   for (int i = 1; i < 40; ++i) {
     const std::string callee = "F" + std::to_string(i - 1);
     doubling.push_back(function("F" + std::to_string(i), {"a"}, {"b"},
                                 {call(callee, {"a"}, {"c"}), call(callee, {"c"}, {"b"})}));
   }
-  expect_message(error_with(doubling, call("F39", {"x"}, {"y"})),
+  expect_message(error_of_call(call("F39", {"x"}, {"y"}), doubling),
                  {"function 'F", "more than can be planned"});
-  const auto small = function("Small", {"a"}, {"b"}, {node("Neg", {"a"}, {"b"})});
-  expect_message(error_with({small}, call("Small", {"x", "x"}, {"y"})), {"'Small'", "2 inputs", "at most 1"});
 }
 
 // States and scratch.

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "long_tests.h"
 #include "model/overlap.h"
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
@@ -34,7 +35,7 @@ using testing::pinned;
 using testing::problem_of;
 using testing::whole;
 
-constexpr std::uint64_t small_problems = 6000;
+const std::uint64_t small_problems = testing::is_in_a_hurry() ? 1000 : 6000;
 constexpr auto generous = std::chrono::hours(1);
 
 /// The strategies that are an order and a fit. The others have tests of their own.

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "long_tests.h"
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
 #include "pack/load.h"
@@ -44,7 +45,7 @@ using testing::pinned;
 using testing::problem_of;
 using testing::whole;
 
-constexpr std::uint64_t small_problems = 3000;
+const std::uint64_t small_problems = testing::cases_of(3000);
 
 /// The ids in the order in which the text sorts the buffers.
 std::string sorted_by(std::string_view text, const std::vector<Buffer>& buffers) {
@@ -741,11 +742,8 @@ Problem hard_problem() {
 
 TEST(Rectangle, TheClockCutsTuningAndTheBestIsKept) {
   const Problem problem = hard_problem();
-  const auto begin = std::chrono::steady_clock::now();
   const Solution solution = solved(
       problem, {.time_limit = std::chrono::milliseconds(200), .threads = 2, .sort = "-size,-duration"});
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  EXPECT_LT(taken.count(), 1);
   EXPECT_EQ(oracle::fault_of(problem, offsets_of(solution)), std::nullopt);
   EXPECT_LT(peak_of(problem, solution, 0),
             peak_of(problem, solved(problem, {.sort = "-size,-duration", .rounds = 0}), 0));

@@ -17,8 +17,8 @@
 namespace stowage {
 namespace {
 
-const std::uint64_t random_problems = testing::cases_of(5000);
-const std::uint64_t random_graphs = testing::cases_of(2000);
+const std::uint64_t random_problems = testing::is_in_a_hurry() ? 200 : 5000;
+const std::uint64_t random_graphs = testing::is_in_a_hurry() ? 80 : 2000;
 
 /// All that serve one memory but `auto`, which chooses among them.
 std::vector<std::string> names() {

