@@ -52,7 +52,8 @@ std::string text_of_steps(const Plan& plan) {
       return " rows " + std::to_string(range.begin) + " to " + std::to_string(range.end);
     };
     if (const auto* const run = std::get_if<Run>(&step))
-      text += "run " + std::to_string(run->path[1]) + (run->rows ? rows(*run->rows) : "");
+      text += "run " + std::to_string(run->path[1]) + (run->rows ? rows(*run->rows) : "") +
+              (run->part ? " adding" + rows(*run->part) : "");
     if (const auto* const arrive = std::get_if<Arrive>(&step))
       text += "arrive " + plan.tensors[arrive->tensor].tensor.name + rows(arrive->rows);
     if (const auto* const leave = std::get_if<Leave>(&step))
@@ -228,6 +229,20 @@ void change_sums(Plan& plan, Choices& choices) {
   }
 }
 
+void change_part(Plan& plan, Choices& choices) {
+  std::vector<Run*> runs;
+  for (Step& step : plan.clocks[0].steps) {
+    if (auto* const run = std::get_if<Run>(&step); run != nullptr && run->part) runs.push_back(run);
+  }
+  if (runs.empty()) return;
+  Run& run = *choices.one_of(runs);
+  if (choices.chance(20)) {
+    run.part.reset();
+  } else {
+    (choices.chance(50) ? run.part->begin : run.part->end) += choices.between(-1, 1);
+  }
+}
+
 void change_view_rows(Plan& plan, Choices& choices) {
   View* const view = some_view(plan, choices);
   if (view == nullptr || !view->rows) return;
@@ -243,7 +258,8 @@ constexpr std::array mutations{move_buffer,      move_view,    move_view_to_anot
                                change_view_life, change_piece, drop_piece,
                                drop_view,        drop_step,    repeat_step,
                                swap_steps,       change_ring,  change_rows_of_step,
-                               change_sums,      copy_view,    change_view_rows};
+                               change_sums,      copy_view,    change_view_rows,
+                               change_part};
 
 TEST(CheckStreamAtRandom, AgreesWithTheMachineOnMutatedPlans) {
   std::map<std::size_t, std::pair<std::size_t, std::size_t>> harm;  // of each mutation: harmless, harmful

@@ -550,6 +550,84 @@ TEST(CheckStream, LetsRowsRunAgain) {
   EXPECT_EQ(text_of(check_plan(plan, {&graph, 1})), "");
 }
 
+// Parts
+
+/// x (4 rows of 2 bytes) -> Conv of every other of 3 rows -> conv1 (2 rows of 3 bytes), whose rows add up.
+Graph adding() {
+  RowSketch sketch;
+  sketch.convolve(sketch.input("x", {4, 2}), 0, 2, {.scale = 2, .taps = 3});
+  sketch.graph.subgraphs[0].operators[0].row_axes[0].adds_rows = true;
+  sketch.finish();
+  return sketch.graph;
+}
+
+Run part_of(std::int64_t row, std::int64_t begin, std::int64_t end) {
+  Run run = rows_of(conv, row, row + 1);
+  run.part = RowRange{0, begin, end};
+  return run;
+}
+
+/// Rows of x arrive one by one, each in the place of the one before; row 2 is read by both rows of conv1.
+Plan adding_plan() {
+  Plan plan = empty_plan(adding());
+  steps(plan) = {Arrive{0, {0, 0, 1}}, part_of(0, 0, 1),     Arrive{0, {0, 1, 2}},
+                 part_of(0, 1, 2),     Arrive{0, {0, 2, 3}}, part_of(0, 2, 3),
+                 part_of(1, 2, 3),     Arrive{0, {0, 3, 4}}, part_of(1, 3, 4)};
+  const std::size_t x = add_buffer(plan, "x", 2, {{0, 2, {0, 9}}});
+  const std::size_t y = add_buffer(plan, "y", 6, {{0, 3, {1, 9}}, {3, 3, {6, 9}}});
+  plan.tensors[0].views = {{.buffer = x, .life = {0, 9}, .ring = Ring{0, 1, 1}}};
+  plan.tensors[1].views = {{.buffer = y, .life = {1, 9}}};
+  correct_claims(plan);
+  return plan;
+}
+
+TEST(CheckStream, FindsPartsThatDoNotAddUp) {
+  const auto erase = [](std::size_t at) {
+    return [at](Plan& plan) { steps(plan).erase(steps(plan).begin() + static_cast<std::ptrdiff_t>(at)); };
+  };
+  const auto set_part = [](std::size_t at, std::int64_t begin, std::int64_t end) {
+    return [=](Plan& plan) { run_at(plan, at).part = RowRange{0, begin, end}; };
+  };
+  expect_wrong(
+      adding(), adding_plan(),
+      {{"the first part is missing", erase(1), order, {"step 2", "rows 1 to 2 of tensor 'x'", "row 0 on"}},
+       {"a part in between is missing", erase(3), order, {"step 4", "rows 2 to 3", "row 1 on"}},
+       {"the last part is missing", erase(8), order, {"'Conv-1'", "up to row 1", "2"}},
+       {"the last part of a row is missing", erase(5), order, {"step 5", "while its rows 0 to 1"}},
+       {"a row is added twice", set_part(5, 1, 3), order, {"row 1", "step 5", "before it is there"}},
+       {"a row that the input does not have", set_part(8, 3, 5), order, {"step 8", "3 to 5"}},
+       {"a part that adds nothing", set_part(1, 3, 4), order, {"step 1", "3 to 4", "row 0 on"}},
+       {"an empty part", set_part(3, 1, 1), format, {"step 3", "adds rows 1 to 1"}},
+       {"along another axis",
+        [](Plan& plan) { run_at(plan, 1).part->axis = 1; },
+        format,
+        {"step 1", "along axis 1", "'Conv-1'"}},
+       {"a part without rows", [](Plan& plan) { run_at(plan, 1).rows.reset(); }, format, {"step 1", "part"}},
+       {"a part with sums",
+        [](Plan& plan) {
+          run_at(plan, 1).sums = Sums{0, 0};
+        },
+        format,
+        {"step 1", "sums"}},
+       {"another row while one is added up",
+        [](Plan& plan) {
+          run_at(plan, 3).rows = RowRange{0, 1, 2};
+        },
+        order,
+        {"step 3", "while its rows 0 to 1"}},
+       {"not reserved while it is added up",
+        [](Plan& plan) { plan.buffers[1].pieces[0].life.lower = 3; },
+        accounting,
+        {"rows 0 to 1 of tensor 'conv1'", "step 1"}},
+       {"no view while it is added up",
+        [](Plan& plan) { view_of(plan, 1).life.lower = 3; },
+        accounting,
+        {"tensor 'conv1'", "row 0"}}});
+  Graph unable = adding();
+  unable.subgraphs[0].operators[0].row_axes[0].adds_rows = false;
+  EXPECT_TRUE(has(check_plan(adding_plan(), {&unable, 1}), format, {"step 1", "'Conv-1'", "does not add"}));
+}
+
 // Orders
 
 /// Whether every row is there when a step reads it, told step by step from the network by hand: rows of conv1

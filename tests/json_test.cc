@@ -374,7 +374,7 @@ TEST(Json, RowsOfOperatorsComeBackAsTheyWere) {
     Graph graph = cases::random_row_graph(choices);
     graph.name = "graph";
     for (Operator& op : graph.subgraphs[0].operators) {
-      for (RowAxis& along : op.row_axes) along.is_windows = choices.chance(50);
+      for (RowAxis& along : op.row_axes) along.is_windows = choices.chance(50);  // adds_rows are random, too
     }
     ASSERT_EQ(read_graph(json_of(graph)), graph) << json_of(graph);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <sstream>
 
@@ -230,10 +231,73 @@ TEST(PlanStream, ComputesRowsAgainWhereThatSavesMost) {
   EXPECT_GT(again.plan.streaming->recomputed, 1);
   EXPECT_LE(again.plan.streaming->recomputed, 2);
   EXPECT_LT(again.plan.streaming->load, once.plan.streaming->load);
+  const auto& steps = again.plan.clocks[0].steps;
+  EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+    return std::holds_alternative<Run>(step) && std::get<Run>(step).part;
+  }));
   const RunResult run = run_plan(network, again.plan, {.check = RunCheck::tensors});
   EXPECT_FALSE(run.fault) << run.fault->what;
   options.stream->recompute = 0.5;
   EXPECT_THROW((void)make_plan(network.input, options), UsageError);
+}
+
+/// What a gate multiplies is needed when the gate is known, and is made of what the residual keeps.
+Network gated(Random& random) {
+  ImageNetwork images(random);
+  const Shape shape{1, 4, 32, 8};
+  const TensorId x = images.add_tensor(TensorKind::input, shape);
+  const TensorId active = images.apply("Relu", {x}, shape);
+  const TensorId pool = images.apply("GlobalAveragePool", {active}, {1, 4, 1, 1});
+  const TensorId gate = images.apply("Sigmoid", {pool}, {1, 4, 1, 1});
+  const TensorId scaled = images.apply("Mul", {active, gate}, shape);
+  (void)images.apply("Add", {scaled, x}, shape);
+  return images.take(0);
+}
+
+TEST(PlanStream, RepeatsWhatNeedsNoMultiplies) {
+  Random random(6);
+  const Network network = gated(random);
+  PlanOptions options = streaming(Io::arena);
+  options.alignment = 4;
+  options.solve.time_limit = std::chrono::seconds(2);
+  const PlanResult result = make_plan(network.input, options);
+  ASSERT_TRUE(result.faults.empty()) << result.faults[0].what;
+  ASSERT_TRUE(is_streamed(result.plan));
+  const Bytes bytes = network.graph().tensors[0].bytes;
+  EXPECT_LT(result.plan.summary.peak, bytes + bytes / 8);  // and not two of them
+  EXPECT_EQ(result.plan.streaming->recomputed, 1);
+  const RunResult run = run_plan(network, result.plan, {.check = RunCheck::tensors});
+  EXPECT_FALSE(run.fault) << run.fault->what;
+}
+
+/// A part too many, too few, or in another's place.
+TEST(PlanStream, PartsThatDoNotAddUpAreFoundInTheRun) {
+  Random random(4);
+  const Network network = expansion(random);
+  PlanOptions options = streaming(Io::rows);
+  options.solve.time_limit = std::chrono::seconds(3);
+  options.stream->recompute = 2;
+  const Plan plan = make_plan(network.input, options).plan;
+  const auto is_part = [](const Step& step) {
+    return std::holds_alternative<Run>(step) && std::get<Run>(step).part;
+  };
+  const auto& all = plan.clocks[0].steps;
+  const auto first = static_cast<std::size_t>(std::find_if(all.begin(), all.end(), is_part) - all.begin());
+  ASSERT_LT(first, all.size());
+  const std::vector<std::function<void(Run&)>> wrongs{[](Run& run) { run.part.reset(); },
+                                                      [](Run& run) { ++run.part->end; },
+                                                      [](Run& run) { ++run.part->begin, ++run.part->end; },
+                                                      [](Run& run) { run.part->axis = 3; },
+                                                      [](Run& run) { run.rows->axis = 3; },
+                                                      [](Run& run) {
+                                                        run.sums = Sums{0, 0};
+                                                      }};
+  for (std::size_t i = 0; i < wrongs.size(); ++i) {
+    Plan wrong = plan;
+    wrongs[i](std::get<Run>(wrong.clocks[0].steps[first]));
+    EXPECT_FALSE(check_plan(wrong, {&network.graph(), 1}).empty()) << i;
+    EXPECT_TRUE(run_plan(network, wrong, {}).fault) << i;
+  }
 }
 
 TEST(PlanStream, HasNoHeaderYet) {

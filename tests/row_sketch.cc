@@ -192,6 +192,7 @@ class RandomRows {
                       .offset = choices_.between(-1, 1),
                       .taps = choices_.between(1, 3),
                       .dilation = choices_.between(1, 2)});
+    sketch_.graph.subgraphs[0].operators.back().row_axes[0].adds_rows = choices_.chance(50);
   }
 
   void add_two_outputs(TensorId in, std::size_t axis) {

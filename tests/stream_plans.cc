@@ -69,11 +69,19 @@ class NaivePlanner {
 
   // Steps
 
+  /// Rows that are added up.
+  struct Adding {
+    RowRange rows{};
+    std::vector<std::int64_t> missing{};  ///< Rows of the input, ascending.
+    Position since = 0;
+  };
+
   struct State {
     std::int64_t done = 0;
     bool is_whole = false;
     std::optional<Sums> sums{};
     bool is_finished = false;
+    std::optional<Adding> adding{};
   };
 
   void order_steps() {
@@ -166,11 +174,12 @@ class NaivePlanner {
   }
 
   [[nodiscard]] bool can_run(std::size_t o) const {
-    return are_there(needs(o, states_[o].done, states_[o].done + 1));
+    return states_[o].adding || are_there(needs(o, states_[o].done, states_[o].done + 1));
   }
 
   void run(std::size_t o) {
     State& state = states_[o];
+    if (state.adding) return add_part(o);
     const Operator& op = operators()[o];
     Run run{.path = {0, o}};
     std::int64_t end = state.done + 1;
@@ -179,6 +188,7 @@ class NaivePlanner {
       while (end < std::min(extent(o), state.done + most) && are_there(needs(o, state.done, end + 1))) ++end;
       const std::size_t axis = op.sums_over.empty() ? op.row_axes[0].axis : op.sums_over[0];
       run.rows = RowRange{axis, state.done, end};
+      if (begin_adding(o, *run.rows)) return add_part(o);
     }
     for (const Row& row : needs(o, state.done, end)) read(row, now() + 1);
     state.is_finished = !has_rows(o) || end == extent(o);
@@ -195,6 +205,39 @@ class NaivePlanner {
     plan_.clocks[0].steps.push_back(run);
   }
 
+  bool begin_adding(std::size_t o, const RowRange& range) {
+    const Operator& op = operators()[o];
+    if (op.row_axes.empty() || !op.row_axes[0].adds_rows || choices_.chance(40)) return false;
+    std::set<std::int64_t> missing;
+    const RowRead& read = op.row_axes[0].reads[0];
+    for (std::int64_t r = range.begin; r < range.end; ++r)
+      for_each_row(read.rows, rows(*op.inputs[0]), r, [&](std::int64_t row) { missing.insert(row); });
+    if (missing.empty()) return false;
+    states_[o].adding = Adding{range, {missing.begin(), missing.end()}, now()};
+    return true;
+  }
+
+  /// One or two rows more.
+  void add_part(std::size_t o) {
+    State& state = states_[o];
+    const Operator& op = operators()[o];
+    Adding& adding = *state.adding;
+    const auto count = std::min<std::size_t>(adding.missing.size(), 1 + choices_.below(2));
+    const RowRange part{op.row_axes[0].reads[0].axis, adding.missing[0], adding.missing[count - 1] + 1};
+    for (std::size_t i = 0; i < count; ++i) read({*op.inputs[0], adding.missing[i]}, now() + 1);
+    adding.missing.erase(adding.missing.begin(), adding.missing.begin() + static_cast<std::ptrdiff_t>(count));
+    for (const TensorId scratch : op.scratch) write({scratch, 0}, now());
+    plan_.clocks[0].steps.push_back(Run{.path = {0, o}, .rows = adding.rows, .part = part});
+    if (!adding.missing.empty()) return;
+    for (std::int64_t r = adding.rows.begin; r < adding.rows.end; ++r) {
+      write({*op.outputs[0], r}, now() - 1);
+      lives_.back().life.lower = adding.since;
+    }
+    state.done = adding.rows.end;
+    state.is_finished = state.done == extent(o);
+    state.adding.reset();
+  }
+
   void keep_sums(std::size_t o, Run& run) {
     State& state = states_[o];
     if (state.is_finished && run.rows->begin == 0 && choices_.chance(70)) return;
@@ -208,7 +251,8 @@ class NaivePlanner {
   void run_again() {
     std::vector<std::size_t> candidates;
     for (std::size_t o = 0; o < operators().size(); ++o) {
-      if (has_rows(o) && operators()[o].sums_over.empty() && states_[o].done > 0) candidates.push_back(o);
+      if (has_rows(o) && operators()[o].sums_over.empty() && states_[o].done > 0 && !states_[o].adding)
+        candidates.push_back(o);
     }
     if (candidates.empty()) return;
     const std::size_t o = choices_.one_of(candidates);

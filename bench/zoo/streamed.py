@@ -104,6 +104,24 @@ def encoder(name, layers, length=512, width=768, heads=12):
     return net
 
 
+def encoder_by_heads(name, length=512, width=768, heads=12):
+    """Every head is a part of the network of its own, as exporters write it that unroll them; what they give is
+    projected and added up one by one."""
+    net = Net(name)
+    x = net.input("x", (1, length, width))
+    normal = net.layer_norm(x)
+    mixed = None
+    for _ in range(heads):
+        q, k, v = (net.linear(normal, width // heads) for _ in range(3))
+        scores = net.matmul(q, net.transpose(k, (0, 2, 1)))
+        scores = net.add("Div", [scores, net.weight(1, value=8.0)], net.shapes[scores])
+        part = net.linear(net.matmul(net.softmax(scores), v), width)
+        mixed = part if mixed is None else net.plus(mixed, part)
+    x = net.plus(x, mixed)
+    net.output(net.plus(x, feed_forward(net, net.layer_norm(x), width)))
+    return net
+
+
 def networks():
     yield mobilenet_v1("stream_mobilenet_v1")
     yield mobilenet_v2("stream_mobilenet_v2", 224, (32, 16, 24, 32, 64, 96, 160, 320, 1280), True)
@@ -112,4 +130,5 @@ def networks():
     yield efficientnet_b0("stream_efficientnet_b0")
     yield unet("stream_unet")
     yield encoder("stream_encoder_layer", 1)
+    yield encoder_by_heads("stream_encoder_by_heads")
     yield encoder("stream_encoder_12_layers", 12)

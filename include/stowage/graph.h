@@ -146,6 +146,9 @@ struct RowAxis {
   std::size_t axis = 0;
   std::vector<RowRead> reads{};
   bool is_windows = false;  ///< The operator moves a window along it: the height of an image.
+  /// A row is a sum of what each row of the one input in `reads` gives, in elements that are as wide as the
+  /// sum: rows of that input can be added to it one by one, where it lies.
+  bool adds_rows = false;
 
   bool operator==(const RowAxis&) const = default;
 };

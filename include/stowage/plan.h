@@ -52,6 +52,10 @@ struct Run {
   /// such an operator are run in ascending order.
   std::optional<RowRange> rows{};
   std::optional<Sums> sums{};  ///< Of an operator that sums up in several steps.
+  /// Of an operator that adds rows up (RowAxis::adds_rows): only these rows of the input that it reads by
+  /// rows, along that input's axis. Steps with the other rows that it wants follow, in ascending order; its
+  /// rows are there after the last of them. The first begins them.
+  std::optional<RowRange> part{};
 
   bool operator==(const Run&) const = default;
 };

@@ -13,13 +13,17 @@
 
 namespace stowage::check {
 
-void PresentRows::write(const Rows& rows, const Lifetime& life) {
+void PresentRows::end(const Rows& rows) {
   cut(rows.first);
   cut(rows.second);
   const auto begin = entries_.lower_bound(rows.first);
   const auto end = entries_.lower_bound(rows.second);
   for (auto it = begin; it != end; ++it) past_.push_back({{it->first, it->second.end}, it->second.life});
   entries_.erase(begin, end);
+}
+
+void PresentRows::write(const Rows& rows, const Lifetime& life) {
+  end(rows);
   entries_.emplace(rows.first, Entry{rows.second, life});
 }
 

@@ -20,6 +20,9 @@ struct RowLife {
 /// The rows of a tensor that are there, since when and until when.
 class PresentRows {
  public:
+  /// What is there of these rows is over.
+  void end(const Rows& rows);
+
   /// They begin a life; that of what is there of these rows is over.
   void write(const Rows& rows, const Lifetime& life);
 

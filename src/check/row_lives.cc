@@ -19,6 +19,13 @@ namespace {
 
 constexpr std::int64_t most_single_rows = std::int64_t{1} << 26;  // read by strides that leave rows out
 
+/// Rows that are added up, from the first part to the last.
+struct Adding {
+  RowRange rows{};
+  Position since = 0;
+  std::vector<Rows> missing{};  ///< Of the input, ascending.
+};
+
 /// How far an operator is.
 struct Progress {
   std::int64_t done = 0;                   ///< Rows; of one that sums up, in the present round.
@@ -27,6 +34,7 @@ struct Progress {
   bool has_run = false;                    ///< All of it.
   bool is_summing = false;                 ///< In the middle of a round.
   std::optional<std::size_t> sums_life{};  ///< Of the round: index in PlayedRows::sums.
+  std::optional<Adding> adding{};
 };
 
 class RowReplay {
@@ -139,10 +147,16 @@ class RowReplay {
     }
     const std::size_t o = run.path[1];
     check_turn(*op, o);
+    if (const auto& adding = progress_[o].adding; adding && !(run.part && run.rows == adding->rows)) {
+      fault(FaultKind::order, fmt::format("{} runs at step {} while its rows {} to {} are added up", name(o),
+                                          at_, adding->rows.begin, adding->rows.end));
+    }
     if (!run.rows) {
       run_whole(*op, o);
     } else if (!has_rows(*op, o, *run.rows)) {
       return;
+    } else if (run.part) {
+      run_part(*op, o, *run.rows, *run.part);
     } else if (sums_up(*op, run)) {
       run_sums(*op, o, run);
     } else {
@@ -170,7 +184,7 @@ class RowReplay {
 
   /// Whether the operator can run these rows at all.
   bool has_rows(const Operator& op, std::size_t o, const RowRange& range) {
-    const bool sums = std::find(op.sums_over.begin(), op.sums_over.end(), range.axis) != op.sums_over.end();
+    const bool sums = sums_over(op, range.axis);
     std::optional<std::int64_t> extent;
     bool is_alike = true;
     const auto take_extent = [&](const std::optional<TensorId>& t) {
@@ -224,12 +238,7 @@ class RowReplay {
   }
 
   void run_rows(const Operator& op, std::size_t o, const RowRange& range) {
-    Progress& progress = progress_[o];
-    if (range.begin > progress.done && !progress.has_run) {
-      fault(FaultKind::order, fmt::format("step {} runs row {} of {} before its row {}", at_, range.begin,
-                                          name(o), progress.done));
-    }
-    if (range.begin < progress.done || progress.has_run) run_again(op, o);
+    begin_rows(op, o, range);
     const RowAxis& along = *row_axis(op, range.axis);
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       if (op.inputs[i]) read_for(o, *op.inputs[i], row_read(along, i), {range.begin, range.end});
@@ -237,9 +246,83 @@ class RowReplay {
     for (const auto& output : op.outputs) {
       if (output) write(*output, {range.begin, range.end});
     }
+    end_rows(o, range);
+    played_.steps.push_back({o, at_, range.axis});
+  }
+
+  void begin_rows(const Operator& op, std::size_t o, const RowRange& range) {
+    const Progress& progress = progress_[o];
+    if (range.begin > progress.done && !progress.has_run) {
+      fault(FaultKind::order, fmt::format("step {} runs row {} of {} before its row {}", at_, range.begin,
+                                          name(o), progress.done));
+    }
+    if (range.begin < progress.done || progress.has_run) run_again(op, o);
+  }
+
+  void end_rows(std::size_t o, const RowRange& range) {
+    Progress& progress = progress_[o];
     progress.done = std::max(progress.done, range.end);
     progress.has_run = progress.has_run || progress.done == *progress.of;
-    played_.steps.push_back({o, at_, range.axis});
+  }
+
+  /// The rows hold bytes from the first part on, and are there after the last.
+  void run_part(const Operator& op, std::size_t o, const RowRange& range, const RowRange& part) {
+    const RowAxis& along = *row_axis(op, range.axis);
+    if (!along.adds_rows || sums_over(op, range.axis) || along.reads[0].axis != part.axis) {
+      fault(FaultKind::format, fmt::format("step {} adds rows along axis {} for {}, which does not add rows "
+                                           "along it",
+                                           at_, part.axis, name(o)));
+      return;
+    }
+    const RowRead& read = along.reads[0];
+    const TensorId from = *op.inputs[read.input];
+    const TensorId to = *op.outputs[0];
+    auto& adding = progress_[o].adding;
+    if (!adding) {
+      begin_rows(op, o, range);
+      const auto needed = rows_read(read.rows, extent_of(from, read.axis), {range.begin, range.end}, budget_);
+      if (!needed) return refuse_reads(o);
+      adding = Adding{range, at_, *needed};
+      present_[to].end({range.begin, range.end});
+    }
+    take_part(o, {part.begin, part.end}, from, read.axis);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] && i != read.input)
+        this->read(*op.inputs[i], all_rows(*op.inputs[i]), at_ + 1, name(o));
+    }
+    if (!adding->missing.empty()) return;
+    if (is_variable(graph_.tensors[to]))
+      present_[to].write({range.begin, range.end}, {adding->since, at_ + 1});
+    adding.reset();
+    end_rows(o, range);
+  }
+
+  /// Reads those rows in the part that are missing, which begin with the first of all.
+  void take_part(std::size_t o, const Rows& part, TensorId from, std::size_t axis) {
+    std::vector<Rows>& missing = progress_[o].adding->missing;
+    const bool is_next = !missing.empty() && part.first <= missing[0].first && missing[0].first < part.second;
+    if (!is_next || part.second > extent_of(from, axis)) {
+      fault(FaultKind::order,
+            fmt::format("step {} adds rows {} to {} of {} for {}, expected those from row {} on", at_,
+                        part.first, part.second, name_of(from), name(o),
+                        missing.empty() ? 0 : missing[0].first));
+    }
+    std::vector<Rows> left;
+    for (const Rows& it : missing) {
+      const Rows taken{it.first, std::min(it.second, part.second)};
+      if (taken.first < taken.second)
+        read(from, rows_[from].axis == axis ? taken : all_rows(from), at_ + 1, name(o));
+      if (it.second > part.second) left.emplace_back(std::max(it.first, part.second), it.second);
+    }
+    missing = std::move(left);
+  }
+
+  [[nodiscard]] std::int64_t extent_of(TensorId t, std::size_t axis) const {
+    return (*graph_.tensors[t].shape)[axis];
+  }
+
+  static bool sums_over(const Operator& op, std::size_t axis) {
+    return std::find(op.sums_over.begin(), op.sums_over.end(), axis) != op.sums_over.end();
   }
 
   void run_again(const Operator& op, std::size_t o) {
@@ -296,14 +379,15 @@ class RowReplay {
   void read_for(std::size_t o, TensorId t, const RowRead* by_rows, const Rows& rows) {
     if (by_rows == nullptr || by_rows->axis != rows_[t].axis) return read(t, all_rows(t), at_ + 1, name(o));
     const auto needed = rows_read(by_rows->rows, rows_[t].count, rows, budget_);
-    if (!needed) {
-      if (!is_over_budget_)
-        fault(FaultKind::format,
-              fmt::format("step {}: {} reads more rows than this version understands", at_, name(o)));
-      is_over_budget_ = true;
-      return;
-    }
+    if (!needed) return refuse_reads(o);
     for (const Rows& it : *needed) read(t, it, at_ + 1, name(o));
+  }
+
+  void refuse_reads(std::size_t o) {
+    if (!is_over_budget_)
+      fault(FaultKind::format,
+            fmt::format("step {}: {} reads more rows than this version understands", at_, name(o)));
+    is_over_budget_ = true;
   }
 
   void read(TensorId t, const Rows& rows, Position until, const std::string& reader) {
@@ -324,7 +408,7 @@ class RowReplay {
       if (operator_at(o).folded) continue;
       if (!progress.has_run && !progress.of) {
         fault(FaultKind::order, name(o) + " is never run");
-      } else if (progress.of && (!progress.has_run || progress.is_summing)) {
+      } else if (progress.of && (!progress.has_run || progress.is_summing || progress.adding)) {
         fault(FaultKind::order,
               fmt::format("{} runs up to row {}, expected all {}", name(o), progress.done, *progress.of));
       }

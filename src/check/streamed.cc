@@ -14,7 +14,7 @@ namespace stowage::check {
 namespace {
 
 bool has_rows(const Step& step) {
-  if (const auto* const run = std::get_if<Run>(&step)) return run->rows || run->sums;
+  if (const auto* const run = std::get_if<Run>(&step)) return run->rows || run->sums || run->part;
   return std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step);
 }
 
@@ -53,6 +53,9 @@ class StepForms {
   void check(const Run& run) {
     if (run.rows && (run.rows->begin < 0 || run.rows->begin >= run.rows->end))
       fault(fmt::format("runs {}", text_of(*run.rows)));
+    if (run.part && (!run.rows || run.sums)) fault("has a part, but no rows or sums as well");
+    if (run.part && (run.part->begin < 0 || run.part->begin >= run.part->end))
+      fault(fmt::format("adds {}", text_of(*run.part)));
     if (!run.sums) return;
     if (!run.rows) fault("has sums but no rows");
     if (run.sums->buffer >= plan_.buffers.size()) {

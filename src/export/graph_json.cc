@@ -62,6 +62,7 @@ Json row_axis_json(const RowAxis& along) {
   Json json{{"axis", along.axis}, {"reads", Json::array()}};
   for (const RowRead& read : along.reads) json["reads"].push_back(row_read_json(read));
   if (along.is_windows) json["is_windows"] = true;
+  if (along.adds_rows) json["adds_rows"] = true;
   return json;
 }
 

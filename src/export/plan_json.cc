@@ -26,6 +26,7 @@ Json step_json(const Step& step, const Plan& plan) {
     if (run->rows) add_rows(*run->rows, json);
     if (run->sums)
       json["sums"] = {{"buffer", plan.buffers[run->sums->buffer].id}, {"offset", run->sums->offset}};
+    if (run->part) add_rows(*run->part, json["part"]);
     return {{"run", json}};
   }
   if (const auto* const arrive = std::get_if<Arrive>(&step))

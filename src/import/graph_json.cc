@@ -187,6 +187,7 @@ class GraphReader {
       along.reads.push_back(read);
     }
     if (const auto windows = json.find("is_windows")) along.is_windows = windows->boolean();
+    if (const auto adds = json.find("adds_rows")) along.adds_rows = adds->boolean();
     return along;
   }
 

@@ -57,6 +57,7 @@ Step read_step(const Json& json, const Names& buffers) {
     if (run->find("rows")) step.rows = read_rows(*run);
     if (const auto sums = run->find("sums"))
       step.sums = Sums{buffers(sums->at("buffer")), sums->at("offset").natural()};
+    if (const auto part = run->find("part")) step.part = read_rows(*part);
     return step;
   }
   if (const auto copy = json.find("copy")) {

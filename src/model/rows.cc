@@ -69,6 +69,14 @@ std::optional<Bytes> kept_at(const Site& site, const AxisRows& read, std::size_t
   return front ? std::optional(*front * *bits / 8) : std::nullopt;
 }
 
+/// Convolutions of numbers that are summed up as what they are.
+bool adds_rows(const Network& network, const Site& site, const RowAxis& along) {
+  if (site.type() != "Conv" || !along.is_windows || along.reads.size() != 1 || along.reads[0].input != 0)
+    return false;
+  const DType dtype = network.graph().tensors[*site.op().inputs[0]].dtype;
+  return site.input_shape(0).size() == 4 && (dtype == DType::float32 || dtype == DType::float64);
+}
+
 RowAxis row_axis_of(const Network& network, const Site& site, std::size_t axis) {
   RowAxis result{.axis = axis, .is_windows = model::window_axis(site) == axis};
   const auto& inputs = site.op().inputs;
@@ -79,6 +87,7 @@ RowAxis row_axis_of(const Network& network, const Site& site, std::size_t axis) 
     const DType dtype = network.graph().tensors[*inputs[i]].dtype;
     result.reads.push_back({i, read->axis, read->rows, kept_at(site, *read, axis, dtype)});
   }
+  result.adds_rows = adds_rows(network, site, result);
   return result;
 }
 

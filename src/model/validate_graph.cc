@@ -163,6 +163,9 @@ void check_row_axis(const Graph& graph, const Operator& op, const RowAxis& along
     check_row_map(read.rows, *rows, place);
     if (read.kept_at) check_kept(graph, op, read, *rows, rows_of_input, place);
   }
+  if (along.adds_rows && (along.reads.size() != 1 || op.outputs.size() != 1 || !op.outputs[0]))
+    throw Error(place, fmt::format("adds up rows of {} inputs for {} outputs, expected one of each",
+                                   along.reads.size(), op.outputs.size()));
 }
 
 /// Axes are those of tensors with known shapes, and each is there once.

@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/checked.h"
@@ -23,6 +25,7 @@
 #include "stream/layout.h"
 #include "stream/recompute.h"
 #include "stream/regions.h"
+#include "stream/repeat.h"
 #include "stream/replay.h"
 #include "stream/search.h"
 #include "stream/timetable.h"
@@ -31,6 +34,7 @@ namespace stowage::plan {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
+using Time = std::chrono::steady_clock::time_point;
 
 constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
 constexpr std::int64_t most_cuts = 400;
@@ -66,41 +70,60 @@ struct Placed {
   Bytes peak = 0;
 };
 
+stream::InstanceOptions instance_options(const PlanOptions& options) {
+  return {
+      .granule = options.stream->granule,
+      .io = options.io,
+      .in_place = options.alias == Alias::none ? stream::InPlace::never : stream::InPlace::where_possible};
+}
+
+/// Whether a row is in two places at once.
+bool is_ambiguous(const PlannedTensor& tensor) {
+  std::vector<View> views = tensor.views;
+  std::sort(views.begin(), views.end(),
+            [](const View& a, const View& b) { return a.life.lower < b.life.lower; });
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    for (std::size_t k = i + 1; k < views.size() && views[k].life.lower < views[i].life.upper; ++k) {
+      const auto &a = views[i].rows, &b = views[k].rows;
+      if (!a || !b || (a->begin < b->end && b->begin < a->end)) return true;
+    }
+  }
+  return false;
+}
+
 class StreamPlanner {
  public:
-  StreamPlanner(const Input& input, const PlanOptions& options)
-      : graph_(std::get<Graph>(input.content)),
+  StreamPlanner(stream::Repeated network, Bytes alignment, const PlanOptions& options, Time begin)
+      : network_(std::move(network)),
+        graph_(network_.graph),
         options_(options),
-        alignment_(options.alignment.value_or(default_alignment_of(input.info.format))),
-        once_(stream::instances_of(graph_, instance_options())),
+        alignment_(alignment),
+        begin_(begin),
+        once_(stream::instances_of(graph_, instance_options(options))),
         model_(options.stream->recompute > 1
                    ? stream::recompute_within(once_, options.stream->recompute,
                                               {work_on_regions, begin_ + part_of_the_time(3)})
                    : once_),
         program_(stream::unroll(model_)) {}
 
-  Outcome plan(Plan& plan) {
+  /// None: rows of operators that are repeated would be in two places at once.
+  std::optional<Outcome> plan(Plan& plan) {
     find_orders();
     std::optional<Placed> best;
     for (const auto& order : orders_) {
       for (const auto form : {stream::Form::rings, stream::Form::tight_rings, stream::Form::granules}) {
         if (best && (best->peak <= bound_.bytes || options_.solve.stop.stop_requested())) break;
-        Placed placed = place(order, form);
-        if (!best || placed.peak < best->peak) best = std::move(placed);
+        auto placed = place(order, form);
+        if (placed && (!best || placed->peak < best->peak)) best = std::move(placed);
       }
     }
+    if (!best) return std::nullopt;
+    const Outcome outcome = best->solution.outcome;
     write(std::move(*best), plan);
-    return outcome_;
+    return outcome;
   }
 
  private:
-  [[nodiscard]] stream::InstanceOptions instance_options() const {
-    return {
-        .granule = options_.stream->granule,
-        .io = options_.io,
-        .in_place = options_.alias == Alias::none ? stream::InPlace::never : stream::InPlace::where_possible};
-  }
-
   /// The last one is that of regions, if it is another.
   void find_orders() {
     regions_ = stream::order_by_regions(program_, work_on_regions);
@@ -118,7 +141,7 @@ class StreamPlanner {
   }
 
   /// Of what is left of the time an equal share for each order and form.
-  [[nodiscard]] Placed place(const std::vector<stream::InstanceId>& order, stream::Form form) {
+  [[nodiscard]] std::optional<Placed> place(const std::vector<stream::InstanceId>& order, stream::Form form) {
     constexpr std::size_t forms = 3;
     const Seconds spent = std::chrono::steady_clock::now() - begin_;
     const std::size_t tries = forms * orders_.size() - std::min(tries_++, forms * orders_.size() - 1);
@@ -128,19 +151,36 @@ class StreamPlanner {
     Placed placed{.order = order, .timetable = stream::timetable_of(model_, program_, order)};
     placed.layout =
         stream::lay_out(graph_, model_, program_, placed.timetable, {.form = form, .alignment = alignment_});
+    if (!bring_together(placed.layout.tensors)) return std::nullopt;
     placed.problem = problem_of(placed.layout.buffers, options_.memories);
     placed.solution = solve(placed.problem, solve_options);
     placed.peak = total_peak(placed.problem, placed.solution);
     return placed;
   }
 
+  /// Gives views of repeated tensors to the network's own. False: one of them would be in two places at once.
+  [[nodiscard]] bool bring_together(std::vector<PlannedTensor>& tensors) const {
+    std::set<TensorId> repeated;
+    for (TensorId t = 0; t < tensors.size(); ++t) {
+      const TensorId own = network_.tensors[t];
+      if (own == t) continue;
+      std::move(tensors[t].views.begin(), tensors[t].views.end(), std::back_inserter(tensors[own].views));
+      repeated.insert(own);
+    }
+    tensors.resize(*std::max_element(network_.tensors.begin(), network_.tensors.end()) + 1);
+    return std::none_of(repeated.begin(), repeated.end(),
+                        [&](TensorId t) { return is_ambiguous(tensors[t]); });
+  }
+
   void write(Placed placed, Plan& plan) {
     Solution& solution = placed.solution;
-    outcome_ = solution.outcome;
     plan.clocks = {{std::move(placed.timetable.steps)}};
     for (std::size_t op = 0; op < model_.operators.size(); ++op) {
       for (const std::size_t step : placed.timetable.summing[op])
         std::get<Run>(plan.clocks[0].steps[step]).sums = placed.layout.sums[op];
+    }
+    for (Step& step : plan.clocks[0].steps) {
+      if (auto* const run = std::get_if<Run>(&step)) run->path[1] = network_.operators[run->path[1]];
     }
     plan.memories = {{placed.problem.memories[0], placed.peak, solution.lower_bound, 0}};
     plan.buffers = std::move(placed.problem.buffers);
@@ -172,10 +212,13 @@ class StreamPlanner {
                      .load = replayed.peak,
                      .load_of_layers = *std::max_element(of_layers.begin(), of_layers.end()),
                      .recomputed = recomputed()};
+    std::set<std::size_t> seen;  // an operator that is repeated is in the first region it runs in
     for (const stream::Region& region : regions_.regions) {
       StreamRegion entry;
       for (std::size_t op = region.begin; op < region.end; ++op) {
-        if (model_.operators[op].source) entry.operators.push_back(*model_.operators[op].source);
+        const auto source = model_.operators[op].source;
+        if (source && seen.insert(network_.operators[*source]).second)
+          entry.operators.push_back(network_.operators[*source]);
         entry.load = std::max(entry.load, loads[op]);
         entry.load_of_layers = std::max(entry.load_of_layers, of_layers[op]);
       }
@@ -189,10 +232,11 @@ class StreamPlanner {
     return std::max(1.0, static_cast<double>(stream::multiplies_of(model_)) / once);
   }
 
+  stream::Repeated network_;
   const Graph& graph_;
   const PlanOptions& options_;
   Bytes alignment_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  Time begin_;
   stream::Model once_;  ///< Every row is computed once.
   stream::Model model_;
   stream::Program program_;
@@ -200,14 +244,26 @@ class StreamPlanner {
   stream::Bound bound_{};
   std::vector<std::vector<stream::InstanceId>> orders_{};
   std::size_t tries_ = 0;
-  Outcome outcome_ = Outcome::fits;
 };
+
+/// With operators repeated where that helps, unless it cannot be said where their rows are.
+Outcome plan_rows(const Input& input, const PlanOptions& options, Plan& plan) {
+  const Time begin = std::chrono::steady_clock::now();
+  const auto& graph = std::get<Graph>(input.content);
+  const Bytes alignment = options.alignment.value_or(default_alignment_of(input.info.format));
+  const auto share = std::chrono::duration_cast<Time::duration>(options.solve.time_limit / 4);
+  stream::Repeated repeated =
+      stream::repeat_where_it_helps(graph, instance_options(options), {work_on_regions, begin + share});
+  if (const auto outcome = StreamPlanner(std::move(repeated), alignment, options, begin).plan(plan))
+    return *outcome;
+  return StreamPlanner(stream::once(graph), alignment, options, begin).plan(plan).value();
+}
 
 }  // namespace
 
 Outcome plan_streamed(std::span<const Input> inputs, const PlanOptions& options, Plan& plan) {
   expect_streamable(inputs, options);
-  const Outcome outcome = StreamPlanner(inputs[0], options).plan(plan);
+  const Outcome outcome = plan_rows(inputs[0], options, plan);
   if (options.io == Io::rows) return outcome;
   PlanOptions whole_options = options;
   whole_options.stream.reset();

@@ -80,6 +80,8 @@ struct RowPointers {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   const Pointers& whole;  ///< All others, and scratch.
+  /// Add to what the rows of the output hold what the rows of the input give that are not null.
+  bool adds = false;
 };
 
 /// How rows of the first input are summed up, one by one, until they make the output.
@@ -95,6 +97,7 @@ struct Kernel {
   std::function<void(const Pointers&)> run{};
   /// For those that move windows: the same for some rows along the axis of their height.
   std::function<void(const RowPointers&)> run_rows{};
+  bool adds_rows = false;  ///< `run_rows` can add to rows.
   /// For those that sum up: of rows along an axis of the first input. Sums are as large as `bytes_of_sums`
   /// says.
   std::function<RowSums(std::size_t axis)> row_sums{};

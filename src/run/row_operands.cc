@@ -40,6 +40,14 @@ bool is_as_in_whole(const PlacedPart& part) {
   });
 }
 
+/// One after the other.
+void gather(const PlacedPart& part, std::byte* to) {
+  for (const PlacedBytes& bytes : part) {
+    std::memcpy(to, bytes.at, static_cast<std::size_t>(bytes.size));
+    to += bytes.size;
+  }
+}
+
 }  // namespace
 
 bool overlap(const PlacedPart& a, const PlacedPart& b) {
@@ -87,11 +95,7 @@ const std::byte* RowOperands::dense(TensorId tensor, const PlacedPart& part) {
 
 const std::byte* RowOperands::copy(const PlacedPart& part) {
   std::byte* const copy = memory(size_of(part));
-  std::byte* to = copy;
-  for (const PlacedBytes& bytes : part) {
-    std::memcpy(to, bytes.at, static_cast<std::size_t>(bytes.size));
-    to += bytes.size;
-  }
+  gather(part, copy);
   return copy;
 }
 
@@ -131,8 +135,13 @@ Rows<const std::byte> RowOperands::rows(TensorId tensor, std::size_t axis, const
                                 [&](const PlacedPart& part) { return dense(tensor, part); });
 }
 
-Rows<std::byte> RowOperands::rooms(TensorId tensor, std::size_t axis, const std::vector<PlacedRow>& at) {
-  return table<std::byte>(tensor, axis, at, [&](const PlacedPart& part) { return room(tensor, part); });
+Rows<std::byte> RowOperands::rooms(TensorId tensor, std::size_t axis, const std::vector<PlacedRow>& at,
+                                   bool adds) {
+  return table<std::byte>(tensor, axis, at, [&](const PlacedPart& part) {
+    std::byte* const to = room(tensor, part);
+    if (adds && to != part.front().at) gather(part, to);
+    return to;
+  });
 }
 
 const std::byte* RowOperands::filled(TensorId tensor, const std::vector<PlacedPart>& parts) {

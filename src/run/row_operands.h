@@ -41,7 +41,9 @@ class RowOperands {
   /// Rows along an axis of an image: 1 if its channels come last, else 2.
   [[nodiscard]] Rows<const std::byte> rows(TensorId tensor, std::size_t axis,
                                            const std::vector<PlacedRow>& at);
-  [[nodiscard]] Rows<std::byte> rooms(TensorId tensor, std::size_t axis, const std::vector<PlacedRow>& at);
+  /// The same, to be written; or to be added to what is there.
+  [[nodiscard]] Rows<std::byte> rooms(TensorId tensor, std::size_t axis, const std::vector<PlacedRow>& at,
+                                      bool adds);
 
   /// A whole tensor in which nothing but these parts is filled in.
   [[nodiscard]] const std::byte* filled(TensorId tensor, const std::vector<PlacedPart>& parts);

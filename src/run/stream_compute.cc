@@ -5,17 +5,22 @@
 #include <algorithm>
 #include <cstring>
 
+#include "run/multiplies.h"
 #include "run/stream_run.h"
 #include "run/stream_steps.h"
 #include "stowage/error.h"
 
 namespace stowage::run {
 
-void StreamRun::compute(const Operands& operands) {
+void StreamRun::compute_only(const Operands& operands) {
   expect_apart(operands);
   RowOperands beside(graph_);
   call(operands, beside);
   beside.put_back();
+}
+
+void StreamRun::compute(const Operands& operands) {
+  compute_only(operands);
   for (const Operand& output : operands.outputs)
     wrote({*op(operands.op).outputs[output.index], output.row}, output.at);
 }
@@ -158,7 +163,7 @@ void StreamRun::call_windows(const Operands& operands, RowOperands& beside) {
   const Operand& output = operands.outputs.at(0);
   for (const PlacedBytes& bytes : output.at) allowed.push_back({bytes.at, bytes.size});
   const auto from = beside.rows(*own.inputs[0], axis, read);
-  const auto to = beside.rooms(*own.outputs[0], axis, {{output.row->index, output.at}});
+  const auto to = beside.rooms(*own.outputs[0], axis, {{output.row->index, output.at}}, operands.adds);
   const std::vector<const std::byte*> inputs = input_pointers(others, beside, Seen::parts);
   const Pointers whole{.inputs = inputs, .scratch = scratch_.data()};
   const OnlyThese only(device_, allowed, who_);
@@ -166,7 +171,51 @@ void StreamRun::call_windows(const Operands& operands, RowOperands& beside) {
                                                     .output = to,
                                                     .begin = output.row->index,
                                                     .end = output.row->index + 1,
-                                                    .whole = whole});
+                                                    .whole = whole,
+                                                    .adds = operands.adds});
+}
+
+// Parts
+
+/// The rows of the output are the sums so far, and its rows when the last part has been added.
+void StreamRun::run_part(const Run& run) {
+  const std::size_t index = run.path[1];
+  const RowKernel& way = rows_.at({index, run.rows->axis});
+  const RowRead& read = way.axis->reads[0];
+  const auto [state, is_first] = adding_.try_emplace(index, Adding{.rows = *run.rows});
+  Adding& adding = state->second;
+  if (adding.rows != *run.rows)
+    throw RunFault{fmt::format("{} runs while its {} are added up", who_, describe(adding.rows))};
+  const std::vector<Operand> whole = inputs_of(index, way.axis, std::nullopt);
+  bool is_last = true;
+  std::vector<Operand> outputs;
+  for (std::int64_t row = run.rows->begin; row < run.rows->end; ++row) {
+    Operands operands{.op = index, .way = &way, .inputs = whole, .adds = !is_first};
+    const std::int64_t extent = (*graph_.tensors[*op(index).inputs[0]].shape)[read.axis];
+    for_each_row(read.rows, extent, row, [&](std::int64_t r) {
+      if (r >= adding.next && r < run.part->begin)
+        throw RunFault{fmt::format("{} adds row {} before row {}", who_, run.part->begin, r)};
+      is_last = is_last && r < run.part->end;
+      if (r < run.part->begin || r >= run.part->end) return;
+      const Part part{*op(index).inputs[0], Row{read.axis, r}};
+      operands.inputs.push_back({0, part.row, this->read(part)});
+    });
+    operands.outputs = outputs_of(index, Row{run.rows->axis, row});
+    if (!is_first) memory_.expect_sums(index, operands.outputs.at(0).at, who_);
+    compute_only(operands);
+    outputs.push_back(operands.outputs[0]);
+  }
+  adding.next = run.part->end;
+  for (const Operand& output : outputs) {
+    if (is_last) {
+      wrote({*op(index).outputs[0], output.row}, output.at);
+    } else {
+      memory_.added(index, output.at);
+    }
+  }
+  if (!is_last) return;
+  adding_.erase(index);
+  result_.multiplies += multiplies_of(network_.graph(), index, *run.rows);
 }
 
 // Sums

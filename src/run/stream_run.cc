@@ -66,9 +66,12 @@ void StreamRun::prepare_rows() {
       continue;
     }
     const auto [at, is_new] = rows_.try_emplace({index, run->rows->axis});
-    if (!is_new) continue;
-    at->second = row_kernel_of(network_, *model_.program, index, *row_axis_of(op(index), run->rows->axis));
-    if (at->second.alone) scratch = std::max(scratch, at->second.alone->scratch);
+    if (is_new) {
+      at->second = row_kernel_of(network_, *model_.program, index, *row_axis_of(op(index), run->rows->axis));
+      if (at->second.alone) scratch = std::max(scratch, at->second.alone->scratch);
+    }
+    const bool can_add = at->second.way == RowWay::windows && model_.program->kernels[0][index].adds_rows;
+    if (run->part && !can_add) throw Error(stowage::describe(graph_, 0, index), "cannot add up its rows");
   }
   result_.kernels_scratch = std::max(result_.kernels_scratch, scratch);
   scratch_ = AlignedBytes(static_cast<std::size_t>(scratch));
@@ -149,6 +152,8 @@ void StreamRun::run_step(const Run& run) {
   const std::size_t index = run.path[1];
   if (!run.rows) {
     run_whole(index);
+  } else if (run.part) {
+    run_part(run);
   } else if (sums_up(op(index), *run.rows)) {
     run_sums(run);
   } else {

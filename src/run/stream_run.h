@@ -47,6 +47,12 @@ class StreamRun {
     const RowKernel* way = nullptr;  ///< To one row; null: it runs as a whole.
     std::vector<Operand> inputs{};
     std::vector<Operand> outputs{};
+    bool adds = false;  ///< To what the outputs hold.
+  };
+  /// Rows that are added up.
+  struct Adding {
+    RowRange rows{};
+    std::int64_t next = 0;  ///< Rows of the input before this one have been added.
   };
 
   /// What a kernel takes for its operands: the parts that are read and written, or whole tensors of which
@@ -64,6 +70,7 @@ class StreamRun {
   void run_step(const Run& run);
   void run_whole(std::size_t op);
   void run_rows(std::size_t op, const RowRange& rows);
+  void run_part(const Run& run);
   void run_sums(const Run& run);
   void add_rows(const Run& run, const RowSums& kernel, std::byte* sums, const PlacedPart& place);
   void finish_sums(std::size_t op, const RowSums& kernel, const std::byte* sums, const PlacedPart& place);
@@ -76,6 +83,7 @@ class StreamRun {
   [[nodiscard]] std::vector<Operand> outputs_of(std::size_t op, const std::optional<Row>& row);
   [[nodiscard]] PlacedPart read(const Part& part);
   void compute(const Operands& operands);
+  void compute_only(const Operands& operands);
   void expect_apart(const Operands& operands) const;
   [[nodiscard]] bool may_write_over(const Operands& operands, const Operand& input,
                                     const Operand& output) const;
@@ -107,6 +115,7 @@ class StreamRun {
   RowMemory memory_;
   std::map<std::pair<std::size_t, std::size_t>, RowKernel> rows_{};  ///< By operator and axis.
   std::map<std::size_t, std::int64_t> summed_{};                     ///< By operator: rows so far.
+  std::map<std::size_t, Adding> adding_{};                           ///< By operator, until all is added.
   std::map<TensorId, std::vector<std::byte>> given_{};               ///< Inputs that arrive by rows.
   std::map<TensorId, Leaving> leaving_{};                            ///< Outputs that leave by rows.
   AlignedBytes scratch_{};

@@ -13,7 +13,7 @@ namespace {
 bool is_of_rows(const Step& step) {
   const Run* const run = std::get_if<Run>(&step);
   return run == nullptr ? std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step)
-                        : run->rows.has_value() || run->sums.has_value();
+                        : run->rows || run->sums || run->part;
 }
 
 /// Looks at the steps of a plan one by one.
@@ -47,17 +47,19 @@ class StepReader {
       refuse("an operator of the network that could run there");
     const Operator& op = operators[run.path[1]];
     if (!run.rows) {
-      if (run.sums) refuse("of an operator that has rows to sum up");
+      if (run.sums || run.part) refuse("of an operator that has rows to sum up");
       return;
     }
     const std::string who = stowage::describe(graph_, 0, run.path[1]);
     if (sums_up(op, *run.rows)) {
+      if (run.part) refuse("of an operator that adds rows: " + who);
       expect_rows(*op.inputs[0], *run.rows);
       if (op.outputs.size() != 1 || !op.outputs[0]) refuse("of an operator with one output: " + who);
     } else {
       if (row_axis_of(op, run.rows->axis) == nullptr)
         refuse(fmt::format("of an operator with rows along axis {}: {}", run.rows->axis, who));
       if (run.sums) refuse("of an operator that sums up: " + who);
+      if (run.part) read_part(op, run, who);
       for (const auto& output : op.outputs) {
         if (output) expect_rows(*output, *run.rows);
       }
@@ -65,6 +67,13 @@ class StepReader {
     const bool is_sound = !run.sums || (run.sums->buffer < plan_.buffers.size() && run.sums->offset >= 0 &&
                                         run.sums->offset <= largest_value);
     if (!is_sound) refuse("of an operator that has a place for its sums: " + who);
+  }
+
+  void read_part(const Operator& op, const Run& run, const std::string& who) const {
+    const RowAxis& along = *row_axis_of(op, run.rows->axis);
+    if (!along.adds_rows || along.reads[0].axis != run.part->axis)
+      refuse(fmt::format("of an operator that adds rows along axis {}: {}", run.part->axis, who));
+    expect_rows(*op.inputs[along.reads[0].input], *run.part);
   }
 
   void read_rows(std::size_t tensor, const RowRange& rows, const std::vector<TensorId>& among,

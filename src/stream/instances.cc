@@ -196,6 +196,7 @@ class Reading {
     if (along != nullptr) {
       added.rows = model_.tensors[added.writes[0]].rows;
       added.granule = model_.tensors[added.writes[0]].granule;
+      added.can_add_rows = along->adds_rows;
     } else {
       added.writing = Writing::at_the_end;
       for (const std::size_t t : added.writes) model_.tensors[t].is_whole = true;

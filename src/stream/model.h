@@ -74,10 +74,23 @@ struct Operator {
   /// Then, where the instances begin that belong together, and where they end: the first waits for what any
   /// of them reads, so that no row of theirs stands about meanwhile.
   std::vector<std::size_t> rounds{};
+  bool can_add_rows = false;  ///< Rows of its only read can be added to its rows one by one.
+  /// Instances of a round add up one granule of what it writes, each a row of what is computed again.
+  bool adds_rows = false;
   Bytes accumulator = 0;  ///< Held from the first instance to the last: sums that are not there yet.
   std::optional<std::size_t> source{};  ///< Index in the subgraph; none: the arrival of an input.
 
   [[nodiscard]] std::int64_t instances() const { return (rows + granule - 1) / granule; }
+  /// Instances that have run when a granule of what it writes row by row is there.
+  [[nodiscard]] std::int64_t instances_for(std::int64_t granules) const {
+    return adds_rows ? static_cast<std::int64_t>(rounds[static_cast<std::size_t>(granules)]) : granules;
+  }
+  /// The granule that an instance writes row by row, or adds to.
+  [[nodiscard]] std::int64_t granule_of(std::int64_t instance) const {
+    if (!adds_rows) return instance;
+    const auto next = std::upper_bound(rounds.begin(), rounds.end(), static_cast<std::size_t>(instance));
+    return next - rounds.begin() - 1;
+  }
   bool operator==(const Operator&) const = default;
 };
 

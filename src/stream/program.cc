@@ -186,7 +186,8 @@ class Unrolling {
     if (op >= instance.op)
       reject(place, "reads '" + model_.tensors[tensor].name + "', which is written behind it");
     const Operator& writer = model_.operators[op];
-    add_need({op, writer.writing == Writing::row_by_row ? granule + 1 : writer.instances()}, instance);
+    const bool is_by_row = writer.writing == Writing::row_by_row;
+    add_need({op, is_by_row ? writer.instances_for(granule + 1) : writer.instances()}, instance);
   }
 
   static void add_need(const Need& need, Instance& instance) {
@@ -210,11 +211,12 @@ class Unrolling {
     for (const std::size_t t : op.writes) {
       const Tensor& tensor = model_.tensors[t];
       const bool is_by_row = op.writing == Writing::row_by_row;
-      if (is_by_row && (tensor.rows != op.rows || tensor.granule != op.granule))
+      if (is_by_row && !op.adds_rows && (tensor.rows != op.rows || tensor.granule != op.granule))
         reject(place,
                fmt::format("writes '{}' of {} rows, expected its own {}", tensor.name, tensor.rows, op.rows));
       if (!is_by_row && instance.index + 1 < op.instances()) continue;
-      const std::int64_t begin = is_by_row ? instance.index : 0;
+      const std::int64_t begin = is_by_row ? op.granule_of(instance.index) : 0;
+      if (is_by_row && op.adds_rows && op.instances_for(begin) != instance.index) continue;
       const std::int64_t end = is_by_row ? begin + 1 : ranges_[t].count;
       for (std::int64_t g = begin; g < end; ++g) {
         const GranuleId granule = ranges_[t].first + static_cast<GranuleId>(g);

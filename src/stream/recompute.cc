@@ -13,9 +13,15 @@
 // often two together do. Of the best set on the way those are given back that it does not need, and it goes
 // on from there.
 //
+// Of a window's rows not even those of one instance need be there at once, if the reader can add them up: a
+// convolution of real numbers adds what each row gives to its own row, where that lies, and the row can go.
+//
+//     expansion row 0 -> depthwise row 0 = .. + w0 * row 0
+//     expansion row 1 -> depthwise row 0 = .. + w1 * row 1       one wide row and a narrow one, not three
+//
 // In the model the operators of a chain get an instance for each row that an instance of the reader wants, in
-// that order, and their tensors that many rows. Everything else is as before: orders, bounds and layouts know
-// nothing of it.
+// that order, and their tensors that many rows; a reader that adds up gets as many instances. Everything else
+// is as before: orders, bounds and layouts know nothing of it.
 //
 // Cost: an order for each chain that is tried: about the square of their number, or as long as there is time.
 
@@ -27,7 +33,6 @@
 #include <utility>
 
 #include "stream/program.h"
-#include "stream/regions.h"
 
 namespace stowage::stream {
 namespace {
@@ -52,7 +57,8 @@ struct Links {
 /// An operator whose rows can be computed at any time, as often as one likes.
 bool is_repeatable(const Model& model, const Links& links, std::size_t op) {
   const Operator& it = model.operators[op];
-  if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty())
+  if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty() ||
+      it.adds_rows)
     return false;
   const Tensor& written = model.tensors[it.writes[0]];
   return !written.stays && !written.leaves && !written.is_whole && links.readers[it.writes[0]].size() == 1;
@@ -121,7 +127,7 @@ using Chosen = std::set<std::size_t>;
 /// Looks for the chains to compute again.
 class Choosing {
  public:
-  Choosing(const Model& model, double factor, const RecomputeEffort& effort)
+  Choosing(const Model& model, double factor, const TrialEffort& effort)
       : model_(model),
         most_(static_cast<std::int64_t>(factor * static_cast<double>(multiplies_of(model)))),
         effort_(effort) {}
@@ -198,7 +204,7 @@ class Choosing {
 
   const Model& model_;
   std::int64_t most_;  ///< Multiplies.
-  RecomputeEffort effort_;
+  TrialEffort effort_;
 };
 
 }  // namespace
@@ -236,13 +242,22 @@ Model recompute(const Model& model, const Recomputable& what) {
     tensor.rows = op.rows;
     tensor.granule = 1;
   }
-  for (Access& access : result.operators[what.reader].reads) {
+  Operator& reader = result.operators[what.reader];
+  const bool has_rounds = std::adjacent_find(first.begin(), first.end()) == first.end();  // none is empty
+  if (reader.can_add_rows && reader.again.empty() && has_rounds) {
+    reader.adds_rows = true;
+    reader.rows = static_cast<std::int64_t>(again.size());
+    reader.granule = 1;
+    reader.rounds = std::move(first);
+    return result;
+  }
+  for (Access& access : reader.reads) {
     if (access.tensor == last) access.first = first;
   }
   return result;
 }
 
-Model recompute_within(const Model& model, double factor, const RecomputeEffort& effort) {
+Model recompute_within(const Model& model, double factor, const TrialEffort& effort) {
   return Choosing(model, factor, effort).run();
 }
 

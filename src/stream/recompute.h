@@ -1,11 +1,11 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "stream/model.h"
+#include "stream/regions.h"
 
 namespace stowage::stream {
 
@@ -23,14 +23,9 @@ struct Recomputable {
 /// The model in which their rows are computed for each instance of the reader, and gone after it.
 [[nodiscard]] Model recompute(const Model& model, const Recomputable& what);
 
-struct RecomputeEffort {
-  std::int64_t work = 0;  ///< Steps that are tried for one order at most.
-  std::chrono::steady_clock::time_point deadline{};
-};
-
 /// Computes again what helps most, as long as the multiplies of all operators do not exceed `factor` times
 /// those of the model.
-[[nodiscard]] Model recompute_within(const Model& model, double factor, const RecomputeEffort& effort);
+[[nodiscard]] Model recompute_within(const Model& model, double factor, const TrialEffort& effort);
 
 /// Multiplies of a model in which rows are computed again, and of one in which none is.
 [[nodiscard]] std::int64_t multiplies_of(const Model& model);

@@ -17,13 +17,13 @@
 // latest; that regions are chosen by their peak, and that rows between them come and go, is ours.
 //
 // Cost: operators^2 / 2 regions of as many steps as they have instances, until `work` is used up; those that
-// exceed what is known for their end stop there.
+// exceed what is known for their end stop there, and longer ones are not tried when the end's share of `work`
+// has been spent in vain.
 
 #include "stream/regions.h"
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 namespace stowage::stream {
 
@@ -68,17 +68,23 @@ void Walk::settle(const Region& region, Bytes limit) {
 
 namespace {
 
-/// Runs a region from the state in which all operators in front of it have run. Nothing if it needs more than
-/// the limit.
-std::optional<Walk> run_region(const Program& program, const State& start, const Region& region,
-                               Bytes limit) {
+/// Runs a region from the state in which all operators in front of it have run, or a part of it if it needs
+/// more than the limit.
+Walk run_region(const Program& program, const State& start, const Region& region, Bytes limit) {
   Walk walk(program, start);
   for (std::size_t op = region.end; op-- > region.begin;) {
     while (!walk.state().is_finished(op)) {
-      if (!walk.pull(op, region, limit)) return std::nullopt;
+      if (!walk.pull(op, region, limit)) return walk;
     }
   }
   return walk;
+}
+
+bool is_finished(const State& state, const Region& region) {
+  for (std::size_t op = region.begin; op < region.end; ++op) {
+    if (!state.is_finished(op)) return false;
+  }
+  return true;
 }
 
 /// The states in which the first 0, 1, .. operators have run, and no other.
@@ -100,16 +106,19 @@ RegionOrder order_by_regions(const Program& program, std::int64_t work) {
   std::vector<Bytes> best(count + 1, unbounded);
   std::vector<std::size_t> begin_of(count + 1, 0);
   best[0] = 0;
+  const std::int64_t share = work / static_cast<std::int64_t>(std::max<std::size_t>(1, count));
   for (std::size_t end = 1; end <= count; ++end) {
+    std::int64_t in_vain = 0;  // since the last region that was better
     for (std::size_t begin = end; begin-- > 0;) {
-      if (best[begin] >= best[end] || (work <= 0 && begin + 1 < end)) continue;
+      if (best[begin] >= best[end] || ((work <= 0 || in_vain > share) && begin + 1 < end)) continue;
       const Region region{begin, end};
-      const auto walk =
+      const Walk walk =
           run_region(program, starts[begin], region, best[end] == unbounded ? unbounded : best[end] - 1);
-      work -=
-          walk ? static_cast<std::int64_t>(walk->steps().size()) : program.first[end] - program.first[begin];
-      if (!walk) continue;
-      best[end] = std::max(best[begin], walk->peak());
+      work -= static_cast<std::int64_t>(walk.steps().size());
+      in_vain += static_cast<std::int64_t>(walk.steps().size());
+      if (!is_finished(walk.state(), region)) continue;
+      in_vain = 0;
+      best[end] = std::max(best[begin], walk.peak());
       begin_of[end] = begin;
     }
   }
@@ -117,8 +126,8 @@ RegionOrder order_by_regions(const Program& program, std::int64_t work) {
   for (std::size_t end = count; end > 0; end = begin_of[end]) order.regions.push_back({begin_of[end], end});
   std::reverse(order.regions.begin(), order.regions.end());
   for (const Region& region : order.regions) {
-    const auto walk = run_region(program, starts[region.begin], region, unbounded);
-    order.steps.insert(order.steps.end(), walk->steps().begin(), walk->steps().end());
+    const Walk walk = run_region(program, starts[region.begin], region, unbounded);
+    order.steps.insert(order.steps.end(), walk.steps().begin(), walk.steps().end());
   }
   return order;
 }

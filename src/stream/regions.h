@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,12 @@ struct RegionOrder {
   std::vector<InstanceId> steps{};
   Bytes peak = 0;
   std::vector<Region> regions{};
+};
+
+/// What may be spent where one model after the other is tried.
+struct TrialEffort {
+  std::int64_t work = 0;  ///< Steps that are tried for one order at most.
+  std::chrono::steady_clock::time_point deadline{};
 };
 
 /// The best order that runs the operators region by region, each region pulled from its last operator. `work`

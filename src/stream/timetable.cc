@@ -55,10 +55,12 @@ class Recorder {
                     rows_of(model_.tensors[op.writes[0]], instance.index)};
     Run run{.path = {0, *op.source}};
     const bool is_whole = op.writing == Writing::at_the_end && op.rows == 1;
-    if (!is_whole)
-      run.rows =
-          rows_of(model_.tensors[op.writing == Writing::row_by_row ? op.writes[0] : op.reads[0].tensor],
-                  instance.index);
+    if (op.writing == Writing::row_by_row) {
+      run.rows = rows_of(model_.tensors[op.writes[0]], op.granule_of(instance.index));
+      if (op.adds_rows) run.part = rows_of(model_.tensors[op.reads[0].tensor], instance.index);
+    } else if (!is_whole) {
+      run.rows = rows_of(model_.tensors[op.reads[0].tensor], instance.index);
+    }
     return run;
   }
 
@@ -75,11 +77,14 @@ class Recorder {
     const bool is_by_row = op.writing == Writing::row_by_row;
     if (!is_by_row && instance.index + 1 < op.instances()) return;
     auto& lives = table_.lives[t];
-    const std::size_t begin = is_by_row ? static_cast<std::size_t>(instance.index) : 0;
+    const std::int64_t own = op.granule_of(instance.index);
+    const std::size_t begin = is_by_row ? static_cast<std::size_t>(own) : 0;
     const std::size_t end = is_by_row ? begin + 1 : lives.size();
+    const bool is_there = !op.adds_rows || op.instances_for(own + 1) == instance.index + 1;
     for (std::size_t g = begin; g < end; ++g) {
-      lives[g] = {at, at + 1};
-      if (!model_.tensors[t].leaves) continue;
+      if (!op.adds_rows || op.instances_for(own) == instance.index) lives[g].lower = at;
+      lives[g].upper = at + 1;
+      if (!model_.tensors[t].leaves || !is_there) continue;
       table_.steps.emplace_back(
           Leave{*model_.tensors[t].source, rows_of(model_.tensors[t], static_cast<std::int64_t>(g))});
       lives[g].upper = static_cast<Position>(table_.steps.size());

@@ -279,7 +279,7 @@ class Machine {
 
   [[nodiscard]] bool is_done(std::size_t o) const {
     const auto it = done_.find(o);
-    return it != done_.end() && it->second.all && it->second.summed == it->second.of;
+    return it != done_.end() && it->second.all && it->second.summed == it->second.of && !adding_.contains(o);
   }
 
   void play(const Run& run) {
@@ -291,6 +291,10 @@ class Machine {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       for (const std::int64_t r : rows_read(op, i, run)) reads.insert({*op.inputs[i], r});
     }
+    const auto adding = adding_.find(o);
+    require(adding == adding_.end() || (run.part && run.rows == adding->second.rows),
+            "runs while its rows are added up");
+    if (run.part) return add_part(op, o, run, reads);
     take_turn(op, o, run);
     for (const auto& output : op.outputs) {
       for (std::int64_t r = 0; r < rows(*output); ++r) {
@@ -323,6 +327,84 @@ class Machine {
     if (sums) expect_sums(o, run);
   }
 
+  /// Of some rows: those of the input that are wanted and have not been added.
+  struct Adding {
+    std::optional<RowRange> rows{};
+    std::set<std::int64_t> missing{};
+  };
+
+  void add_part(const Operator& op, std::size_t o, const Run& run, std::set<Row> reads) {
+    const RowAxis* along = nullptr;
+    for (const RowAxis& it : op.row_axes) {
+      if (it.axis == run.rows->axis && it.adds_rows) along = &it;
+    }
+    require(along != nullptr && op.sums_over.empty() && along->reads[0].axis == run.part->axis,
+            "does not add rows");
+    const RowRead& read = along->reads[0];
+    const TensorId from = *op.inputs[read.input];
+    const TensorId to = *op.outputs[0];
+    const std::int64_t extent = (*graph_.tensors[from].shape)[read.axis];
+    require(run.rows->end <= (*graph_.tensors[to].shape)[run.rows->axis], "runs rows that are not there");
+    const bool is_first = !adding_.contains(o);
+    Adding& adding = adding_[o];
+    if (is_first) {
+      adding.rows = run.rows;
+      for (std::int64_t r = run.rows->begin; r < run.rows->end; ++r)
+        for_each_row(read.rows, extent, r, [&](std::int64_t row) { adding.missing.insert(row); });
+      Run start = run;
+      start.part.reset();
+      check_turn(start, o);
+    }
+    require(run.part->end <= extent, "adds rows that are not there");
+    require(!adding.missing.empty() && *adding.missing.begin() >= run.part->begin, "adds rows out of turn");
+    const auto is_in_part = [&](std::int64_t row) { return run.part->begin <= row && row < run.part->end; };
+    require(is_in_part(*adding.missing.begin()), "adds nothing");
+    if (axes_[from] == read.axis) {
+      std::erase_if(reads, [&](const Row& row) {
+        return row.first == from && !(is_in_part(row.second) && adding.missing.contains(row.second));
+      });
+    }
+    std::erase_if(adding.missing, is_in_part);
+    for (const Row& row : reads) expect_there(row, "read by " + op.type);
+    std::vector<Place> places;
+    for (std::int64_t r = run.rows->begin; r < run.rows->end; ++r) {
+      const auto own = places_of({to, r});
+      places.insert(places.end(), own.begin(), own.end());
+      if (is_first) views_[{to, r}] = view_of({to, r});
+      require(views_[{to, r}] == view_of({to, r}), "rows that are added up change their view");
+    }
+    for (const TensorId scratch : op.scratch) {
+      for (std::int64_t r = 0; r < rows(scratch); ++r) write({scratch, r});
+    }
+    for (const Place& place : places) {
+      require(is_first || tag_at(place) == sums_tag(o, place), "rows that are added up are lost");
+      set(place, sums_tag(o, place));
+    }
+    for (const Row& row : reads) expect_there(row, "read by " + op.type + ", which spoils it,");
+    for (const Place& place : places)
+      require(tag_at(place) == sums_tag(o, place), "rows that are added up lie over each other");
+    for (const TensorId scratch : op.scratch) {
+      for (std::int64_t r = 0; r < rows(scratch); ++r) expect_there({scratch, r}, "used by " + op.type);
+    }
+    if (is_first) {
+      for (std::int64_t r = run.rows->begin; r < run.rows->end; ++r) written_.erase({to, r});
+    }
+    replaced_.clear();
+    if (!adding.missing.empty()) return;
+    adding_.erase(o);
+    Run end = run;
+    end.part.reset();
+    take_turn(op, o, end);
+    for (std::int64_t r = run.rows->begin; r < run.rows->end; ++r) write({to, r});
+  }
+
+  /// Rows before these have been run.
+  void check_turn(const Run& run, std::size_t o) {
+    const Done& done = done_[o];
+    for (std::int64_t r = 0; r < run.rows->begin; ++r)
+      require(done.all || done.rows.contains(r), "runs a row before another");
+  }
+
   /// Rows are run in ascending order, and again at will once they have been run; sums from the first row on.
   void take_turn(const Operator& op, std::size_t o, const Run& run) {
     Done& done = done_[o];
@@ -336,8 +418,7 @@ class Machine {
     const std::int64_t extent = (*graph_.tensors[t].shape)[run.rows->axis];
     require(run.rows->end <= extent, "runs rows that are not there");
     if (op.sums_over.empty()) {
-      for (std::int64_t r = 0; r < run.rows->begin; ++r)
-        require(done.all || done.rows.contains(r), "runs a row before another");
+      check_turn(run, o);
       for (std::int64_t r = run.rows->begin; r < run.rows->end; ++r) done.rows.insert(r);
       done.all = done.all || done.rows.size() == static_cast<std::size_t>(extent);
       return;
@@ -460,6 +541,8 @@ class Machine {
   std::map<Address, Tag> tags_;
   std::map<Address, std::size_t> owners_;
   std::map<Row, const View*> written_;
+  std::map<Row, const View*> views_;  ///< Of rows that are added up.
+  std::map<std::size_t, Adding> adding_;
   std::set<Row> replaced_;  ///< Of the present step's inputs.
   std::set<TensorId> arrives_;
   std::set<TensorId> leaves_;

@@ -35,7 +35,7 @@ void convolve_rows(const Convolution& c, const RowPointers& at) {
         return at.output.at<Element>(row, batch, channel);
       }
     };
-    for (std::int64_t row = at.begin; row < at.end; ++row)
+    for (std::int64_t row = at.begin; row < at.end && !at.adds; ++row)
       std::fill_n(row_of(row), size, bias == nullptr ? Sum{0} : value_of(bias[channel]));
     const std::int64_t first = batch * at.input.batch + c.first_input(channel) * at.input.channel;
     convolve<Element, Sum>(c, at.input, first, w + channel * c.inputs * c.window.elements(),
@@ -66,7 +66,9 @@ Kernel convolution(const Signature& signature) {
   const Convolution c = convolution_of(signature, input, weights, bias);
   const Bytes scratch = bits_of(input.dtype) == 16 ? c.window.outputs() * extent(sizeof(float)) : 0;
   return for_type(input.dtype, floats, [&]<typename Element>() -> Kernel {
-    return kernel_of(c, sizeof(Element), sizeof(Element), convolve_rows<Element>, scratch);
+    Kernel kernel = kernel_of(c, sizeof(Element), sizeof(Element), convolve_rows<Element>, scratch);
+    kernel.adds_rows = std::is_same_v<Value<Element>, Element>;
+    return kernel;
   });
 }
 

@@ -72,6 +72,7 @@ void convolve(const Convolution& convolution, const Rows<const std::byte>& input
       for (std::int64_t d = planes.begin; d < planes.end; ++d) {
         for (std::int64_t h = std::max(inside.begin, wanted.begin); h < last; ++h) {
           const std::int64_t row = depth.place(d, kd) * height.input + height.place(h, kh);
+          if (rows[row] == nullptr) continue;
           Sum* const to = row_of(d * height.output + h) + places.begin;
           const X* const from = reinterpret_cast<const X*>(rows[row]) + begin + width.place(places.begin, kw);
           const std::int64_t size = places.end - places.begin;

@@ -1,0 +1,238 @@
+// Idea. What is made from a row without multiplies (a normalisation, an activation) need not be kept for all
+// who read it. Where the rows it is made of are there anyway, for a residual say, each reader has it made
+// anew:
+//
+//     x --- norm --+-- keys                  x --- norm --- keys
+//        \         +-- values                 \--- norm' -- values
+//         \        +-- queries                 \--- norm'' - queries
+//          \------------------ add              \------------------- add
+//
+//     x and norm are whole while queries run        only x is
+//
+// The network is written down with these operators once for each reader; orders, bounds and layouts take
+// them for operators like any others. Afterwards they are what they were: one operator, whose rows run again.
+//
+// Cost: linear in operands, for each that is repeated in what is added.
+
+#include "stream/repeat.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "stream/program.h"
+
+namespace stowage::stream {
+namespace {
+
+/// Who writes and who reads each tensor of the main subgraph.
+struct Uses {
+  explicit Uses(const Graph& graph) : writer(graph.tensors.size()), readers(graph.tensors.size()) {
+    const auto& operators = graph.subgraphs[0].operators;
+    for (std::size_t o = 0; o < operators.size(); ++o) {
+      for (const auto& output : operators[o].outputs) {
+        if (output) writer[*output] = o;
+      }
+      for (const auto& input : operators[o].inputs) {
+        if (input && (readers[*input].empty() || readers[*input].back() != o)) readers[*input].push_back(o);
+      }
+    }
+  }
+
+  std::vector<std::optional<std::size_t>> writer;
+  std::vector<std::vector<std::size_t>> readers;  ///< Ascending.
+};
+
+bool is_same_row(const RowMap& map) { return map == RowMap{}; }
+
+/// Computes rows from the same rows, as often as one likes, without multiplies.
+bool is_free(const Graph& graph, const stowage::Operator& op) {
+  const bool is_plain = op.multiplies == 0 && !op.stateful && !op.folded && op.bodies.empty() &&
+                        op.after.empty() && op.scratch.empty() && op.outputs.size() == 1 && op.outputs[0];
+  if (!is_plain || graph.tensors[*op.outputs[0]].kind != TensorKind::temporary) return false;
+  return std::any_of(op.row_axes.begin(), op.row_axes.end(), [&](const RowAxis& along) {
+    return !along.is_windows && !along.reads.empty() &&
+           std::all_of(along.reads.begin(), along.reads.end(), [&](const RowRead& read) {
+             return is_same_row(read.rows) && read.axis == along.axis;
+           });
+  });
+}
+
+class Looking {
+ public:
+  explicit Looking(const Graph& graph) : graph_(graph), uses_(graph) {}
+
+  [[nodiscard]] std::optional<Repeatable> made_from_one(TensorId t) const {
+    if (uses_.readers[t].size() < 2 || !uses_.writer[t] || !is_free(graph_, op(*uses_.writer[t])))
+      return std::nullopt;
+    std::set<std::size_t> operators{*uses_.writer[t]};
+    for (std::vector<std::size_t> open{*uses_.writer[t]}; !open.empty();) {
+      const std::size_t o = open.back();
+      open.pop_back();
+      for (const auto& input : op(o).inputs) {
+        if (!input) continue;
+        if (const auto writer = uses_.writer[*input]; writer && is_free(graph_, op(*writer))) {
+          if (operators.insert(*writer).second) open.push_back(*writer);
+        }
+      }
+    }
+    return trimmed(t, std::move(operators));
+  }
+
+ private:
+  [[nodiscard]] const stowage::Operator& op(std::size_t o) const { return graph_.subgraphs[0].operators[o]; }
+
+  /// Without those whose output is read elsewhere, and what only they need; none if more than one tensor is
+  /// left that it is made from, or nothing is gained by it.
+  [[nodiscard]] std::optional<Repeatable> trimmed(TensorId t, std::set<std::size_t> operators) const {
+    const std::size_t last = *uses_.writer[t];
+    for (bool is_changed = true; is_changed;) {
+      is_changed =
+          std::erase_if(operators, [&](std::size_t o) {
+            const auto& readers = uses_.readers[*op(o).outputs[0]];
+            return o != last && !std::all_of(readers.begin(), readers.end(),
+                                             [&](std::size_t reader) { return operators.contains(reader); });
+          }) > 0;
+    }
+    std::set<TensorId> from;
+    for (const std::size_t o : operators) {
+      for (const auto& input : op(o).inputs) {
+        const bool is_inside = input && uses_.writer[*input] && operators.contains(*uses_.writer[*input]);
+        if (input && !is_inside && !is_constant(graph_.tensors[*input].kind)) from.insert(*input);
+      }
+    }
+    if (from.size() != 1) return std::nullopt;
+    const auto& readers = uses_.readers[*from.begin()];
+    const bool is_there = std::any_of(readers.begin(), readers.end(),
+                                      [&](std::size_t reader) { return !operators.contains(reader); });
+    if (!is_there && graph_.tensors[*from.begin()].bytes >= graph_.tensors[t].bytes) return std::nullopt;
+    return Repeatable{t, {operators.begin(), operators.end()}};
+  }
+
+  const Graph& graph_;
+  Uses uses_;
+};
+
+/// Writes a network down anew.
+class Repeating {
+ public:
+  Repeating(const Repeated& repeated, const Repeatable& what)
+      : given_(repeated), what_(what), result_(repeated) {
+    result_.operators.clear();
+    result_.graph.subgraphs[0].operators.clear();
+  }
+
+  Repeated run() {
+    const auto& operators = given_.graph.subgraphs[0].operators;
+    bool is_first = true;
+    std::vector<std::size_t> now(operators.size());
+    for (std::size_t o = 0; o < operators.size(); ++o) {
+      stowage::Operator op = operators[o];
+      if (std::find(op.inputs.begin(), op.inputs.end(), what_.tensor) != op.inputs.end()) {
+        if (!is_first) {
+          const TensorId own = add_again();
+          std::replace(op.inputs.begin(), op.inputs.end(), std::optional(what_.tensor), std::optional(own));
+        }
+        is_first = false;
+      }
+      for (std::size_t& earlier : op.after) earlier = now[earlier];
+      now[o] = result_.operators.size();
+      add(std::move(op), given_.operators[o]);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void add(stowage::Operator op, std::size_t source) {
+    result_.graph.subgraphs[0].operators.push_back(std::move(op));
+    result_.operators.push_back(source);
+  }
+
+  /// The operators once more; the tensor that they write.
+  TensorId add_again() {
+    std::map<TensorId, TensorId> own;
+    for (const std::size_t o : what_.operators) {
+      stowage::Operator op = given_.graph.subgraphs[0].operators[o];
+      for (auto& input : op.inputs) {
+        if (const auto found = input ? own.find(*input) : own.end(); found != own.end())
+          input = found->second;
+      }
+      const TensorId output = *op.outputs[0];
+      op.outputs[0] = own[output] = result_.graph.tensors.size();
+      result_.graph.tensors.push_back(given_.graph.tensors[output]);
+      result_.tensors.push_back(given_.tensors[output]);
+      add(std::move(op), given_.operators[o]);
+    }
+    return own.at(what_.tensor);
+  }
+
+  const Repeated& given_;
+  const Repeatable& what_;
+  Repeated result_;
+};
+
+}  // namespace
+
+Repeated once(const Graph& graph) {
+  Repeated repeated{.graph = graph};
+  repeated.operators.resize(graph.subgraphs[0].operators.size());
+  repeated.tensors.resize(graph.tensors.size());
+  std::iota(repeated.operators.begin(), repeated.operators.end(), std::size_t{0});
+  std::iota(repeated.tensors.begin(), repeated.tensors.end(), TensorId{0});
+  return repeated;
+}
+
+std::vector<Repeatable> repeatables(const Graph& graph) {
+  const Looking looking(graph);
+  std::vector<Repeatable> found;
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    if (auto it = looking.made_from_one(t)) found.push_back(std::move(*it));
+  }
+  const auto is_inside = [](const Repeatable& it, const Repeatable& other) {
+    return it.tensor != other.tensor &&
+           std::binary_search(other.operators.begin(), other.operators.end(), it.operators.back());
+  };
+  std::vector<Repeatable> outermost;
+  for (const Repeatable& it : found) {
+    if (std::none_of(found.begin(), found.end(), [&](const auto& other) { return is_inside(it, other); }))
+      outermost.push_back(it);
+  }
+  return outermost;
+}
+
+Repeated repeat(const Repeated& repeated, const Repeatable& what) { return Repeating(repeated, what).run(); }
+
+Repeated repeat_where_it_helps(const Graph& graph, const InstanceOptions& options,
+                               const TrialEffort& effort) {
+  const auto peak_of = [&](const Repeated& it) {
+    return order_by_regions(unroll(instances_of(it.graph, options)), effort.work).peak;
+  };
+  const auto with = [](const Repeated& repeated, TensorId tensor) {
+    for (const Repeatable& it : repeatables(repeated.graph)) {
+      if (it.tensor == tensor) return repeat(repeated, it);
+    }
+    return repeated;
+  };
+  Repeated best = once(graph);
+  const std::vector<Repeatable> candidates = repeatables(graph);
+  if (candidates.empty()) return best;
+  Bytes least = peak_of(best);
+  Repeated all = best;
+  for (const Repeatable& it : candidates) all = with(all, it.tensor);
+  if (peak_of(all) < least) return all;
+  for (const Repeatable& it : candidates) {
+    if (candidates.size() == 1 || std::chrono::steady_clock::now() >= effort.deadline) break;
+    Repeated more = with(best, it.tensor);
+    const Bytes peak = peak_of(more);
+    if (peak >= least) continue;
+    least = peak;
+    best = std::move(more);
+  }
+  return best;
+}
+
+}  // namespace stowage::stream

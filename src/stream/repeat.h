@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stream/instances.h"
+#include "stream/regions.h"
+
+namespace stowage::stream {
+
+/// A network in which operators are written down several times, each time to run for one reader.
+struct Repeated {
+  Graph graph{};
+  std::vector<std::size_t> operators{};  ///< Which operator of the network each is.
+  std::vector<TensorId> tensors{};       ///< The same of tensors; those of the network come first.
+};
+
+/// Operators that compute rows of a tensor that several operators read, from the same rows of one other
+/// tensor, without multiplies.
+struct Repeatable {
+  TensorId tensor = 0;
+  std::vector<std::size_t> operators{};  ///< Ascending; the last one writes the tensor.
+};
+
+[[nodiscard]] Repeated once(const Graph& graph);
+
+/// All whose rows need not be kept for the later readers, as those of the other tensor are there or are
+/// smaller; but none inside another.
+[[nodiscard]] std::vector<Repeatable> repeatables(const Graph& graph);
+
+/// Every reader but the first has these operators anew, right in front of it.
+[[nodiscard]] Repeated repeat(const Repeated& repeated, const Repeatable& what);
+
+/// The network with all of them repeated, or those that help by themselves, or none: whichever has the order
+/// of least peak.
+[[nodiscard]] Repeated repeat_where_it_helps(const Graph& graph, const InstanceOptions& options,
+                                             const TrialEffort& effort);
+
+}  // namespace stowage::stream
