@@ -21,6 +21,7 @@ NETWORKS = (
     ("mobilenet_v2_w035", 4 * 63000, 4 * 19080),
     ("resnet50", 4 * 375000, 4 * 375000),
     ("encoder_layer", 4 * 4718592 / 2.9, 0),
+    ("encoder_by_heads", 4 * 3538944 / 4, 0),
     ("mobilenet_v2_int8_224", 197000, 108000),
     ("person_detect", 12288, 10080),
     ("vww_96_int8", 28032, 10272),

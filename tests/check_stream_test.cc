@@ -594,7 +594,7 @@ TEST(CheckStream, FindsPartsThatDoNotAddUp) {
        {"a part in between is missing", erase(3), order, {"step 4", "rows 2 to 3", "row 1 on"}},
        {"the last part is missing", erase(8), order, {"'Conv-1'", "up to row 1", "2"}},
        {"the last part of a row is missing", erase(5), order, {"step 5", "while its rows 0 to 1"}},
-       {"a row is added twice", set_part(5, 1, 3), order, {"row 1", "step 5", "before it is there"}},
+       {"a row is added twice", set_part(5, 1, 3), order, {"step 5", "1 to 3", "row 2 on"}},
        {"a row that the input does not have", set_part(8, 3, 5), order, {"step 8", "3 to 5"}},
        {"a part that adds nothing", set_part(1, 3, 4), order, {"step 1", "3 to 4", "row 0 on"}},
        {"an empty part", set_part(3, 1, 1), format, {"step 3", "adds rows 1 to 1"}},

@@ -217,6 +217,12 @@ Network expansion(Random& random) {
   return images.take(0);
 }
 
+using RunStep = Run;  // a test has a Run of its own
+
+bool adds_part(const Step& step) {
+  return std::holds_alternative<RunStep>(step) && std::get<RunStep>(step).part;
+}
+
 TEST(PlanStream, ComputesRowsAgainWhereThatSavesMost) {
   Random random(4);
   const Network network = expansion(random);
@@ -232,9 +238,7 @@ TEST(PlanStream, ComputesRowsAgainWhereThatSavesMost) {
   EXPECT_LE(again.plan.streaming->recomputed, 2);
   EXPECT_LT(again.plan.streaming->load, once.plan.streaming->load);
   const auto& steps = again.plan.clocks[0].steps;
-  EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), [](const Step& step) {
-    return std::holds_alternative<Run>(step) && std::get<Run>(step).part;
-  }));
+  EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), adds_part));
   const RunResult run = run_plan(network, again.plan, {.check = RunCheck::tensors});
   EXPECT_FALSE(run.fault) << run.fault->what;
   options.stream->recompute = 0.5;
@@ -278,23 +282,21 @@ TEST(PlanStream, PartsThatDoNotAddUpAreFoundInTheRun) {
   options.solve.time_limit = std::chrono::seconds(3);
   options.stream->recompute = 2;
   const Plan plan = make_plan(network.input, options).plan;
-  const auto is_part = [](const Step& step) {
-    return std::holds_alternative<Run>(step) && std::get<Run>(step).part;
-  };
   const auto& all = plan.clocks[0].steps;
-  const auto first = static_cast<std::size_t>(std::find_if(all.begin(), all.end(), is_part) - all.begin());
+  const auto first = static_cast<std::size_t>(std::find_if(all.begin(), all.end(), adds_part) - all.begin());
   ASSERT_LT(first, all.size());
-  const std::vector<std::function<void(Run&)>> wrongs{[](Run& run) { run.part.reset(); },
-                                                      [](Run& run) { ++run.part->end; },
-                                                      [](Run& run) { ++run.part->begin, ++run.part->end; },
-                                                      [](Run& run) { run.part->axis = 3; },
-                                                      [](Run& run) { run.rows->axis = 3; },
-                                                      [](Run& run) {
-                                                        run.sums = Sums{0, 0};
-                                                      }};
+  const std::vector<std::function<void(RunStep&)>> wrongs{
+      [](RunStep& run) { run.part.reset(); },
+      [](RunStep& run) { ++run.part->end; },
+      [](RunStep& run) { ++run.part->begin, ++run.part->end; },
+      [](RunStep& run) { run.part->axis = 3; },
+      [](RunStep& run) { run.rows->axis = 3; },
+      [](RunStep& run) {
+        run.sums = Sums{0, 0};
+      }};
   for (std::size_t i = 0; i < wrongs.size(); ++i) {
     Plan wrong = plan;
-    wrongs[i](std::get<Run>(wrong.clocks[0].steps[first]));
+    wrongs[i](std::get<RunStep>(wrong.clocks[0].steps[first]));
     EXPECT_FALSE(check_plan(wrong, {&network.graph(), 1}).empty()) << i;
     EXPECT_TRUE(run_plan(network, wrong, {}).fault) << i;
   }

@@ -24,6 +24,7 @@ struct Adding {
   RowRange rows{};
   Position since = 0;
   std::vector<Rows> missing{};  ///< Of the input, ascending.
+  std::int64_t next = 0;        ///< Rows of the input before this one were in a part.
 };
 
 /// How far an operator is.
@@ -300,7 +301,9 @@ class RowReplay {
   /// Reads those rows in the part that are missing, which begin with the first of all.
   void take_part(std::size_t o, const Rows& part, TensorId from, std::size_t axis) {
     std::vector<Rows>& missing = progress_[o].adding->missing;
-    const bool is_next = !missing.empty() && part.first <= missing[0].first && missing[0].first < part.second;
+    const bool is_next = !missing.empty() && part.first <= missing[0].first &&
+                         missing[0].first < part.second && part.first >= progress_[o].adding->next;
+    progress_[o].adding->next = part.second;
     if (!is_next || part.second > extent_of(from, axis)) {
       fault(FaultKind::order,
             fmt::format("step {} adds rows {} to {} of {} for {}, expected those from row {} on", at_,

@@ -184,6 +184,8 @@ void StreamRun::run_part(const Run& run) {
   const RowRead& read = way.axis->reads[0];
   const auto [state, is_first] = adding_.try_emplace(index, Adding{.rows = *run.rows});
   Adding& adding = state->second;
+  if (run.part->begin < adding.next)
+    throw RunFault{fmt::format("{} adds row {} again", who_, run.part->begin)};
   if (adding.rows != *run.rows)
     throw RunFault{fmt::format("{} runs while its {} are added up", who_, describe(adding.rows))};
   const std::vector<Operand> whole = inputs_of(index, way.axis, std::nullopt);

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -206,10 +207,25 @@ std::vector<Repeatable> repeatables(const Graph& graph) {
 
 Repeated repeat(const Repeated& repeated, const Repeatable& what) { return Repeating(repeated, what).run(); }
 
+namespace {
+
+/// Rows can be run again at any time, but neither sums nor whole operators while they are being computed.
+bool can_interleave(const Repeated& repeated, const Model& model) {
+  std::vector<int> times(repeated.operators.size(), 0);
+  for (const std::size_t own : repeated.operators) ++times[own];
+  return std::all_of(model.operators.begin(), model.operators.end(), [&](const Operator& op) {
+    return op.writing == Writing::row_by_row || !op.source || times[repeated.operators[*op.source]] == 1;
+  });
+}
+
+}  // namespace
+
 Repeated repeat_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                const TrialEffort& effort) {
   const auto peak_of = [&](const Repeated& it) {
-    return order_by_regions(unroll(instances_of(it.graph, options)), effort.work).peak;
+    const Model model = instances_of(it.graph, options);
+    return can_interleave(it, model) ? order_by_regions(unroll(model), effort.work).peak
+                                     : std::numeric_limits<Bytes>::max();
   };
   const auto with = [](const Repeated& repeated, TensorId tensor) {
     for (const Repeatable& it : repeatables(repeated.graph)) {

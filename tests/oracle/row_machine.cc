@@ -331,6 +331,7 @@ class Machine {
   struct Adding {
     std::optional<RowRange> rows{};
     std::set<std::int64_t> missing{};
+    std::set<std::int64_t> added{};
   };
 
   void add_part(const Operator& op, std::size_t o, const Run& run, std::set<Row> reads) {
@@ -365,6 +366,8 @@ class Machine {
       });
     }
     std::erase_if(adding.missing, is_in_part);
+    for (std::int64_t row = run.part->begin; row < run.part->end; ++row)
+      require(adding.added.insert(row).second, "adds a row twice");
     for (const Row& row : reads) expect_there(row, "read by " + op.type);
     std::vector<Place> places;
     for (std::int64_t r = run.rows->begin; r < run.rows->end; ++r) {
