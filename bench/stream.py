@@ -14,21 +14,22 @@ import sys
 import tempfile
 import time
 
-# name, target with the input in the arena, target with rows; of float32 networks four times what int8 would have
+# name, rows of a granule, target with the input in the arena, target with rows; of float32 networks four times what
+# int8 would have
 NETWORKS = (
-    ("mobilenet_v1", 4 * 198016, 4 * 129696),
-    ("mobilenet_v2", 4 * 192361, 4 * 103126),
-    ("mobilenet_v2_w035", 4 * 63000, 4 * 19080),
-    ("resnet50", 4 * 375000, 4 * 375000),
-    ("encoder_layer", 4 * 4718592 / 2.9, 0),
-    ("encoder_by_heads", 4 * 3538944 / 4, 0),
-    ("mobilenet_v2_int8_224", 197000, 108000),
-    ("person_detect", 12288, 10080),
-    ("vww_96_int8", 28032, 10272),
-    ("mcunetv2_large", 0, 0),
-    ("efficientnet_b0", 0, 0),
-    ("unet", 0, 0),
-    ("encoder_12_layers", 0, 0),
+    ("mobilenet_v1", 1, 4 * 198016, 4 * 129696),
+    ("mobilenet_v2", 1, 4 * 192361, 4 * 103126),
+    ("mobilenet_v2_w035", 1, 4 * 63000, 4 * 19080),
+    ("resnet50", 1, 4 * 375000, 4 * 375000),
+    ("encoder_layer", 8, 4 * 4718592 / 2.9, 0),
+    ("encoder_by_heads", 8, 4 * 3538944 / 4, 0),
+    ("mobilenet_v2_int8_224", 1, 197000, 108000),
+    ("person_detect", 1, 12288, 10080),
+    ("vww_96_int8", 1, 28032, 10272),
+    ("mcunetv2_large", 1, 0, 0),
+    ("efficientnet_b0", 1, 0, 0),
+    ("unet", 1, 0, 0),
+    ("encoder_12_layers", 8, 0, 0),
 )
 
 # name, multiplies that may be run, target with rows
@@ -49,13 +50,13 @@ def run(command):
     return done.stdout, time.perf_counter() - begin
 
 
-def measure(name, io, target, options, folder, factor="1.0"):
+def measure(name, io, granule, target, options, folder, factor="1.0"):
     file = file_of(name, options)
     planning = ["--align", "16", "--time-limit", options.time_limit]
     layers = json.loads(run([options.stowage, "plan", file, *planning, "--io", "arena", "--json"])[0])
     plan_file = folder / "plan.json"
-    stdout, seconds = run([options.stowage, "plan", file, *planning, "--stream", "--io", io, "--recompute", factor,
-                           "-o", plan_file, "--json"])
+    stdout, seconds = run([options.stowage, "plan", file, *planning, "--stream", "--io", io, "--granule", granule,
+                           "--recompute", factor, "-o", plan_file, "--json"])
     plan = json.loads(stdout)
     result = json.loads(run([options.stowage, "run", file, "--plan", plan_file, "--check=all", "--random-weights", "1",
                              "--json"])[0])
@@ -80,17 +81,17 @@ def main():
     print(f"{'network':22} {'io':5} {'by layers':>10} {'streamed':>10} {'times':>6} {'bound':>10} {'gap %':>6} "
           f"{'multiplies':>10} {'plan s':>7} {'target':>10}")
     with tempfile.TemporaryDirectory() as folder:
-        for name, arena, rows in NETWORKS:
+        for name, granule, arena, rows in NETWORKS:
             if options.names and name not in options.names:
                 continue
             if not file_of(name, options).exists():
                 print(f"{name:22} is not there")
                 continue
-            measure(name, "arena", arena, options, pathlib.Path(folder))
-            measure(name, "rows", rows, options, pathlib.Path(folder))
+            measure(name, "arena", granule, arena, options, pathlib.Path(folder))
+            measure(name, "rows", granule, rows, options, pathlib.Path(folder))
         for name, factor, rows in RECOMPUTED:
             if (not options.names or name in options.names) and file_of(name, options).exists():
-                measure(name, "rows", rows, options, pathlib.Path(folder), factor)
+                measure(name, "rows", 1, rows, options, pathlib.Path(folder), factor)
 
 
 if __name__ == "__main__":
