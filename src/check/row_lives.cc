@@ -12,20 +12,13 @@
 #include <utility>
 #include <variant>
 
+#include "check/added_rows.h"
 #include "check/present_rows.h"
 
 namespace stowage::check {
 namespace {
 
 constexpr std::int64_t most_single_rows = std::int64_t{1} << 26;  // read by strides that leave rows out
-
-/// Rows that are added up, from the first part to the last.
-struct Adding {
-  RowRange rows{};
-  Position since = 0;
-  std::vector<Rows> missing{};  ///< Of the input, ascending.
-  std::int64_t next = 0;        ///< Rows of the input before this one were in a part.
-};
 
 /// How far an operator is.
 struct Progress {
@@ -35,7 +28,7 @@ struct Progress {
   bool has_run = false;                    ///< All of it.
   bool is_summing = false;                 ///< In the middle of a round.
   std::optional<std::size_t> sums_life{};  ///< Of the round: index in PlayedRows::sums.
-  std::optional<Adding> adding{};
+  std::optional<AddedRows> adding{};
 };
 
 class RowReplay {
@@ -270,26 +263,26 @@ class RowReplay {
   void run_part(const Operator& op, std::size_t o, const RowRange& range, const RowRange& part) {
     const RowAxis& along = *row_axis(op, range.axis);
     if (!along.adds_rows || sums_over(op, range.axis) || along.reads[0].axis != part.axis) {
-      fault(FaultKind::format, fmt::format("step {} adds rows along axis {} for {}, which does not add rows "
-                                           "along it",
-                                           at_, part.axis, name(o)));
+      fault(FaultKind::format,
+            fmt::format("step {} adds rows along axis {} for {}, which does not add rows along it", at_,
+                        part.axis, name(o)));
       return;
     }
-    const RowRead& read = along.reads[0];
-    const TensorId from = *op.inputs[read.input];
+    const RowRead& by_rows = along.reads[0];
+    const TensorId from = *op.inputs[by_rows.input];
     const TensorId to = *op.outputs[0];
     auto& adding = progress_[o].adding;
     if (!adding) {
       begin_rows(op, o, range);
-      const auto needed = rows_read(read.rows, extent_of(from, read.axis), {range.begin, range.end}, budget_);
+      const auto needed =
+          rows_read(by_rows.rows, extent_of(from, by_rows.axis), {range.begin, range.end}, budget_);
       if (!needed) return refuse_reads(o);
-      adding = Adding{range, at_, *needed};
+      adding = AddedRows{range, at_, *needed};
       present_[to].end({range.begin, range.end});
     }
-    take_part(o, {part.begin, part.end}, from, read.axis);
+    take_part(o, {part.begin, part.end}, from, by_rows.axis);
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i] && i != read.input)
-        this->read(*op.inputs[i], all_rows(*op.inputs[i]), at_ + 1, name(o));
+      if (op.inputs[i] && i != by_rows.input) read(*op.inputs[i], all_rows(*op.inputs[i]), at_ + 1, name(o));
     }
     if (!adding->missing.empty()) return;
     if (is_variable(graph_.tensors[to]))
@@ -298,26 +291,16 @@ class RowReplay {
     end_rows(o, range);
   }
 
-  /// Reads those rows in the part that are missing, which begin with the first of all.
   void take_part(std::size_t o, const Rows& part, TensorId from, std::size_t axis) {
-    std::vector<Rows>& missing = progress_[o].adding->missing;
-    const bool is_next = !missing.empty() && part.first <= missing[0].first &&
-                         missing[0].first < part.second && part.first >= progress_[o].adding->next;
-    progress_[o].adding->next = part.second;
-    if (!is_next || part.second > extent_of(from, axis)) {
+    AddedRows& adding = *progress_[o].adding;
+    if (!adding.is_next(part) || part.second > extent_of(from, axis)) {
       fault(FaultKind::order,
             fmt::format("step {} adds rows {} to {} of {} for {}, expected those from row {} on", at_,
                         part.first, part.second, name_of(from), name(o),
-                        missing.empty() ? 0 : missing[0].first));
+                        adding.missing.empty() ? 0 : adding.missing[0].first));
     }
-    std::vector<Rows> left;
-    for (const Rows& it : missing) {
-      const Rows taken{it.first, std::min(it.second, part.second)};
-      if (taken.first < taken.second)
-        read(from, rows_[from].axis == axis ? taken : all_rows(from), at_ + 1, name(o));
-      if (it.second > part.second) left.emplace_back(std::max(it.first, part.second), it.second);
-    }
-    missing = std::move(left);
+    for (const Rows& it : adding.take(part))
+      read(from, rows_[from].axis == axis ? it : all_rows(from), at_ + 1, name(o));
   }
 
   [[nodiscard]] std::int64_t extent_of(TensorId t, std::size_t axis) const {

@@ -202,6 +202,10 @@ std::vector<Repeatable> repeatables(const Graph& graph) {
     if (std::none_of(found.begin(), found.end(), [&](const auto& other) { return is_inside(it, other); }))
       outermost.push_back(it);
   }
+  const Uses uses(graph);
+  std::stable_sort(outermost.begin(), outermost.end(), [&](const Repeatable& a, const Repeatable& b) {
+    return uses.readers[a.tensor].size() < uses.readers[b.tensor].size();
+  });
   return outermost;
 }
 
@@ -222,33 +226,41 @@ bool can_interleave(const Repeated& repeated, const Model& model) {
 
 Repeated repeat_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                const TrialEffort& effort) {
+  std::vector<TensorId> candidates;
+  for (const Repeatable& it : repeatables(graph)) candidates.push_back(it.tensor);
+  const auto with = [&](const std::set<TensorId>& tensors) {
+    Repeated repeated = once(graph);
+    for (const TensorId tensor : tensors) {
+      const auto all = repeatables(repeated.graph);
+      const auto found =
+          std::find_if(all.begin(), all.end(), [&](const auto& it) { return it.tensor == tensor; });
+      if (found != all.end()) repeated = repeat(repeated, *found);
+    }
+    return repeated;
+  };
   const auto peak_of = [&](const Repeated& it) {
     const Model model = instances_of(it.graph, options);
     return can_interleave(it, model) ? order_by_regions(unroll(model), effort.work).peak
                                      : std::numeric_limits<Bytes>::max();
   };
-  const auto with = [](const Repeated& repeated, TensorId tensor) {
-    for (const Repeatable& it : repeatables(repeated.graph)) {
-      if (it.tensor == tensor) return repeat(repeated, it);
-    }
-    return repeated;
-  };
-  Repeated best = once(graph);
-  const std::vector<Repeatable> candidates = repeatables(graph);
-  if (candidates.empty()) return best;
-  Bytes least = peak_of(best);
-  Repeated all = best;
-  for (const Repeatable& it : candidates) all = with(all, it.tensor);
-  if (peak_of(all) < least) return all;
-  for (const Repeatable& it : candidates) {
-    if (candidates.size() == 1 || std::chrono::steady_clock::now() >= effort.deadline) break;
-    Repeated more = with(best, it.tensor);
-    const Bytes peak = peak_of(more);
-    if (peak >= least) continue;
+  if (candidates.empty()) return once(graph);
+  std::set<TensorId> best;
+  Bytes least = peak_of(with(best));
+  const std::set<TensorId> all(candidates.begin(), candidates.end());
+  if (const Bytes peak = peak_of(with(all)); peak < least) {
     least = peak;
-    best = std::move(more);
+    best = all;
   }
-  return best;
+  for (const TensorId it : candidates) {  // without what does not help, and with what does
+    if (candidates.size() == 1 || std::chrono::steady_clock::now() >= effort.deadline) break;
+    std::set<TensorId> other = best;
+    if (other.erase(it) == 0) other.insert(it);
+    const Bytes peak = peak_of(with(other));
+    if (peak > least || (peak == least && other.size() > best.size())) continue;
+    least = peak;
+    best = std::move(other);
+  }
+  return with(best);
 }
 
 }  // namespace stowage::stream

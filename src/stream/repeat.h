@@ -26,14 +26,14 @@ struct Repeatable {
 [[nodiscard]] Repeated once(const Graph& graph);
 
 /// All whose rows need not be kept for the later readers, as those of the other tensor are there or are
-/// smaller; but none inside another.
+/// smaller; but none inside another. Those of the fewest readers come first.
 [[nodiscard]] std::vector<Repeatable> repeatables(const Graph& graph);
 
 /// Every reader but the first has these operators anew, right in front of it.
 [[nodiscard]] Repeated repeat(const Repeated& repeated, const Repeatable& what);
 
-/// The network with all of them repeated, or those that help by themselves, or none: whichever has the order
-/// of least peak.
+/// The network with all of them repeated, or none, but for those where the other is better: whichever has the
+/// order of least peak.
 [[nodiscard]] Repeated repeat_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                              const TrialEffort& effort);
 
