@@ -17,6 +17,7 @@
 #include "plan/aliasing.h"
 #include "plan/networks.h"
 #include "plan/orders.h"
+#include "plan/provable.h"
 #include "stowage/error.h"
 #include "stream/bound.h"
 #include "stream/instances.h"
@@ -129,7 +130,7 @@ class StreamPlanner {
     placed.layout =
         stream::lay_out(graph_, model_, program_, placed.timetable, {.form = form, .alignment = alignment_});
     placed.problem = problem_of(placed.layout.buffers, options_.memories);
-    placed.solution = solve(placed.problem, solve_options);
+    placed.solution = solve_provably(placed.problem, solve_options);
     placed.peak = total_peak(placed.problem, placed.solution);
     return placed;
   }
@@ -142,7 +143,8 @@ class StreamPlanner {
       for (const std::size_t step : placed.timetable.summing[op])
         std::get<Run>(plan.clocks[0].steps[step]).sums = placed.layout.sums[op];
     }
-    plan.memories = {{placed.problem.memories[0], placed.peak, solution.lower_bound, 0}};
+    plan.memories = {
+        {placed.problem.memories[0], placed.peak, solution.lower_bound, 0, std::move(solution.certificate)}};
     plan.buffers = std::move(placed.problem.buffers);
     plan.places = std::move(solution.places);
     plan.tensors = std::move(placed.layout.tensors);
