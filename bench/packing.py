@@ -1,15 +1,18 @@
 """Packs public and generated instances with stowage and, where it is installed, omnimalloc, by turns.
 
     bench/packing.py --stowage build/bench/stowage [--data ../shared/data] [--limit 10] [--only D,J] [--million]
+    bench/packing.py --stowage build/bench/stowage --constrained
 
 Prints a Markdown table: buffers, max load, and per packer the peak over max load in percent and the seconds of
 planning alone. Generated instances are the same everywhere: the generator's seed is the instance's name. A peer that
-is still running long after the limit is ended, and so said.
+is still running long after the limit is ended, and so said. With --constrained instead: what pieces, alignments and pins
+cost, see `constrained`.
 """
 
 import argparse
 import csv
 import json
+import math
 import pathlib
 import random
 import statistics
@@ -107,6 +110,69 @@ def saturated(count, seed):
     return buffers
 
 
+def constrained(rows, kind, seed):
+    """A problem as tight as that of a plan (lower, upper, size, offset), which solves it. One buffer in five gets: a
+    pin where it lies; as its alignment the largest power of two up to 4096 that divides its offset; or, in the second
+    half of its life, only half of its bytes, with another buffer in the rest."""
+    rng = random.Random(seed)
+    made = [["lower", "upper", "size", "alignment", "offset", "gaps"]]
+    for lower, upper, size, offset in rows:
+        row = [lower, upper, size, 1, "", ""]
+        if rng.random() < 0.2:
+            if kind == "pins":
+                row[4] = offset
+            elif kind == "alignment":
+                row[3] = min(4096, offset & -offset) or 4096
+            elif kind == "pieces" and upper - lower > 1 and size > 1:
+                middle, half = (lower + upper) // 2, size // 2
+                row[5] = f"{middle}-{upper}@0:{half}"
+                made.append([middle, upper, size - half, 1, "", ""])
+        made.append(row)
+    return made
+
+
+def compare_constrained(arguments, folder):
+    """Prints the time of problems with pieces, alignments and pins over that of the plain problem."""
+    names = []
+    for part in sorted((arguments.data / "packing" / "minimalloc").glob("*.csv")):
+        names.append((part.stem, read(part)))
+    names += [(f"cut-{n}", cut_rectangle(n, n)) for n in (50, 100, 200)]
+    kinds = ("pieces", "alignment", "pins")
+    print("| instance | buffers | plain s | " + " | ".join(f"{kind} s, times" for kind in kinds) + " |")
+    print("|---|---|---|" + "---|" * len(kinds))
+    ratios = {kind: [] for kind in kinds}
+    for name, buffers in names:
+        if arguments.only and name not in arguments.only.split(","):
+            continue
+        path = folder / f"{name}.csv"
+        write(path, buffers)
+        plain = plan(arguments.stowage, path, arguments.limit)
+        if plain["summary"]["peak"] > plain["summary"]["lower_bound"]:
+            continue
+        rows = [(b["pieces"][0]["lower"], b["pieces"][0]["upper"], b["size"], b["offset"]) for b in plain["buffers"]]
+
+        def seconds_of(kind):
+            runs = []
+            for seed in range(5):
+                with open(path, "w") as file:
+                    made = constrained(rows, kind, f"{name}-{seed}")
+                    file.write("id," + ",".join(made[0]) + "\n")
+                    file.writelines(f"{i}," + ",".join(map(str, row)) + "\n" for i, row in enumerate(made[1:]))
+                summary = plan(arguments.stowage, path, arguments.limit)["summary"]
+                runs.append(summary["seconds"] if summary["peak"] == summary["lower_bound"] else math.inf)
+            return statistics.median(runs)
+
+        base = seconds_of("plain")
+        row = f"| {name} | {len(buffers)} | {base:.4f} | "
+        for kind in kinds:
+            seconds = seconds_of(kind)
+            ratios[kind].append(seconds / base)
+            row += f"{seconds:.4f}, {seconds / base:.2f} | "
+        print(row.rstrip(), flush=True)
+    for kind in kinds:
+        print(f"{kind}: median {statistics.median(ratios[kind]):.2f} times the plain problem", file=sys.stderr)
+
+
 def instances(data, folder):
     """Names and files of all instances, in groups."""
     public = [(p.stem, p) for part in ("idealloc", "minimalloc") for p in sorted((data / "packing" / part).glob("*.csv"))]
@@ -142,9 +208,13 @@ def million(data, folder):
         yield path.stem, path
 
 
-def ours(stowage, path, limit):
+def plan(stowage, path, limit):
     command = [stowage, "plan", str(path), "--time-limit", str(limit), "--threads", "2", "--json"]
-    summary = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)["summary"]
+    return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+
+
+def ours(stowage, path, limit):
+    summary = plan(stowage, path, limit)["summary"]
     return summary["peak"], summary["seconds"], summary["strategy"]
 
 
@@ -175,7 +245,11 @@ def main():
     parser.add_argument("--limit", type=float, default=10)
     parser.add_argument("--only", default="", help="parts of the names of the instances to run")
     parser.add_argument("--million", action="store_true")
+    parser.add_argument("--constrained", action="store_true")
     arguments = parser.parse_args()
+    if arguments.constrained:
+        with tempfile.TemporaryDirectory() as folder:
+            return compare_constrained(arguments, pathlib.Path(folder))
     has_peer = subprocess.run([sys.executable, "-c", "import omnimalloc"], capture_output=True).returncode == 0
     if not has_peer:
         print("omnimalloc is not installed: its columns are missing", file=sys.stderr)

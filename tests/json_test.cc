@@ -90,7 +90,7 @@ Plan rich_plan() {
                    Copy{1, 0, 1}, Arrive{0, {1, 0, 2}}, Leave{1, {2, 3, 4}}, Fork{{1, 2}}}},
                  {},
                  {{Run{1, {0, 0}, std::nullopt}}}};
-  plan.memories = {{{.name = "sram", .capacity = 4096, .alignment = 16, .cost = 1}, 96, 80},
+  plan.memories = {{{.name = "sram", .capacity = 4096, .alignment = 16, .cost = 1}, 96, 80, 0, {1, 3}},
                    {{.name = "flash", .alignment = 4, .cost = 10, .role = MemoryRole::weights}, 160, 150}};
   plan.buffers = {{.id = "a",
                    .size = 64,
@@ -128,7 +128,8 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
                      {"fork":[1,2]}]},
            {"steps":[]},
            {"steps":[{"run":{"model":1,"path":[0,0]}}]}],
- "memories":[{"name":"sram","capacity":4096,"alignment":16,"cost":1,"peak":96,"lower_bound":80},
+ "memories":[{"name":"sram","capacity":4096,"alignment":16,"cost":1,"peak":96,"lower_bound":80,
+              "certificate":[1,3]},
              {"name":"flash","capacity":null,"alignment":4,"cost":10,"peak":160,"lower_bound":150,"role":"weights"}],
  "buffers":[{"id":"a","clock":0,"size":64,"alignment":16,"memory":"sram","offset":32,"kind":"state",
              "pieces":[{"offset":0,"size":64,"lower":0,"upper":2},{"offset":8,"size":16,"lower":2,"upper":4}],

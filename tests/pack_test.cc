@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -87,11 +88,39 @@ void expect_valid(const Problem& problem, const Solution& solution) {
   EXPECT_FALSE(fault) << *fault;
 }
 
-/// What the bound is documented to be: the load, the largest buffer, and the end of the highest pin.
+/// What lies at multiples of a unit at a position, each rounded up but for one.
+Bytes naive_padded_load(const Problem& problem, Position at, Bytes unit) {
+  Bytes load = 0;
+  Bytes most = 0;
+  for (const Buffer& buffer : problem.buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      if (at < piece.life.lower || at >= piece.life.upper ||
+          buffer.alignment % unit + piece.offset % unit > 0)
+        continue;
+      const Bytes padded = (piece.size + unit - 1) / unit * unit;
+      load += padded;
+      most = std::max(most, padded - piece.size);
+    }
+  }
+  return load - most;
+}
+
+/// What the bound is documented to be: the load, padded or not, the largest buffer, and the end of the
+/// highest pin.
 Bytes naive_lower_bound(const Problem& problem) {
   Bytes bound = oracle::max_load(problem.buffers);
+  std::set<Bytes> units;
+  std::set<Position> positions;
   for (const Buffer& buffer : problem.buffers) {
     bound = std::max(bound, buffer.pinned.value_or(0) + buffer.size);
+    for (const Piece& piece : buffer.pieces) {
+      if (!piece.is_ever_alive()) continue;
+      positions.insert(piece.life.lower);
+      if ((buffer.alignment & (buffer.alignment - 1)) == 0) units.insert(buffer.alignment);
+    }
+  }
+  for (const Bytes unit : units) {
+    for (const Position at : positions) bound = std::max(bound, naive_padded_load(problem, at, unit));
   }
   return bound;
 }
@@ -114,6 +143,18 @@ Problem large_problem(std::uint64_t seed) {
   return oracle::random_problem(seed, {.buffers = 1500,
                                        .positions = 400,
                                        .longest_life = 60,
+                                       .largest_size = 40,
+                                       .largest_alignment = 8,
+                                       .percent_with_pieces = 20,
+                                       .percent_pinned = 2,
+                                       .percent_never_alive = 2});
+}
+
+/// One that the searches are done with soon.
+Problem medium_problem(std::uint64_t seed) {
+  return oracle::random_problem(seed, {.buffers = 150,
+                                       .positions = 60,
+                                       .longest_life = 20,
                                        .largest_size = 40,
                                        .largest_alignment = 8,
                                        .percent_with_pieces = 20,
@@ -286,7 +327,7 @@ TEST(Pack, AutoIsTheBestOfAll) {
 }
 
 TEST(Pack, AutoIsTheDefault) {
-  const Problem problem = large_problem(3);
+  const Problem problem = medium_problem(3);
   EXPECT_EQ(SolveOptions().strategy, "auto");
   EXPECT_EQ(offsets_of(solve(problem, {.time_limit = generous, .rounds = 0})), offsets_by(problem, "auto"));
 }
@@ -294,7 +335,7 @@ TEST(Pack, AutoIsTheDefault) {
 TEST(Pack, SameProblemSameSolution) {
   for (const std::string& name : names_and_auto()) {
     SCOPED_TRACE(name);
-    for (const Problem& problem : {oracle::random_problem(12), large_problem(1)}) {
+    for (const Problem& problem : {oracle::random_problem(12), medium_problem(1)}) {
       const Solution first = solve_with(problem, name);
       const Solution second = solve_with(problem, name);
       EXPECT_EQ(first.places, second.places);
@@ -761,12 +802,12 @@ TEST(Pack, WithoutTimeThereIsStillAPlan) {
 }
 
 TEST(Pack, HoweverLongTheTimeLimitItIsNoneThatHasPassed) {
-  std::uint64_t seed = 0;
-  Problem problem = oracle::random_problem(seed);
-  while (oracle::optimal_peak(problem) == naive_lower_bound(problem))
-    problem = oracle::random_problem(++seed);
-  const Solution expected = solve_with(problem, "auto");
-  ASSERT_GT(peak_of(problem, expected, 0), expected.lower_bound) << "every strategy has to have its turn";
+  Problem problem;
+  Solution expected;
+  for (std::uint64_t seed = 0; peak_of(problem, expected, 0) == expected.lower_bound; ++seed) {
+    problem = oracle::random_problem(seed, {.buffers = 40, .percent_pinned = 20});
+    expected = solve_with(problem, "auto");  // until every strategy has its turn
+  }
   for (const double seconds : {1e9, 1e10, 1e18, 1e300, std::numeric_limits<double>::infinity()}) {
     const Solution solution =
         solve(problem, {.time_limit = std::chrono::duration<double>(seconds), .rounds = 1});

@@ -161,6 +161,9 @@ struct PlannedMemory {
   Bytes peak = 0;
   Bytes lower_bound = 0;
   Bytes traffic = 0;  ///< Bytes that steps read from it and write to it.
+  /// Positions of clock 0 that prove a lower bound above loads: what is alive at these few does not fit below
+  /// it, whatever there is at others. Empty: loads, sizes and pins prove the bound.
+  std::vector<Position> certificate{};
 
   bool operator==(const PlannedMemory&) const = default;
 };

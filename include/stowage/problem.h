@@ -94,8 +94,10 @@ enum class Outcome : std::uint8_t { fits, exceeds_capacity };
 struct Solution {
   std::vector<Place> places{};  ///< One per buffer.
   Outcome outcome = Outcome::fits;
-  Bytes lower_bound = 0;        ///< No placing has a smaller peak; of several memories, no smaller sum of
-                                ///< peaks when each keeps the buffers it has here.
+  Bytes lower_bound = 0;  ///< No placing has a smaller peak; of several memories, no smaller sum of
+                          ///< peaks when each keeps the buffers it has here.
+  /// Of one memory: positions that prove the bound, see PlannedMemory::certificate. Empty: loads do.
+  std::vector<Position> certificate{};
   std::int64_t cost = 0;        ///< Of several memories: every buffer's traffic times its memory's cost.
   std::int64_t cost_bound = 0;  ///< Of several memories: no choice of memories has a smaller cost.
   std::string strategy{};       ///< Which strategy found it.

@@ -19,10 +19,14 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "check/clocks.h"
+#include "check/exhaust.h"
+#include "check/loads.h"
 #include "check/names.h"
 #include "model/overlap.h"
 
@@ -57,24 +61,6 @@ void check_place(const Plan& plan, std::size_t b, Faults& faults) {
   }
 }
 
-/// The most bytes alive at once among boxes. Boxes that overlap may add up to more than 64 bits hold.
-Bytes most_alive(const std::vector<model::Box>& boxes) {
-  __extension__ using Sum = __int128;
-  std::vector<std::pair<Position, Bytes>> changes;
-  for (const model::Box& box : boxes) {
-    changes.emplace_back(box.life.lower, box.end - box.begin);
-    changes.emplace_back(box.life.upper, box.begin - box.end);
-  }
-  std::sort(changes.begin(), changes.end());  // at one position what ends comes first
-  Sum alive = 0;
-  Sum most = 0;
-  for (const auto& [at, change] : changes) {
-    alive += change;
-    most = std::max(most, alive);
-  }
-  return static_cast<Bytes>(std::min<Sum>(most, largest_value));
-}
-
 /// The bytes that the boxes have at any time, each once, as boxes of another life.
 Boxes all_together(Boxes boxes, const Lifetime& life) {
   std::sort(boxes.begin(), boxes.end(),
@@ -97,9 +83,9 @@ Bytes size_of(const Boxes& together) {
 
 /// What a clock uses of a memory.
 struct Used {
-  Boxes boxes{};      ///< Of its buffers and, during forks, of the branches.
-  Boxes at_once{};    ///< Of its buffers; for each branch, one box as large as what is proven of it.
-  Bytes largest = 0;  ///< Most bytes of one of its buffers that are alive at some time.
+  Boxes boxes{};                     ///< Of its buffers and, during forks, of the branches.
+  std::vector<LiveBytes> at_once{};  ///< Of its buffers; for each branch as much as is proven of it.
+  Bytes largest = 0;                 ///< Most bytes of one of its buffers that are alive at some time.
 };
 
 /// One memory, clock by clock.
@@ -112,11 +98,12 @@ class MemoryCheck {
     const Buffer& it = plan_.buffers[buffer];
     const Bytes offset = plan_.places[buffer].offset;
     Boxes boxes;
-    for (const Piece& piece : it.pieces)
-      boxes.push_back({piece.life, offset + piece.offset, offset + piece.offset + piece.size, buffer});
     Used& used = used_[tree_.rank_of(it.clock)];
+    for (const Piece& piece : it.pieces) {
+      boxes.push_back({piece.life, offset + piece.offset, offset + piece.offset + piece.size, buffer});
+      used.at_once.push_back({piece.life, piece.offset, piece.size, it.alignment});
+    }
     used.boxes.insert(used.boxes.end(), boxes.begin(), boxes.end());
-    used.at_once.insert(used.at_once.end(), boxes.begin(), boxes.end());
     used.largest = std::max(used.largest, size_of(all_together(std::move(boxes), {0, 1})));
   }
 
@@ -128,7 +115,7 @@ class MemoryCheck {
       const Used used = std::move(used_.begin()->second);
       used_.erase(used_.begin());
       check_overlap(clock, used.boxes);
-      proven = std::max(most_alive(used.at_once), used.largest);
+      proven = std::max(least_top(used.at_once), used.largest);
       if (clock != 0) hand_up(clock, used, proven);
     }
     return proven;
@@ -153,7 +140,7 @@ class MemoryCheck {
     Used& parent = used_[tree_.rank_of(fork.clock)];
     const Boxes boxes = all_together(used.boxes, life);
     parent.boxes.insert(parent.boxes.end(), boxes.begin(), boxes.end());
-    parent.at_once.push_back({life, 0, proven, 0});
+    parent.at_once.push_back({life, 0, proven, 1});
   }
 
   const Plan& plan_;
@@ -161,6 +148,29 @@ class MemoryCheck {
   Faults& faults_;
   std::map<std::size_t, Used, std::greater<>> used_;  ///< By rank of the clock, those in forks first.
 };
+
+/// What is wrong with the certificate of a memory's lower bound; nothing if it proves the bound.
+std::optional<std::string> why_unproven(const Plan& plan, std::size_t m,
+                                        const std::vector<std::size_t>& buffers) {
+  const PlannedMemory& memory = plan.memories[m];
+  if (memory.certificate.empty()) return "";
+  std::vector<Buffer> of_clock;
+  for (const std::size_t b : buffers) {
+    const Buffer& it = plan.buffers[b];
+    if (it.clock == 0)
+      of_clock.push_back(
+          {.size = it.size, .alignment = it.alignment, .pieces = it.pieces, .pinned = it.pinned});
+  }
+  switch (exhaust(of_clock, memory.certificate, memory.lower_bound - 1)) {
+    case Verdict::does_not_fit:
+      return std::nullopt;
+    case Verdict::fits:
+      return ": what is alive at the positions of its certificate fits below it";
+    case Verdict::takes_too_long:
+      return ": its certificate takes too long to check";
+  }
+  return "";
+}
 
 void check_memory(const Plan& plan, const ClockTree& tree, std::size_t m,
                   const std::vector<std::size_t>& buffers, Faults& faults) {
@@ -179,9 +189,11 @@ void check_memory(const Plan& plan, const ClockTree& tree, std::size_t m,
     faults.push_back({FaultKind::claim, fmt::format("{}: {}", name_of_memory(plan, m), what)});
   };
   if (memory.peak != peak) claim(fmt::format("its peak is said to be {} but is {}", memory.peak, peak));
-  if (memory.lower_bound > provable) {
-    claim(fmt::format("its lower bound is said to be {} but only {} can be proven", memory.lower_bound,
-                      provable));
+  if (memory.lower_bound <= provable) return;
+  const auto unproven = why_unproven(plan, m, buffers);
+  if (unproven) {
+    claim(fmt::format("its lower bound is said to be {} but only {} can be proven{}", memory.lower_bound,
+                      provable, *unproven));
   }
 }
 

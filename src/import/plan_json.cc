@@ -88,6 +88,9 @@ PlannedMemory read_memory(const Json& json) {
   memory.peak = json.at("peak").natural();
   memory.lower_bound = json.at("lower_bound").natural();
   if (const auto traffic = json.find("traffic")) memory.traffic = traffic->natural();
+  if (const auto certificate = json.find("certificate")) {
+    for (const Json& position : certificate->elements()) memory.certificate.push_back(position.natural());
+  }
   return memory;
 }
 

@@ -12,9 +12,9 @@
 // when the difference of their offsets is in an interval (Clash): pieces, gaps and slots are several
 // intervals. Now and then everything falls as low as it can.
 //
-// It says yes or nothing. It is at home where a few items are left over (sweep.cc); from nothing it finds
-// what the branch and bound does not where slack is spread evenly. Cost: a step sorts whom an item meets.
-// Source: ours; ejection pools are Nagata & Braysy (2009).
+// It says yes or nothing. It is at home where a few items are left over (sweep.cc). From nothing it is one
+// search among others; of the instances in bench/README.md it is needed for none. Cost: a step sorts whom an
+// item meets. Source: ours; ejection pools are Nagata & Braysy (2009).
 
 #include "pack/ejection_search.h"
 

@@ -9,8 +9,10 @@
 //            |  |  ||    ||  |
 //            +--+--++----++--+--> regions
 //
-// Optimality above the lower bound is known to `auto` only (it stops), and not claimed in plans: a search
-// that was exhausted leaves nothing behind that the checker could verify.
+// When the first round does not come down to the bound, it may be the bound that is too low: certificate.cc
+// looks for a higher one that the checker can verify. Optimality above that is known to `auto` only (it
+// stops), and not claimed in plans: a search that was exhausted leaves nothing behind that anybody could look
+// at.
 //
 // Cost: as much work as the time limit allows. Memory: a table of pairs that meet, which limits the size.
 
@@ -19,8 +21,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <utility>
 
+#include "pack/certificate.h"
 #include "pack/least_height.h"
 #include "pack/load.h"
 #include "pack/model.h"
@@ -34,6 +39,9 @@ constexpr std::size_t most_pairs = std::size_t{1} << 20U;
 constexpr std::size_t most_entries = std::size_t{1} << 21U;
 /// The same of buffers that have holes: these hang in each other's way, which takes a look at all of them.
 constexpr std::size_t most_entries_with_holes = std::size_t{1} << 16U;
+
+constexpr std::int64_t rounds_before_doubt = 1;
+constexpr std::int64_t most_rounds = std::numeric_limits<std::int64_t>::max();
 
 struct Extent {
   std::size_t pairs = 0;
@@ -71,8 +79,8 @@ class Searches {
                              control);
   }
 
-  void run() {
-    while (!is_least() && !control_.is_time_up()) {
+  void run(std::int64_t rounds) {
+    for (std::int64_t round = 0; round < rounds && !is_least() && !control_.is_time_up(); ++round) {
       const std::size_t r = highest();
       searches_[r].ask_for_no_less_than(enough_ - regions_[r].base);
       if (!searches_[r].advance()) break;
@@ -80,8 +88,11 @@ class Searches {
     }
   }
 
+  void ask_for_no_less_than(Bytes enough) { enough_ = std::max(enough_, enough); }
+
   /// Nothing lower is possible.
-  [[nodiscard]] bool is_least() const { return regions_.empty() || top(highest()) <= enough_; }
+  [[nodiscard]] bool is_least() const { return peak() <= enough_; }
+  [[nodiscard]] Bytes peak() const { return regions_.empty() ? 0 : top(highest()); }
   [[nodiscard]] const std::vector<Bytes>& offsets(std::size_t r) const { return searches_[r].offsets(); }
 
  private:
@@ -109,14 +120,23 @@ Placing exact(const Problem& problem, const Control& control) {
   for (const Buffer& buffer : problem.buffers) offsets.push_back(buffer.pinned.value_or(0));
   const Model model = model_of(problem.buffers);
   const std::vector<Region> regions = regions_of(model, offsets);
-  Searches searches(regions, lower_bound_of(problem.buffers) / model.unit, control);
-  searches.run();
+  const Bytes bound = lower_bound_of(problem.buffers);
+  Searches searches(regions, bound / model.unit, control);
+  searches.run(rounds_before_doubt);
+  Placing placing{std::vector<Place>(problem.buffers.size())};
+  placing.lower_bound = bound;
+  if (searches.peak() * model.unit > bound) {
+    Certificate certificate = certify(problem, bound, searches.peak() * model.unit, control);
+    searches.ask_for_no_less_than(certificate.bound / model.unit);
+    placing.lower_bound = certificate.bound;
+    placing.certificate = std::move(certificate.positions);
+    searches.run(most_rounds);
+  }
   for (std::size_t r = 0; r < regions.size(); ++r) {
     const std::vector<Bytes>& found = searches.offsets(r);
     for (std::size_t i = 0; i < found.size(); ++i)
       offsets[regions[r].model.items[i].buffer] = (regions[r].base + found[i]) * model.unit;
   }
-  Placing placing{std::vector<Place>(problem.buffers.size())};
   for (std::size_t b = 0; b < offsets.size(); ++b) placing.places[b].offset = offsets[b];
   placing.is_least = searches.is_least();
   placing.cut_short = !placing.is_least && control.is_time_up();

@@ -1,6 +1,11 @@
 #include "pack/load.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <set>
+
+#include "base/checked.h"
 
 namespace stowage {
 
@@ -36,9 +41,60 @@ std::vector<Load> load_profile(std::span<const Buffer> buffers) {
   return changes;
 }
 
+namespace {
+
+/// The load of what begins at multiples of a unit only: each takes its bytes rounded up to the next, but for
+/// one on top, which may be the one that gains most by that.
+Bytes padded_load(std::span<const Buffer> buffers, Bytes unit) {
+  struct Event {
+    Position at;
+    bool begins;
+    Bytes size;
+  };
+  std::vector<Event> events;
+  bool is_padded = false;
+  for (const Buffer& buffer : buffers) {
+    if (buffer.alignment % unit != 0) continue;
+    for (const Piece& piece : buffer.pieces) {
+      if (!piece.is_ever_alive() || piece.offset % unit != 0) continue;
+      events.push_back({piece.life.lower, true, piece.size});
+      events.push_back({piece.life.upper, false, piece.size});
+      is_padded = is_padded || piece.size % unit != 0;
+    }
+  }
+  if (!is_padded) return 0;
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.at != b.at ? a.at < b.at : a.begins < b.begins; });
+  std::multiset<Bytes> pads;
+  Bytes padded = 0;
+  Bytes most = 0;
+  for (const Event& event : events) {
+    const Bytes whole = base::align_up(event.size, unit);
+    if (event.begins) {
+      padded += whole;
+      pads.insert(whole - event.size);
+      most = std::max(most, padded - *pads.rbegin());
+    } else {
+      padded -= whole;
+      pads.erase(pads.find(whole - event.size));
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
 Bytes lower_bound_of(std::span<const Buffer> buffers) {
   Bytes bound = max_load(buffers);
-  for (const Buffer& buffer : buffers) bound = std::max(bound, buffer.pinned.value_or(0) + buffer.size);
+  std::set<Bytes> units;
+  for (const Buffer& buffer : buffers) {
+    bound = std::max(bound, buffer.pinned.value_or(0) + buffer.size);
+    const bool is_alive = std::any_of(buffer.pieces.begin(), buffer.pieces.end(),
+                                      [](const Piece& piece) { return piece.is_ever_alive(); });
+    if (is_alive && std::has_single_bit(static_cast<std::uint64_t>(buffer.alignment)))
+      units.insert(buffer.alignment);
+  }
+  for (const Bytes unit : units) bound = std::max(bound, padded_load(buffers, unit));
   return bound;
 }
 

@@ -18,8 +18,8 @@ struct Load {
 /// 0 bytes. Cost: pieces * log(pieces).
 [[nodiscard]] std::vector<Load> load_profile(std::span<const Buffer> buffers);
 
-/// The most live bytes, the largest buffer, and the end of the highest pin: no placing in one
-/// memory has a smaller peak than any of them.
+/// The most live bytes, also where alignments (powers of two) lose some between buffers, the largest buffer,
+/// and the end of the highest pin: no placing in one memory has a smaller peak than any of them.
 [[nodiscard]] Bytes lower_bound_of(std::span<const Buffer> buffers);
 
 /// For each memory the bound of the buffers that the solution has there. Takes the solution's own where

@@ -8,11 +8,14 @@
 //     |        +-c+                  and in units of the greatest common divisor of all bytes
 //     +--------------------> time
 //
+// Where everything begins at multiples of a grid, the bytes between an end and the next multiple are of no
+// use to anybody: parts end at multiples, too. An item's size stays what it is, for on top it may end where
+// it ends.
+//
 // Two steps make problems smaller without losing anything:
 // - An item that is in every section, whole, may lie at the bottom: take any placing and move it there, and
-// all
-//   that was below it up by its size; what is below it in one section is below it in all. Pins
-//   would not move along, and with alignments not everything could.
+//   all that was below it up by its size; what is below it in one section is below it in all. Pins
+//   would not move along, and with several alignments not everything could.
 // - Sections that no item connects are different problems. Pinned items connect nothing, for they stand
 //   still. Each part gets as much height as the worst of them needs.
 // Taking one step may make the other possible again.
@@ -25,6 +28,8 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+
+#include "base/checked.h"
 
 namespace stowage::pack {
 namespace {
@@ -73,6 +78,20 @@ void find_sections(std::span<const Event> events, Model& model) {
   }
 }
 
+/// Finds the grid, and rounds up to it.
+void round_up(Model& model) {
+  Bytes grid = 0;
+  for (const Item& item : model.items) {
+    grid = std::gcd(grid, item.alignment);
+    for (const Part& part : item.parts) grid = std::gcd(grid, part.low);
+  }
+  if (grid <= 1) return;
+  model.grid = grid;
+  for (Item& item : model.items) {
+    for (Part& part : item.parts) part.high = base::align_up(part.high, grid);
+  }
+}
+
 void divide(Model& model) {
   Bytes unit = 0;
   for (const Item& item : model.items) {
@@ -81,6 +100,7 @@ void divide(Model& model) {
   }
   if (unit == 0) return;
   model.unit = unit;
+  model.grid = std::max<Bytes>(model.grid / unit, 1);
   for (Item& item : model.items) {
     item.size /= unit;
     item.alignment /= unit;
@@ -107,15 +127,13 @@ void drop_alignment(Model& model) {
   for (Item& item : model.items) item.alignment = all;
 }
 
-bool is_whole(const Item& item) {
-  return item.parts.size() == 1 && item.parts[0].low == 0 && item.parts[0].high == item.size;
-}
-
 }  // namespace
 
 bool Model::is_simple() const {
-  return std::all_of(items.begin(), items.end(),
-                     [](const Item& item) { return is_whole(item) && item.alignment == 1 && !item.pin; });
+  return std::all_of(items.begin(), items.end(), [this](const Item& item) {
+    return item.parts.size() == 1 && item.parts[0].low == 0 && item.parts[0].high >= item.size &&
+           item.alignment == grid && !item.pin;
+  });
 }
 
 std::vector<Bytes> Model::loads() const {
@@ -133,7 +151,8 @@ std::vector<Bytes> Model::loads() const {
 
 Bytes Model::bound() const {
   Bytes bound = 0;
-  for (const Bytes load : loads()) bound = std::max(bound, load);
+  for (const Bytes load : loads())
+    bound = std::max(bound, load - (grid - 1));  // the topmost is not rounded up
   for (const Item& item : items) bound = std::max(bound, item.pin.value_or(0) + item.size);
   return bound;
 }
@@ -190,6 +209,7 @@ Model model_of(std::span<const Buffer> buffers) {
     });
   }
   drop_alignment(model);
+  round_up(model);
   divide(model);
   return model;
 }
@@ -241,7 +261,7 @@ class Splitter {
       std::size_t& target = model_of_root[sets_.root(s)];
       if (target == none) {
         target = models_.size();
-        models_.push_back({.unit = model_.unit});
+        models_.push_back({.unit = model_.unit, .grid = model_.grid});
       }
       numbers_[s] = models_[target].sections++;
       targets_.push_back(target);
@@ -289,6 +309,7 @@ Bytes settle(Model& model, Bytes base, std::vector<Bytes>& settled) {
   if (!model.is_simple()) return base;
   std::erase_if(model.items, [&](const Item& item) {
     if (item.parts[0].begin > 0 || item.parts[0].end < model.sections) return false;
+    if (item.parts[0].high > item.size) return false;  // it may have to be on top
     settled[item.buffer] = base * model.unit;
     base += item.size;
     return true;

@@ -11,7 +11,8 @@
 
 namespace stowage::pack {
 
-/// In the sections [begin, end) an item needs the bytes [low, high) above its offset.
+/// In the sections [begin, end) an item needs the bytes [low, high) above its offset; high may be above its
+/// size.
 struct Part {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -47,10 +48,11 @@ struct Entry {
 /// What searches work on: see model.cc. All bytes count in `unit`s.
 struct Model {
   Bytes unit = 1;
+  Bytes grid = 1;  ///< Items begin at multiples of it. Their parts begin and end there, too, rounded up.
   std::uint32_t sections = 0;
   std::vector<Item> items{};
 
-  /// Every item is one part of its whole size, free to lie at any offset.
+  /// Every item is one part, free to lie at any multiple of the grid.
   [[nodiscard]] bool is_simple() const;
   /// Live bytes of each section.
   [[nodiscard]] std::vector<Bytes> loads() const;

@@ -38,8 +38,10 @@ struct Control {
 /// What a strategy returns: always a place for every buffer.
 struct Placing {
   std::vector<Place> places;
-  bool cut_short = false;       ///< Told to stop: what was left has been stacked on top.
-  bool is_least = false;        ///< An exhausted search says that no placing has a lower peak.
+  bool cut_short = false;  ///< Told to stop: what was left has been stacked on top.
+  bool is_least = false;   ///< An exhausted search says that no placing has a lower peak.
+  Bytes lower_bound = 0;   ///< Proven beyond what loads show, by these positions:
+  std::vector<Position> certificate{};
   std::int64_t cost_bound = 0;  ///< Of several memories: proven of all choices of them that fit.
 };
 

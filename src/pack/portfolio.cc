@@ -100,7 +100,7 @@ std::span<const Strategy> packers() { return all; }
 
 Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies, Control control) {
   const bool has_one_memory = problem.memories.size() == 1;
-  const Bytes bound = has_one_memory ? lower_bound_of(problem.buffers) : 0;
+  Bytes bound = has_one_memory ? lower_bound_of(problem.buffers) : 0;
   Solution best;
   std::optional<Score> score;
   std::int64_t cost_bound = 0;
@@ -114,6 +114,10 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
     Placing placing = strategy->run(problem, strategies.size() > 1 ? share_of(*strategy, control) : control);
     is_interrupted = is_interrupted || placing.cut_short;
     cost_bound = std::max(cost_bound, placing.cost_bound);
+    if (placing.lower_bound > bound) {
+      bound = placing.lower_bound;
+      best.certificate = std::move(placing.certificate);
+    }
     Score found = score_of(problem, placing.places);
     if (!score || found < *score) {
       score = std::move(found);

@@ -114,7 +114,7 @@ class Search {
   [[nodiscard]] bool begin() {
     const auto loads = tables_.model.loads();
     for (std::uint32_t s = 0; s < loads.size(); ++s) {
-      slacks_[s] = height_ - loads[s];
+      slacks_[s] = base::align_up(height_, tables_.model.grid) - loads[s];
       open_[s] = static_cast<Bytes>(tables_.entries[s].size());
     }
     std::fill(is_touched_.begin(), is_touched_.end(), 1);
@@ -192,7 +192,7 @@ class Search {
     --left_;
     for (const Clash& clash : tables_.clashes[i]) {
       if (is_placed_[clash.other] != 0) continue;
-      const Bytes least = tables_.is_simple ? offset + items_[i].size : rests_[clash.other];
+      const Bytes least = tables_.is_simple ? offset + items_[i].parts[0].high : rests_[clash.other];
       if (!raise(clash.other, least)) return false;
     }
     return settle();
@@ -294,7 +294,7 @@ class Search {
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
       const Part& part = items_[i].parts[0];
       if (part.begin >= end || part.end <= begin || is_in(i, section)) continue;
-      least = std::min(least, rests_[i] + items_[i].size);
+      least = std::min(least, rests_[i] + part.high);
     }
     return least;
   }
@@ -391,7 +391,10 @@ class Search {
   std::uint32_t touched_end_ = 0;
   std::vector<std::uint32_t> stack_;
   std::int64_t nodes_ = 0;
-  const std::int64_t stop_every_ = tables_.is_simple ? 256 : 1;  ///< A node with blocks may take long.
+  /// A node looks at all sections and items, and with blocks may take long.
+  const std::int64_t stop_every_ =
+      tables_.is_simple ? std::max<std::int64_t>(1, 100'000 / (tables_.model.sections + std::ssize(items_)))
+                        : 1;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@
 
 #include "lifetime/residence.h"
 #include "lifetime/uses.h"
+#include "plan/provable.h"
 
 namespace stowage::plan {
 namespace {
@@ -85,7 +86,7 @@ class Arranger {
     const Problem problem = problem_of(result.buffers.buffers, options_.plan.memories);
     SolveOptions solve_options = options_.plan.solve;
     solve_options.time_limit = time_limit;
-    result.solution = solve(problem, solve_options);
+    result.solution = solve_provably(problem, solve_options);
     result.cost = {result.solution.outcome, result.solution.cost, total_peak(problem, result.solution)};
     return result;
   }

@@ -154,6 +154,7 @@ class NetworksPlanner {
     const Solution& solution = arrangements_[0].solution;
     return {.places = solution.places,
             .lower_bound = working.memories.size() == 1 ? solution.lower_bound : 0,
+            .certificate = solution.certificate,
             .cost_bound = solution.cost_bound,
             .strategy = solution.strategy,
             .interrupted = solution.interrupted};
@@ -189,11 +190,12 @@ class NetworksPlanner {
     std::vector<std::size_t> index_of;
     for (const Memory& memory : options_.memories) {
       const std::size_t m = index_of.size();
-      plan_.memories.push_back({memory, 0, 0, 0});
+      plan_.memories.push_back({.memory = memory});
       PlannedMemory& planned = plan_.memories.back();
       if (memory.role != MemoryRole::working) continue;
       planned.peak = extents[m].peak;
       planned.lower_bound = std::max(extents[m].bound, placement.lower_bound);
+      if (placement.lower_bound > extents[m].bound) planned.certificate = placement.certificate;
       index_of.push_back(plan_.memories.size() - 1);
     }
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {

@@ -14,8 +14,9 @@ namespace stowage::plan {
 struct Placement {
   std::vector<Place> places{};  ///< One per buffer.
   Bytes lower_bound = 0;        ///< Of one memory: what a strategy has proven, beyond what loads show.
-  std::int64_t cost_bound = 0;  ///< Of several memories: no choice among them costs less.
-  std::string strategy{};       ///< Those that found it, if several then with '+' between them.
+  std::vector<Position> certificate{};  ///< Of that; see Solution.
+  std::int64_t cost_bound = 0;          ///< Of several memories: no choice among them costs less.
+  std::string strategy{};               ///< Those that found it, if several then with '+' between them.
   bool interrupted = false;
 };
 

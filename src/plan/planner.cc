@@ -12,6 +12,7 @@
 #include "plan/aliasing.h"
 #include "plan/enough.h"
 #include "plan/orders.h"
+#include "plan/provable.h"
 #include "plan/streaming.h"
 #include "stowage/error.h"
 
@@ -49,9 +50,10 @@ Outcome plan_list(const Problem& list, const PlanOptions& options, Plan& plan) {
   }
   plan.clocks.emplace_back();
   Problem problem = plan::problem_of(listed_buffers(list, options.alignment), options.memories);
-  const Solution solution = solve(problem, options.solve);
+  const Solution solution = plan::solve_provably(problem, options.solve);
   const Bytes peak = plan::total_peak(problem, solution);
   plan.memories = memories_of(problem, solution);
+  plan.memories[0].certificate = solution.certificate;
   plan.interrupted = solution.interrupted;
   plan.claims = {{ClaimScope::offsets, solution.lower_bound, peak == solution.lower_bound}};
   plan.summary = {

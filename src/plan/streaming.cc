@@ -19,6 +19,7 @@
 #include "plan/aliasing.h"
 #include "plan/networks.h"
 #include "plan/orders.h"
+#include "plan/provable.h"
 #include "stowage/error.h"
 #include "stream/bound.h"
 #include "stream/instances.h"
@@ -153,7 +154,7 @@ class StreamPlanner {
         stream::lay_out(graph_, model_, program_, placed.timetable, {.form = form, .alignment = alignment_});
     if (!bring_together(placed.layout.tensors)) return std::nullopt;
     placed.problem = problem_of(placed.layout.buffers, options_.memories);
-    placed.solution = solve(placed.problem, solve_options);
+    placed.solution = solve_provably(placed.problem, solve_options);
     placed.peak = total_peak(placed.problem, placed.solution);
     return placed;
   }
@@ -182,7 +183,8 @@ class StreamPlanner {
     for (Step& step : plan.clocks[0].steps) {
       if (auto* const run = std::get_if<Run>(&step)) run->path[1] = network_.operators[run->path[1]];
     }
-    plan.memories = {{placed.problem.memories[0], placed.peak, solution.lower_bound, 0}};
+    plan.memories = {
+        {placed.problem.memories[0], placed.peak, solution.lower_bound, 0, std::move(solution.certificate)}};
     plan.buffers = std::move(placed.problem.buffers);
     plan.places = std::move(solution.places);
     plan.tensors = std::move(placed.layout.tensors);

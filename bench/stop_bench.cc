@@ -1,0 +1,88 @@
+// How soon strategies return once they are asked to, or their time is up: stop_bench [SECONDS] > table
+//
+// Prints for each number of buffers and strategy the longest time that passed between the request and the
+// plan, of several requests at different moments, and the most that a time limit was overrun; milliseconds.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "generate.h"
+#include "stowage/problem.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+/// Buffers of any length of life, so that many are alive at once and no strategy is done soon.
+stowage::Problem saturated(std::size_t count) {
+  std::mt19937_64 random(1);
+  stowage::Problem problem{{}, {{.name = "arena"}}};
+  const auto positions = static_cast<std::uint64_t>(count);
+  for (std::size_t b = 0; b < count; ++b) {
+    const auto lower = static_cast<stowage::Position>(random() % positions);
+    const auto life =
+        static_cast<stowage::Position>(1 + random() % std::min<std::uint64_t>(positions / 8 + 1, 2000));
+    const auto size = static_cast<stowage::Bytes>(64 * (1 + random() % 256));
+    problem.buffers.push_back(
+        {.id = std::to_string(b), .size = size, .pieces = {{0, size, {lower, lower + life}}}});
+  }
+  return problem;
+}
+
+struct Late {
+  double stop = 0;
+  double limit = 0;
+};
+
+Late measure(const stowage::Problem& problem, const std::string& strategy, double longest) {
+  Late late;
+  for (const double part : {0.1, 0.3, 0.6, 1.0}) {
+    const auto wait = std::chrono::duration<double>(longest * part);
+    std::stop_source source;
+    Clock::time_point asked;
+    {
+      const std::jthread asks([&] {
+        std::this_thread::sleep_for(wait);
+        asked = Clock::now();
+        source.request_stop();
+      });
+      const stowage::SolveOptions options{.strategy = strategy,
+                                          .time_limit = std::chrono::hours(1),
+                                          .threads = 2,
+                                          .stop = source.get_token()};
+      static_cast<void>(stowage::solve(problem, options));
+      if (source.stop_requested())
+        late.stop = std::max(late.stop, Milliseconds(Clock::now() - asked).count());
+    }
+    const auto begin = Clock::now();
+    static_cast<void>(stowage::solve(problem, {.strategy = strategy, .time_limit = wait, .threads = 2}));
+    late.limit = std::max(late.limit, Milliseconds(Clock::now() - begin - wait).count());
+  }
+  return late;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double longest = argc > 1 ? std::atof(argv[1]) : 2;
+  fmt::print("| buffers | strategy | after a request, ms | after the limit, ms |\n|---|---|---|---|\n");
+  for (const std::size_t count : {1000U, 10'000U, 100'000U, 1'000'000U}) {
+    for (const bool is_saturated : {false, true}) {
+      const stowage::Problem problem = is_saturated ? saturated(count) : stowage::bench::generate(count, 1);
+      for (const char* const strategy : {"auto", "sweep", "exact", "rectangle"}) {
+        if (stowage::obstacle_to(strategy, problem)) continue;
+        const Late late = measure(problem, strategy, longest);
+        fmt::print("| {}{} | {} | {:.0f} | {:.0f} |\n", count, is_saturated ? " saturated" : "", strategy,
+                   late.stop, late.limit);
+        std::fflush(stdout);
+      }
+    }
+  }
+}

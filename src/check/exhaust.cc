@@ -1,0 +1,228 @@
+// Idea. A bound above all loads is proven by a few positions: what is alive there does not fit below it,
+// whatever is alive elsewhere. Whether that is so is found out by going through all ways to stack it. At each
+// position the live pieces of buffers lie one above the other; which comes next, from the bottom?
+//
+//     position 1   position 2        b comes first at both, then c and a. Offsets can only rise: where b goes
+//       [ ? ]        [ a ]           up at 2, it takes c and all that comes after it at 1 along.
+//       [ c ]        [ b ]
+//       [ b ]        +++++
+//
+// A state is given up when what is still to come at a position, from where it can begin at least, ends above
+// the height. When everything is stacked, the lowest offsets that the stacks allow are a placing. Every
+// placing has one order at each position, so none is missed; pieces, alignments and pins change nothing of
+// that. Of buffers that are the same in all the first comes first.
+//
+// Cost: exponential, and bounded: a certificate that takes more than `most_work` proves nothing.
+
+#include "check/exhaust.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+
+namespace stowage::check {
+namespace {
+
+constexpr std::size_t most_positions = 64;
+constexpr std::size_t most_parts = 2000;
+constexpr std::int64_t most_work = 20'000'000;  ///< Looks at parts; some hundredths of a second.
+
+/// Bytes [low, high) of a buffer, at one position.
+struct Part {
+  std::size_t buffer = 0;
+  Bytes low = 0;
+  Bytes high = 0;
+
+  auto operator<=>(const Part&) const = default;
+};
+
+/// The parts [begin, end) of one position.
+struct Pile {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+struct State {
+  std::vector<Bytes> lowest;         ///< Of each buffer, the least offset that it may still have.
+  std::vector<Part> parts;           ///< Of all piles. In each the stacked ones come first, from the bottom.
+  std::vector<std::size_t> stacked;  ///< How many there are in each pile.
+};
+
+/// What a buffer needs at a position, from the bottom; pieces that overlap are one.
+std::vector<Part> parts_of(const Buffer& buffer, std::size_t index, Position position) {
+  std::vector<Part> parts;
+  for (const Piece& piece : buffer.pieces) {
+    if (piece.size > 0 && piece.life.lower <= position && position < piece.life.upper)
+      parts.push_back({index, piece.offset, piece.offset + piece.size});
+  }
+  std::sort(parts.begin(), parts.end());
+  std::size_t count = 0;
+  for (const Part& part : parts) {
+    if (count > 0 && part.low < parts[count - 1].high) {
+      parts[count - 1].high = std::max(parts[count - 1].high, part.high);
+    } else {
+      parts[count++] = part;
+    }
+  }
+  parts.resize(count);
+  return parts;
+}
+
+class Search {
+ public:
+  Search(std::span<const Buffer> buffers, std::span<const Position> positions, Bytes height)
+      : buffers_(buffers), height_(height), twins_(buffers.size()) {
+    for (const Position position : positions.first(std::min(positions.size(), most_positions + 1))) {
+      const std::size_t begin = root_.parts.size();
+      for (std::size_t b = 0; b < buffers.size() && root_.parts.size() <= most_parts; ++b) {
+        const std::vector<Part> parts = parts_of(buffers[b], b, position);
+        root_.parts.insert(root_.parts.end(), parts.begin(), parts.end());
+      }
+      piles_.push_back({begin, root_.parts.size()});
+    }
+    root_.stacked.assign(piles_.size(), 0);
+    for (const Buffer& buffer : buffers) {
+      const Bytes room = height - buffer.size;
+      root_.lowest.push_back(buffer.pinned.value_or(0));
+      highest_.push_back(std::min(buffer.pinned.value_or(room), room));
+    }
+    find_twins();
+  }
+
+  Verdict run() {
+    const bool is_huge = std::any_of(buffers_.begin(), buffers_.end(),
+                                     [](const Buffer& it) { return it.alignment > largest_value; });
+    if (is_huge || root_.parts.size() > most_parts || piles_.size() > most_positions)
+      return Verdict::takes_too_long;
+    return settle(root_) ? explore(root_) : Verdict::does_not_fit;
+  }
+
+ private:
+  /// Buffers without pins that are alike at all positions: their parts come in the order of their numbers.
+  void find_twins() {
+    using Trait = std::tuple<std::size_t, Bytes, Bytes>;
+    std::vector<std::vector<Trait>> traits(buffers_.size());
+    for (std::size_t p = 0; p < piles_.size(); ++p) {
+      for (std::size_t i = piles_[p].begin; i < piles_[p].end; ++i) {
+        const Part& part = root_.parts[i];
+        traits[part.buffer].emplace_back(p, part.low, part.high);
+      }
+    }
+    std::map<std::vector<Trait>, std::size_t> last;
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      if (traits[b].empty() || buffers_[b].pinned) continue;
+      traits[b].emplace_back(piles_.size(), buffers_[b].size, buffers_[b].alignment);
+      const auto [it, is_new] = last.try_emplace(traits[b], b);
+      if (!is_new) twins_[b] = std::exchange(it->second, b);
+    }
+  }
+
+  /// Raises offsets as far as the stacks ask for; false: something does not fit.
+  [[nodiscard]] bool settle(State& state) {
+    for (bool rises = true; rises && work_ <= most_work;) {
+      rises = false;
+      for (std::size_t p = 0; p < piles_.size(); ++p) {
+        Bytes top = 0;
+        for (std::size_t i = piles_[p].begin; i < piles_[p].end; ++i) {
+          const Part& part = state.parts[i];
+          Bytes& lowest = state.lowest[part.buffer];
+          if (top - part.low > lowest) {
+            lowest = base::align_up(top - part.low, buffers_[part.buffer].alignment);
+            rises = true;
+          }
+          if (lowest > highest_[part.buffer]) return false;
+          if (i < piles_[p].begin + state.stacked[p]) top = lowest + part.high;
+        }
+      }
+      work_ += std::ssize(state.parts);
+    }
+    for (std::size_t p = 0; p < piles_.size(); ++p) {
+      if (!has_room(state, p)) return false;
+    }
+    return true;
+  }
+
+  /// Whether what is to come in a pile may end below the height, from wherever it can begin at least.
+  [[nodiscard]] bool has_room(const State& state, std::size_t p) {
+    begins_.clear();
+    for (std::size_t i = piles_[p].begin + state.stacked[p]; i < piles_[p].end; ++i) {
+      const Part& part = state.parts[i];
+      begins_.emplace_back(state.lowest[part.buffer] + part.low, part.high - part.low);
+    }
+    std::sort(begins_.rbegin(), begins_.rend());
+    Bytes above = 0;
+    for (const auto& [begin, size] : begins_) {
+      above += size;
+      if (begin + above > height_) return false;
+    }
+    return true;
+  }
+
+  /// Whether a part may be the next of its pile: everything else fits above it.
+  [[nodiscard]] bool may_be_next(const State& state, std::size_t p, std::size_t next) {
+    const Part& part = state.parts[next];
+    const Bytes top = state.lowest[part.buffer] + part.high;
+    Bytes above = 0;
+    for (std::size_t i = piles_[p].begin + state.stacked[p]; i < piles_[p].end; ++i) {
+      ++work_;
+      if (i == next) continue;
+      const Part& other = state.parts[i];
+      if (top > highest_[other.buffer] + other.low) return false;
+      if (part.buffer == other.buffer && other.low < part.low) return false;
+      if (twins_[part.buffer] == other.buffer && other.low == part.low) return false;
+      above += other.high - other.low;
+    }
+    return top + above <= height_;
+  }
+
+  /// Goes on in the pile that has the fewest parts to be next.
+  Verdict explore(const State& state) {
+    std::optional<std::size_t> pile;
+    std::vector<Part> choices;
+    for (std::size_t p = 0; p < piles_.size(); ++p) {
+      if (piles_[p].begin + state.stacked[p] == piles_[p].end) continue;
+      std::vector<Part> found;
+      for (std::size_t i = piles_[p].begin + state.stacked[p]; i < piles_[p].end; ++i) {
+        if (may_be_next(state, p, i)) found.push_back(state.parts[i]);
+      }
+      if (pile && found.size() >= choices.size()) continue;
+      pile = p;
+      choices = std::move(found);
+    }
+    if (work_ > most_work) return Verdict::takes_too_long;
+    if (!pile) return Verdict::fits;
+    for (const Part& choice : choices) {
+      State next = state;
+      const auto open =
+          next.parts.begin() + static_cast<std::ptrdiff_t>(piles_[*pile].begin + state.stacked[*pile]);
+      std::iter_swap(open, std::find(open, next.parts.end(), choice));
+      ++next.stacked[*pile];
+      const Verdict verdict = settle(next) ? explore(next) : Verdict::does_not_fit;
+      if (verdict != Verdict::does_not_fit) return verdict;
+    }
+    return Verdict::does_not_fit;
+  }
+
+  std::span<const Buffer> buffers_;
+  const Bytes height_;
+  std::vector<std::optional<std::size_t>> twins_;  ///< The last buffer before it that is the same in all.
+  std::vector<Bytes> highest_;                     ///< Of each buffer, the greatest offset that it may have.
+  std::vector<Pile> piles_;
+  State root_;
+  std::int64_t work_ = 0;
+  std::vector<std::pair<Bytes, Bytes>> begins_;
+};
+
+}  // namespace
+
+Verdict exhaust(std::span<const Buffer> buffers, std::span<const Position> positions, Bytes height) {
+  return Search(buffers, positions, height).run();
+}
+
+}  // namespace stowage::check

@@ -1,0 +1,182 @@
+// Idea. Where not everything fits below the highest load, the reason is often in few positions, those that
+// are nearly full: with nothing to spare there is one order at each of them that would do, and no two of
+// these go together. So all but the fullest positions are left out, and with them what is alive nowhere else;
+// if even the rest does not fit, nothing more does.
+//
+//     load ^     _   _                 of six sections the three fullest: what is alive at 2, 4 and 5, there
+//     only
+//          |    | |_| |_
+//          |   _| | | | |_
+//          +--+-+-+-+-+-+--> sections
+//               2   4 5
+//
+// The branch and bound (section_search.cc) says whether it fits. It is asked of more and more positions;
+// where it says no, the bound is raised as long as it does. Then positions are left out again as long as the
+// others suffice. What is left is the certificate: short, and soon found to be true by whoever doubts it.
+//
+// Without pieces, alignments and pins up to three sections always fit below the highest load: what is in all
+// of them goes to the bottom, what is in the first two on top of that, and what is in the last two hangs from
+// above.
+//
+// Cost: some dozens of searches of limited length. Where one does not come to an end, one of more positions
+// hardly would: that is when the looking ends.
+// Source: ours.
+
+#include "pack/certificate.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "pack/load.h"
+#include "pack/model.h"
+#include "pack/section_search.h"
+#include "pack/tables.h"
+
+namespace stowage::pack {
+namespace {
+
+constexpr std::size_t most_nodes = 4000;
+constexpr std::size_t most_work = 4'000'000;  ///< Entries that a search looks at: a node may look at all.
+constexpr std::size_t most_positions = 64;
+
+/// The positions that have every set of buffers that is ever alive at once, the fullest first.
+std::vector<Position> fullest_positions(std::span<const Buffer> buffers) {
+  struct Event {
+    Position at;
+    bool begins;
+    Bytes size;
+  };
+  std::vector<Event> events;
+  for (const Buffer& buffer : buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      if (!piece.is_ever_alive()) continue;
+      events.push_back({piece.life.lower, true, piece.size});
+      events.push_back({piece.life.upper, false, piece.size});
+    }
+  }
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.at != b.at ? a.at < b.at : a.begins < b.begins; });
+  std::vector<Load> sections;
+  Bytes load = 0;
+  for (std::size_t e = 0; e < events.size(); ++e) {
+    load += events[e].begins ? events[e].size : -events[e].size;
+    const bool is_last = e + 1 == events.size() || !events[e + 1].begins;
+    if (events[e].begins && is_last) sections.push_back({events[e].at, load});
+  }
+  std::stable_sort(sections.begin(), sections.end(),
+                   [](const Load& a, const Load& b) { return a.bytes > b.bytes; });
+  std::vector<Position> positions;
+  for (const Load& section : sections) positions.push_back(section.at);
+  return positions;
+}
+
+/// What is alive at some of the positions, with positions counted among these.
+std::vector<Buffer> restricted_to(std::span<const Buffer> buffers, std::vector<Position> positions) {
+  std::sort(positions.begin(), positions.end());
+  const auto rank = [&](Position at) {
+    return std::lower_bound(positions.begin(), positions.end(), at) - positions.begin();
+  };
+  std::vector<Buffer> restricted;
+  for (const Buffer& buffer : buffers) {
+    Buffer rest{.size = buffer.size, .alignment = buffer.alignment, .pinned = buffer.pinned};
+    for (const Piece& piece : buffer.pieces) {
+      const Lifetime life{rank(piece.life.lower), rank(piece.life.upper)};
+      if (piece.size > 0 && life.lower < life.upper) rest.pieces.push_back({piece.offset, piece.size, life});
+    }
+    if (!rest.pieces.empty()) restricted.push_back(std::move(rest));
+  }
+  return restricted;
+}
+
+/// Whether what is alive at a few positions fits below heights, which count in units.
+class Doubt {
+ public:
+  Doubt(std::span<const Buffer> buffers, const std::vector<Position>& positions, const Control& control)
+      : control_(control) {
+    const std::vector<Buffer> restricted = restricted_to(buffers, positions);
+    const Model model = model_of(restricted);
+    std::vector<Bytes> settled(restricted.size());
+    unit_ = model.unit;
+    regions_ = regions_of(model, settled);
+    for (const Region& region : regions_) tables_.push_back(std::make_unique<Tables>(region.model));
+  }
+
+  [[nodiscard]] Bytes unit() const { return unit_; }
+
+  [[nodiscard]] Answer ask(Bytes height) const {
+    const Stop stop = [&] { return control_.is_time_up(); };
+    Answer all = Answer::yes;
+    for (std::size_t r = 0; r < regions_.size(); ++r) {
+      const Bytes rest = height - regions_[r].base;
+      if (rest < 0) return Answer::no;
+      std::size_t entries = 1;
+      for (const auto& section : tables_[r]->entries) entries += section.size();
+      const Dive dive{ValueOrder::longest_first, 0,
+                      static_cast<std::int64_t>(std::min(most_nodes, most_work / entries))};
+      const Answer answer = search_sections(*tables_[r], rest, dive, stop).answer;
+      if (answer == Answer::no) return answer;
+      if (answer == Answer::unknown) all = answer;
+    }
+    return all;
+  }
+  [[nodiscard]] bool refutes(Bytes height) const { return ask(height) == Answer::no; }
+
+ private:
+  const Control& control_;
+  Bytes unit_ = 1;
+  std::vector<Region> regions_;
+  std::vector<std::unique_ptr<Tables>> tables_;
+};
+
+/// The greatest bound up to `peak` that is found by going up in ever longer steps, and halving the last. The
+/// bound is known not to be enough.
+Bytes raised(const Doubt& doubt, Bytes bound, Bytes peak) {
+  Bytes refuted = bound / doubt.unit();
+  Bytes open = (peak - 1) / doubt.unit() + 1;
+  for (Bytes step = 1; refuted + step < open; step *= 2) {
+    if (doubt.refutes(refuted + step)) {
+      refuted += step;
+    } else {
+      open = refuted + step;
+    }
+  }
+  while (open - refuted > 1) {
+    const Bytes middle = refuted + (open - refuted) / 2;
+    (doubt.refutes(middle) ? refuted : open) = middle;
+  }
+  return std::min(peak, (refuted + 1) * doubt.unit());
+}
+
+/// As few of the positions as still prove the bound.
+void shorten(std::span<const Buffer> buffers, const Control& control, Certificate& certificate) {
+  for (std::size_t p = certificate.positions.size(); p-- > 0 && !control.is_time_up();) {
+    std::vector<Position> fewer = certificate.positions;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(p));
+    const Doubt doubt(buffers, fewer, control);
+    if (doubt.refutes((certificate.bound - 1) / doubt.unit())) certificate.positions = std::move(fewer);
+  }
+}
+
+}  // namespace
+
+Certificate certify(const Problem& problem, Bytes bound, Bytes peak, const Control& control) {
+  Certificate best{bound, {}};
+  const std::vector<Position> all = fullest_positions(problem.buffers);
+  for (std::size_t count = 1; best.bound < peak && !control.is_time_up(); count *= 2) {
+    const std::size_t taken = std::min({count, most_positions, all.size()});
+    const std::vector<Position> positions(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(taken));
+    const Doubt doubt(problem.buffers, positions, control);
+    const Answer answer =
+        doubt.ask(best.bound / doubt.unit());  // the least height that would raise the bound
+    if (answer == Answer::no) best = {raised(doubt, best.bound, peak), positions};
+    if (answer == Answer::unknown || taken < count || taken == most_positions) break;
+  }
+  shorten(problem.buffers, control, best);
+  std::sort(best.positions.begin(), best.positions.end());
+  return best;
+}
+
+}  // namespace stowage::pack
