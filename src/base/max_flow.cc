@@ -5,78 +5,97 @@
 #include "base/max_flow.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stowage::base {
 
 std::size_t FlowNetwork::add_node() {
-  arcs_of_.emplace_back();
-  return arcs_of_.size() - 1;
+  first_.push_back(none);
+  return first_.size() - 1;
 }
 
 std::size_t FlowNetwork::add(std::size_t from, std::size_t to, Bytes capacity) {
-  arcs_of_[from].push_back(static_cast<std::uint32_t>(arcs_.size()));
-  arcs_.push_back({to, 0});
-  arcs_of_[to].push_back(static_cast<std::uint32_t>(arcs_.size()));
-  arcs_.push_back({from, 0});
+  for (const auto& [node, other] : {std::pair(from, to), std::pair(to, from)}) {
+    arcs_.push_back({static_cast<std::uint32_t>(other), first_[node]});
+    first_[node] = static_cast<std::uint32_t>(arcs_.size() - 1);
+  }
   capacities_.push_back(capacity);
   return capacities_.size() - 1;
 }
 
-Bytes FlowNetwork::cut(std::size_t source, std::size_t sink) {
-  for (std::size_t p = 0; p < capacities_.size(); ++p) {
-    arcs_[2 * p].left = capacities_[p];
-    arcs_[2 * p + 1].left = 0;
-  }
+Bytes FlowNetwork::cut(std::size_t source, std::size_t sink, Bytes enough) {
+  left_.assign(arcs_.size(), 0);
+  for (std::size_t p = 0; p < capacities_.size(); ++p) left_[2 * p] = capacities_[p];
+  return send(source, sink, enough);
+}
+
+Bytes FlowNetwork::send(std::size_t source, std::size_t sink, Bytes enough) {
   Bytes flow = 0;
-  while (flow < unlimited && find_levels(source, sink)) {
-    at_.assign(arcs_of_.size(), 0);
-    while (const Bytes pushed = push(source, sink)) flow += pushed;
+  while (flow < enough && find_levels(source, sink)) {
+    at_ = first_;
+    while (flow < enough) {
+      const Bytes pushed = push(source, sink);
+      if (pushed == 0) break;
+      flow += pushed;
+    }
   }
   return flow;
 }
 
 bool FlowNetwork::find_levels(std::size_t source, std::size_t sink) {
-  level_.assign(arcs_of_.size(), -1);
+  level_.assign(first_.size(), -1);
   level_[source] = 0;
-  std::vector<std::size_t> queue{source};
-  for (std::size_t i = 0; i < queue.size() && level_[sink] < 0; ++i) {
-    for (const std::uint32_t a : arcs_of_[queue[i]]) {
-      const Arc& arc = arcs_[a];
-      if (arc.left == 0 || level_[arc.to] >= 0) continue;
-      level_[arc.to] = level_[queue[i]] + 1;
-      queue.push_back(arc.to);
+  nodes_.assign(1, static_cast<std::uint32_t>(source));
+  for (std::size_t i = 0; i < nodes_.size() && level_[sink] < 0; ++i) {
+    for (std::uint32_t a = first_[nodes_[i]]; a != none; a = arcs_[a].next) {
+      const std::uint32_t to = arcs_[a].to;
+      if (left_[a] == 0 || level_[to] >= 0) continue;
+      level_[to] = level_[nodes_[i]] + 1;
+      nodes_.push_back(to);
     }
   }
   return level_[sink] >= 0;
 }
 
+std::vector<bool> FlowNetwork::at_sink(std::size_t sink) const {
+  std::vector<bool> is_there(first_.size(), false);
+  is_there[sink] = true;
+  std::vector<std::size_t> nodes{sink};
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (std::uint32_t a = first_[nodes[i]]; a != none; a = arcs_[a].next) {
+      const std::uint32_t from = arcs_[a].to;
+      if (left_[a ^ 1] == 0 || is_there[from]) continue;
+      is_there[from] = true;
+      nodes.push_back(from);
+    }
+  }
+  return is_there;
+}
+
 /// One path from the source to the sink, and as much as goes through it; 0 when there is none.
 Bytes FlowNetwork::push(std::size_t source, std::size_t sink) {
-  std::vector<std::uint32_t> path;
+  path_.clear();
   std::size_t node = source;
   while (node != sink) {
-    const auto& arcs = arcs_of_[node];
-    while (at_[node] < arcs.size()) {
-      const Arc& arc = arcs_[arcs[at_[node]]];
-      if (arc.left > 0 && level_[arc.to] == level_[node] + 1) break;
-      ++at_[node];
+    for (; at_[node] != none; at_[node] = arcs_[at_[node]].next) {
+      if (left_[at_[node]] > 0 && level_[arcs_[at_[node]].to] == level_[node] + 1) break;
     }
-    if (at_[node] < arcs.size()) {
-      path.push_back(arcs[at_[node]]);
-      node = arcs_[path.back()].to;
-    } else if (path.empty()) {
+    if (at_[node] != none) {
+      path_.push_back(at_[node]);
+      node = arcs_[path_.back()].to;
+    } else if (path_.empty()) {
       return 0;
     } else {
-      node = arcs_[path.back() ^ 1].to;
-      path.pop_back();
-      ++at_[node];
+      node = arcs_[path_.back() ^ 1].to;
+      path_.pop_back();
+      at_[node] = arcs_[at_[node]].next;
     }
   }
   Bytes least = unlimited;
-  for (const std::uint32_t a : path) least = std::min(least, arcs_[a].left);
-  for (const std::uint32_t a : path) {
-    arcs_[a].left -= least;
-    arcs_[a ^ 1].left += least;
+  for (const std::uint32_t a : path_) least = std::min(least, left_[a]);
+  for (const std::uint32_t a : path_) {
+    left_[a] -= least;
+    left_[a ^ 1] += least;
   }
   return least;
 }

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "lifetime/keep_order.h"
 #include "lifetime/residence.h"
 #include "lifetime/uses.h"
+#include "plan/networks.h"
 #include "plan/order_model.h"
 #include "plan/order_parts.h"
 #include "schedule/search.h"
@@ -34,6 +36,16 @@ namespace {
 
 using schedule::Budget;
 using schedule::Found;
+
+alias::Sharing sharing_in(const Graph& graph, const Clock& clock, const lifetime::Uses& uses,
+                          const std::vector<lifetime::Residence>& residences,
+                          const OrderingOptions& options) {
+  return alias::share(graph, clock, uses, residences,
+                      {.alias = options.alias,
+                       .alignment = options.buffers.alignment,
+                       .apart = {},
+                       .model = options.buffers.model});
+}
 
 /// Orders of all subgraphs, and what is known of the network's.
 struct Orders {
@@ -145,11 +157,7 @@ class OrderFinder {
   }
 
   [[nodiscard]] alias::Sharing shared_in(const Clock& clock) const {
-    return alias::share(graph_, clock, lifetime::uses_of(graph_, clock), residences_,
-                        {.alias = options_.alias,
-                         .alignment = options_.buffers.alignment,
-                         .apart = {},
-                         .model = options_.buffers.model});
+    return sharing_in(graph_, clock, lifetime::uses_of(graph_, clock), residences_, options_);
   }
 
   /// The most live bytes when all that may share does.
@@ -207,6 +215,30 @@ class OrderFinder {
 };
 
 }  // namespace
+
+OrderingOptions ordering_options_of(const Input& input, std::size_t model, const PlanOptions& options) {
+  return {.io = options.io,
+          .alias = options.alias,
+          .buffers = buffer_options_of(input, model, options),
+          .time_limit = {},
+          .stop = {}};
+}
+
+std::vector<Bytes> loads_of(const Graph& graph, const Clock& clock, const OrderingOptions& options) {
+  const lifetime::Uses uses = lifetime::uses_of(graph, clock);
+  const auto residences = lifetime::residences_of(graph, uses, options.io);
+  const alias::Sharing sharing = sharing_in(graph, clock, uses, residences, options);
+  std::vector<Bytes> loads(clock.steps.size() + 1, 0);  // first what changes, then what is there
+  for (const Buffer& buffer : alias::buffers_of(graph, uses, sharing, options.buffers).buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      loads[static_cast<std::size_t>(piece.life.lower)] += piece.size;
+      loads[static_cast<std::size_t>(piece.life.upper)] -= piece.size;
+    }
+  }
+  std::partial_sum(loads.begin(), loads.end(), loads.begin());
+  loads.pop_back();
+  return loads;
+}
 
 Ordering ordering_of(const Graph& graph, const OrderingOptions& options) {
   return OrderFinder(graph, options).take();

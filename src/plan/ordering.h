@@ -32,6 +32,14 @@ struct Ordering {
   bool is_cut_short = false;            ///< There was no time to look any further.
 };
 
+/// Without limits of time; of a network that is the given one of the plan.
+[[nodiscard]] OrderingOptions ordering_options_of(const Input& input, std::size_t model,
+                                                  const PlanOptions& options);
+
+/// Live bytes at each position, if all that may share does.
+[[nodiscard]] std::vector<Bytes> loads_of(const Graph& graph, const Clock& clock,
+                                          const OrderingOptions& options);
+
 /// Orders of small load; see ordering.cc.
 [[nodiscard]] Ordering ordering_of(const Graph& graph, const OrderingOptions& options);
 

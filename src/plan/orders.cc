@@ -118,12 +118,9 @@ class OrdersPlanner {
   /// Searches take at most half of the time, each as much as the others.
   void search() {
     for (std::size_t m = 0; m < inputs_.size(); ++m) {
-      const OrderingOptions options{
-          .io = options_.io,
-          .alias = options_.alias,
-          .buffers = buffer_options_of(inputs_[m], m, options_),
-          .time_limit = options_.solve.time_limit / static_cast<double>(2 * inputs_.size()),
-          .stop = options_.solve.stop};
+      OrderingOptions options = ordering_options_of(inputs_[m], m, options_);
+      options.time_limit = options_.solve.time_limit / static_cast<double>(2 * inputs_.size());
+      options.stop = options_.solve.stop;
       orderings_.push_back(
           in_file_of(inputs_[m], [&] { return ordering_of(std::get<Graph>(inputs_[m].content), options); }));
     }

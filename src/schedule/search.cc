@@ -10,6 +10,9 @@
 //     undecided      within so many sets, from either end of time: a beam may find one (beam.cc);
 //                    if not, what is above is looked at, and all again with more sets
 //
+// Between two rounds windows of the best order are ordered anew (windows.cc), and what holds for pairs of
+// operators raises the bound (pairs.cc).
+//
 // The problem is the same backward in time; which way is the easier differs from network to network, so both
 // are tried with few sets before either with many. Peaks are multiples of what divides all sizes.
 // Deterministic: what is spent is counted, and the clock only ends it.
@@ -26,7 +29,9 @@
 #include "schedule/decide.h"
 #include "schedule/delay.h"
 #include "schedule/greedy.h"
+#include "schedule/pairs.h"
 #include "schedule/symmetry.h"
+#include "schedule/windows.h"
 
 namespace stowage::schedule {
 namespace {
@@ -35,6 +40,7 @@ constexpr std::int64_t first_states = 1'000;
 constexpr std::int64_t most_states = 4'000'000;
 constexpr std::int64_t growth = 8;
 constexpr std::size_t first_width = 4;
+constexpr std::int64_t most_work_of_pairs = 40'000'000;
 
 /// What every load is a multiple of.
 Bytes unit_of(const Storage& storage) {
@@ -63,6 +69,8 @@ class Search {
     std::size_t width = first_width;
     for (std::int64_t states = first_states; states <= most_states && !is_over(); states *= growth) {
       close_in(states, width);
+      mend(states);
+      if (states == first_states) raise_bound();
       width *= 4;
     }
     return std::move(found_);
@@ -87,6 +95,24 @@ class Search {
       const Bytes steps = (found_.peak - unit_ - low) / unit_;
       capacity = low + steps / 2 * unit_;
     }
+  }
+
+  /// Orders windows of the best order anew, to come down by a part of what is open, or by less.
+  void mend(std::int64_t states) {
+    for (const Bytes part : {4, 16}) {
+      while (!is_over()) {
+        const Bytes step = std::max((found_.peak - found_.bound) / unit_ / part * unit_, unit_);
+        auto order = mended(storage_, found_.order, found_.peak - step, states, budget_);
+        if (!order) break;
+        improve(std::move(*order));
+      }
+    }
+  }
+
+  void raise_bound() {
+    if (is_over()) return;
+    const PairOptions options{.unit = unit_, .most_work = most_work_of_pairs};
+    found_.bound = bound_by_pairs(delayed_, found_.bound, found_.peak, options, budget_);
   }
 
   bool is_decided(Bytes capacity, std::int64_t states, std::size_t width) {
