@@ -64,7 +64,7 @@ class Pairs {
   Pairs(const Storage& storage, std::int64_t most_work, Budget& budget)
       : storage_(storage),
         operands_(storage),
-        heads_(heads_of(storage)),
+        chains_(storage),
         budget_(budget),
         end_(budget.spent() + most_work),
         operators_(storage.operators()) {}
@@ -77,10 +77,10 @@ class Pairs {
     for (bool is_new = true; is_new;) {
       is_new = false;
       begin_round(precedence);
-      PairCut cut(storage_, precedence, direct_);
+      PairCut cut(storage_, chains_, precedence, direct_);
       for (const std::size_t op : sorted_) {
         if (is_over()) return Verdict::undecided;
-        if (!contains(heads_, op) || !is_open(op)) continue;
+        if (!contains(chains_.heads, op) || !is_open(op)) continue;
         examine(op, precedence, cut);
         if (!operators_[op].may_run) return Verdict::refuted;
         is_new = is_new || is_open(op);
@@ -101,7 +101,7 @@ class Pairs {
 
   [[nodiscard]] bool is_over() const {
     return budget_.is_over() || budget_.spent() >= end_ ||
-           witnesses_.size() * heads_.size() * sizeof(Set::value_type) > most_bytes_of_witnesses;
+           witnesses_.size() * chains_.heads.size() * sizeof(Set::value_type) > most_bytes_of_witnesses;
   }
 
   [[nodiscard]] static bool is_empty(const Set& set) {
@@ -111,21 +111,6 @@ class Pairs {
   [[nodiscard]] bool is_open(std::size_t op) const {
     const Operator& it = operators_[op];
     return !it.may_run || !is_empty(it.before) || !is_empty(it.after);
-  }
-
-  /// Operators that do not just follow the only one before them. What has to run before or after these
-  /// decides for what is behind them in their chain.
-  [[nodiscard]] static Set heads_of(const Storage& storage) {
-    std::vector<std::size_t> followers(storage.operators(), 0);
-    for (const auto& earlier : storage.waits_for) {
-      for (const std::size_t op : earlier) ++followers[op];
-    }
-    Set heads((storage.operators() + set_word - 1) / set_word, 0);
-    for (std::size_t op = 0; op < storage.operators(); ++op) {
-      const auto& earlier = storage.waits_for[op];
-      if (earlier.size() != 1 || followers[earlier[0]] != 1) insert(heads, op);
-    }
-    return heads;
   }
 
   /// Operators, each after those before it.
@@ -153,7 +138,7 @@ class Pairs {
       Operator& it = operators_[op];
       it.may_run = false;
       it.before = precedence.undecided(op);
-      for (std::size_t w = 0; w < heads_.size(); ++w) it.before[w] &= heads_[w];
+      for (std::size_t w = 0; w < chains_.heads.size(); ++w) it.before[w] &= chains_.heads[w];
       it.after = it.before;
       for (const auto& [witness, load] : it.witnesses) {
         if (load <= capacity_ && is_valid[witness] && is_within(precedence.before(op), witnesses_[witness]))
@@ -297,7 +282,7 @@ class Pairs {
 
   const Storage& storage_;
   const Operands operands_;
-  const Set heads_;
+  const Chains chains_;
   Budget& budget_;
   const std::int64_t end_;  ///< Of the work that may be spent.
   Bytes capacity_ = 0;
