@@ -9,17 +9,18 @@
 // What follows for one pair holds for all: sets have to respect it, so there are fewer of them, cuts become
 // larger, and more follows, until nothing does any more.
 //
-//     with a -> c known, {c} is no set         {} {a} {b} {c} {ab} {bc} ..
-//                                                          ^        ^
+//     sets of a b c       {}  a  b  c  ab  ac  bc  abc
+//     with a before c     {}  a  b     ab  ac      abc
 //
 // A cut is found by sending a flow. That y is on one side as well costs what can be sent on top from y to the
 // sink, or from the source to y (base/max_flow.h), which takes a few paths. Most pairs need none: the set
 // that a cut yields is a witness that all its operators may come before x, and all others after. It is a
 // witness for every other operator that can run next as well, and, once that has run, for the one behind it.
 //
-// The largest P that can be refuted is looked for by bisection. What is known of a larger P holds for a
-// smaller. Cost: in practice some dozen cuts an operator; a bit for each pair, twice, and one per operator
-// and witness. Source: orders that follow from what too little room is left for are an idea of job shop
+// From the peak of a known order P goes down step by step: what is known of a larger P holds for a smaller,
+// and most witnesses serve again. Of a chain of operators the first decides for the others (pair_cut.h).
+// Cost: in practice some dozen cuts an operator; a bit for each pair, twice, and one per operator and
+// witness. Source: orders that follow from what too little room is left for are an idea of job shop
 // scheduling (Carlier, Pinson, "An algorithm for solving the job-shop problem", 1989); to draw them from
 // minimum cuts is ours.
 
@@ -27,7 +28,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <ranges>
 #include <utility>
@@ -40,7 +40,7 @@ namespace stowage::schedule {
 namespace {
 
 constexpr std::size_t most_operators = 4096;
-constexpr Bytes parts = 8;
+constexpr Bytes parts = 8;  ///< Of what is open: how far P goes down at once.
 constexpr std::size_t most_bytes_of_witnesses = std::size_t{1} << 27;
 
 /// A storage seen from its operators.
