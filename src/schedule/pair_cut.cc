@@ -4,18 +4,47 @@
 
 namespace stowage::schedule {
 
+Chains::Chains(const Storage& storage)
+    : heads((storage.operators() + set_word - 1) / set_word, 0), leaders(storage.operators()) {
+  std::vector<std::size_t> followers(storage.operators(), 0);
+  for (const auto& earlier : storage.waits_for) {
+    for (const std::size_t op : earlier) ++followers[op];
+  }
+  std::vector<Bytes> added(storage.operators(), 0);  // between two steps
+  for (const Value& value : storage.values) {
+    if (value.writer) added[*value.writer] += value.size;
+    if (value.readers.size() == 1 && !value.kept) added[value.readers[0]] -= value.size;
+  }
+  for (std::size_t op = 0; op < storage.operators(); ++op) {
+    const auto& earlier = storage.waits_for[op];
+    leaders[op] = op;
+    if (earlier.size() != 1 || followers[earlier[0]] != 1) {
+      insert(heads, op);
+    } else if (added[op] <= 0) {
+      leaders[op] = earlier[0];
+    }
+  }
+  for (std::size_t& leader : leaders) {
+    while (leaders[leader] != leader) leader = leaders[leader];
+  }
+}
+
 Bytes PairCut::least_alive(std::size_t op, const std::vector<std::size_t>* overwritten, Bytes enough) {
   op_ = op;
   flow_ = base::FlowNetwork(2);
   nodes_.assign(storage_.operators(), sink);
   for_each(precedence_.before(op), [&](std::size_t it) { nodes_[it] = source; });
-  for_each(precedence_.undecided(op), [&](std::size_t it) { nodes_[it] = flow_.add_node(); });
-  for (std::size_t it = 0; it < nodes_.size(); ++it) {
-    if (!is_open(it)) continue;
+  const Set open = precedence_.undecided(op);
+  for_each(open, [&](std::size_t it) {
+    if (chains_.leaders[it] == it) nodes_[it] = flow_.add_node();
+  });
+  for_each(open, [&](std::size_t it) { nodes_[it] = nodes_[chains_.leaders[it]]; });
+  for_each(open, [&](std::size_t it) {
     for (const std::size_t earlier : direct_[it]) {
-      if (is_open(earlier)) flow_.add(nodes_[it], nodes_[earlier], base::FlowNetwork::unlimited);
+      if (is_open(it) && is_open(earlier) && nodes_[it] != nodes_[earlier])
+        flow_.add(nodes_[it], nodes_[earlier], base::FlowNetwork::unlimited);
     }
-  }
+  });
   for (std::size_t v = 0; v < storage_.values.size(); ++v) {
     const bool is_free =
         overwritten != nullptr && std::binary_search(overwritten->begin(), overwritten->end(), v);
@@ -25,18 +54,18 @@ Bytes PairCut::least_alive(std::size_t op, const std::vector<std::size_t>* overw
 }
 
 Set PairCut::fewest() const {
-  Set set(precedence_.before(op_).begin(), precedence_.before(op_).end());
-  for (std::size_t it = 0; it < nodes_.size(); ++it) {
-    if (is_open(it) && flow_.is_at_source(nodes_[it])) insert(set, it);
-  }
-  return set;
+  return executed([&](std::size_t node) { return flow_.is_at_source(node); });
 }
 
 Set PairCut::most() const {
-  Set set(precedence_.before(op_).begin(), precedence_.before(op_).end());
-  const std::vector<bool> at_sink = flow_.at_sink(sink);
+  return executed([&, at_sink = flow_.at_sink(sink)](std::size_t node) { return !at_sink[node]; });
+}
+
+template <typename IsIn>
+Set PairCut::executed(const IsIn& is_in) const {
+  Set set(precedence_.words(), 0);
   for (std::size_t it = 0; it < nodes_.size(); ++it) {
-    if (is_open(it) && !at_sink[nodes_[it]]) insert(set, it);
+    if (nodes_[it] == source || (is_open(it) && is_in(nodes_[it]))) insert(set, it);
   }
   return set;
 }
@@ -49,7 +78,7 @@ void PairCut::add_value(const Value& value, bool is_free) {
   for (const std::size_t reader : value.readers) {
     if (is_free && reader == op_) continue;
     if (nodes_[reader] == sink) is_read_later = true;
-    if (is_open(reader)) readers_.push_back(reader);
+    if (is_open(reader) && nodes_[reader] != writer) readers_.push_back(reader);
   }
   if (is_read_later) {
     flow_.add(writer, sink, value.size);

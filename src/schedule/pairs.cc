@@ -9,17 +9,18 @@
 // What follows for one pair holds for all: sets have to respect it, so there are fewer of them, cuts become
 // larger, and more follows, until nothing does any more.
 //
-//     with a -> c known, {c} is no set         {} {a} {b} {c} {ab} {bc} ..
-//                                                          ^        ^
+//     sets of a b c       {}  a  b  c  ab  ac  bc  abc
+//     with a before c     {}  a  b     ab  ac      abc
 //
 // A cut is found by sending a flow. That y is on one side as well costs what can be sent on top from y to the
 // sink, or from the source to y (base/max_flow.h), which takes a few paths. Most pairs need none: the set
 // that a cut yields is a witness that all its operators may come before x, and all others after. It is a
 // witness for every other operator that can run next as well, and, once that has run, for the one behind it.
 //
-// The largest P that can be refuted is looked for by bisection. What is known of a larger P holds for a
-// smaller. Cost: in practice some dozen cuts an operator; a bit for each pair, twice, and one per operator
-// and witness. Source: orders that follow from what too little room is left for are an idea of job shop
+// From the peak of a known order P goes down step by step: what is known of a larger P holds for a smaller,
+// and most witnesses serve again. Of a chain of operators the first decides for the others (pair_cut.h).
+// Cost: in practice some dozen cuts an operator; a bit for each pair, twice, and one per operator and
+// witness. Source: orders that follow from what too little room is left for are an idea of job shop
 // scheduling (Carlier, Pinson, "An algorithm for solving the job-shop problem", 1989); to draw them from
 // minimum cuts is ours.
 
@@ -27,7 +28,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <ranges>
 #include <utility>
@@ -40,7 +40,7 @@ namespace stowage::schedule {
 namespace {
 
 constexpr std::size_t most_operators = 4096;
-constexpr Bytes parts = 8;
+constexpr Bytes parts = 8;  ///< Of what is open: how far P goes down at once.
 constexpr std::size_t most_bytes_of_witnesses = std::size_t{1} << 27;
 
 /// A storage seen from its operators.
@@ -64,7 +64,7 @@ class Pairs {
   Pairs(const Storage& storage, std::int64_t most_work, Budget& budget)
       : storage_(storage),
         operands_(storage),
-        heads_(heads_of(storage)),
+        chains_(storage),
         budget_(budget),
         end_(budget.spent() + most_work),
         operators_(storage.operators()) {}
@@ -77,10 +77,10 @@ class Pairs {
     for (bool is_new = true; is_new;) {
       is_new = false;
       begin_round(precedence);
-      PairCut cut(storage_, precedence, direct_);
+      PairCut cut(storage_, chains_, precedence, direct_);
       for (const std::size_t op : sorted_) {
         if (is_over()) return Verdict::undecided;
-        if (!contains(heads_, op) || !is_open(op)) continue;
+        if (!contains(chains_.heads, op) || !is_open(op)) continue;
         examine(op, precedence, cut);
         if (!operators_[op].may_run) return Verdict::refuted;
         is_new = is_new || is_open(op);
@@ -101,7 +101,7 @@ class Pairs {
 
   [[nodiscard]] bool is_over() const {
     return budget_.is_over() || budget_.spent() >= end_ ||
-           witnesses_.size() * heads_.size() * sizeof(Set::value_type) > most_bytes_of_witnesses;
+           witnesses_.size() * chains_.heads.size() * sizeof(Set::value_type) > most_bytes_of_witnesses;
   }
 
   [[nodiscard]] static bool is_empty(const Set& set) {
@@ -111,21 +111,6 @@ class Pairs {
   [[nodiscard]] bool is_open(std::size_t op) const {
     const Operator& it = operators_[op];
     return !it.may_run || !is_empty(it.before) || !is_empty(it.after);
-  }
-
-  /// Operators that do not just follow the only one before them. What has to run before or after these
-  /// decides for what is behind them in their chain.
-  [[nodiscard]] static Set heads_of(const Storage& storage) {
-    std::vector<std::size_t> followers(storage.operators(), 0);
-    for (const auto& earlier : storage.waits_for) {
-      for (const std::size_t op : earlier) ++followers[op];
-    }
-    Set heads((storage.operators() + set_word - 1) / set_word, 0);
-    for (std::size_t op = 0; op < storage.operators(); ++op) {
-      const auto& earlier = storage.waits_for[op];
-      if (earlier.size() != 1 || followers[earlier[0]] != 1) insert(heads, op);
-    }
-    return heads;
   }
 
   /// Operators, each after those before it.
@@ -153,7 +138,7 @@ class Pairs {
       Operator& it = operators_[op];
       it.may_run = false;
       it.before = precedence.undecided(op);
-      for (std::size_t w = 0; w < heads_.size(); ++w) it.before[w] &= heads_[w];
+      for (std::size_t w = 0; w < chains_.heads.size(); ++w) it.before[w] &= chains_.heads[w];
       it.after = it.before;
       for (const auto& [witness, load] : it.witnesses) {
         if (load <= capacity_ && is_valid[witness] && is_within(precedence.before(op), witnesses_[witness]))
@@ -297,7 +282,7 @@ class Pairs {
 
   const Storage& storage_;
   const Operands operands_;
-  const Set heads_;
+  const Chains chains_;
   Budget& budget_;
   const std::int64_t end_;  ///< Of the work that may be spent.
   Bytes capacity_ = 0;

@@ -40,7 +40,6 @@ constexpr std::int64_t first_states = 1'000;
 constexpr std::int64_t most_states = 4'000'000;
 constexpr std::int64_t growth = 8;
 constexpr std::size_t first_width = 4;
-constexpr std::int64_t most_work_of_pairs = 40'000'000;
 
 /// What every load is a multiple of.
 Bytes unit_of(const Storage& storage) {
@@ -70,7 +69,7 @@ class Search {
     for (std::int64_t states = first_states; states <= most_states && !is_over(); states *= growth) {
       close_in(states, width);
       mend(states);
-      if (states == first_states) raise_bound();
+      raise_bound();
       width *= 4;
     }
     return std::move(found_);
@@ -109,10 +108,12 @@ class Search {
     }
   }
 
+  /// Spends no more on pairs than on all else so far.
   void raise_bound() {
-    if (is_over()) return;
-    const PairOptions options{.unit = unit_, .most_work = most_work_of_pairs};
-    found_.bound = bound_by_pairs(delayed_, found_.bound, found_.peak, options, budget_);
+    if (is_over() || are_pairs_known_) return;
+    const std::int64_t most_work = budget_.spent();
+    found_.bound = bound_by_pairs(delayed_, found_.bound, found_.peak, {unit_, most_work}, budget_);
+    are_pairs_known_ = budget_.spent() < 2 * most_work;
   }
 
   bool is_decided(Bytes capacity, std::int64_t states, std::size_t width) {
@@ -140,6 +141,7 @@ class Search {
   Bytes unit_;
   std::vector<Direction> directions_;
   std::optional<Symmetry> symmetry_;  ///< Looked for when it is needed.
+  bool are_pairs_known_ = false;
   Found found_;
 };
 
