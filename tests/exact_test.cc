@@ -115,6 +115,28 @@ TEST(Exact, SameSeedSamePlan) {
     EXPECT_EQ(exact_with(problem, options).places, first.places);
 }
 
+/// 100 times with STOWAGE_LONG=1; the preset tsan builds it with ThreadSanitizer.
+TEST(Exact, RepeatedSearchesGiveTheSamePlan) {
+  std::vector<Problem> problems{
+      oracle::random_problem(5, {.buffers = 60, .positions = 40, .longest_life = 20, .largest_size = 50})};
+  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "packing" / "minimalloc";
+  for (const char* const name : {"A", "C", "E", "G"}) {
+    const std::filesystem::path file = folder / (std::string(name) + ".csv");
+    if (std::filesystem::exists(file)) problems.push_back(std::get<Problem>(read_input(file).content));
+  }
+  const int repetitions = testing::has_time() ? 100 : 2;
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    for (const char* const strategy : {"exact", "auto", "sweep"}) {
+      SCOPED_TRACE(std::string(strategy) + " on problem " + std::to_string(p));
+      const SolveOptions options{
+          .strategy = strategy, .time_limit = std::chrono::hours(1), .threads = 2, .seed = p};
+      const Solution first = solve(problems[p], options);
+      for (int repetition = 0; repetition < repetitions; ++repetition)
+        ASSERT_EQ(solve(problems[p], options).places, first.places);
+    }
+  }
+}
+
 TEST(Exact, StoppedBeforehandStillPlacesEverythingAndClaimsNothing) {
   std::stop_source source;
   source.request_stop();

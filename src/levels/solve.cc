@@ -64,10 +64,10 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   validate(problem);
   if (!options.sort.empty())
     (void)pack::parse_sort_order(options.sort);  // wrong even if nobody comes to use it
-  auto chosen = strategies_named(options.strategy);
-  std::erase_if(chosen,
-                [&](const pack::Strategy* strategy) { return strategy->obstacle(problem).has_value(); });
-  if (chosen.empty()) throw NotApplicable(options.strategy, obstacle_to(options.strategy, problem).value());
+  const auto chosen = strategies_named(options.strategy);
+  if (chosen.size() == 1) {
+    if (const auto obstacle = chosen[0]->obstacle(problem)) throw NotApplicable(options.strategy, *obstacle);
+  }
   Solution best = pack::best_of(problem, chosen, {options, pack::deadline_after(options.time_limit)});
   const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
   if (!is_bounded) best.cost_bound = std::min(levels::cost_bound(problem), best.cost);

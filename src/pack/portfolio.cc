@@ -111,6 +111,7 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
       is_interrupted = true;
       break;
     }
+    if (strategies.size() > 1 && strategy->obstacle(problem)) continue;  // asked late: it takes time
     Placing placing = strategy->run(problem, strategies.size() > 1 ? share_of(*strategy, control) : control);
     is_interrupted = is_interrupted || placing.cut_short;
     cost_bound = std::max(cost_bound, placing.cost_bound);

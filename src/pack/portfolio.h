@@ -19,8 +19,8 @@ struct Strategy {
 /// Every strategy of this folder, in the order in which `auto` tries them.
 [[nodiscard]] std::span<const Strategy> packers();
 
-/// Runs the strategies, at least one and none with an obstacle, until one of them meets the lower bound or
-/// the time is up, and keeps the best result; of equally good ones the first.
+/// Runs the strategies until one of them meets the lower bound or the time is up, and keeps the best result;
+/// of equally good ones the first. Of several it leaves out those with an obstacle, which not all may have.
 [[nodiscard]] Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies,
                                Control control);
 

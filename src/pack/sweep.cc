@@ -123,7 +123,7 @@ class Sweep {
       control_.report("sweep", static_cast<double>(tried) / manners.size());
       Pass pass = place(manners[m], cap);
       const bool is_promising = !pass.left_over.empty() && pass.left_over.size() <= most_left_over;
-      if (is_promising && !pass.was_cut && buffers_.size() >= few) eject(pass, cap);
+      if (is_promising && !should_cut() && buffers_.size() >= few) eject(pass, cap);
       keep(std::move(pass), m);
       if (best_peak_ <= cap) return best_peak_ <= bound_;
     }
@@ -238,35 +238,38 @@ class Sweep {
   /// Puts what is left over as low as it goes, and remembers the placing if it is the best.
   void keep(Pass pass, std::size_t manner) {
     if (pass.was_cut && !best_.empty()) return;
-    was_cut_ = was_cut_ || pass.was_cut;
     Bytes top = 0;
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       if (pass.offsets[b]) top = std::max(top, *pass.offsets[b] + buffers_[b].size);
     }
     if (!pass.left_over.empty()) top = std::max(top, put_on_top(pass, top));
-    if (!best_.empty() && top >= best_peak_) return;
+    was_cut_ = was_cut_ || pass.was_cut;
+    if (!best_.empty() && (pass.was_cut || top >= best_peak_)) return;
     best_peak_ = top;
     best_manner_ = manner;
     best_.assign(buffers_.size(), {});
     for (std::size_t b = 0; b < buffers_.size(); ++b) best_[b].offset = *pass.offsets[b];
   }
 
-  /// Told to stop it stacks them above each other, else each goes where it fits.
+  /// Each goes where it fits. Told to stop it stacks them above each other.
   [[nodiscard]] Bytes put_on_top(Pass& pass, Bytes top) const {
-    if (pass.was_cut) {
-      for (const std::size_t b : pass.left_over) {
-        pass.offsets[b] = base::align_up(top, buffers_[b].alignment);
-        top = *pass.offsets[b] + buffers_[b].size;
-      }
-      return top;
-    }
-    Occupancy occupancy(buffers_);
-    for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      if (pass.offsets[b]) occupancy.reserve(buffers_[b], *pass.offsets[b]);
+    std::optional<Occupancy> occupancy;
+    if (!pass.was_cut) occupancy.emplace(buffers_);
+    std::size_t done = 0;
+    const auto goes_on = [&] {
+      if (++done % buffers_between_looks == 0) pass.was_cut = pass.was_cut || should_cut();
+      return !pass.was_cut;
+    };
+    for (std::size_t b = 0; b < buffers_.size() && goes_on(); ++b) {
+      if (pass.offsets[b]) occupancy->reserve(buffers_[b], *pass.offsets[b]);
     }
     for (const std::size_t b : pass.left_over) {
-      pass.offsets[b] = occupancy.lowest_fit(buffers_[b]);
-      occupancy.reserve(buffers_[b], *pass.offsets[b]);
+      if (goes_on()) {
+        pass.offsets[b] = occupancy->lowest_fit(buffers_[b]);
+        occupancy->reserve(buffers_[b], *pass.offsets[b]);
+      } else {
+        pass.offsets[b] = base::align_up(top, buffers_[b].alignment);
+      }
       top = std::max(top, *pass.offsets[b] + buffers_[b].size);
     }
     return top;
