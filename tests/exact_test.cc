@@ -129,7 +129,7 @@ TEST(Exact, RepeatedSearchesGiveTheSamePlan) {
     for (const char* const strategy : {"exact", "auto", "sweep"}) {
       SCOPED_TRACE(std::string(strategy) + " on problem " + std::to_string(p));
       const SolveOptions options{
-          .strategy = strategy, .time_limit = std::chrono::hours(1), .threads = 2, .seed = p};
+          .strategy = strategy, .time_limit = std::chrono::hours(1), .threads = 2, .seed = p, .rounds = 0};
       const Solution first = solve(problems[p], options);
       for (int repetition = 0; repetition < repetitions; ++repetition)
         ASSERT_EQ(solve(problems[p], options).places, first.places);
