@@ -772,14 +772,21 @@ TEST(Rectangle, AThrowInAThreadReachesTheCaller) {
 }
 
 TEST(Rectangle, EndsByItselfOnAProblemOfAModelsKind) {
-  // 200 buffers, each alive with the one before and the one after, and a bound that cannot be met.
-  std::vector<Buffer> buffers;
-  for (Position t = 0; t < 200; ++t) {
-    buffers.push_back(aligned(whole("t" + std::to_string(t), 64 + 7 * (t % 13), t, t + 2), 64));
+  // A few buffers that cannot meet the bound, again and again.
+  std::uint64_t seed = 0;
+  Problem few = oracle::random_problem(seed);
+  while (oracle::optimal_peak(few) == solved(few).lower_bound) few = oracle::random_problem(++seed);
+  Problem problem = few;
+  for (Position time = 1; time < 30; ++time) {
+    for (Buffer buffer : few.buffers) {
+      buffer.id += "-" + std::to_string(time);
+      for (Piece& piece : buffer.pieces)
+        piece.life = {piece.life.lower + 100 * time, piece.life.upper + 100 * time};
+      problem.buffers.push_back(std::move(buffer));
+    }
   }
-  const Problem problem = problem_of(std::move(buffers));
   const Solution solution = solved(problem, {.time_limit = std::chrono::hours(1)});  // it takes milliseconds
-  EXPECT_GT(peak_of(problem, solution, 0), solution.lower_bound) << "alignment is not in the bound";
+  EXPECT_GT(peak_of(problem, solution, 0), solution.lower_bound);
   EXPECT_FALSE(solution.interrupted);
 }
 

@@ -18,6 +18,7 @@
 #include "base/checked.h"
 #include "plan/aliasing.h"
 #include "plan/networks.h"
+#include "plan/ordering.h"
 #include "plan/orders.h"
 #include "plan/provable.h"
 #include "stowage/error.h"
@@ -248,17 +249,58 @@ class StreamPlanner {
   std::size_t tries_ = 0;
 };
 
+/// Operators in the network's own order and in those that need least as wholes.
+std::vector<stream::Repeated> orders_of(const Input& input, const PlanOptions& options) {
+  const auto& graph = std::get<Graph>(input.content);
+  std::vector<stream::Repeated> orders{stream::once(graph)};
+  if (options.order == Order::keep) return orders;
+  OrderingOptions ordering = ordering_options_of(input, 0, options);
+  ordering.io = options.io == Io::rows ? Io::arena : options.io;
+  ordering.time_limit = options.solve.time_limit / 10;
+  ordering.stop = options.solve.stop;
+  const auto& operators = graph.subgraphs[0].operators;
+  for (const OrderedSteps& choice : ordering_of(graph, ordering).choices) {
+    std::vector<std::size_t> order;
+    for (std::size_t o = 0; o < operators.size(); ++o) {
+      if (operators[o].folded) order.push_back(o);
+    }
+    for (const Step& step : choice.clock.steps) order.push_back(std::get<Run>(step).path[1]);
+    orders.push_back(stream::in_order(graph, order));
+  }
+  return orders;
+}
+
+/// The one with the least peak of regions; the network's own if no other has less.
+stream::Repeated best_order(const Input& input, const PlanOptions& options) {
+  std::vector<stream::Repeated> orders = orders_of(input, options);
+  if (orders.size() == 1) return std::move(orders[0]);
+  const auto peak_of = [&](const stream::Repeated& it) {
+    const stream::Model model = stream::instances_of(it.graph, instance_options(options));
+    return stream::order_by_regions(stream::unroll(model), work_on_regions).peak;
+  };
+  std::size_t best = 0;
+  Bytes least = peak_of(orders[0]);
+  for (std::size_t i = 1; i < orders.size(); ++i) {
+    if (orders[i].operators == orders[0].operators) continue;
+    const Bytes peak = peak_of(orders[i]);
+    if (peak >= least) continue;
+    least = peak;
+    best = i;
+  }
+  return std::move(orders[best]);
+}
+
 /// With operators repeated where that helps, unless it cannot be said where their rows are.
 Outcome plan_rows(const Input& input, const PlanOptions& options, Plan& plan) {
   const Time begin = std::chrono::steady_clock::now();
-  const auto& graph = std::get<Graph>(input.content);
   const Bytes alignment = options.alignment.value_or(default_alignment_of(input.info.format));
+  const stream::Repeated order = best_order(input, options);
   const auto share = std::chrono::duration_cast<Time::duration>(options.solve.time_limit / 4);
   stream::Repeated repeated =
-      stream::repeat_where_it_helps(graph, instance_options(options), {work_on_regions, begin + share});
+      stream::repeat_where_it_helps(order, instance_options(options), {work_on_regions, begin + share});
   if (const auto outcome = StreamPlanner(std::move(repeated), alignment, options, begin).plan(plan))
     return *outcome;
-  return StreamPlanner(stream::once(graph), alignment, options, begin).plan(plan).value();
+  return StreamPlanner(order, alignment, options, begin).plan(plan).value();
 }
 
 }  // namespace

@@ -187,6 +187,19 @@ Repeated once(const Graph& graph) {
   return repeated;
 }
 
+Repeated in_order(const Graph& graph, const std::vector<std::size_t>& order) {
+  Repeated repeated = once(graph);
+  repeated.operators = order;
+  std::vector<std::size_t> places(order.size());
+  for (std::size_t place = 0; place < order.size(); ++place) places[order[place]] = place;
+  auto& operators = repeated.graph.subgraphs[0].operators;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    operators[place] = graph.subgraphs[0].operators[order[place]];
+    for (std::size_t& earlier : operators[place].after) earlier = places[earlier];
+  }
+  return repeated;
+}
+
 std::vector<Repeatable> repeatables(const Graph& graph) {
   const Looking looking(graph);
   std::vector<Repeatable> found;
@@ -224,12 +237,12 @@ bool can_interleave(const Repeated& repeated, const Model& model) {
 
 }  // namespace
 
-Repeated repeat_where_it_helps(const Graph& graph, const InstanceOptions& options,
+Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& options,
                                const TrialEffort& effort) {
   std::vector<TensorId> candidates;
-  for (const Repeatable& it : repeatables(graph)) candidates.push_back(it.tensor);
+  for (const Repeatable& it : repeatables(given.graph)) candidates.push_back(it.tensor);
   const auto with = [&](const std::set<TensorId>& tensors) {
-    Repeated repeated = once(graph);
+    Repeated repeated = given;
     for (const TensorId tensor : tensors) {
       const auto all = repeatables(repeated.graph);
       const auto found =
@@ -243,7 +256,7 @@ Repeated repeat_where_it_helps(const Graph& graph, const InstanceOptions& option
     return can_interleave(it, model) ? order_by_regions(unroll(model), effort.work).peak
                                      : std::numeric_limits<Bytes>::max();
   };
-  if (candidates.empty()) return once(graph);
+  if (candidates.empty()) return given;
   std::set<TensorId> best;
   Bytes least = peak_of(with(best));
   const std::set<TensorId> all(candidates.begin(), candidates.end());

@@ -29,12 +29,16 @@ struct Repeatable {
 /// smaller; but none inside another. Those of the fewest readers come first.
 [[nodiscard]] std::vector<Repeatable> repeatables(const Graph& graph);
 
+/// The same operators in another order: `order` has all of them, so that none stands in front of what it
+/// needs.
+[[nodiscard]] Repeated in_order(const Graph& graph, const std::vector<std::size_t>& order);
+
 /// Every reader but the first has these operators anew, right in front of it.
 [[nodiscard]] Repeated repeat(const Repeated& repeated, const Repeatable& what);
 
 /// The network with all of them repeated, or none, but for those where the other is better: whichever has the
 /// order of least peak.
-[[nodiscard]] Repeated repeat_where_it_helps(const Graph& graph, const InstanceOptions& options,
+[[nodiscard]] Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& options,
                                              const TrialEffort& effort);
 
 }  // namespace stowage::stream
