@@ -13,8 +13,8 @@
 // intervals. Now and then everything falls as low as it can.
 //
 // It says yes or nothing. It is at home where a few items are left over (sweep.cc). From nothing it is one
-// search among others. Cost: a step sorts whom an item meets. Source: ours; ejection pools are Nagata & Braysy
-// (2009).
+// search among others. Cost: a step sorts whom an item meets. Source: ours; ejection pools are Nagata &
+// Braysy (2009).
 
 #include "pack/ejection_search.h"
 

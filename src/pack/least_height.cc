@@ -10,8 +10,9 @@
 //
 // Heights are tried in rounds. A round first asks for the bound, and then halves what lies between it and the
 // lowest placing known, with a sixteenth of the searches each; in the next round there are twice as many. The
-// first one has sixteen, for halving takes a dozen heights, and most problems want no other than the bound. A
-// `no` of the branch and bound is proven, and raises the bound for good.
+// first one has sixteen, for halving takes a dozen heights, and most problems want no other than the bound;
+// but one where nodes take long, with holes or pins. A `no` of the branch and bound is proven, and raises the
+// bound for good.
 //
 //     bound |--?-------------?-------?---!-----------| first fit
 //              1             2       4   3 (found)
@@ -37,8 +38,8 @@ constexpr std::int64_t nodes_of_a_dive = 2000;
 constexpr std::int64_t steps_of_ejection = 2000;
 constexpr std::uint64_t one_in = 16;  ///< So many searches is one by ejection; so many dives is one that is
 constexpr std::int64_t longer = 4;    ///< so many times as long, so many of these one that is longer again.
-constexpr std::int64_t most_rounds = 13;
-constexpr std::uint64_t first_searches = 16;
+constexpr std::int64_t most_doublings = 17;
+constexpr std::int64_t doublings_before = 4;  ///< The first round has so many doublings of one search.
 constexpr std::uint64_t less_elsewhere = 16;  ///< Heights above the bound get so many times fewer searches.
 constexpr Bytes finest = 2000;                ///< Heights closer than a part in so many are not told apart.
 
@@ -168,9 +169,11 @@ void LeastHeight::keep(std::vector<Bytes> offsets) {
 }
 
 bool LeastHeight::advance() {
+  const std::int64_t first = tables_.is_simple ? doublings_before : 0;
+  const std::int64_t most_rounds = most_doublings - first;
   const std::int64_t rounds = std::min(control_.options.rounds.value_or(most_rounds), most_rounds);
   if (round_ > rounds) return false;
-  halve(first_searches << round_);
+  halve(std::uint64_t{1} << (first + round_));
   ++round_;
   return true;
 }
