@@ -63,9 +63,9 @@ bool has_data() { return std::filesystem::is_directory(STOWAGE_DATA_DIR); }
 /// Plans in the file's order without aliases, verifies, and returns the plan.
 json plan_of(const std::filesystem::path& file) {
   const TemporaryDirectory directory;
-  const ProcessResult planned = run_stowage(
-      directory.path(), {"plan", std::filesystem::absolute(file).string(), "--order", "keep", "--alias",
-                         "none", "--time-limit", testing::is_in_a_hurry() ? "0.2" : "1", "-o", "plan.json"});
+  const ProcessResult planned =
+      run_stowage(directory.path(), {"plan", std::filesystem::absolute(file).string(), "--order", "keep",
+                                     "--alias", "none", "--time-limit", "0.3", "-o", "plan.json"});
   EXPECT_EQ(planned.status, 0) << planned.errors;
   const ProcessResult verified = run_stowage(
       directory.path(), {"verify", "plan.json", "--model", std::filesystem::absolute(file).string()});

@@ -606,7 +606,7 @@ void expect_as_naive(const Problem& problem, Bytes threshold) {
 }
 
 const std::uint64_t small_problems = testing::is_in_a_hurry() ? 500 : 5000;
-const std::uint64_t medium_problems = testing::is_in_a_hurry() ? 4 : 60;
+const std::uint64_t medium_problems = testing::is_in_a_hurry() ? 4 : 20;
 
 TEST(FreeList, RandomProblemsLikeItsNaiveTwin) {
   for (std::uint64_t seed = 0; seed < small_problems && !HasFailure(); ++seed) {

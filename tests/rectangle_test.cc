@@ -45,7 +45,7 @@ using testing::pinned;
 using testing::problem_of;
 using testing::whole;
 
-const std::uint64_t small_problems = testing::cases_of(3000);
+const std::uint64_t small_problems = testing::cases_of(1000);
 
 /// The ids in the order in which the text sorts the buffers.
 std::string sorted_by(std::string_view text, const std::vector<Buffer>& buffers) {

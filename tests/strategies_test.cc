@@ -18,7 +18,7 @@ namespace stowage {
 namespace {
 
 const std::uint64_t random_problems = testing::is_in_a_hurry() ? 200 : 5000;
-const std::uint64_t random_graphs = testing::is_in_a_hurry() ? 80 : 2000;
+const std::uint64_t random_graphs = testing::is_in_a_hurry() ? 80 : 800;
 
 /// All that serve one memory but `auto`, which chooses among them.
 std::vector<std::string> names() {
