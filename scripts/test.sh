@@ -57,7 +57,7 @@ step "clang, address and undefined-behaviour sanitizers"
 run_tests_at_once asan
 
 step "fuzzing"
-if $long; then scripts/fuzz.sh build/asan 600; else scripts/fuzz.sh build/asan 4; fi
+if $long; then scripts/fuzz.sh build/asan 600; else scripts/fuzz.sh build/asan 2; fi
 
 if $long; then
   for build in release asan; do

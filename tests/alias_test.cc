@@ -14,6 +14,7 @@
 #include "alias/contents.h"
 #include "alias/group.h"
 #include "lifetime/keep_order.h"
+#include "long_tests.h"
 #include "oracle/random_graph.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
@@ -770,7 +771,7 @@ TEST(Alias, AutomaticIsNeverAboveNone) {
   const Bytes none = Planned(graph, {.alias = Alias::none}).peak();
   const Planned automatic(graph, {.alias = Alias::automatic});
   EXPECT_LE(automatic.peak(), none);
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases_of(100); ++seed) {
     const Graph random = oracle::random_graph(seed, {.depth = 1});
     EXPECT_LE(Planned(random, {.alias = Alias::automatic}).peak(),
               Planned(random, {.alias = Alias::none}).peak())

@@ -242,6 +242,7 @@ TEST(Data, ListsArePlanned) {
   for (const auto& file : files) {
     SCOPED_TRACE(file.filename());
     const std::vector<Held> listed = listed_in(file);
+    if (testing::is_in_a_hurry() && listed.size() > 2000) continue;
     const json plan = plan_of(file);
     expect_sound(plan);
     ASSERT_EQ(plan.at("buffers").size(), listed.size());
