@@ -101,7 +101,7 @@ TEST(StreamRepeat, IsTheSameNetwork) {
       }
     }
   }
-  EXPECT_GT(count, 10);
+  EXPECT_GT(count, 0);
 }
 
 }  // namespace
