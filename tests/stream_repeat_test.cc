@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "long_tests.h"
 #include "row_sketch.h"
 #include "stream/repeat.h"
 
@@ -78,7 +77,7 @@ std::set<TensorId> inputs_of(const stowage::Operator& op) {
 
 TEST(StreamRepeat, IsTheSameNetwork) {
   int count = 0;
-  for (std::uint64_t seed = 1; seed <= testing::cases_of(2000); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     oracle::Choices choices(seed);
     const Graph graph = cases::random_row_graph(choices);
     for (const Repeatable& what : repeatables(graph)) {
@@ -101,7 +100,7 @@ TEST(StreamRepeat, IsTheSameNetwork) {
       }
     }
   }
-  EXPECT_GT(count, 0);
+  EXPECT_GT(count, 10);
 }
 
 }  // namespace
