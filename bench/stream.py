@@ -52,7 +52,7 @@ def run(command):
 
 def measure(name, io, granule, target, options, folder, factor="1.0"):
     file = file_of(name, options)
-    planning = ["--align", "16", "--time-limit", options.time_limit * (2.5 if "encoder" in name else 1)]
+    planning = ["--align", "16", "--time-limit", options.time_limit * (3 if "encoder" in name else 1)]
     layers = json.loads(run([options.stowage, "plan", file, *planning, "--io", "arena", "--json"])[0])
     plan_file = folder / "plan.json"
     stdout, seconds = run([options.stowage, "plan", file, *planning, "--stream", "--io", io, "--granule", granule,
@@ -75,7 +75,7 @@ def main():
     parser.add_argument("--stowage", type=pathlib.Path, required=True)
     parser.add_argument("--zoo", type=pathlib.Path, required=True, help="a folder with networks of bench/zoo")
     parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "shared" / "data")
-    parser.add_argument("--time-limit", type=float, default=9, help="seconds for each plan, of encoders 2.5 times as many")
+    parser.add_argument("--time-limit", type=float, default=9, help="seconds for each plan, of encoders three times as many")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     print(f"{'network':22} {'io':5} {'by layers':>10} {'streamed':>10} {'times':>6} {'bound':>10} {'gap %':>6} "
