@@ -623,6 +623,11 @@ TEST(CheckStream, FindsPartsThatDoNotAddUp) {
         [](Plan& plan) { view_of(plan, 1).life.lower = 3; },
         accounting,
         {"tensor 'conv1'", "row 0"}}});
+  Plan of_sums = line_plan();
+  run_at(of_sums, 2).sums.reset();
+  run_at(of_sums, 2).part = RowRange{0, 0, 1};
+  const Graph with_sums = line();
+  EXPECT_TRUE(has(check_plan(of_sums, {&with_sums, 1}), format, {"step 2", "'Pool-3'", "does not add"}));
   Graph unable = adding();
   unable.subgraphs[0].operators[0].row_axes[0].adds_rows = false;
   EXPECT_TRUE(has(check_plan(adding_plan(), {&unable, 1}), format, {"step 1", "'Conv-1'", "does not add"}));

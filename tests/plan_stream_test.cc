@@ -330,6 +330,23 @@ TEST(PlanStream, RefusesWhatCannotBeStreamed) {
   EXPECT_THROW((void)make_plan(stateful, streaming(Io::arena)), UsageError);
 }
 
+TEST(PlanStream, RefusesOperatorsWithBodies) {
+  Random random(5);
+  Network network = expansion(random);
+  auto& graph = std::get<Graph>(network.input.content);
+  graph.tensors.push_back(graph.tensors[1]);
+  graph.tensors.back().name = "inside";
+  graph.subgraphs.push_back({.name = "body"});
+  graph.subgraphs[1].operators.push_back(
+      {.type = "Relu", .inputs = {TensorId{0}}, .outputs = {graph.tensors.size() - 1}});
+  graph.subgraphs[0].operators[0].bodies = {1};
+  for (const Order order : {Order::keep, Order::search}) {
+    PlanOptions options = streaming(Io::arena);
+    options.order = order;
+    EXPECT_THROW((void)make_plan(network.input, options), UsageError);
+  }
+}
+
 struct Target {
   const char* model;
   Bytes arena;

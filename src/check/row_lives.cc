@@ -147,10 +147,10 @@ class RowReplay {
     }
     if (!run.rows) {
       run_whole(*op, o);
-    } else if (!has_rows(*op, o, *run.rows)) {
+    } else if (!has_rows(*op, o, run)) {
       return;
     } else if (run.part) {
-      run_part(*op, o, *run.rows, *run.part);
+      run_part(*op, o, run);
     } else if (sums_up(*op, run)) {
       run_sums(*op, o, run);
     } else {
@@ -177,8 +177,9 @@ class RowReplay {
   }
 
   /// Whether the operator can run these rows at all.
-  bool has_rows(const Operator& op, std::size_t o, const RowRange& range) {
-    const bool sums = sums_over(op, range.axis);
+  bool has_rows(const Operator& op, std::size_t o, const Run& run) {
+    const RowRange& range = *run.rows;
+    const bool sums = sums_up(op, run);
     std::optional<std::int64_t> extent;
     bool is_alike = true;
     const auto take_extent = [&](const std::optional<TensorId>& t) {
@@ -260,15 +261,17 @@ class RowReplay {
   }
 
   /// The rows hold bytes from the first part on, and are there after the last.
-  void run_part(const Operator& op, std::size_t o, const RowRange& range, const RowRange& part) {
-    const RowAxis& along = *row_axis(op, range.axis);
-    if (!along.adds_rows || sums_over(op, range.axis) || along.reads[0].axis != part.axis) {
+  void run_part(const Operator& op, std::size_t o, const Run& run) {
+    const RowRange& range = *run.rows;
+    const RowRange& part = *run.part;
+    if (sums_up(op, run) || !row_axis(op, range.axis)->adds_rows ||
+        row_axis(op, range.axis)->reads[0].axis != part.axis) {
       fault(FaultKind::format,
             fmt::format("step {} adds rows along axis {} for {}, which does not add rows along it", at_,
                         part.axis, name(o)));
       return;
     }
-    const RowRead& by_rows = along.reads[0];
+    const RowRead& by_rows = row_axis(op, range.axis)->reads[0];
     const TensorId from = *op.inputs[by_rows.input];
     const TensorId to = *op.outputs[0];
     auto& adding = progress_[o].adding;
@@ -305,10 +308,6 @@ class RowReplay {
 
   [[nodiscard]] std::int64_t extent_of(TensorId t, std::size_t axis) const {
     return (*graph_.tensors[t].shape)[axis];
-  }
-
-  static bool sums_over(const Operator& op, std::size_t axis) {
-    return std::find(op.sums_over.begin(), op.sums_over.end(), axis) != op.sums_over.end();
   }
 
   void run_again(const Operator& op, std::size_t o) {

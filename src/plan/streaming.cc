@@ -1,8 +1,11 @@
-// A network row by row: instances -> order -> bound -> layouts -> offsets -> plan.
+// A network row by row: order of operators -> what is repeated -> instances -> order of rows -> bound ->
+// layouts -> offsets -> plan.
 //
-// The order is the best by live bytes; which form rows are kept in is decided by what is left of that when
-// they are placed, for each order that was found: as rings, as rings where those waste nothing, and as
-// granules that lie anywhere. Of equal peaks the simpler form is taken.
+// Of the orders of operators, the own and those that were searched for, the one whose regions need least is
+// taken, and then what is better made anew for each reader is repeated. The order of rows is the best by live
+// bytes; which form rows are kept in is decided by what is left of that when they are placed, for each order
+// that was found: as rings, as rings where those waste nothing, and as granules that lie anywhere. Of equal
+// peaks the simpler form is taken.
 //
 // Where nothing is gained by rows, the plan of whole operators is at least as good, and may share more bytes.
 
@@ -249,45 +252,51 @@ class StreamPlanner {
   std::size_t tries_ = 0;
 };
 
-/// Operators in the network's own order and in those that need least as wholes.
-std::vector<stream::Repeated> orders_of(const Input& input, const PlanOptions& options) {
+/// Orders of operators that need least as wholes.
+std::vector<std::vector<std::size_t>> searched_orders(const Input& input, const PlanOptions& options) {
   const auto& graph = std::get<Graph>(input.content);
-  std::vector<stream::Repeated> orders{stream::once(graph)};
-  if (options.order == Order::keep) return orders;
   OrderingOptions ordering = ordering_options_of(input, 0, options);
   ordering.io = options.io == Io::rows ? Io::arena : options.io;
   ordering.time_limit = options.solve.time_limit / 10;
   ordering.stop = options.solve.stop;
+  std::vector<std::size_t> folded;
   const auto& operators = graph.subgraphs[0].operators;
+  for (std::size_t o = 0; o < operators.size(); ++o) {
+    if (operators[o].folded) folded.push_back(o);
+  }
+  std::vector<std::vector<std::size_t>> orders;
   for (const OrderedSteps& choice : ordering_of(graph, ordering).choices) {
-    std::vector<std::size_t> order;
-    for (std::size_t o = 0; o < operators.size(); ++o) {
-      if (operators[o].folded) order.push_back(o);
-    }
-    for (const Step& step : choice.clock.steps) order.push_back(std::get<Run>(step).path[1]);
-    orders.push_back(stream::in_order(graph, order));
+    orders.push_back(folded);
+    for (const Step& step : choice.clock.steps) orders.back().push_back(std::get<Run>(step).path[1]);
   }
   return orders;
 }
 
-/// The one with the least peak of regions; the network's own if no other has less.
+/// The one with the least peak of regions; the network's own if no other has less. Throws UsageError for a
+/// network that cannot be streamed.
 stream::Repeated best_order(const Input& input, const PlanOptions& options) {
-  std::vector<stream::Repeated> orders = orders_of(input, options);
-  if (orders.size() == 1) return std::move(orders[0]);
-  const auto peak_of = [&](const stream::Repeated& it) {
-    const stream::Model model = stream::instances_of(it.graph, instance_options(options));
+  const auto& graph = std::get<Graph>(input.content);
+  stream::Repeated best = stream::once(graph);
+  const auto model_of = [&](const stream::Repeated& it) {
+    return stream::instances_of(it.graph, instance_options(options));
+  };
+  const auto peak_of = [](const stream::Model& model) {
     return stream::order_by_regions(stream::unroll(model), work_on_regions).peak;
   };
-  std::size_t best = 0;
-  Bytes least = peak_of(orders[0]);
-  for (std::size_t i = 1; i < orders.size(); ++i) {
-    if (orders[i].operators == orders[0].operators) continue;
-    const Bytes peak = peak_of(orders[i]);
-    if (peak >= least) continue;
+  const stream::Model own = model_of(best);
+  if (options.order == Order::keep) return best;
+  const std::vector<std::size_t> own_order = best.operators;
+  std::optional<Bytes> least;
+  for (const auto& order : searched_orders(input, options)) {
+    if (order == own_order) continue;
+    if (!least) least = peak_of(own);
+    stream::Repeated other = stream::in_order(graph, order);
+    const Bytes peak = peak_of(model_of(other));
+    if (peak >= *least) continue;
     least = peak;
-    best = i;
+    best = std::move(other);
   }
-  return std::move(orders[best]);
+  return best;
 }
 
 /// With operators repeated where that helps, unless it cannot be said where their rows are.

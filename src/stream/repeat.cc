@@ -48,8 +48,6 @@ struct Uses {
   std::vector<std::vector<std::size_t>> readers;  ///< Ascending.
 };
 
-bool is_same_row(const RowMap& map) { return map == RowMap{}; }
-
 /// Computes rows from the same rows, as often as one likes, without multiplies.
 bool is_free(const Graph& graph, const stowage::Operator& op) {
   const bool is_plain = op.multiplies == 0 && !op.stateful && !op.folded && op.bodies.empty() &&
@@ -57,15 +55,16 @@ bool is_free(const Graph& graph, const stowage::Operator& op) {
   if (!is_plain || graph.tensors[*op.outputs[0]].kind != TensorKind::temporary) return false;
   return std::any_of(op.row_axes.begin(), op.row_axes.end(), [&](const RowAxis& along) {
     return !along.is_windows && !along.reads.empty() &&
-           std::all_of(along.reads.begin(), along.reads.end(), [&](const RowRead& read) {
-             return is_same_row(read.rows) && read.axis == along.axis;
-           });
+           std::all_of(along.reads.begin(), along.reads.end(),
+                       [&](const RowRead& read) { return read.rows == RowMap{} && read.axis == along.axis; });
   });
 }
 
 class Looking {
  public:
   explicit Looking(const Graph& graph) : graph_(graph), uses_(graph) {}
+
+  [[nodiscard]] std::size_t readers_of(TensorId t) const { return uses_.readers[t].size(); }
 
   [[nodiscard]] std::optional<Repeatable> made_from_one(TensorId t) const {
     if (uses_.readers[t].size() < 2 || !uses_.writer[t] || !is_free(graph_, op(*uses_.writer[t])))
@@ -215,9 +214,8 @@ std::vector<Repeatable> repeatables(const Graph& graph) {
     if (std::none_of(found.begin(), found.end(), [&](const auto& other) { return is_inside(it, other); }))
       outermost.push_back(it);
   }
-  const Uses uses(graph);
   std::stable_sort(outermost.begin(), outermost.end(), [&](const Repeatable& a, const Repeatable& b) {
-    return uses.readers[a.tensor].size() < uses.readers[b.tensor].size();
+    return looking.readers_of(a.tensor) < looking.readers_of(b.tensor);
   });
   return outermost;
 }

@@ -9,7 +9,8 @@
 
 namespace stowage::stream {
 
-/// A network in which operators are written down several times, each time to run for one reader.
+/// A network written down anew: its operators in another order, or some of them several times, each time to
+/// run for one reader.
 struct Repeated {
   Graph graph{};
   std::vector<std::size_t> operators{};  ///< Which operator of the network each is.
