@@ -77,27 +77,32 @@ std::vector<Part> parts_of(const Buffer& buffer, std::size_t index, Position pos
 class Search {
  public:
   Search(std::span<const Buffer> buffers, std::span<const Position> positions, Bytes height)
-      : buffers_(buffers), height_(height), twins_(buffers.size()) {
+      : height_(height) {
+    std::map<std::size_t, std::size_t> numbers;  // of those that are alive at one of the positions
     for (const Position position : positions.first(std::min(positions.size(), most_positions + 1))) {
       const std::size_t begin = root_.parts.size();
       for (std::size_t b = 0; b < buffers.size() && root_.parts.size() <= most_parts; ++b) {
-        const std::vector<Part> parts = parts_of(buffers[b], b, position);
-        root_.parts.insert(root_.parts.end(), parts.begin(), parts.end());
+        for (Part& part : parts_of(buffers[b], b, position)) {
+          const auto [number, is_new] = numbers.try_emplace(b, buffers_.size());
+          if (is_new) buffers_.push_back(&buffers[b]);
+          part.buffer = number->second;
+          root_.parts.push_back(part);
+        }
       }
       piles_.push_back({begin, root_.parts.size()});
     }
     root_.stacked.assign(piles_.size(), 0);
-    for (const Buffer& buffer : buffers) {
-      const Bytes room = height - buffer.size;
-      root_.lowest.push_back(buffer.pinned.value_or(0));
-      highest_.push_back(std::min(buffer.pinned.value_or(room), room));
+    for (const Buffer* const buffer : buffers_) {
+      const Bytes room = height - buffer->size;
+      root_.lowest.push_back(buffer->pinned.value_or(0));
+      highest_.push_back(std::min(buffer->pinned.value_or(room), room));
     }
     find_twins();
   }
 
   Verdict run() {
     const bool is_huge = std::any_of(buffers_.begin(), buffers_.end(),
-                                     [](const Buffer& it) { return it.alignment > largest_value; });
+                                     [](const Buffer* it) { return it->alignment > largest_value; });
     if (is_huge || root_.parts.size() > most_parts || piles_.size() > most_positions)
       return Verdict::takes_too_long;
     return settle(root_) ? explore(root_) : Verdict::does_not_fit;
@@ -114,10 +119,11 @@ class Search {
         traits[part.buffer].emplace_back(p, part.low, part.high);
       }
     }
+    twins_.resize(buffers_.size());
     std::map<std::vector<Trait>, std::size_t> last;
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      if (traits[b].empty() || buffers_[b].pinned) continue;
-      traits[b].emplace_back(piles_.size(), buffers_[b].size, buffers_[b].alignment);
+      if (buffers_[b]->pinned) continue;
+      traits[b].emplace_back(piles_.size(), buffers_[b]->size, buffers_[b]->alignment);
       const auto [it, is_new] = last.try_emplace(traits[b], b);
       if (!is_new) twins_[b] = std::exchange(it->second, b);
     }
@@ -133,7 +139,7 @@ class Search {
           const Part& part = state.parts[i];
           Bytes& lowest = state.lowest[part.buffer];
           if (top - part.low > lowest) {
-            lowest = base::align_up(top - part.low, buffers_[part.buffer].alignment);
+            lowest = base::align_up(top - part.low, buffers_[part.buffer]->alignment);
             rises = true;
           }
           if (lowest > highest_[part.buffer]) return false;
@@ -209,8 +215,8 @@ class Search {
     return Verdict::does_not_fit;
   }
 
-  std::span<const Buffer> buffers_;
   const Bytes height_;
+  std::vector<const Buffer*> buffers_;             ///< Those that are alive at one of the positions.
   std::vector<std::optional<std::size_t>> twins_;  ///< The last buffer before it that is the same in all.
   std::vector<Bytes> highest_;                     ///< Of each buffer, the greatest offset that it may have.
   std::vector<Pile> piles_;
