@@ -138,11 +138,10 @@ void expect_as_naive(const Problem& problem, oracle::Method method) {
   }
 }
 
-/// A problem with so many buffers that strategies look at the clock while they work.
-Problem large_problem(std::uint64_t seed) {
-  return oracle::random_problem(seed, {.buffers = 1500,
-                                       .positions = 400,
-                                       .longest_life = 60,
+Problem mixed_problem(std::uint64_t seed, std::size_t buffers, Position positions, Position longest_life) {
+  return oracle::random_problem(seed, {.buffers = buffers,
+                                       .positions = positions,
+                                       .longest_life = longest_life,
                                        .largest_size = 40,
                                        .largest_alignment = 8,
                                        .percent_with_pieces = 20,
@@ -150,17 +149,11 @@ Problem large_problem(std::uint64_t seed) {
                                        .percent_never_alive = 2});
 }
 
+/// A problem with so many buffers that strategies look at the clock while they work.
+Problem large_problem(std::uint64_t seed) { return mixed_problem(seed, 1500, 400, 60); }
+
 /// One that the searches are done with soon.
-Problem medium_problem(std::uint64_t seed) {
-  return oracle::random_problem(seed, {.buffers = 150,
-                                       .positions = 60,
-                                       .longest_life = 20,
-                                       .largest_size = 40,
-                                       .largest_alignment = 8,
-                                       .percent_with_pieces = 20,
-                                       .percent_pinned = 2,
-                                       .percent_never_alive = 2});
-}
+Problem medium_problem(std::uint64_t seed) { return mixed_problem(seed, 150, 60, 20); }
 
 // Small problems: every strategy, its naive twin, and the optimum.
 

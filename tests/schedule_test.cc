@@ -15,17 +15,14 @@
 #include "schedule/search.h"
 #include "schedule/seen_sets.h"
 #include "schedule/symmetry.h"
+#include "schedule_cases.h"
 
 namespace stowage::schedule {
 namespace {
 
 using oracle::Choices;
-using oracle::naive_load;
 using oracle::naive_optimum;
 using oracle::random_storage;
-using oracle::StorageOptions;
-
-Budget unlimited() { return {Budget::Clock::time_point::max(), {}}; }
 
 /// The first operator that can run, always.
 Order some_order(const Storage& storage) {
@@ -35,35 +32,10 @@ Order some_order(const Storage& storage) {
   return executed.order();
 }
 
-Bytes naive_peak(const Storage& storage, const Order& order) {
-  std::vector<bool> executed(storage.operators(), false);
-  Bytes peak = storage.always;
-  for (const std::size_t op : order) {
-    EXPECT_FALSE(executed[op]);
-    for (const std::size_t earlier : storage.waits_for[op]) EXPECT_TRUE(executed[earlier]);
-    peak = std::max(peak, naive_load(storage, executed, op));
-    executed[op] = true;
-  }
-  EXPECT_EQ(order.size(), storage.operators());
-  return peak;
-}
-
 const std::size_t graphs_per_kind = testing::is_in_a_hurry() ? 300 : 2000;
-const std::vector<StorageOptions> kinds{
-    {.overwrites = false}, {.overwrites = true}, {.overwrites = true, .parts = true}};
-
 template <typename Check>
 void for_random_storages(std::size_t count, const Check& check) {
-  Choices choices(7);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (const StorageOptions& options : kinds) {
-      const Storage storage = random_storage(choices, options);
-      SCOPED_TRACE("graph " + std::to_string(i) + ", overwrites " + std::to_string(options.overwrites) +
-                   ", parts " + std::to_string(options.parts));
-      check(storage);
-      if (::testing::Test::HasFatalFailure()) return;
-    }
-  }
+  schedule::for_random_storages(Choices(7), count, [&](const Storage& storage, Choices&) { check(storage); });
 }
 
 TEST(Schedule, FindsAndProvesTheOptimumOfAllOrders) {
