@@ -17,19 +17,17 @@ esac
 
 step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
-run_tests() {  # PRESET
+build() {  # PRESET
   cmake --preset "$1" >/dev/null
   cmake --build --preset "$1"
-  ctest --preset "$1"
 }
 
 # Two processes for all tests, not one for each: under the sanitizers a start takes longer than most of them.
 run_tests_at_once() {  # PRESET
-  cmake --preset "$1" >/dev/null
-  cmake --build --preset "$1"
   local shard pids=() pid
   for shard in 0 1; do
-    OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$shard timeout 1200 "build/$1/tests/stowage_tests" --gtest_brief=1 &
+    OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$shard \
+      timeout 1200 "build/$1/tests/stowage_tests" --gtest_brief=1 &
     pids+=($!)
   done
   for pid in "${pids[@]}"; do wait "$pid"; done
@@ -45,8 +43,7 @@ git ls-files '*.cc' '*.h' | xargs clang-format-16 --dry-run -Werror
 step "GCC, release, and cases of other programs"
 scripts/oracles.sh >build/oracles.txt 2>&1 &
 oracles=$!
-cmake --preset release >/dev/null
-cmake --build --preset release
+build release
 wait "$oracles" || { cat build/oracles.txt; exit 1; }
 ctest --preset release
 
@@ -54,6 +51,7 @@ step "installed package"
 scripts/test_consumer.sh build/release
 
 step "clang, address and undefined-behaviour sanitizers"
+build asan
 run_tests_at_once asan
 
 step "fuzzing"
@@ -65,7 +63,8 @@ if $long; then
     STOWAGE_LONG=1 "build/$build/tests/stowage_tests" --gtest_filter='Models/RunData*'
   done
   step "clang, thread sanitizer"
-  run_tests tsan
+  build tsan
+  ctest --preset tsan
   step "clang-tidy"
   scripts/lint.sh
 fi
