@@ -114,7 +114,7 @@ class Doubt {
       if (rest < 0) return Answer::no;
       std::size_t entries = 1;
       for (const auto& section : tables_[r]->entries) entries += section.size();
-      const Dive dive{ValueOrder::longest_first, 0,
+      const Dive dive{ValueOrder::longest_first, SectionOrder::fewest_choices, 0,
                       static_cast<std::int64_t>(std::min(most_nodes, most_work / entries))};
       const Answer answer = search_sections(*tables_[r], rest, dive, stop).answer;
       if (answer == Answer::no) return answer;

@@ -88,10 +88,12 @@ Found search(const Tables& tables, Bytes height, std::uint64_t number, std::uint
     const std::int64_t steps = steps_of_ejection * length_of(number / one_in);
     return search_by_ejection(tables, height, {own_seed, steps}, stop);
   }
-  const auto order = number % 4 == 0 ? ValueOrder::largest_first : ValueOrder::longest_first;
+  auto values = number % 8 == 0 ? ValueOrder::largest_first : ValueOrder::longest_first;
+  if (tables.has_alignments && number % 4 % 3 != 0) values = ValueOrder::coarsest_first;
+  const auto sections = number % 2 == 0 ? SectionOrder::last_failure : SectionOrder::fewest_choices;
   const auto items = static_cast<std::int64_t>(tables.model.items.size());
   const std::int64_t nodes = std::max(nodes_of_a_dive, 1000 * nodes_of_a_dive / (items * items));
-  return search_sections(tables, height, {order, own_seed, nodes * length_of(number)}, stop);
+  return search_sections(tables, height, {values, sections, own_seed, nodes * length_of(number)}, stop);
 }
 
 /// Searches [begin, end) for one height, on all threads.
@@ -169,11 +171,10 @@ void LeastHeight::keep(std::vector<Bytes> offsets) {
 }
 
 bool LeastHeight::advance() {
-  const std::int64_t first = tables_.is_simple ? doublings_before : 0;
-  const std::int64_t most_rounds = most_doublings - first;
+  const std::int64_t most_rounds = most_doublings - doublings_before;
   const std::int64_t rounds = std::min(control_.options.rounds.value_or(most_rounds), most_rounds);
   if (round_ > rounds) return false;
-  halve(std::uint64_t{1} << (first + round_));
+  halve(std::uint64_t{1} << (doublings_before + round_));
   ++round_;
   return true;
 }

@@ -18,10 +18,15 @@ struct Found {
   std::int64_t work = 0;  ///< Nodes, or steps.
 };
 
-enum class ValueOrder : std::uint8_t { longest_first, largest_first };
+/// Which choice to try first. Coarsest: those that leave no hole, the one with the greatest alignment, the longest.
+enum class ValueOrder : std::uint8_t { longest_first, largest_first, coarsest_first };
+
+/// Where to branch: see section_search.cc.
+enum class SectionOrder : std::uint8_t { fewest_choices, last_failure };
 
 struct Dive {
-  ValueOrder order = ValueOrder::longest_first;
+  ValueOrder values = ValueOrder::longest_first;
+  SectionOrder sections = SectionOrder::fewest_choices;
   std::uint64_t seed = 0;
   std::int64_t nodes = 0;  ///< After so many it gives up.
 };

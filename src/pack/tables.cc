@@ -1,5 +1,6 @@
 #include "pack/tables.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -8,6 +9,8 @@ namespace stowage::pack {
 Tables::Tables(const Model& the_model)
     : model(the_model),
       is_simple(the_model.is_simple()),
+      has_alignments(std::any_of(the_model.items.begin(), the_model.items.end(),
+                                 [&](const Item& item) { return item.alignment > the_model.grid; })),
       entries(the_model.entries()),
       clashes(the_model.clashes()),
       items_in(the_model.sections),

@@ -13,6 +13,7 @@ struct Tables {
 
   const Model& model;
   bool is_simple;
+  bool has_alignments;  ///< Some items begin at multiples of more than the grid.
   std::vector<std::vector<Entry>> entries;
   std::vector<std::vector<Clash>> clashes;
   std::vector<std::vector<std::uint32_t>> items_in;  ///< Per section, those of `entries`.

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "pack/tables.h"
+#include "pack/undo_log.h"
+#include "stowage/units.h"
+
+namespace stowage::pack {
+
+/// A placing below a height that is filled from the bottom, and can be taken back: see skyline.cc. Bytes
+/// count in units. Keeps a reference.
+class Skyline {
+ public:
+  static constexpr Bytes never = std::numeric_limits<Bytes>::max() / 4;
+
+  Skyline(const Tables& tables, Bytes height);
+
+  /// Places what is pinned. This and the next two say false where what is left cannot fit any more; then the
+  /// state is good for nothing but being taken back.
+  [[nodiscard]] bool begin();
+  /// Places an item as low as it goes.
+  [[nodiscard]] bool place(std::uint32_t item);
+  /// Nothing begins in the section below `least` any more.
+  [[nodiscard]] bool waste(std::uint32_t section, Bytes least);
+
+  [[nodiscard]] std::size_t mark() const { return log_.mark(); }
+  void undo_to(std::size_t mark);
+
+  /// Items that are not placed.
+  [[nodiscard]] Bytes left() const { return left_; }
+  [[nodiscard]] bool is_placed(std::uint32_t item) const { return rests_[item] == never; }
+  /// Of those that are placed.
+  [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
+  /// The lowest offset that is left to an item that is not placed; else `never`.
+  [[nodiscard]] Bytes rest(std::uint32_t item) const { return rests_[item]; }
+  /// Below it all of a section is decided.
+  [[nodiscard]] Bytes floor(std::uint32_t section) const { return floors_[section]; }
+  /// How much of a section may still be lost.
+  [[nodiscard]] Bytes slack(std::uint32_t section) const { return slacks_[section]; }
+  /// How many parts could begin at its floor.
+  [[nodiscard]] Bytes choices(std::uint32_t section) const { return choices_[section]; }
+  /// Whether any of its parts is not placed.
+  [[nodiscard]] bool is_open(std::uint32_t section) const { return open_[section] != 0; }
+  /// Where too much was lost the last time that this was so; undoing does not change it.
+  [[nodiscard]] std::uint32_t last_failure() const { return last_failure_; }
+
+ private:
+  /// Addresses [begin, end) that are taken above the floor of a section.
+  struct Block {
+    Bytes begin = 0;
+    Bytes end = 0;
+  };
+
+  void set(Bytes& where, Bytes value) { log_.set(where, value); }
+  void widen_touched(const Part& part);
+  void leave(const Item& item, Bytes rest);
+  void put(std::uint32_t item, Bytes offset);
+  [[nodiscard]] Bytes free_offset(const Item& item, Bytes from) const;
+  [[nodiscard]] bool raise(std::uint32_t item, Bytes least);
+  [[nodiscard]] bool settle();
+  [[nodiscard]] bool settle(std::uint32_t section);
+
+  const Tables& tables_;
+  const std::vector<Item>& items_;
+  const Bytes height_;
+  std::vector<Bytes> floors_;
+  std::vector<Bytes> slacks_;
+  std::vector<Bytes> choices_;
+  std::vector<Bytes> open_;  ///< Parts that are not placed.
+  std::vector<std::vector<Block>> blocks_;
+  std::vector<Bytes> rests_;
+  std::vector<Bytes> offsets_;
+  Bytes left_ = 0;
+  UndoLog log_;
+  std::vector<std::uint32_t> blocked_;  ///< The sections of all blocks, in the order in which they came.
+  Bytes blocks_count_ = 0;
+  std::vector<char> is_touched_;  ///< Sections to be looked at again, all of them in this range:
+  std::uint32_t touched_begin_ = 0;
+  std::uint32_t touched_end_ = 0;
+  std::uint32_t last_failure_ = 0;
+};
+
+}  // namespace stowage::pack
