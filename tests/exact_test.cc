@@ -21,6 +21,7 @@
 #include "pack/load.h"
 #include "pack/model.h"
 #include "pack/section_search.h"
+#include "pack/tables.h"
 #include "problems.h"
 #include "stowage/import.h"
 #include "stowage/problem.h"
@@ -77,6 +78,45 @@ TEST(Exact, FindsTheOptimumOfSmallProblems) {
     above_bound += oracle::optimal_peak(problem) > pack::lower_bound_of(problem.buffers) ? 1 : 0;
   }
   EXPECT_GT(above_bound, problems / 40) << "the problems are too easy to tell";
+}
+
+/// Whether everything fits below a height, in bytes.
+bool fits_below(const Problem& problem, Bytes height, const pack::Dive& dive) {
+  std::vector<Bytes> settled;
+  for (const Buffer& buffer : problem.buffers) settled.push_back(buffer.pinned.value_or(0));
+  const pack::Model model = pack::model_of(problem.buffers);
+  std::vector<bool> is_settled(problem.buffers.size(), true);  // also what is never alive
+  bool fits = true;
+  for (const pack::Region& region : pack::regions_of(model, settled)) {
+    for (const pack::Item& item : region.model.items) is_settled[item.buffer] = false;
+    const pack::Tables tables(region.model);
+    const Bytes rest = height / model.unit - region.base;
+    const pack::Found found = pack::search_sections(tables, rest, dive, [] { return false; });
+    EXPECT_NE(found.answer, pack::Answer::unknown);
+    fits = fits && found.answer == pack::Answer::yes;
+  }
+  for (std::size_t b = 0; b < settled.size(); ++b)
+    fits = fits && (!is_settled[b] || settled[b] + problem.buffers[b].size <= height);
+  return fits;
+}
+
+TEST(Exact, EveryOrderOfTheBranchAndBoundIsRight) {
+  const std::uint64_t problems = testing::is_in_a_hurry() ? 200 : 4000;
+  for (std::uint64_t seed = 0; seed < problems && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = small_problem(seed);
+    const Bytes least = oracle::optimal_peak(problem);
+    using pack::SectionOrder;
+    using pack::ValueOrder;
+    for (const auto values :
+         {ValueOrder::longest_first, ValueOrder::largest_first, ValueOrder::coarsest_first}) {
+      for (const auto sections : {SectionOrder::fewest_choices, SectionOrder::last_failure}) {
+        const pack::Dive dive{values, sections, seed, 1'000'000};
+        EXPECT_TRUE(fits_below(problem, least, dive));
+        EXPECT_FALSE(fits_below(problem, least - 1, dive));
+      }
+    }
+  }
 }
 
 TEST(Exact, MediumProblemsAreValidAndAtTheBoundOrAbove) {
