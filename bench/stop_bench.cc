@@ -72,8 +72,10 @@ Late measure(const stowage::Problem& problem, const std::string& strategy, doubl
 
 int main(int argc, char** argv) {
   const double longest = argc > 1 ? std::atof(argv[1]) : 2;
+  std::vector<std::size_t> counts{1000, 10'000, 100'000, 1'000'000};
+  if (argc > 2) counts = {static_cast<std::size_t>(std::atol(argv[2]))};
   fmt::print("| buffers | strategy | after a request, ms | after the limit, ms |\n|---|---|---|---|\n");
-  for (const std::size_t count : {1000U, 10'000U, 100'000U, 1'000'000U}) {
+  for (const std::size_t count : counts) {
     for (const bool is_saturated : {false, true}) {
       const stowage::Problem problem = is_saturated ? saturated(count) : stowage::bench::generate(count, 1);
       for (const char* const strategy : {"auto", "sweep", "exact", "rectangle"}) {

@@ -794,6 +794,22 @@ TEST(Pack, WithoutTimeThereIsStillAPlan) {
   }
 }
 
+TEST(Pack, OfVeryManyBuffersSomePlanComesSoon) {
+  const Problem problem = oracle::random_problem(
+      9, {.buffers = 10'000, .positions = 10'000, .longest_life = 40, .largest_size = 1000});
+  for (const std::string name : {"greedy-by-area", "sweep", "auto"}) {
+    SCOPED_TRACE(name);
+    const Solution hasty = solve(problem, {.strategy = name, .time_limit = std::chrono::seconds(0)});
+    EXPECT_EQ(hasty.strategy, "free-list");
+    EXPECT_TRUE(hasty.interrupted);
+    expect_valid(problem, hasty);
+  }
+  const Solution asked = solve(problem, {.strategy = "greedy-by-duration", .time_limit = generous});
+  EXPECT_EQ(asked.strategy, "greedy-by-duration") << "even where the stopgap is better";
+  EXPECT_FALSE(asked.interrupted);
+  expect_valid(problem, asked);
+}
+
 TEST(Pack, HoweverLongTheTimeLimitItIsNoneThatHasPassed) {
   Problem problem;
   Solution expected;

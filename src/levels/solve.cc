@@ -61,6 +61,7 @@ std::optional<std::string> obstacle_to(std::string_view strategy, const Problem&
 }
 
 Solution solve(const Problem& problem, const SolveOptions& options) {
+  const auto deadline = pack::deadline_after(options.time_limit);
   validate(problem);
   if (!options.sort.empty())
     (void)pack::parse_sort_order(options.sort);  // wrong even if nobody comes to use it
@@ -68,7 +69,7 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   if (chosen.size() == 1) {
     if (const auto obstacle = chosen[0]->obstacle(problem)) throw NotApplicable(options.strategy, *obstacle);
   }
-  Solution best = pack::best_of(problem, chosen, {options, pack::deadline_after(options.time_limit)});
+  Solution best = pack::best_of(problem, chosen, {options, deadline});
   const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
   if (!is_bounded) best.cost_bound = std::min(levels::cost_bound(problem), best.cost);
   return best;

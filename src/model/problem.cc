@@ -107,6 +107,7 @@ void validate(const Problem& problem) {
     }
   }
   std::unordered_set<std::string_view> ids;
+  ids.reserve(problem.buffers.size());
   for (const Buffer& buffer : problem.buffers) {
     if (!base::is_utf8(buffer.id)) throw Error(place_of(buffer), "its id is not UTF-8");
     check_buffer(buffer, problem.memories.size());

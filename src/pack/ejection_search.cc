@@ -7,6 +7,9 @@
 //             |  |   +-----+-c-+
 //             +--+---+-----+---+--> time
 //
+// Where it was thrown out it does not go back to at once, else two items would throw out each other for long:
+// 3 % above max load J takes a quarter of the steps so.
+//
 // Where to put it: the weight in the way changes only where another item begins or ends; one walk over these
 // offsets in rising order adds and takes off weights. Pinned items stay. Two items are in each other's way
 // when the difference of their offsets is in an interval (Clash): pieces, gaps and slots are several
@@ -29,6 +32,8 @@ namespace {
 
 constexpr double raise_by = 0.1;  ///< Of its first weight, each time an item is put somewhere.
 constexpr std::int64_t compact_every = 2000;
+constexpr std::int64_t barred_for =
+    20;  ///< So many steps an item does not go back to where it was thrown out.
 
 class Search {
  public:
@@ -41,7 +46,8 @@ class Search {
         stop_(stop),
         random_(ejection.seed),
         offsets_(items.size(), 0),
-        is_placed_(items.size(), 0) {
+        is_placed_(items.size(), 0),
+        thrown_out_(items.size(), -barred_for) {
     for (const Movable& item : items) weights_.push_back(item.weight);
   }
 
@@ -91,6 +97,7 @@ class Search {
       const Bytes distance = *offset - offsets_[clash.other];
       if (distance <= clash.low || distance >= clash.high) continue;
       is_placed_[clash.other] = 0;
+      thrown_out_[clash.other] = step_;
       pool_.push_back(clash.other);
     }
     offsets_[i] = *offset;
@@ -119,11 +126,14 @@ class Search {
       if (low >= 0 && low <= last) candidates_.push_back(low / item.alignment * item.alignment);
       if (high >= 0) candidates_.push_back(base::align_up(high, item.alignment));
     }
-    return sweep(last);
+    if (step_ - thrown_out_[i] < barred_for) {
+      if (const auto elsewhere = sweep(last, offsets_[i])) return elsewhere;
+    }
+    return sweep(last, std::nullopt);
   }
 
-  /// Of the candidates the one in the way of the least weight, of equal ones any.
-  [[nodiscard]] std::optional<Bytes> sweep(Bytes last) {
+  /// Of the candidates but the barred one that in the way of the least weight, of equal ones any.
+  [[nodiscard]] std::optional<Bytes> sweep(Bytes last, std::optional<Bytes> barred) {
     const auto by_place = [](const Barrier& a, const Barrier& b) { return a.at < b.at; };
     std::sort(starts_.begin(), starts_.end(), by_place);
     std::sort(ends_.begin(), ends_.end(), by_place);
@@ -148,7 +158,7 @@ class Search {
         pins -= ends_[end].pins;
       }
       if (inside == 0) weight = 0;  // no rounding is left over
-      if (pins > 0 || (best && weight > least)) continue;
+      if (pins > 0 || at == barred || (best && weight > least)) continue;
       ties = best && weight == least ? ties + 1 : 1;
       if (ties > 1 && random_.below(ties) != 0) continue;
       best = at;
@@ -196,6 +206,7 @@ class Search {
   std::vector<double> weights_;
   std::vector<Bytes> offsets_;
   std::vector<char> is_placed_;
+  std::vector<std::int64_t> thrown_out_;  ///< At which step it was the last time.
   std::vector<std::uint32_t> pool_;
   std::vector<Barrier> starts_;
   std::vector<Barrier> ends_;

@@ -171,7 +171,7 @@ Placing free_list(const Problem& problem, const Control& control) {
       placing.places[b] = {lists.first_that_holds(buffer, 0), 0};
       continue;
     }
-    lists.release_until(lives[b].lower);
+    if (!placing.cut_short) lists.release_until(lives[b].lower);
     const bool may_reuse = !placing.cut_short && buffer.size > control.options.reuse_threshold;
     placing.places[b] = lists.allocate(buffer, lives[b].upper, may_reuse);
   }

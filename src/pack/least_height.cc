@@ -1,18 +1,21 @@
 // Idea. Which search finds a placing differs from problem to problem, and luck decides when. So there are
-// many short ones, numbered: dives of the branch and bound in both orders of values, each with random numbers
-// of its own, and ejection searches. A number says what to do and how long, whatever the others do:
+// many short ones, numbered: dives of the branch and bound in several orders of items and sections, each with
+// random numbers of its own, and ejection searches. A number says what to do and how long, whatever the
+// others do; even dives branch where the last failure was:
 //
-//     number       0        1        2         3        4      ...
-//     search    largest  longest  ejection  longest  largest   ...
+//     number       0        1        2         3        4      ...  8
+//     search    largest  longest  ejection  longest  longest   ...  largest
+//
+// Where alignments differ, half of the dives try the coarsest first.
 //
 // Threads take the next number each; the lowest number that knows the answer wins, so that the number of
 // threads decides how soon the plan is found, not which.
 //
 // Heights are tried in rounds. A round first asks for the bound, and then halves what lies between it and the
-// lowest placing known, with a sixteenth of the searches each; in the next round there are twice as many. The
-// first one has sixteen, for halving takes a dozen heights, and most problems want no other than the bound;
-// but one where nodes take long, with holes or pins. A `no` of the branch and bound is proven, and raises the
-// bound for good.
+// lowest placing known, with a small part of the searches each; in the next round there are twice as many.
+// The first one has sixteen, for halving takes a dozen heights, and most problems want no other than the
+// bound. When a thousand searches have not found it, the other heights get a larger part. A `no` of the
+// branch and bound is proven, and raises the bound for good.
 //
 //     bound |--?-------------?-------?---!-----------| first fit
 //              1             2       4   3 (found)
@@ -35,12 +38,14 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::int64_t nodes_of_a_dive = 2000;
-constexpr std::int64_t steps_of_ejection = 2000;
+constexpr std::int64_t steps_of_ejection = 500;
 constexpr std::uint64_t one_in = 16;  ///< So many searches is one by ejection; so many dives is one that is
 constexpr std::int64_t longer = 4;    ///< so many times as long, so many of these one that is longer again.
 constexpr std::int64_t most_doublings = 17;
 constexpr std::int64_t doublings_before = 4;  ///< The first round has so many doublings of one search.
-constexpr std::uint64_t less_elsewhere = 16;  ///< Heights above the bound get so many times fewer searches.
+constexpr std::uint64_t less_elsewhere = 32;  ///< Heights above the bound get so many times fewer searches,
+constexpr std::int64_t patient_rounds = 5;    ///< and when it is not found for so many rounds, only
+constexpr std::uint64_t less_later = 8;       ///< so many times.
 constexpr Bytes finest = 2000;                ///< Heights closer than a part in so many are not told apart.
 
 /// Items in an order of keys, each as low as it goes.
@@ -120,7 +125,8 @@ class Batch {
  private:
   void work(std::uint64_t end) {
     try {
-      for (std::uint64_t number = next_++; number < end && number < decided_by_; number = next_++) {
+      for (std::uint64_t number = next_++; number < end && number < decided_by_ && !control_.is_time_up();
+           number = next_++) {
         const Stop stop = [&] { return decided_by_ < number || control_.is_time_up(); };
         put(search(tables_, height_, number, control_.options.seed, stop), number);
       }
@@ -184,8 +190,8 @@ void LeastHeight::halve(std::uint64_t searches) {
   Bytes height = low_;
   Bytes unknown = low_;  // below it nothing was found
   while (height < height_ && !control_.is_time_up()) {
-    const std::uint64_t count =
-        height == low_ ? searches : std::max<std::uint64_t>(1, searches / less_elsewhere);
+    const std::uint64_t fewer = round_ < patient_rounds ? less_elsewhere : less_later;
+    const std::uint64_t count = height == low_ ? searches : std::max<std::uint64_t>(1, searches / fewer);
     Found found = Batch(tables_, height, control_).run(asked_, asked_ + count);
     if (found.answer == Answer::yes) {
       keep(std::move(found.offsets));

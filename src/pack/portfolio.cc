@@ -69,13 +69,29 @@ constexpr std::array<Strategy, 12> all{{
      obstacle_to_slots},
 }};
 
-/// Of very many buffers a pass takes long, and the sweep most often needs no other.
+constexpr std::size_t many = 10000;
+
+/// Of very many buffers most passes take long. First comes one that does not, whatever was chosen, so that
+/// there is a plan and all others can be cut by the clock; then the sweep, which most often needs no other.
 std::vector<const Strategy*> in_order(const Problem& problem, std::span<const Strategy* const> strategies) {
-  constexpr std::size_t many = 10000;
   std::vector<const Strategy*> order(strategies.begin(), strategies.end());
-  if (problem.buffers.size() < many) return order;
+  if (problem.buffers.size() < many || problem.memories.size() > 1) return order;
   std::stable_partition(order.begin(), order.end(), [](const Strategy* it) { return it->run == sweep; });
+  std::erase_if(order, [](const Strategy* it) { return it->run == free_list; });
+  const auto quick =
+      std::find_if(all.begin(), all.end(), [](const Strategy& it) { return it.run == free_list; });
+  order.insert(order.begin(), &*quick);
   return order;
+}
+
+/// The first plan of very many buffers may take a little longer than there is time for, and is cut then.
+Control grace_of(const Problem& problem, const Control& control) {
+  constexpr std::chrono::nanoseconds per_buffer{200};
+  Control grace = control;
+  if (problem.buffers.size() < many || problem.memories.size() > 1) return grace;
+  grace.has_plan = true;
+  if (grace.deadline) *grace.deadline += per_buffer * problem.buffers.size();
+  return grace;
 }
 
 /// The exact search ends when its time does; half of what is left is for the tuning of `rectangle`, which
@@ -105,14 +121,19 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
   std::optional<Score> score;
   std::int64_t cost_bound = 0;
   bool is_interrupted = false;
+  bool has_stopgap = false;
+  const auto control_of = [&](const Strategy& strategy) {
+    if (!score) return grace_of(problem, control);
+    return strategies.size() > 1 ? share_of(strategy, control) : control;
+  };
   for (const Strategy* const strategy : in_order(problem, strategies)) {
-    if (score && has_one_memory && total_peak(*score) == bound) break;
+    if (score && !has_stopgap && has_one_memory && total_peak(*score) == bound) break;
     if (score && control.is_time_up()) {
       is_interrupted = true;
       break;
     }
     if (strategies.size() > 1 && strategy->obstacle(problem)) continue;  // asked late: it takes time
-    Placing placing = strategy->run(problem, strategies.size() > 1 ? share_of(*strategy, control) : control);
+    Placing placing = strategy->run(problem, control_of(*strategy));
     is_interrupted = is_interrupted || placing.cut_short;
     cost_bound = std::max(cost_bound, placing.cost_bound);
     if (placing.lower_bound > bound) {
@@ -120,7 +141,8 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
       best.certificate = std::move(placing.certificate);
     }
     Score found = score_of(problem, placing.places);
-    if (!score || found < *score) {
+    if (!score || found < *score || (has_stopgap && !placing.cut_short)) {
+      has_stopgap = std::find(strategies.begin(), strategies.end(), strategy) == strategies.end();
       score = std::move(found);
       best.places = std::move(placing.places);
       best.strategy = strategy->info.name;

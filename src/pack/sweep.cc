@@ -81,11 +81,11 @@ struct Pass {
 
 class Sweep {
  public:
-  /// A peak of `enough` is as good as any lower one.
+  /// Nothing below `enough` is possible, or of use.
   Sweep(std::span<const Buffer> buffers, Bytes enough, std::size_t first_manner, const Control& control)
       : buffers_(buffers),
         control_(control),
-        bound_(std::max(enough, lower_bound_of(buffers))),
+        bound_(enough),
         first_manner_(first_manner) {
     for (const Buffer& buffer : buffers_) lives_.push_back(life_of(buffer));
     Bytes most = -1;
@@ -207,7 +207,9 @@ class Sweep {
   /// Finds room for what is left over, if it can.
   void eject(Pass& pass, Bytes cap) {
     if (loads_.empty()) loads_ = loads_during(buffers_);
+    if (should_cut()) return;
     if (!neighbours_) neighbours_.emplace(buffers_);
+    if (should_cut()) return;
     std::vector<Movable> movables;
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       const Buffer& buffer = buffers_[b];
