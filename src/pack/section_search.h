@@ -18,7 +18,8 @@ struct Found {
   std::int64_t work = 0;  ///< Nodes, or steps.
 };
 
-/// Which choice to try first. Coarsest: those that leave no hole, the one with the greatest alignment, the longest.
+/// Which choice to try first. Coarsest: those that leave no hole, the one with the greatest alignment, the
+/// longest.
 enum class ValueOrder : std::uint8_t { longest_first, largest_first, coarsest_first };
 
 /// Where to branch: see section_search.cc.
