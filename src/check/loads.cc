@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,19 +25,22 @@ __extension__ using Sum = __int128;  // what overlaps may add up to more than 64
 Sum least_top(std::span<const LiveBytes> all, Bytes unit) {
   const auto loses = [unit](const LiveBytes& it) { return it.size % unit != 0; };
   if (unit > 1 && std::none_of(all.begin(), all.end(), loses)) return 0;
-  std::vector<std::tuple<Position, bool, Bytes>> changes;  // at one position what ends comes first
+  std::vector<std::pair<Position, Bytes>> changes;  // at one position what ends, below 0, comes first
+  changes.reserve(2 * all.size());
   for (const LiveBytes& it : all) {
-    if (it.life.lower >= it.life.upper || it.alignment % unit != 0 || it.begin % unit != 0) continue;
-    changes.emplace_back(it.life.lower, true, it.size);
-    changes.emplace_back(it.life.upper, false, it.size);
+    if (it.life.lower >= it.life.upper || it.size <= 0) continue;
+    if (it.alignment % unit != 0 || it.begin % unit != 0) continue;
+    changes.emplace_back(it.life.lower, it.size);
+    changes.emplace_back(it.life.upper, -it.size);
   }
   std::sort(changes.begin(), changes.end());
   std::multiset<Bytes> lost;  // above each
   Sum sum = 0;
   Sum most = 0;
-  for (const auto& [at, begins, size] : changes) {
+  for (const auto& [at, change] : changes) {
+    const Bytes size = std::abs(change);
     const Bytes loss = (unit - size % unit) % unit;
-    if (begins) {
+    if (change > 0) {
       sum += Sum{size} + loss;
       lost.insert(loss);
       most = std::max(most, sum - *lost.rbegin());

@@ -6,6 +6,7 @@
 #include "model/overlap.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <vector>
@@ -15,16 +16,17 @@ namespace {
 
 struct Event {
   Position at;
+  std::uint32_t box;
   bool begins;  // ends come first: lifetimes are half-open
-  std::size_t box;
 };
 
 std::vector<Event> events_of(std::span<const Box> boxes) {
   std::vector<Event> events;
-  for (std::size_t b = 0; b < boxes.size(); ++b) {
+  events.reserve(2 * boxes.size());
+  for (std::uint32_t b = 0; b < boxes.size(); ++b) {
     if (boxes[b].begin >= boxes[b].end || boxes[b].life.lower >= boxes[b].life.upper) continue;
-    events.push_back({boxes[b].life.lower, true, b});
-    events.push_back({boxes[b].life.upper, false, b});
+    events.push_back({boxes[b].life.lower, b, true});
+    events.push_back({boxes[b].life.upper, b, false});
   }
   std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
     if (a.at != b.at) return a.at < b.at;
