@@ -83,10 +83,7 @@ class Sweep {
  public:
   /// Nothing below `enough` is possible, or of use.
   Sweep(std::span<const Buffer> buffers, Bytes enough, std::size_t first_manner, const Control& control)
-      : buffers_(buffers),
-        control_(control),
-        bound_(enough),
-        first_manner_(first_manner) {
+      : buffers_(buffers), control_(control), bound_(enough), first_manner_(first_manner) {
     for (const Buffer& buffer : buffers_) lives_.push_back(life_of(buffer));
     Bytes most = -1;
     for (const Load& load : load_profile(buffers_)) {
