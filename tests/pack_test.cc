@@ -797,17 +797,24 @@ TEST(Pack, WithoutTimeThereIsStillAPlan) {
 TEST(Pack, OfVeryManyBuffersSomePlanComesSoon) {
   const Problem problem = oracle::random_problem(
       9, {.buffers = 10'000, .positions = 10'000, .longest_life = 40, .largest_size = 1000});
-  for (const std::string name : {"greedy-by-area", "sweep", "auto"}) {
+  for (const std::string name : {"rectangle", "sweep", "auto"}) {
     SCOPED_TRACE(name);
     const Solution hasty = solve(problem, {.strategy = name, .time_limit = std::chrono::seconds(0)});
     EXPECT_EQ(hasty.strategy, "free-list");
     EXPECT_TRUE(hasty.interrupted);
     expect_valid(problem, hasty);
   }
-  const Solution asked = solve(problem, {.strategy = "greedy-by-duration", .time_limit = generous});
-  EXPECT_EQ(asked.strategy, "greedy-by-duration") << "even where the stopgap is better";
-  EXPECT_FALSE(asked.interrupted);
-  expect_valid(problem, asked);
+  for (const std::string name : {"greedy-by-duration", "sweep"}) {
+    const auto limit = name == "sweep" ? generous : std::chrono::duration<double>(0);
+    const Solution asked = solve(problem, {.strategy = name, .time_limit = limit});
+    EXPECT_EQ(asked.strategy, name) << "even where the stopgap is better";
+    EXPECT_FALSE(asked.interrupted);
+    expect_valid(problem, asked);
+  }
+  Problem one_by_one{.memories = {{.name = "arena"}}};
+  for (Position at = 0; at < 10'000; ++at)
+    one_by_one.buffers.push_back({.id = std::to_string(at), .size = 64, .pieces = {{0, 64, {at, at + 1}}}});
+  EXPECT_EQ(solve(one_by_one, {}).strategy, "free-list") << "nothing is lower";
 }
 
 TEST(Pack, HoweverLongTheTimeLimitItIsNoneThatHasPassed) {

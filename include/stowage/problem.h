@@ -139,7 +139,7 @@ struct SolveOptions {
   Progress progress{};
 };
 
-/// Places every buffer. Of equally good strategies `auto` keeps the one listed first. Throws Error for
+/// Places every buffer. Of equally good strategies `auto` keeps the first one tried. Throws Error for
 /// an invalid problem, UsageError for an unknown strategy or one that does not apply to the problem.
 [[nodiscard]] Solution solve(const Problem& problem, const SolveOptions& options = {});
 

@@ -115,7 +115,7 @@ class MemoryCheck {
       Used used = std::move(used_.begin()->second);
       used_.erase(used_.begin());
       check_overlap(clock, used.boxes);
-      if (clock == 0) used.boxes = {};  // a million of them are much
+      if (clock == 0) Boxes().swap(used.boxes);  // a million of them are much
       proven = std::max(least_top(used.at_once), used.largest);
       if (clock != 0) hand_up(clock, used, proven);
     }

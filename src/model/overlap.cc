@@ -23,7 +23,8 @@ struct Event {
 std::vector<Event> events_of(std::span<const Box> boxes) {
   std::vector<Event> events;
   events.reserve(2 * boxes.size());
-  for (std::uint32_t b = 0; b < boxes.size(); ++b) {
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const auto b = static_cast<std::uint32_t>(i);
     if (boxes[b].begin >= boxes[b].end || boxes[b].life.lower >= boxes[b].life.upper) continue;
     events.push_back({boxes[b].life.lower, b, true});
     events.push_back({boxes[b].life.upper, b, false});

@@ -7,13 +7,13 @@
 //             |  |   +-----+-c-+
 //             +--+---+-----+---+--> time
 //
-// Where it was thrown out it does not go back to at once, else two items would throw out each other for long:
-// 3 % above max load J takes a quarter of the steps so.
+// Where it was thrown out it does not go back to at once, unless nobody is there, else two items would throw
+// out each other for long: 3 % above max load J takes a quarter of the steps so.
 //
 // Where to put it: the weight in the way changes only where another item begins or ends; one walk over these
 // offsets in rising order adds and takes off weights. Pinned items stay. Two items are in each other's way
 // when the difference of their offsets is in an interval (Clash): pieces, gaps and slots are several
-// intervals. Now and then everything falls as low as it can.
+// intervals. Every two thousand steps everything falls as low as it can.
 //
 // It says yes or nothing. It is at home where a few items are left over (sweep.cc). From nothing it is one
 // search among others. Cost: a step sorts whom an item meets. Source: ours; ejection pools are Nagata &
@@ -47,7 +47,7 @@ class Search {
         random_(ejection.seed),
         offsets_(items.size(), 0),
         is_placed_(items.size(), 0),
-        thrown_out_(items.size(), -barred_for) {
+        thrown_out_(items.size(), -barred_for - 1) {
     for (const Movable& item : items) weights_.push_back(item.weight);
   }
 
@@ -126,7 +126,7 @@ class Search {
       if (low >= 0 && low <= last) candidates_.push_back(low / item.alignment * item.alignment);
       if (high >= 0) candidates_.push_back(base::align_up(high, item.alignment));
     }
-    if (step_ - thrown_out_[i] < barred_for) {
+    if (step_ - thrown_out_[i] <= barred_for) {
       if (const auto elsewhere = sweep(last, offsets_[i])) return elsewhere;
     }
     return sweep(last, std::nullopt);
@@ -158,7 +158,7 @@ class Search {
         pins -= ends_[end].pins;
       }
       if (inside == 0) weight = 0;  // no rounding is left over
-      if (pins > 0 || at == barred || (best && weight > least)) continue;
+      if (pins > 0 || (at == barred && weight > 0) || (best && weight > least)) continue;
       ties = best && weight == least ? ties + 1 : 1;
       if (ties > 1 && random_.below(ties) != 0) continue;
       best = at;

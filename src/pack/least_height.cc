@@ -1,7 +1,7 @@
 // Idea. Which search finds a placing differs from problem to problem, and luck decides when. So there are
 // many short ones, numbered: dives of the branch and bound in several orders of items and sections, each with
 // random numbers of its own, and ejection searches. A number says what to do and how long, whatever the
-// others do; even dives branch where the last failure was:
+// others do; even dives branch where the last failure was, long ones are all odd:
 //
 //     number       0        1        2         3        4      ...  8
 //     search    largest  longest  ejection  longest  longest   ...  largest

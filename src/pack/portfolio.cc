@@ -71,11 +71,17 @@ constexpr std::array<Strategy, 12> all{{
 
 constexpr std::size_t many = 10000;
 
-/// Of very many buffers most passes take long. First comes one that does not, whatever was chosen, so that
-/// there is a plan and all others can be cut by the clock; then the sweep, which most often needs no other.
+bool is_search(const Strategy& strategy) {
+  return strategy.run == sweep || strategy.run == exact || strategy.run == rectangle;
+}
+
+/// Of very many buffers most passes take long. First comes one that does not, even if only a search was
+/// chosen, so that there is a plan and all that follow can be cut by the clock; then the sweep, which most
+/// often needs no other. A single pass that was chosen alone is made to its end.
 std::vector<const Strategy*> in_order(const Problem& problem, std::span<const Strategy* const> strategies) {
   std::vector<const Strategy*> order(strategies.begin(), strategies.end());
   if (problem.buffers.size() < many || problem.memories.size() > 1) return order;
+  if (order.size() == 1 && !is_search(*order[0])) return order;
   std::stable_partition(order.begin(), order.end(), [](const Strategy* it) { return it->run == sweep; });
   std::erase_if(order, [](const Strategy* it) { return it->run == free_list; });
   const auto quick =
@@ -84,13 +90,15 @@ std::vector<const Strategy*> in_order(const Problem& problem, std::span<const St
   return order;
 }
 
-/// The first plan of very many buffers may take a little longer than there is time for, and is cut then.
+/// The first plan of very many buffers may take a little longer than there is time for: as long as it should
+/// take, for one that is cut is of little use.
 Control grace_of(const Problem& problem, const Control& control) {
-  constexpr std::chrono::nanoseconds per_buffer{200};
+  constexpr std::chrono::microseconds per_buffer{1};
   Control grace = control;
-  if (problem.buffers.size() < many || problem.memories.size() > 1) return grace;
   grace.has_plan = true;
-  if (grace.deadline) *grace.deadline += per_buffer * problem.buffers.size();
+  if (grace.deadline)
+    grace.deadline =
+        std::max(*grace.deadline, std::chrono::steady_clock::now()) + per_buffer * problem.buffers.size();
   return grace;
 }
 
@@ -123,7 +131,7 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
   bool is_interrupted = false;
   bool has_stopgap = false;
   const auto control_of = [&](const Strategy& strategy) {
-    if (!score) return grace_of(problem, control);
+    if (strategy.run == free_list && problem.buffers.size() >= many) return grace_of(problem, control);
     return strategies.size() > 1 ? share_of(strategy, control) : control;
   };
   for (const Strategy* const strategy : in_order(problem, strategies)) {
@@ -142,7 +150,8 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
     }
     Score found = score_of(problem, placing.places);
     if (!score || found < *score || (has_stopgap && !placing.cut_short)) {
-      has_stopgap = std::find(strategies.begin(), strategies.end(), strategy) == strategies.end();
+      has_stopgap = std::none_of(strategies.begin(), strategies.end(),
+                                 [&](const Strategy* it) { return it->run == strategy->run; });
       score = std::move(found);
       best.places = std::move(placing.places);
       best.strategy = strategy->info.name;

@@ -20,7 +20,8 @@ struct Strategy {
 [[nodiscard]] std::span<const Strategy> packers();
 
 /// Runs the strategies until one of them meets the lower bound or the time is up, and keeps the best result;
-/// of equally good ones the first. Of several it leaves out those with an obstacle, which not all may have.
+/// of equally good ones the first. Of several it leaves out those with an obstacle, which not all may have. A
+/// search of very many buffers alone is preceded by `free-list`, whose result stands where it was cut short.
 [[nodiscard]] Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies,
                                Control control);
 

@@ -1,8 +1,8 @@
 // Idea. To decide whether everything fits below a height, fill memory from the bottom. Every section
 // (model.cc) has a floor: below it all is decided. Look at one section: what comes next in it? Either one of
 // the items that would rest exactly on its floor, or none of them, and some bytes above the floor are wasted.
-// The choices are exhaustive and exclude each other, so that no placing is looked at twice, and one may take
-// any section.
+// The choices are exhaustive and exclude each other, so that no placing is looked at twice (but for holes
+// that alignments leave, which may be filled before or after), and one may take any section.
 //
 //     height  ^...........................        sections 3 and 4 are a valley: in section 3 either
 //             |        +--+                       x or y rests on the floor, or bytes are wasted
@@ -22,7 +22,7 @@
 //   no hole below it), times a random factor in [1, 2]. The factor is what makes another dive another try.
 // - Or in the valley below the section where too much was lost the last time: what is wrong there is found
 //   at once, and not again and again below choices that have nothing to do with it. Some problems are solved
-//   ten times as fast so, some not in the same time: half of the dives do it.
+//   ten times as fast so, some not in the same time: half of the shortest dives do it.
 // - Order of the choices: the longest, or the largest, first; or those that leave no hole, of these the
 //   coarsest alignment, for which there are the fewest places. Waste last.
 //
@@ -197,7 +197,9 @@ class Search {
         case ValueOrder::coarsest_first:
           break;
       }
-      const bool leaves_hole = skyline_.rest(i) + item.parts[0].low > floor;
+      const bool leaves_hole = std::none_of(item.parts.begin(), item.parts.end(), [&](const Part& part) {
+        return part.begin <= section && section < part.end && skyline_.rest(i) + part.low == floor;
+      });
       return std::tuple(leaves_hole, -item.alignment, -width, -item.size, i);
     };
     const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(first);
