@@ -1,4 +1,5 @@
-// How soon strategies return once they are asked to, or their time is up: stop_bench [SECONDS] > table
+// How soon strategies return once they are asked to, or their time is up.
+//     stop_bench [SECONDS [BUFFERS]] > table
 //
 // Prints for each number of buffers and strategy the longest time that passed between the request and the
 // plan, of several requests at different moments, and the most that a time limit was overrun; milliseconds.

@@ -32,8 +32,7 @@ namespace {
 
 constexpr double raise_by = 0.1;  ///< Of its first weight, each time an item is put somewhere.
 constexpr std::int64_t compact_every = 2000;
-constexpr std::int64_t barred_for =
-    20;  ///< So many steps an item does not go back to where it was thrown out.
+constexpr std::int64_t barred_for = 20;  ///< Steps in which an item does not go back where it was.
 
 class Search {
  public:

@@ -21,8 +21,7 @@ namespace stowage::pack {
 struct Control {
   SolveOptions options{};
   std::optional<std::chrono::steady_clock::time_point> deadline{};
-  bool has_plan =
-      false;  ///< There is a plan, or none is better than one that is late; else no pass is cut by the clock.
+  bool has_plan = false;  ///< There is a plan, or it is due: passes, too, may be cut by the clock.
 
   /// Improving is to end: the user interrupts, or the time is up.
   [[nodiscard]] bool is_time_up() const;

@@ -38,9 +38,12 @@
 //
 // What the rules gain is in bench/README.md: without the random factor, or outside of valleys, few of
 // minimalloc's instances are solved. There is also what did not pay: failed states in a table, and asking
-// which sums of sizes fill a hole. Cost: for a node the items that meet the one that is placed, and the
-// entries of sections whose floor rises. Source: ours; sections and floors are in minimalloc (Moffitt, 2023),
-// branching at a position that is to be filled in perfect packing (Lesh et al., 2004).
+// which sums of sizes fill a hole.
+//
+// Cost: for a node the items that meet the one that is placed, the entries of sections whose floor rises, and
+// a look at all sections to choose one, at all items before bytes are wasted.
+// Source: ours; sections and floors are in minimalloc (Moffitt, 2023), branching at a position that is to be
+// filled in perfect packing (Lesh et al., 2004).
 
 #include "pack/section_search.h"
 
