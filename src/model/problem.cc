@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/text.h"
@@ -47,6 +50,30 @@ void check_buffer(const Buffer& buffer, std::size_t memories) {
     throw Error(place_of(buffer), fmt::format("pinned offset {} is not a multiple of its alignment {}",
                                               *buffer.pinned, buffer.alignment));
   }
+}
+
+/// Sorts the ids by their hashes, so that of a million few are looked at in full.
+void check_ids(const Problem& problem) {
+  struct Id {
+    std::size_t hash;
+    std::size_t buffer;
+  };
+  std::vector<Id> ids;
+  ids.reserve(problem.buffers.size());
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b)
+    ids.push_back({std::hash<std::string_view>()(problem.buffers[b].id), b});
+  const auto id_of = [&](const Id& id) -> const std::string& { return problem.buffers[id.buffer].id; };
+  std::sort(ids.begin(), ids.end(), [&](const Id& a, const Id& b) {
+    if (a.hash != b.hash) return a.hash < b.hash;
+    const int order = id_of(a).compare(id_of(b));
+    return order != 0 ? order < 0 : a.buffer < b.buffer;
+  });
+  std::optional<std::size_t> first;
+  for (std::size_t i = 1; i < ids.size(); ++i) {
+    if (ids[i].hash != ids[i - 1].hash || id_of(ids[i]) != id_of(ids[i - 1])) continue;
+    first = std::min(first.value_or(ids[i].buffer), ids[i].buffer);
+  }
+  if (first) throw Error(place_of(problem.buffers[*first]), "its id is used twice, expected unique ids");
 }
 
 /// The sum of all sizes with their padding bounds every offset that a packer can come to.
@@ -106,15 +133,12 @@ void validate(const Problem& problem) {
                   fmt::format("alignment is {}, expected at least 1", memory.alignment));
     }
   }
-  std::unordered_set<std::string_view> ids;
-  ids.reserve(problem.buffers.size());
   for (const Buffer& buffer : problem.buffers) {
     if (!base::is_utf8(buffer.id)) throw Error(place_of(buffer), "its id is not UTF-8");
     check_buffer(buffer, problem.memories.size());
     check_pieces_apart(buffer);
-    if (!ids.insert(buffer.id).second)
-      throw Error(place_of(buffer), "its id is used twice, expected unique ids");
   }
+  check_ids(problem);
   check_total(problem);
   check_pins(problem);
 }

@@ -43,7 +43,8 @@ std::optional<Bytes> FreeBlocks::take_equal(const Request& request) {
     if (block == by_size_.end() || block->first != request.size) return std::nullopt;
     const Bytes begin = block->second;
     if (begin % request.alignment != 0) continue;
-    remove({begin, begin + request.size});
+    by_size_.erase(block);
+    by_address_.erase(begin);
     return begin;
   }
   return std::nullopt;
@@ -65,7 +66,7 @@ std::optional<Bytes> FreeBlocks::take_extended(const Request& request, Bytes lim
   const bool is_in_the_way = !set_aside_.empty() && set_aside_.begin()->first < end;
   if (largest.end != frontier_ || end <= frontier_ || end > limit || is_in_the_way) return std::nullopt;
   frontier_ = end;
-  remove(largest);
+  remove(by_address_.find(begin));
   add({begin, end});
   return take_from({begin, end}, request);
 }
@@ -99,30 +100,29 @@ std::vector<Interval> FreeBlocks::free_list() const {
 /// Puts a block in the free list, grown together with the free blocks that it touches.
 void FreeBlocks::add(Interval block) {
   if (block.begin == block.end) return;
-  const auto above = by_address_.lower_bound(block.end);
+  auto above = by_address_.lower_bound(block.begin);
   if (above != by_address_.end() && above->first == block.end) {
     block.end = above->second;
-    remove({above->first, above->second});
+    above = remove(above);
   }
-  const auto behind = by_address_.lower_bound(block.begin);
-  if (behind != by_address_.begin() && std::prev(behind)->second == block.begin) {
-    const auto below = std::prev(behind);
-    block.begin = below->first;
-    remove({below->first, below->second});
+  if (above != by_address_.begin() && std::prev(above)->second == block.begin) {
+    block.begin = std::prev(above)->first;
+    above = remove(std::prev(above));
   }
-  by_address_.emplace(block.begin, block.end);
+  by_address_.emplace_hint(above, block.begin, block.end);
   by_size_.emplace(block.end - block.begin, block.begin);
 }
 
-void FreeBlocks::remove(Interval block) {
-  by_address_.erase(block.begin);
-  by_size_.erase({block.end - block.begin, block.begin});
+/// Returns the next one by address.
+FreeBlocks::ByAddress::iterator FreeBlocks::remove(ByAddress::iterator block) {
+  by_size_.erase({block->second - block->first, block->first});
+  return by_address_.erase(block);
 }
 
 /// Serves the request from a free block that is large enough.
 Bytes FreeBlocks::take_from(Interval block, const Request& request) {
   const Bytes begin = base::align_up(block.begin, request.alignment);
-  remove(block);
+  remove(by_address_.find(block.begin));
   add({block.begin, begin});
   add({begin + request.size, block.end});
   return begin;

@@ -47,13 +47,15 @@ class FreeBlocks {
   /// A block in the order of the free list.
   using BySize = std::pair<Bytes, Bytes>;  // size, begin
 
+  using ByAddress = std::map<Bytes, Bytes>;  // begin to end
+
   void add(Interval block);
-  void remove(Interval block);
+  ByAddress::iterator remove(ByAddress::iterator block);
   Bytes take_from(Interval block, const Request& request);
 
   std::set<BySize> by_size_;
-  std::map<Bytes, Bytes> by_address_;  ///< The same blocks: begin to end. No two touch.
-  std::map<Bytes, Bytes> set_aside_;   ///< At or above the frontier: begin to end.
+  ByAddress by_address_;              ///< The same blocks. No two touch.
+  std::map<Bytes, Bytes> set_aside_;  ///< At or above the frontier: begin to end.
   Bytes frontier_ = 0;
 };
 

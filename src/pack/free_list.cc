@@ -47,9 +47,24 @@ struct Allocated {
   Interval block{};
 };
 
+/// A buffer that waits for its block: what there is to know of it, so that going through a million of them in
+/// the order of time does not mean going through all of memory.
+struct Demand {
+  std::size_t buffer = 0;
+  Lifetime life{};
+  Request request{};
+  bool is_choosy = false;  ///< Not every memory will do.
+};
+
 struct EndsLater {
   bool operator()(const Allocated& a, const Allocated& b) const { return a.upper > b.upper; }
 };
+
+void sort_by_start(std::vector<Demand>& demands) {
+  std::sort(demands.begin(), demands.end(), [](const Demand& a, const Demand& b) {
+    return a.life.lower != b.life.lower ? a.life.lower < b.life.lower : a.buffer < b.buffer;
+  });
+}
 
 class FreeLists {
  public:
@@ -57,18 +72,25 @@ class FreeLists {
     for (std::size_t m = 0; m < levels_.size(); ++m) every_level_.push_back(m);
   }
 
-  /// Gives every pinned buffer its place.
-  void set_pins_aside(std::vector<Place>& places) {
+  /// Gives pinned buffers their places, and those that are never alive. Returns the others.
+  std::vector<Demand> set_aside(std::vector<Place>& places) {
+    std::vector<Demand> demands;
+    demands.reserve(places.size());
     std::vector<Allocated> pins;
     for (std::size_t b = 0; b < places.size(); ++b) {
       const Buffer& buffer = problem_.buffers[b];
-      if (!buffer.pinned) continue;
-      places[b] = {first_that_holds(buffer, *buffer.pinned), *buffer.pinned};
       const Lifetime life = life_of(buffer);
-      const Interval block{*buffer.pinned, *buffer.pinned + buffer.size};
-      if (life.lower < life.upper) pins.push_back({life.upper, places[b].memory, block});
+      const bool is_alive = life.lower < life.upper;
+      if (is_alive && !buffer.pinned) {
+        demands.push_back({b, life, {buffer.size, buffer.alignment}, !buffer.memories.empty()});
+        continue;
+      }
+      const Bytes offset = buffer.pinned.value_or(0);
+      places[b] = {first_that_holds(buffer, offset), offset};
+      if (is_alive) pins.push_back({life.upper, places[b].memory, {offset, offset + buffer.size}});
     }
     set_aside_in_groups(std::move(pins));
+    return demands;
   }
 
   /// Frees what has ended by then.
@@ -79,23 +101,28 @@ class FreeLists {
     }
   }
 
-  /// A place for a buffer that lives until `upper`.
-  Place allocate(const Buffer& buffer, Position upper, bool may_reuse) {
-    const Request request{buffer.size, buffer.alignment};
-    const std::vector<std::size_t> allowed = levels_allowed(buffer);
+  Place allocate(const Demand& demand, bool may_reuse) {
+    std::vector<std::size_t> some;
+    if (demand.is_choosy) some = levels_allowed(problem_.buffers[demand.buffer]);
+    const std::vector<std::size_t>& allowed = demand.is_choosy ? some : every_level_;
     std::optional<Place> place;
     for (const std::size_t m : allowed) {
-      const auto offset = take(levels_[m], request, may_reuse, capacity_of(m));
+      const auto offset = take(levels_[m], demand.request, may_reuse, capacity_of(m));
       if (!offset) continue;
       place = {m, *offset};
       break;
     }
     if (!place) {
       const std::size_t last = allowed.back();
-      place = {last, take(levels_[last], request, may_reuse, largest_value).value()};
+      place = {last, take(levels_[last], demand.request, may_reuse, largest_value).value()};
     }
-    allocated_.push({upper, place->memory, {place->offset, place->offset + buffer.size}});
+    allocated_.push({demand.life.upper, place->memory, {place->offset, place->offset + demand.request.size}});
     return *place;
+  }
+
+ private:
+  [[nodiscard]] Bytes capacity_of(std::size_t memory) const {
+    return problem_.memories[memory].capacity.value_or(largest_value);
   }
 
   /// The first allowed level whose capacity holds the buffer at that offset, else the last allowed.
@@ -104,11 +131,6 @@ class FreeLists {
     const auto holds = [&](std::size_t m) { return offset + buffer.size <= capacity_of(m); };
     const auto first = std::find_if(allowed.begin(), allowed.end(), holds);
     return first != allowed.end() ? *first : allowed.back();
-  }
-
- private:
-  [[nodiscard]] Bytes capacity_of(std::size_t memory) const {
-    return problem_.memories[memory].capacity.value_or(largest_value);
   }
 
   [[nodiscard]] std::vector<std::size_t> levels_allowed(const Buffer& buffer) const {
@@ -152,28 +174,19 @@ class FreeLists {
 
 Placing free_list(const Problem& problem, const Control& control) {
   Placing placing{std::vector<Place>(problem.buffers.size())};
-  std::vector<Lifetime> lives;
-  lives.reserve(problem.buffers.size());
-  for (const Buffer& buffer : problem.buffers) lives.push_back(life_of(buffer));
-  const auto order =
-      sorted_buffers(problem, [&](std::size_t a, std::size_t b) { return lives[a].lower < lives[b].lower; });
   FreeLists lists(problem);
-  lists.set_pins_aside(placing.places);
-  for (std::size_t done = 0; done < order.size(); ++done) {
+  std::vector<Demand> demands = lists.set_aside(placing.places);
+  placing.cut_short = control.should_cut();
+  if (!placing.cut_short) sort_by_start(demands);
+  for (std::size_t done = 0; done < demands.size(); ++done) {
     if (done % buffers_between_looks == 0 && !placing.cut_short) {
       placing.cut_short = control.should_cut();
-      control.report("free-list", static_cast<double>(done) / static_cast<double>(order.size()));
+      control.report("free-list", static_cast<double>(done) / static_cast<double>(demands.size()));
     }
-    const std::size_t b = order[done];
-    const Buffer& buffer = problem.buffers[b];
-    if (buffer.pinned) continue;
-    if (lives[b].lower == lives[b].upper) {
-      placing.places[b] = {lists.first_that_holds(buffer, 0), 0};
-      continue;
-    }
-    if (!placing.cut_short) lists.release_until(lives[b].lower);
-    const bool may_reuse = !placing.cut_short && buffer.size > control.options.reuse_threshold;
-    placing.places[b] = lists.allocate(buffer, lives[b].upper, may_reuse);
+    const Demand& demand = demands[done];
+    if (!placing.cut_short) lists.release_until(demand.life.lower);
+    const bool may_reuse = !placing.cut_short && demand.request.size > control.options.reuse_threshold;
+    placing.places[demand.buffer] = lists.allocate(demand, may_reuse);
   }
   return placing;
 }

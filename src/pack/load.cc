@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <set>
 
 #include "base/checked.h"
@@ -17,28 +18,64 @@ Bytes max_load(std::span<const Buffer> buffers) {
 
 namespace pack {
 
-std::vector<Load> load_profile(std::span<const Buffer> buffers) {
-  std::vector<Load> changes;  // first the difference at each position, then summed in place
-  for (const Buffer& buffer : buffers) {
-    for (const Piece& piece : buffer.pieces) {
-      if (!piece.is_ever_alive()) continue;
-      changes.push_back({piece.life.lower, piece.size});
-      changes.push_back({piece.life.upper, -piece.size});
-    }
-  }
-  std::sort(changes.begin(), changes.end(), [](const Load& a, const Load& b) { return a.at < b.at; });
+namespace {
+
+/// Positions this many times as many as changes are still counted through rather than sorted.
+constexpr std::size_t sparsest = 4;
+
+bool comes_first(const Load& a, const Load& b) { return a.at < b.at; }
+
+bool is_dense(std::span<const Load> changes) {
+  const auto [first, last] = std::minmax_element(changes.begin(), changes.end(), comes_first);
+  return static_cast<std::size_t>(last->at - first->at) / sparsest < changes.size();
+}
+
+/// Sorts by position and adds up what is at the same one.
+void merge_by_sorting(std::vector<Load>& changes) {
+  std::sort(changes.begin(), changes.end(), comes_first);
   std::size_t count = 0;
-  Bytes bytes = 0;
   for (const Load& change : changes) {
-    bytes += change.bytes;
     if (count > 0 && changes[count - 1].at == change.at) {
-      changes[count - 1].bytes = bytes;
+      changes[count - 1].bytes += change.bytes;
     } else {
-      changes[count++] = {change.at, bytes};
+      changes[count++] = change;
     }
   }
   changes.resize(count);
-  return changes;
+}
+
+/// The same for positions that lie close together: one cell for each of them.
+void merge_by_counting(std::vector<Load>& changes) {
+  const Position first = std::min_element(changes.begin(), changes.end(), comes_first)->at;
+  const Position last = std::max_element(changes.begin(), changes.end(), comes_first)->at;
+  std::vector<std::optional<Bytes>> cells(static_cast<std::size_t>(last - first) + 1);
+  for (const Load& change : changes) {
+    std::optional<Bytes>& cell = cells[static_cast<std::size_t>(change.at - first)];
+    cell = cell.value_or(0) + change.bytes;
+  }
+  changes.clear();
+  for (Position at = first; at <= last; ++at) {
+    if (const auto cell = cells[static_cast<std::size_t>(at - first)]) changes.push_back({at, *cell});
+  }
+}
+
+}  // namespace
+
+std::vector<Load> load_profile(std::span<const Buffer> buffers) {
+  std::vector<Load> profile;  // first the change at each position, then the sum of all up to it
+  profile.reserve(2 * buffers.size());
+  for (const Buffer& buffer : buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      if (!piece.is_ever_alive()) continue;
+      profile.push_back({piece.life.lower, piece.size});
+      profile.push_back({piece.life.upper, -piece.size});
+    }
+  }
+  if (profile.empty()) return profile;
+  is_dense(profile) ? merge_by_counting(profile) : merge_by_sorting(profile);
+  Bytes bytes = 0;
+  for (Load& load : profile) load.bytes = bytes += load.bytes;
+  return profile;
 }
 
 namespace {

@@ -16,9 +16,11 @@
 
 #include "pack/rectangle_container.h"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/checked.h"
 #include "pack/placing.h"
@@ -26,38 +28,57 @@
 namespace stowage::pack {
 
 Neighbours::Neighbours(std::span<const Buffer> buffers, std::size_t listed) : buffers_(buffers) {
+  std::vector<std::pair<Position, std::uint32_t>> starts;
   std::vector<Position> ends;
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     const auto& pieces = buffers[b].pieces;
     is_whole_.push_back(pieces.size() == 1 && pieces.front().size == buffers[b].size ? 1 : 0);
     lives_.push_back(life_of(buffers[b]));
     if (lives_.back().lower == lives_.back().upper) continue;
-    by_start_.push_back(static_cast<std::uint32_t>(b));
+    starts.emplace_back(lives_.back().lower, static_cast<std::uint32_t>(b));
     ends.push_back(lives_.back().upper);
   }
-  std::stable_sort(by_start_.begin(), by_start_.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return lives_[a].lower < lives_[b].lower; });
-  for (const std::uint32_t b : by_start_) starts_.push_back(lives_[b].lower);
+  std::sort(starts.begin(), starts.end());
   std::sort(ends.begin(), ends.end());
-  leaves_ = std::bit_ceil(std::max<std::size_t>(by_start_.size(), 1));
+  leaves_ = std::bit_ceil(std::max<std::size_t>(starts.size(), 1));
   latest_.assign(2 * leaves_, std::numeric_limits<Position>::min());
-  for (std::size_t i = 0; i < by_start_.size(); ++i) {
-    latest_[leaves_ + i] = lives_[by_start_[i]].upper;
-    // One that starts i-th meets the i before it, but for those that have ended.
-    pairs_ +=
-        i - static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), starts_[i]) - ends.begin());
+  std::size_t ended = 0;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const auto& [start, b] = starts[i];
+    starts_.push_back(start);
+    by_start_.push_back(b);
+    latest_[leaves_ + i] = lives_[b].upper;
+    while (ends[ended] <= start) ++ended;
+    pairs_ += i - ended;  // one that starts i-th meets the i before it, but for those that have ended
   }
   for (std::size_t node = leaves_ - 1; node > 0; --node) {
     latest_[node] = std::max(latest_[2 * node], latest_[2 * node + 1]);
   }
-  if (pairs_ > listed) return;
-  std::vector<std::size_t> first{0};
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
-    auto list = [&](std::size_t other) { listed_.push_back(static_cast<std::uint32_t>(other)); };
-    look_up(b, list);
-    first.push_back(listed_.size());
-  }
-  first_ = std::move(first);
+  if (pairs_ <= listed) list_pairs();
+}
+
+/// Each buffer meets those that start after it and before its end: two passes over them, one to count, one to
+/// write both into each other's lists.
+void Neighbours::list_pairs() {
+  const auto for_each_pair = [&](auto visit) {
+    for (std::size_t i = 0; i < by_start_.size(); ++i) {
+      const std::uint32_t b = by_start_[i];
+      for (std::size_t j = i + 1; j < by_start_.size() && starts_[j] < lives_[b].upper; ++j)
+        visit(b, by_start_[j]);
+    }
+  };
+  first_.assign(buffers_.size() + 1, 0);
+  for_each_pair([&](std::uint32_t a, std::uint32_t b) {
+    ++first_[a + 1];
+    ++first_[b + 1];
+  });
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  listed_.resize(2 * pairs_);
+  std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+  for_each_pair([&](std::uint32_t a, std::uint32_t b) {
+    listed_[next[a]++] = b;
+    listed_[next[b]++] = a;
+  });
 }
 
 Container::Container(std::span<const Buffer> buffers, const Neighbours& neighbours)

@@ -57,6 +57,8 @@ class Neighbours {
   }
 
  private:
+  void list_pairs();
+
   /// Those that begin before `life` does and are still alive then, below a node over [begin, end).
   template <typename Visit>
   void look_up_before(std::size_t node, std::size_t begin, std::size_t end, std::size_t limit, Position lower,
