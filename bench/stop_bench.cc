@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -21,15 +23,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-/// Buffers of any length of life, so that many are alive at once and no strategy is done soon.
-stowage::Problem saturated(std::size_t count) {
+/// Buffers of up to a given length of life: of long ones many are alive at once and no strategy is done soon,
+/// of short ones few are, so that even large lists are taken by all strategies.
+stowage::Problem random_lives(std::size_t count, std::uint64_t longest) {
   std::mt19937_64 random(1);
   stowage::Problem problem{{}, {{.name = "arena"}}};
   const auto positions = static_cast<std::uint64_t>(count);
   for (std::size_t b = 0; b < count; ++b) {
     const auto lower = static_cast<stowage::Position>(random() % positions);
-    const auto life =
-        static_cast<stowage::Position>(1 + random() % std::min<std::uint64_t>(positions / 8 + 1, 2000));
+    const auto life = static_cast<stowage::Position>(1 + random() % std::min(positions / 8 + 1, longest));
     const auto size = static_cast<stowage::Bytes>(64 * (1 + random() % 256));
     problem.buffers.push_back(
         {.id = std::to_string(b), .size = size, .pieces = {{0, size, {lower, lower + life}}}});
@@ -42,10 +44,12 @@ struct Late {
   double limit = 0;
 };
 
+/// Moments are closer to each other at the beginning, where everything is prepared.
 Late measure(const stowage::Problem& problem, const std::string& strategy, double longest) {
+  constexpr int moments = 16;
   Late late;
-  for (const double part : {0.1, 0.3, 0.6, 1.0}) {
-    const auto wait = std::chrono::duration<double>(longest * part);
+  for (int moment = 0; moment < moments; ++moment) {
+    const auto wait = std::chrono::duration<double>(longest * std::pow(1.5, -moment));
     std::stop_source source;
     Clock::time_point asked;
     {
@@ -77,13 +81,14 @@ int main(int argc, char** argv) {
   if (argc > 2) counts = {static_cast<std::size_t>(std::atol(argv[2]))};
   fmt::print("| buffers | strategy | after a request, ms | after the limit, ms |\n|---|---|---|---|\n");
   for (const std::size_t count : counts) {
-    for (const bool is_saturated : {false, true}) {
-      const stowage::Problem problem = is_saturated ? saturated(count) : stowage::bench::generate(count, 1);
+    for (const std::string_view kind : {"mixed", "saturated", "sparse"}) {
+      const stowage::Problem problem = kind == "mixed"       ? stowage::bench::generate(count, 1)
+                                       : kind == "saturated" ? random_lives(count, 2000)
+                                                             : random_lives(count, 2);
       for (const char* const strategy : {"auto", "sweep", "exact", "rectangle"}) {
         if (stowage::obstacle_to(strategy, problem)) continue;
         const Late late = measure(problem, strategy, longest);
-        fmt::print("| {}{} | {} | {:.0f} | {:.0f} |\n", count, is_saturated ? " saturated" : "", strategy,
-                   late.stop, late.limit);
+        fmt::print("| {} {} | {} | {:.0f} | {:.0f} |\n", count, kind, strategy, late.stop, late.limit);
         std::fflush(stdout);
       }
     }

@@ -80,6 +80,8 @@ TEST(Exact, FindsTheOptimumOfSmallProblems) {
   EXPECT_GT(above_bound, problems / 40) << "the problems are too easy to tell";
 }
 
+const pack::Stop never = [] { return false; };
+
 /// Whether everything fits below a height, in bytes.
 bool fits_below(const Problem& problem, Bytes height, const pack::Dive& dive) {
   std::vector<Bytes> settled;
@@ -87,11 +89,11 @@ bool fits_below(const Problem& problem, Bytes height, const pack::Dive& dive) {
   const pack::Model model = pack::model_of(problem.buffers);
   std::vector<bool> is_settled(problem.buffers.size(), true);  // also what is never alive
   bool fits = true;
-  for (const pack::Region& region : pack::regions_of(model, settled)) {
+  for (const pack::Region& region : pack::regions_of(model, settled, never)) {
     for (const pack::Item& item : region.model.items) is_settled[item.buffer] = false;
-    const pack::Tables tables(region.model);
+    const pack::Tables tables(region.model, never);
     const Bytes rest = height / model.unit - region.base;
-    const pack::Found found = pack::search_sections(tables, rest, dive, [] { return false; });
+    const pack::Found found = pack::search_sections(tables, rest, dive, never);
     EXPECT_NE(found.answer, pack::Answer::unknown);
     fits = fits && found.answer == pack::Answer::yes;
   }
@@ -203,7 +205,7 @@ TEST(Exact, WhatIsEverywhereLiesAtTheBottomAndPartsAreSolvedAlone) {
       pack::model_of(problem_of({whole("left", 4, 0, 3), whole("all", 6, 0, 9), whole("too", 2, 1, 3),
                                  whole("right", 8, 5, 9), whole("never", 9, 5, 5)})
                          .buffers),
-      settled);
+      settled, never);
   EXPECT_TRUE(regions.empty());  // all of `left` too, once it is alone, and so on
   EXPECT_EQ(settled, (std::vector<Bytes>{6, 0, 10, 6, -1}));
 }

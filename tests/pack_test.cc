@@ -21,8 +21,11 @@
 #include "model/overlap.h"
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
+#include "pack/exact.h"
 #include "pack/load.h"
 #include "pack/occupancy.h"
+#include "pack/rectangle.h"
+#include "pack/sweep.h"
 #include "problems.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
@@ -149,8 +152,9 @@ Problem mixed_problem(std::uint64_t seed, std::size_t buffers, Position position
                                        .percent_never_alive = 2});
 }
 
-/// A problem with so many buffers that strategies look at the clock while they work.
-Problem large_problem(std::uint64_t seed) { return mixed_problem(seed, 1500, 400, 60); }
+/// A problem with so many buffers that strategies look at the clock while they work, and so few that no other
+/// plan comes before theirs.
+Problem large_problem(std::uint64_t seed) { return mixed_problem(seed, 950, 250, 60); }
 
 /// One that the searches are done with soon.
 Problem medium_problem(std::uint64_t seed) { return mixed_problem(seed, 150, 60, 20); }
@@ -732,7 +736,7 @@ TEST(Pack, StoppedMidwayStillPlacesEverything) {
   for (const std::string& name : names_and_auto()) {
     SCOPED_TRACE(name);
     const Solution uncut = solve_with(problem, name);
-    for (const double until : {0.0, 0.3, 0.6}) {
+    for (const double until : {0.0, 0.3, 0.5}) {
       std::stop_source source;
       const auto stop = [&](std::string_view, double fraction) {
         if (fraction > until) source.request_stop();
@@ -797,7 +801,7 @@ TEST(Pack, WithoutTimeThereIsStillAPlan) {
 TEST(Pack, OfVeryManyBuffersSomePlanComesSoon) {
   const Problem problem = oracle::random_problem(
       9, {.buffers = 10'000, .positions = 10'000, .longest_life = 40, .largest_size = 1000});
-  for (const std::string name : {"rectangle", "sweep", "auto"}) {
+  for (const std::string name : {"rectangle", "sweep", "greedy-by-duration", "slots", "auto"}) {
     SCOPED_TRACE(name);
     const Solution hasty = solve(problem, {.strategy = name, .time_limit = std::chrono::seconds(0)});
     EXPECT_EQ(hasty.strategy, "free-list");
@@ -805,8 +809,7 @@ TEST(Pack, OfVeryManyBuffersSomePlanComesSoon) {
     expect_valid(problem, hasty);
   }
   for (const std::string name : {"greedy-by-duration", "sweep"}) {
-    const auto limit = name == "sweep" ? generous : std::chrono::duration<double>(0);
-    const Solution asked = solve(problem, {.strategy = name, .time_limit = limit});
+    const Solution asked = solve(problem, {.strategy = name, .time_limit = generous});
     EXPECT_EQ(asked.strategy, name) << "even where the stopgap is better";
     EXPECT_FALSE(asked.interrupted);
     expect_valid(problem, asked);
@@ -815,6 +818,40 @@ TEST(Pack, OfVeryManyBuffersSomePlanComesSoon) {
   for (Position at = 0; at < 10'000; ++at)
     one_by_one.buffers.push_back({.id = std::to_string(at), .size = 64, .pieces = {{0, 64, {at, at + 1}}}});
   EXPECT_EQ(solve(one_by_one, {}).strategy, "free-list") << "nothing is lower";
+}
+
+TEST(Pack, SearchesThatAreTooLateReturnNothing) {
+  std::stop_source source;
+  source.request_stop();
+  const Problem problem = large_problem(2);
+  for (const auto search : {pack::sweep, pack::exact, pack::rectangle}) {
+    const auto placing = search(problem, {.options = {.stop = source.get_token()}, .has_plan = true});
+    EXPECT_TRUE(placing.places.empty());
+    EXPECT_TRUE(placing.cut_short);
+    EXPECT_FALSE(placing.is_least);
+    EXPECT_EQ(placing.lower_bound, 0);
+  }
+}
+
+TEST(Pack, CutAtAnyMomentThereIsAValidPlan) {
+  const Problem problem = oracle::random_problem(5, {.buffers = 2000,
+                                                     .positions = 1000,
+                                                     .longest_life = 30,
+                                                     .largest_size = 1000,
+                                                     .largest_alignment = 8,
+                                                     .percent_with_pieces = 5,
+                                                     .percent_pinned = 1});
+  const auto moments = static_cast<int>(testing::cases_of(60));
+  for (const std::string name : {"rectangle", "sweep", "exact", "auto"}) {
+    SCOPED_TRACE(name);
+    ASSERT_EQ(obstacle_to(name, problem), std::nullopt);
+    for (int moment = 0; moment < moments && !HasFailure(); ++moment) {
+      const std::chrono::microseconds limit(moment * 30'000 / moments);
+      const Solution solution = solve(problem, {.strategy = name, .time_limit = limit, .threads = 2});
+      expect_valid(problem, solution);
+      EXPECT_GE(peak_of(problem, solution, 0), solution.lower_bound);
+    }
+  }
 }
 
 TEST(Pack, HoweverLongTheTimeLimitItIsNoneThatHasPassed) {
@@ -862,6 +899,26 @@ TEST(Load, ProfileIsTheLoadAtEveryPosition) {
     EXPECT_EQ(entry, profile.size());
     if (!profile.empty()) {
       EXPECT_EQ(profile.back().bytes, 0);
+    }
+  }
+}
+
+TEST(Load, PositionsMayLieFarApart) {
+  for (std::uint64_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem near = oracle::random_problem(seed);
+    Problem far = near;
+    constexpr Position scale = Position{1} << 50;
+    for (Buffer& buffer : far.buffers) {
+      for (Piece& piece : buffer.pieces)
+        piece.life = {piece.life.lower * scale + 7, piece.life.upper * scale + 7};
+    }
+    const auto expected = pack::load_profile(near.buffers);
+    const auto profile = pack::load_profile(far.buffers);
+    ASSERT_EQ(profile.size(), expected.size());
+    for (std::size_t i = 0; i < profile.size(); ++i) {
+      EXPECT_EQ(profile[i].at, expected[i].at * scale + 7);
+      EXPECT_EQ(profile[i].bytes, expected[i].bytes);
     }
   }
 }

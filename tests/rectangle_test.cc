@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -148,6 +149,39 @@ TEST(Rectangle, SortsExactlyWhereDoublesCannot) {
   // b's ratio (s + 1) / s is the larger one by 2^-116
   const std::vector<Buffer> ratios{whole("a", large + 2, 0, late + 1), whole("b", large + 1, 0, late)};
   EXPECT_EQ(sorted_by("size/duration", ratios), "ba");
+}
+
+TEST(Rectangle, SortsAsComparingAllDoes) {
+  oracle::Random random(1);
+  for (int round = 0; round < 300 && !HasFailure(); ++round) {
+    std::vector<Buffer> buffers;  // of all magnitudes; few are alive together
+    for (int b = 0; b < 20; ++b) {
+      const Bytes size = (Bytes{1} << random.between(0, 56)) + random.between(0, 3);
+      const Position lower = random.between(0, 1000);
+      const Position life = (Position{1} << random.between(0, 56)) + random.between(0, 3);
+      buffers.push_back(whole(std::string(1, static_cast<char>('a' + b)), size, lower, lower + life));
+    }
+    const auto size = [&](std::size_t b) { return static_cast<Large>(buffers[b].size); };
+    const auto duration = [&](std::size_t b) {
+      return static_cast<Large>(buffers[b].pieces[0].life.upper - buffers[b].pieces[0].life.lower);
+    };
+    const auto expect = [&](std::string_view text, auto before) {
+      std::vector<std::size_t> order(buffers.size());
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::stable_sort(order.begin(), order.end(), before);
+      std::string ids;
+      for (const std::size_t b : order) ids += buffers[b].id;
+      EXPECT_EQ(sorted_by(text, buffers), ids) << text << " " << round;
+    };
+    using Index = std::size_t;
+    expect("size*duration", [&](Index a, Index b) { return size(a) * duration(a) > size(b) * duration(b); });
+    expect("-size*duration", [&](Index a, Index b) { return size(a) * duration(a) < size(b) * duration(b); });
+    expect("size+duration", [&](Index a, Index b) { return size(a) + duration(a) > size(b) + duration(b); });
+    expect("size/duration", [&](Index a, Index b) { return size(a) * duration(b) > size(b) * duration(a); });
+    expect("-size,duration", [&](Index a, Index b) {
+      return size(a) != size(b) ? size(a) < size(b) : duration(a) > duration(b);
+    });
+  }
 }
 
 TEST(Rectangle, PinnedAndNeverAliveAreNotSorted) {
@@ -499,7 +533,7 @@ const Stops never{[] { return false; }, [] { return false; }};
 
 Tuned tuned(const Problem& problem, std::string_view sort, std::optional<std::int64_t> rounds,
             int percent = 0) {
-  const Rectangles rectangles(problem.buffers);
+  const Rectangles rectangles = *prepare(problem.buffers, [] { return false; });
   Start start;
   start.sort = parse_sort_order(sort);
   start.rounds = rounds;
@@ -511,7 +545,7 @@ Tuned tuned(const Problem& problem, std::string_view sort, std::optional<std::in
 /// One round, without a budget for re-ordering unless given.
 std::string adjusted_ids(const Problem& problem, std::string_view sort, const Order& order, Bytes critical,
                          std::int64_t budget = 0, int percent = 50) {
-  const Rectangles rectangles(problem.buffers);
+  const Rectangles rectangles = *prepare(problem.buffers, [] { return false; });
   Container container(problem.buffers, rectangles.neighbours);
   for (const std::size_t b : order) container.put_lowest(b);
   Start start;
@@ -552,7 +586,7 @@ TEST(Rectangle, AGroupKeepsTheOrderItCameInWhereThatIsLower) {
   int cases = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     const Problem problem = oracle::random_problem(seed, {.buffers = 10});
-    const Rectangles rectangles(problem.buffers);
+    const Rectangles rectangles = *prepare(problem.buffers, [] { return false; });
     const auto sorted = [&](std::string_view text) {
       std::vector<Rectangle> all = rectangles.all;
       sort_rectangles(all, parse_sort_order(text));
@@ -634,7 +668,7 @@ TEST(Rectangle, RoundsAreCounted) {
 TEST(Rectangle, TuningThatIsStoppedKeepsWhatItHas) {
   const Problem problem =
       problem_of({whole("a", 4, 0, 4), whole("b", 2, 2, 6), whole("c", 4, 5, 9), whole("d", 4, 3, 7)});
-  const Rectangles rectangles(problem.buffers);
+  const Rectangles rectangles = *prepare(problem.buffers, [] { return false; });
   Start start;
   start.sort = parse_sort_order("size");
   start.manner = some_manner(0);

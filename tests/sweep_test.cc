@@ -87,7 +87,7 @@ TEST(Sweep, ToldToStopItStillPlacesEverything) {
   std::stop_source source;
   source.request_stop();
   const Problem problem = large_problem(2);
-  const auto placing = pack::sweep(problem, {.options = {.stop = source.get_token()}, .has_plan = true});
+  const auto placing = pack::sweep(problem, {.options = {.stop = source.get_token()}});
   EXPECT_EQ(oracle::fault_of(problem, offsets_of(placing.places)), std::nullopt);
   EXPECT_TRUE(placing.cut_short);
 }
@@ -95,7 +95,7 @@ TEST(Sweep, ToldToStopItStillPlacesEverything) {
 TEST(Sweep, LoadsDuringLivesAreThoseOfTheOracle) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Problem problem = oracle::random_problem(seed);
-    const auto loads = pack::loads_during(problem.buffers);
+    const auto loads = *pack::loads_during(problem.buffers, {});
     for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
       const Lifetime life = pack::life_of(problem.buffers[b]);
       Bytes most = 0;

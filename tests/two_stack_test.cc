@@ -491,8 +491,8 @@ TEST(TwoStack, StoppedItStacksTheRestOnTheRight) {
 }
 
 TEST(TwoStack, StoppedBeforeAndMidwayItStillPlacesEverything) {
-  const Problem problem = served(oracle::random_problem(3, {.buffers = 1500,
-                                                            .positions = 400,
+  const Problem problem = served(oracle::random_problem(3, {.buffers = 950,
+                                                            .positions = 250,
                                                             .longest_life = 60,
                                                             .largest_size = 40,
                                                             .largest_alignment = 8,
@@ -500,7 +500,7 @@ TEST(TwoStack, StoppedBeforeAndMidwayItStillPlacesEverything) {
                                                             .percent_never_alive = 2}),
                                  3);
   const Offsets uncut = offsets_of(problem);
-  for (const double until : {-1.0, 0.0, 0.3, 0.6}) {
+  for (const double until : {-1.0, 0.0, 0.3, 0.5}) {
     std::stop_source source;
     if (until < 0) source.request_stop();
     const auto stop = [&](std::string_view what, double fraction) {

@@ -120,7 +120,9 @@ using Progress = std::function<void(std::string_view what, double fraction)>;
 struct SolveOptions {
   /// A name from `strategies()`, or "auto": the best of them.
   std::string strategy = "auto";
-  /// Once a plan exists, no further strategy starts or goes on after this time. Default 3 s.
+  /// Once a plan exists, no further strategy starts or goes on after this time. Of a thousand buffers and
+  /// more in one memory a quick plan is made first, whatever the strategy, and stands where there is no time
+  /// for another. Default 3 s.
   std::chrono::duration<double> time_limit = std::chrono::seconds(3);
   /// Searches that run side by side; 0: as many as the machine has. Decides how far a search gets
   /// before its time is up, not which plan it comes to.

@@ -71,11 +71,11 @@ class Search {
     control_.has_plan = true;
     build_greedily();
     std::int64_t bound = 0;
-    if (!control_.is_time_up()) bound = cost_bound(problem_);
+    if (!control_.is_time_up()) bound = cost_bound(problem_, [&] { return control_.is_time_up(); });
     if (!control_.is_time_up()) prove(bound);
     if (score_.excess > 0 || bound < score_.cost || leaves_a_choice()) improve();
-    if (bound < score_.cost) exchange_refused(problem_, choices_, best_, control_);
-    lower_peaks(problem_, best_, control_);
+    if (bound < score_.cost && !control_.is_time_up()) exchange_refused(problem_, choices_, best_, control_);
+    if (!control_.is_time_up()) lower_peaks(problem_, best_, control_);
     return {
         .places = std::move(best_), .cut_short = cut_short_ || control_.is_time_up(), .cost_bound = bound};
   }
@@ -99,6 +99,7 @@ class Search {
 
   void build_greedily() {
     const std::vector<std::size_t> no_ranks(problem_.buffers.size());
+    if (control_.is_time_up()) return;
     for (const auto& keys : worths()) {
       const auto order =
           pack::sorted_buffers(problem_, [&](std::size_t a, std::size_t b) { return keys[a] > keys[b]; });

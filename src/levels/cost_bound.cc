@@ -75,14 +75,13 @@ class Flow {
   }
 
   /// Sends units along the paths that gain most, as long as they gain anything and the budget lasts.
-  void send(Bytes units, std::int64_t& budget) {
+  void send(Bytes units, std::int64_t& budget, const pack::Stop& stop) {
     while (units > 0 && potentials_.back() > 0) {
       const Bytes sent = augment(units);
       units -= sent;
       if (units == 0) return;  // these potentials are the prices
       budget -= std::ssize(arcs_);
-      if (budget < 0) return;
-      find_paths();
+      if (budget < 0 || !find_paths(stop)) return;
     }
   }
 
@@ -111,14 +110,16 @@ class Flow {
                : potentials_[arc.to] - potentials_[from] - arc.gain;
   }
 
-  /// Dijkstra over what is missed; afterwards the potentials are the longest distances.
-  void find_paths() {
+  /// Dijkstra over what is missed; afterwards the potentials are the longest distances. Told to stop it
+  /// leaves them as they were.
+  bool find_paths(const pack::Stop& stop) {
     using Entry = std::pair<std::int64_t, std::size_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     std::fill(distances_.begin(), distances_.end(), std::numeric_limits<std::int64_t>::max());
     distances_[0] = 0;
     queue.emplace(0, 0);
-    while (!queue.empty()) {
+    for (std::size_t popped = 0; !queue.empty(); ++popped) {
+      if (popped % pack::buffers_between_looks == 0 && stop()) return false;
       const auto [distance, event] = queue.top();
       queue.pop();
       if (distance > distances_[event]) continue;
@@ -131,6 +132,7 @@ class Flow {
       }
     }
     for (std::size_t e = 0; e < potentials_.size(); ++e) potentials_[e] -= distances_[e];
+    return true;
   }
 
   /// Sends what fits along one path that misses nothing; there is one.
@@ -186,15 +188,15 @@ std::int64_t proven(std::span<const Claim> claims, Bytes capacity, std::span<con
 
 /// The most that claims can save in a memory of that capacity.
 std::int64_t most_saved(std::span<const Claim> claims, std::size_t events, Bytes capacity,
-                        std::int64_t& budget) {
+                        std::int64_t& budget, const pack::Stop& stop) {
   const std::int64_t all = sum_of_savings(claims);
   Bytes size = 0;
   for (const Claim& claim : claims) size += claim.size;
-  if (claims.empty() || size <= capacity) return all;
+  if (claims.empty() || size <= capacity || stop()) return all;
   // Distances stay below 2^61: no path gains more than all together.
   const int shift = std::clamp(60 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all))), 0, 20);
   Flow flow(claims, events, shift);
-  flow.send(capacity, budget);
+  flow.send(capacity, budget, stop);
   return proven(claims, capacity, flow.prices(), shift);
 }
 
@@ -216,11 +218,11 @@ class Bound {
     events_.erase(std::unique(events_.begin(), events_.end()), events_.end());
   }
 
-  std::int64_t run() {
+  std::int64_t run(const pack::Stop& stop) {
     std::int64_t bound = 0;
     for (std::size_t b = 0; b < problem_.buffers.size(); ++b) bound += choices_.costs[b][memories_.back()];
     std::int64_t budget = arcs_per_bound;
-    for (std::size_t k = 0; k + 1 < memories_.size(); ++k) bound -= saved_by(k, budget);
+    for (std::size_t k = 0; k + 1 < memories_.size(); ++k) bound -= saved_by(k, budget, stop);
     return bound;
   }
 
@@ -238,7 +240,7 @@ class Bound {
   }
 
   /// What the first k + 1 memories can save of the step in price that comes after them.
-  std::int64_t saved_by(std::size_t k, std::int64_t& budget) const {
+  std::int64_t saved_by(std::size_t k, std::int64_t& budget, const pack::Stop& stop) const {
     std::vector<Claim> claims;
     std::int64_t saved = 0;
     for (std::size_t b = 0; b < problem_.buffers.size(); ++b) {
@@ -254,7 +256,7 @@ class Bound {
     Bytes capacity = 0;
     for (std::size_t i = 0; i <= k; ++i)
       capacity = std::min(largest_value, capacity + choices_.capacities[memories_[i]]);
-    return saved + most_saved(claims, events_.size(), capacity, budget);
+    return saved + most_saved(claims, events_.size(), capacity, budget, stop);
   }
 
   [[nodiscard]] bool may_be_among(std::size_t b, std::size_t k) const {
@@ -279,6 +281,6 @@ class Bound {
 
 }  // namespace
 
-std::int64_t cost_bound(const Problem& problem) { return Bound(problem).run(); }
+std::int64_t cost_bound(const Problem& problem, const pack::Stop& stop) { return Bound(problem).run(stop); }
 
 }  // namespace stowage::levels

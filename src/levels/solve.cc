@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <vector>
 
 #include "base/text.h"
@@ -17,6 +19,9 @@ namespace stowage {
 namespace {
 
 constexpr StrategyInfo auto_info{"auto", "the best of all strategies, within the time limit", "stowage"};
+
+/// A bound is worth a little more time than there is.
+constexpr std::chrono::milliseconds time_of_proof{20};
 
 const std::vector<pack::Strategy>& all() {
   static const std::vector<pack::Strategy> strategies = [] {
@@ -66,12 +71,13 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   if (!options.sort.empty())
     (void)pack::parse_sort_order(options.sort);  // wrong even if nobody comes to use it
   const auto chosen = strategies_named(options.strategy);
-  if (chosen.size() == 1) {
-    if (const auto obstacle = chosen[0]->obstacle(problem)) throw NotApplicable(options.strategy, *obstacle);
-  }
   Solution best = pack::best_of(problem, chosen, {options, deadline});
   const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
-  if (!is_bounded) best.cost_bound = std::min(levels::cost_bound(problem), best.cost);
+  if (is_bounded) return best;
+  pack::Control proof{options, deadline};
+  if (proof.deadline) *proof.deadline += time_of_proof;
+  const std::int64_t bound = levels::cost_bound(problem, [&] { return proof.is_time_up(); });
+  best.cost_bound = std::min(bound, best.cost);
   return best;
 }
 

@@ -100,14 +100,16 @@ class Doubt {
     const Model model = model_of(restricted);
     std::vector<Bytes> settled(restricted.size());
     unit_ = model.unit;
-    regions_ = regions_of(model, settled);
-    for (const Region& region : regions_) tables_.push_back(std::make_unique<Tables>(region.model));
+    const Stop stop = [&] { return control_.is_time_up(); };
+    regions_ = regions_of(model, settled, stop);
+    for (const Region& region : regions_) tables_.push_back(std::make_unique<Tables>(region.model, stop));
   }
 
   [[nodiscard]] Bytes unit() const { return unit_; }
 
   [[nodiscard]] Answer ask(Bytes height) const {
     const Stop stop = [&] { return control_.is_time_up(); };
+    if (stop()) return Answer::unknown;  // the tables may be incomplete
     Answer all = Answer::yes;
     for (std::size_t r = 0; r < regions_.size(); ++r) {
       const Bytes rest = height - regions_[r].base;

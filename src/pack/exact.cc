@@ -73,10 +73,12 @@ class Searches {
  public:
   Searches(const std::vector<Region>& regions, Bytes enough, const Control& control)
       : regions_(regions), enough_(enough), control_(control) {
-    for (const Region& region : regions) tables_.push_back(std::make_unique<Tables>(region.model));
-    for (std::size_t r = 0; r < regions.size(); ++r)
+    const Stop stop = [&] { return control.is_too_late(); };
+    for (std::size_t r = 0; r < regions.size() && !stop(); ++r) {
+      tables_.push_back(std::make_unique<Tables>(regions[r].model, stop));
       searches_.emplace_back(*tables_[r], std::max(enough - regions[r].base, regions[r].model.bound()),
                              control);
+    }
   }
 
   void run(std::int64_t rounds) {
@@ -116,18 +118,24 @@ class Searches {
 
 Placing exact(const Problem& problem, const Control& control) {
   control.report("exact", 0);
+  const Placing nothing{.places = {}, .cut_short = true};
+  if (control.is_too_late()) return nothing;
   std::vector<Bytes> offsets;
   for (const Buffer& buffer : problem.buffers) offsets.push_back(buffer.pinned.value_or(0));
-  const Model model = model_of(problem.buffers);
-  const std::vector<Region> regions = regions_of(model, offsets);
+  Model model = model_of(problem.buffers);
+  if (control.is_too_late()) return nothing;
+  const Bytes unit = model.unit;
+  const Stop stop = [&] { return control.is_too_late(); };
+  const std::vector<Region> regions = regions_of(std::move(model), offsets, stop);
   const Bytes bound = lower_bound_of(problem.buffers);
-  Searches searches(regions, bound / model.unit, control);
+  Searches searches(regions, bound / unit, control);
+  if (control.is_too_late()) return nothing;  // what there is may be incomplete
   searches.run(rounds_before_doubt);
   Placing placing{std::vector<Place>(problem.buffers.size())};
   placing.lower_bound = bound;
-  if (searches.peak() * model.unit > bound) {
-    Certificate certificate = certify(problem, bound, searches.peak() * model.unit, control);
-    searches.ask_for_no_less_than(certificate.bound / model.unit);
+  if (searches.peak() * unit > bound) {
+    Certificate certificate = certify(problem, bound, searches.peak() * unit, control);
+    searches.ask_for_no_less_than(certificate.bound / unit);
     placing.lower_bound = certificate.bound;
     placing.certificate = std::move(certificate.positions);
     searches.run(most_rounds);
@@ -135,7 +143,7 @@ Placing exact(const Problem& problem, const Control& control) {
   for (std::size_t r = 0; r < regions.size(); ++r) {
     const std::vector<Bytes>& found = searches.offsets(r);
     for (std::size_t i = 0; i < found.size(); ++i)
-      offsets[regions[r].model.items[i].buffer] = (regions[r].base + found[i]) * model.unit;
+      offsets[regions[r].model.items[i].buffer] = (regions[r].base + found[i]) * unit;
   }
   for (std::size_t b = 0; b < offsets.size(); ++b) placing.places[b].offset = offsets[b];
   placing.is_least = searches.is_least();

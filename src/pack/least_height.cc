@@ -48,9 +48,9 @@ constexpr std::int64_t patient_rounds = 5;    ///< and when it is not found for 
 constexpr std::uint64_t less_later = 8;       ///< so many times.
 constexpr Bytes finest = 2000;                ///< Heights closer than a part in so many are not told apart.
 
-/// Items in an order of keys, each as low as it goes.
+/// Items in an order of keys, each as low as it goes; no placing when told to stop.
 template <typename Before>
-std::vector<Bytes> first_fit(const Tables& tables, Before before) {
+std::vector<Bytes> first_fit(const Tables& tables, const Stop& stop, Before before) {
   const std::vector<Item>& items = tables.model.items;
   std::vector<Bytes> offsets(items.size(), 0);
   std::vector<char> is_placed(items.size(), 0);
@@ -64,6 +64,7 @@ std::vector<Bytes> first_fit(const Tables& tables, Before before) {
   std::stable_sort(order.begin(), order.end(), before);
   std::vector<std::pair<Bytes, Bytes>> taken;
   for (const std::uint32_t i : order) {
+    if (stop()) break;
     taken.clear();
     for (const Clash& clash : tables.clashes[i]) {
       if (is_placed[clash.other] != 0)
@@ -160,11 +161,12 @@ class Batch {
 LeastHeight::LeastHeight(const Tables& tables, Bytes enough, const Control& control)
     : tables_(tables), control_(control), low_(enough) {
   const std::vector<Item>& items = tables_.model.items;
-  keep(first_fit(tables_, [&](auto a, auto b) { return items[a].size > items[b].size; }));
+  const Stop stop = [&] { return control_.is_too_late(); };
+  keep(first_fit(tables_, stop, [&](auto a, auto b) { return items[a].size > items[b].size; }));
   const auto area = [&](auto i) {
     return static_cast<double>(items[i].size) * static_cast<double>(tables_.widths[i]);
   };
-  if (low_ < height_) keep(first_fit(tables_, [&](auto a, auto b) { return area(a) > area(b); }));
+  if (low_ < height_) keep(first_fit(tables_, stop, [&](auto a, auto b) { return area(a) > area(b); }));
 }
 
 void LeastHeight::keep(std::vector<Bytes> offsets) {

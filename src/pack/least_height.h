@@ -13,7 +13,8 @@ namespace stowage::pack {
 /// Looks for the least height of a model, round by round: see least_height.cc. Keeps references.
 class LeastHeight {
  public:
-  /// Begins with a first fit. Nothing lower than `enough` is asked for.
+  /// Begins with a first fit, which is of no use if it was too late for it. Nothing lower than `enough` is
+  /// asked for.
   LeastHeight(const Tables& tables, Bytes enough, const Control& control);
 
   /// In units, by item.

@@ -44,6 +44,8 @@ struct Event {
 /// What comes to an end at a position does so before anything begins there.
 std::vector<Event> events_of(std::span<const Buffer> buffers, Model& model) {
   std::vector<Event> events;
+  events.reserve(2 * buffers.size());
+  model.items.reserve(buffers.size());
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     Item item{
         .buffer = b, .size = buffers[b].size, .alignment = buffers[b].alignment, .pin = buffers[b].pinned};
@@ -167,7 +169,28 @@ std::vector<std::vector<Entry>> Model::entries() const {
   return entries;
 }
 
-std::vector<std::vector<Clash>> Model::clashes() const {
+namespace {
+
+/// Everyone writes itself into the lists of those it clashes with: the lists come out sorted, but where a
+/// pair clashes in several parts.
+std::vector<std::vector<Clash>> sorted(const std::vector<std::vector<Clash>>& clashes, const Stop& stop) {
+  std::vector<std::vector<Clash>> result(clashes.size());
+  for (std::size_t i = 0; i < clashes.size(); ++i) result[i].reserve(clashes[i].size());
+  for (std::uint32_t i = 0; i < clashes.size() && !stop(); ++i) {
+    for (const Clash& clash : clashes[i]) result[clash.other].push_back({i, -clash.high, -clash.low});
+  }
+  const auto before = [](const Clash& a, const Clash& b) {
+    return std::tie(a.other, a.low, a.high) < std::tie(b.other, b.low, b.high);
+  };
+  for (auto& list : result) {
+    if (!std::is_sorted(list.begin(), list.end(), before)) std::sort(list.begin(), list.end(), before);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::vector<Clash>> Model::clashes(const Stop& stop) const {
   struct Alive {
     std::uint32_t item;
     Part part;
@@ -181,6 +204,7 @@ std::vector<std::vector<Clash>> Model::clashes() const {
   std::vector<std::vector<Clash>> clashes(items.size());
   std::vector<Alive> alive;
   for (const Alive& mine : starts) {
+    if (stop()) return clashes;
     std::erase_if(alive, [&](const Alive& its) { return its.part.end <= mine.part.begin; });
     for (const Alive& its : alive) {
       if (its.item == mine.item) continue;
@@ -191,12 +215,7 @@ std::vector<std::vector<Clash>> Model::clashes() const {
     }
     alive.push_back(mine);
   }
-  for (auto& list : clashes) {
-    std::sort(list.begin(), list.end(), [](const Clash& a, const Clash& b) {
-      return std::tie(a.other, a.low, a.high) < std::tie(b.other, b.low, b.high);
-    });
-  }
-  return clashes;
+  return sorted(clashes, stop);
 }
 
 Model model_of(std::span<const Buffer> buffers) {
@@ -253,7 +272,8 @@ class Sets {
 /// Sections get new numbers in the models they go to.
 class Splitter {
  public:
-  explicit Splitter(const Model& model) : model_(model), sets_(model), numbers_(model.sections) {}
+  Splitter(const Model& model, const Stop& stop)
+      : model_(model), stop_(stop), sets_(model), numbers_(model.sections) {}
 
   std::vector<Model> run() {
     std::vector<std::size_t> model_of_root(model_.sections, none);
@@ -266,7 +286,10 @@ class Splitter {
       numbers_[s] = models_[target].sections++;
       targets_.push_back(target);
     }
-    for (const Item& item : model_.items) add(item);
+    for (const Item& item : model_.items) {
+      if (stop_()) break;
+      add(item);
+    }
     std::erase_if(models_, [](const Model& model) {
       return std::all_of(model.items.begin(), model.items.end(), [](const Item& s) { return s.pin; });
     });
@@ -277,27 +300,22 @@ class Splitter {
   static constexpr std::size_t none = ~std::size_t{0};
 
   void add(const Item& item) {
-    Item moved = item;
-    std::size_t target = targets_[item.parts[0].begin];
-    const auto flush = [&] {
-      if (!moved.parts.empty()) models_[target].items.push_back(moved);
-      moved.parts.clear();
-    };
-    moved.parts.clear();
+    std::size_t target = none;
     for (const Part& part : item.parts) {
       for (std::uint32_t s = part.begin; s < part.end;) {
         std::uint32_t end = s + 1;  // a pinned one goes through several sets
         while (end < part.end && targets_[end] == targets_[s]) ++end;
-        if (targets_[s] != target) flush();
+        std::vector<Item>& items = models_[targets_[s]].items;
+        if (targets_[s] != target) items.emplace_back(item).parts.clear();
         target = targets_[s];
-        moved.parts.push_back({numbers_[s], numbers_[end - 1] + 1, part.low, part.high});
+        items.back().parts.push_back({numbers_[s], numbers_[end - 1] + 1, part.low, part.high});
         s = end;
       }
     }
-    flush();
   }
 
   const Model& model_;
+  const Stop& stop_;
   Sets sets_;
   std::vector<std::uint32_t> numbers_;
   std::vector<std::size_t> targets_;
@@ -319,14 +337,14 @@ Bytes settle(Model& model, Bytes base, std::vector<Bytes>& settled) {
 
 }  // namespace
 
-std::vector<Region> regions_of(Model model, std::vector<Bytes>& settled) {
+std::vector<Region> regions_of(Model model, std::vector<Bytes>& settled, const Stop& stop) {
   std::vector<Region> regions;
   std::vector<Region> open;
   open.push_back({0, std::move(model)});
-  while (!open.empty()) {
+  while (!open.empty() && !stop()) {
     Region region = std::move(open.back());
     open.pop_back();
-    std::vector<Model> parts = Splitter(region.model).run();
+    std::vector<Model> parts = Splitter(region.model, stop).run();
     for (Model& part : parts) {
       const std::size_t before = part.items.size();
       const Bytes base = settle(part, region.base, settled);

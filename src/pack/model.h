@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "pack/placing.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 
@@ -60,8 +61,8 @@ struct Model {
   [[nodiscard]] Bytes bound() const;
   /// Per section the parts there are.
   [[nodiscard]] std::vector<std::vector<Entry>> entries() const;
-  /// Per item whom it meets, and how.
-  [[nodiscard]] std::vector<std::vector<Clash>> clashes() const;
+  /// Per item whom it meets, and how; not all of it when told to stop.
+  [[nodiscard]] std::vector<std::vector<Clash>> clashes(const Stop& stop) const;
 };
 
 /// The buffers that are ever alive.
@@ -74,7 +75,8 @@ struct Region {
 };
 
 /// What is left of a model when items that are everywhere lie at the bottom, and what has no item in
-/// common is told apart; `settled` gets the offsets of the former, in bytes and by buffer.
-[[nodiscard]] std::vector<Region> regions_of(Model model, std::vector<Bytes>& settled);
+/// common is told apart; `settled` gets the offsets of the former, in bytes and by buffer. Told to stop, some
+/// may be missing.
+[[nodiscard]] std::vector<Region> regions_of(Model model, std::vector<Bytes>& settled, const Stop& stop);
 
 }  // namespace stowage::pack

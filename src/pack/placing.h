@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -27,15 +28,21 @@ struct Control {
   [[nodiscard]] bool is_time_up() const;
   /// A pass that places buffers is to be given up: the same, but with a plan at hand only.
   [[nodiscard]] bool should_cut() const;
+  /// There is a plan and no time to make another: who has none yet returns without.
+  [[nodiscard]] bool is_too_late() const { return has_plan && is_time_up(); }
   /// Tells how far the strategy is, from 0 to 1.
   void report(std::string_view what, double fraction) const;
 };
+
+/// Whether what is being done is of no use any more; asked now and then.
+using Stop = std::function<bool()>;
 
 /// Limits beyond what the clock can count are no limits, and so is one that is not a number.
 [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline_after(
     std::chrono::duration<double> limit);
 
-/// What a strategy returns: always a place for every buffer.
+/// What a strategy returns: a place for every buffer, or none at all if it was told to stop before it had one
+/// and there was a plan already.
 struct Placing {
   std::vector<Place> places;
   bool cut_short = false;  ///< Told to stop: what was left has been stacked on top.

@@ -19,6 +19,7 @@
 #include "pack/slots.h"
 #include "pack/sweep.h"
 #include "pack/two_stack.h"
+#include "stowage/error.h"
 
 namespace stowage::pack {
 namespace {
@@ -69,20 +70,18 @@ constexpr std::array<Strategy, 12> all{{
      obstacle_to_slots},
 }};
 
-constexpr std::size_t many = 10000;
+/// Buffers. Of that many a strategy may take so long that there is to be another plan before it, and of very
+/// many most passes take longer than the sweep.
+constexpr std::size_t many = 1000;
+constexpr std::size_t very_many = 10000;
 
-bool is_search(const Strategy& strategy) {
-  return strategy.run == sweep || strategy.run == exact || strategy.run == rectangle;
-}
-
-/// Of very many buffers most passes take long. First comes one that does not, even if only a search was
-/// chosen, so that there is a plan and all that follow can be cut by the clock; then the sweep, which most
-/// often needs no other. A single pass that was chosen alone is made to its end.
+/// Of many buffers first comes a pass that is quick, whatever was chosen, so that there is a plan and all
+/// that follow can be cut by the clock.
 std::vector<const Strategy*> in_order(const Problem& problem, std::span<const Strategy* const> strategies) {
   std::vector<const Strategy*> order(strategies.begin(), strategies.end());
   if (problem.buffers.size() < many || problem.memories.size() > 1) return order;
-  if (order.size() == 1 && !is_search(*order[0])) return order;
-  std::stable_partition(order.begin(), order.end(), [](const Strategy* it) { return it->run == sweep; });
+  if (problem.buffers.size() >= very_many)
+    std::stable_partition(order.begin(), order.end(), [](const Strategy* it) { return it->run == sweep; });
   std::erase_if(order, [](const Strategy* it) { return it->run == free_list; });
   const auto quick =
       std::find_if(all.begin(), all.end(), [](const Strategy& it) { return it.run == free_list; });
@@ -90,15 +89,14 @@ std::vector<const Strategy*> in_order(const Problem& problem, std::span<const St
   return order;
 }
 
-/// The first plan of very many buffers may take a little longer than there is time for: as long as it should
+/// The first plan of many buffers may take a little longer than there is time for: as long as it should
 /// take, for one that is cut is of little use.
 Control grace_of(const Problem& problem, const Control& control) {
-  constexpr std::chrono::microseconds per_buffer{1};
+  constexpr std::chrono::nanoseconds least = std::chrono::milliseconds(20);
+  constexpr std::chrono::nanoseconds per_buffer{200};
   Control grace = control;
   grace.has_plan = true;
-  if (grace.deadline)
-    grace.deadline =
-        std::max(*grace.deadline, std::chrono::steady_clock::now()) + per_buffer * problem.buffers.size();
+  if (grace.deadline) *grace.deadline += std::max(least, per_buffer * std::ssize(problem.buffers));
   return grace;
 }
 
@@ -140,9 +138,13 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
       is_interrupted = true;
       break;
     }
-    if (strategies.size() > 1 && strategy->obstacle(problem)) continue;  // asked late: it takes time
+    if (const auto obstacle = strategy->obstacle(problem)) {  // asked late: it takes time
+      if (strategies.size() == 1) throw NotApplicable(std::string(strategy->info.name), *obstacle);
+      continue;
+    }
     Placing placing = strategy->run(problem, control_of(*strategy));
     is_interrupted = is_interrupted || placing.cut_short;
+    if (placing.places.empty() && !problem.buffers.empty()) continue;
     cost_bound = std::max(cost_bound, placing.cost_bound);
     if (placing.lower_bound > bound) {
       bound = placing.lower_bound;

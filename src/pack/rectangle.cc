@@ -239,21 +239,25 @@ Tuned first_placing(const Problem& problem, const Placing& placing) {
 }  // namespace
 
 Placing rectangle(const Problem& problem, const Control& control) {
-  const Rectangles rectangles(problem.buffers);
-  Starts starts(rectangles, control.options);
-  std::vector<Rectangle> sorted = rectangles.all;
+  const Placing nothing{.places = {}, .cut_short = true};
+  const Stop stop = [&] { return control.is_too_late(); };
+  const std::optional<Rectangles> rectangles = prepare(problem.buffers, stop);
+  if (!rectangles || stop()) return nothing;
+  Starts starts(*rectangles, control.options);
+  std::vector<Rectangle> sorted = rectangles->all;
   sort_rectangles(sorted, starts[0].sort);
+  if (stop()) return nothing;
   Order order;
   for (const Rectangle& it : sorted) order.push_back(it.buffer);
   const auto begin = std::chrono::steady_clock::now();
   Placing placing = place_in_order(problem, order, Fit::lowest, control, "rectangle");
   Tuned first = first_placing(problem, placing);
-  if (placing.cut_short || first.top <= rectangles.threshold) return placing;
+  if (placing.cut_short || first.top <= rectangles->threshold) return placing;
   // What the search finds is placed again before the time is up.
   Control early = control;
   if (early.deadline) *early.deadline -= placings_to_finish * (std::chrono::steady_clock::now() - begin);
 
-  Search search(rectangles, control, early, starts);
+  Search search(*rectangles, control, early, starts);
   const Board& board = search.run(std::move(first));
   const std::vector<Bytes>& offsets = board.best().offsets;
   for (std::size_t b = 0; b < offsets.size(); ++b) placing.places[b].offset = offsets[b];

@@ -27,7 +27,6 @@
 #include <utility>
 
 #include "pack/load.h"
-#include "pack/placing.h"
 #include "pack/rectangle_goals.h"
 #include "pack/risk.h"
 
@@ -168,11 +167,14 @@ class Tuner {
 
 }  // namespace
 
-Rectangles::Rectangles(std::span<const Buffer> problem_buffers)
-    : buffers(problem_buffers),
-      all(rectangles_of(problem_buffers)),
-      neighbours(problem_buffers),
-      threshold(lower_bound_of(problem_buffers)) {}
+std::optional<Rectangles> prepare(std::span<const Buffer> buffers, const Stop& stop) {
+  if (stop()) return std::nullopt;
+  std::vector<Rectangle> all = rectangles_of(buffers);
+  if (stop()) return std::nullopt;
+  Neighbours neighbours(buffers);
+  if (stop()) return std::nullopt;
+  return Rectangles{buffers, std::move(all), std::move(neighbours), lower_bound_of(buffers)};
+}
 
 Tuned tune(const Rectangles& rectangles, const Start& start, const Stops& stops) {
   return Tuner(rectangles, start, stops).run();

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "pack/placing.h"
 #include "pack/rectangle_container.h"
 #include "pack/rectangle_groups.h"
 #include "pack/rectangle_reorder.h"
@@ -22,9 +23,10 @@ struct Rectangles {
   std::vector<Rectangle> all{};  ///< To be placed; pinned ones are not among them.
   Neighbours neighbours;
   Bytes threshold = 0;  ///< To get below it is impossible, to get down to it the goal.
-
-  explicit Rectangles(std::span<const Buffer> problem_buffers);
 };
+
+/// Keeps a reference to the buffers. Nothing if told to stop.
+[[nodiscard]] std::optional<Rectangles> prepare(std::span<const Buffer> buffers, const Stop& stop);
 
 /// One way to tune: how rectangles are sorted and grouped, and how groups are re-ordered.
 struct Start {

@@ -32,9 +32,6 @@ struct Dive {
   std::int64_t nodes = 0;  ///< After so many it gives up.
 };
 
-/// Asked now and then; true: give up.
-using Stop = std::function<bool()>;
-
 /// Whether everything fits below `height`: one dive of the branch and bound in section_search.cc.
 [[nodiscard]] Found search_sections(const Tables& tables, Bytes height, const Dive& dive, const Stop& stop);
 

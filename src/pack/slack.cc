@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "pack/load.h"
-#include "pack/placing.h"
 
 namespace stowage::pack {
 
-std::vector<Bytes> loads_during(std::span<const Buffer> buffers) {
+std::optional<std::vector<Bytes>> loads_during(std::span<const Buffer> buffers, const Control& control) {
   const std::vector<Load> profile = load_profile(buffers);
   const std::size_t count = profile.size();
   std::vector<Bytes> tree(2 * count, 0);  // the maximum of node i is that of 2i and 2i + 1; leaves last
@@ -19,7 +18,9 @@ std::vector<Bytes> loads_during(std::span<const Buffer> buffers) {
     return static_cast<std::size_t>(it - profile.begin());
   };
   std::vector<Bytes> loads;
+  loads.reserve(buffers.size());
   for (const Buffer& buffer : buffers) {
+    if (loads.size() % buffers_between_looks == 0 && control.is_time_up()) return std::nullopt;
     const Lifetime life = life_of(buffer);
     Bytes most = 0;
     std::size_t begin = count + index(life.lower);

@@ -21,7 +21,7 @@
 //   buffer that is always alive, then each of the others as low as it goes.
 // - Several pieces: a slot is held from the first position of a buffer to its last.
 // - Alignment: the pool's base and the size of a slot are multiples of all alignments.
-// - Told to stop, it goes on: it is over before anybody notices.
+// - Told to stop without another plan at hand, it goes on: it is over before anybody notices.
 
 #include "pack/slots.h"
 
@@ -86,8 +86,11 @@ Buffer block_of(const Pool& pool, Bytes alignment) {
 
 Placing slots(const Problem& problem, const Control& control) {
   control.report("slots", 0);
+  const Placing nothing{.places = {}, .cut_short = true};
+  if (control.is_too_late()) return nothing;
   const Bytes alignment = common_alignment(problem).value();
   const Pool pool = pool_of(problem, alignment);
+  if (control.is_too_late()) return nothing;
   Problem outside{.memories = problem.memories};  // the pool, and after it what is not in it
   outside.buffers.push_back(block_of(pool, alignment));
   std::vector<std::size_t> order{0};

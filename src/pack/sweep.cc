@@ -94,6 +94,7 @@ class Sweep {
   }
 
   Placing run() {
+    if (control_.is_too_late()) return {.places = {}, .cut_short = true};
     Bytes low = bound_;  // the cap that is tried next
     while (!has_the_best() && !try_cap(low)) {
       if (control_.is_time_up() || control_.options.rounds == 0 || buffers_.size() < few) break;
@@ -169,9 +170,11 @@ class Sweep {
   /// Told to stop, it leaves over what has not been placed.
   Pass place(const Manner& manner, Bytes cap) {
     Pass pass{.offsets = std::vector<std::optional<Bytes>>(buffers_.size())};
+    const std::vector<std::size_t> order = order_of(manner.stack);
+    pass.was_cut = should_cut();
     Occupancy occupancy(buffers_);
     std::size_t done = 0;
-    for (const std::size_t b : order_of(manner.stack)) {
+    for (const std::size_t b : order) {
       if (++done % buffers_between_looks == 0) pass.was_cut = pass.was_cut || should_cut();
       const Buffer& buffer = buffers_[b];
       const bool is_alive = lives_[b].lower < lives_[b].upper;
@@ -203,8 +206,8 @@ class Sweep {
 
   /// Finds room for what is left over, if it can.
   void eject(Pass& pass, Bytes cap) {
-    if (loads_.empty()) loads_ = loads_during(buffers_);
-    if (should_cut()) return;
+    if (!loads_) loads_ = loads_during(buffers_, control_);
+    if (!loads_) return;
     if (!neighbours_) neighbours_.emplace(buffers_);
     if (should_cut()) return;
     std::vector<Movable> movables;
@@ -212,7 +215,7 @@ class Sweep {
       const Buffer& buffer = buffers_[b];
       const double area =
           static_cast<double>(buffer.size) * static_cast<double>(lives_[b].upper - lives_[b].lower);
-      const double slack = static_cast<double>(cap - loads_[b]) / static_cast<double>(cap);
+      const double slack = static_cast<double>(cap - (*loads_)[b]) / static_cast<double>(cap);
       movables.push_back({buffer.size, buffer.alignment, buffer.pinned,
                           std::sqrt(area) / (slack + least_slack), pass.offsets[b]});
     }
@@ -280,7 +283,7 @@ class Sweep {
   const std::size_t first_manner_;
   Position peak_ = 0;  ///< Where the load is highest.
   std::vector<Lifetime> lives_;
-  std::vector<Bytes> loads_;
+  std::optional<std::vector<Bytes>> loads_;
   std::optional<Neighbours> neighbours_;
   std::vector<Place> best_;
   Bytes best_peak_ = 0;
@@ -322,15 +325,21 @@ std::vector<Buffer> buffers_of(const Problem& problem, const Stretch& part) {
 }  // namespace
 
 Placing sweep(const Problem& problem, const Control& control) {
+  const Placing nothing{.places = {}, .cut_short = true};
+  if (control.is_too_late()) return nothing;
   Bytes enough = lower_bound_of(problem.buffers);
+  if (control.is_too_late()) return nothing;
   const std::vector<Stretch> parts = split(problem);
+  if (control.is_too_late()) return nothing;
   if (parts.size() <= 1) return Sweep(problem.buffers, enough, 0, control).run();
   Placing placing{std::vector<Place>(problem.buffers.size())};
   std::size_t manner = 0;  // what served the last part often serves the next
   for (const Stretch& part : parts) {
+    if (control.is_too_late()) return nothing;
     const std::vector<Buffer> buffers = buffers_of(problem, part);
     Sweep search(buffers, enough, manner, control);
     const Placing found = search.run();
+    if (found.places.empty()) return nothing;
     manner = search.best_manner();
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       placing.places[part.indices[i]] = found.places[i];

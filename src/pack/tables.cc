@@ -6,13 +6,13 @@
 
 namespace stowage::pack {
 
-Tables::Tables(const Model& the_model)
+Tables::Tables(const Model& the_model, const Stop& stop)
     : model(the_model),
       is_simple(the_model.is_simple()),
       has_alignments(std::any_of(the_model.items.begin(), the_model.items.end(),
                                  [&](const Item& item) { return item.alignment > the_model.grid; })),
       entries(the_model.entries()),
-      clashes(the_model.clashes()),
+      clashes(the_model.clashes(stop)),
       items_in(the_model.sections),
       equal_before(the_model.items.size(), -1) {
   for (std::size_t s = 0; s < entries.size(); ++s) {

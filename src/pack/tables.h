@@ -9,7 +9,8 @@ namespace stowage::pack {
 
 /// What all searches of a model need and none changes.
 struct Tables {
-  explicit Tables(const Model& the_model);
+  /// Told to stop they are incomplete and of no use.
+  Tables(const Model& the_model, const Stop& stop);
 
   const Model& model;
   bool is_simple;
