@@ -210,6 +210,53 @@ TEST(Exact, WhatIsEverywhereLiesAtTheBottomAndPartsAreSolvedAlone) {
   EXPECT_EQ(settled, (std::vector<Bytes>{6, 0, 10, 6, -1}));
 }
 
+TEST(Exact, ToldToStopTablesAreIncompleteButNotBroken) {
+  const Problem problem = oracle::random_problem(4, {.buffers = 40,
+                                                     .positions = 60,
+                                                     .longest_life = 9,
+                                                     .largest_size = 9,
+                                                     .percent_with_pieces = 20,
+                                                     .percent_pinned = 10});
+  const pack::Model model = pack::model_of(problem.buffers);
+  std::size_t fewest = model.items.size();
+  for (int calls = 0; calls < 200; ++calls) {
+    int left = calls;
+    const pack::Stop stop = [&] { return left-- <= 0; };
+    std::vector<Bytes> settled(problem.buffers.size());
+    std::size_t items = 0;
+    for (const pack::Region& region : pack::regions_of(model, settled, stop)) {
+      const pack::Tables tables(region.model, stop);
+      EXPECT_EQ(tables.clashes.size(), region.model.items.size());
+      EXPECT_EQ(tables.entries.size(), region.model.sections);
+      for (std::size_t i = 0; i < tables.clashes.size(); ++i) {
+        for (const pack::Clash& clash : tables.clashes[i]) EXPECT_LT(clash.other, region.model.items.size());
+      }
+      items += region.model.items.size();
+    }
+    fewest = std::min(fewest, items);
+  }
+  EXPECT_EQ(fewest, 0U);
+}
+
+TEST(Exact, CountsPairsThatAreAliveTogether) {
+  const Problem problem =
+      oracle::random_problem(6, {.buffers = 3000, .positions = 500, .longest_life = 200, .largest_size = 9});
+  std::vector<Lifetime> lives;
+  for (const Buffer& buffer : problem.buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      if (piece.is_ever_alive()) lives.push_back(piece.life);
+    }
+  }
+  std::size_t pairs = 0;
+  for (std::size_t a = 0; a < lives.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b)
+      pairs += lives[a].lower < lives[b].upper && lives[b].lower < lives[a].upper ? 1 : 0;
+  }
+  const auto obstacle = pack::obstacle_to_exact(problem);
+  ASSERT_TRUE(obstacle);
+  EXPECT_NE(obstacle->find("there are " + std::to_string(pairs)), std::string::npos) << *obstacle;
+}
+
 TEST(Exact, SectionsAreMaximal) {
   const pack::Model model = pack::model_of(
       problem_of({whole("a", 4, 0, 4), whole("b", 8, 2, 9), whole("c", 2, 3, 5), whole("d", 6, 6, 8)})

@@ -22,9 +22,11 @@
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
 #include "pack/exact.h"
+#include "pack/greedy_by_breadth.h"
 #include "pack/load.h"
 #include "pack/occupancy.h"
 #include "pack/rectangle.h"
+#include "pack/slots.h"
 #include "pack/sweep.h"
 #include "problems.h"
 #include "stowage/error.h"
@@ -824,7 +826,8 @@ TEST(Pack, SearchesThatAreTooLateReturnNothing) {
   std::stop_source source;
   source.request_stop();
   const Problem problem = large_problem(2);
-  for (const auto search : {pack::sweep, pack::exact, pack::rectangle}) {
+  for (const auto search :
+       {pack::sweep, pack::exact, pack::rectangle, pack::slots, pack::greedy_by_breadth}) {
     const auto placing = search(problem, {.options = {.stop = source.get_token()}, .has_plan = true});
     EXPECT_TRUE(placing.places.empty());
     EXPECT_TRUE(placing.cut_short);
@@ -850,6 +853,9 @@ TEST(Pack, CutAtAnyMomentThereIsAValidPlan) {
       const Solution solution = solve(problem, {.strategy = name, .time_limit = limit, .threads = 2});
       expect_valid(problem, solution);
       EXPECT_GE(peak_of(problem, solution, 0), solution.lower_bound);
+      if (moment == 0) {
+        EXPECT_TRUE(solution.interrupted);
+      }
     }
   }
 }

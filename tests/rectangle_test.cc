@@ -154,7 +154,7 @@ TEST(Rectangle, SortsExactlyWhereDoublesCannot) {
 TEST(Rectangle, SortsAsComparingAllDoes) {
   oracle::Random random(1);
   for (int round = 0; round < 300 && !HasFailure(); ++round) {
-    std::vector<Buffer> buffers;  // of all magnitudes; few are alive together
+    std::vector<Buffer> buffers;  // of all magnitudes
     for (int b = 0; b < 20; ++b) {
       const Bytes size = (Bytes{1} << random.between(0, 56)) + random.between(0, 3);
       const Position lower = random.between(0, 1000);

@@ -38,10 +38,12 @@ struct Alive {
   std::size_t buffer = 0;
 };
 
-/// The first position at which most bytes are alive.
+/// The first position at which most bytes are alive, besides constants, which always are.
 Position fullest_position(const std::vector<Buffer>& buffers) {
   std::vector<std::pair<Position, Bytes>> changes;
+  changes.reserve(2 * buffers.size());
   for (const Buffer& buffer : buffers) {
+    if (is_constant(buffer.kind)) continue;
     for (const Piece& piece : buffer.pieces) {
       if (piece.life.lower == piece.life.upper) continue;
       changes.emplace_back(piece.life.lower, piece.size);
@@ -66,6 +68,7 @@ Position fullest_position(const std::vector<Buffer>& buffers) {
 std::vector<Alive> alive_at(const std::vector<Buffer>& buffers, Position at) {
   std::vector<Alive> result;
   for (std::size_t b = 0; b < buffers.size(); ++b) {
+    if (is_constant(buffers[b].kind)) continue;
     Bytes bytes = 0;
     for (const Piece& piece : buffers[b].pieces) {
       if (piece.life.lower <= at && at < piece.life.upper) bytes += piece.size;
@@ -79,10 +82,9 @@ std::vector<Alive> alive_at(const std::vector<Buffer>& buffers, Position at) {
 
 void write_largest(const Plan& plan, std::ostream& out) {
   if (plan.buffers.empty()) return;
-  std::vector<Buffer> buffers = exporting::on_one_axis(plan);
-  for (Buffer& buffer : buffers) {  // constants are always there
-    if (is_constant(buffer.kind)) buffer.pieces.clear();
-  }
+  const bool has_one_axis = plan.clocks.size() == 1;
+  const std::vector<Buffer> unfolded = has_one_axis ? std::vector<Buffer>() : exporting::on_one_axis(plan);
+  const std::vector<Buffer>& buffers = has_one_axis ? plan.buffers : unfolded;
   const Position at = fullest_position(buffers);
   const std::vector<Alive> alive = alive_at(buffers, at);
   const std::size_t count = std::min(alive.size(), buffers_shown);

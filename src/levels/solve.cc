@@ -71,6 +71,9 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   if (!options.sort.empty())
     (void)pack::parse_sort_order(options.sort);  // wrong even if nobody comes to use it
   const auto chosen = strategies_named(options.strategy);
+  if (chosen.size() == 1) {
+    if (const auto obstacle = chosen[0]->obstacle(problem)) throw NotApplicable(options.strategy, *obstacle);
+  }
   Solution best = pack::best_of(problem, chosen, {options, deadline});
   const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
   if (is_bounded) return best;

@@ -23,7 +23,11 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "pack/certificate.h"
 #include "pack/least_height.h"
@@ -43,29 +47,59 @@ constexpr std::size_t most_entries_with_holes = std::size_t{1} << 16U;
 constexpr std::int64_t rounds_before_doubt = 1;
 constexpr std::int64_t most_rounds = std::numeric_limits<std::int64_t>::max();
 
+/// How large the tables of all would be.
 struct Extent {
-  std::size_t pairs = 0;
-  std::size_t entries = 0;
+  std::size_t pairs = 0;    ///< Of pieces that are alive together.
+  std::size_t entries = 0;  ///< Sections (see model.cc) that pieces are in, added up.
 };
 
-Extent extent_of(const Model& model) {
-  std::vector<std::size_t> begins(model.sections + 1, 0);
-  std::vector<std::size_t> ends(model.sections + 1, 0);
-  Extent extent;
-  for (const Item& item : model.items) {
-    for (const Part& part : item.parts) {
-      ++begins[part.begin];
-      ++ends[part.end];
-      extent.entries += part.end - part.begin;
+/// Counted without a model, which takes longer to make.
+Extent extent_of(std::span<const Buffer> buffers) {
+  std::vector<Position> starts;
+  std::vector<Position> ends;
+  for (const Buffer& buffer : buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      if (!piece.is_ever_alive()) continue;
+      starts.push_back(piece.life.lower);
+      ends.push_back(piece.life.upper);
     }
   }
+  std::sort(starts.begin(), starts.end());
+  std::sort(ends.begin(), ends.end());
+  Extent extent;
+  std::size_t section = 0;
   std::size_t alive = 0;
-  for (std::uint32_t s = 0; s < model.sections; ++s) {
-    alive -= ends[s];
-    extent.pairs += begins[s] * alive + begins[s] * (begins[s] - 1) / 2;
-    alive += begins[s];
+  bool has_new = false;
+  for (std::size_t started = 0, ended = 0; ended < ends.size();) {
+    if (started < starts.size() && starts[started] < ends[ended]) {
+      extent.pairs += alive++;
+      extent.entries -= section;  // and when it ends it gets back more
+      has_new = true;
+      ++started;
+    } else {
+      if (has_new) ++section;
+      has_new = false;
+      --alive;
+      extent.entries += section;
+      ++ended;
+    }
   }
   return extent;
+}
+
+/// The same as of the model, see Model::is_simple.
+bool is_simple(std::span<const Buffer> buffers) {
+  Bytes sizes = 0;
+  std::set<Bytes> alignments;
+  for (const Buffer& buffer : buffers) {
+    if (life_of(buffer) == Lifetime{}) continue;
+    const bool is_whole = buffer.pieces.size() == 1 && buffer.pieces[0].size == buffer.size;
+    if (!is_whole || buffer.pinned) return false;
+    sizes = std::gcd(sizes, buffer.size);
+    alignments.insert(buffer.alignment);
+  }
+  return alignments.size() <= 1 || std::all_of(alignments.begin(), alignments.end(),
+                                               [&](Bytes alignment) { return sizes % alignment == 0; });
 }
 
 /// All regions, each with its search. The highest gets the next round, for only it decides the peak.
@@ -153,9 +187,8 @@ Placing exact(const Problem& problem, const Control& control) {
 
 std::optional<std::string> obstacle_to_exact(const Problem& problem) {
   if (auto obstacle = several_memories(problem)) return obstacle;
-  const Model model = model_of(problem.buffers);
-  const Extent extent = extent_of(model);
-  const std::size_t entries = model.is_simple() ? most_entries : most_entries_with_holes;
+  const Extent extent = extent_of(problem.buffers);
+  const std::size_t entries = is_simple(problem.buffers) ? most_entries : most_entries_with_holes;
   if (extent.pairs <= most_pairs && extent.entries <= entries) return std::nullopt;
   return fmt::format("takes up to {} pairs of buffers that are alive at once, there are {}", most_pairs,
                      extent.pairs);

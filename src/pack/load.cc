@@ -20,15 +20,7 @@ namespace pack {
 
 namespace {
 
-/// Positions this many times as many as changes are still counted through rather than sorted.
-constexpr std::size_t sparsest = 4;
-
 bool comes_first(const Load& a, const Load& b) { return a.at < b.at; }
-
-bool is_dense(std::span<const Load> changes) {
-  const auto [first, last] = std::minmax_element(changes.begin(), changes.end(), comes_first);
-  return static_cast<std::size_t>(last->at - first->at) / sparsest < changes.size();
-}
 
 /// Sorts by position and adds up what is at the same one.
 void merge_by_sorting(std::vector<Load>& changes) {
@@ -44,10 +36,8 @@ void merge_by_sorting(std::vector<Load>& changes) {
   changes.resize(count);
 }
 
-/// The same for positions that lie close together: one cell for each of them.
-void merge_by_counting(std::vector<Load>& changes) {
-  const Position first = std::min_element(changes.begin(), changes.end(), comes_first)->at;
-  const Position last = std::max_element(changes.begin(), changes.end(), comes_first)->at;
+/// The same for positions that lie close together: one cell for each from the first to the last.
+void merge_by_counting(std::vector<Load>& changes, Position first, Position last) {
   std::vector<std::optional<Bytes>> cells(static_cast<std::size_t>(last - first) + 1);
   for (const Load& change : changes) {
     std::optional<Bytes>& cell = cells[static_cast<std::size_t>(change.at - first)];
@@ -72,7 +62,12 @@ std::vector<Load> load_profile(std::span<const Buffer> buffers) {
     }
   }
   if (profile.empty()) return profile;
-  is_dense(profile) ? merge_by_counting(profile) : merge_by_sorting(profile);
+  const auto [first, last] = std::minmax_element(profile.begin(), profile.end(), comes_first);
+  if (last->at - first->at < std::ssize(profile)) {
+    merge_by_counting(profile, first->at, last->at);
+  } else {
+    merge_by_sorting(profile);
+  }
   Bytes bytes = 0;
   for (Load& load : profile) load.bytes = bytes += load.bytes;
   return profile;

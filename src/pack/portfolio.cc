@@ -19,7 +19,6 @@
 #include "pack/slots.h"
 #include "pack/sweep.h"
 #include "pack/two_stack.h"
-#include "stowage/error.h"
 
 namespace stowage::pack {
 namespace {
@@ -138,10 +137,7 @@ Solution best_of(const Problem& problem, std::span<const Strategy* const> strate
       is_interrupted = true;
       break;
     }
-    if (const auto obstacle = strategy->obstacle(problem)) {  // asked late: it takes time
-      if (strategies.size() == 1) throw NotApplicable(std::string(strategy->info.name), *obstacle);
-      continue;
-    }
+    if (strategies.size() > 1 && strategy->obstacle(problem)) continue;  // asked late: it takes time
     Placing placing = strategy->run(problem, control_of(*strategy));
     is_interrupted = is_interrupted || placing.cut_short;
     if (placing.places.empty() && !problem.buffers.empty()) continue;

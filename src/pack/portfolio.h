@@ -21,8 +21,7 @@ struct Strategy {
 
 /// Runs the strategies until one of them meets the lower bound or the time is up, and keeps the best result;
 /// of equally good ones the first. Of several it leaves out those with an obstacle, which not all may have.
-/// Of many buffers `free-list` precedes what was chosen; its result stands where that was cut short. Throws
-/// NotApplicable when the only one has an obstacle.
+/// Of many buffers `free-list` precedes what was chosen; its result stands where that was cut short.
 [[nodiscard]] Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies,
                                Control control);
 

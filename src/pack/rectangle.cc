@@ -251,8 +251,9 @@ Placing rectangle(const Problem& problem, const Control& control) {
   for (const Rectangle& it : sorted) order.push_back(it.buffer);
   const auto begin = std::chrono::steady_clock::now();
   Placing placing = place_in_order(problem, order, Fit::lowest, control, "rectangle");
+  if (placing.cut_short) return placing;
   Tuned first = first_placing(problem, placing);
-  if (placing.cut_short || first.top <= rectangles->threshold) return placing;
+  if (first.top <= rectangles->threshold) return placing;
   // What the search finds is placed again before the time is up.
   Control early = control;
   if (early.deadline) *early.deadline -= placings_to_finish * (std::chrono::steady_clock::now() - begin);

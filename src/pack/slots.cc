@@ -99,8 +99,10 @@ Placing slots(const Problem& problem, const Control& control) {
     order.push_back(outside.buffers.size());
     outside.buffers.push_back(problem.buffers[b]);
   }
-  const Control uncut{.options = {.progress = control.options.progress}};
-  const Placing placed = place_in_order(outside, order, Fit::lowest, uncut, "slots");
+  Control control_outside{.options = {.progress = control.options.progress}};
+  if (control.has_plan) control_outside = control;
+  const Placing placed = place_in_order(outside, order, Fit::lowest, control_outside, "slots");
+  if (placed.cut_short) return nothing;
   Placing placing{std::vector<Place>(problem.buffers.size())};
   std::size_t next = 1;
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {

@@ -102,8 +102,8 @@ class Sweep {
       low += std::max<Bytes>(1, (best_peak_ - low) / 2);
     }
     Placing placing;
-    placing.places = std::move(best_);
     placing.cut_short = !has_the_best() && (was_cut_ || control_.is_time_up());
+    placing.places = std::move(best_);
     return placing;
   }
 
@@ -187,7 +187,7 @@ class Sweep {
         continue;
       }
       pass.offsets[b] = offset;
-      occupancy.reserve(buffer, *offset);
+      if (!pass.was_cut) occupancy.reserve(buffer, *offset);
     }
     return pass;
   }
