@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -140,6 +141,17 @@ TEST(Levels, StopsWhenToldTo) {
   const Solution solution = solve(problem, {.strategy = "levels", .stop = source.get_token()});
   expect_valid(problem, solution);
   EXPECT_TRUE(solution.interrupted);
+}
+
+TEST(Levels, CutAtAnyMomentThereIsAValidPlan) {
+  const Problem problem = oracle::random_levels(3, {.buffers = 500, .positions = 100, .largest_size = 30});
+  const auto moments = static_cast<int>(testing::cases_of(100));
+  for (int moment = 0; moment < moments && !HasFailure(); ++moment) {
+    const std::chrono::microseconds limit(moment * 50'000 / moments);
+    const Solution solution = solve(problem, {.time_limit = limit, .threads = 2});
+    expect_valid(problem, solution);
+    EXPECT_GE(solution.cost, solution.cost_bound);
+  }
 }
 
 TEST(Levels, AreTheBestThereIsOfSmallProblems) {
