@@ -76,6 +76,21 @@ Pool pool_of(const Problem& problem, Bytes alignment) {
   return pool;
 }
 
+/// Whether that many slots, and the buffers outside of them one above the other, have addresses for sure.
+template <typename IsOutside>
+bool have_addresses(const Problem& problem, Bytes alignment, std::size_t count, Bytes slot,
+                    IsOutside is_outside) {
+  auto total = base::checked_multiply(slot, static_cast<Bytes>(count));
+  const auto add = [&](Bytes part) { total = total ? base::checked_add(*total, part) : std::nullopt; };
+  add(alignment);
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Buffer& buffer = problem.buffers[b];
+    if (!is_outside(b)) continue;
+    for (const Bytes part : {buffer.size, buffer.alignment, buffer.pinned.value_or(0)}) add(part);
+  }
+  return total && *total <= largest_value;
+}
+
 /// The whole pool as one buffer that is always alive.
 Buffer block_of(const Pool& pool, Bytes alignment) {
   const Bytes size = pool.slot * static_cast<Bytes>(pool.count);
@@ -119,17 +134,14 @@ std::optional<std::string> obstacle_to_slots(const Problem& problem) {
   if (auto obstacle = several_memories(problem)) return obstacle;
   const auto alignment = common_alignment(problem);
   if (!alignment) return "needs a common multiple of all alignments, which is too large here";
+  Bytes largest = 0;
+  for (const Buffer& buffer : problem.buffers) largest = std::max(largest, buffer.size);
+  const auto anywhere = [](std::size_t) { return true; };  // no more slots than buffers
+  const Bytes slot = base::align_up(largest, *alignment);
+  if (have_addresses(problem, *alignment, problem.buffers.size(), slot, anywhere)) return std::nullopt;
   const Pool pool = pool_of(problem, *alignment);
-  auto total = base::checked_multiply(pool.slot, static_cast<Bytes>(pool.count));
-  if (total) total = base::checked_add(*total, *alignment);
-  for (std::size_t b = 0; b < problem.buffers.size() && total; ++b) {
-    const Buffer& buffer = problem.buffers[b];
-    if (pool.slots[b]) continue;
-    for (const Bytes part : {buffer.size, buffer.alignment, buffer.pinned.value_or(0)}) {
-      total = total ? base::checked_add(*total, part) : std::nullopt;
-    }
-  }
-  if (total && *total <= largest_value) return std::nullopt;
+  const auto is_outside = [&](std::size_t b) { return !pool.slots[b]; };
+  if (have_addresses(problem, *alignment, pool.count, pool.slot, is_outside)) return std::nullopt;
   return fmt::format("needs {} slots of {} bytes each, which is more than there are addresses", pool.count,
                      pool.slot);
 }
