@@ -88,8 +88,8 @@ std::vector<const Strategy*> in_order(const Problem& problem, std::span<const St
   return order;
 }
 
-/// The first plan of many buffers may take a little longer than there is time for: as long as it should
-/// take, for one that is cut is of little use.
+/// The first plan of many buffers may take a little longer than there is time for, for one that is cut is of
+/// little use.
 Control grace_of(const Problem& problem, const Control& control) {
   constexpr std::chrono::nanoseconds least = std::chrono::milliseconds(20);
   constexpr std::chrono::nanoseconds per_buffer{200};
