@@ -1,5 +1,5 @@
 // How soon strategies return once they are asked to, or their time is up.
-//     stop_bench [SECONDS [BUFFERS]] > table
+//     stop_bench [SECONDS [BUFFERS [STRATEGY ..]]] > table
 //
 // Prints for each number of buffers and strategy the longest time that passed between the request and the
 // plan, of several requests at different moments, and the most that a time limit was overrun; milliseconds.
@@ -37,6 +37,35 @@ stowage::Problem random_lives(std::size_t count, std::uint64_t longest) {
         {.id = std::to_string(b), .size = size, .pieces = {{0, size, {lower, lower + life}}}});
   }
   return problem;
+}
+
+/// The lower half of each buffer is there before the upper one.
+stowage::Problem with_pieces(stowage::Problem problem) {
+  for (stowage::Buffer& buffer : problem.buffers) {
+    stowage::Piece upper = buffer.pieces[0];
+    stowage::Piece& lower = buffer.pieces[0];
+    lower.size /= 2;
+    upper.offset = lower.size;
+    upper.size -= lower.size;
+    upper.life = {upper.life.lower + 1, upper.life.upper + 2};
+    buffer.pieces.push_back(upper);
+  }
+  return problem;
+}
+
+/// A fast memory beside the arena, which is slow.
+stowage::Problem with_two_memories(stowage::Problem problem) {
+  problem.memories = {{.name = "fast", .capacity = 200'000}, {.name = "arena", .cost = 10}};
+  for (stowage::Buffer& buffer : problem.buffers) buffer.traffic = 3 * buffer.size;
+  return problem;
+}
+
+stowage::Problem problem_of(std::string_view kind, std::size_t count) {
+  if (kind == "mixed") return stowage::bench::generate(count, 1);
+  if (kind == "saturated") return random_lives(count, 2000);
+  if (kind == "sparse") return random_lives(count, 2);
+  const stowage::Problem plain = random_lives(count, 50);
+  return kind == "pieces" ? with_pieces(plain) : with_two_memories(plain);
 }
 
 struct Late {
@@ -79,13 +108,13 @@ int main(int argc, char** argv) {
   const double longest = argc > 1 ? std::atof(argv[1]) : 2;
   std::vector<std::size_t> counts{1000, 10'000, 100'000, 1'000'000};
   if (argc > 2) counts = {static_cast<std::size_t>(std::atol(argv[2]))};
+  std::vector<std::string> strategies(argv + std::min(argc, 3), argv + argc);
+  if (strategies.empty()) strategies = {"auto", "sweep", "exact", "rectangle"};
   fmt::print("| buffers | strategy | after a request, ms | after the limit, ms |\n|---|---|---|---|\n");
   for (const std::size_t count : counts) {
-    for (const std::string_view kind : {"mixed", "saturated", "sparse"}) {
-      const stowage::Problem problem = kind == "mixed"       ? stowage::bench::generate(count, 1)
-                                       : kind == "saturated" ? random_lives(count, 2000)
-                                                             : random_lives(count, 2);
-      for (const char* const strategy : {"auto", "sweep", "exact", "rectangle"}) {
+    for (const std::string_view kind : {"mixed", "saturated", "sparse", "pieces", "two-memories"}) {
+      const stowage::Problem problem = problem_of(kind, count);
+      for (const std::string& strategy : strategies) {
         if (stowage::obstacle_to(strategy, problem)) continue;
         const Late late = measure(problem, strategy, longest);
         fmt::print("| {} {} | {} | {:.0f} | {:.0f} |\n", count, kind, strategy, late.stop, late.limit);

@@ -151,6 +151,9 @@ TEST(Levels, CutAtAnyMomentThereIsAValidPlan) {
     const Solution solution = solve(problem, {.time_limit = limit, .threads = 2});
     expect_valid(problem, solution);
     EXPECT_GE(solution.cost, solution.cost_bound);
+    if (moment == 0) {
+      EXPECT_TRUE(solution.interrupted);
+    }
   }
 }
 

@@ -822,13 +822,13 @@ TEST(Pack, OfVeryManyBuffersSomePlanComesSoon) {
   EXPECT_EQ(solve(one_by_one, {}).strategy, "free-list") << "nothing is lower";
 }
 
-TEST(Pack, SearchesThatAreTooLateReturnNothing) {
+TEST(Pack, StrategiesThatAreTooLateReturnNothing) {
   std::stop_source source;
   source.request_stop();
   const Problem problem = large_problem(2);
-  for (const auto search :
+  for (const auto strategy :
        {pack::sweep, pack::exact, pack::rectangle, pack::slots, pack::greedy_by_breadth}) {
-    const auto placing = search(problem, {.options = {.stop = source.get_token()}, .has_plan = true});
+    const auto placing = strategy(problem, {.options = {.stop = source.get_token()}, .has_plan = true});
     EXPECT_TRUE(placing.places.empty());
     EXPECT_TRUE(placing.cut_short);
     EXPECT_FALSE(placing.is_least);

@@ -87,7 +87,8 @@ Extent extent_of(std::span<const Buffer> buffers) {
   return extent;
 }
 
-/// The same as of the model, see Model::is_simple.
+/// Whether the model is for sure: see Model::is_simple. Pieces that are never alive, or are made whole by
+/// rounding up, are doubted here.
 bool is_simple(std::span<const Buffer> buffers) {
   Bytes sizes = 0;
   std::set<Bytes> alignments;
@@ -152,18 +153,18 @@ class Searches {
 
 Placing exact(const Problem& problem, const Control& control) {
   control.report("exact", 0);
-  const Placing nothing{.places = {}, .cut_short = true};
-  if (control.is_too_late()) return nothing;
+  if (control.is_too_late()) return no_placing();
   std::vector<Bytes> offsets;
+  offsets.reserve(problem.buffers.size());
   for (const Buffer& buffer : problem.buffers) offsets.push_back(buffer.pinned.value_or(0));
-  Model model = model_of(problem.buffers);
-  if (control.is_too_late()) return nothing;
-  const Bytes unit = model.unit;
   const Stop stop = [&] { return control.is_too_late(); };
+  Model model = model_of(problem.buffers);
+  if (stop()) return no_placing();
+  const Bytes unit = model.unit;
   const std::vector<Region> regions = regions_of(std::move(model), offsets, stop);
   const Bytes bound = lower_bound_of(problem.buffers);
   Searches searches(regions, bound / unit, control);
-  if (control.is_too_late()) return nothing;  // what there is may be incomplete
+  if (stop()) return no_placing();  // what there is may be incomplete
   searches.run(rounds_before_doubt);
   Placing placing{std::vector<Place>(problem.buffers.size())};
   placing.lower_bound = bound;

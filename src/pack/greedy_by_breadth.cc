@@ -72,8 +72,7 @@ Placing greedy_by_breadth(const Problem& problem, const Control& control) {
   std::vector<Key> keys;
   keys.reserve(problem.buffers.size());
   for (const Buffer& buffer : problem.buffers) {
-    if (keys.size() % buffers_between_looks == 0 && control.is_too_late())
-      return {.places = {}, .cut_short = true};
+    if (keys.size() % buffers_between_looks == 0 && control.is_too_late()) return no_placing();
     std::optional<std::size_t> entry;
     for (const Piece& piece : buffer.pieces) {
       if (!piece.is_ever_alive()) continue;

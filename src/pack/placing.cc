@@ -54,7 +54,7 @@ Placing place_in_order(const Problem& problem, std::span<const std::size_t> orde
     top = std::max(top, offset + problem.buffers[b].size);
   };
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
-    if (b % buffers_between_looks == 0 && control.is_too_late()) return {.places = {}, .cut_short = true};
+    if (b % buffers_between_looks == 0 && control.is_too_late()) return no_placing();
     if (problem.buffers[b].pinned) put(b, *problem.buffers[b].pinned);
   }
   for (std::size_t done = 0; done < order.size(); ++done) {

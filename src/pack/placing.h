@@ -52,6 +52,9 @@ struct Placing {
   std::int64_t cost_bound = 0;  ///< Of several memories: proven of all choices of them that fit.
 };
 
+/// Of a strategy that was told to stop before it had a place for anything, see Control::is_too_late.
+[[nodiscard]] inline Placing no_placing() { return {.places = {}, .cut_short = true}; }
+
 /// Asking the clock and drawing progress cost more than placing a buffer: only once in so many.
 constexpr std::size_t buffers_between_looks = 256;
 

@@ -239,14 +239,13 @@ Tuned first_placing(const Problem& problem, const Placing& placing) {
 }  // namespace
 
 Placing rectangle(const Problem& problem, const Control& control) {
-  const Placing nothing{.places = {}, .cut_short = true};
   const Stop stop = [&] { return control.is_too_late(); };
   const std::optional<Rectangles> rectangles = prepare(problem.buffers, stop);
-  if (!rectangles || stop()) return nothing;
+  if (!rectangles || stop()) return no_placing();
   Starts starts(*rectangles, control.options);
   std::vector<Rectangle> sorted = rectangles->all;
   sort_rectangles(sorted, starts[0].sort);
-  if (stop()) return nothing;
+  if (stop()) return no_placing();
   Order order;
   for (const Rectangle& it : sorted) order.push_back(it.buffer);
   const auto begin = std::chrono::steady_clock::now();

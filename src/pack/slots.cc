@@ -101,11 +101,10 @@ Buffer block_of(const Pool& pool, Bytes alignment) {
 
 Placing slots(const Problem& problem, const Control& control) {
   control.report("slots", 0);
-  const Placing nothing{.places = {}, .cut_short = true};
-  if (control.is_too_late()) return nothing;
+  if (control.is_too_late()) return no_placing();
   const Bytes alignment = common_alignment(problem).value();
   const Pool pool = pool_of(problem, alignment);
-  if (control.is_too_late()) return nothing;
+  if (control.is_too_late()) return no_placing();
   Problem outside{.memories = problem.memories};  // the pool, and after it what is not in it
   outside.buffers.push_back(block_of(pool, alignment));
   std::vector<std::size_t> order{0};
@@ -114,10 +113,10 @@ Placing slots(const Problem& problem, const Control& control) {
     order.push_back(outside.buffers.size());
     outside.buffers.push_back(problem.buffers[b]);
   }
-  Control control_outside{.options = {.progress = control.options.progress}};
-  if (control.has_plan) control_outside = control;
-  const Placing placed = place_in_order(outside, order, Fit::lowest, control_outside, "slots");
-  if (placed.cut_short) return nothing;
+  const Control uncut{.options = {.progress = control.options.progress}};
+  const Placing placed =
+      place_in_order(outside, order, Fit::lowest, control.has_plan ? control : uncut, "slots");
+  if (placed.cut_short) return no_placing();
   Placing placing{std::vector<Place>(problem.buffers.size())};
   std::size_t next = 1;
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {

@@ -192,8 +192,9 @@ std::vector<Rectangle> rectangles_of(std::span<const Buffer> buffers) {
   std::vector<Lifetime> lives;
   std::vector<Event> starts;
   std::vector<Event> ends;
-  for (auto* const events : {&starts, &ends}) events->reserve(buffers.size());
   lives.reserve(buffers.size());
+  starts.reserve(buffers.size());
+  ends.reserve(buffers.size());
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     lives.push_back(life_of(buffers[b]));
     if (lives.back().lower == lives.back().upper) continue;

@@ -94,7 +94,7 @@ class Sweep {
   }
 
   Placing run() {
-    if (control_.is_too_late()) return {.places = {}, .cut_short = true};
+    if (control_.is_too_late()) return no_placing();
     Bytes low = bound_;  // the cap that is tried next
     while (!has_the_best() && !try_cap(low)) {
       if (control_.is_time_up() || control_.options.rounds == 0 || buffers_.size() < few) break;
@@ -325,21 +325,20 @@ std::vector<Buffer> buffers_of(const Problem& problem, const Stretch& part) {
 }  // namespace
 
 Placing sweep(const Problem& problem, const Control& control) {
-  const Placing nothing{.places = {}, .cut_short = true};
-  if (control.is_too_late()) return nothing;
+  if (control.is_too_late()) return no_placing();
   Bytes enough = lower_bound_of(problem.buffers);
-  if (control.is_too_late()) return nothing;
+  if (control.is_too_late()) return no_placing();
   const std::vector<Stretch> parts = split(problem);
-  if (control.is_too_late()) return nothing;
+  if (control.is_too_late()) return no_placing();
   if (parts.size() <= 1) return Sweep(problem.buffers, enough, 0, control).run();
   Placing placing{std::vector<Place>(problem.buffers.size())};
   std::size_t manner = 0;  // what served the last part often serves the next
   for (const Stretch& part : parts) {
-    if (control.is_too_late()) return nothing;
+    if (control.is_too_late()) return no_placing();
     const std::vector<Buffer> buffers = buffers_of(problem, part);
     Sweep search(buffers, enough, manner, control);
     const Placing found = search.run();
-    if (found.places.empty()) return nothing;
+    if (found.places.empty()) return no_placing();
     manner = search.best_manner();
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       placing.places[part.indices[i]] = found.places[i];
