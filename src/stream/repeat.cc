@@ -17,7 +17,6 @@
 #include "stream/repeat.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -251,8 +250,8 @@ Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& opt
   };
   const auto peak_of = [&](const Repeated& it) {
     const Model model = instances_of(it.graph, options);
-    return can_interleave(it, model) ? order_by_regions(unroll(model), effort.work).peak
-                                     : std::numeric_limits<Bytes>::max();
+    if (!can_interleave(it, model)) return std::numeric_limits<Bytes>::max();
+    return least_peak_of(model, effort);
   };
   if (candidates.empty()) return given;
   std::set<TensorId> best;
@@ -263,7 +262,7 @@ Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& opt
     best = all;
   }
   for (const TensorId it : candidates) {  // without what does not help, and with what does
-    if (candidates.size() == 1 || std::chrono::steady_clock::now() >= effort.deadline) break;
+    if (candidates.size() == 1 || effort.deadline.is_over()) break;
     std::set<TensorId> other = best;
     if (other.erase(it) == 0) other.insert(it);
     const Bytes peak = peak_of(with(other));
