@@ -11,7 +11,8 @@
 //     least(n) = min over b < n of  max(least(b), peak of region [b, n) by itself)
 //
 // a dynamic program over the operators in the model's order. A region of one operator is that operator layer
-// by layer, so the result is never worse than that.
+// by layer, so the result is never worse than that. Operators that wait for each other, as rows are computed
+// again only when those there were have been read, are never apart.
 //
 // Source: seed 004: the order inside a region is one affine map for each operator, scale and shift, at its
 // latest; that regions are chosen by their peak, and that rows between them come and go, is ours.
@@ -97,20 +98,36 @@ std::vector<State> states_between(const Program& program) {
   return states;
 }
 
+/// Where regions may begin and end: whether no operator in front waits for one behind.
+std::vector<bool> boundaries(const Program& program) {
+  std::vector<bool> is_boundary;
+  std::size_t awaited = 0;  // how many operators those in front wait for
+  for (std::size_t op = 0; op < program.operators(); ++op) {
+    is_boundary.push_back(awaited <= op);
+    for (InstanceId i = program.first[op]; i < program.first[op + 1]; ++i) {
+      for (const Need& need : program.instances[i].needs) awaited = std::max(awaited, need.op + 1);
+    }
+  }
+  is_boundary.push_back(true);
+  return is_boundary;
+}
+
 }  // namespace
 
 RegionOrder order_by_regions(const Program& program, std::int64_t work) {
   constexpr Bytes unbounded = std::numeric_limits<Bytes>::max();
   const std::vector<State> starts = states_between(program);
+  const std::vector<bool> is_boundary = boundaries(program);
   const std::size_t count = program.operators();
   std::vector<Bytes> best(count + 1, unbounded);
   std::vector<std::size_t> begin_of(count + 1, 0);
   best[0] = 0;
   const std::int64_t share = work / static_cast<std::int64_t>(std::max<std::size_t>(1, count));
   for (std::size_t end = 1; end <= count; ++end) {
+    if (!is_boundary[end]) continue;
     std::int64_t in_vain = 0;  // since the last region that was better
     for (std::size_t begin = end; begin-- > 0;) {
-      if (best[begin] >= best[end] || ((work <= 0 || in_vain > share) && begin + 1 < end)) continue;
+      if (best[begin] >= best[end] || ((work <= 0 || in_vain > share) && best[end] != unbounded)) continue;
       const Region region{begin, end};
       const Walk walk =
           run_region(program, starts[begin], region, best[end] == unbounded ? unbounded : best[end] - 1);

@@ -1,0 +1,101 @@
+// Streamed plans of many networks with all options: all are right, and run.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "image_networks.h"
+#include "long_tests.h"
+#include "stowage/error.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+#include "stream_run_networks.h"
+
+namespace stowage {
+namespace {
+
+using testing::ImageMaker;
+using testing::pick;
+using testing::Random;
+
+PlanOptions streaming(Io io, std::int64_t granule, double recompute, Alias alias = Alias::automatic) {
+  PlanOptions options;
+  options.io = io;
+  options.stream.emplace();
+  options.stream->granule = granule;
+  options.stream->recompute = recompute;
+  options.alias = alias;
+  options.alignment = 1;
+  options.solve.time_limit = std::chrono::milliseconds(100);
+  return options;
+}
+
+std::string text_of(const PlanOptions& options) {
+  return "io " + std::to_string(static_cast<int>(options.io)) + ", alias " +
+         std::to_string(static_cast<int>(options.alias)) + ", granule " +
+         std::to_string(options.stream->granule) + ", recompute " + std::to_string(options.stream->recompute);
+}
+
+PlanOptions random_options(Random& random) {
+  const double factors[] = {1.2, 1.5, 2, 3};
+  return streaming(static_cast<Io>(pick(random, 0, 2)), pick(random, 1, 8),
+                   factors[static_cast<std::size_t>(pick(random, 0, 3))],
+                   static_cast<Alias>(pick(random, 0, 2)));
+}
+
+TEST(PlanStreamAtRandom, PlansAreRightWhateverTheOptions) {
+  Random random(11);
+  std::uint64_t again = 0;
+  const std::uint64_t cases = testing::cases_of(testing::has_time() ? 4000 : 400);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const Network network =
+        i % 4 != 0 ? testing::random_images(random)
+                   : testing::random_image_network(i, static_cast<testing::ImageNetwork>(i / 4 % 3));
+    const PlanOptions options = random_options(random);
+    const PlanResult result = make_plan(network.input, options);
+    ASSERT_TRUE(result.faults.empty()) << i << ", " << text_of(options) << ": " << result.faults[0].what;
+    if (result.plan.streaming && result.plan.streaming->recomputed > 1) ++again;
+    if (i % 3 != 0) continue;
+    const RunResult run = run_plan(network, result.plan, {.check = RunCheck::tensors});
+    ASSERT_FALSE(run.fault) << i << ", " << text_of(options) << ": " << run.fault->what;
+  }
+  EXPECT_GT(again, cases / 12);
+}
+
+/// All networks with all options, or some that have windows with padding and rows that nobody reads.
+TEST(PlanStreamAtRandom, PlansOfRealNetworksAreRight) {
+  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  const std::vector<std::string> some{"person_detect", "kws_ref_model", "mcunet_vww",
+                                      "mobilenet_v2_int8_224"};
+  const std::vector<std::int64_t> granules =
+      testing::has_time() ? std::vector<std::int64_t>{1, 2, 3, 7} : std::vector<std::int64_t>{3, 7};
+  int plans = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const auto& path = entry.path();
+    const bool is_model = path.extension() == ".tflite" || path.extension() == ".onnx";
+    const bool is_one = std::find(some.begin(), some.end(), path.stem().string()) != some.end();
+    if (!is_model || (!is_one && !testing::has_time())) continue;
+    const Network network = read_network(path);
+    for (const std::int64_t granule : granules) {
+      for (const double recompute : {1.12, 1.5}) {
+        for (const Io io : {Io::arena, Io::rows}) {
+          PlanOptions options = streaming(io, granule, recompute);
+          options.solve.time_limit = std::chrono::milliseconds(300);
+          try {
+            const PlanResult result = make_plan(network.input, options);
+            ++plans;
+            EXPECT_TRUE(result.faults.empty())
+                << path << ", " << text_of(options) << ": " << result.faults[0].what;
+          } catch (const UsageError&) {  // it cannot be streamed
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GE(plans, 32);
+}
+
+}  // namespace
+}  // namespace stowage
