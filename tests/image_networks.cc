@@ -174,6 +174,7 @@ Network random_images(Random& random) {
     if (made == values.back()) break;  // nothing fits any more
     values.push_back(made);
   }
+  if (pick(random, 0, 3) == 0) values.push_back(images.shuffle(values.back()));
   if (values.size() == 1) values.push_back(images.apply("Relu", {values[0]}, images.shape(values[0])));
   return images.take();
 }

@@ -63,6 +63,25 @@ TEST(PlanStreamAtRandom, PlansAreRightWhateverTheOptions) {
   EXPECT_GT(again, cases / 12);
 }
 
+/// Rows of a channel shuffle come back from a reshape where they lie, but not where the image is whole.
+TEST(PlanStreamAtRandom, ShufflesMayEndANetwork) {
+  for (std::uint64_t seed = 0; seed < testing::cases_of(40); ++seed) {
+    Random random(seed);
+    ImageMaker images(random);
+    const TensorId x = images.add_tensor(TensorKind::input, {1, 3, 7, 5});
+    TensorId y = images.apply("Conv", {x, images.weight({4, 3, 1, 1})}, {1, 4, 7, 5});
+    y = images.shuffle(y);
+    if (seed % 2 == 0) (void)images.window("Conv", y);
+    const Network network = images.take(0);
+    PlanOptions options = random_options(random);
+    options.stream->granule = seed % 4 < 2 ? 1 : pick(random, 7, 8);  // all rows at once, too
+    const PlanResult result = make_plan(network.input, options);
+    ASSERT_TRUE(result.faults.empty()) << seed << ", " << text_of(options) << ": " << result.faults[0].what;
+    const RunResult run = run_plan(network, result.plan, {.check = RunCheck::tensors});
+    ASSERT_FALSE(run.fault) << seed << ": " << run.fault->what;
+  }
+}
+
 /// All networks with all options, or some that have windows with padding and rows that nobody reads.
 TEST(PlanStreamAtRandom, PlansOfRealNetworksAreRight) {
   const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models";

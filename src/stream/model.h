@@ -30,6 +30,7 @@ struct TakenOver {
   std::size_t tensor = 0;  ///< Index in Model::tensors.
   std::int64_t shift = 0;  ///< A multiple of the granule.
   Bytes offset = 0;
+  bool by_rows = false;  ///< The bytes come back where both are stored row by row, not where both are whole.
 
   bool operator==(const TakenOver&) const = default;
 };
