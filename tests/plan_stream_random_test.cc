@@ -82,6 +82,44 @@ TEST(PlanStreamAtRandom, ShufflesMayEndANetwork) {
   }
 }
 
+/// Networks of which nothing, or next to nothing, is left to run.
+TEST(PlanStreamAtRandom, NothingMayBeLeftToRun) {
+  const Tensor x{
+      .name = "x", .kind = TensorKind::input, .dtype = DType::int8, .shape = Shape{8, 4}, .bytes = 32};
+  const Tensor w{
+      .name = "w", .kind = TensorKind::weight, .dtype = DType::int8, .shape = Shape{8, 4}, .bytes = 32};
+  Graph empty{.name = "empty", .subgraphs = {{.name = "main"}}};
+  Graph unused = empty;
+  unused.tensors = {x};
+  unused.subgraphs[0].inputs = {0};
+  Graph passed = unused;
+  passed.subgraphs[0].outputs = {0};
+  Graph constant = empty;
+  constant.tensors = {w};
+  constant.subgraphs[0].outputs = {0};
+  Graph folded = empty;
+  folded.tensors = {w, w};
+  folded.tensors[1].name = "y";
+  folded.subgraphs[0] = {.name = "main", .outputs = {1}};
+  folded.subgraphs[0].operators = {
+      {.name = "relu", .type = "Relu", .inputs = {0}, .outputs = {1}, .folded = true}};
+  Graph silent = passed;  // an operator without outputs
+  silent.subgraphs[0].operators = {{.name = "print", .type = "Print", .inputs = {0}}};
+  for (const Graph& graph : {empty, unused, passed, constant, folded, silent}) {
+    for (const Io io : {Io::arena, Io::external, Io::rows}) {
+      for (const Alias alias : {Alias::none, Alias::automatic, Alias::all}) {
+        for (const std::int64_t granule : {1, 9}) {
+          const Input input{.info = {graph.name, "x.json", ModelFormat::json}, .content = graph};
+          const PlanOptions options = streaming(io, granule, granule == 1 ? 1 : 2, alias);
+          const PlanResult result = make_plan(input, options);
+          EXPECT_TRUE(result.faults.empty()) << text_of(options) << ": " << result.faults[0].what;
+          EXPECT_LE(result.plan.summary.peak, 32) << text_of(options);
+        }
+      }
+    }
+  }
+}
+
 /// All networks with all options, or some that have windows with padding and rows that nobody reads.
 TEST(PlanStreamAtRandom, PlansOfRealNetworksAreRight) {
   const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models";

@@ -147,5 +147,18 @@ TEST(StreamRecompute, ComputesRowsThatNobodyReadsOnce) {
   EXPECT_EQ(again.operators[1].reads[0].listed, (std::vector<Rows>{{0, 1, 2}, {3, 4, 5}}));
 }
 
+TEST(StreamRecompute, NothingToRunNeedsWhatIsThere) {
+  Model model;
+  const Program none = unroll(model);
+  EXPECT_EQ(order_by_regions(none, 100).peak, 0);
+  EXPECT_TRUE(order_by_regions(none, 100).steps.empty());
+  model.tensors = {{.name = "x", .rows = 4, .bytes_per_row = 10, .stays = true}};
+  const Program program = unroll(model);
+  EXPECT_EQ(order_by_regions(program, 100).peak, 40);
+  EXPECT_EQ(replay(program, {}).peak, 40);
+  EXPECT_EQ(lower_bound(program, {}, 10).bytes, 40);
+  EXPECT_EQ(improve(program, {}, {.target = 40}).size(), 0U);
+}
+
 }  // namespace
 }  // namespace stowage::stream

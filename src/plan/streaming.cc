@@ -166,13 +166,17 @@ class StreamPlanner {
   /// Gives views of repeated tensors to the network's own. False: one of them would be in two places at once.
   [[nodiscard]] bool bring_together(std::vector<PlannedTensor>& tensors) const {
     std::set<TensorId> repeated;
+    std::size_t count = 0;  // of the network's own, which come first
     for (TensorId t = 0; t < tensors.size(); ++t) {
       const TensorId own = network_.tensors[t];
-      if (own == t) continue;
+      if (own == t) {
+        ++count;
+        continue;
+      }
       std::move(tensors[t].views.begin(), tensors[t].views.end(), std::back_inserter(tensors[own].views));
       repeated.insert(own);
     }
-    tensors.resize(*std::max_element(network_.tensors.begin(), network_.tensors.end()) + 1);
+    tensors.resize(count);
     return std::none_of(repeated.begin(), repeated.end(),
                         [&](TensorId t) { return is_ambiguous(tensors[t]); });
   }
@@ -207,7 +211,7 @@ class StreamPlanner {
 
   [[nodiscard]] Streaming streaming(const std::vector<stream::InstanceId>& order) const {
     const stream::Program whole = stream::unroll(stream::without_rows(once_));
-    const std::vector<Bytes> of_layers = stream::replay(whole, stream::layer_by_layer(whole)).loads;
+    const stream::Replay of_layers = stream::replay(whole, stream::layer_by_layer(whole));
     const stream::Replay replayed = stream::replay(program_, order);
     std::vector<Bytes> loads(model_.operators.size(), 0);  // while some of its rows are computed
     for (std::size_t step = 0; step < order.size(); ++step) {
@@ -216,7 +220,7 @@ class StreamPlanner {
     }
     Streaming result{.granule = options_.stream->granule,
                      .load = replayed.peak,
-                     .load_of_layers = *std::max_element(of_layers.begin(), of_layers.end()),
+                     .load_of_layers = of_layers.peak,
                      .recomputed = recomputed()};
     std::set<std::size_t> seen;  // an operator that is repeated is in the first region it runs in
     for (const stream::Region& region : regions_.regions) {
@@ -226,7 +230,7 @@ class StreamPlanner {
         if (source && seen.insert(network_.operators[*source]).second)
           entry.operators.push_back(network_.operators[*source]);
         entry.load = std::max(entry.load, loads[op]);
-        entry.load_of_layers = std::max(entry.load_of_layers, of_layers[op]);
+        entry.load_of_layers = std::max(entry.load_of_layers, of_layers.loads[op]);
       }
       result.regions.push_back(std::move(entry));
     }

@@ -59,7 +59,7 @@ class CutBound {
 
   Bound run(std::span<const InstanceId> order, std::int64_t most_cuts, const Deadline& deadline) {
     witness_order(order);
-    Bound bound;
+    Bound bound{.bytes = program_.resident};  // before the first instance
     std::priority_queue<std::pair<Bytes, InstanceId>> queue;
     for (InstanceId i = 0; i < witness_.size(); ++i) queue.emplace(witness_[i], i);
     for (; !queue.empty() && queue.top().first > bound.bytes;) {

@@ -121,7 +121,7 @@ RegionOrder order_by_regions(const Program& program, std::int64_t work) {
   const std::size_t count = program.operators();
   std::vector<Bytes> best(count + 1, unbounded);
   std::vector<std::size_t> begin_of(count + 1, 0);
-  best[0] = 0;
+  best[0] = program.resident;
   const std::int64_t share = work / static_cast<std::int64_t>(std::max<std::size_t>(1, count));
   for (std::size_t end = 1; end <= count; ++end) {
     if (!is_boundary[end]) continue;
