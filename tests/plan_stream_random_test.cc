@@ -63,6 +63,60 @@ TEST(PlanStreamAtRandom, PlansAreRightWhateverTheOptions) {
   EXPECT_GT(again, cases / 12);
 }
 
+/// A pad makes every row larger; if rows wait for it, they rather wait as they are.
+Network late_pads(Random& random) {
+  ImageMaker images(random);
+  TensorId x = images.add_tensor(TensorKind::input, {1, 2, 8, 2});
+  std::vector<TensorId> values{x};
+  for (std::int64_t i = 0; i < pick(random, 2, 4); ++i) {
+    values.push_back(images.apply("Relu", {values.back()}, images.shape(values.back())));
+    if (pick(random, 0, 1) == 0) values.push_back(images.pad(values.back(), 0, pick(random, 0, 2)));
+    if (pick(random, 0, 1) == 0) values.push_back(images.any(values));
+  }
+  return images.take(0);
+}
+
+TEST(PlanStreamAtRandom, InPlaceNeverNeedsMore) {
+  Random random(12);
+  int better = 0;
+  for (std::uint64_t i = 0; i < testing::cases_of(100); ++i) {
+    const Network network = i % 2 == 0 ? late_pads(random) : testing::random_images(random);
+    PlanOptions options = streaming(i % 4 < 2 ? Io::rows : Io::arena, pick(random, 1, 2), 1);
+    options.solve.time_limit = std::chrono::milliseconds(300);
+    const Plan in_place = make_plan(network.input, options).plan;
+    options.alias = Alias::none;
+    const Plan apart = make_plan(network.input, options).plan;
+    better += in_place.summary.peak < apart.summary.peak ? 1 : 0;
+    // How low it is packed is a matter of time, unless it is as low as can be.
+    if (in_place.claims[0].proven_optimal) {
+      EXPECT_LE(in_place.summary.peak, apart.summary.peak) << i << ", " << text_of(options);
+    } else if (in_place.streaming && apart.streaming) {
+      EXPECT_LE(in_place.streaming->load, apart.streaming->load) << i << ", " << text_of(options);
+    }
+  }
+  EXPECT_GT(better, 10);
+}
+
+/// Narrow rows are made and wait until all of the other branch has been summed up; then each is made wider.
+TEST(PlanStreamAtRandom, WidensRowsLate) {
+  Random random(13);
+  ImageMaker images(random);
+  const TensorId x = images.add_tensor(TensorKind::input, {1, 4, 12, 2});
+  const TensorId narrow = images.apply("Conv", {x, images.weight({1, 4, 1, 1})}, {1, 1, 12, 2});
+  const TensorId wide = images.pad(narrow, 0, 3);
+  const TensorId mean = images.apply("GlobalAveragePool", {x}, {1, 4, 1, 1});
+  const TensorId gate = images.apply("Conv", {mean, images.weight({1, 4, 1, 1})}, {1, 1, 1, 1});
+  (void)images.apply("Mul", {wide, gate}, images.shape(wide));
+  const Network network = images.take(0);
+  PlanOptions options = streaming(Io::rows, 1, 1);
+  const Plan in_place = make_plan(network.input, options).plan;
+  options.alias = Alias::none;
+  const Plan apart = make_plan(network.input, options).plan;
+  EXPECT_LE(in_place.summary.peak, apart.summary.peak);
+  options.alias = Alias::all;  // as many as may, however large
+  EXPECT_GT(make_plan(network.input, options).plan.summary.peak, apart.summary.peak);
+}
+
 /// Rows of a channel shuffle come back from a reshape where they lie, but not where the image is whole.
 TEST(PlanStreamAtRandom, ShufflesMayEndANetwork) {
   for (std::uint64_t seed = 0; seed < testing::cases_of(40); ++seed) {

@@ -7,6 +7,8 @@
 // that was found: as rings, as rings where those waste nothing, and as granules that lie anywhere. Of equal
 // peaks the simpler form is taken.
 //
+// Nothing written over rows needs less at times; so it is planned that way, too, as long as there is time.
+//
 // Where nothing is gained by rows, the plan of whole operators is at least as good, and may share more bytes.
 
 #include "plan/streaming.h"
@@ -14,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -26,6 +29,7 @@
 #include "plan/provable.h"
 #include "stowage/error.h"
 #include "stream/bound.h"
+#include "stream/in_place.h"
 #include "stream/instances.h"
 #include "stream/layout.h"
 #include "stream/recompute.h"
@@ -104,16 +108,17 @@ class StreamPlanner {
         options_(options),
         alignment_(alignment),
         begin_(begin),
-        once_(stream::instances_of(graph_, instance_options(options))),
+        once_(stream::instances_of(graph_, options_of_instances())),
         model_(options.stream->recompute > 1
                    ? stream::recompute_within(once_, options.stream->recompute,
                                               {work_on_regions, begin_ + part_of_the_time(3)})
                    : once_),
         program_(stream::unroll(model_)) {}
 
-  /// None: rows of operators that are repeated would be in two places at once.
-  std::optional<Outcome> plan(Plan& plan) {
-    find_orders();
+  /// None: rows of operators that are repeated would be in two places at once, or no order needs less than
+  /// `below`.
+  std::optional<Outcome> plan(Bytes below, Plan& plan) {
+    if (!find_orders(below)) return std::nullopt;
     std::optional<Placed> best;
     for (const auto& order : orders_) {
       for (const auto form : {stream::Form::rings, stream::Form::tight_rings, stream::Form::granules}) {
@@ -129,16 +134,24 @@ class StreamPlanner {
   }
 
  private:
-  /// The last one is that of regions, if it is another.
-  void find_orders() {
+  [[nodiscard]] stream::InstanceOptions options_of_instances() const {
+    const stream::InstanceOptions given = instance_options(options_);
+    if (options_.alias != Alias::automatic) return given;
+    return stream::in_place_where_it_helps(graph_, given, {work_on_regions, begin_ + part_of_the_time(4)});
+  }
+
+  /// The last one is that of regions, if it is another. False: none needs less than `below`.
+  bool find_orders(Bytes below) {
     regions_ = stream::order_by_regions(program_, work_on_regions);
     bound_ = stream::lower_bound(program_, regions_.steps, most_cuts,
                                  std::chrono::steady_clock::now() + part_of_the_time(6));
+    if (bound_.bytes >= below) return false;
     orders_.push_back(stream::improve(program_, regions_.steps,
                                       {.target = bound_.bytes,
                                        .deadline = std::chrono::steady_clock::now() + part_of_the_time(4),
                                        .stop = options_.solve.stop}));
     if (orders_[0] != regions_.steps) orders_.push_back(regions_.steps);
+    return true;
   }
 
   [[nodiscard]] std::chrono::steady_clock::duration part_of_the_time(int parts) const {
@@ -303,24 +316,43 @@ stream::Repeated best_order(const Input& input, const PlanOptions& options) {
   return best;
 }
 
-/// With operators repeated where that helps, unless it cannot be said where their rows are.
-Outcome plan_rows(const Input& input, const PlanOptions& options, Plan& plan) {
+/// With operators repeated where that helps, unless it cannot be said where their rows are. None: no order
+/// that is found needs less than `below`.
+std::optional<Outcome> plan_rows(const Input& input, const PlanOptions& options, Bytes below, Plan& plan) {
   const Time begin = std::chrono::steady_clock::now();
   const Bytes alignment = options.alignment.value_or(default_alignment_of(input.info.format));
   const stream::Repeated order = best_order(input, options);
   const auto share = std::chrono::duration_cast<Time::duration>(options.solve.time_limit / 4);
   stream::Repeated repeated =
       stream::repeat_where_it_helps(order, instance_options(options), {work_on_regions, begin + share});
-  if (const auto outcome = StreamPlanner(std::move(repeated), alignment, options, begin).plan(plan))
+  if (const auto outcome = StreamPlanner(std::move(repeated), alignment, options, begin).plan(below, plan))
     return *outcome;
-  return StreamPlanner(order, alignment, options, begin).plan(plan).value();
+  return StreamPlanner(order, alignment, options, begin).plan(below, plan);
+}
+
+/// What is written over others waits until those have been read. So a plan in which everything has a place of
+/// its own may need less, and is taken then, if there is time to look for it.
+Outcome plan_in_place_or_apart(const Input& input, const PlanOptions& options, Plan& plan) {
+  const Time begin = std::chrono::steady_clock::now();
+  const Outcome outcome = plan_rows(input, options, std::numeric_limits<Bytes>::max(), plan).value();
+  PlanOptions apart_options = options;
+  apart_options.alias = Alias::none;
+  apart_options.solve.time_limit -= std::chrono::steady_clock::now() - begin;
+  if (options.alias != Alias::automatic || apart_options.solve.time_limit <= Seconds(0) ||
+      options.solve.stop.stop_requested())
+    return outcome;
+  Plan apart{.models = plan.models};
+  const auto apart_outcome = plan_rows(input, apart_options, plan.summary.peak, apart);
+  if (!apart_outcome || apart.summary.peak >= plan.summary.peak) return outcome;
+  plan = std::move(apart);
+  return *apart_outcome;
 }
 
 }  // namespace
 
 Outcome plan_streamed(std::span<const Input> inputs, const PlanOptions& options, Plan& plan) {
   expect_streamable(inputs, options);
-  const Outcome outcome = plan_rows(inputs[0], options, plan);
+  const Outcome outcome = plan_in_place_or_apart(inputs[0], options, plan);
   if (options.io == Io::rows) return outcome;
   PlanOptions whole_options = options;
   whole_options.stream.reset();

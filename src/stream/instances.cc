@@ -261,6 +261,7 @@ class Reading {
   void take_over(std::size_t op) {
     const Operator& taker = model_.operators[op];
     if (!taker.source || taker.writes.size() != 1 || taker.writing != Writing::row_by_row) return;
+    if (options_.apart.contains(*model_.tensors[taker.writes[0]].source)) return;
     const stowage::Operator& source = operator_at(*taker.source);
     const RowAxis* const along = way_of(*taker.source);
     for (std::size_t i = source.inputs.size(); i-- > 0;) {

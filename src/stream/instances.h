@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+
 #include "stowage/graph.h"
 #include "stowage/planner.h"
 #include "stream/model.h"
@@ -13,6 +15,7 @@ struct InstanceOptions {
   std::int64_t granule = 1;  ///< Rows that an instance computes, at least 1.
   Io io = Io::arena;
   InPlace in_place = InPlace::where_possible;
+  std::set<TensorId> apart{};  ///< Tensors that are not written over others all the same.
 };
 
 /// The operators of a network (`add_rows`) over rows, and what they read. Constants, and what is computed

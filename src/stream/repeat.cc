@@ -17,7 +17,6 @@
 #include "stream/repeat.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -25,6 +24,7 @@
 #include <set>
 #include <utility>
 
+#include "stream/choose.h"
 #include "stream/program.h"
 
 namespace stowage::stream {
@@ -254,24 +254,9 @@ Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& opt
     return can_interleave(it, model) ? order_by_regions(unroll(model), effort.work).peak
                                      : std::numeric_limits<Bytes>::max();
   };
-  if (candidates.empty()) return given;
-  std::set<TensorId> best;
-  Bytes least = peak_of(with(best));
-  const std::set<TensorId> all(candidates.begin(), candidates.end());
-  if (const Bytes peak = peak_of(with(all)); peak < least) {
-    least = peak;
-    best = all;
-  }
-  for (const TensorId it : candidates) {  // without what does not help, and with what does
-    if (candidates.size() == 1 || std::chrono::steady_clock::now() >= effort.deadline) break;
-    std::set<TensorId> other = best;
-    if (other.erase(it) == 0) other.insert(it);
-    const Bytes peak = peak_of(with(other));
-    if (peak > least || (peak == least && other.size() > best.size())) continue;
-    least = peak;
-    best = std::move(other);
-  }
-  return with(best);
+  return with(choose_tensors(
+      candidates, [&](const std::set<TensorId>& tensors) { return peak_of(with(tensors)); },
+      effort.deadline));
 }
 
 }  // namespace stowage::stream
