@@ -8,6 +8,7 @@
 #include <random>
 #include <sstream>
 
+#include "image_networks.h"
 #include "long_tests.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -17,137 +18,10 @@
 namespace stowage {
 namespace {
 
-using Random = std::mt19937_64;
-
-std::int64_t pick(Random& random, std::int64_t low, std::int64_t high) {
-  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
-}
-
-/// An ONNX network of small images, operator by operator.
-class ImageNetwork {
- public:
-  explicit ImageNetwork(Random& random) : random_(random) {
-    graph_.name = "images";
-    graph_.subgraphs = {{.name = "main"}};
-    network_.details = {{}};
-    network_.input.info = {"images", "images.onnx", ModelFormat::onnx};
-  }
-
-  TensorId add_tensor(TensorKind kind, const Shape& shape) {
-    graph_.tensors.push_back({.name = "t" + std::to_string(graph_.tensors.size()),
-                              .kind = kind,
-                              .dtype = DType::float32,
-                              .shape = shape,
-                              .bytes = bytes_of(DType::float32, shape)});
-    if (kind == TensorKind::input) graph_.subgraphs[0].inputs.push_back(graph_.tensors.size() - 1);
-    return graph_.tensors.size() - 1;
-  }
-
-  TensorId weight(const Shape& shape) {
-    const TensorId t = add_tensor(TensorKind::weight, shape);
-    std::vector<std::byte> bytes(static_cast<std::size_t>(graph_.tensors[t].bytes));
-    auto* const values = reinterpret_cast<float*>(bytes.data());
-    for (std::size_t i = 0; i < bytes.size() / sizeof(float); ++i)
-      values[i] = std::uniform_real_distribution<float>(-1, 1)(random_);
-    network_.input.constants.set(t, std::move(bytes));
-    return t;
-  }
-
-  TensorId apply(const std::string& type, const std::vector<TensorId>& inputs, const Shape& shape,
-                 const std::vector<std::pair<std::string, Attributes::Value>>& settings = {}) {
-    Operator op{.name = type + std::to_string(graph_.tensors.size()), .type = type};
-    for (const TensorId t : inputs) op.inputs.emplace_back(t);
-    op.outputs.emplace_back(add_tensor(TensorKind::temporary, shape));
-    OperatorDetails details{.version = 13};
-    for (const auto& [name, value] : settings) details.attributes.set(name, value);
-    graph_.subgraphs[0].operators.push_back(std::move(op));
-    network_.details[0].push_back(std::move(details));
-    return graph_.tensors.size() - 1;
-  }
-
-  TensorId window(const std::string& type, TensorId x) {
-    const Shape in = shape(x);
-    const std::int64_t kernel = pick(random_, 1, 3);
-    const std::int64_t stride = pick(random_, 1, 2);
-    const std::int64_t pad = pick(random_, 0, kernel - 1);
-    const auto places = [&](std::int64_t extent) { return (extent + 2 * pad - kernel) / stride + 1; };
-    if (std::min(in[2], in[3]) + 2 * pad < kernel) return x;
-    const std::int64_t channels = type == "Conv" ? pick(random_, 1, 4) : in[1];
-    std::vector<TensorId> inputs{x};
-    if (type == "Conv") inputs.push_back(weight({channels, in[1], kernel, kernel}));
-    return apply(type, inputs, {1, channels, places(in[2]), places(in[3])},
-                 {{"kernel_shape", Shape{kernel, kernel}},
-                  {"strides", Shape{stride, stride}},
-                  {"pads", Shape{pad, pad, pad, pad}}});
-  }
-
-  /// One of several operators on tensors that are there.
-  TensorId any(const std::vector<TensorId>& values) {
-    const TensorId x = values[static_cast<std::size_t>(pick(random_, 0, std::ssize(values) - 1))];
-    switch (pick(random_, 0, 5)) {
-      case 0:
-        return apply(pick(random_, 0, 1) == 0 ? "Relu" : "Sigmoid", {x}, shape(x));
-      case 1:
-        return window("MaxPool", x);
-      case 2:
-        return apply("GlobalAveragePool", {x}, {1, shape(x)[1], 1, 1});
-      case 3:
-      case 4: {
-        for (const TensorId y : values) {
-          if (y == x) continue;
-          if (shape(y) == shape(x) && pick(random_, 0, 1) == 0) return apply("Add", {x, y}, shape(x));
-          Shape joined = shape(x);
-          joined[1] += shape(y)[1];
-          if (shape(y)[2] == shape(x)[2] && shape(y)[3] == shape(x)[3])
-            return apply("Concat", {x, y}, joined, {{"axis", std::int64_t{1}}});
-        }
-        return window("Conv", x);
-      }
-      default:
-        return window("Conv", x);
-    }
-  }
-
-  [[nodiscard]] const Shape& shape(TensorId t) const { return *graph_.tensors[t].shape; }
-
-  /// What nobody reads is an output, and so many percent of all else.
-  Network take(std::int64_t percent = 10) {
-    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
-      if (graph_.tensors[t].kind != TensorKind::temporary) continue;
-      const auto& operators = graph_.subgraphs[0].operators;
-      const bool is_read = std::any_of(operators.begin(), operators.end(), [&](const Operator& op) {
-        return std::find(op.inputs.begin(), op.inputs.end(), t) != op.inputs.end();
-      });
-      if (is_read && pick(random_, 0, 99) >= percent) continue;
-      graph_.tensors[t].kind = TensorKind::output;
-      graph_.subgraphs[0].outputs.push_back(t);
-    }
-    network_.quantizations.resize(graph_.tensors.size());
-    network_.input.content = graph_;
-    add_rows(network_);
-    validate(network_.graph());
-    return std::move(network_);
-  }
-
- private:
-  Random& random_;
-  Graph graph_{};
-  Network network_{};
-};
-
-Network random_images(Random& random) {
-  ImageNetwork images(random);
-  std::vector<TensorId> values{
-      images.add_tensor(TensorKind::input, {1, pick(random, 1, 3), pick(random, 3, 9), pick(random, 2, 5)})};
-  const std::int64_t operators = pick(random, 1, 8);
-  while (std::ssize(values) <= operators) {
-    const TensorId made = images.any(values);
-    if (made == values.back()) break;  // nothing fits any more
-    values.push_back(made);
-  }
-  if (values.size() == 1) values.push_back(images.apply("Relu", {values[0]}, images.shape(values[0])));
-  return images.take();
-}
+using testing::ImageMaker;
+using testing::pick;
+using testing::Random;
+using testing::random_images;
 
 PlanOptions streaming(Io io, std::int64_t granule = 1) {
   PlanOptions options;
@@ -203,7 +77,7 @@ TEST(PlanStream, IsNeverWorseThanWholeOperators) {
 
 /// Two windows of three rows, the one in front wide and cheap.
 Network expansion(Random& random) {
-  ImageNetwork images(random);
+  ImageMaker images(random);
   const TensorId x = images.add_tensor(TensorKind::input, {1, 2, 32, 8});
   const TensorId wide = images.apply("Conv", {x, images.weight({16, 2, 1, 1})}, {1, 16, 32, 8});
   const TensorId active = images.apply("Relu", {wide}, {1, 16, 32, 8});
@@ -247,7 +121,7 @@ TEST(PlanStream, ComputesRowsAgainWhereThatSavesMost) {
 
 /// What a gate multiplies is needed when the gate is known, and is made of what the residual keeps.
 Network gated(Random& random) {
-  ImageNetwork images(random);
+  ImageMaker images(random);
   const Shape shape{1, 4, 32, 8};
   const TensorId x = images.add_tensor(TensorKind::input, shape);
   const TensorId active = images.apply("Relu", {x}, shape);

@@ -36,6 +36,7 @@
 #include "plan/stream_placing.h"
 #include "stowage/error.h"
 #include "stream/bound.h"
+#include "stream/in_place.h"
 #include "stream/instances.h"
 #include "stream/recompute.h"
 #include "stream/regions.h"
@@ -157,7 +158,11 @@ class StreamPlanner {
   }
 
   void complete(const Way& way, const Deadline& deadline, Streamed& streamed) const {
-    streamed.once = stream::instances_of(streamed.network.graph, instance_options(way));
+    const Graph& graph = streamed.network.graph;
+    stream::InstanceOptions options = instance_options(way);
+    if (way.in_place == InPlace::where_possible && options_.alias == Alias::automatic)
+      options = stream::in_place_where_it_helps(graph, options, {work_on_regions, deadline.part(0.25)});
+    streamed.once = stream::instances_of(graph, options);
     streamed.model = streamed.once;
     if (way.recompute > 1) {
       streamed.model =

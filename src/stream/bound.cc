@@ -58,7 +58,7 @@ class CutBound {
 
   Bound run(std::span<const InstanceId> order, const BoundOptions& options) {
     witness_order(order);
-    Bound bound;
+    Bound bound{.bytes = program_.resident};  // before the first instance
     std::priority_queue<std::pair<Bytes, InstanceId>> queue;
     for (InstanceId i = 0; i < witness_.size(); ++i) queue.emplace(witness_[i], i);
     for (; !queue.empty() && queue.top().first > bound.bytes && bound.bytes < options.enough;) {
@@ -181,7 +181,8 @@ class CutBound {
 }  // namespace
 
 Bound lower_bound(const Program& program, std::span<const InstanceId> order, const BoundOptions& options) {
-  if (options.most_cuts == 0 || options.deadline.is_over()) return {.is_complete = program.instances.empty()};
+  if (options.most_cuts == 0 || options.deadline.is_over())
+    return {.bytes = program.resident, .is_complete = program.instances.empty()};
   return CutBound(program).run(order, options);
 }
 

@@ -254,6 +254,7 @@ class Reading {
   void take_over(std::size_t op) {
     const Operator& taker = model_.operators[op];
     if (!taker.source || taker.writes.size() != 1 || taker.writing != Writing::row_by_row) return;
+    if (options_.apart.contains(*model_.tensors[taker.writes[0]].source)) return;
     const stowage::Operator& source = operator_at(*taker.source);
     const RowAxis* const along = way_of(*taker.source);
     for (std::size_t i = source.inputs.size(); i-- > 0;) {
@@ -297,14 +298,16 @@ class Reading {
     const bool is_alike =
         from.rows == to.rows && from.bytes_per_row == to.bytes_per_row && from.runs == to.runs;
     // All that lies at one place is whole or none of it; rows of two lengths cannot follow each other.
-    const bool needs_likeness = has_whole(t) || to.is_whole || to.granule > 1;
-    if (to.is_whole && !has_only_alike(t)) return std::nullopt;
+    const bool are_whole = has_whole(t) || to.is_whole;
+    if (to.is_whole && !may_be_whole(t)) return std::nullopt;
     if (read->rows == RowMap{} && is_alike && in_place_output(graph_, source, input)) return TakenOver{t};
-    if (!read->kept_at || (needs_likeness && !is_alike)) return std::nullopt;
+    if (!read->kept_at || ((are_whole || to.granule > 1) && !is_alike)) return std::nullopt;
+    const bool by_rows = from.runs > 1 || to.runs > 1;
+    if (are_whole && by_rows) return std::nullopt;
     const std::int64_t shift = -read->rows.offset;
     if (shift < 0 || from.rows + shift > to.rows || *read->kept_at + from.bytes_per_row > to.bytes_per_row)
       return std::nullopt;
-    return TakenOver{t, shift, *read->kept_at};
+    return TakenOver{t, shift, *read->kept_at, by_rows};
   }
 
   /// Whether a tensor, or one that it takes over, is wanted whole.
@@ -313,12 +316,14 @@ class Reading {
     return model_.tensors[tensor].is_whole || (taken && has_whole(taken->tensor));
   }
 
-  /// Whether all that the tensor takes over is as large.
-  [[nodiscard]] bool has_only_alike(std::size_t tensor) const {
+  /// Whether all that the tensor takes over can lie where it lies whole.
+  [[nodiscard]] bool may_be_whole(std::size_t tensor) const {
     const auto& taken = model_.tensors[tensor].takes_over;
     if (!taken) return true;
-    return model_.tensors[taken->tensor].bytes_per_row == model_.tensors[tensor].bytes_per_row &&
-           model_.tensors[taken->tensor].rows == model_.tensors[tensor].rows && has_only_alike(taken->tensor);
+    const Tensor& from = model_.tensors[taken->tensor];
+    const Tensor& to = model_.tensors[tensor];
+    return from.bytes_per_row == to.bytes_per_row && from.rows == to.rows && !taken->by_rows &&
+           may_be_whole(taken->tensor);
   }
 
   /// Whether nobody wants the tensor's rows when the operator has written over them.

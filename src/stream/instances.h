@@ -1,5 +1,7 @@
 #pragma once
 
+#include <set>
+
 #include "stowage/graph.h"
 #include "stowage/planner.h"
 #include "stream/model.h"
@@ -19,6 +21,7 @@ struct InstanceOptions {
   std::int64_t granule = 1;  ///< Rows that an instance computes, at least 1.
   Io io = Io::arena;
   InPlace in_place = InPlace::where_possible;
+  std::set<TensorId> apart{};  ///< Tensors that are not written over others all the same.
 };
 
 /// Throws UsageError for a network with bodies (If, Loop) or sizes that depend on data.

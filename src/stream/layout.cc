@@ -34,7 +34,8 @@ struct Family {
   std::vector<std::size_t> members{};
   std::vector<Lifetime> lives{};  ///< Of the granules of the last taker.
   bool is_whole = false;
-  bool are_alike = true;  ///< All of the same rows.
+  bool are_alike = true;    ///< All of the same rows.
+  bool is_by_rows = false;  ///< Some may only be stored row by row.
 };
 
 class Names {
@@ -61,7 +62,8 @@ class LayingOut {
     for (const auto& [root, family] : families()) {
       if (model_.tensors[root].bytes_per_row == 0) continue;
       const bool is_again = !model_.tensors[root].again.empty();
-      if (family.is_whole || (family.are_alike && family.lives.size() == 1 && !is_again)) {
+      const bool may_be_whole = family.are_alike && !family.is_by_rows && !is_again;
+      if (family.is_whole || (may_be_whole && family.lives.size() == 1)) {
         add_whole(root, family);
       } else if (is_ring(root, family)) {
         add_ring(root, family);
@@ -101,6 +103,7 @@ class LayingOut {
     const Tensor& all = model_.tensors[root];
     family.members.push_back(member);
     family.is_whole = family.is_whole || own.is_whole;
+    family.is_by_rows = family.is_by_rows || (own.takes_over && own.takes_over->by_rows);
     family.are_alike = family.are_alike && own.rows == all.rows && own.bytes_per_row == all.bytes_per_row;
     const std::size_t shift = first_in(root, member);
     for (std::size_t g = 0; g < timetable_.lives[member].size(); ++g) {

@@ -18,9 +18,8 @@ namespace stowage::stream {
 struct Access {
   std::size_t tensor = 0;  ///< Index in Model::tensors.
   RowMap rows{};
-  /// Of a tensor whose rows are computed again for each instance: instance i reads those from first[i] up to
-  /// first[i + 1].
-  std::vector<std::size_t> first{};
+  /// Of a tensor whose rows are computed again: those that each instance reads.
+  std::vector<std::vector<std::int64_t>> listed{};
 
   bool operator==(const Access&) const = default;
 };
@@ -31,6 +30,7 @@ struct TakenOver {
   std::size_t tensor = 0;  ///< Index in Model::tensors.
   std::int64_t shift = 0;  ///< A multiple of the granule.
   Bytes offset = 0;
+  bool by_rows = false;  ///< The bytes come back where both are stored row by row, not where both are whole.
 
   bool operator==(const TakenOver&) const = default;
 };
@@ -110,10 +110,8 @@ template <typename Visit>
 void for_each_read(const Model& model, const Operator& op, const Access& access, std::int64_t instance,
                    Visit visit) {
   const Tensor& tensor = model.tensors[access.tensor];
-  if (!access.first.empty()) {
-    const auto i = static_cast<std::size_t>(instance);
-    for (std::size_t row = access.first[i]; row < access.first[i + 1]; ++row)
-      visit(static_cast<std::int64_t>(row));
+  if (!access.listed.empty()) {
+    for (const std::int64_t row : access.listed[static_cast<std::size_t>(instance)]) visit(row);
     return;
   }
   if (!tensor.again.empty()) {  // both are computed again, row by row

@@ -4,6 +4,9 @@
 // other, of which the last taker says how large they are. The granule then lives from the first that writes
 // it to the last that reads any of them.
 //
+// Rows that are computed again wait until those that were there before have been read, which is the only need
+// of an operator for one behind it.
+//
 // Cost: the number of (instance, row it reads) pairs, and as much memory for those of (instance, granule).
 
 #include "stream/program.h"
@@ -11,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/checked.h"
@@ -42,7 +46,10 @@ class Unrolling {
     program_.first.push_back(0);
     for (std::size_t op = 0; op < model_.operators.size() && !is_too_late_; ++op) add_instances(op);
     if (is_too_late_) return {};
-    for (std::size_t op = 0; op < model_.operators.size(); ++op) add_releases(op);
+    for (std::size_t op = 0; op < model_.operators.size(); ++op) {
+      add_releases(op);
+      await_former_rows(op);
+    }
     for (Granule& granule : program_.granules) {
       if (!granule.writer) {
         program_.resident += granule.last_readers.empty() && !granule.stays ? 0 : granule.bytes;
@@ -254,10 +261,24 @@ class Unrolling {
     }
   }
 
-  /// Who reads what is written over now has read it.
+  /// Who reads what is there has read it.
   static void await_readers(const Granule& granule, Instance& instance) {
     for (const LastReader& reader : granule.last_readers) {
       if (reader.op != instance.op) add_need({reader.op, reader.index + 1}, instance);
+    }
+  }
+
+  /// Where rows are computed again: a row is in one place at a time, so what was there of it has been read.
+  void await_former_rows(std::size_t op) {
+    const auto& again = model_.operators[op].again;
+    std::map<std::int64_t, std::size_t> former;
+    for (std::size_t i = 0; i < again.size(); ++i) {
+      const auto [it, is_first] = former.emplace(again[i], i);
+      const std::size_t last = std::exchange(it->second, i);
+      if (is_first) continue;
+      Instance& instance = program_.instances[program_.at(op, static_cast<std::int64_t>(i))];
+      for (const std::size_t t : model_.operators[op].writes)
+        await_readers(program_.granules[ranges_[t].first + static_cast<GranuleId>(last)], instance);
     }
   }
 

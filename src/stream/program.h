@@ -42,7 +42,7 @@ struct Need {
 struct Instance {
   std::size_t op = 0;
   std::int64_t index = 0;           ///< Among those of its operator.
-  std::vector<Need> needs{};        ///< At most one for each operator it reads from.
+  std::vector<Need> needs{};        ///< At most one for each operator that it waits for.
   std::vector<GranuleId> reads{};   ///< Ascending.
   std::vector<GranuleId> writes{};  ///< Ascending.
   std::vector<GranuleId>

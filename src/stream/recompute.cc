@@ -20,8 +20,11 @@
 //     expansion row 1 -> depthwise row 0 = .. + w1 * row 1       one wide row and a narrow one, not three
 //
 // In the model the operators of a chain get an instance for each row that an instance of the reader wants, in
-// that order, and their tensors that many rows; a reader that adds up gets as many instances. Everything else
-// is as before: orders, bounds and layouts know nothing of it.
+// that order, and their tensors that many rows; a reader that adds up gets an instance for each that it
+// reads. Two things make every order of these a legal plan: what runs for the first time ascends without gaps
+// (rows of windows with holes, and those that nobody reads, are computed once besides), and a row is not
+// computed again before what there was of it has been read (program.cc). Everything else is as before:
+// orders, bounds and layouts know nothing of it.
 //
 // Cost: an order for each chain that is tried: about the square of their number, or as long as there is time.
 
@@ -73,26 +76,48 @@ bool reads_what_stays(const Model& model, const Links& links, std::size_t op) {
          });
 }
 
-/// The rows of the last tensor that each instance of the reader wants, ascending.
-std::vector<std::vector<std::int64_t>> wanted_rows(const Model& model, std::size_t reader,
-                                                   std::size_t tensor) {
+/// The rows of a tensor in the order in which they are computed again.
+struct Again {
+  std::vector<std::int64_t> rows{};
+  std::vector<std::size_t> rounds{
+      0};  ///< Where those begin that are computed for each instance of the reader.
+  std::vector<std::vector<std::int64_t>> reads{};  ///< Which of them each instance of the reader reads.
+};
+
+/// The rows that each instance of the reader wants, ascending.
+std::vector<std::set<std::int64_t>> wanted_rows(const Model& model, std::size_t reader, std::size_t tensor) {
   const Operator& op = model.operators[reader];
-  std::vector<std::vector<std::int64_t>> wanted;
-  for (std::int64_t i = 0; i < op.instances(); ++i) {
-    std::set<std::int64_t> rows;
+  std::vector<std::set<std::int64_t>> wanted(static_cast<std::size_t>(op.instances()));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
     for (const Access& access : op.reads) {
       if (access.tensor == tensor)
-        for_each_read(model, op, access, i, [&](std::int64_t row) { rows.insert(row); });
+        for_each_read(model, op, access, static_cast<std::int64_t>(i),
+                      [&](std::int64_t row) { wanted[i].insert(row); });
     }
-    wanted.emplace_back(rows.begin(), rows.end());
   }
   return wanted;
 }
 
-std::size_t count(const std::vector<std::vector<std::int64_t>>& rows) {
-  std::size_t sum = 0;
-  for (const auto& of_one : rows) sum += of_one.size();
-  return sum;
+/// For each instance of the reader the rows it wants, ascending. An operator computes its rows one after the
+/// other when it does so first: those that are left out in front of a wanted one, and behind the last, are
+/// computed once, though nobody reads them.
+Again rows_again(const Model& model, std::size_t reader, std::size_t tensor) {
+  const auto wanted = wanted_rows(model, reader, tensor);
+  Again again;
+  std::int64_t done = 0;  // rows that have been computed at least once
+  for (const auto& of_one : wanted) {
+    const bool is_last = again.reads.size() + 1 == wanted.size();
+    std::set<std::int64_t> all = of_one;
+    const std::int64_t end = is_last ? model.tensors[tensor].rows : of_one.empty() ? 0 : *of_one.rbegin() + 1;
+    for (; done < end; ++done) all.insert(done);
+    std::vector<std::int64_t>& reads = again.reads.emplace_back();
+    for (const std::int64_t row : all) {
+      if (of_one.contains(row)) reads.push_back(static_cast<std::int64_t>(again.rows.size()));
+      again.rows.push_back(row);
+    }
+    again.rounds.push_back(again.rows.size());
+  }
+  return again;
 }
 
 /// The chain that ends with what an access of the reader reads; none if it cannot be computed again, or if no
@@ -100,7 +125,7 @@ std::size_t count(const std::vector<std::vector<std::int64_t>>& rows) {
 std::optional<Recomputable> chain_in_front(const Model& model, const Links& links, std::size_t reader,
                                            const Access& access) {
   const Operator& last_reader = model.operators[reader];
-  if (last_reader.writing != Writing::row_by_row || access.rows.taps < 2 || !access.first.empty())
+  if (last_reader.writing != Writing::row_by_row || access.rows.taps < 2 || !access.listed.empty())
     return std::nullopt;
   Recomputable found{.reader = reader};
   std::optional<std::size_t> op = links.writer[access.tensor];
@@ -112,7 +137,7 @@ std::optional<Recomputable> chain_in_front(const Model& model, const Links& link
     op = links.writer[it.reads[0].tensor];
   }
   if (found.operators.empty() || !reads_what_stays(model, links, found.operators[0])) return std::nullopt;
-  const auto times = static_cast<std::int64_t>(count(wanted_rows(model, reader, access.tensor)));
+  const auto times = static_cast<std::int64_t>(rows_again(model, reader, access.tensor).rows.size());
   for (const std::size_t member : found.operators) {
     const Operator& it = model.operators[member];
     if (times <= it.rows) return std::nullopt;
@@ -205,6 +230,20 @@ class Choosing {
   TrialEffort effort_;
 };
 
+/// Lets the reader have an instance for each row that it reads.
+void add_up(Again& again, Operator& reader) {
+  std::vector<std::vector<std::int64_t>> apart;
+  reader.rounds = {0};
+  for (const auto& reads : again.reads) {
+    for (const std::int64_t row : reads) apart.push_back({row});
+    reader.rounds.push_back(apart.size());
+  }
+  reader.adds_rows = true;
+  reader.rows = static_cast<std::int64_t>(apart.size());
+  reader.granule = 1;
+  again.reads = std::move(apart);
+}
+
 }  // namespace
 
 std::vector<Recomputable> recomputables(const Model& model) {
@@ -221,36 +260,26 @@ std::vector<Recomputable> recomputables(const Model& model) {
 Model recompute(const Model& model, const Recomputable& what) {
   Model result = model;
   const std::size_t last = model.operators[what.operators.back()].writes[0];
-  const auto wanted = wanted_rows(model, what.reader, last);
-  std::vector<std::int64_t> again;
-  std::vector<std::size_t> first{0};
-  for (const auto& rows : wanted) {
-    again.insert(again.end(), rows.begin(), rows.end());
-    first.push_back(again.size());
-  }
+  Again again = rows_again(model, what.reader, last);
+  const auto times = static_cast<std::int64_t>(again.rows.size());
   for (const std::size_t member : what.operators) {
     Operator& op = result.operators[member];
-    op.multiplies = op.multiplies / op.rows * static_cast<std::int64_t>(again.size());
-    op.again = again;
-    op.rounds = first;
-    op.rows = static_cast<std::int64_t>(again.size());
+    op.multiplies = op.multiplies / op.rows * times;
+    op.again = again.rows;
+    op.rounds = again.rounds;
+    op.rows = times;
     op.granule = 1;
     Tensor& tensor = result.tensors[op.writes[0]];
-    tensor.again = again;
-    tensor.rows = op.rows;
+    tensor.again = again.rows;
+    tensor.rows = times;
     tensor.granule = 1;
   }
   Operator& reader = result.operators[what.reader];
-  const bool has_rounds = std::adjacent_find(first.begin(), first.end()) == first.end();  // none is empty
-  if (reader.can_add_rows && reader.again.empty() && has_rounds) {
-    reader.adds_rows = true;
-    reader.rows = static_cast<std::int64_t>(again.size());
-    reader.granule = 1;
-    reader.rounds = std::move(first);
-    return result;
-  }
+  const bool has_rounds =
+      std::none_of(again.reads.begin(), again.reads.end(), [](const auto& it) { return it.empty(); });
+  if (reader.can_add_rows && reader.again.empty() && has_rounds) add_up(again, reader);
   for (Access& access : reader.reads) {
-    if (access.tensor == last) access.first = first;
+    if (access.tensor == last) access.listed = again.reads;
   }
   return result;
 }

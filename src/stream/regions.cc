@@ -11,7 +11,8 @@
 //     least(n) = min over b < n of  max(least(b), peak of region [b, n) by itself)
 //
 // a dynamic program over the operators in the model's order. A region of one operator is that operator layer
-// by layer, so the result is never worse than that.
+// by layer, so the result is never worse than that. Operators that wait for each other, as rows are computed
+// again only when those there were have been read, are never apart.
 //
 // Source: seed 004: the order inside a region is one affine map for each operator, scale and shift, at its
 // latest; that regions are chosen by their peak, and that rows between them come and go, is ours.
@@ -104,6 +105,20 @@ std::vector<Bytes> lives_between(const Program& program) {
   return lives;
 }
 
+/// Where regions may begin and end: whether no operator in front waits for one behind.
+std::vector<bool> boundaries(const Program& program) {
+  std::vector<bool> is_boundary;
+  std::size_t awaited = 0;  // how many operators those in front wait for
+  for (std::size_t op = 0; op < program.operators(); ++op) {
+    is_boundary.push_back(awaited <= op);
+    for (InstanceId i = program.first[op]; i < program.first[op + 1]; ++i) {
+      for (const Need& need : program.instances[i].needs) awaited = std::max(awaited, need.op + 1);
+    }
+  }
+  is_boundary.push_back(true);
+  return is_boundary;
+}
+
 /// The least peak of all that runs up to an operator, and the region it ends with.
 class LeastPeaks {
  public:
@@ -111,15 +126,18 @@ class LeastPeaks {
       : program_(program),
         deadline_(deadline),
         lives_(lives_between(program)),
+        may_begin_(boundaries(program)),
         left_(work),
         share_(work / static_cast<std::int64_t>(std::max<std::size_t>(1, program.operators()))),
         peaks_(program.operators() + 1, unbounded),
         begins_(program.operators() + 1, 0) {
-    peaks_[0] = 0;
+    peaks_[0] = program.resident;
   }
 
   RegionOrder run() {
-    for (std::size_t end = 1; end < peaks_.size(); ++end) find_last_region(end);
+    for (std::size_t end = 1; end < peaks_.size(); ++end) {
+      if (may_begin_[end]) find_last_region(end);
+    }
     RegionOrder order{.peak = peaks_.back()};
     for (std::size_t end = peaks_.size() - 1; end > 0; end = begins_[end])
       order.regions.push_back({begins_[end], end});
@@ -139,7 +157,8 @@ class LeastPeaks {
   void find_last_region(std::size_t end) {
     std::int64_t in_vain = 0;  // since the last region that was better
     for (std::size_t begin = end; begin-- > 0 && !deadline_.is_over();) {
-      if (peaks_[begin] >= peaks_[end] || ((left_ <= 0 || in_vain > share_) && begin + 1 < end)) continue;
+      if (peaks_[begin] >= peaks_[end] || ((left_ <= 0 || in_vain > share_) && peaks_[end] != unbounded))
+        continue;
       const Region region{begin, end};
       const Bytes limit = peaks_[end] == unbounded ? unbounded : peaks_[end] - 1;
       const Walk walk = run_region(program_, start_of(region), region, limit, deadline_);
@@ -155,8 +174,9 @@ class LeastPeaks {
   const Program& program_;
   const base::Deadline& deadline_;
   std::vector<Bytes> lives_;
-  std::int64_t left_;   ///< Steps that may still be tried.
-  std::int64_t share_;  ///< Steps that may be tried in vain for one end.
+  std::vector<bool> may_begin_;  ///< A region, with an operator.
+  std::int64_t left_;            ///< Steps that may still be tried.
+  std::int64_t share_;           ///< Steps that may be tried in vain for one end.
   std::vector<Bytes> peaks_;
   std::vector<std::size_t> begins_;
 };

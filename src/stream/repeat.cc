@@ -24,6 +24,7 @@
 #include <set>
 #include <utility>
 
+#include "stream/choose.h"
 #include "stream/program.h"
 
 namespace stowage::stream {
@@ -253,24 +254,9 @@ Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& opt
     if (!can_interleave(it, model)) return std::numeric_limits<Bytes>::max();
     return least_peak_of(model, effort);
   };
-  if (candidates.empty()) return given;
-  std::set<TensorId> best;
-  Bytes least = peak_of(with(best));
-  const std::set<TensorId> all(candidates.begin(), candidates.end());
-  if (const Bytes peak = peak_of(with(all)); peak < least) {
-    least = peak;
-    best = all;
-  }
-  for (const TensorId it : candidates) {  // without what does not help, and with what does
-    if (candidates.size() == 1 || effort.deadline.is_over()) break;
-    std::set<TensorId> other = best;
-    if (other.erase(it) == 0) other.insert(it);
-    const Bytes peak = peak_of(with(other));
-    if (peak > least || (peak == least && other.size() > best.size())) continue;
-    least = peak;
-    best = std::move(other);
-  }
-  return with(best);
+  return with(choose_tensors(
+      candidates, [&](const std::set<TensorId>& tensors) { return peak_of(with(tensors)); },
+      effort.deadline));
 }
 
 }  // namespace stowage::stream

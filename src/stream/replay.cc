@@ -72,12 +72,12 @@ std::optional<std::string> walk(const Program& program, std::span<const Instance
 Replay replay(const Program& program, std::span<const InstanceId> order) {
   Replay result;
   Bytes live = 0;
-  const auto begin = [&](GranuleId g) { live += program.granules[g].bytes; };
-  const auto end = [&](GranuleId g) { live -= program.granules[g].bytes; };
-  result.fault = walk(program, order, begin, end, [&] {
-    result.loads.push_back(live);
+  const auto begin = [&](GranuleId g) {
+    live += program.granules[g].bytes;
     result.peak = std::max(result.peak, live);
-  });
+  };
+  const auto end = [&](GranuleId g) { live -= program.granules[g].bytes; };
+  result.fault = walk(program, order, begin, end, [&] { result.loads.push_back(live); });
   return result;
 }
 

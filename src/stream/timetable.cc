@@ -48,6 +48,12 @@ class Recorder {
     for (const std::size_t t : op.writes) note_written(t, instance, at);
   }
 
+  /// The one row that an instance adds.
+  [[nodiscard]] RowRange part_of(const Operator& op, std::int64_t instance) const {
+    const Access& access = op.reads[0];
+    return rows_of(model_.tensors[access.tensor], access.listed[static_cast<std::size_t>(instance)][0]);
+  }
+
   [[nodiscard]] Step step_of(const Instance& instance) const {
     const Operator& op = model_.operators[instance.op];
     if (!op.source)
@@ -57,7 +63,7 @@ class Recorder {
     const bool is_whole = op.writing == Writing::at_the_end && op.rows == 1;
     if (op.writing == Writing::row_by_row) {
       run.rows = rows_of(model_.tensors[op.writes[0]], op.granule_of(instance.index));
-      if (op.adds_rows) run.part = rows_of(model_.tensors[op.reads[0].tensor], instance.index);
+      if (op.adds_rows) run.part = part_of(op, instance.index);
     } else if (!is_whole) {
       run.rows = rows_of(model_.tensors[op.reads[0].tensor], instance.index);
     }

@@ -1,0 +1,164 @@
+// Rows that are computed again: every order of what is made of them is one that a plan may have.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "stream/bound.h"
+#include "stream/recompute.h"
+#include "stream/regions.h"
+#include "stream/replay.h"
+#include "stream/search.h"
+#include "stream/timetable.h"
+#include "stream_cases.h"
+
+namespace stowage::stream {
+namespace {
+
+using testing::random_model;
+using testing::random_order;
+
+/// As if it were made from a network, of which some operators add up rows.
+Model sourced(Model model, std::mt19937_64& random) {
+  for (std::size_t t = 0; t < model.tensors.size(); ++t) model.tensors[t].source = t;
+  for (std::size_t op = 0; op < model.operators.size(); ++op) {
+    Operator& it = model.operators[op];
+    if (!it.reads.empty()) it.source = op;
+    it.multiplies = it.rows * 100;
+    it.can_add_rows = it.reads.size() == 1 && it.writing == Writing::row_by_row && random() % 2 == 0;
+  }
+  return model;
+}
+
+/// Some chains computed again, one after the other.
+Model computed_again(Model model, std::mt19937_64& random) {
+  while (random() % 4 != 0) {
+    const auto all = recomputables(model);
+    if (all.empty()) break;
+    model = recompute(model, all[random() % all.size()]);
+  }
+  return model;
+}
+
+/// Rows that run for the first time ascend without gaps, and all are run.
+void expect_first_rows_ascend(const Model& model, const Timetable& table, int i) {
+  std::map<std::size_t, std::int64_t> done;
+  std::map<std::size_t, std::int64_t> rows;
+  for (const Tensor& tensor : model.tensors) {
+    rows[*tensor.source] =
+        tensor.again.empty() ? tensor.rows : *std::max_element(tensor.again.begin(), tensor.again.end()) + 1;
+  }
+  for (const Step& step : table.steps) {
+    const auto* const run = std::get_if<Run>(&step);
+    if (run == nullptr || !run->rows) continue;
+    const Operator& op = model.operators[run->path[1]];
+    if (op.writing != Writing::row_by_row) continue;
+    std::int64_t& own = done[run->path[1]];
+    EXPECT_LE(run->rows->begin, own) << i << ": " << run->path[1];
+    own = std::max(own, run->rows->end);
+  }
+  for (std::size_t op = 0; op < model.operators.size(); ++op) {
+    if (model.operators[op].source && model.operators[op].writing == Writing::row_by_row) {
+      EXPECT_EQ(done[op], rows[model.operators[op].writes[0]]) << i << ": " << op;
+    }
+  }
+}
+
+/// No row is in two places at once.
+void expect_one_place(const Model& model, const Timetable& table, int i) {
+  for (std::size_t t = 0; t < model.tensors.size(); ++t) {
+    std::map<std::int64_t, std::vector<Lifetime>> lives;
+    for (std::size_t g = 0; g < model.tensors[t].again.size(); ++g)
+      lives[model.tensors[t].again[g]].push_back(table.lives[t][g]);
+    for (auto& [row, of_row] : lives) {
+      std::sort(of_row.begin(), of_row.end(), [](auto& a, auto& b) { return a.lower < b.lower; });
+      for (std::size_t k = 1; k < of_row.size(); ++k)
+        EXPECT_LE(of_row[k - 1].upper, of_row[k].lower) << i << ": row " << row << " of " << t;
+    }
+  }
+}
+
+TEST(StreamRecompute, EveryOrderKeepsTheRules) {
+  std::mt19937_64 random(1);
+  int again = 0;
+  int adding = 0;
+  for (int i = 0; i < 600; ++i) {
+    const Model once =
+        sourced(random_model(random, {.operators = 5, .rows = 9, .is_chain = i % 2 == 0}), random);
+    const Model model = computed_again(once, random);
+    if (model == once) continue;
+    ++again;
+    adding += std::any_of(model.operators.begin(), model.operators.end(),
+                          [](const Operator& op) { return op.adds_rows; });
+    const Program program = unroll(model);
+    const RegionOrder regions = order_by_regions(program, i % 3 == 0 ? 0 : 100'000);
+    const auto improved = improve(program, regions.steps, {.work = 2'000});
+    for (const auto& order : {random_order(program, random), regions.steps, improved}) {
+      ASSERT_FALSE(replay(program, order).fault) << i << ": " << *replay(program, order).fault;
+      const Timetable table = timetable_of(model, program, order);
+      expect_first_rows_ascend(model, table, i);
+      expect_one_place(model, table, i);
+    }
+    EXPECT_EQ(replay(program, regions.steps).peak, regions.peak) << i;
+    EXPECT_LE(lower_bound(program, improved, 50).bytes, replay(program, improved).peak) << i;
+    EXPECT_GE(multiplies_of(model), multiplies_of(once)) << i;
+  }
+  EXPECT_GT(again, 200);
+  EXPECT_GT(adding, 50);
+}
+
+/// An operator of six rows, and windows over them.
+Model windows_over_six_rows(std::int64_t rows, const RowMap& windows) {
+  Model model;
+  model.tensors = {{.name = "x", .rows = 6, .bytes_per_row = 1, .source = 0},
+                   {.name = "y", .rows = 6, .bytes_per_row = 9, .source = 1},
+                   {.name = "z", .rows = rows, .bytes_per_row = 1, .stays = true, .source = 2}};
+  model.operators = {
+      {.name = "a", .rows = 6, .reads = {{.tensor = 0}}, .writes = {1}, .multiplies = 600, .source = 0},
+      {.name = "b", .rows = rows, .reads = {{.tensor = 1, .rows = windows}}, .writes = {2}, .source = 1}};
+  return model;
+}
+
+using Rows = std::vector<std::int64_t>;
+
+TEST(StreamRecompute, ComputesRowsInHolesOnce) {
+  Model model = windows_over_six_rows(4, {.taps = 2, .dilation = 2});
+  ASSERT_EQ(recomputables(model).size(), 1U);
+  Model again = recompute(model, recomputables(model)[0]);
+  EXPECT_EQ(again.tensors[1].again, (Rows{0, 1, 2, 1, 3, 2, 4, 3, 5}));  // the first 1 is for nobody
+  EXPECT_EQ(again.operators[1].reads[0].listed, (std::vector<Rows>{{0, 2}, {3, 4}, {5, 6}, {7, 8}}));
+  EXPECT_EQ(multiplies_of(again), 900);
+  EXPECT_EQ(recomputables(model)[0].multiplies, 300);
+  model.operators[1].can_add_rows = true;
+  again = recompute(model, recomputables(model)[0]);
+  EXPECT_EQ(again.operators[1].rows, 8);
+  EXPECT_EQ(again.operators[1].rounds, (std::vector<std::size_t>{0, 2, 4, 6, 8}));
+  EXPECT_EQ(again.operators[1].reads[0].listed[2], Rows{3});
+}
+
+TEST(StreamRecompute, ComputesRowsThatNobodyReadsOnce) {
+  const Model model = windows_over_six_rows(2, {.scale = 2, .taps = 3});
+  ASSERT_EQ(recomputables(model).size(), 1U);
+  const Model again = recompute(model, recomputables(model)[0]);
+  EXPECT_EQ(again.tensors[1].again, (Rows{0, 1, 2, 2, 3, 4, 5}));
+  EXPECT_EQ(again.operators[1].reads[0].listed, (std::vector<Rows>{{0, 1, 2}, {3, 4, 5}}));
+}
+
+TEST(StreamRecompute, NothingToRunNeedsWhatIsThere) {
+  Model model;
+  const Program none = unroll(model);
+  EXPECT_EQ(order_by_regions(none, 100).peak, 0);
+  EXPECT_TRUE(order_by_regions(none, 100).steps.empty());
+  model.tensors = {{.name = "x", .rows = 4, .bytes_per_row = 10, .stays = true}};
+  const Program program = unroll(model);
+  EXPECT_EQ(order_by_regions(program, 100).peak, 40);
+  EXPECT_EQ(replay(program, {}).peak, 40);
+  EXPECT_EQ(lower_bound(program, {}, 10).bytes, 40);
+  EXPECT_EQ(improve(program, {}, {.target = 40}).size(), 0U);
+}
+
+}  // namespace
+}  // namespace stowage::stream
