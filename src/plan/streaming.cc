@@ -118,15 +118,17 @@ class StreamPlanner {
   /// The lowest of all ways; none if the time was up before there was one, or none is below the given peak.
   std::optional<PlacedStream> run(Bytes peak) {
     peak_ = peak;
-    std::vector<Way> ways = ways_of(options_);
-    std::optional<Streamed> first = prepare(ways[0], deadline_);
+    const std::vector<Way> ways = ways_of(options_);
+    const std::optional<Streamed> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
     note_bound(*first);
-    ways.erase(ways.begin());
-    std::erase_if(ways, [&](const Way& way) { return !may_be_below(way, first->regions.peak); });
     constexpr double share_of_first = 0.6;
-    plan_in(*first, ways.empty() ? deadline_ : deadline_.part(share_of_first));
-    for (std::size_t w = 0; w < ways.size() && !is_done(); ++w) {
+    const bool are_others_needed = std::any_of(ways.begin() + 1, ways.end(), [&](const Way& way) {
+      return may_be_below(way, first->regions.peak);
+    });
+    plan_in(*first, are_others_needed ? deadline_.part(share_of_first) : deadline_);
+    for (std::size_t w = 1; w < ways.size() && !is_done(); ++w) {
+      if (!may_be_below(ways[w], peak_)) continue;
       const Deadline deadline = deadline_.part(1.0 / static_cast<double>(ways.size() - w));
       const std::optional<Streamed> streamed = prepare(ways[w], deadline);
       if (streamed) plan_in(*streamed, deadline);
@@ -195,9 +197,10 @@ class StreamPlanner {
     const stream::Model model = stream::instances_of(graph_, instance_options(way));
     const stream::Program program = stream::unroll(model, {.deadline = deadline});
     if (deadline.is_over()) return true;
-    return stream::lower_bound(program, stream::layer_by_layer(program),
-                               {.most_cuts = most_cuts, .enough = peak, .deadline = deadline})
-               .bytes < peak;
+    const Bytes bound = stream::lower_bound(program, stream::layer_by_layer(program),
+                                            {.most_cuts = most_cuts, .enough = peak, .deadline = deadline})
+                            .bytes;
+    return base::align_up(bound, alignment_) < peak;
   }
 
   /// Of all ways and of whole operators. Rows that are computed again make other instances, of which a bound
