@@ -1,0 +1,77 @@
+#include "bounds.h"
+
+#include <string>
+
+#include "brute_order.h"
+#include "brute_pack.h"
+
+namespace stowage::campaign {
+namespace {
+
+/// Offsets: nothing packs these very buffers lower than the bound, and an uncut search finds the lowest.
+void check_packing(const Case& drawn, const Plan& plan, Findings& findings, Tally& tally) {
+  if (plan.memories.size() != 1 || plan.clocks.size() != 1) return;
+  std::vector<PackItem> items;
+  for (const Buffer& buffer : plan.buffers) {
+    PackItem item{.size = buffer.size, .alignment = buffer.alignment};
+    for (const Piece& piece : buffer.pieces)
+      if (piece.is_ever_alive()) item.pieces.push_back(piece);
+    if (buffer.pinned) return;
+    items.push_back(item);
+  }
+  const std::optional<Bytes> least = least_peak(items);
+  if (!least) return;
+  ++tally.compared["packings with all packings"];
+  const std::string words = "bound " + std::to_string(plan.summary.lower_bound) + ", peak " +
+                            std::to_string(plan.summary.peak) + ", least " + std::to_string(*least);
+  if (plan.summary.lower_bound > *least) findings.push_back({"bound: packing below the bound", words});
+  for (const Claim& claim : plan.claims)
+    if (claim.scope == ClaimScope::offsets && claim.lower_bound > *least)
+      findings.push_back({"bound: packing below a claim", words});
+  if (plan.interrupted || drawn.options.solve.strategy != "auto") return;
+  if (plan.summary.peak > *least) findings.push_back({"packing: not the least", words});
+  if (plan.summary.lower_bound < *least)
+    tally.remarks["optimal packing without proof"].push_back(drawn.number);
+}
+
+void check_order(const Case& drawn, const Graph& graph, const Plan& plan, Findings& findings, Tally& tally) {
+  const PlanOptions& options = drawn.options;
+  if (plan.memories.size() != 1 || plan.streaming) return;
+  const auto best = best_order(graph, options.alignment.value_or(64), options.io, options.alias);
+  if (!best) return;
+  ++tally.compared["orders with all orders and choices of sharing"];
+  for (const OrderSearch& search : plan.order_searches)
+    if (search.lower_bound > best->load)
+      findings.push_back({"bound: an order below the order's bound",
+                          "bound " + std::to_string(search.lower_bound) + ", but load " +
+                              std::to_string(best->load) + " of " + best->load_witness});
+  for (const Claim& claim : plan.claims)
+    if (claim.scope == ClaimScope::order && best->peak && claim.lower_bound > *best->peak)
+      findings.push_back({"bound: an order below an order claim",
+                          "claim " + std::to_string(claim.lower_bound) + ", but peak " +
+                              std::to_string(*best->peak) + " of " + best->peak_witness});
+  const bool is_free = options.alias == Alias::automatic && options.order == Order::search &&
+                       options.solve.strategy == "auto" && !plan.interrupted && !options.memories[0].capacity;
+  if (!is_free || !best->peak) return;
+  ++tally.compared["default plans with the optimum of everything"];
+  if (plan.summary.peak > *best->peak) {
+    tally.remarks["brute force reaches less than the default plan"].push_back(drawn.number);
+    if (plan.summary.peak == plan.summary.lower_bound && !plan.order_searches.empty() &&
+        plan.order_searches[0].lower_bound == plan.summary.peak)
+      findings.push_back({"bound: proven optimal, but brute force is lower",
+                          "peak " + std::to_string(plan.summary.peak) + ", reached " +
+                              std::to_string(*best->peak) + " by " + best->peak_witness});
+  }
+}
+
+}  // namespace
+
+Findings check_bounds(const Case& drawn, std::span<const Graph> graphs, const PlanResult& result,
+                      Tally& tally) {
+  Findings findings;
+  check_packing(drawn, result.plan, findings, tally);
+  if (graphs.size() == 1) check_order(drawn, graphs[0], result.plan, findings, tally);
+  return findings;
+}
+
+}  // namespace stowage::campaign
