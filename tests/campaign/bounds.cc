@@ -4,6 +4,7 @@
 
 #include "brute_order.h"
 #include "brute_pack.h"
+#include "brute_rows.h"
 
 namespace stowage::campaign {
 namespace {
@@ -64,6 +65,32 @@ void check_order(const Case& drawn, const Graph& graph, const Plan& plan, Findin
   }
 }
 
+/// "No order of rows has less": neither rows one by one in any order, nor whole operators that share.
+void check_rows(const Case& drawn, const Graph& graph, const Plan& plan, Findings& findings, Tally& tally) {
+  const PlanOptions& options = drawn.options;
+  for (const Claim& claim : plan.claims) {
+    if (claim.scope != ClaimScope::stream || options.stream->recompute > 1) continue;
+    const std::string words = "claim " + std::to_string(claim.lower_bound);
+    if (options.io != Io::rows)
+      if (const auto best = best_order(graph, options.alignment.value_or(64), options.io, options.alias)) {
+        ++tally.compared["stream claims with all orders of whole operators"];
+        if (best->peak && claim.lower_bound > *best->peak)
+          findings.push_back(
+              {"bound: whole operators below a stream claim",
+               words + ", but peak " + std::to_string(*best->peak) + " of " + best->peak_witness});
+      }
+    if (options.alignment != 1 || options.stream->granule != 1) continue;
+    if (const auto least = least_load_by_rows(graph, options.io, options.alias)) {
+      ++tally.compared["stream claims with all orders of rows"];
+      if (claim.lower_bound > *least)
+        findings.push_back({"bound: an order of rows below a stream claim",
+                            words + ", but an order of rows has a load of " + std::to_string(*least)});
+      if (plan.streaming->load > *least)
+        tally.remarks["brute force has an order of rows of less load"].push_back(drawn.number);
+    }
+  }
+}
+
 }  // namespace
 
 Findings check_bounds(const Case& drawn, std::span<const Graph> graphs, const PlanResult& result,
@@ -71,6 +98,7 @@ Findings check_bounds(const Case& drawn, std::span<const Graph> graphs, const Pl
   Findings findings;
   check_packing(drawn, result.plan, findings, tally);
   if (graphs.size() == 1) check_order(drawn, graphs[0], result.plan, findings, tally);
+  if (graphs.size() == 1 && result.plan.streaming) check_rows(drawn, graphs[0], result.plan, findings, tally);
   return findings;
 }
 

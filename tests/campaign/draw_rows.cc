@@ -280,7 +280,7 @@ class RowsDraft {
 void draw_rows(Case& drawn) {
   Random random(drawn.seed * 1'000'003 + drawn.number);
   const bool is_tiny = random.chance(50);
-  const Graph graph = RowsDraft(random, is_tiny ? 3 : 8, is_tiny ? 4 : 12).draw();
+  const Graph graph = RowsDraft(random, is_tiny ? 3 : 8, is_tiny ? 3 : 12).draw();
   drawn.sources = {source_of("net.json", graph)};
   draw_common_options(drawn, random);
   PlanOptions& options = drawn.options;
@@ -289,6 +289,10 @@ void draw_rows(Case& drawn) {
       StreamOptions{.granule = random.chance(60) ? 1 : random.between(2, 8),
                     .recompute = random.chance(65) ? 1 : static_cast<double>(random.between(10, 30)) / 10};
   if (options.io == Io::arena && random.chance(45)) options.io = Io::rows;
+  // What brute force can look at.
+  if (!is_tiny || random.chance(30)) return;
+  options.alignment = 1;
+  options.stream = StreamOptions();
 }
 
 }  // namespace stowage::campaign

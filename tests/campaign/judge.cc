@@ -7,8 +7,10 @@
 
 #include "bounds.h"
 #include "ledger.h"
+#include "properties.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
+#include "values.h"
 
 namespace stowage::campaign {
 namespace {
@@ -17,9 +19,11 @@ namespace {
 std::string reason_of(const std::string& message) {
   std::string reason;
   bool is_quoted = false;
+  int depth = 0;
   for (const char c : message) {
     if (c == '\'') is_quoted = !is_quoted;
-    if (is_quoted || c == '\'') continue;
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (is_quoted || c == '\'' || depth > 0 || c == ')') continue;
     if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
       if (reason.empty() || reason.back() != '#') reason += '#';
       continue;
@@ -90,6 +94,8 @@ Findings judge(const Case& drawn, Tally& tally) {
   tally.replayed.kept += replayed.kept;
   tally.replayed.ambiguous += replayed.ambiguous;
   if (replayed.in_place > 0) ++family.in_place;
+  if (drawn.family == Family::net) add(findings, check_values(drawn, result->plan, tally));
+  add(findings, check_properties(drawn, inputs, *result, tally));
   return findings;
 }
 

@@ -1,4 +1,0 @@
-#include "case.h"
-namespace stowage::campaign {
-void draw_net(Case& drawn) { draw_layers(drawn); }
-}  // namespace stowage::campaign
