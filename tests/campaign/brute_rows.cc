@@ -36,8 +36,12 @@ struct Unit {
 
 class RowSearch {
  public:
-  RowSearch(const Graph& graph, Io io, Alias alias)
-      : graph_(graph), main_(graph.subgraphs[0]), io_(io), may_share_(alias != Alias::none) {}
+  RowSearch(const Graph& graph, Io io, Alias alias, RowOrder row_order)
+      : graph_(graph),
+        main_(graph.subgraphs[0]),
+        io_(io),
+        may_share_(alias != Alias::none),
+        row_order_(row_order) {}
 
   /// `sums_in_steps` says for each operator that sums up whether it does so row by row.
   std::optional<Bytes> run(std::uint32_t sums_in_steps) {
@@ -45,8 +49,7 @@ class RowSearch {
     find_axes();
     make_rows();
     for (const TensorId input : main_.inputs)
-      if (io_ == Io::rows)
-        for (const RowId row : rows_of_[input]) add_unit({.writes = {row}});
+      if (io_ == Io::rows) add_arrivals(input);
     for (std::size_t o = 0; o < main_.operators.size(); ++o) add_operator(o);
     if (!is_known_ || units_.size() > most_units) return std::nullopt;
     link();
@@ -104,6 +107,14 @@ class RowSearch {
     return units_.size() - 1;
   }
 
+  void add_arrivals(TensorId input) {
+    std::optional<std::size_t> before;
+    for (const RowId row : rows_of_[input]) {
+      const std::size_t unit = add_unit({.writes = {row}, .before = before});
+      if (row_order_ == RowOrder::ascending) before = unit;
+    }
+  }
+
   void read_all(Unit& unit, TensorId tensor) const {
     unit.reads.insert(unit.reads.end(), rows_of_[tensor].begin(), rows_of_[tensor].end());
   }
@@ -115,13 +126,15 @@ class RowSearch {
     const auto& output = op.outputs[0];
     if (op.row_axes.empty() || !output || axes_[*output] != op.row_axes[0].axis) return add_whole(op);
     const RowAxis& axis = op.row_axes[0];
+    std::optional<std::size_t> before;
     for (std::size_t r = 0; r < rows_of_[*output].size(); ++r) {
-      Unit unit;
+      Unit unit{.before = before};
       for (std::size_t k = 0; k < op.inputs.size(); ++k)
         if (op.inputs[k]) read_rows(op, axis, k, r, unit);
       for (const auto& written : op.outputs)
         if (written) unit.writes.push_back(rows_of_[*written][r]);
-      add_unit(std::move(unit));
+      const std::size_t added = add_unit(std::move(unit));
+      if (row_order_ == RowOrder::ascending) before = added;
     }
   }
 
@@ -243,6 +256,7 @@ class RowSearch {
   const Subgraph& main_;
   Io io_;
   bool may_share_;
+  RowOrder row_order_;
   std::uint32_t sums_in_steps_ = 0;
   bool is_known_ = true;
   std::vector<std::optional<std::size_t>> axes_;
@@ -253,7 +267,7 @@ class RowSearch {
 
 }  // namespace
 
-std::optional<Bytes> least_load_by_rows(const Graph& graph, Io io, Alias alias) {
+std::optional<Bytes> least_load_by_rows(const Graph& graph, Io io, Alias alias, RowOrder row_order) {
   if (graph.subgraphs.size() > 1 || !graph.ties.empty() || graph.subgraphs[0].operators.size() > 4)
     return std::nullopt;
   std::optional<Bytes> least;
@@ -262,7 +276,7 @@ std::optional<Bytes> least_load_by_rows(const Graph& graph, Io io, Alias alias) 
     for (std::size_t o = 0; o < graph.subgraphs[0].operators.size(); ++o)
       if ((sums >> o & 1U) != 0 && graph.subgraphs[0].operators[o].sums_over.empty()) is_needed = false;
     if (!is_needed) continue;
-    const std::optional<Bytes> load = RowSearch(graph, io, alias).run(sums);
+    const std::optional<Bytes> load = RowSearch(graph, io, alias, row_order).run(sums);
     if (load && (!least || *load < *least)) least = load;
   }
   return least;

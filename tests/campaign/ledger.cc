@@ -9,29 +9,6 @@
 namespace stowage::campaign {
 namespace {
 
-void check_places(const Plan& plan, Findings& findings) {
-  const Moments moments(plan);
-  for (std::size_t a = 0; a < plan.buffers.size(); ++a) {
-    const Buffer& one = plan.buffers[a];
-    if (plan.places[a].offset < 0 || plan.places[a].offset % one.alignment != 0)
-      findings.push_back(
-          {"ledger: alignment", "buffer '" + one.id + "' at " + std::to_string(plan.places[a].offset)});
-    for (std::size_t b = 0; b < a; ++b) {
-      const Buffer& other = plan.buffers[b];
-      if (plan.places[a].memory != plan.places[b].memory) continue;
-      for (const Piece& piece : one.pieces)
-        for (const Piece& piece_of_other : other.pieces) {
-          const Bytes begin = plan.places[a].offset + piece.offset;
-          const Bytes other_begin = plan.places[b].offset + piece_of_other.offset;
-          if (begin < other_begin + piece_of_other.size && other_begin < begin + piece.size &&
-              piece.life.lower < piece.life.upper && piece_of_other.life.lower < piece_of_other.life.upper &&
-              moments.meet(one.clock, piece.life, other.clock, piece_of_other.life))
-            findings.push_back({"ledger: overlap", "'" + one.id + "' and '" + other.id + "'"});
-        }
-    }
-  }
-}
-
 void check_peaks(const PlanResult& result, const PlanOptions& options, Findings& findings) {
   const Plan& plan = result.plan;
   Bytes sum = 0;
@@ -176,9 +153,33 @@ bool Moments::meet(std::size_t one, const Lifetime& life, std::size_t other,
   return false;
 }
 
-Findings check_ledger(std::span<const Graph> graphs, const PlanResult& result, const PlanOptions& options) {
+Findings overlaps_of(const Plan& plan) {
   Findings findings;
-  check_places(result.plan, findings);
+  const Moments moments(plan);
+  for (std::size_t a = 0; a < plan.buffers.size(); ++a) {
+    const Buffer& one = plan.buffers[a];
+    if (plan.places[a].offset < 0 || plan.places[a].offset % one.alignment != 0)
+      findings.push_back(
+          {"ledger: alignment", "buffer '" + one.id + "' at " + std::to_string(plan.places[a].offset)});
+    for (std::size_t b = 0; b < a; ++b) {
+      const Buffer& other = plan.buffers[b];
+      if (plan.places[a].memory != plan.places[b].memory) continue;
+      for (const Piece& piece : one.pieces)
+        for (const Piece& piece_of_other : other.pieces) {
+          const Bytes begin = plan.places[a].offset + piece.offset;
+          const Bytes other_begin = plan.places[b].offset + piece_of_other.offset;
+          if (begin < other_begin + piece_of_other.size && other_begin < begin + piece.size &&
+              piece.life.lower < piece.life.upper && piece_of_other.life.lower < piece_of_other.life.upper &&
+              moments.meet(one.clock, piece.life, other.clock, piece_of_other.life))
+            findings.push_back({"ledger: overlap", "'" + one.id + "' and '" + other.id + "'"});
+        }
+    }
+  }
+  return findings;
+}
+
+Findings check_ledger(std::span<const Graph> graphs, const PlanResult& result, const PlanOptions& options) {
+  Findings findings = overlaps_of(result.plan);
   check_peaks(result, options, findings);
   check_claims(result.plan, findings);
   check_load(result.plan, findings);

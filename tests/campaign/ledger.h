@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "case.h"
 #include "stowage/plan.h"
@@ -10,6 +12,9 @@ namespace stowage::campaign {
 /// Compares the plan's numbers with what is counted again: peaks, bounds, claims, alignments, who is where.
 [[nodiscard]] Findings check_ledger(std::span<const Graph> graphs, const PlanResult& result,
                                     const PlanOptions& options);
+
+/// Bytes that two buffers hold at the same time, and offsets that break an alignment.
+[[nodiscard]] Findings overlaps_of(const Plan& plan);
 
 /// Whether two clocks' positions can be the same moment. Buffers of branches are alive in one position of the
 /// clock that forks them.

@@ -60,7 +60,8 @@ void Machine::read(std::size_t model, TensorId tensor, const std::vector<Bytes>&
   for (const Bytes byte : bytes) {
     where.find(byte, spots);
     // The view of what an operator writes over in place ends where that of its output begins.
-    if (spots.empty() && reading != nullptr) ending.find(byte, spots);
+    const bool is_ending = spots.empty() && reading != nullptr;
+    if (is_ending) ending.find(byte, spots);
     if (spots.empty())
       return fault("no view", reader + " reads byte " + std::to_string(byte) + " of " +
                                   describe_tensor(model, tensor) + ", which is in no view then");
@@ -83,7 +84,8 @@ void Machine::read(std::size_t model, TensorId tensor, const std::vector<Bytes>&
     }
     if (spots.size() > 1 && other != nobody) ++tally_.ambiguous;
     ++tally_.bytes;
-    if (reading != nullptr) reading->emplace(*found, Operand{.input = input, .byte = byte});
+    if (reading != nullptr)
+      reading->emplace(*found, Operand{.input = input, .byte = byte, .is_ending = is_ending});
   }
 }
 
@@ -141,6 +143,7 @@ void Machine::write(std::size_t model, TensorId tensor, const std::vector<Bytes>
                                        describe_tensor(model, tensor) + ", which is not reserved then");
     const Address address = memory_.address(spot->buffer, spot->offset);
     const ByteName name = names_.of(model, tensor)[static_cast<std::size_t>(byte)];
+    written_.insert(address);
     if (memory_.name_at(address) == name) {
       ++tally_.kept;
       continue;
@@ -148,6 +151,17 @@ void Machine::write(std::size_t model, TensorId tensor, const std::vector<Bytes>
     check_overwriting(model, address, name, byte, writing, writer);
     memory_.put(address, name);
   }
+}
+
+void Machine::check_endings(std::size_t model, const Operator& op, const Reading& reading,
+                            const std::string& reader) {
+  for (const auto& [address, operand] : reading)
+    if (operand.is_ending && !written_.contains(address)) {
+      fault("no view", reader + " reads byte " + std::to_string(operand.byte) + " of " +
+                           describe_tensor(model, *op.inputs[operand.input]) + ", whose view has ended");
+      break;
+    }
+  written_.clear();
 }
 
 void Machine::scribble(std::size_t model, TensorId scratch, const std::string& writer) {
@@ -173,10 +187,16 @@ void Machine::give(std::size_t model, TensorId tensor) {
   for (const Bytes byte : all_bytes(model, tensor)) {
     where.find(byte, spots);
     if (spots.empty()) ending.find(byte, spots);
-    for (const auto& spot : spots)
-      if (memory_.holds(spot.buffer, spot.offset))
-        memory_.put(memory_.address(spot.buffer, spot.offset),
-                    names_.of(model, tensor)[static_cast<std::size_t>(byte)]);
+    if (spots.empty() && !planned.views.empty())
+      return fault("no view", "the caller gives byte " + std::to_string(byte) + " of " +
+                                  describe_tensor(model, tensor) + ", which is in no view then");
+    for (const auto& spot : spots) {
+      if (!memory_.holds(spot.buffer, spot.offset))
+        return fault("not reserved", "the caller gives byte " + std::to_string(byte) + " of " +
+                                         describe_tensor(model, tensor) + ", which is not reserved then");
+      memory_.put(memory_.address(spot.buffer, spot.offset),
+                  names_.of(model, tensor)[static_cast<std::size_t>(byte)]);
+    }
   }
 }
 

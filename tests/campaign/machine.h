@@ -19,6 +19,7 @@ namespace stowage::campaign {
 struct Operand {
   std::size_t input = 0;
   Bytes byte = 0;
+  bool is_ending = false;  ///< Its view ends here: only what takes its place may be written.
 };
 using Reading = std::multimap<Address, Operand>;
 
@@ -50,6 +51,9 @@ class Machine {
             Reading* reading = nullptr, std::size_t input = 0);
   void write(std::size_t model, TensorId tensor, const std::vector<Bytes>& bytes, const std::string& writer,
              const Writing& writing = {});
+  /// What was read though its view ends here must have been in the place of an output.
+  void check_endings(std::size_t model, const Operator& op, const Reading& reading,
+                     const std::string& reader);
   /// Fills scratch memory with what nobody expects.
   void scribble(std::size_t model, TensorId scratch, const std::string& writer);
   /// The caller fills every view that is alive.
@@ -78,6 +82,7 @@ class Machine {
   Names names_;
   TaggedMemory memory_;
   std::uint64_t scribbled_ = 0;
+  std::set<Address> written_;  ///< Since the last `check_endings`.
 };
 
 }  // namespace stowage::campaign

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "judge.h"
+#include "mutate.h"
 
 namespace stowage::campaign {
 namespace {
@@ -119,6 +120,7 @@ int run(const Settings& settings) {
       last = finding.group;
     }
   }
+  for (const Finding& finding : judge_mutations(tally)) groups[finding.group + ": " + finding.what] = {};
   print_tally(tally);
   fmt::print("slowest    case {}, {:.2f} s\n", slowest.second, slowest.first);
   for (const auto& [group, cases] : groups) {

@@ -70,6 +70,7 @@ void Player::write_outputs(const Run& run, const Operator& op, const Reading& re
     if (op.outputs[k])
       machine_.write(run.model, *op.outputs[k], machine_.all_bytes(run.model, *op.outputs[k]), words_for(run),
                      {.op = &op, .output = k, .reading = &reading});
+  machine_.check_endings(run.model, op, reading, words_for(run));
   for (const auto& output : op.outputs)
     if (output)
       machine_.read(run.model, *output, machine_.all_bytes(run.model, *output),

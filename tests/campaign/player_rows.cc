@@ -64,6 +64,7 @@ void Player::run_rows(const Run& run) {
       machine_.write(run.model, *op.outputs[k],
                      machine_.bytes_of_rows(run.model, *op.outputs[k], run.rows->axis, rows), words_for(run),
                      {.op = &op, .output = k, .reading = &reading});
+  machine_.check_endings(run.model, op, reading, words_for(run));
   for (const auto& output : op.outputs)
     if (output)
       machine_.read(run.model, *output, machine_.bytes_of_rows(run.model, *output, run.rows->axis, rows),
