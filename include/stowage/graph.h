@@ -224,9 +224,10 @@ struct Graph {
 void validate(const Graph& graph);
 
 /// For each subgraph, its operators so that each runs after those it depends on: through tensors (also those
-/// its bodies read), through `after`, and through the order of stateful operators. Among those
-/// that are ready the first in the file goes first, so a file in a valid order keeps it. Throws
-/// Error for a cycle, naming a tensor on it. Cost: (operators + operands) * log(operators).
+/// its bodies read), through `after`, through the order of stateful operators, and, where that is possible,
+/// as a new state is written over the old one. Among those that are ready the first in the file goes first,
+/// so a file in a valid order keeps it. Throws Error for a cycle, naming a tensor on it. Cost: (operators +
+/// operands) * log(operators).
 [[nodiscard]] std::vector<std::vector<std::size_t>> topological_orders(const Graph& graph);
 
 /// For each subgraph, the tensors of other subgraphs that its operators, or the bodies of those, read.

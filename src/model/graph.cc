@@ -62,6 +62,11 @@ std::vector<std::size_t> bodies_first(const Graph& graph) {
 struct Dependences {
   std::vector<std::vector<std::size_t>> waiting;
   std::vector<std::size_t> missing;
+
+  void add(std::size_t earlier, std::size_t later) {
+    waiting[earlier].push_back(later);
+    ++missing[later];
+  }
 };
 
 Dependences dependences_in(const Graph& graph, std::size_t subgraph,
@@ -75,13 +80,9 @@ Dependences dependences_in(const Graph& graph, std::size_t subgraph,
   }
   Dependences result{std::vector<std::vector<std::size_t>>(operators.size()),
                      std::vector<std::size_t>(operators.size(), 0)};
-  const auto add = [&](std::size_t earlier, std::size_t later) {
-    result.waiting[earlier].push_back(later);
-    ++result.missing[later];
-  };
   const auto add_tensor = [&](TensorId tensor, std::size_t reader) {
     const auto producer = producers.find(tensor);
-    if (producer != producers.end()) add(producer->second, reader);
+    if (producer != producers.end()) result.add(producer->second, reader);
   };
   std::optional<std::size_t> last_stateful;
   for (std::size_t o = 0; o < operators.size(); ++o) {
@@ -91,13 +92,36 @@ Dependences dependences_in(const Graph& graph, std::size_t subgraph,
     for (const std::size_t body : operators[o].bodies) {
       for (const TensorId tensor : captures[body]) add_tensor(tensor, o);
     }
-    for (const std::size_t earlier : operators[o].after) add(earlier, o);
+    for (const std::size_t earlier : operators[o].after) result.add(earlier, o);
     if (operators[o].stateful) {
-      if (last_stateful) add(*last_stateful, o);
+      if (last_stateful) result.add(*last_stateful, o);
       last_stateful = o;
     }
   }
   return result;
+}
+
+/// A new state is written over the old one: whoever writes it waits for all who read the old one.
+void add_ties(const Graph& graph, const std::vector<std::vector<TensorId>>& captures,
+              Dependences& dependences) {
+  const auto& operators = graph.subgraphs[0].operators;
+  const auto reads = [&](const Operator& op, TensorId tensor) {
+    return std::find(op.inputs.begin(), op.inputs.end(), std::optional(tensor)) != op.inputs.end() ||
+           std::any_of(op.bodies.begin(), op.bodies.end(), [&](std::size_t body) {
+             return std::binary_search(captures[body].begin(), captures[body].end(), tensor);
+           });
+  };
+  for (const StateTie& tie : graph.ties) {
+    const auto writes = [&](const Operator& op) {
+      return std::find(op.outputs.begin(), op.outputs.end(), std::optional(tie.output)) != op.outputs.end();
+    };
+    const auto writer = std::find_if(operators.begin(), operators.end(), writes);
+    if (writer == operators.end()) continue;
+    const auto later = static_cast<std::size_t>(writer - operators.begin());
+    for (std::size_t o = 0; o < operators.size(); ++o) {
+      if (o != later && reads(operators[o], tie.input)) dependences.add(o, later);
+    }
+  }
 }
 
 /// Two operators on a cycle, the second waiting for the first: followed from who waits for whom until
@@ -135,9 +159,8 @@ std::optional<TensorId> tensor_between(const Graph& graph, std::size_t subgraph,
   return std::nullopt;
 }
 
-std::vector<std::size_t> ordered(const Graph& graph, std::size_t subgraph,
-                                 const std::vector<std::vector<TensorId>>& captures) {
-  Dependences dependences = dependences_in(graph, subgraph, captures);
+/// All operators that are on no cycle and wait for none, each after those it waits for; the others miss some.
+std::vector<std::size_t> order_of(Dependences& dependences) {
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
   for (std::size_t o = 0; o < dependences.missing.size(); ++o) {
     if (dependences.missing[o] == 0) ready.push(o);
@@ -152,6 +175,19 @@ std::vector<std::size_t> ordered(const Graph& graph, std::size_t subgraph,
       if (--dependences.missing[later] == 0) ready.push(later);
     }
   }
+  return order;
+}
+
+std::vector<std::size_t> ordered(const Graph& graph, std::size_t subgraph,
+                                 const std::vector<std::vector<TensorId>>& captures) {
+  Dependences dependences = dependences_in(graph, subgraph, captures);
+  if (subgraph == 0 && !graph.ties.empty()) {
+    Dependences with_ties = dependences;
+    add_ties(graph, captures, with_ties);
+    std::vector<std::size_t> order = order_of(with_ties);
+    if (order.size() == dependences.missing.size()) return order;
+  }
+  std::vector<std::size_t> order = order_of(dependences);
   if (order.size() < dependences.missing.size()) {
     const auto [earlier, later] = wait_on_cycle(dependences);
     const auto tensor = tensor_between(graph, subgraph, earlier, later, captures);

@@ -208,6 +208,10 @@ class Reading {
       const Access& access = added.reads.back();
       if (access == whole(access.tensor)) model_.tensors[access.tensor].is_whole = true;
     }
+    for (const std::size_t earlier : source.after) {
+      if (model_of_[earlier]) added.after.push_back(*model_of_[earlier]);
+    }
+    model_of_[op] = model_.operators.size();
     model_.operators.push_back(std::move(added));
   }
 
@@ -303,6 +307,8 @@ class Reading {
     if (to.is_whole && !may_be_whole(t)) return std::nullopt;
     if (read->rows == RowMap{} && is_alike && in_place_output(graph_, source, input)) return TakenOver{t};
     if (!read->kept_at || ((are_whole || to.granule > 1) && !is_alike)) return std::nullopt;
+    if (std::count(source.inputs.begin(), source.inputs.end(), source.inputs[input]) > 1)
+      return std::nullopt;  // it comes back elsewhere, too
     const bool by_rows = from.runs > 1 || to.runs > 1;
     if (are_whole && by_rows) return std::nullopt;
     const std::int64_t shift = -read->rows.offset;
@@ -354,7 +360,9 @@ class Reading {
 
   const Graph& graph_;
   InstanceOptions options_;
-  std::vector<std::size_t> order_{};               ///< Operators that run.
+  std::vector<std::size_t> order_{};                   ///< Operators that run.
+  std::vector<std::optional<std::size_t>> model_of_ =  ///< In the model, by operator.
+      std::vector<std::optional<std::size_t>>(graph_.subgraphs[0].operators.size());
   std::vector<std::optional<std::size_t>> axes_;   ///< Of rows, by tensor; none for a single number.
   std::vector<std::optional<std::size_t>> index_;  ///< In the model, by tensor.
   Model model_{};

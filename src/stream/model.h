@@ -66,6 +66,7 @@ struct Operator {
   std::int64_t rows = 1;
   std::int64_t granule = 1;
   std::vector<Access> reads{};
+  std::vector<std::size_t> after{};   ///< Operators that run before it, all of their instances.
   std::vector<std::size_t> writes{};  ///< Tensors, of as many rows if they are written row by row.
   Writing writing = Writing::row_by_row;
   std::int64_t multiplies = 0;  ///< Of all its rows.

@@ -157,6 +157,10 @@ class Unrolling {
       is_too_late_ = is_too_late_ || (i % instances_between_looks == 0 && options_.deadline.is_over());
       if (is_too_late_) return;
       Instance instance{.op = id, .index = i};
+      if (i == 0) {
+        for (const std::size_t earlier : op.after)
+          add_need({earlier, model_.operators[earlier].instances()}, instance);
+      }
       add_reads(op, place, instance);
       add_writes(op, place, instance);
       program_.instances.push_back(std::move(instance));
