@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "check/clocks.h"
+#include "check/constants.h"
 #include "check/feeds.h"
 #include "check/matching.h"
 #include "check/meet.h"
@@ -301,10 +302,13 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   }
   const std::vector<Joined> joined = join_feeds(plan, tree, ids, models, faults);
   std::vector<Network> networks;
+  StoredConstants stored(plan);
   for (Model& model : models) {
+    stored.check(model.network.graph, model.matched, faults);
     finish_model(plan, tree, model, faults);
     networks.push_back(std::move(model.network));
   }
+  stored.check_savings(faults);
   check_sharing(plan, tree, networks, joined, faults);
   return faults;
 }

@@ -248,7 +248,8 @@ class NetworksPlanner {
         std::any_of(plan_.memories.begin(), plan_.memories.end(),
                     [](const auto& memory) { return memory.memory.role == MemoryRole::weights; });
     if (networks_.size() == 1 && !are_planned) return;
-    const share::EqualData classes = share::equal_data(inputs_);
+    share::EqualData classes = share::equal_data(inputs_);
+    share::leave_unread_out(classes, inputs_);
     if (are_planned) place_constants(classes, alignment(), plan_);
     plan_.savings = Savings{share::saving_of(classes, inputs_, TensorKind::weight),
                             share::saving_of(classes, inputs_, TensorKind::instruction),
