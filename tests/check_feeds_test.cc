@@ -74,6 +74,150 @@ TEST(CheckFeeds, AnOutputStaysUntilItsReadersHaveReadIt) {
                             {"'qx'"}}});
 }
 
+/// p, then q; nobody takes py before the end.
+PlanSketch kept_output() {
+  PlanSketch it;
+  it.add_model("p", chain("px", "py"));
+  it.add_model("q", chain("qx", "qy"));
+  it.run_all(0, 0);
+  it.run_all(0, 1);
+  it.put("px", 0, 0, {0, 1});
+  it.put("py", 0, 16, {0, 2});
+  it.put("qx", 0, 0, {1, 2});
+  it.put("qy", 0, 32, {1, 2});
+  it.plan.released.clear();
+  return it;
+}
+
+TEST(CheckOutputs, StayUntilThePlanEnds) {
+  expect_wrong(kept_output, {{"not to the end",
+                              [](PlanSketch& it) {
+                                it.view("py").life = {0, 1};
+                              },
+                              accounting,
+                              {"'py'"}},
+                             {"written over",
+                              [](PlanSketch& it) {
+                                it.buffer_of("py").pieces[0].life = {0, 1};
+                                it.view("py").life = {0, 1};
+                                it.place_of("qy").offset = 16;
+                              },
+                              accounting,
+                              {"'py'", "other models"}},
+                             {"written over in its own buffer",
+                              [](PlanSketch& it) {
+                                it.view("qy") = it.view("py");
+                                it.view("qy").life = {1, 2};
+                              },
+                              overlap,
+                              {"'py'", "'qy'"}}});
+  PlanSketch taken = kept_output();  // by the caller, before q writes over it
+  taken.plan.released = {taken.tensor("py")};
+  taken.buffer_of("py").pieces[0].life = {0, 1};
+  taken.view("py").life = {0, 1};
+  taken.place_of("qy").offset = 16;
+  EXPECT_TRUE(taken.check().empty()) << text_of(taken.check());
+}
+
+TEST(CheckOutputs, AreReleasedOnce) {
+  expect_wrong(kept_output, {{"unknown", [](PlanSketch& it) { it.plan.released = {9}; }, format, {"9"}},
+                             {"twice",
+                              [](PlanSketch& it) {
+                                it.plan.released = {it.tensor("py"), it.tensor("py")};
+                              },
+                              format,
+                              {"'py'", "twice"}},
+                             {"no output",
+                              [](PlanSketch& it) { it.plan.released = {it.tensor("qx")}; },
+                              accounting,
+                              {"'qx'", "no output"}}});
+}
+
+/// p and q at the same time, then r, if anything comes then.
+PlanSketch kept_in_branches(bool has_end) {
+  PlanSketch it;
+  it.add_model("p", chain("px", "py"));
+  it.add_model("q", chain("qx", "qy"));
+  it.add_clock();
+  it.add_clock();
+  it.fork(0, {1, 2});
+  it.run_all(1, 0);
+  it.run_all(2, 1);
+  it.put("px", 1, 0, {0, 1});
+  it.put("py", 1, 16, {0, 1});
+  it.put("qx", 2, 32, {0, 1});
+  it.put("qy", 2, 48, {0, 1});
+  it.plan.released.clear();
+  if (!has_end) return it;
+  it.add_model("r", chain("rx", "ry"));
+  it.run_all(0, 2);
+  it.put("rx", 0, 0, {1, 2});
+  it.put("ry", 0, 32, {1, 2});
+  return it;
+}
+
+TEST(CheckOutputs, OfBranchesStayWhenThatForkIsDone) {
+  const PlanSketch at_the_end = kept_in_branches(false);
+  EXPECT_TRUE(at_the_end.check().empty()) << text_of(at_the_end.check());
+  const auto on_the_root = [] {
+    PlanSketch it = kept_in_branches(true);
+    for (const char* const name : {"py", "qy"}) {
+      it.buffer_of(name).clock = 0;
+      it.buffer_of(name).pieces[0].life = {0, 2};
+      it.view(name).life = {0, 2};
+    }
+    return it;
+  };
+  expect_wrong(on_the_root, {{"on the branch's clock",
+                              [](PlanSketch& it) {
+                                it.buffer_of("py").clock = 1;
+                                it.buffer_of("py").pieces[0].life = {0, 1};
+                                it.view("py").life = {0, 1};
+                              },
+                              accounting,
+                              {"'py'"}},
+                             {"until the fork is done",
+                              [](PlanSketch& it) {
+                                it.view("qy").life = {0, 1};
+                              },
+                              accounting,
+                              {"'qy'"}},
+                             {"under what comes then",
+                              [](PlanSketch& it) { it.place_of("ry").offset = 48; },
+                              overlap,
+                              {"'ry'", "'qy'"}}});
+}
+
+TEST(CheckOutputs, AreNotOverwrittenByModelsWithoutSteps) {
+  // r hands on what it is given when the branches have ended, from where py is.
+  PlanSketch it = kept_in_branches(false);
+  oracle::Sketch hands_on;
+  hands_on.subgraph({"rx"}, {"rx"});
+  it.add_model("r", hands_on.graph());
+  it.plan.released.clear();
+  it.put("rx", 0, 64, {1, 2});
+  EXPECT_TRUE(has(it.check(), accounting, {"'py'"})) << text_of(it.check());
+}
+
+TEST(CheckOutputs, ThatMoveStayInTheirModel) {
+  PlanSketch it;
+  it.add_memory("slow");
+  it.add_model("p", chain("px", "py"));
+  it.add_model("q", chain("qx", "qy"));
+  it.run_all(0, 0);
+  it.put("px", 0, 0, {0, 1});
+  it.put("py", 0, 16, {0, 2});
+  it.add_buffer("far", 0, 0, {1, 3}, 1);
+  it.add_view("py", "far", {1, 3});
+  it.copy(0, "py", "py", "far");
+  it.run_all(0, 1);
+  it.put("qx", 0, 0, {2, 3});
+  it.put("qy", 0, 16, {2, 3});
+  EXPECT_TRUE(it.check().empty()) << text_of(it.check());  // released
+  it.plan.released = {it.tensor("qy")};
+  EXPECT_TRUE(has(it.check(), format, {"'py'", "copied"})) << text_of(it.check());
+}
+
 TEST(CheckFeeds, BothAreInOnePlace) {
   expect_wrong(fed_later, {{"another buffer",
                             [](PlanSketch& it) {

@@ -317,6 +317,7 @@ void attack_clocks(Plan& plan, Choices& choices) {
       break;
     case 4:
       plan.feeds.push_back({choices.below(12), choices.below(12)});
+      if (choices.below(2) == 0) plan.released.push_back(choices.below(12));
       break;
     case 5:
       plan.savings = Savings{{extreme(choices), extreme(choices)}, {}, {extreme(choices), extreme(choices)}};

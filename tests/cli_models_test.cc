@@ -62,7 +62,9 @@ TEST(CliFeeds, AreSplitWhereBothSidesNameAModel) {
 TEST(CliRunExpression, IsHandedOn) {
   PlanTexts texts;
   texts.run = "a; b";
+  texts.released = {"a.y", "b.z"};
   EXPECT_EQ(parse_plan_options(texts).run, "a; b");
+  EXPECT_EQ(parse_plan_options(texts).released, (std::vector<std::string>{"a.y", "b.z"}));
 }
 
 }  // namespace

@@ -195,6 +195,73 @@ TEST(Constants, OfOnnxAreInTheFileOrBesideIt) {
   EXPECT_EQ(text(data_of(parsed, "v")), floats(8).substr(4, 16));
 }
 
+/// A network of what folding makes of w = [1 2 3 4] and a shape; all of it is read.
+onnx::ModelProto folding_model() {
+  using testing::attribute;
+  using testing::node;
+  return testing::onnx_model(
+      {.nodes = {node("Constant", {}, {"c"}, {attribute("value", testing::reals("", {5, 6, 7, 8}))}),
+                 node("Constant", {}, {"i"}, {attribute("value_int", std::int64_t{7})}),
+                 node("ConstantOfShape", {"n"}, {"f"}, {attribute("value", testing::reals("", {2}))}),
+                 node("ConstantOfShape", {"n"}, {"z"}), node("Identity", {"w"}, {"same"}),
+                 node("Reshape", {"w", "two"}, {"m"}), node("Transpose", {"m"}, {"t"}),
+                 node("Shape", {"x"}, {"s"}), node("Size", {"x"}, {"e"}),
+                 node("Sum", {"x", "w", "c", "f", "z", "same"}, {"y"}), node("MatMul", {"a", "t"}, {"b"}),
+                 node("Reshape", {"b", "s"}, {"u"}), node("Expand", {"u", "i"}, {"v"})},
+       .inputs = {testing::tensor_value("x", {4}), testing::tensor_value("a", {2, 2})},
+       .outputs = {testing::tensor_value("y", {4}), testing::value_of_any_shape("u"),
+                   testing::value_of_any_shape("e", onnx::TensorProto::INT64)},
+       .initializers = {embedded("w"), testing::vector_of("n", {4}), testing::vector_of("two", {2, 2})}});
+}
+
+TEST(Constants, ThatOnnxComputesAreKnownByWhatMakesThem) {
+  onnx::ModelProto model = folding_model();
+  model.mutable_graph()->mutable_node()->RemoveLast();  // Expand to 7 is for the scalar's value alone
+  const std::string bytes = model.SerializeAsString();
+  const Input input = parse_input(bytes, "m.onnx", with_constants);
+  const Network network = parse_network(bytes, "m.onnx");
+  for (const Input* const it : {&input, &network.input}) {
+    const std::string fives = text(data_of(*it, "c"));
+    ASSERT_EQ(fives.size(), 16U);
+    EXPECT_EQ(fives.substr(0, 4), floats(5).substr(16));
+    EXPECT_EQ(text(data_of(*it, "i")), std::string("\7\0\0\0\0\0\0\0", 8));
+    EXPECT_EQ(text(data_of(*it, "s")), std::string("\4\0\0\0\0\0\0\0", 8));
+    EXPECT_EQ(text(data_of(*it, "e")), std::string("\4\0\0\0\0\0\0\0", 8));
+    EXPECT_TRUE(data_of(*it, "f").empty());
+    EXPECT_EQ(text(it->constants.element_of(id_of(*it, "f"))), floats(2).substr(4));
+    EXPECT_EQ(text(it->constants.element_of(id_of(*it, "z"))), std::string(4, '\0'));
+    for (const char* const name : {"same", "m"}) {
+      EXPECT_EQ(data_of(*it, name).data(), data_of(*it, "w").data()) << name;
+      EXPECT_EQ(data_of(*it, name).size(), 16U);
+    }
+    const Recipe* const recipe = it->constants.recipe_of(id_of(*it, "t"));
+    ASSERT_NE(recipe, nullptr);
+    EXPECT_TRUE(recipe->operation.starts_with("Transpose 17 0 float32[2,2]")) << recipe->operation;
+    EXPECT_EQ(recipe->inputs, (std::vector<std::optional<TensorId>>{id_of(*it, "m")}));
+    EXPECT_EQ(it->constants.recipe_of(id_of(*it, "w")), nullptr);
+    EXPECT_TRUE(data_of(*it, "y").empty());
+  }
+}
+
+/// What is known before does not change what is computed: no kernel writes into a file's data.
+TEST(Constants, ThatOnnxComputesAreComputedAllTheSame) {
+  onnx::ModelProto model = folding_model();
+  model.mutable_graph()->mutable_node()->RemoveLast();
+  const Network network = parse_network(model.SerializeAsString(), "m.onnx");
+  Array x{.dtype = DType::float32, .shape = {4}, .data = std::vector<std::byte>(16)};
+  Array a{.dtype = DType::float32, .shape = {2, 2}, .data = std::vector<std::byte>(16)};
+  const RunOptions options{.kernels = KernelSet::plain, .inputs = {{"x", x}, {"a", a}}};
+  for (std::size_t round = 0; round < 2; ++round) {
+    const RunResult result = run_plan(network, make_plan(network.input, {}).plan, options);
+    ASSERT_FALSE(result.fault) << result.fault->what;
+    const auto* const y = reinterpret_cast<const float*>(result.outputs.at(0).array.data.data());
+    EXPECT_EQ(std::vector<float>(y, y + 4), (std::vector<float>{9, 12, 15, 18}));  // 2 w + c + 2
+    RunOptions random = options;
+    random.random_weights = 3;
+    EXPECT_FALSE(run_plan(network, make_plan(network.input, {}).plan, random).fault);
+  }
+}
+
 TEST(Constants, InOneFileAreMappedOnce) {
   const TemporaryDirectory directory;
   directory.write("m.onnx", onnx_bytes(external_at("w", "0"), external_at("v", "8", "./weights.bin")));

@@ -207,6 +207,87 @@ TEST(EqualData, IsTheSameInEveryFormat) {
   EXPECT_TRUE(is_equal(saving_of(classes, inputs, TensorKind::weight), {40, 8}));
 }
 
+onnx::AttributeProto filled_with(float value) {
+  return testing::attribute("value", testing::reals("", {value}));
+}
+
+Input onnx_input(const testing::OnnxParts& parts) {
+  return parse_input(testing::onnx_model(parts).SerializeAsString(), "m.onnx", {.constants = true});
+}
+
+/// Names of the weights that are equal, class by class; those that are alone are left out.
+std::string equal_names(const std::vector<Input>& inputs, const Classes& classes) {
+  std::string text;
+  for (const auto& members : classes) {
+    if (members.size() == 1) continue;
+    for (const ConstantRef& ref : members)
+      text += std::get<Graph>(inputs[ref.model].content).tensors[ref.tensor].name + " ";
+    text += "| ";
+  }
+  return text;
+}
+
+TEST(EqualData, IsWhatOnnxSaysInAnyWay) {
+  using testing::node;
+  // Eight times 1.5, as a list, as a Constant, as one element again and again; of 2 in one more way.
+  const std::vector<float> ones(8, 1.5F);
+  const std::vector<Input> inputs{onnx_input(
+      {.nodes = {node("Constant", {}, {"c"}, {testing::attribute("value", testing::reals("", ones))}),
+                 node("ConstantOfShape", {"n"}, {"f"}, {filled_with(1.5F)}),
+                 node("ConstantOfShape", {"n"}, {"g"}, {filled_with(1.5F)}),
+                 node("ConstantOfShape", {"n"}, {"two"}, {filled_with(2.0F)}),
+                 node("Identity", {"w"}, {"again"}),
+                 node("Sum", {"x", "w", "c", "f", "g", "two", "again"}, {"y"})},
+       .inputs = {testing::tensor_value("x", {8})},
+       .outputs = {testing::tensor_value("y", {8})},
+       .initializers = {testing::reals("w", ones), testing::vector_of("n", {8})}})};
+  EXPECT_EQ(equal_names(inputs, equal_data(inputs)), "w c f g again | ");
+}
+
+/// y = x + t2(t1(w)), with Transposes of such permutations, and w between 1 and 12.
+Input transposed_twice(const std::vector<std::int64_t>& first, const std::vector<std::int64_t>& second,
+                       const Shape& shape = {2, 3, 2}, float last = 12) {
+  using testing::node;
+  std::vector<float> values;
+  for (float value = 1; value < 12; ++value) values.push_back(value);
+  values.push_back(last);
+  onnx::TensorProto w = testing::reals("w", values);
+  w.clear_dims();
+  for (const std::int64_t dimension : shape) w.add_dims(dimension);
+  return onnx_input({.nodes = {node("Transpose", {"w"}, {"t1"}, {testing::attribute("perm", first)}),
+                               node("Transpose", {"t1"}, {"t2"}, {testing::attribute("perm", second)}),
+                               node("Add", {"x", "t2"}, {"y"})},
+                     .inputs = {testing::tensor_value("x", {1})},
+                     .outputs = {testing::value_of_any_shape("y")},
+                     .initializers = {w}});
+}
+
+TEST(EqualData, OfFoldedOperatorsIsOfOneRecipe) {
+  const auto names = [](const Input& a, const Input& b) {
+    const std::vector<Input> inputs{a, b};
+    return equal_names(inputs, equal_data(inputs));
+  };
+  const Input model = transposed_twice({1, 0, 2}, {2, 1, 0});
+  EXPECT_EQ(names(model, transposed_twice({1, 0, 2}, {2, 1, 0})), "w w | t1 t1 | t2 t2 | ");
+  EXPECT_EQ(names(model, transposed_twice({1, 0, 2}, {2, 0, 1})), "w w | t1 t1 | ");
+  EXPECT_EQ(names(model, transposed_twice({0, 1, 2}, {2, 1, 0})), "w w | ");
+  EXPECT_EQ(names(model, transposed_twice({1, 0, 2}, {2, 1, 0}, {3, 2, 2})), "w w | ");
+  EXPECT_EQ(names(model, transposed_twice({1, 0, 2}, {2, 1, 0}, {2, 3, 2}, 13)), "");
+}
+
+TEST(EqualData, IsNotStoredThatOnlyFoldedOperatorsRead) {
+  std::vector<Input> inputs(2, transposed_twice({1, 0, 2}, {2, 1, 0}));
+  Classes classes = equal_data(inputs);
+  share::leave_unread_out(classes, inputs);
+  EXPECT_EQ(equal_names(inputs, classes), "t2 t2 | ");
+  EXPECT_EQ(classes.size(), 1U);
+  auto& main = std::get<Graph>(inputs[1].content).subgraphs[0];
+  main.outputs.push_back(0);  // the caller reads w
+  classes = equal_data(inputs);
+  share::leave_unread_out(classes, inputs);
+  EXPECT_EQ(classes, (Classes{{{1, 0}}, {{0, 3}, {1, 3}}})) << equal_names(inputs, classes);
+}
+
 TEST(EqualData, OfARealModelTwiceIsAllShared) {
   const std::filesystem::path models = std::filesystem::path(STOWAGE_DATA_DIR) / "models" / "tflite";
   if (!std::filesystem::exists(models / "person_detect.tflite")) GTEST_SKIP() << models << " is not there";

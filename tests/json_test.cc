@@ -109,6 +109,8 @@ Plan rich_plan() {
                   {1, {"w", TensorKind::weight, DType::int4, std::nullopt, 17}, {}}};
   plan.copies_removed = {3, 4096};
   plan.copies_kept = {{0, 0, 1, "operator 1", 64, "its place"}};
+  plan.feeds = {{0, 1}};
+  plan.released = {1, 0};
   plan.interrupted = true;
   plan.claims = {
       {ClaimScope::offsets, 80, false}, {ClaimScope::order, 70, true}, {ClaimScope::stream, 6, false}};
@@ -142,6 +144,7 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
             {"model":1,"name":"w","kind":"weight","dtype":"int4","shape":null,"bytes":17,"views":[]}],
  "copies_removed":{"count":3,"bytes":4096},
  "copies_kept":[{"model":0,"subgraph":0,"operator":1,"operation":"operator 1","bytes":64,"why":"its place"}],
+ "feeds":[{"output":0,"input":1}],"released":[1,0],
  "interrupted":true,
  "claims":[{"scope":"offsets","lower_bound":80,"proven_optimal":false},
            {"scope":"order","lower_bound":70,"proven_optimal":true},
@@ -228,9 +231,9 @@ std::string place_of(const Pointer& pointer) { return pointer.empty() ? "documen
 /// Members that a plan may leave out; a memory without limit and a tensor whose shape depends on data
 /// may also have null there.
 bool is_optional_member(const Pointer& at) {
-  static const std::set<std::string> optional{"capacity",    "shape",     "rows", "ring",
-                                              "pinned",      "traffic",   "role", "certificate",
-                                              "copies_kept", "streaming", "sums"};
+  static const std::set<std::string> optional{"capacity", "shape", "rows",        "ring",        "pinned",
+                                              "traffic",  "role",  "certificate", "copies_kept", "streaming",
+                                              "sums",     "feeds", "released"};
   const std::string owner = at.parent_pointer().empty() ? "" : at.parent_pointer().back();
   return optional.contains(at.back()) && owner != "arrive" && owner != "leave";
 }

@@ -37,6 +37,12 @@ std::size_t PlanSketch::add_model(const std::string& name, const Graph& graph) {
   const ModelInfo info{.name = name, .source = name + ".json", .format = ModelFormat::json};
   inputs.push_back({info, graph, {}});
   plan.models.push_back(info);
+  for (const TensorId output : graph.subgraphs[0].outputs) {
+    const std::size_t tensor = plan.tensors.size() + output;
+    if (!is_constant(graph.tensors[output].kind) &&
+        std::ranges::find(plan.released, tensor) == plan.released.end())
+      plan.released.push_back(tensor);
+  }
   for (const Tensor& tensor : graph.tensors) plan.tensors.push_back({plan.models.size() - 1, tensor, {}});
   return plan.models.size() - 1;
 }

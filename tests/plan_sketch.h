@@ -27,6 +27,7 @@ namespace stowage::cases {
                                  const std::string& output, const std::string& type = "Conv");
 
 /// Tensors are of 16 bytes, names of tensors and buffers unique in the plan. There is clock 0, and a memory.
+/// All outputs are released.
 class PlanSketch {
  public:
   Plan plan{};

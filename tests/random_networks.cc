@@ -147,6 +147,12 @@ Scenario random_scenario(std::uint64_t seed, std::size_t operators) {
     options.feeds.push_back(
         {names[from] + "." + source.tensors[output].name, names[to] + "." + target.tensors[input].name});
   }
+  for (std::size_t m = 0; m < names.size(); ++m) {
+    const Graph& graph = scenario.networks[m].graph();
+    for (const TensorId output : graph.subgraphs[0].outputs) {
+      if (below(random, 3) == 0) options.released.push_back(names[m] + "." + graph.tensors[output].name);
+    }
+  }
   return scenario;
 }
 

@@ -31,7 +31,7 @@ class NetworkMaker {
   Network network_;
 };
 
-/// Networks, and how they run together: a random expression, feeds and options.
+/// Networks, and how they run together: a random expression, feeds, released outputs and options.
 struct Scenario {
   std::vector<Network> networks;
   PlanOptions options;

@@ -56,6 +56,28 @@ TEST(RunClocks, ModelsOneAfterTheOtherShareAnArena) {
   EXPECT_EQ(result.steps[0].what, "operator 'b0' (Add, 0 of subgraph 0) of model 'b'");
 }
 
+TEST(RunOutputs, AreReadWhenEverythingHasRunUnlessTheyAreReleased) {
+  PlanSketch sketch({adding("a", 2), adding("b", 2)});
+  put_chain(sketch, "b", 0, 0, 0);
+  put_chain(sketch, "a", 0, 2, 0);
+  sketch.plan().released = {sketch.index_of("a.y")};
+  EXPECT_NE(sketch.fault().find("tensor 'y' of model 'b' of the caller needs byte 0"), std::string::npos)
+      << sketch.fault();
+  sketch.buffer("b.y").pieces[0].life = {1, 4};
+  EXPECT_NE(sketch.fault().find("'b.y'"), std::string::npos) << sketch.fault();  // a writes there
+  sketch.plan().places[sketch.tensor("b.y").views[0].buffer].offset = 32;
+  sketch.plan().memories[0].peak = 48;
+  sketch.tensor("b.y").views[0].life = {1, 4};
+  expect_as_alone(sketch, sketch.result(3), 3);
+  // In one buffer a's output takes the bytes of b's.
+  sketch.tensor("a.y").views.clear();
+  sketch.view("a.y", "b.y", {3, 4});
+  EXPECT_EQ(
+      sketch.fault(0, RunCheck::none),
+      "tensor 'y' of model 'b' is read by the caller, but operator 'a1' (Add, 1 of subgraph 0) of model "
+      "'a' wrote over it");
+}
+
 /// a and b at the same time, then c.
 PlanSketch two_at_one_time() {
   PlanSketch sketch({adding("a", 2), adding("b", 2), adding("c", 2)});
@@ -77,6 +99,20 @@ TEST(RunClocks, BranchesTakeTurnsThatTheSeedDecides) {
   }
   EXPECT_GE(orders.size(), 4U);
   for (const std::string& order : orders) EXPECT_TRUE(order.ends_with("cc")) << order;
+}
+
+TEST(RunOutputs, OfBranchesAreThereUntilTheClockGoesOn) {
+  PlanSketch sketch({adding("a", 2), adding("b", 2)});
+  sketch.fork(0, {1, 2});
+  put_chain(sketch, "a", 1, 0, 0);
+  sketch.fork(2, {3});
+  put_chain(sketch, "b", 3, 0, 32);
+  sketch.plan().released.clear();
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) expect_as_alone(sketch, sketch.result(seed), seed);
+  PlanSketch goes_on = two_at_one_time();
+  goes_on.plan().released = {goes_on.index_of("c.y")};
+  for (std::uint64_t seed = 0; seed < seeds; ++seed)
+    EXPECT_NE(goes_on.fault(seed).find("'y' of model 'a'"), std::string::npos) << goes_on.fault(seed);
 }
 
 TEST(RunClocks, StepsSayTheirClocks) {

@@ -44,6 +44,7 @@ Network adding(const std::string& name, std::size_t operators) {
 PlanSketch::PlanSketch(std::vector<Network> networks, std::size_t memories) : networks_(std::move(networks)) {
   for (std::size_t m = 0; m < networks_.size(); ++m) {
     plan_.models.push_back(networks_[m].input.info);
+    plan_.released.push_back(plan_.tensors.size() + networks_[m].graph().subgraphs[0].outputs.at(0));
     for (const Tensor& tensor : networks_[m].graph().tensors) plan_.tensors.push_back({m, tensor, {}});
   }
   for (std::size_t m = 0; m < memories; ++m)

@@ -32,6 +32,7 @@ struct Put {
   Lifetime life{};
 };
 
+/// All outputs are released.
 class PlanSketch {
  public:
   explicit PlanSketch(std::vector<Network> networks, std::size_t memories = 1);
@@ -48,6 +49,8 @@ class PlanSketch {
 
   [[nodiscard]] const std::vector<Network>& networks() const { return networks_; }
   [[nodiscard]] Plan& plan() { return plan_; }
+  /// In Plan::tensors.
+  [[nodiscard]] std::size_t index_of(const std::string& tensor) const;
   [[nodiscard]] PlannedTensor& tensor(const std::string& name) { return plan_.tensors[index_of(name)]; }
   [[nodiscard]] Buffer& buffer(const std::string& id) { return plan_.buffers[buffer_named(id)]; }
 
@@ -57,7 +60,6 @@ class PlanSketch {
   [[nodiscard]] std::string fault(std::uint64_t seed = 0, RunCheck check = RunCheck::tensors);
 
  private:
-  [[nodiscard]] std::size_t index_of(const std::string& tensor) const;
   [[nodiscard]] std::size_t buffer_named(const std::string& id) const;
   [[nodiscard]] Clock& clock(std::size_t index);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "share/feeds.h"
+#include "share/outputs.h"
 #include "share/run_expression.h"
 #include "share/timeline.h"
 #include "stowage/error.h"
@@ -135,6 +136,28 @@ TEST(TimelineTest, OrdersModelsWithoutSteps) {
   EXPECT_FALSE(it.runs_before(2, 3));
 }
 
+TEST(TimelineTest, KnowsWhereWhatABranchLeavesIsKept) {
+  const auto lasting = [](std::string_view text, const std::vector<std::size_t>& counts, std::size_t model) {
+    const Timeline it = timeline(text, counts);
+    return it.lasting_clock(it.stage_of(model).clock);
+  };
+  EXPECT_EQ(lasting("A; B", {1, 1}, 0), 0U);
+  EXPECT_EQ(lasting("A | B", {1, 1}, 0), 1U);
+  EXPECT_EQ(lasting("A | B; C", {1, 1, 1}, 0), 0U);
+  EXPECT_EQ(lasting("A | B; C", {1, 1, 0}, 0), 0U);  // C gets its input when the branches have ended
+  EXPECT_EQ(lasting("C; A | B", {1, 1, 1}, 0), 1U);
+  EXPECT_EQ(lasting("(A | B; C) | D", {1, 1, 1, 1}, 0), 1U);
+  EXPECT_EQ(lasting("(A | B) | C", {1, 1, 1}, 0), 1U);
+  EXPECT_EQ(lasting("(C; A | B) | D; E", {1, 1, 1, 1, 1}, 0), 0U);
+}
+
+TEST(TimelineTest, EndsBehindModelsWithoutSteps) {
+  EXPECT_EQ(timeline("A; B", {2, 1}).end_of(0), 3);
+  EXPECT_EQ(timeline("A; B", {2, 0}).end_of(0), 3);
+  EXPECT_EQ(timeline("B; A", {2, 0}).end_of(0), 2);
+  EXPECT_EQ(timeline("A | B", {2, 0}).end_of(2), 1);
+}
+
 Graph network(Bytes input, Bytes output) {
   Graph graph;
   graph.tensors = {
@@ -191,6 +214,42 @@ TEST_F(FeedsTest, RefusesWhatDoesNotFit) {
   b_.tensors[1].dtype = DType::uint8;
   EXPECT_EQ(problem({{"B.out", "C.in"}}),
             "--feed B.out=C.in: an output of 4 bytes of uint8 cannot be an input of 4 bytes of int8");
+}
+
+/// Every kept output: its bytes' source, those fed with it, those that last, and the clock.
+std::string shown(const std::vector<KeptOutput>& all) {
+  const auto list = [](const std::vector<ModelTensor>& tensors) {
+    std::string text;
+    for (const ModelTensor& it : tensors) text += names[it.model] + std::to_string(it.tensor);
+    return text;
+  };
+  std::string text;
+  for (const KeptOutput& it : all) {
+    text += list({it.output}) + ">" + list(it.inputs) + "!" + list(it.lasting) + "@" +
+            std::to_string(it.clock) + " ";
+  }
+  return text;
+}
+
+TEST_F(FeedsTest, KeepOutputsForReadersAndForTheCaller) {
+  const auto kept = [&](const std::vector<FeedNames>& feeds, const std::vector<std::string>& released,
+                        std::string_view run, Io io = Io::arena) {
+    const std::vector<NamedGraph> networks{{names[0], a_}, {names[1], b_}, {names[2], c_}};
+    const Timeline times = timeline(run, {1, 1, 1});
+    return shown(kept_outputs(networks, times, resolve_feeds(feeds, networks, times),
+                              resolve_released(released, networks), io));
+  };
+  EXPECT_EQ(kept({}, {}, "A; B; C"), "A1>!A1@0 B1>!B1@0 C1>!C1@0 ");
+  EXPECT_EQ(kept({}, {"B.out"}, "A; B; C"), "A1>!A1@0 C1>!C1@0 ");
+  EXPECT_EQ(kept({{"A.out", "B.in"}}, {"A.out"}, "A; B; C"), "A1>B0!@0 B1>!B1@0 C1>!C1@0 ");
+  EXPECT_EQ(kept({{"A.out", "B.in"}, {"A.out", "C.in"}}, {}, "A; B | C"), "A1>B0C0!A1@0 B1>!B1@1 C1>!C1@2 ");
+  EXPECT_EQ(kept({{"A.out", "C.in"}}, {"A.out"}, "A | B; C"), "A1>C0!@0 B1>!B1@0 C1>!C1@0 ");
+  EXPECT_EQ(kept({{"A.out", "B.in"}}, {"A.out", "B.out"}, "(A; B) | C"), "A1>B0!@1 C1>!C1@2 ");
+  EXPECT_EQ(kept({{"A.out", "B.in"}}, {}, "A; B; C", Io::external), "A1>B0!A1@0 ");
+  b_.subgraphs[0].outputs = {0, 1};  // passes its input on
+  EXPECT_EQ(kept({{"A.out", "B.in"}}, {"A.out"}, "A; B; C"), "A1>B0!B0@0 B1>!B1@0 C1>!C1@0 ");
+  a_.tensors[1].kind = TensorKind::weight;
+  EXPECT_EQ(kept({}, {}, "A; B; C"), "B0>!B0@0 B1>!B1@0 C1>!C1@0 ");
 }
 
 TEST_F(FeedsTest, RefusesConstantsAndState) {

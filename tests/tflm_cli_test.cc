@@ -105,6 +105,14 @@ TEST(TflmCli, AgreesOnWhatIsPassedBetweenModels) {
   const ProcessResult unsafe = run_stowage(directory.path(), arguments);
   EXPECT_EQ(unsafe.status, 2);
   EXPECT_NE(unsafe.errors.find("--feed"), std::string::npos) << unsafe.errors;
+  // Not fed, a's output is there until b has run, unless it is taken before.
+  std::vector<std::string> apart{"plan", "a.tflite", "b.tflite", "--tflite", "out"};
+  const ProcessResult kept = run_stowage(directory.path(), apart);
+  EXPECT_EQ(kept.status, 2);
+  EXPECT_NE(kept.errors.find("--release"), std::string::npos) << kept.errors;
+  apart.insert(apart.end(), {"--release", "a.y"});
+  const ProcessResult taken = run_stowage(directory.path(), apart);
+  EXPECT_EQ(taken.status, 0) << taken.errors;
 }
 
 TEST(TflmCli, RefusesWhatTheRuntimeCannotFollow) {

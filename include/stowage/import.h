@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,20 +46,51 @@ struct ImportOptions {
   bool constants = false;
 };
 
-/// The bytes of constants, by tensor: in mapped files, or in memory of their own. Copies share them.
+/// How a folded operator computes a constant. Of the same operation and equal inputs the same comes out.
+struct Recipe {
+  /// The operator with its version and all that it is told, the types and shapes of its inputs, and which
+  /// output it is.
+  std::string operation{};
+  std::vector<std::optional<TensorId>> inputs{};  ///< None: left out.
+
+  bool operator==(const Recipe&) const = default;
+};
+
+/// What is known of constants, by tensor: their bytes, in mapped files or in memory of their own, or what
+/// makes them. Copies share the bytes.
 class Constants {
  public:
-  /// Empty where nothing is known of the tensor's bytes.
+  /// Empty where the tensor's bytes are not there, or none.
   [[nodiscard]] std::span<const std::byte> of(TensorId tensor) const;
+  /// The element that is all there is in the tensor, again and again; empty for others.
+  [[nodiscard]] std::span<const std::byte> element_of(TensorId tensor) const;
+  /// How the tensor is computed; null where that is not known, or nobody does. The tensors that a recipe
+  /// reads have no recipe that reads this one.
+  [[nodiscard]] const Recipe* recipe_of(TensorId tensor) const;
 
   /// Bytes that lie in something that is held.
   void set(TensorId tensor, std::span<const std::byte> bytes);
   void set(TensorId tensor, std::vector<std::byte> bytes);
+  void set_element(TensorId tensor, std::vector<std::byte> element);
+  void set_recipe(TensorId tensor, Recipe recipe);
+  /// Makes the tensor's bytes those of another one, whatever is known of that.
+  void set_same(TensorId tensor, TensorId as);
   /// Keeps what the bytes lie in as long as this and its copies live.
   void hold(std::shared_ptr<const void> owner);
 
  private:
-  std::vector<std::span<const std::byte>> bytes_;
+  /// At most one of them is there.
+  struct Known {
+    std::span<const std::byte> bytes{};
+    std::span<const std::byte> element{};
+    std::shared_ptr<const Recipe> recipe{};
+  };
+
+  [[nodiscard]] const Known* find(TensorId tensor) const;
+  Known& at(TensorId tensor);
+  std::span<const std::byte> keep(std::vector<std::byte> bytes);
+
+  std::vector<Known> known_;
   std::vector<std::shared_ptr<const void>> owners_;
 };
 

@@ -282,6 +282,9 @@ struct Plan {
   CopiesRemoved copies_removed{};
   std::vector<KeptCopy> copies_kept{};
   std::vector<Feed> feeds{};
+  /// Outputs, by their index in `tensors`, that the caller takes when their model has run. All others are
+  /// there until the plan ends.
+  std::vector<std::size_t> released{};
   std::optional<Savings> savings{};  ///< Of several models, or where weights are planned.
   bool interrupted = false;
   std::vector<Claim> claims{};

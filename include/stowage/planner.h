@@ -81,6 +81,10 @@ struct PlanOptions {
   /// one after the other, as given.
   std::string run{};
   std::vector<FeedNames> feeds{};
+  /// Outputs, each as MODEL.TENSOR, that the caller takes when their model has run, so that models that run
+  /// later may have their bytes; what they feed is kept for its readers. All others are there until
+  /// everything has run.
+  std::vector<std::string> released{};
 };
 
 struct PlanResult {

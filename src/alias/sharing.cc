@@ -253,7 +253,7 @@ class Sharer {
         case Residence::caller:
           return describe(graph_, tensor) + " is in the caller's memory";
         case Residence::feed:
-          return describe(graph_, tensor) + " is passed between models";
+          return describe(graph_, tensor) + " is kept for other models, or when its branch has ended";
         case Residence::nowhere:
           return describe(graph_, tensor) + " is never written";
       }

@@ -1,8 +1,9 @@
 // A plan against its networks. Tensors of the plan are matched to those of a network, what the replayed steps
 // need is looked for among the plan's views (meet.cc), and what is left over is a fault: a tensor that is
 // missing or has another size, bytes that are needed and nowhere, state that is not in one place, a loop's
-// result in the place of its input. Outputs that other models are fed with, and state, are needed beyond
-// their own model's steps. What may share bytes is decided for all networks at once (sharing.cc).
+// result in the place of its input. State, outputs that other models are fed with, and all outputs that are
+// not released are needed beyond their own model's steps. What may share bytes is decided for all networks at
+// once (sharing.cc).
 
 #include "check/against.h"
 
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "check/clocks.h"
+#include "check/constants.h"
 #include "check/feeds.h"
 #include "check/matching.h"
 #include "check/meet.h"
@@ -178,28 +180,77 @@ void begin_model(const Plan& plan, const ClockTree& tree, Model& model, Faults& 
   }
 }
 
-/// State that is read has been there since the plan began, and stays until it ends.
-void keep_state(const ClockTree& tree, Model& model) {
-  const Graph& graph = model.network.graph;
-  Played& played = model.network.played;
-  const Stretch& span = model.part.span;
-  const auto keep = [&](TensorId tensor, Moment from, Moment until) {
-    if (!played.last_needs[tensor]) return;
-    auto& beyond = played.needs[*played.last_needs[tensor]].beyond;
-    for (const Stretch& stretch : tree.between(from, until)) beyond.push_back(stretch);
-  };
-  const Moment begin{span.clock, span.life.lower};
-  const Moment end{span.clock, span.life.upper};
-  const Moment end_of_plan{0, std::max(tree.end_of(0), end.clock == 0 ? end.at : 0)};
-  for (const StateTie& tie : graph.ties) {
-    const auto& old_state = played.last_needs[tie.input];
-    if (old_state && played.needs[*old_state].is_read) keep(tie.input, {0, 0}, begin);
-    keep(tie.output, end, end_of_plan);
+/// Says that tensors of a model are needed beyond its steps.
+class Keeper {
+ public:
+  Keeper(const ClockTree& tree, Model& model)
+      : tree_(tree),
+        graph_(model.network.graph),
+        played_(model.network.played),
+        begin_{model.part.span.clock, model.part.span.life.lower},
+        end_{model.part.span.clock, model.part.span.life.upper},
+        after_(tree.between(end_, {0, tree.end_of(0)})) {}
+
+  /// State that is read has been there since the plan began, and stays until it ends.
+  void keep_state() {
+    for (const StateTie& tie : graph_.ties) {
+      const auto& old_state = played_.last_needs[tie.input];
+      if (old_state && played_.needs[*old_state].is_read) keep(tie.input, tree_.between({0, 0}, begin_));
+      keep(tie.output, after_);
+    }
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
+      if (graph_.tensors[t].kind != TensorKind::state) continue;
+      keep(t, tree_.between({0, 0}, begin_));
+      keep(t, after_);
+    }
   }
+
+  /// What the caller does not take when the model has run stays until the plan ends.
+  void keep_output(TensorId tensor, Faults& faults) {
+    const auto& need = played_.last_needs[tensor];
+    if (need && played_.needs[*need].is_followed && !after_.empty()) {
+      faults.push_back({FaultKind::format,
+                        describe(graph_, tensor) + " is copied, though it is kept when its model has run"});
+    }
+    keep(tensor, after_);
+  }
+
+ private:
+  void keep(TensorId tensor, const std::vector<Stretch>& stretches) {
+    if (!played_.last_needs[tensor]) return;
+    auto& beyond = played_.needs[*played_.last_needs[tensor]].beyond;
+    beyond.insert(beyond.end(), stretches.begin(), stretches.end());
+  }
+
+  const ClockTree& tree_;
+  const Graph& graph_;
+  Played& played_;
+  Moment begin_;
+  Moment end_;
+  std::vector<Stretch> after_;
+};
+
+/// Outputs and state, which are there when their model has run. Those that are tied are state.
+void keep_for_later(const Plan& plan, const ClockTree& tree, const Ids& ids, std::size_t m, Model& model,
+                    Faults& faults) {
+  const Graph& graph = model.network.graph;
+  std::vector<bool> is_taken(graph.tensors.size(), false);
+  std::vector<bool> is_output(graph.tensors.size(), false);
+  for (const TensorId output : graph.subgraphs[0].outputs) is_output[output] = true;
+  for (const std::size_t tensor : plan.released) {
+    if (plan.tensors[tensor].model != m || !ids[tensor]) continue;
+    is_taken[*ids[tensor]] = true;
+    if (!is_output[*ids[tensor]]) {
+      faults.push_back({FaultKind::accounting,
+                        describe(graph, *ids[tensor]) + " is released but is no output of its model"});
+    }
+  }
+  for (const StateTie& tie : graph.ties) is_taken[tie.output] = is_taken[tie.input] = true;
+  Keeper keeper(tree, model);
+  keeper.keep_state();
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
-    if (graph.tensors[t].kind != TensorKind::state) continue;
-    keep(t, {0, 0}, begin);
-    keep(t, end, end_of_plan);
+    const bool is_state = graph.tensors[t].kind == TensorKind::state;
+    if (is_output[t] && !is_taken[t] && !is_state) keeper.keep_output(t, faults);
   }
 }
 
@@ -285,7 +336,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
     return faults;
   }
   if (is_streamed(plan)) return check_stream(plan, given[0]);
-  const ClockTree tree(plan);
+  ClockTree tree(plan);
   const auto spans = spans_of(plan);
   std::vector<Model> models;
   Ids ids(plan.tensors.size());
@@ -294,17 +345,22 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
         {match_tensors(plan, *given[m].graph, m, faults), {}, {*given[m].graph, given[m].constants}});
     note_ids(plan, models[m].matched, ids);
   }
-  for (std::size_t m = 0; m < given.size(); ++m) {
+  for (std::size_t m = 0; m < given.size(); ++m)
     models[m].part = part_of(plan, tree, m, spans[m], ids, *given[m].graph);
+  for (const Model& model : models) tree.stretch(model.part.span);
+  for (std::size_t m = 0; m < given.size(); ++m) {
     begin_model(plan, tree, models[m], faults);
-    keep_state(tree, models[m]);
+    keep_for_later(plan, tree, ids, m, models[m], faults);
   }
   const std::vector<Joined> joined = join_feeds(plan, tree, ids, models, faults);
   std::vector<Network> networks;
+  StoredConstants stored(plan);
   for (Model& model : models) {
+    stored.check(model.network.graph, model.matched, faults);
     finish_model(plan, tree, model, faults);
     networks.push_back(std::move(model.network));
   }
+  stored.check_savings(faults);
   check_sharing(plan, tree, networks, joined, faults);
   return faults;
 }

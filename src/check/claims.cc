@@ -126,21 +126,24 @@ void check_cost(const Plan& plan, Faults& faults) {
   }
 }
 
-/// What a plan shows of tensors of one kind: their bytes, and those of the buffers they are in.
+/// What a plan shows of tensors of one kind: the bytes of all, of those that have views, and of the buffers
+/// that these are in. None: more than can be counted.
 struct Shown {
-  std::optional<Bytes> separate = 0;
+  std::optional<Bytes> all = 0;
+  std::optional<Bytes> placed = 0;
   std::optional<Bytes> shared = 0;
-  bool have_views = false;
 };
 
 Shown shown_of(const Plan& plan, TensorKind kind) {
   Shown shown;
   std::unordered_map<std::size_t, Bytes> largest;  // of the tensors in each buffer
   for (const PlannedTensor& tensor : plan.tensors) {
-    if (tensor.tensor.kind == kind && shown.separate)
-      shown.separate = base::checked_add(*shown.separate, tensor.tensor.bytes);
+    const bool is_placed = !tensor.views.empty();
+    if (tensor.tensor.kind == kind && shown.all)
+      shown.all = base::checked_add(*shown.all, tensor.tensor.bytes);
+    if (tensor.tensor.kind == kind && is_placed && shown.placed)
+      shown.placed = base::checked_add(*shown.placed, tensor.tensor.bytes);
     for (const View& view : tensor.views) {
-      shown.have_views = shown.have_views || tensor.tensor.kind == kind;
       if (plan.buffers[view.buffer].kind != kind) continue;
       Bytes& bytes = largest[view.buffer];
       bytes = std::max(bytes, tensor.tensor.bytes);
@@ -154,26 +157,25 @@ Shown shown_of(const Plan& plan, TensorKind kind) {
 
 void check_savings(const Plan& plan, Faults& faults) {
   if (!plan.savings) return;
-  const auto check = [&](std::string_view name, const Saving& saving, const Shown& shown) {
-    const auto claim = [&](const std::string& what) {
-      faults.push_back({FaultKind::claim, fmt::format("savings of {}: {}", name, what)});
-    };
-    if (saving.shared < 0 || saving.shared > saving.separate)
-      claim(fmt::format("{} bytes shared are said to be of {} separate", saving.shared, saving.separate));
-    if (shown.separate != saving.separate)
-      claim(fmt::format("{} bytes are said to be separate, but the tensors have {}", saving.separate,
-                        shown.separate.value_or(0)));
-    if (shown.shared != saving.shared)
-      claim(fmt::format("{} bytes are said to be shared, but it is {}", saving.shared,
-                        shown.shared.value_or(0)));
-  };
   const bool has_memory = std::any_of(plan.memories.begin(), plan.memories.end(), [](const auto& memory) {
     return memory.memory.role == MemoryRole::weights;
   });
   const auto check_kind = [&](std::string_view name, const Saving& saving, TensorKind kind) {
-    Shown shown = shown_of(plan, kind);
-    if (!has_memory || !shown.have_views) shown.shared = saving.shared;  // only their data could tell
-    check(name, saving, shown);
+    const auto claim = [&](const std::string& what) {
+      faults.push_back({FaultKind::claim, fmt::format("savings of {}: {}", name, what)});
+    };
+    const Shown shown = shown_of(plan, kind);
+    if (saving.shared < 0 || saving.shared > saving.separate)
+      claim(fmt::format("{} bytes shared are said to be of {} separate", saving.shared, saving.separate));
+    // Without a memory for them only the networks and their data can tell which are stored, and which are
+    // equal.
+    const auto separate = has_memory ? shown.placed : shown.all;
+    if (!separate || saving.separate > *separate || (has_memory && saving.separate < *separate))
+      claim(fmt::format("{} bytes are said to be separate, but the tensors have {}", saving.separate,
+                        separate.value_or(0)));
+    if (has_memory && shown.shared != saving.shared)
+      claim(fmt::format("{} bytes are said to be shared, but it is {}", saving.shared,
+                        shown.shared.value_or(0)));
   };
   check_kind("weights", plan.savings->weights, TensorKind::weight);
   check_kind("instructions", plan.savings->instructions, TensorKind::instruction);

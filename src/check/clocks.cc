@@ -175,6 +175,10 @@ ClockTree::ClockTree(const Plan& plan)
   }
 }
 
+void ClockTree::stretch(const Stretch& stretch) {
+  ends_[stretch.clock] = std::max(ends_[stretch.clock], stretch.life.upper);
+}
+
 Stretch ClockTree::lifted(const Stretch& stretch) const {
   const Moment& fork = forks_[stretch.clock];
   return {fork.clock, {fork.at, fork.at + 1}};

@@ -34,6 +34,9 @@ class ClockTree {
  public:
   explicit ClockTree(const Plan& plan);
 
+  /// Has the clock last as long as what stands on it: a model without steps may stand behind the last one.
+  void stretch(const Stretch& stretch);
+
   /// The clock's end; a clock without steps counts as one position long.
   [[nodiscard]] Position end_of(std::size_t clock) const { return ends_[clock]; }
   /// Where the clock is forked; of no meaning for the root.

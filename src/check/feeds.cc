@@ -57,6 +57,15 @@ void check_places_of(const Plan& plan, const Feed& feed, Faults& faults) {
 }  // namespace
 
 void check_feeds_form(const Plan& plan, Faults& faults) {
+  std::unordered_set<std::size_t> released;
+  for (const std::size_t tensor : plan.released) {
+    if (tensor >= plan.tensors.size()) {
+      faults.push_back({FaultKind::format,
+                        fmt::format("tensor {} is released, there are {}", tensor, plan.tensors.size())});
+    } else if (!released.insert(tensor).second) {
+      faults.push_back({FaultKind::format, name_of(plan, tensor) + " is released twice"});
+    }
+  }
   std::unordered_set<std::size_t> fed;
   for (const Feed& feed : plan.feeds) {
     if (feed.output >= plan.tensors.size() || feed.input >= plan.tensors.size()) {

@@ -6,7 +6,8 @@
 
 namespace stowage::check {
 
-/// Feeds join tensors of different models that are alike, and feed an input once.
+/// Feeds join tensors of different models that are alike, and feed an input once. No tensor is released
+/// twice.
 void check_feeds_form(const Plan& plan, Faults& faults);
 
 /// An input lies where the output does that it is fed from, and its model runs after that output's.

@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "check/constants.h"
 #include "check/names.h"
 #include "model/overlap.h"
 
@@ -170,11 +171,8 @@ class RowBytes {
     }
   }
 
-  [[nodiscard]] bool have_equal_data(TensorId a, TensorId b) const {
-    if (holders_.constants == nullptr) return false;
-    const auto data = holders_.constants->of(a);
-    const auto other = holders_.constants->of(b);
-    return !data.empty() && std::equal(data.begin(), data.end(), other.begin(), other.end());
+  [[nodiscard]] bool have_equal_data(TensorId a, TensorId b) {
+    return equal_.are_equal({&it_.graph, holders_.constants, a}, {&it_.graph, holders_.constants, b});
   }
 
   [[nodiscard]] std::size_t first_constant() const { return holders_.rows.size() + holders_.sums.size(); }
@@ -223,6 +221,7 @@ class RowBytes {
   Faults& faults_;
   std::map<std::size_t, std::vector<model::Box>> boxes_;  ///< By buffer.
   std::map<std::pair<std::size_t, Bytes>, TensorId> constants_;
+  EqualConstants equal_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include <set>
 #include <utility>
 
-#include "check/weights.h"
+#include "check/constants.h"
 
 namespace stowage::check {
 namespace {
@@ -41,14 +41,6 @@ std::vector<std::size_t> in_order_of_feeds(std::size_t count, std::span<const Jo
     }
   }
   return ordered;
-}
-
-std::span<const std::byte> data_of(const Network& network, TensorId tensor) {
-  return network.constants != nullptr ? network.constants->of(tensor) : std::span<const std::byte>();
-}
-
-bool have_equal_data(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return !a.empty() && std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
 }  // namespace
@@ -86,18 +78,18 @@ std::span<const Fragment> Sources::of(const TensorRef& tensor) const { return fr
 
 void Sources::unite_weights(std::span<const Network> networks) {
   std::map<std::pair<std::size_t, Bytes>, TensorRef> first_in;  // by buffer and offset
+  EqualConstants equal;
+  const auto known = [&](const TensorRef& it) {
+    return KnownConstant{&networks[it.network].graph, networks[it.network].constants, it.tensor};
+  };
   for (std::size_t n = 0; n < networks.size(); ++n) {
     const Graph& graph = networks[n].graph;
     for (const Need& need : networks[n].played.needs) {
       if (need.view == nullptr || !is_constant(graph.tensors[need.tensor].kind)) continue;
       const TensorRef tensor{n, need.tensor};
       const auto [it, is_new] = first_in.try_emplace({need.view->buffer, need.view->offset}, tensor);
-      const TensorRef& other = it->second;
-      if (is_new ||
-          networks[other.network].graph.tensors[other.tensor].bytes != graph.tensors[need.tensor].bytes)
-        continue;
-      if (have_equal_data(data_of(networks[n], need.tensor), data_of(networks[other.network], other.tensor)))
-        same_as_[number_of(tensor)] = number_of(other);
+      if (!is_new && equal.are_equal(known(tensor), known(it->second)))
+        same_as_[number_of(tensor)] = number_of(it->second);
     }
   }
 }

@@ -18,6 +18,7 @@
 #include <string>
 #include <utility>
 
+#include "check/constants.h"
 #include "check/matching.h"
 #include "check/row_bytes.h"
 #include "check/row_lives.h"
@@ -115,6 +116,9 @@ Faults check_stream(const Plan& plan, const Given& given) {
   end_rows_written_over(it, rows, played.steps, holders.rows);
   check_row_bytes(it, rows, holders, faults);
   check_numbers(it, played.has_run_again, faults);
+  StoredConstants stored(plan);
+  stored.check(it.graph, it.matched, faults);
+  stored.check_savings(faults);
   return faults;
 }
 

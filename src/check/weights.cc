@@ -28,8 +28,6 @@ void check_tensor(const Plan& plan, const PlannedTensor& tensor, Faults& faults)
   const auto fault = [&](FaultKind kind, const std::string& what) {
     faults.push_back({kind, name_of_tensor(tensor) + what});
   };
-  if (is_weight && tensor.tensor.bytes > 0 && tensor.views.empty())
-    fault(FaultKind::accounting, " is in no memory, though there is one for weights");
   const auto end = std::max<Position>(static_cast<Position>(plan.clocks[0].steps.size()), 1);
   for (const View& view : tensor.views) {
     if (is_weight != is_for_weights(plan, view.buffer)) {

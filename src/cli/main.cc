@@ -82,6 +82,9 @@ void add_planning_options(CLI::App& app, Command& command) {
       "Of several models, which run after each other (;) and which at the same time (|), for instance "
       "'a; b | c'. Default: one after the other");
   add(app, "--feed", command.plan.feeds, "A.out=B.in: an output of a model that is an input of a later one");
+  add(app, "--release", command.plan.released,
+      "A.out: of several models, an output that is taken when its model has run. Default: all outputs are "
+      "there until everything has run");
   add_model_options(app, command.model);
 }
 

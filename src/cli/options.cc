@@ -195,6 +195,7 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   if (!texts.rounds.empty()) options.solve.rounds = parse_number("--rounds", texts.rounds, 0);
   options.run = texts.run;
   for (const std::string& text : texts.feeds) options.feeds.push_back(parse_feed(text));
+  options.released = texts.released;
   return options;
 }
 

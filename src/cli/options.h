@@ -45,6 +45,7 @@ struct PlanTexts {
   std::string rounds;
   std::string run;
   std::vector<std::string> feeds;
+  std::vector<std::string> released;
 
   bool operator==(const PlanTexts&) const = default;
 };

@@ -163,6 +163,7 @@ void write_json(const Plan& plan, std::ostream& out) {
       return Json{{"output", feed.output}, {"input", feed.input}};
     });
   }
+  if (!plan.released.empty()) document.value("released", plan.released);
   if (plan.savings) document.value("savings", savings_json(*plan.savings));
   document.value("interrupted", plan.interrupted);
   document.rows("claims", plan.claims, [](const Claim& claim) {

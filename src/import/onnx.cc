@@ -4,12 +4,15 @@
 #include <onnx/onnx_pb.h>
 
 #include <limits>
-#include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "import/graph_options.h"
+#include "import/onnx_constants.h"
 #include "import/onnx_copies.h"
 #include "import/onnx_functions.h"
 #include "import/onnx_graph.h"
@@ -31,8 +34,8 @@ onnx::ModelProto parse(std::string_view bytes) {
   return model;
 }
 
-std::map<std::string, int> versions_of(const onnx::ModelProto& model) {
-  std::map<std::string, int> versions;
+Versions versions_of(const onnx::ModelProto& model) {
+  Versions versions;
   for (const onnx::OperatorSetIdProto& set : model.opset_import()) {
     if (set.version() < 1 || set.version() > std::numeric_limits<int>::max()) {
       throw Error("operator set " + base::quoted(set.domain()),
@@ -90,8 +93,9 @@ void expect_sizes(const ImportOptions& options) {
 /// A model as it was read; the graph's parts point into the file's.
 struct Read {
   onnx::ModelProto proto{};
-  std::map<std::string, int> versions{};
+  Versions versions{};
   OnnxGraph model{};
+  std::vector<std::optional<Value>> values{};  ///< Per tensor, those that shapes depend on.
 };
 
 std::unique_ptr<Read> read(std::string_view bytes, const ImportOptions& options) {
@@ -103,12 +107,16 @@ std::unique_ptr<Read> read(std::string_view bytes, const ImportOptions& options)
   model = resolve_names(result->proto.graph());
   expect_known_names(model, options);
   expect_sizes(options);
-  const auto values = infer_shapes(model, result->versions, options);
-  find_copies(model, result->versions, values, options);
+  result->values = infer_shapes(model, result->versions, options);
+  find_copies(model, result->versions, result->values, options);
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);
   validate(model.graph);
   return result;
+}
+
+Constants constants_of(const Read& it, const std::filesystem::path& folder) {
+  return constants_of(it.model, it.versions, it.values, folder);
 }
 
 }  // namespace
@@ -116,14 +124,15 @@ std::unique_ptr<Read> read(std::string_view bytes, const ImportOptions& options)
 Input read_onnx(const Source& source, const ImportOptions& options) {
   const std::unique_ptr<Read> it = read(source.bytes, options);
   Input input;
-  if (options.constants) input.constants = constants_of(it->model, source.folder);
+  if (options.constants) input.constants = constants_of(*it, source.folder);
   input.content = std::move(it->model.graph);
   return input;
 }
 
 Network read_onnx_network(const Source& source, const ImportOptions& options) {
   const std::unique_ptr<Read> it = read(source.bytes, options);
-  return network_of(std::move(it->model), it->versions, source.folder);
+  Constants constants = constants_of(*it, source.folder);
+  return network_of(std::move(it->model), it->versions, std::move(constants), source.folder);
 }
 
 }  // namespace stowage::import

@@ -42,31 +42,9 @@ Attributes attributes_of(const onnx::NodeProto& node, const std::filesystem::pat
   return attributes;
 }
 
-std::int64_t version_of(const onnx::NodeProto& node, const std::map<std::string, int>& versions) {
-  const auto version = versions.find(node.domain() == "ai.onnx" ? "" : node.domain());
-  return version == versions.end() ? 1 : version->second;
-}
-
 }  // namespace
 
-Constants constants_of(const OnnxGraph& model, const std::filesystem::path& folder) {
-  Constants constants;
-  NearbyFiles files(folder);
-  for (TensorId t = 0; t < model.graph.tensors.size(); ++t) {
-    const onnx::TensorProto* const initializer = model.initializers[t];
-    if (initializer == nullptr || initializer->data_type() == onnx::TensorProto::STRING) continue;
-    const std::string place = describe(model.graph, t);
-    if (is_external(*initializer)) {
-      constants.set(t, external_data(*initializer, files, place));
-    } else {
-      constants.set(t, array_of(*initializer, folder, place).data);
-    }
-  }
-  files.hold_in(constants);
-  return constants;
-}
-
-Network network_of(OnnxGraph model, const std::map<std::string, int>& versions,
+Network network_of(OnnxGraph model, const Versions& versions, Constants constants,
                    const std::filesystem::path& folder) {
   Network network;
   for (const auto& nodes : model.nodes) {
@@ -75,7 +53,7 @@ Network network_of(OnnxGraph model, const std::map<std::string, int>& versions,
       details.push_back({attributes_of(*node, folder), version_of(*node, versions)});
   }
   network.quantizations.resize(model.graph.tensors.size());
-  network.input.constants = constants_of(model, folder);
+  network.input.constants = std::move(constants);
   network.input.content = std::move(model.graph);
   return network;
 }

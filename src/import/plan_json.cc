@@ -198,6 +198,9 @@ Plan parse_plan(std::string_view text) {
     for (const Json& feed : feeds->elements())
       plan.feeds.push_back({feed.at("output").index(), feed.at("input").index()});
   }
+  if (const auto released = document.find("released")) {
+    for (const Json& output : released->elements()) plan.released.push_back(output.index());
+  }
   if (const auto savings = document.find("savings")) plan.savings = read_savings(*savings);
   plan.interrupted = document.at("interrupted").boolean();
   for (const Json& claim : document.at("claims").elements()) {

@@ -15,7 +15,7 @@ enum class Residence : std::uint8_t {
   state,    ///< Kept from run to run, in the planned memory or the runtime's, and never shared.
   weights,  ///< In a memory of weights and instructions.
   caller,   ///< The caller's memory.
-  feed,     ///< In a buffer that another network reads or writes, too.
+  feed,     ///< In a buffer that other networks use, too, or that outlives the branch that the network is in.
   nowhere,  ///< No step ever writes it.
 };
 

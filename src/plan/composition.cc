@@ -2,12 +2,10 @@
 // moved to where its steps are on the timeline. Three kinds of memory outlive their network:
 //
 //   state           on the root clock, for all of it
-//   a fed output    from its producer to the last step that reads it, in whatever network that is. If all
-//                   of them are on one clock, its buffer there is kept longer; if not, it has a buffer on
-//                   the innermost clock that all of them are on or in branches of, held from fork to fork:
-//
-//                     A | B; C, A feeds C     root   (fork)  c  c  c
-//                                             A.out  |----------|
+//   an output       from its producer to the last step that reads it, in whatever network that is, and to
+//                   the end unless it is released (share/outputs.h). If its own clock sees all of that, its
+//                   buffer there is kept longer; if not, it has a buffer on the clock that does, held from
+//                   fork to fork
 //   weights         are not here
 //
 // A fed input is where the output is. Cost: linear in buffers, pieces and feeds.
@@ -17,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <unordered_set>
 #include <utility>
 
@@ -26,6 +23,7 @@
 namespace stowage::plan {
 namespace {
 
+using share::KeptOutput;
 using share::ModelTensor;
 
 /// Adds a piece but for what others hold already: outputs may lie in each other.
@@ -49,32 +47,18 @@ void hold(const Piece& wanted, std::vector<Piece>& pieces) {
   hold({low, high - low, {other.life.upper, wanted.life.upper}}, pieces);
 }
 
-/// Every fed tensor, and the output whose bytes it has: an input that is passed on has those of another's.
-std::map<ModelTensor, ModelTensor> sources_of(std::span<const share::ResolvedFeed> feeds) {
-  std::map<ModelTensor, ModelTensor> fed_by;
-  for (const share::ResolvedFeed& feed : feeds) fed_by.emplace(feed.input, feed.output);
-  std::map<ModelTensor, ModelTensor> sources;
-  for (const share::ResolvedFeed& feed : feeds) {
-    ModelTensor source = feed.output;
-    while (fed_by.contains(source)) source = fed_by.at(source);  // ends: each runs before the next
-    sources.emplace(feed.input, source);
-  }
-  return sources;
-}
-
 class Composer {
  public:
-  Composer(std::span<const Alone> networks, const share::Timeline& timeline,
-           std::span<const share::ResolvedFeed> feeds, Bytes alignment)
-      : networks_(networks), timeline_(timeline), feeds_(feeds), alignment_(alignment) {}
+  Composer(std::span<const Alone> networks, const share::Timeline& timeline, const Passing& passing,
+           Bytes alignment)
+      : networks_(networks), timeline_(timeline), passing_(passing), alignment_(alignment) {}
 
   Composition compose() {
     for (std::size_t m = 0; m < networks_.size(); ++m) add_network(m);
-    std::map<ModelTensor, std::vector<ModelTensor>> readers;
-    for (const auto& [input, source] : sources_of(feeds_)) readers[source].push_back(input);
-    for (const auto& [source, inputs] : readers) keep_for(source, inputs);
-    for (const share::ResolvedFeed& feed : feeds_)
+    for (const KeptOutput& kept : passing_.kept) keep(kept);
+    for (const share::ResolvedFeed& feed : passing_.feeds)
       result_.feeds.push_back({index_of(feed.output), index_of(feed.input)});
+    for (const ModelTensor& output : passing_.released) result_.released.push_back(index_of(output));
     return std::move(result_);
   }
 
@@ -87,10 +71,6 @@ class Composer {
     std::string id = networks_.size() == 1 ? name : fmt::format("{}.{}", networks_[model].network.name, name);
     while (!ids_.insert(id).second) id += "#";
     return id;
-  }
-
-  [[nodiscard]] Position root_end() const {
-    return std::max<Position>(static_cast<Position>(timeline_.clocks()[0].steps.size()), 1);
   }
 
   /// Moves a lifetime of a model alone to where the model runs, seen from `clock`.
@@ -110,7 +90,7 @@ class Composer {
       const bool is_state = buffer.kind == TensorKind::state;
       buffer.clock = is_state ? 0 : timeline_.stage_of(m).clock;
       for (Piece& piece : buffer.pieces)
-        piece.life = is_state ? Lifetime{0, root_end()} : moved(piece.life, m, buffer.clock);
+        piece.life = is_state ? Lifetime{0, timeline_.end_of(0)} : moved(piece.life, m, buffer.clock);
       result_.buffers.push_back(std::move(buffer));
     }
     for (PlannedTensor tensor : own.tensors) {
@@ -129,19 +109,19 @@ class Composer {
     Lifetime life = moved(view.life, m, buffer.clock);
     if (buffer.kind != TensorKind::state) return life;
     if (view.life.lower == 0) life.lower = 0;
-    if (view.life.upper == networks_[m].uses.end) life.upper = root_end();
+    if (view.life.upper == networks_[m].uses.end) life.upper = timeline_.end_of(0);
     return life;
   }
 
-  /// Keeps a fed output for those that it is fed to.
-  void keep_for(const ModelTensor& source, const std::vector<ModelTensor>& inputs) {
-    PlannedTensor& output = result_.tensors[index_of(source)];
+  /// Keeps an output for those that it is fed to, and for the caller.
+  void keep(const KeptOutput& kept) {
+    PlannedTensor& output = result_.tensors[index_of(kept.output)];
     if (output.tensor.bytes == 0) return;
-    if (output.views.empty()) add_buffer_for(source, inputs);
+    if (output.views.empty()) add_buffer_for(kept);
     View& view = output.views.front();
     Buffer& buffer = result_.buffers[view.buffer];
     const Position end_alone = view.life.upper;
-    for (const ModelTensor& input : inputs) {
+    for (const ModelTensor& input : kept.inputs) {
       const Lifetime& alone = networks_[input.model].uses.lives[input.tensor].front();
       View there = view;
       there.life = moved(alone, input.model, buffer.clock);
@@ -149,24 +129,25 @@ class Composer {
       buffer.traffic = base::checked_add(buffer.traffic, traffic_of(input)).value_or(largest_value);
       result_.tensors[index_of(input)].views = {there};
     }
+    if (!kept.lasting.empty()) view.life.upper = timeline_.end_of(buffer.clock);
+    for (const ModelTensor& lasting : kept.lasting)
+      result_.tensors[index_of(lasting)].views.front().life.upper = view.life.upper;
     if (view.life.upper == end_alone) return;
     const bool is_at_the_end = base::align_up(view.offset + output.tensor.bytes, alignment_) == buffer.size;
     const Bytes size = is_at_the_end ? buffer.size - view.offset : output.tensor.bytes;
     hold({view.offset, size, {end_alone, view.life.upper}}, buffer.pieces);
   }
 
-  /// A buffer on the clock that all of them are on, from where the output is written.
-  void add_buffer_for(const ModelTensor& source, const std::vector<ModelTensor>& inputs) {
-    std::size_t clock = timeline_.stage_of(source.model).clock;
-    for (const ModelTensor& input : inputs)
-      clock = timeline_.common_clock(clock, timeline_.stage_of(input.model).clock);
+  /// A buffer on the clock that sees all of its life, from where it is written.
+  void add_buffer_for(const KeptOutput& kept) {
+    const ModelTensor& source = kept.output;
     PlannedTensor& output = result_.tensors[index_of(source)];
     const Bytes size = base::align_up(output.tensor.bytes, alignment_);
     const Lifetime life =
-        moved(networks_[source.model].uses.lives[source.tensor].front(), source.model, clock);
+        moved(networks_[source.model].uses.lives[source.tensor].front(), source.model, kept.clock);
     output.views = {{result_.buffers.size(), 0, life, std::nullopt}};
     result_.buffers.push_back({.id = unique_id(source.model, output.tensor.name),
-                               .clock = clock,
+                               .clock = kept.clock,
                                .size = size,
                                .alignment = alignment_,
                                .pieces = {{0, size, life}},
@@ -183,7 +164,7 @@ class Composer {
 
   std::span<const Alone> networks_;
   const share::Timeline& timeline_;
-  std::span<const share::ResolvedFeed> feeds_;
+  const Passing& passing_;
   Bytes alignment_;
   std::vector<std::size_t> first_tensor_;  ///< Per network.
   std::unordered_set<std::string> ids_;
@@ -192,19 +173,9 @@ class Composer {
 
 }  // namespace
 
-Composition compose(std::span<const Alone> networks, const share::Timeline& timeline,
-                    std::span<const share::ResolvedFeed> feeds, Bytes alignment_of_feeds) {
-  return Composer(networks, timeline, feeds, alignment_of_feeds).compose();
-}
-
-bool outlives_clock(const ModelTensor& output, const share::Timeline& timeline,
-                    std::span<const share::ResolvedFeed> feeds) {
-  const std::size_t clock = timeline.stage_of(output.model).clock;
-  for (const auto& [input, source] : sources_of(feeds)) {
-    if (source == output && timeline.common_clock(clock, timeline.stage_of(input.model).clock) != clock)
-      return true;
-  }
-  return false;
+Composition compose(std::span<const Alone> networks, const share::Timeline& timeline, const Passing& passing,
+                    Bytes alignment) {
+  return Composer(networks, timeline, passing, alignment).compose();
 }
 
 }  // namespace stowage::plan

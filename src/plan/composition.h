@@ -7,6 +7,7 @@
 #include "alias/buffers.h"
 #include "lifetime/uses.h"
 #include "share/feeds.h"
+#include "share/outputs.h"
 #include "share/timeline.h"
 #include "stowage/plan.h"
 #include "stowage/problem.h"
@@ -20,20 +21,24 @@ struct Alone {
   const alias::Buffers& buffers;
 };
 
+/// What networks pass to each other and leave to the caller.
+struct Passing {
+  std::vector<share::ResolvedFeed> feeds{};
+  std::vector<share::ModelTensor> released{};
+  std::vector<share::KeptOutput> kept{};
+};
+
 /// Networks together, on the clocks of a timeline.
 struct Composition {
   std::vector<Buffer> buffers{};
   std::vector<PlannedTensor> tensors{};  ///< Network by network.
   std::vector<Feed> feeds{};
+  std::vector<std::size_t> released{};
 };
 
 /// Puts the buffers of networks on common clocks; see composition.cc. Fed inputs are in no buffer of their
-/// network, nor are fed outputs that `outlives_clock` names.
+/// network, nor are outputs that are kept on a clock around theirs. `alignment` is that of such buffers.
 [[nodiscard]] Composition compose(std::span<const Alone> networks, const share::Timeline& timeline,
-                                  std::span<const share::ResolvedFeed> feeds, Bytes alignment_of_feeds);
-
-/// Whether a fed output is still needed when the branch that its model runs in is done.
-[[nodiscard]] bool outlives_clock(const share::ModelTensor& output, const share::Timeline& timeline,
-                                  std::span<const share::ResolvedFeed> feeds);
+                                  const Passing& passing, Bytes alignment);
 
 }  // namespace stowage::plan

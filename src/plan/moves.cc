@@ -6,9 +6,10 @@
 //     becomes    a b copy c                   x' |  |--------|     slow, from the copy on
 //
 // A tensor can move if it is alone in its buffer, and if only operators without bodies, of the network
-// itself, use it: there is nothing between two of them that a copy could come into the way of. What other
-// clocks have is pinned meanwhile: a branch for the position of its fork, and for a branch all that is alive
-// at the fork, with the other branches.
+// itself, use it: there is nothing between two of them that a copy could come into the way of. Copies are
+// steps of their network, so an output that is kept when that has run stays where it is. What other clocks
+// have is pinned meanwhile: a branch for the position of its fork, and for a branch all that is alive at the
+// fork, with the other branches.
 //
 // Cost: that of choosing the moves of each clock; all else is linear, for each clock.
 
@@ -117,12 +118,24 @@ class ClockMover {
     return result;
   }
 
+  /// Where the steps of each model on the clock end.
+  [[nodiscard]] std::vector<Position> ends_of_models() const {
+    std::vector<Position> ends(plan_.models.size(), 0);
+    const std::vector<Step>& steps = plan_.clocks[clock_].steps;
+    for (std::size_t at = 0; at < steps.size(); ++at) {
+      if (const auto* const run = std::get_if<Run>(&steps[at]))
+        ends[run->model] = static_cast<Position>(at) + 1;
+    }
+    return ends;
+  }
+
   void find_movables() {
     std::vector<std::size_t> views_in(plan_.buffers.size());
     for (const PlannedTensor& tensor : plan_.tensors) {
       for (const View& view : tensor.views) ++views_in[view.buffer];
     }
     Accesses found = accesses();
+    const std::vector<Position> ends = ends_of_models();
     tensor_of_.resize(plan_.buffers.size());
     for (std::size_t t = 0; t < plan_.tensors.size(); ++t) {
       const PlannedTensor& it = plan_.tensors[t];
@@ -132,6 +145,7 @@ class ClockMover {
       if (!is_plain || it.views.size() != 1 || views_in[it.views[0].buffer] != 1) continue;
       const std::size_t buffer = it.views[0].buffer;
       if (plan_.buffers[buffer].clock != clock_ || !found.can_move[t]) continue;
+      if (it.views[0].life.upper > ends[it.model]) continue;
       std::vector<Position> accesses = std::move(found.of[t]);
       const bool is_given = kind == TensorKind::input;
       if (is_given) accesses.insert(accesses.begin(), it.views[0].life.lower);

@@ -68,13 +68,14 @@ class NetworksPlanner {
 
   Outcome plan() {
     const share::Timeline timeline(share::parse_run_expression(options_.run, names_), alone_);
-    const auto feeds = share::resolve_feeds(options_.feeds, networks_, timeline);
-    arrange_all(timeline, feeds);
+    const Passing passing = passing_on(timeline);
+    arrange_all(timeline, passing);
     plan_.clocks = timeline.clocks();
-    Composition together = compose_all(timeline, feeds);
+    Composition together = compose_all(timeline, passing);
     Placement placement = placement_of(together.buffers);
     plan_.tensors = std::move(together.tensors);
     plan_.feeds = std::move(together.feeds);
+    plan_.released = std::move(together.released);
     plan_.buffers = std::move(together.buffers);
     plan_.places = std::move(placement.places);
     if (options_.moves == Moves::allowed) make_moves(placement);
@@ -107,13 +108,21 @@ class NetworksPlanner {
     return options;
   }
 
-  void arrange_all(const share::Timeline& timeline, std::span<const share::ResolvedFeed> feeds) {
+  [[nodiscard]] Passing passing_on(const share::Timeline& timeline) const {
+    Passing passing{share::resolve_feeds(options_.feeds, networks_, timeline),
+                    share::resolve_released(options_.released, networks_),
+                    {}};
+    passing.kept = share::kept_outputs(networks_, timeline, passing.feeds, passing.released, options_.io);
+    return passing;
+  }
+
+  void arrange_all(const share::Timeline& timeline, const Passing& passing) {
     for (std::size_t m = 0; m < networks_.size(); ++m) {
       ArrangeOptions options{working_options(), buffer_options_of(inputs_[m], m, options_)};
       const auto arrange_it = [&] {
         return in_file_of(inputs_[m], [&] { return arrange(networks_[m].graph, alone_[m], options); });
       };
-      options.fed = fed_tensors(m, timeline, feeds);
+      options.fed = passed_tensors(m, timeline, passing);
       arrangements_.push_back(arrange_it());
       separate_ += arrangements_.back().cost.peak;
       if (options.fed.empty()) continue;
@@ -124,28 +133,29 @@ class NetworksPlanner {
     }
   }
 
-  /// Where the tensors are that a network passes to others or is passed by them.
-  static std::vector<std::pair<TensorId, Residence>> fed_tensors(std::size_t model,
-                                                                 const share::Timeline& timeline,
-                                                                 std::span<const share::ResolvedFeed> feeds) {
-    std::vector<std::pair<TensorId, Residence>> fed;
-    for (const share::ResolvedFeed& feed : feeds) {
-      if (feed.output.model != model) continue;
-      const bool leaves = outlives_clock(feed.output, timeline, feeds);
-      fed.emplace_back(feed.output.tensor, leaves ? Residence::feed : Residence::arena);
+  /// Where the tensors are that a network passes to others or is passed by them, or leaves behind when its
+  /// branch ends.
+  static std::vector<std::pair<TensorId, Residence>> passed_tensors(std::size_t model,
+                                                                    const share::Timeline& timeline,
+                                                                    const Passing& passing) {
+    std::vector<std::pair<TensorId, Residence>> passed;
+    for (const share::KeptOutput& kept : passing.kept) {
+      for (const share::ModelTensor& input : kept.inputs) {
+        if (input.model == model) passed.emplace_back(input.tensor, Residence::feed);
+      }
+      if (kept.output.model != model) continue;
+      const bool leaves = kept.clock != timeline.stage_of(model).clock;
+      if (leaves || !kept.inputs.empty())
+        passed.emplace_back(kept.output.tensor, leaves ? Residence::feed : Residence::arena);
     }
-    for (const share::ResolvedFeed& feed : feeds) {  // the later entry counts: an input that is passed on
-      if (feed.input.model == model) fed.emplace_back(feed.input.tensor, Residence::feed);
-    }
-    return fed;
+    return passed;
   }
 
-  [[nodiscard]] Composition compose_all(const share::Timeline& timeline,
-                                        std::span<const share::ResolvedFeed> feeds) const {
+  [[nodiscard]] Composition compose_all(const share::Timeline& timeline, const Passing& passing) const {
     std::vector<Alone> networks;
     for (std::size_t m = 0; m < networks_.size(); ++m)
       networks.push_back({networks_[m], arrangements_[m].uses, arrangements_[m].buffers});
-    return compose(networks, timeline, feeds, alignment());
+    return compose(networks, timeline, passing, alignment());
   }
 
   [[nodiscard]] Placement placement_of(const std::vector<Buffer>& buffers) const {
@@ -248,7 +258,8 @@ class NetworksPlanner {
         std::any_of(plan_.memories.begin(), plan_.memories.end(),
                     [](const auto& memory) { return memory.memory.role == MemoryRole::weights; });
     if (networks_.size() == 1 && !are_planned) return;
-    const share::EqualData classes = share::equal_data(inputs_);
+    share::EqualData classes = share::equal_data(inputs_);
+    share::leave_unread_out(classes, inputs_);
     if (are_planned) place_constants(classes, alignment(), plan_);
     plan_.savings = Savings{share::saving_of(classes, inputs_, TensorKind::weight),
                             share::saving_of(classes, inputs_, TensorKind::instruction),

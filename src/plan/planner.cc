@@ -41,8 +41,8 @@ Outcome plan_list(const Problem& list, const PlanOptions& options, Plan& plan) {
   if (options.stream) throw UsageError("--stream: a buffer list has no operators");
   if (options.io != Io::arena)
     throw UsageError("a buffer list has no inputs and outputs that could be external");
-  if (!options.run.empty() || !options.feeds.empty())
-    throw UsageError("--run and --feed have no meaning for a buffer list");
+  if (!options.run.empty() || !options.feeds.empty() || !options.released.empty())
+    throw UsageError("--run, --feed and --release have no meaning for a buffer list");
   if (options.moves != Moves::none)
     throw UsageError("--moves: a buffer list does not say who reads and writes");
   for (const Memory& memory : options.memories) {

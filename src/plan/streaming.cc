@@ -57,8 +57,9 @@ void expect_streamable(std::span<const Input> inputs, const PlanOptions& options
   if (inputs.size() != 1) throw UsageError("--stream plans one network, by itself");
   if (options.stream->granule < 1) throw UsageError("--granule is at least 1");
   if (!(options.stream->recompute >= 1)) throw UsageError("--recompute is at least 1");
-  if (!options.run.empty() || !options.feeds.empty() || options.moves != Moves::none)
-    throw UsageError("--stream excludes --run, --feed and --moves");
+  if (!options.run.empty() || !options.feeds.empty() || !options.released.empty() ||
+      options.moves != Moves::none)
+    throw UsageError("--stream excludes --run, --feed, --release and --moves");
   if (options.target != Target::any) throw UsageError("--stream makes plans that TFLite files cannot say");
   if (options.memories.size() != 1 || options.memories[0].role != MemoryRole::working)
     throw UsageError("--stream plans one memory");

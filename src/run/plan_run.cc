@@ -7,8 +7,10 @@
 //   clock 1               b0      b1
 //   clock 2                   c0              one of the orders: a0 a1 b0 c0 b1 d0
 //
-// A model's inputs are written when its first happening comes, and its outputs are read right after the last,
-// before time goes on: nobody promises more. State is there from the start.
+// A branch that has ended keeps its bytes until the clock that forked it goes on. A model's inputs are
+// written when its first happening comes. Outputs that are released are read right after the model's last
+// one, before time goes on, all others when everything has run: nobody promises more. State is there from the
+// start.
 
 #include "run/plan_run.h"
 
@@ -52,7 +54,7 @@ struct PlanRun::Resident {
   OwnHome own;
   Interpreter interpreter;
   std::size_t steps_done = 0;
-  std::vector<NamedArray> outputs{};
+  std::vector<NamedArray> outputs{};  ///< In the order of the network's; empty arrays until they are read.
 };
 
 PlanRun::PlanRun(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
@@ -75,6 +77,7 @@ void PlanRun::run() {
   give_states();
   while (advance()) {
   }
+  for (std::size_t m = 0; m < residents_.size(); ++m) read_outputs(m, When::at_the_end);
   for (const auto& resident : residents_)
     result_.outputs.insert(result_.outputs.end(), resident->outputs.begin(), resident->outputs.end());
 }
@@ -103,6 +106,7 @@ bool PlanRun::advance() {
 }
 
 void PlanRun::take(std::size_t clock, const Happening& happening) {
+  leave_branches(clock);
   if (const Fork* const fork = std::get_if<Fork>(&happening.what)) {
     device_.move_to(clock, happening.at);
     progress_[clock].branches = fork->clocks;
@@ -124,9 +128,19 @@ void PlanRun::end_clocks(std::size_t clock) {
       is_done_ = true;
       return;
     }
-    device_.leave(clock);
     std::erase(progress_[origin->clock].branches, clock);
+    progress_[origin->clock].ended.push_back(clock);
     clock = origin->clock;
+  }
+}
+
+void PlanRun::leave_branches(std::size_t clock) {
+  std::vector<std::size_t> open = std::move(progress_[clock].ended);
+  progress_[clock].ended.clear();
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const std::vector<std::size_t> inner = std::move(progress_[open[i]].ended);
+    open.insert(open.end(), inner.begin(), inner.end());
+    device_.leave(open[i]);
   }
 }
 
@@ -140,7 +154,8 @@ void PlanRun::take_step(Resident& resident, const Happening& happening) {
   } else if (copy != nullptr) {
     resident.interpreter.run(*copy, happening.at);
   }
-  if (++resident.steps_done == table_.steps_of[happening.model]) end_model(happening.model);
+  if (++resident.steps_done == table_.steps_of[happening.model])
+    read_outputs(happening.model, When::released);
 }
 
 void PlanRun::begin_model(std::size_t model) {
@@ -166,14 +181,19 @@ const Feed* PlanRun::feed_of(std::size_t model, TensorId input) const {
   return feed == plan_.feeds.end() ? nullptr : &*feed;
 }
 
-void PlanRun::end_model(std::size_t model) {
+void PlanRun::read_outputs(std::size_t model, When when) {
   Resident& resident = *residents_[model];
   const Graph& graph = *resident.model.program->graph;
-  for (const TensorId output : graph.subgraphs[0].outputs) {
-    const auto bytes = resident.interpreter.read(output, "the caller");
-    const Tensor& tensor = graph.tensors[output];
-    resident.outputs.push_back(
-        {tensor.name, {tensor.dtype, tensor.shape.value_or(Shape{}), {bytes.begin(), bytes.end()}}, model});
+  const std::vector<TensorId>& outputs = graph.subgraphs[0].outputs;
+  resident.outputs.resize(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const bool is_released = std::ranges::find(plan_.released, device_.first_tensor_of(model) + outputs[i]) !=
+                             plan_.released.end();
+    if (is_released != (when == When::released)) continue;
+    const auto bytes = resident.interpreter.read(outputs[i], "the caller");
+    const Tensor& tensor = graph.tensors[outputs[i]];
+    resident.outputs[i] = {
+        tensor.name, {tensor.dtype, tensor.shape.value_or(Shape{}), {bytes.begin(), bytes.end()}}, model};
   }
 }
 

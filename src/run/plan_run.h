@@ -50,6 +50,7 @@ class PlanRun {
   struct Progress {
     std::size_t next = 0;                 ///< Of what happens on it.
     std::vector<std::size_t> branches{};  ///< That run now.
+    std::vector<std::size_t> ended{};     ///< Branches of the same fork that have run.
   };
 
   void give_states();
@@ -57,9 +58,13 @@ class PlanRun {
   bool advance();
   void take(std::size_t clock, const Happening& happening);
   void end_clocks(std::size_t clock);
+  /// The clock goes on: nobody has the bytes any more that its branches had.
+  void leave_branches(std::size_t clock);
   void take_step(Resident& resident, const Happening& happening);
   void begin_model(std::size_t model);
-  void end_model(std::size_t model);
+  /// When the caller reads an output.
+  enum class When : std::uint8_t { released, at_the_end };
+  void read_outputs(std::size_t model, When when);
   [[nodiscard]] const Feed* feed_of(std::size_t model, TensorId input) const;
 
   const Plan& plan_;

@@ -50,12 +50,21 @@ class Preparation {
   }
 
  private:
-  /// Data in files lies as the files want it; what kernels could not read there is copied.
+  /// Data in files lies as the files want it; what kernels could not read there is copied. What operators
+  /// write that are folded is theirs to write.
   void take_weights() {
+    std::vector<bool> is_computed(graph_.tensors.size(), false);
+    for (const Subgraph& subgraph : graph_.subgraphs) {
+      for (const Operator& op : subgraph.operators) {
+        for (const auto& output : op.outputs) {
+          if (output) is_computed[*output] = true;
+        }
+      }
+    }
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       const Tensor& tensor = graph_.tensors[t];
       const std::span<const std::byte> data = network_.input.constants.of(t);
-      if (tensor.kind != TensorKind::weight || data.empty()) continue;
+      if (tensor.kind != TensorKind::weight || data.empty() || is_computed[t]) continue;
       program_.constants[t] = data;
       if (reinterpret_cast<std::uintptr_t>(data.data()) % least_alignment != 0) {
         make_room(t);

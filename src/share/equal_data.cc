@@ -1,7 +1,12 @@
 // Idea. Layers that several models have in common (a shared backbone, the same network twice) are found by
-// their bytes alone, since names and places differ from file to file. Constants of one kind and size are told
-// apart by a hash of their bytes; those with one hash are compared byte for byte with the first of each
-// class, so that a collision costs a comparison and never merges different data.
+// what they are alone, since names and places differ from file to file. Constants whose bytes are known, of
+// one kind and size, are told apart by a hash of their bytes; those with one hash are compared byte for byte
+// with the first of each class, so that a collision costs a comparison and never merges different data. Bytes
+// that are a short beginning again and again go by that, whether a file has all of them or says so. What
+// folded operators compute goes by their recipes: of one operation on members of one class each.
+//
+//     model 0   w1 = [1 2 3 4]   s = Transpose(w1)         w1 and v: class 0
+//     model 1   v  = [1 2 3 4]   r = Transpose(v)          s and r: class 1
 //
 // Cost: sizes first, since most are unlike all others and then no byte is read; else each byte is read once
 // for the hash and once for the comparison. Data that is the same bytes of one mapped file is not compared.
@@ -15,6 +20,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -31,8 +37,16 @@ const Tensor& tensor_of(std::span<const Input> inputs, const ConstantRef& ref) {
   return std::get<Graph>(inputs[ref.model].content).tensors[ref.tensor];
 }
 
-std::span<const std::byte> data_of(std::span<const Input> inputs, const ConstantRef& ref) {
-  return inputs[ref.model].constants.of(ref.tensor);
+/// The shortest beginning that the bytes are, again and again; none if it would be long, or all of them.
+std::span<const std::byte> period_of(std::span<const std::byte> bytes) {
+  constexpr std::size_t longest = 16;  // the largest elements
+  std::span<const std::byte> found;
+  for (std::size_t size = longest; size > 0; size /= 2) {
+    if (size >= bytes.size()) continue;
+    if (std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) != 0) break;
+    found = bytes.first(size);
+  }
+  return found;
 }
 
 bool is_equal(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -52,38 +66,157 @@ std::vector<ConstantRef> constants_of(std::span<const Input> inputs) {
   return constants;
 }
 
+/// Gives constants that are equal one number.
+class Classifier {
+ public:
+  Classifier(std::span<const Input> inputs, DataHash hash)
+      : inputs_(inputs), hash_(hash), constants_(constants_of(inputs)), numbers_(inputs.size()) {
+    for (const ConstantRef& ref : constants_) numbers_[ref.model].resize(ref.tensor + 1);
+  }
+
+  EqualData classify() {
+    for (const ConstantRef& ref : constants_) ++counts_[{tensor_of(inputs_, ref).kind, size_of(ref)}];
+    for (const ConstantRef& ref : constants_) {
+      if (recipe_of(ref) == nullptr) number_of(ref) = number_by_bytes(ref);
+    }
+    for (const ConstantRef& ref : constants_) number_with_inputs(ref);
+    EqualData classes;
+    std::vector<std::optional<std::size_t>> class_of(count_);
+    for (const ConstantRef& ref : constants_) {
+      auto& index = class_of[*number_of(ref)];
+      if (!index) index = classes.size();
+      if (*index == classes.size()) classes.emplace_back();
+      classes[*index].push_back(ref);
+    }
+    return classes;
+  }
+
+ private:
+  using Number = std::optional<std::size_t>;
+  using Data = std::span<const std::byte>;
+
+  [[nodiscard]] Number& number_of(const ConstantRef& ref) { return numbers_[ref.model][ref.tensor]; }
+  [[nodiscard]] const Constants& known_of(const ConstantRef& ref) const {
+    return inputs_[ref.model].constants;
+  }
+  [[nodiscard]] const Recipe* recipe_of(const ConstantRef& ref) const {
+    return known_of(ref).recipe_of(ref.tensor);
+  }
+
+  /// Of the bytes that are known; 0 where none are.
+  [[nodiscard]] std::size_t size_of(const ConstantRef& ref) const {
+    const bool is_filled = !known_of(ref).element_of(ref.tensor).empty();
+    return is_filled ? static_cast<std::size_t>(tensor_of(inputs_, ref).bytes)
+                     : known_of(ref).of(ref.tensor).size();
+  }
+
+  std::size_t number_by_bytes(const ConstantRef& ref) {
+    const TensorKind kind = tensor_of(inputs_, ref).kind;
+    const std::size_t size = size_of(ref);
+    if (size == 0 || counts_[{kind, size}] == 1) return count_++;
+    const Data element = known_of(ref).element_of(ref.tensor);
+    const Data bytes = element.empty() ? known_of(ref).of(ref.tensor) : element;
+    Data period = period_of(bytes);
+    if (period.empty() && bytes.size() < size) period = element;
+    if (!period.empty()) {
+      return number_in(filled_, {kind, size, std::vector<std::byte>(period.begin(), period.end())});
+    }
+    auto& candidates = by_hash_[{kind, size, hash_(bytes)}];
+    const auto same = std::ranges::find_if(
+        candidates, [&](const auto& candidate) { return is_equal(bytes, candidate.second); });
+    if (same != candidates.end()) return same->first;
+    candidates.emplace_back(count_, bytes);
+    return count_++;
+  }
+
+  /// The number of a result of folding, after all that it is made of.
+  void number_with_inputs(const ConstantRef& ref) {
+    std::vector<TensorId> open{ref.tensor};
+    while (!open.empty()) {
+      const ConstantRef at{ref.model, open.back()};
+      const std::size_t before = open.size();
+      if (!number_of(at)) {
+        for (const auto& input : recipe_of(at)->inputs) {
+          if (input && is_numbered(ref.model, *input) && !number_of({ref.model, *input}))
+            open.push_back(*input);
+        }
+      }
+      if (open.size() > before) continue;
+      open.pop_back();
+      if (!number_of(at)) number_of(at) = number_by_recipe(at);
+    }
+  }
+
+  std::size_t number_by_recipe(const ConstantRef& ref) {
+    const Recipe& recipe = *recipe_of(ref);
+    std::vector<Number> inputs;
+    for (const auto& input : recipe.inputs) {
+      const bool has_bytes = input && is_numbered(ref.model, *input);
+      inputs.push_back(has_bytes ? number_of({ref.model, *input}) : Number());
+    }
+    const Tensor& tensor = tensor_of(inputs_, ref);
+    return number_in(computed_, {tensor.kind, tensor.bytes, recipe.operation, std::move(inputs)});
+  }
+
+  /// Inputs without bytes have none: all of one type are equal.
+  [[nodiscard]] bool is_numbered(std::size_t model, TensorId tensor) const {
+    return tensor_of(inputs_, {model, tensor}).bytes > 0;
+  }
+
+  template <typename Key>
+  std::size_t number_in(std::map<Key, std::size_t>& numbers, Key key) {
+    const auto [it, is_new] = numbers.try_emplace(std::move(key), count_);
+    if (is_new) ++count_;
+    return it->second;
+  }
+
+  std::span<const Input> inputs_;
+  DataHash hash_;
+  std::vector<ConstantRef> constants_;
+  std::vector<std::vector<Number>> numbers_;  ///< Per model, per tensor.
+  std::size_t count_ = 0;                     ///< Of numbers that are given.
+  std::map<std::pair<TensorKind, std::size_t>, std::size_t> counts_;
+  std::map<std::tuple<TensorKind, std::size_t, std::vector<std::byte>>, std::size_t> filled_;
+  std::map<std::tuple<TensorKind, std::size_t, std::uint64_t>, std::vector<std::pair<std::size_t, Data>>>
+      by_hash_;
+  std::map<std::tuple<TensorKind, Bytes, std::string, std::vector<Number>>, std::size_t> computed_;
+};
+
+/// The tensors that operators of a subgraph read when they run, or hand over when it ends.
+void mark_read(const Graph& graph, std::size_t subgraph, std::vector<bool>& is_seen,
+               std::vector<bool>& is_read) {
+  if (is_seen[subgraph]) return;
+  is_seen[subgraph] = true;
+  for (const TensorId output : graph.subgraphs[subgraph].outputs) is_read[output] = true;
+  for (const Operator& op : graph.subgraphs[subgraph].operators) {
+    if (op.folded) continue;
+    for (const auto& input : op.inputs) {
+      if (input) is_read[*input] = true;
+    }
+    for (const std::size_t body : op.bodies) mark_read(graph, body, is_seen, is_read);
+  }
+}
+
 }  // namespace
 
 std::uint64_t xxh3(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 EqualData equal_data(std::span<const Input> inputs, DataHash hash) {
-  const std::vector<ConstantRef> constants = constants_of(inputs);
-  const auto size_of = [&](const ConstantRef& ref) {
-    return std::pair(tensor_of(inputs, ref).kind, data_of(inputs, ref).size());
-  };
-  std::map<std::pair<TensorKind, std::size_t>, std::size_t> counts;
-  for (const ConstantRef& ref : constants) ++counts[size_of(ref)];
-  EqualData classes;
-  std::map<std::tuple<TensorKind, std::size_t, std::uint64_t>, std::vector<std::size_t>> known;  // classes
-  for (const ConstantRef& ref : constants) {
-    const auto [kind, size] = size_of(ref);
-    if (size == 0 || counts[{kind, size}] == 1) {
-      classes.push_back({ref});
-      continue;
-    }
-    const std::span<const std::byte> data = data_of(inputs, ref);
-    std::vector<std::size_t>& candidates = known[{kind, size, hash(data)}];
-    const auto same = std::ranges::find_if(candidates, [&](std::size_t candidate) {
-      return is_equal(data, data_of(inputs, classes[candidate].front()));
-    });
-    if (same != candidates.end()) {
-      classes[*same].push_back(ref);
-    } else {
-      candidates.push_back(classes.size());
-      classes.push_back({ref});
-    }
+  return Classifier(inputs, hash).classify();
+}
+
+void leave_unread_out(EqualData& classes, std::span<const Input> inputs) {
+  std::vector<std::vector<bool>> is_read;
+  for (const Input& input : inputs) {
+    const Graph* const graph = std::get_if<Graph>(&input.content);
+    is_read.emplace_back(graph != nullptr ? graph->tensors.size() : 0, false);
+    if (graph == nullptr) continue;
+    std::vector<bool> is_seen(graph->subgraphs.size(), false);
+    mark_read(*graph, 0, is_seen, is_read.back());
   }
-  return classes;
+  for (Class& members : classes)
+    std::erase_if(members, [&](const ConstantRef& ref) { return !is_read[ref.model][ref.tensor]; });
+  std::erase_if(classes, [](const Class& members) { return members.empty(); });
 }
 
 Saving saving_of(const EqualData& classes, std::span<const Input> inputs, TensorKind kind) {

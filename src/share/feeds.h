@@ -37,4 +37,9 @@ struct ResolvedFeed {
                                                       std::span<const NamedGraph> networks,
                                                       const Timeline& timeline);
 
+/// Finds the tensors that `--release` names, in the order of networks. Throws UsageError unless each is an
+/// output of one network, named once, and neither constant nor state.
+[[nodiscard]] std::vector<ModelTensor> resolve_released(std::span<const std::string> names,
+                                                        std::span<const NamedGraph> networks);
+
 }  // namespace stowage::share

@@ -23,6 +23,10 @@ Timeline::Timeline(const RunExpression& expression, std::vector<Clock> steps_of)
       stages_(steps_of_.size()),
       ranks_(steps_of_.size()) {
   add(expression, 0);
+  for (const Clock& clock : clocks_)
+    ends_.push_back(std::max<Position>(static_cast<Position>(clock.steps.size()), 1));
+  for (const Stage& stage : stages_)
+    ends_[stage.clock] = std::max({ends_[stage.clock], stage.end, stage.begin + 1});
 }
 
 void Timeline::add(const RunExpression& part, std::size_t clock) {
@@ -59,6 +63,16 @@ std::size_t Timeline::common_clock(std::size_t a, std::size_t b) const {
     inner = forks_[inner]->clock;
   }
   return a;
+}
+
+std::size_t Timeline::lasting_clock(std::size_t clock) const {
+  std::size_t lasting = clock;
+  while (forks_[clock]) {
+    const Moment& fork = *forks_[clock];
+    if (fork.at + 1 < ends_[fork.clock]) lasting = fork.clock;
+    clock = fork.clock;
+  }
+  return lasting;
 }
 
 Position Timeline::position_on(std::size_t clock, Moment moment) const {

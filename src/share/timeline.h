@@ -36,6 +36,11 @@ class Timeline {
 
   /// The innermost clock that both are on, or on branches of.
   [[nodiscard]] std::size_t common_clock(std::size_t a, std::size_t b) const;
+  /// Where a clock ends, a model without steps at its end included; at least 1.
+  [[nodiscard]] Position end_of(std::size_t clock) const { return ends_[clock]; }
+  /// The clock on which that is kept until everything has run that is on `clock`: the outermost one on which
+  /// anything comes after the fork, or the clock itself.
+  [[nodiscard]] std::size_t lasting_clock(std::size_t clock) const;
   /// Where a position of `clock`, or of a branch somewhere in it, is on `clock`.
   [[nodiscard]] Position position_on(std::size_t clock, Moment moment) const;
   /// Whether model `a` is done before model `b` begins.
@@ -47,6 +52,7 @@ class Timeline {
   std::vector<Clock> steps_of_;
   std::vector<Clock> clocks_;
   std::vector<std::optional<Moment>> forks_;
+  std::vector<Position> ends_;
   std::vector<Stage> stages_;
   std::vector<std::size_t> ranks_;  ///< Per model: its place in the expression.
   std::size_t placed_ = 0;

@@ -19,8 +19,8 @@
 //
 // So whatever kernels ask for, unstable tensors and scratch lie where they would lie without a plan, and the
 // arena is not larger as long as the others reach no higher than they would. If they do, or if operators
-// are in another order, nothing can be said, and the file gets no offsets. Models that pass tensors to each
-// other cannot give way: there all must be as planned.
+// are in another order, nothing can be said, and the file gets no offsets. Where a tensor
+// is needed when its model has run, models cannot give way: there all must be as planned.
 //
 // Cost: the square of the number of tensors at worst, as in the runtime.
 
@@ -106,8 +106,8 @@ class Chooser {
 
   TflmPlan take() {
     for (TensorId t = 0; t < count_; ++t) place(t);
-    if (!plan_.feeds.empty()) {
-      expect_all_placed();
+    if (const auto kept = kept_tensor()) {
+      expect_all_placed(*kept);
     } else if (!askers_.empty() || head() > own_head()) {
       keep_clear();
       if (head() > own_head()) give_up("the runtime's own plan is smaller");
@@ -146,20 +146,47 @@ class Chooser {
     }
   }
 
-  /// What a model passes on is safe from the others as long as the runtime places nothing by itself.
-  void expect_all_placed() const {
+  /// A tensor of the plan that is needed when its model has run: it is fed to another one, or not released.
+  [[nodiscard]] std::optional<std::size_t> kept_tensor() const {
+    std::vector<Position> ends(plan_.models.size(), 0);
+    const std::vector<Step>& steps = plan_.clocks[0].steps;
+    for (std::size_t at = 0; at < steps.size(); ++at) {
+      if (const auto* const run = std::get_if<Run>(&steps[at]))
+        ends[run->model] = static_cast<Position>(at) + 1;
+    }
+    for (std::size_t t = 0; t < plan_.tensors.size(); ++t) {
+      const PlannedTensor& it = plan_.tensors[t];
+      const bool is_kept = std::any_of(it.views.begin(), it.views.end(),
+                                       [&](const View& view) { return view.life.upper > ends[it.model]; });
+      if (is_kept && it.tensor.kind != TensorKind::state && !is_constant(it.tensor.kind)) return t;
+    }
+    return std::nullopt;
+  }
+
+  /// What a model leaves is safe from the others as long as the runtime places nothing by itself.
+  void expect_all_placed(std::size_t kept) const {
+    const auto refuse = [&](const std::string& culprit, const std::string& why) {
+      const PlannedTensor& it = plan_.tensors[kept];
+      const std::string name = plan_.models[it.model].name + "." + it.tensor.name;
+      const bool is_fed = std::any_of(plan_.feeds.begin(), plan_.feeds.end(),
+                                      [&](const Feed& feed) { return feed.output == kept; });
+      throw UsageError(fmt::format(
+          "TensorFlow Lite Micro would place {}, perhaps over {}, which is kept when its model has run ({}): "
+          "{}",
+          culprit, base::quoted(name), is_fed ? "--feed" : "unless it is given to --release", why));
+    };
     const auto left =
         std::find_if(why_.begin(), why_.end(), [](const std::string& why) { return !why.empty(); });
-    if (left != why_.end())
-      throw UsageError(fmt::format(
-          "--feed: TensorFlow Lite Micro would place {} of {} by itself, perhaps over "
-          "what is passed between models: {}",
-          describe(graph_, static_cast<TensorId>(left - why_.begin())), plan_.models[model_].name, *left));
-    if (askers_.empty()) return;
-    throw UsageError(
-        fmt::format("--feed: the kernel of {} of {} may ask for scratch memory, and TensorFlow Lite "
-                    "Micro would place that perhaps over what is passed between models",
-                    describe(graph_, askers_[0].first, askers_[0].second), plan_.models[model_].name));
+    const std::string& model = plan_.models[model_].name;
+    if (left != why_.end()) {
+      refuse(fmt::format("{} of {} by itself", describe(graph_, static_cast<TensorId>(left - why_.begin())),
+                         model),
+             *left);
+    }
+    if (!askers_.empty()) {
+      refuse("scratch memory", fmt::format("the kernel of {} of {} may ask for some",
+                                           describe(graph_, askers_[0].first, askers_[0].second), model));
+    }
   }
 
   void find_askers() {

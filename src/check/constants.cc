@@ -1,0 +1,134 @@
+// Idea. Two results of folding are the same bytes if one operation made them of the same bytes. So a pair of
+// constants is as good as the pairs of what they are made of, and those of these, until there are bytes to
+// compare; one pair that differs, or of which nothing is known, and nothing is proven.
+//
+// A step that runs reads its operands, a body and the network hand over their outputs. What operators read
+// that are folded is gone by then. Cost: linear in operands, and in bytes that are compared.
+
+#include "check/constants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "base/checked.h"
+
+namespace stowage::check {
+namespace {
+
+using Data = std::span<const std::byte>;
+
+const Tensor& tensor_of(const KnownConstant& it) { return it.graph->tensors[it.tensor]; }
+
+/// Bytes that the constant is, or is again and again; none where nothing is known of them.
+Data data_of(const KnownConstant& it) {
+  const Data data = it.constants->of(it.tensor);
+  return data.empty() ? it.constants->element_of(it.tensor) : data;
+}
+
+/// Both are so many bytes long, when they are repeated as often as that takes.
+bool are_equal_bytes(Data a, Data b, Bytes size) {
+  if (a.size() < b.size()) std::swap(a, b);
+  const bool shows_all = a.size() == static_cast<std::size_t>(size) || a.size() % b.size() == 0;
+  if (!shows_all) return false;
+  if (a.data() == b.data() && a.size() == b.size()) return true;
+  for (std::size_t at = 0; at < a.size(); at += b.size()) {
+    if (std::memcmp(a.data() + at, b.data(), std::min(b.size(), a.size() - at)) != 0) return false;
+  }
+  return true;
+}
+
+std::vector<bool> read_when_running(const Graph& graph) {
+  std::vector<bool> is_read(graph.tensors.size(), false);
+  std::vector<bool> is_reached(graph.subgraphs.size(), false);
+  std::vector<std::size_t> open{0};
+  while (!open.empty()) {
+    const std::size_t s = open.back();
+    open.pop_back();
+    if (is_reached[s]) continue;
+    is_reached[s] = true;
+    for (const TensorId output : graph.subgraphs[s].outputs) is_read[output] = true;
+    for (const Operator& op : graph.subgraphs[s].operators) {
+      if (op.folded) continue;
+      for (const auto& input : op.inputs) {
+        if (input) is_read[*input] = true;
+      }
+      open.insert(open.end(), op.bodies.begin(), op.bodies.end());
+    }
+  }
+  return is_read;
+}
+
+}  // namespace
+
+bool EqualConstants::are_equal(const KnownConstant& a, const KnownConstant& b) {
+  std::set<Pair> pairs{{a, b}};
+  std::vector<Pair> open{{a, b}};
+  while (!open.empty()) {
+    const auto [one, other] = open.back();
+    open.pop_back();
+    if (one == other || proven_.contains({one, other})) continue;
+    const Bytes size = tensor_of(one).bytes;
+    if (tensor_of(other).bytes != size) return false;
+    if (size == 0) continue;
+    if (one.constants == nullptr || other.constants == nullptr) return false;
+    const Recipe* const recipe = one.constants->recipe_of(one.tensor);
+    const Recipe* const other_recipe = other.constants->recipe_of(other.tensor);
+    if (recipe == nullptr || other_recipe == nullptr) {
+      const Data data = data_of(one);
+      const Data other_data = data_of(other);
+      if (data.empty() || other_data.empty() || !are_equal_bytes(data, other_data, size)) return false;
+      continue;
+    }
+    if (recipe->operation != other_recipe->operation || recipe->inputs.size() != other_recipe->inputs.size())
+      return false;
+    for (std::size_t i = 0; i < recipe->inputs.size(); ++i) {
+      const auto& input = recipe->inputs[i];
+      const auto& other_input = other_recipe->inputs[i];
+      if (input.has_value() != other_input.has_value()) return false;
+      if (!input) continue;
+      const Pair pair{{one.graph, one.constants, *input}, {other.graph, other.constants, *other_input}};
+      if (pairs.insert(pair).second) open.push_back(pair);
+    }
+  }
+  proven_.merge(pairs);
+  return true;
+}
+
+StoredConstants::StoredConstants(const Plan& plan)
+    : plan_(plan),
+      has_memory_(std::any_of(plan.memories.begin(), plan.memories.end(), [](const PlannedMemory& memory) {
+        return memory.memory.role == MemoryRole::weights;
+      })) {}
+
+void StoredConstants::check(const Graph& graph, std::span<const PlannedTensor* const> matched,
+                            Faults& faults) {
+  const std::vector<bool> is_read = read_when_running(graph);
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    const Tensor& tensor = graph.tensors[t];
+    if (!is_constant(tensor.kind) || !is_read[t] || tensor.bytes == 0) continue;
+    Bytes& sum = tensor.kind == TensorKind::weight ? weights_ : instructions_;
+    sum = base::checked_add(sum, tensor.bytes).value_or(largest_value);
+    if (has_memory_ && matched[t] != nullptr && matched[t]->views.empty()) {
+      faults.push_back(
+          {FaultKind::accounting, describe(graph, t) + " is in no memory, though there is one for weights"});
+    }
+  }
+}
+
+void StoredConstants::check_savings(Faults& faults) const {
+  if (!plan_.savings) return;
+  const auto check_kind = [&](std::string_view name, const Saving& saving, Bytes read) {
+    if (saving.separate == read) return;
+    faults.push_back({FaultKind::claim, fmt::format("savings of {}: {} bytes are said to be separate, but "
+                                                    "those that are read have {}",
+                                                    name, saving.separate, read)});
+  };
+  check_kind("weights", plan_.savings->weights, weights_);
+  check_kind("instructions", plan_.savings->instructions, instructions_);
+}
+
+}  // namespace stowage::check
