@@ -1,8 +1,9 @@
 /// Example: a buffer list from memory.
 ///
-///     const stowage::Input input = stowage::parse_input("id,lower,upper,size\na,0,2,64\nb,1,3,32\n",
-///     "list.csv"); const auto& problem = std::get<stowage::Problem>(input.content); return
-///     problem.buffers.size() == 2 ? 0 : 1;
+///     const std::string list = "id,lower,upper,size\na,0,2,64\nb,1,3,32\n";
+///     const stowage::Input input = stowage::parse_input(list, "list.csv");
+///     const auto& problem = std::get<stowage::Problem>(input.content);
+///     return problem.buffers.size() == 2 ? 0 : 1;
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
 /// Example: plan a buffer list, and look at what came out.
 ///
-///     const stowage::Input input = stowage::parse_input("id,lower,upper,size\na,0,2,64\nb,1,3,32\n",
-///     "list.csv"); const stowage::PlanResult result = stowage::make_plan(input); return
-///     result.faults.empty() && result.plan.summary.peak == 96 ? 0 : 1;
+///     const std::string list = "id,lower,upper,size\na,0,2,64\nb,1,3,32\n";
+///     const stowage::Input input = stowage::parse_input(list, "list.csv");
+///     const stowage::PlanResult result = stowage::make_plan(input);
+///     return result.faults.empty() && result.plan.summary.peak == 96 ? 0 : 1;
 #pragma once
 
 #include <cstdint>

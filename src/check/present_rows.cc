@@ -1,10 +1,11 @@
 // Idea. Rows that are written in one step and read for the last time in one are one entry:
 //
-//   rows       0 . . 3 . . 6 . . 9         a step that reads rows 2 to 5 cuts the entries at 2 and at 5; one
-//   that written    |  1  |  4  |  7  |         writes rows again ends the lives of what was there last read
-//   |  5  |  8  |  8  |
+//   rows       0 . . 3 . . 6 . . 9
+//   written    |  1  |  4  |  7  |
+//   last read  |  5  |  8  |  8  |
 //
-// So what it takes grows with the steps, not with the rows.
+// A step that reads rows 2 to 5 cuts the entries at 2 and at 5. A step that writes rows again ends the live
+// ranges of the rows that were there. So what it takes grows with the steps, not with the rows.
 
 #include "check/present_rows.h"
 

@@ -2,10 +2,13 @@
 // follow each other in time. The view of a life is then the last one that begins early enough.
 //
 //   time ->      0 . . . . 5 . . . . 10
-//   row 4        [  view a  ]                  A life of rows 4 to 8 is cut where views begin or end (at 6):
-//   it row 5        [  view a  ]                  lies partly in one, partly in another, each a run of its
-//   own. In a row 6              [  view b  ]            ring it is cut where the ring begins again. row 7 [
-//   view b  ]
+//   row 4        [  view a  ]
+//   row 5        [  view a  ]
+//   row 6              [  view b  ]
+//   row 7              [  view b  ]
+//
+// A live range of rows 4 to 8 is cut where views begin or end (at row 6): it lies partly in one view, partly
+// in another, each a run of its own. In a ring it is cut where the ring begins again.
 
 #include "check/row_places.h"
 

@@ -1,8 +1,7 @@
 // Idea. An operator may put a row of its output where a row of an input lies that it reads for the last time:
 //
 //   - it computes each element from the same element of the input, and row r lies just where row r of the
-//   input
-//     does, run of bytes by run of bytes;
+//     input does, run of bytes by run of bytes;
 //   - the row of the input comes back unchanged in the output's (RowRead::kept_at), and is there already:
 //
 //       input row          |a a a a|

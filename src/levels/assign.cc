@@ -11,8 +11,7 @@
 // 2. Build greedily: buffers in an order of worth (per byte and position, per byte, in all, ...), each at the
 //    lowest place in the cheapest memory that still takes it (build.cc).
 // 3. Bound the cost from below (cost_bound.cc). Few buffers: look at all choices (exact.cc), which proves
-// what
-//    it finds. When the cost meets the bound 4 and 5 are left out.
+//    what it finds. When the cost meets the bound 4 and 5 are left out.
 // 4. Improve the best order: buffers that were refused move forward (squeaky wheel), some change places
 //    at random, some have to take the second-best memory; what is not worse is kept. So many
 //    rounds as a budget of placed buffers allows: the same on every machine.

@@ -3,8 +3,7 @@
 // these go together. So all but the fullest positions are left out, and with them what is alive nowhere else;
 // if even the rest does not fit, nothing more does.
 //
-//     load ^     _   _                 of six sections the three fullest: what is alive at 2, 4 and 5, there
-//     only
+//     load ^     _   _                 of six sections the three fullest: only what is alive at 2, 4 and 5
 //          |    | |_| |_
 //          |   _| | | | |_
 //          +--+-+-+-+-+-+--> sections

@@ -11,11 +11,14 @@
 // Nor does its operator add more: what it writes, it writes in both; what it may write over has lost readers,
 // not won any.
 //
-//     alive                      Sets between S and the end of a chain, in which each operator waits for the
-//     one
-//      |   _/\_                  before, are its beginnings. So a chain is followed until it is not above
-//      | S/    \__ S'            where it began: all between are. A single operator is a chain of one.
+//     alive
+//      |   _/\_
+//      | S/    \__ S'
 //      +-----------> executed
+//
+// In a chain each operator waits for the one before. The sets between S and the end of a chain are the chain's
+// beginnings. So a chain is followed until it is no higher than where it began: all sets between are. A single
+// operator is a chain of one.
 //
 // Source: the commits are ours; that live bytes are submodular is used by Kayaaslan et al., "Scheduling
 // series-parallel task graphs to minimize peak memory" (2018), too.

@@ -8,8 +8,7 @@
 //                them, those that meet an unstable one placed before: they may go anywhere. They are left to
 //                the runtime.
 //     border     stable tensors that are kept at the same time as an unstable one. They were placed before
-//     it,
-//                so that their places do not depend on scratch: they get the offsets that the runtime would
+//                it, so that their places do not depend on scratch: they get the offsets that the runtime would
 //                give them, and the unstable ones find the world as it would be without a plan.
 //     inner      all others: they get the plan's offsets, but for those that would collide with a border
 //                tensor, or with another that moved for such a reason: these also stay where the runtime

@@ -2,8 +2,7 @@
 // normalization.
 //
 // Idea. Each of four gates is a layer of the input plus one of the last output, in 12 fraction bits, squashed
-// to
-// 15. Sigmoid and hyperbolic tangent come from a table of 256 values of the sigmoid at multiples of 1/24,
+// to 15. Sigmoid and hyperbolic tangent come from a table of 256 values of the sigmoid at multiples of 1/24,
 // between which lines are drawn.
 //
 // Output and cell state are inputs that the operator updates; as in svdf.cc constness is cast away.
