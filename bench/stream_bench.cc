@@ -41,7 +41,7 @@ void measure(const std::string& name, const Network& network, stowage::Io io) {
   const stream::Program program = stream::unroll(model);
   const stream::RegionOrder regions = stream::order_by_regions(program, 50'000'000);
   const double ordered = stopwatch.seconds();
-  const stream::Bound bound = stream::lower_bound(program, regions.steps, 200);
+  const stream::Bound bound = stream::lower_bound(program, regions.steps, {.most_cuts = 200});
   const double bounded = stopwatch.seconds();
   const auto order = stream::improve(program, regions.steps, {.target = bound.bytes});
   const double improved = stopwatch.seconds();

@@ -365,7 +365,7 @@ TEST(StreamInstances, RealNetworksReachTheirBound) {
     const Network network = read_network(folder / (std::string(name) + ".tflite"));
     const Program program = unroll(instances_of(network.graph(), {.io = io}));
     const auto start = order_by_regions(program, 10'000'000).steps;
-    const Bound bound = lower_bound(program, start, 100);
+    const Bound bound = lower_bound(program, start, {.most_cuts = 100});
     EXPECT_EQ(bound.bytes, live) << name;
     const Replay found = replay(program, improve(program, start, {.target = bound.bytes}));
     EXPECT_EQ(found.fault, std::nullopt);

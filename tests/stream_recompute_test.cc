@@ -103,7 +103,7 @@ TEST(StreamRecompute, EveryOrderKeepsTheRules) {
       expect_one_place(model, table, i);
     }
     EXPECT_EQ(replay(program, regions.steps).peak, regions.peak) << i;
-    EXPECT_LE(lower_bound(program, improved, 50).bytes, replay(program, improved).peak) << i;
+    EXPECT_LE(lower_bound(program, improved, {.most_cuts = 50}).bytes, replay(program, improved).peak) << i;
     EXPECT_GE(multiplies_of(model), multiplies_of(once)) << i;
   }
   EXPECT_GT(again, 200);
@@ -156,7 +156,7 @@ TEST(StreamRecompute, NothingToRunNeedsWhatIsThere) {
   const Program program = unroll(model);
   EXPECT_EQ(order_by_regions(program, 100).peak, 40);
   EXPECT_EQ(replay(program, {}).peak, 40);
-  EXPECT_EQ(lower_bound(program, {}, 10).bytes, 40);
+  EXPECT_EQ(lower_bound(program, {}, {.most_cuts = 10}).bytes, 40);
   EXPECT_EQ(improve(program, {}, {.target = 40}).size(), 0U);
 }
 

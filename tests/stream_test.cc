@@ -84,7 +84,7 @@ TEST(StreamModel, RefusesWhatContradictsItself) {
   EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].reads[0].tensor = 3; })), Error);
   EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].reads[0].rows.divisor = 0; })), Error);
   EXPECT_THROW((void)unroll(change([](Model& m) { m.tensors[0].rows = 0; })), Error);
-  EXPECT_THROW((void)unroll(two_windows(), 10), Error);
+  EXPECT_THROW((void)unroll(two_windows(), {.limit = 10}), Error);
 }
 
 TEST(StreamReplay, EqualsLookingAtEveryRow) {
@@ -149,7 +149,7 @@ TEST(StreamOrder, ReachesTheBestOfAllOrdersOrTheBoundLeavesAGap) {
     const Program program = unroll(model);
     const Bytes best = least_peak(model);
     const auto start = order_by_regions(program, 1'000'000).steps;
-    const Bound bound = lower_bound(program, start, 1000);
+    const Bound bound = lower_bound(program, start, {.most_cuts = 1000});
     ASSERT_TRUE(bound.is_complete);
     ASSERT_LE(bound.bytes, best) << i;
     const Replay found = replay(program, improve(program, start, {.target = bound.bytes, .work = 100'000}));
@@ -178,10 +178,10 @@ TEST(StreamOrder, WithoutWorkTheOrderIsTheSame) {
 TEST(StreamBound, WithFewerCutsIsWeakerAndSaysSo) {
   const Program program = unroll(two_windows());
   const auto layers = layer_by_layer(program);
-  const Bound none = lower_bound(program, layers, 0);
+  const Bound none = lower_bound(program, layers, {.most_cuts = 0});
   EXPECT_EQ(none.bytes, program.resident);
   EXPECT_FALSE(none.is_complete);
-  const Bound all = lower_bound(program, layers, 100);
+  const Bound all = lower_bound(program, layers, {.most_cuts = 100});
   EXPECT_TRUE(all.is_complete);
   EXPECT_EQ(all.bytes, least_peak(two_windows()));
 }

@@ -23,17 +23,17 @@ std::size_t FlowNetwork::add(std::size_t from, std::size_t to, Bytes capacity) {
   return capacities_.size() - 1;
 }
 
-Bytes FlowNetwork::cut(std::size_t source, std::size_t sink, Bytes enough) {
+Bytes FlowNetwork::cut(std::size_t source, std::size_t sink, Bytes enough, const Deadline& deadline) {
   left_.assign(arcs_.size(), 0);
   for (std::size_t p = 0; p < capacities_.size(); ++p) left_[2 * p] = capacities_[p];
-  return send(source, sink, enough);
+  return send(source, sink, enough, deadline);
 }
 
-Bytes FlowNetwork::send(std::size_t source, std::size_t sink, Bytes enough) {
+Bytes FlowNetwork::send(std::size_t source, std::size_t sink, Bytes enough, const Deadline& deadline) {
   Bytes flow = 0;
-  while (flow < enough && find_levels(source, sink)) {
+  while (flow < enough && !deadline.is_over() && find_levels(source, sink)) {
     at_ = first_;
-    while (flow < enough) {
+    while (flow < enough && !deadline.is_over()) {
       const Bytes pushed = push(source, sink);
       if (pushed == 0) break;
       flow += pushed;

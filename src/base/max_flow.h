@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/deadline.h"
 #include "stowage/units.h"
 
 namespace stowage::base {
@@ -23,13 +24,15 @@ class FlowNetwork {
   void set_capacity(std::size_t pipe, Bytes capacity) { capacities_[pipe] = capacity; }
 
   /// The least capacity of the pipes that lead from the source's side to the other, when both are cut apart;
-  /// looked for only until it is enough.
-  [[nodiscard]] Bytes cut(std::size_t source, std::size_t sink, Bytes enough = unlimited);
+  /// looked for only until it is enough. At the deadline: what has been sent by then, which is no more.
+  [[nodiscard]] Bytes cut(std::size_t source, std::size_t sink, Bytes enough = unlimited,
+                          const Deadline& deadline = {});
   /// What can be sent on top of all that was sent since `cut`; looked for only until it is enough.
   /// Sent from another node than the source, or to another than the sink, it is what the cut costs more with
   /// that node on this side.
-  Bytes send(std::size_t source, std::size_t sink, Bytes enough);
-  /// After one of these, unless it was enough: whether the node is on the source's side of the smallest cut.
+  Bytes send(std::size_t source, std::size_t sink, Bytes enough, const Deadline& deadline = {});
+  /// After one of these, unless it was enough or too late: whether the node is on the source's side of the
+  /// smallest cut.
   [[nodiscard]] bool is_at_source(std::size_t node) const { return level_[node] >= 0; }
 
   /// Then: the nodes on the sink's side of the largest cut, from which what is left leads to the sink.

@@ -176,9 +176,9 @@ void write_streamed(const Plan& plan, const Row& row) {
   const auto claim = std::ranges::find(plan.claims, ClaimScope::stream, &Claim::scope);
   const std::string proof =
       claim == plan.claims.end() ? ""
-      : claim->lower_bound == streaming.load
-          ? ", no order of rows has less"
-          : fmt::format(", no order of rows has less than {}", readable(claim->lower_bound));
+      : claim->lower_bound >= streaming.load
+          ? ", no order of rows or operators has less"
+          : fmt::format(", no order of rows or operators has less than {}", readable(claim->lower_bound));
   row("streamed",
       fmt::format("load {}{}; {} by layers; rows by {}; multiplies {:.3f} times", readable(streaming.load),
                   proof, readable(streaming.load_of_layers), streaming.granule, streaming.recomputed));

@@ -1,49 +1,54 @@
-// A network row by row: order of operators -> what is repeated -> instances -> order of rows -> bound ->
-// layouts -> offsets -> plan.
+// A network row by row:
 //
-// Of the orders of operators, the own and those that were searched for, the one whose regions need least is
-// taken, and then what is better made anew for each reader is repeated. The order of rows is the best by live
-// bytes; which form rows are kept in is decided by what is left of that when they are placed, for each order
-// that was found: as rings, as rings where those waste nothing, and as granules that lie anywhere. Of equal
-// peaks the simpler form is taken.
+//     whole operators            the plan that is there whatever the time limit
+//     ways to stream             each: order of operators -> what is repeated -> instances -> order of rows
+//     ->
+//                                layouts -> offsets
+//     the lowest of all          of equal peaks the plan of whole operators, which is the simpler one
 //
-// Nothing written over rows needs less at times; so it is planned that way, too, as long as there is time.
+// A way uses what the options allow, or less of it: rows that arrive one by one or an input that is there
+// from the start, rows in place or apart, rows computed again or once, an order of operators that was
+// searched for or the network's own. What may be used need not pay in the end, when offsets are found; so the
+// ways that use less follow, as far as a bound leaves them a chance, and more options never make a higher
+// peak.
 //
-// Where nothing is gained by rows, the plan of whole operators is at least as good, and may share more bytes.
+// Of orders of operators the one whose regions need least is taken, and then what is better made anew for
+// each reader is repeated. The order of rows is the best by live bytes. A row that lies by itself takes as
+// many bytes as its alignment makes of it, in a ring it does not: where that differs, orders are found for
+// both. Which form rows are kept in is decided when they are placed: as rings, as rings where those waste
+// nothing, and as granules that lie anywhere.
+//
+// Everything ends when the peak fits the memory's capacity, or is as low as a bound, or the time is up.
 
 #include "plan/streaming.h"
 
 #include <algorithm>
-#include <chrono>
-#include <iterator>
-#include <limits>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/checked.h"
+#include "base/deadline.h"
 #include "plan/aliasing.h"
 #include "plan/networks.h"
-#include "plan/ordering.h"
 #include "plan/orders.h"
-#include "plan/provable.h"
+#include "plan/stream_placing.h"
 #include "stowage/error.h"
 #include "stream/bound.h"
 #include "stream/in_place.h"
 #include "stream/instances.h"
-#include "stream/layout.h"
 #include "stream/recompute.h"
 #include "stream/regions.h"
 #include "stream/repeat.h"
 #include "stream/replay.h"
 #include "stream/search.h"
-#include "stream/timetable.h"
 
 namespace stowage::plan {
 namespace {
 
-using Seconds = std::chrono::duration<double>;
-using Time = std::chrono::steady_clock::time_point;
+using base::Deadline;
+using stream::InPlace;
 
 constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
 constexpr std::int64_t most_cuts = 400;
@@ -69,298 +74,255 @@ void expect_streamable(std::span<const Input> inputs, const PlanOptions& options
     throw UsageError("--stream: the network has state or scratch memory, which cannot be streamed");
 }
 
-/// An order of instances, in one form, placed.
-struct Placed {
-  std::vector<stream::InstanceId> order{};
-  stream::Timetable timetable{};
-  stream::Layout layout{};
-  Problem problem{};
-  Solution solution{};
-  Bytes peak = 0;
+/// What a way to stream uses of what the options allow.
+struct Way {
+  Io io = Io::arena;
+  InPlace in_place = InPlace::where_possible;
+  double recompute = 1;
+  Order order = Order::search;
+
+  auto operator<=>(const Way&) const = default;
 };
 
-stream::InstanceOptions instance_options(const PlanOptions& options) {
-  return {
-      .granule = options.stream->granule,
-      .io = options.io,
-      .in_place = options.alias == Alias::none ? stream::InPlace::never : stream::InPlace::where_possible};
-}
-
-/// Whether a row is in two places at once.
-bool is_ambiguous(const PlannedTensor& tensor) {
-  std::vector<View> views = tensor.views;
-  std::sort(views.begin(), views.end(),
-            [](const View& a, const View& b) { return a.life.lower < b.life.lower; });
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    for (std::size_t k = i + 1; k < views.size() && views[k].life.lower < views[i].life.upper; ++k) {
-      const auto &a = views[i].rows, &b = views[k].rows;
-      if (!a || !b || (a->begin < b->end && b->begin < a->end)) return true;
+/// The first uses everything, each other one less.
+std::vector<Way> ways_of(const PlanOptions& options) {
+  std::vector<Way> ways{{.io = options.io,
+                         .in_place = options.alias == Alias::none ? InPlace::never : InPlace::where_possible,
+                         .recompute = options.stream->recompute,
+                         .order = options.order}};
+  const auto add_less = [&](auto lessen) {
+    for (std::size_t w = 0, count = ways.size(); w < count; ++w) {
+      Way less = ways[w];
+      lessen(less);
+      if (less != ways[w]) ways.push_back(less);
     }
-  }
-  return false;
+  };
+  add_less([](Way& way) { way.io = way.io == Io::rows ? Io::arena : way.io; });
+  add_less([&](Way& way) {
+    if (options.alias == Alias::automatic) way.in_place = InPlace::never;
+  });
+  add_less([](Way& way) { way.recompute = 1; });
+  add_less([](Way& way) { way.order = Order::keep; });
+  return ways;
 }
 
 class StreamPlanner {
  public:
-  StreamPlanner(stream::Repeated network, Bytes alignment, const PlanOptions& options, Time begin)
-      : network_(std::move(network)),
-        graph_(network_.graph),
+  StreamPlanner(const Input& input, const PlanOptions& options, const Deadline& deadline, const Plan& whole)
+      : graph_(std::get<Graph>(input.content)),
         options_(options),
-        alignment_(alignment),
-        begin_(begin),
-        once_(stream::instances_of(graph_, options_of_instances())),
-        model_(options.stream->recompute > 1
-                   ? stream::recompute_within(once_, options.stream->recompute,
-                                              {work_on_regions, begin_ + part_of_the_time(3)})
-                   : once_),
-        program_(stream::unroll(model_)) {}
+        deadline_(deadline),
+        alignment_(options.alignment.value_or(default_alignment_of(input.info.format))),
+        whole_(whole) {}
 
-  /// None: rows of operators that are repeated would be in two places at once, or no order needs less than
-  /// `below`.
-  std::optional<Outcome> plan(Bytes below, Plan& plan) {
-    if (!find_orders(below)) return std::nullopt;
-    std::optional<Placed> best;
-    for (const auto& order : orders_) {
-      for (const auto form : {stream::Form::rings, stream::Form::tight_rings, stream::Form::granules}) {
-        if (best && (best->peak <= bound_.bytes || options_.solve.stop.stop_requested())) break;
-        auto placed = place(order, form);
-        if (placed && (!best || placed->peak < best->peak)) best = std::move(placed);
-      }
+  /// The lowest of all ways; none if the time was up before there was one, or none is below the given peak.
+  std::optional<PlacedStream> run(Bytes peak) {
+    peak_ = peak;
+    std::vector<Way> ways = ways_of(options_);
+    std::optional<Streamed> first = prepare(ways[0], deadline_);
+    if (!first) return std::nullopt;
+    note_bound(*first);
+    ways.erase(ways.begin());
+    const bool has_rivals = std::any_of(
+        ways.begin(), ways.end(), [&](const Way& way) { return may_be_below(way, first->regions.peak); });
+    constexpr double share_of_first = 0.6;
+    plan_in(*first, has_rivals ? deadline_.part(share_of_first) : deadline_);
+    for (std::size_t w = 0; w < ways.size() && !is_done(); ++w) {
+      if (!may_be_below(ways[w], peak_)) continue;
+      const Deadline deadline = deadline_.part(1.0 / static_cast<double>(ways.size() - w));
+      const std::optional<Streamed> streamed = prepare(ways[w], deadline);
+      if (streamed) plan_in(*streamed, deadline);
     }
-    if (!best) return std::nullopt;
-    const Outcome outcome = best->solution.outcome;
-    write(std::move(*best), plan);
-    return outcome;
+    return std::move(best_);
   }
+
+  /// Proven of all these plans.
+  [[nodiscard]] Bytes bound() const { return bound_; }
 
  private:
-  [[nodiscard]] stream::InstanceOptions options_of_instances() const {
-    const stream::InstanceOptions given = instance_options(options_);
-    if (options_.alias != Alias::automatic) return given;
-    return stream::in_place_where_it_helps(graph_, given, {work_on_regions, begin_ + part_of_the_time(4)});
+  [[nodiscard]] stream::InstanceOptions instance_options(const Way& way) const {
+    return {.granule = options_.stream->granule, .io = way.io, .in_place = way.in_place};
   }
 
-  /// The last one is that of regions, if it is another. False: none needs less than `below`.
-  bool find_orders(Bytes below) {
-    regions_ = stream::order_by_regions(program_, work_on_regions);
-    bound_ = stream::lower_bound(program_, regions_.steps, most_cuts,
-                                 std::chrono::steady_clock::now() + part_of_the_time(6));
-    if (bound_.bytes >= below) return false;
-    orders_.push_back(stream::improve(program_, regions_.steps,
-                                      {.target = bound_.bytes,
-                                       .deadline = std::chrono::steady_clock::now() + part_of_the_time(4),
-                                       .stop = options_.solve.stop}));
-    if (orders_[0] != regions_.steps) orders_.push_back(regions_.steps);
-    return true;
+  [[nodiscard]] bool is_done() const {
+    return deadline_.is_over() || peak_ <= std::max(bound_, options_.memories[0].capacity.value_or(0));
   }
 
-  [[nodiscard]] std::chrono::steady_clock::duration part_of_the_time(int parts) const {
-    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(options_.solve.time_limit / parts);
+  /// None: the time was up.
+  [[nodiscard]] std::optional<Streamed> prepare(const Way& way, const Deadline& deadline) const {
+    const auto options = instance_options(way);
+    const stream::Repeated order = best_order(way, deadline);
+    Streamed streamed{
+        .network = stream::repeat_where_it_helps(order, options, {work_on_regions, deadline.part(0.25)})};
+    complete(way, deadline, streamed);
+    if (deadline.is_over()) return std::nullopt;
+    return streamed;
   }
 
-  /// Of what is left of the time an equal share for each order and form.
-  [[nodiscard]] std::optional<Placed> place(const std::vector<stream::InstanceId>& order, stream::Form form) {
-    constexpr std::size_t forms = 3;
-    const Seconds spent = std::chrono::steady_clock::now() - begin_;
-    const std::size_t tries = forms * orders_.size() - std::min(tries_++, forms * orders_.size() - 1);
-    SolveOptions solve_options = options_.solve;
-    solve_options.time_limit =
-        std::max(options_.solve.time_limit - spent, Seconds(0)) / static_cast<double>(tries);
-    Placed placed{.order = order, .timetable = stream::timetable_of(model_, program_, order)};
-    placed.layout =
-        stream::lay_out(graph_, model_, program_, placed.timetable, {.form = form, .alignment = alignment_});
-    if (!bring_together(placed.layout.tensors)) return std::nullopt;
-    placed.problem = problem_of(placed.layout.buffers, options_.memories);
-    placed.solution = solve_provably(placed.problem, solve_options);
-    placed.peak = total_peak(placed.problem, placed.solution);
-    return placed;
+  void complete(const Way& way, const Deadline& deadline, Streamed& streamed) const {
+    const Graph& graph = streamed.network.graph;
+    auto options = instance_options(way);
+    if (options_.alias == Alias::automatic && way.in_place == InPlace::where_possible)
+      options = stream::in_place_where_it_helps(graph, options, {work_on_regions, deadline.part(0.2)});
+    streamed.once = stream::instances_of(graph, options);
+    streamed.model = streamed.once;
+    if (way.recompute > 1) {
+      streamed.model =
+          stream::recompute_within(streamed.once, way.recompute, {work_on_regions, deadline.part(0.4)});
+    }
+    streamed.program = stream::unroll(streamed.model, {.deadline = deadline});
+    streamed.regions = stream::order_by_regions(streamed.program, work_on_regions, deadline);
   }
 
-  /// Gives views of repeated tensors to the network's own. False: one of them would be in two places at once.
-  [[nodiscard]] bool bring_together(std::vector<PlannedTensor>& tensors) const {
-    std::set<TensorId> repeated;
-    std::size_t count = 0;  // of the network's own, which come first
-    for (TensorId t = 0; t < tensors.size(); ++t) {
-      const TensorId own = network_.tensors[t];
-      if (own == t) {
-        ++count;
-        continue;
+  /// The one with the least peak of regions: the network's own, or that of the plan of whole operators.
+  [[nodiscard]] stream::Repeated best_order(const Way& way, const Deadline& deadline) const {
+    stream::Repeated own = stream::once(graph_);
+    std::vector<std::size_t> order;
+    for (std::size_t op = 0; op < own.operators.size(); ++op) {
+      if (graph_.subgraphs[0].operators[op].folded) order.push_back(op);
+    }
+    for (const Step& step : whole_.clocks[0].steps) order.push_back(std::get<Run>(step).path[1]);
+    if (way.order == Order::keep || order == own.operators) return own;
+    stream::Repeated other = stream::in_order(graph_, order);
+    const auto peak_of = [&](const stream::Repeated& it) {
+      return stream::least_peak_of(stream::instances_of(it.graph, instance_options(way)),
+                                   {work_on_regions, deadline});
+    };
+    return peak_of(other) < peak_of(own) ? other : own;
+  }
+
+  /// Whether some order of rows may need less than that.
+  [[nodiscard]] bool may_be_below(const Way& way, Bytes peak) const {
+    const Deadline deadline = deadline_.part(0.05);
+    const stream::Model model = stream::instances_of(graph_, instance_options(way));
+    const stream::Program program = stream::unroll(model, {.deadline = deadline});
+    if (deadline.is_over()) return true;
+    return stream::lower_bound(program, stream::layer_by_layer(program),
+                               {.most_cuts = most_cuts, .enough = peak, .deadline = deadline})
+               .bytes < peak;
+  }
+
+  /// Of all ways and of whole operators. Rows that are computed again make other instances, of which a bound
+  /// holds for these only.
+  void note_bound(const Streamed& streamed) {
+    const Deadline deadline = deadline_.part(1.0 / 6);
+    const auto bound_of = [&](const stream::Model& model) {
+      const stream::Program program = stream::unroll(model, {.deadline = deadline});
+      if (deadline.is_over()) return Bytes{0};
+      const auto& steps = streamed.regions.steps;
+      return stream::lower_bound(
+                 program, program.instances.size() == steps.size() ? steps : stream::layer_by_layer(program),
+                 {.most_cuts = most_cuts, .deadline = deadline})
+          .bytes;
+    };
+    Way way = ways_of(options_)[0];
+    if (way.in_place == InPlace::where_possible) way.in_place = InPlace::open;
+    bound_ = bound_of(stream::instances_of(streamed.network.graph, instance_options(way)));
+    if (streamed.network.operators.size() != graph_.subgraphs[0].operators.size())
+      bound_ = std::min(bound_, bound_of(stream::instances_of(graph_, instance_options(way))));
+    if (streamed.model != streamed.once) bound_ = std::min(bound_, bound_of(streamed.model));
+    bound_ = std::min(base::align_up(bound_, alignment_), bound_of_whole());
+  }
+
+  /// Proven of plans of whole operators, whatever shares in them.
+  [[nodiscard]] Bytes bound_of_whole() const {
+    return whole_.order_searches.empty() ? whole_.summary.lower_bound : whole_.order_searches[0].lower_bound;
+  }
+
+  void plan_in(const Streamed& streamed, const Deadline& deadline) {
+    const std::vector<RowOrder> orders = orders_of(streamed, deadline);
+    std::size_t tries = 0;
+    for (const RowOrder& order : orders) tries += order.forms.size();
+    for (const RowOrder& order : orders) {
+      for (const stream::Form form : order.forms) {
+        if (is_done() || deadline.is_over()) return;
+        auto placed = place_stream(streamed, order, form,
+                                   {options_, alignment_, deadline.part(1.0 / static_cast<double>(tries--))});
+        if (!placed || placed->peak >= peak_) continue;
+        peak_ = placed->peak;
+        best_ = std::move(placed);
       }
-      std::move(tensors[t].views.begin(), tensors[t].views.end(), std::back_inserter(tensors[own].views));
-      repeated.insert(own);
     }
-    tensors.resize(count);
-    return std::none_of(repeated.begin(), repeated.end(),
-                        [&](TensorId t) { return is_ambiguous(tensors[t]); });
   }
 
-  void write(Placed placed, Plan& plan) {
-    Solution& solution = placed.solution;
-    plan.clocks = {{std::move(placed.timetable.steps)}};
-    for (std::size_t op = 0; op < model_.operators.size(); ++op) {
-      for (const std::size_t step : placed.timetable.summing[op])
-        std::get<Run>(plan.clocks[0].steps[step]).sums = placed.layout.sums[op];
+  /// For each way to count what rows take, an order that was searched for and the one of regions.
+  [[nodiscard]] std::vector<RowOrder> orders_of(const Streamed& streamed, const Deadline& deadline) const {
+    using stream::Form;
+    std::vector<RowOrder> orders;
+    const stream::Program rounded =
+        stream::unroll(streamed.model, {.alignment = alignment_, .deadline = deadline});
+    if (deadline.is_over()) return orders;
+    const bool is_rounded =
+        !std::equal(rounded.granules.begin(), rounded.granules.end(), streamed.program.granules.begin(),
+                    [](const auto& a, const auto& b) { return a.bytes == b.bytes; });
+    const std::vector<Form> all{Form::rings, Form::tight_rings, Form::granules};
+    add_orders(streamed.program, streamed.regions, all, deadline.part(is_rounded ? 0.25 : 0.4), orders);
+    if (is_rounded) {
+      const stream::RegionOrder regions = stream::order_by_regions(rounded, work_on_regions, deadline);
+      if (!deadline.is_over()) add_orders(rounded, regions, {Form::granules}, deadline.part(0.25), orders);
     }
-    for (Step& step : plan.clocks[0].steps) {
-      if (auto* const run = std::get_if<Run>(&step)) run->path[1] = network_.operators[run->path[1]];
-    }
-    plan.memories = {
-        {placed.problem.memories[0], placed.peak, solution.lower_bound, 0, std::move(solution.certificate)}};
-    plan.buffers = std::move(placed.problem.buffers);
-    plan.places = std::move(solution.places);
-    plan.tensors = std::move(placed.layout.tensors);
-    plan.interrupted = solution.interrupted;
-    plan.claims = {{ClaimScope::offsets, solution.lower_bound, placed.peak == solution.lower_bound},
-                   {ClaimScope::stream, bound_.bytes, placed.peak == bound_.bytes}};
-    plan.summary = {.peak = placed.peak,
-                    .lower_bound = solution.lower_bound,
-                    .strategy = solution.strategy,
-                    .order = "stream"};
-    for (const PlannedTensor& tensor : plan.tensors) {
-      if (!tensor.views.empty()) plan.summary.naive += base::align_up(tensor.tensor.bytes, alignment_);
-    }
-    plan.streaming = streaming(placed.order);
+    return orders;
   }
 
-  [[nodiscard]] Streaming streaming(const std::vector<stream::InstanceId>& order) const {
-    const stream::Program whole = stream::unroll(stream::without_rows(once_));
-    const stream::Replay of_layers = stream::replay(whole, stream::layer_by_layer(whole));
-    const stream::Replay replayed = stream::replay(program_, order);
-    std::vector<Bytes> loads(model_.operators.size(), 0);  // while some of its rows are computed
-    for (std::size_t step = 0; step < order.size(); ++step) {
-      Bytes& load = loads[program_.instances[order[step]].op];
-      load = std::max(load, replayed.loads[step]);
-    }
-    Streaming result{.granule = options_.stream->granule,
-                     .load = replayed.peak,
-                     .load_of_layers = of_layers.peak,
-                     .recomputed = recomputed()};
-    std::set<std::size_t> seen;  // an operator that is repeated is in the first region it runs in
-    for (const stream::Region& region : regions_.regions) {
-      StreamRegion entry;
-      for (std::size_t op = region.begin; op < region.end; ++op) {
-        const auto source = model_.operators[op].source;
-        if (source && seen.insert(network_.operators[*source]).second)
-          entry.operators.push_back(network_.operators[*source]);
-        entry.load = std::max(entry.load, loads[op]);
-        entry.load_of_layers = std::max(entry.load_of_layers, of_layers.loads[op]);
-      }
-      result.regions.push_back(std::move(entry));
-    }
-    return result;
+  void add_orders(const stream::Program& program, const stream::RegionOrder& regions,
+                  const std::vector<stream::Form>& forms, const Deadline& deadline,
+                  std::vector<RowOrder>& orders) const {
+    const Bytes enough = std::max(bound_, options_.memories[0].capacity.value_or(0));
+    const Bytes bound =
+        stream::lower_bound(program, regions.steps, {.most_cuts = most_cuts, .deadline = deadline.part(0.4)})
+            .bytes;
+    const auto add = [&](std::vector<stream::InstanceId> steps) {
+      orders.push_back({.steps = std::move(steps), .forms = forms, .loads = {}, .regions = regions.regions});
+      orders.back().loads = stream::replay(program, orders.back().steps).loads;
+    };
+    add(stream::improve(program, regions.steps, {.target = std::max(bound, enough), .deadline = deadline}));
+    if (orders.back().steps != regions.steps) add(regions.steps);
   }
 
-  [[nodiscard]] double recomputed() const {
-    const auto once = static_cast<double>(std::max<std::int64_t>(1, stream::multiplies_of(once_)));
-    return std::max(1.0, static_cast<double>(stream::multiplies_of(model_)) / once);
-  }
-
-  stream::Repeated network_;
   const Graph& graph_;
   const PlanOptions& options_;
+  const Deadline& deadline_;
   Bytes alignment_;
-  Time begin_;
-  stream::Model once_;  ///< Every row is computed once.
-  stream::Model model_;
-  stream::Program program_;
-  stream::RegionOrder regions_{};
-  stream::Bound bound_{};
-  std::vector<std::vector<stream::InstanceId>> orders_{};
-  std::size_t tries_ = 0;
+  const Plan& whole_;
+  Bytes bound_ = 0;
+  Bytes peak_ = 0;  ///< The least there is by now, of whole operators as well.
+  std::optional<PlacedStream> best_{};
 };
 
-/// Orders of operators that need least as wholes.
-std::vector<std::vector<std::size_t>> searched_orders(const Input& input, const PlanOptions& options) {
-  const auto& graph = std::get<Graph>(input.content);
-  OrderingOptions ordering = ordering_options_of(input, 0, options);
-  ordering.io = options.io == Io::rows ? Io::arena : options.io;
-  ordering.time_limit = options.solve.time_limit / 10;
-  ordering.stop = options.solve.stop;
-  std::vector<std::size_t> folded;
-  const auto& operators = graph.subgraphs[0].operators;
-  for (std::size_t o = 0; o < operators.size(); ++o) {
-    if (operators[o].folded) folded.push_back(o);
-  }
-  std::vector<std::vector<std::size_t>> orders;
-  for (const OrderedSteps& choice : ordering_of(graph, ordering).choices) {
-    orders.push_back(folded);
-    for (const Step& step : choice.clock.steps) orders.back().push_back(std::get<Run>(step).path[1]);
-  }
-  return orders;
-}
-
-/// The one with the least peak of regions; the network's own if no other has less. Throws UsageError for a
-/// network that cannot be streamed.
-stream::Repeated best_order(const Input& input, const PlanOptions& options) {
-  const auto& graph = std::get<Graph>(input.content);
-  stream::Repeated best = stream::once(graph);
-  const auto model_of = [&](const stream::Repeated& it) {
-    return stream::instances_of(it.graph, instance_options(options));
-  };
-  const auto peak_of = [](const stream::Model& model) {
-    return stream::order_by_regions(stream::unroll(model), work_on_regions).peak;
-  };
-  const stream::Model own = model_of(best);
-  if (options.order == Order::keep) return best;
-  const std::vector<std::size_t> own_order = best.operators;
-  std::optional<Bytes> least;
-  for (const auto& order : searched_orders(input, options)) {
-    if (order == own_order) continue;
-    if (!least) least = peak_of(own);
-    stream::Repeated other = stream::in_order(graph, order);
-    const Bytes peak = peak_of(model_of(other));
-    if (peak >= *least) continue;
-    least = peak;
-    best = std::move(other);
-  }
-  return best;
-}
-
-/// With operators repeated where that helps, unless it cannot be said where their rows are. None: no order
-/// that is found needs less than `below`.
-std::optional<Outcome> plan_rows(const Input& input, const PlanOptions& options, Bytes below, Plan& plan) {
-  const Time begin = std::chrono::steady_clock::now();
-  const Bytes alignment = options.alignment.value_or(default_alignment_of(input.info.format));
-  const stream::Repeated order = best_order(input, options);
-  const auto share = std::chrono::duration_cast<Time::duration>(options.solve.time_limit / 4);
-  stream::Repeated repeated =
-      stream::repeat_where_it_helps(order, instance_options(options), {work_on_regions, begin + share});
-  if (const auto outcome = StreamPlanner(std::move(repeated), alignment, options, begin).plan(below, plan))
-    return *outcome;
-  return StreamPlanner(order, alignment, options, begin).plan(below, plan);
-}
-
-/// What is written over others waits until those have been read. So a plan in which everything has a place of
-/// its own may need less, and is taken then, if there is time to look for it.
-Outcome plan_in_place_or_apart(const Input& input, const PlanOptions& options, Plan& plan) {
-  const Time begin = std::chrono::steady_clock::now();
-  const Outcome outcome = plan_rows(input, options, std::numeric_limits<Bytes>::max(), plan).value();
-  PlanOptions apart_options = options;
-  apart_options.alias = Alias::none;
-  apart_options.solve.time_limit -= std::chrono::steady_clock::now() - begin;
-  if (options.alias != Alias::automatic || apart_options.solve.time_limit <= Seconds(0) ||
-      options.solve.stop.stop_requested())
-    return outcome;
-  Plan apart{.models = plan.models};
-  const auto apart_outcome = plan_rows(input, apart_options, plan.summary.peak, apart);
-  if (!apart_outcome || apart.summary.peak >= plan.summary.peak) return outcome;
-  plan = std::move(apart);
-  return *apart_outcome;
+/// Within a part of the time; at once, if there is not much to decide.
+Outcome plan_whole(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline,
+                   Plan& plan) {
+  PlanOptions whole = options;
+  whole.stream.reset();
+  if (whole.io == Io::rows) whole.io = Io::arena;
+  whole.solve.time_limit = deadline.part(0.25).left();
+  return plan_in_order(inputs, whole, plan);
 }
 
 }  // namespace
 
 Outcome plan_streamed(std::span<const Input> inputs, const PlanOptions& options, Plan& plan) {
+  const Deadline deadline(options.solve.time_limit, options.solve.stop);
   expect_streamable(inputs, options);
-  const Outcome outcome = plan_in_place_or_apart(inputs[0], options, plan);
-  if (options.io == Io::rows) return outcome;
-  PlanOptions whole_options = options;
-  whole_options.stream.reset();
+  stream::expect_streamable(std::get<Graph>(inputs[0].content));
   Plan whole{.models = plan.models};
-  const Outcome whole_outcome = plan_in_order(inputs, whole_options, whole);
-  if (whole.summary.peak > plan.summary.peak) return outcome;
-  plan = std::move(whole);
-  return whole_outcome;
+  const Outcome outcome = plan_whole(inputs, options, deadline, whole);
+  // Rows that arrive one by one are worth something even where they save nothing.
+  const Bytes peak = whole.summary.peak + (options.io == Io::rows ? 1 : 0);
+  StreamPlanner planner(inputs[0], options, deadline, whole);
+  std::optional<PlacedStream> streamed;
+  const bool fits = whole.summary.peak <= options.memories[0].capacity.value_or(0);
+  if (!fits) streamed = planner.run(peak);
+  if (!streamed) {
+    plan = std::move(whole);
+    plan.interrupted = plan.interrupted || (!fits && deadline.is_over());
+    return outcome;
+  }
+  write_stream(std::move(*streamed), planner.bound(), plan);
+  plan.interrupted = plan.interrupted || deadline.is_over();
+  return plan.memories[0].peak <= options.memories[0].capacity.value_or(largest_value)
+             ? Outcome::fits
+             : Outcome::exceeds_capacity;
 }
 
 }  // namespace stowage::plan

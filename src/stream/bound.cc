@@ -34,6 +34,7 @@
 #include "stream/bound.h"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 #include <vector>
 
@@ -55,29 +56,26 @@ class CutBound {
     for (GranuleId g = 0; g < program_.granules.size(); ++g) add_granule(g);
   }
 
-  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
-
-  Bound run(std::span<const InstanceId> order, std::int64_t most_cuts, const Deadline& deadline) {
+  Bound run(std::span<const InstanceId> order, const BoundOptions& options) {
     witness_order(order);
     Bound bound{.bytes = program_.resident};  // before the first instance
     std::priority_queue<std::pair<Bytes, InstanceId>> queue;
     for (InstanceId i = 0; i < witness_.size(); ++i) queue.emplace(witness_[i], i);
-    for (; !queue.empty() && queue.top().first > bound.bytes;) {
+    for (; !queue.empty() && queue.top().first > bound.bytes && bound.bytes < options.enough;) {
       const auto [bytes, i] = queue.top();
       queue.pop();
       if (bytes > witness_[i]) {  // a better one was found since
         queue.emplace(witness_[i], i);
         continue;
       }
-      if (bound.cuts == most_cuts ||
-          (bound.cuts > 0 && deadline && std::chrono::steady_clock::now() >= *deadline)) {
+      if (bound.cuts == options.most_cuts || options.deadline.is_over()) {
         bound.is_complete = false;
         break;
       }
       ++bound.cuts;
-      bound.bytes = std::max(bound.bytes, cut(i));
-      witness_cut();
+      bound.bytes = std::max(bound.bytes, cut(i, options.deadline));
     }
+    bound.is_complete = bound.is_complete && (queue.empty() || queue.top().first <= bound.bytes);
     return bound;
   }
 
@@ -101,25 +99,57 @@ class CutBound {
       network_.add(all_read, program_.at(reader.op, reader.index), base::FlowNetwork::unlimited);
   }
 
-  /// The fewest bytes that are live while the instance runs.
-  Bytes cut(InstanceId i) {
+  /// The fewest bytes that are live while the instance runs, or less.
+  Bytes cut(InstanceId i, const base::Deadline& deadline) {
+    Bytes least = cut(i, std::nullopt, deadline);
+    for (const GranuleId g : program_.instances[i].may_overwrite)
+      least = std::min(least, cut(i, g, deadline));
+    return least;
+  }
+
+  /// The same if it writes over a granule, which all others have read then.
+  Bytes cut(InstanceId i, std::optional<GranuleId> over, const base::Deadline& deadline) {
     const Instance& instance = program_.instances[i];
     std::vector<std::size_t> forced;
+    Bytes saved = 0;
+    if (over) {
+      const Granule& granule = program_.granules[*over];
+      saved = std::min(granule.bytes, instance.bytes_written);
+      for (const LastReader& reader : granule.last_readers) {
+        if (reader.op != instance.op) forced.push_back(from_source_[program_.at(reader.op, reader.index)]);
+      }
+    }
     if (instance.index > 0) forced.push_back(from_source_[i - 1]);
     for (const Need& need : instance.needs)
       forced.push_back(from_source_[program_.at(need.op, need.count - 1)]);
     forced.push_back(to_sink_[i]);
     for (const std::size_t pipe : forced) network_.set_capacity(pipe, base::FlowNetwork::unlimited);
-    const Bytes live = network_.cut(source_, sink_);
+    const Bytes live = network_.cut(source_, sink_, base::FlowNetwork::unlimited, deadline);
     for (const std::size_t pipe : forced) network_.set_capacity(pipe, 0);
-    return live + instance.bytes_written;
+    if (live >= base::FlowNetwork::unlimited) return live;  // another reader waits for this instance
+    if (!deadline.is_over()) witness_cut();
+    return live + instance.bytes_written - saved;
+  }
+
+  /// Bytes that are live while an operator's next instance runs, over what it reads if it may.
+  [[nodiscard]] Bytes load_of(const State& state, std::size_t op) const {
+    const Instance& instance = state.next(op);
+    Bytes saved = 0;
+    for (const GranuleId g : instance.may_overwrite) {
+      const Granule& granule = program_.granules[g];
+      const bool is_read_later =
+          std::any_of(granule.last_readers.begin(), granule.last_readers.end(),
+                      [&](const LastReader& it) { return it.op != op && state.done(it.op) <= it.index; });
+      if (!is_read_later) saved = std::max(saved, std::min(granule.bytes, instance.bytes_written));
+    }
+    return state.load_of(op) - saved;
   }
 
   void witness(const State& state) {
     for (std::size_t op = 0; op < program_.operators(); ++op) {
       if (state.is_finished(op) || !state.is_ready(op)) continue;
       Bytes& least = witness_[program_.at(op, state.done(op))];
-      least = std::min(least, state.load_of(op));
+      least = std::min(least, load_of(state, op));
     }
   }
 
@@ -150,9 +180,10 @@ class CutBound {
 
 }  // namespace
 
-Bound lower_bound(const Program& program, std::span<const InstanceId> order, std::int64_t most_cuts,
-                  std::optional<std::chrono::steady_clock::time_point> deadline) {
-  return CutBound(program).run(order, most_cuts, deadline);
+Bound lower_bound(const Program& program, std::span<const InstanceId> order, const BoundOptions& options) {
+  if (options.most_cuts == 0 || options.deadline.is_over())
+    return {.bytes = program.resident, .is_complete = program.instances.empty()};
+  return CutBound(program).run(order, options);
 }
 
 }  // namespace stowage::stream

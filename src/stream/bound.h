@@ -1,13 +1,19 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <optional>
+#include <limits>
 #include <span>
 
+#include "base/deadline.h"
 #include "stream/program.h"
 
 namespace stowage::stream {
+
+struct BoundOptions {
+  std::int64_t most_cuts = 0;                        ///< Minimum cuts that may be computed.
+  Bytes enough = std::numeric_limits<Bytes>::max();  ///< A bound as high as this need not be higher.
+  base::Deadline deadline{};
+};
 
 struct Bound {
   Bytes bytes = 0;          ///< No order needs less.
@@ -16,10 +22,10 @@ struct Bound {
 };
 
 /// A lower bound on the peak of every order, by minimum cuts; `order` is any legal order, and the better it
-/// is the fewer cuts are needed. At most `most_cuts` are computed, and one at most after the deadline: with
-/// fewer the bound is weaker, and still one.
+/// is the fewer cuts are needed. With fewer cuts, and with one that the deadline ends, the bound is weaker,
+/// and still one. An instance that may write over what it
+/// reads does so where that is less.
 [[nodiscard]] Bound lower_bound(const Program& program, std::span<const InstanceId> order,
-                                std::int64_t most_cuts,
-                                std::optional<std::chrono::steady_clock::time_point> deadline = {});
+                                const BoundOptions& options);
 
 }  // namespace stowage::stream

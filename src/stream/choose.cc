@@ -8,7 +8,7 @@ namespace stowage::stream {
 
 std::set<TensorId> choose_tensors(const std::vector<TensorId>& candidates,
                                   const std::function<Bytes(const std::set<TensorId>&)>& peak_of,
-                                  std::chrono::steady_clock::time_point deadline) {
+                                  const base::Deadline& deadline) {
   std::set<TensorId> best;
   if (candidates.empty()) return best;
   Bytes least = peak_of(best);
@@ -18,7 +18,7 @@ std::set<TensorId> choose_tensors(const std::vector<TensorId>& candidates,
     best = all;
   }
   for (const TensorId it : candidates) {  // without what does not help, and with what does
-    if (candidates.size() == 1 || std::chrono::steady_clock::now() >= deadline) break;
+    if (candidates.size() == 1 || deadline.is_over()) break;
     std::set<TensorId> other = best;
     if (other.erase(it) == 0) other.insert(it);
     const Bytes peak = peak_of(other);

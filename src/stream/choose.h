@@ -1,10 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <set>
 #include <vector>
 
+#include "base/deadline.h"
 #include "stowage/graph.h"
 
 namespace stowage::stream {
@@ -13,6 +13,6 @@ namespace stowage::stream {
 /// where the other is better, until the deadline.
 [[nodiscard]] std::set<TensorId> choose_tensors(
     const std::vector<TensorId>& candidates, const std::function<Bytes(const std::set<TensorId>&)>& peak_of,
-    std::chrono::steady_clock::time_point deadline);
+    const base::Deadline& deadline);
 
 }  // namespace stowage::stream

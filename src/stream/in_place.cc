@@ -4,25 +4,17 @@
 //     x (2 bytes)  . a a a a a a a         x and its PAD in one place: 4 bytes all the time
 //     PAD (4)                    b b       apart: 2 bytes, 6 in the step that makes b of a, 4 then
 //
-// And what is written over others waits until those have been read by everybody, so that other orders are
-// possible where nothing is. Which of them are better apart, or all, is found by trying.
-//
-// Cost: an order for each, as long as there is time.
+// Which of them are better apart is found by trying. Cost: an order for each, as long as there is time.
 
 #include "stream/in_place.h"
 
 #include <vector>
 
 #include "stream/choose.h"
-#include "stream/program.h"
 
 namespace stowage::stream {
 
 namespace {
-
-Bytes peak_of(const Graph& graph, const InstanceOptions& options, std::int64_t work) {
-  return order_by_regions(unroll(instances_of(graph, options)), work).peak;
-}
 
 /// Tensors whose rows are larger than those that they are written over.
 std::vector<TensorId> larger_than_what_was_there(const Model& model) {
@@ -43,14 +35,12 @@ InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOption
     other.apart = apart;
     return other;
   };
-  const InstanceOptions best = with(choose_tensors(
+  return with(choose_tensors(
       larger_than_what_was_there(instances_of(graph, options)),
-      [&](const std::set<TensorId>& apart) { return peak_of(graph, with(apart), effort.work); },
+      [&](const std::set<TensorId>& apart) {
+        return least_peak_of(instances_of(graph, with(apart)), effort);
+      },
       effort.deadline));
-  if (std::chrono::steady_clock::now() >= effort.deadline) return best;
-  InstanceOptions never = options;
-  never.in_place = InPlace::never;
-  return peak_of(graph, never, effort.work) < peak_of(graph, best, effort.work) ? never : best;
 }
 
 }  // namespace stowage::stream

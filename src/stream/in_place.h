@@ -6,8 +6,8 @@
 
 namespace stowage::stream {
 
-/// The options in which nothing is written over rows, or but for tensors that would make those larger (a
-/// PAD), where the order by regions needs less then. The given ones write over rows where they may.
+/// The options in which those tensors lie apart that make rows larger where they are written over them (a
+/// PAD), if the order by regions needs less then.
 [[nodiscard]] InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                                       const TrialEffort& effort);
 

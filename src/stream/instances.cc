@@ -24,13 +24,17 @@
 namespace stowage::stream {
 namespace {
 
+bool is_variable(TensorKind kind) {
+  return kind == TensorKind::input || kind == TensorKind::output || kind == TensorKind::temporary;
+}
+
 class Reading {
  public:
   Reading(const Graph& graph, const InstanceOptions& options)
       : graph_(graph), options_(options), axes_(graph_.tensors.size()), index_(graph_.tensors.size()) {}
 
   Model run() {
-    refuse_what_is_left_out();
+    expect_streamable(graph_);
     const stowage::Subgraph& main = graph_.subgraphs[0];
     const auto orders = topological_orders(graph_);
     for (const std::size_t op : orders[0]) {
@@ -50,28 +54,17 @@ class Reading {
     is_taken_.resize(model_.tensors.size(), false);
     if (options_.in_place == InPlace::where_possible) {
       for (std::size_t op = 0; op < model_.operators.size(); ++op) take_over(op);
+    } else if (options_.in_place == InPlace::open) {
+      for (Operator& op : model_.operators) {
+        op.may_overwrite = may_overwrite(op);
+        op.accumulator = 0;
+      }
     }
     return std::move(model_);
   }
 
  private:
-  void refuse_what_is_left_out() const {
-    if (graph_.subgraphs.size() != 1)
-      throw UsageError("network '" + graph_.name + "' has operators with bodies, which cannot be streamed");
-    for (const stowage::Operator& op : graph_.subgraphs[0].operators) {
-      for (const auto& operands : {op.inputs, op.outputs}) {
-        for (const auto& t : operands) {
-          if (t && is_variable(*t) && !graph_.tensors[*t].shape)
-            throw UsageError(describe(graph_, *t) + " has no fixed shape, so it cannot be streamed");
-        }
-      }
-    }
-  }
-
-  [[nodiscard]] bool is_variable(TensorId t) const {
-    const TensorKind kind = graph_.tensors[t].kind;
-    return kind == TensorKind::input || kind == TensorKind::output || kind == TensorKind::temporary;
-  }
+  [[nodiscard]] bool is_variable(TensorId t) const { return stream::is_variable(graph_.tensors[t].kind); }
 
   [[nodiscard]] const stowage::Operator& operator_at(std::size_t op) const {
     return graph_.subgraphs[0].operators[op];
@@ -274,6 +267,23 @@ class Reading {
     }
   }
 
+  /// Reads whose rows may be written over, whoever else reads them.
+  [[nodiscard]] std::vector<std::size_t> may_overwrite(const Operator& op) const {
+    std::vector<std::size_t> reads;
+    if (!op.source || op.writes.size() != 1 || op.writing != Writing::row_by_row) return reads;
+    const stowage::Operator& source = operator_at(*op.source);
+    for (const RowRead& read : way_of(*op.source)->reads) {
+      const auto& input = source.inputs[read.input];
+      if (!input || !index_[*input] || model_.tensors[*index_[*input]].stays) continue;
+      const bool is_same_row = read.rows == RowMap{} && in_place_output(graph_, source, read.input);
+      if (!is_same_row && !read.kept_at) continue;
+      for (std::size_t i = 0; i < op.reads.size(); ++i) {
+        if (op.reads[i].tensor == *index_[*input]) reads.push_back(i);
+      }
+    }
+    return reads;
+  }
+
   /// How the output would take the input over.
   [[nodiscard]] std::optional<TakenOver> taken_over(const stowage::Operator& source, std::size_t input,
                                                     const RowAxis& along, std::size_t output) const {
@@ -343,6 +353,19 @@ class Reading {
 
 }  // namespace
 
+void expect_streamable(const Graph& graph) {
+  if (graph.subgraphs.size() != 1)
+    throw UsageError("network '" + graph.name + "' has operators with bodies, which cannot be streamed");
+  for (const stowage::Operator& op : graph.subgraphs[0].operators) {
+    for (const auto& operands : {op.inputs, op.outputs}) {
+      for (const auto& t : operands) {
+        if (t && is_variable(graph.tensors[*t].kind) && !graph.tensors[*t].shape)
+          throw UsageError(describe(graph, *t) + " has no fixed shape, so it cannot be streamed");
+      }
+    }
+  }
+}
+
 Model instances_of(const Graph& graph, const InstanceOptions& options) {
   if (options.granule < 1) throw UsageError("a granule has at least one row");
   return Reading(graph, options).run();
@@ -352,6 +375,7 @@ Model without_rows(const Model& model) {
   Model whole = model;
   for (Tensor& tensor : whole.tensors) {
     tensor.granule = tensor.rows;
+    tensor.is_whole = false;
     if (tensor.takes_over &&
         (tensor.takes_over->shift != 0 || model.tensors[tensor.takes_over->tensor].rows != tensor.rows))
       tensor.takes_over.reset();

@@ -9,7 +9,13 @@
 namespace stowage::stream {
 
 /// Whether operators may write a row over one that they read.
-enum class InPlace : std::uint8_t { never, where_possible };
+enum class InPlace : std::uint8_t {
+  never,
+  where_possible,
+  /// Either, for a bound that holds for both: what may lie in what is read is not counted while an operator
+  /// runs. Nor are sums, which an operator that runs as a whole does without.
+  open
+};
 
 struct InstanceOptions {
   std::int64_t granule = 1;  ///< Rows that an instance computes, at least 1.
@@ -18,9 +24,11 @@ struct InstanceOptions {
   std::set<TensorId> apart{};  ///< Tensors that are not written over others all the same.
 };
 
+/// Throws UsageError for a network with bodies (If, Loop) or sizes that depend on data.
+void expect_streamable(const Graph& graph);
+
 /// The operators of a network (`add_rows`) over rows, and what they read. Constants, and what is computed
-/// from nothing else, is not part of it. Throws UsageError for a network with bodies (If, Loop) or sizes that
-/// depend on data.
+/// from nothing else, is not part of it. Throws UsageError as `expect_streamable` does.
 [[nodiscard]] Model instances_of(const Graph& graph, const InstanceOptions& options);
 
 /// The same network with operators and tensors as wholes: each operator has one instance, each tensor one

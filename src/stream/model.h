@@ -77,6 +77,8 @@ struct Operator {
   bool can_add_rows = false;  ///< Rows of its only read can be added to its rows one by one.
   /// Instances of a round add up one granule of what it writes, each a row of what is computed again.
   bool adds_rows = false;
+  /// Reads whose rows it may write over, where that is not decided: indices in `reads`.
+  std::vector<std::size_t> may_overwrite{};
   Bytes accumulator = 0;  ///< Held from the first instance to the last: sums that are not there yet.
   std::optional<std::size_t> source{};  ///< Index in the subgraph; none: the arrival of an input.
 

@@ -17,6 +17,7 @@
 #include <map>
 #include <utility>
 
+#include "base/checked.h"
 #include "stowage/error.h"
 
 namespace stowage::stream {
@@ -31,7 +32,8 @@ using Writer = std::optional<std::size_t>;
 
 class Unrolling {
  public:
-  Unrolling(const Model& model, std::int64_t limit) : model_(model), left_(limit) {}
+  Unrolling(const Model& model, const UnrollOptions& options)
+      : model_(model), options_(options), left_(options.limit) {}
 
   Program run() {
     note_written();
@@ -42,7 +44,8 @@ class Unrolling {
     }
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) ranges_[t] = range_of(t);
     program_.first.push_back(0);
-    for (std::size_t op = 0; op < model_.operators.size(); ++op) add_instances(op);
+    for (std::size_t op = 0; op < model_.operators.size() && !is_too_late_; ++op) add_instances(op);
+    if (is_too_late_) return {};
     for (std::size_t op = 0; op < model_.operators.size(); ++op) {
       add_releases(op);
       await_former_rows(op);
@@ -97,14 +100,23 @@ class Unrolling {
                          tensor.bytes_per_row, tensor.granule));
   }
 
+  /// Whether all rows lie in one place, whatever the layout: of this tensor or one that it takes over.
+  [[nodiscard]] bool is_in_one_place(std::size_t t) const {
+    const Tensor& tensor = model_.tensors[t];
+    return tensor.is_whole || (tensor.takes_over && is_in_one_place(tensor.takes_over->tensor));
+  }
+
   void add_granules(std::size_t t) {
     const Tensor& tensor = model_.tensors[t];
+    const Bytes alignment = is_in_one_place(t) ? 1 : options_.alignment;
     const std::int64_t count = (tensor.rows + tensor.granule - 1) / tensor.granule;
     spend(count, "tensor '" + tensor.name + "'");
     ranges_[t] = {static_cast<GranuleId>(program_.granules.size()), count};
     for (std::int64_t g = 0; g < count; ++g) {
       const std::int64_t rows = std::min(tensor.granule, tensor.rows - g * tensor.granule);
-      program_.granules.push_back({.bytes = rows * tensor.bytes_per_row, .tensor = t, .stays = tensor.stays});
+      program_.granules.push_back({.bytes = base::align_up(rows * tensor.bytes_per_row, alignment),
+                                   .tensor = t,
+                                   .stays = tensor.stays});
     }
   }
 
@@ -142,6 +154,8 @@ class Unrolling {
     if (op.rows < 1 || op.granule < 1)
       reject(place, fmt::format("has {} rows in granules of {}, expected some", op.rows, op.granule));
     for (std::int64_t i = 0; i < op.instances(); ++i) {
+      is_too_late_ = is_too_late_ || (i % instances_between_looks == 0 && options_.deadline.is_over());
+      if (is_too_late_) return;
       Instance instance{.op = id, .index = i};
       add_reads(op, place, instance);
       add_writes(op, place, instance);
@@ -176,6 +190,15 @@ class Unrolling {
     std::sort(instance.reads.begin(), instance.reads.end());
     instance.reads.erase(std::unique(instance.reads.begin(), instance.reads.end()), instance.reads.end());
     for (const GranuleId g : instance.reads) note_reader(instance, program_.granules[g]);
+    for (const std::size_t read : op.may_overwrite) {
+      for_each_read(model_, op, op.reads[read], instance.index, [&](std::int64_t row) {
+        const Tensor& tensor = model_.tensors[op.reads[read].tensor];
+        const GranuleId g =
+            ranges_[op.reads[read].tensor].first + static_cast<GranuleId>(row / tensor.granule);
+        if (instance.may_overwrite.empty() || instance.may_overwrite.back() != g)
+          instance.may_overwrite.push_back(g);
+      });
+    }
   }
 
   /// Where the round ends that begins with an instance; 0 if none does.
@@ -290,8 +313,12 @@ class Unrolling {
     left_ -= work;
   }
 
+  static constexpr std::int64_t instances_between_looks = 256;
+
   const Model& model_;
+  const UnrollOptions& options_;
   std::int64_t left_;
+  bool is_too_late_ = false;
   Program program_;
   std::vector<Writer> writers_;
   std::vector<std::optional<std::size_t>> takers_;
@@ -301,6 +328,6 @@ class Unrolling {
 
 }  // namespace
 
-Program unroll(const Model& model, std::int64_t limit) { return Unrolling(model, limit).run(); }
+Program unroll(const Model& model, const UnrollOptions& options) { return Unrolling(model, options).run(); }
 
 }  // namespace stowage::stream

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/deadline.h"
 #include "stream/model.h"
 
 namespace stowage::stream {
@@ -48,6 +49,8 @@ struct Instance {
       releases{};           ///< What no later instance of its operator reads; it may be that of others.
   Bytes bytes_written = 0;  ///< Of all it writes.
   Bytes bytes_dropped = 0;  ///< Of what it writes and nobody reads.
+  /// What it reads and may write over, if nobody reads it afterwards: see Operator::may_overwrite.
+  std::vector<GranuleId> may_overwrite{};
 };
 
 /// The granules of a tensor, which follow each other.
@@ -71,8 +74,15 @@ struct Program {
   }
 };
 
-/// Unrolls a model. Throws Error where it contradicts itself (references, extents, order of operators) or has
-/// more than `limit` reads of granules by instances.
-[[nodiscard]] Program unroll(const Model& model, std::int64_t limit = std::int64_t{1} << 26);
+struct UnrollOptions {
+  std::int64_t limit = std::int64_t{1} << 26;  ///< Of reads of granules by instances.
+  /// What a granule is rounded up to that may lie by itself: the bytes that it takes in memory.
+  Bytes alignment = 1;
+  base::Deadline deadline{};
+};
+
+/// Unrolls a model; over the deadline the program is incomplete and of no use. Throws Error where the model
+/// contradicts itself (references, extents, order of operators) or exceeds the limit.
+[[nodiscard]] Program unroll(const Model& model, const UnrollOptions& options = {});
 
 }  // namespace stowage::stream

@@ -175,11 +175,9 @@ class Choosing {
   }
 
  private:
-  [[nodiscard]] bool is_time_up() const { return std::chrono::steady_clock::now() >= effort_.deadline; }
+  [[nodiscard]] bool is_time_up() const { return effort_.deadline.is_over(); }
 
-  [[nodiscard]] Bytes peak_of(const Model& model) const {
-    return order_by_regions(unroll(model), effort_.work).peak;
-  }
+  [[nodiscard]] Bytes peak_of(const Model& model) const { return least_peak_of(model, effort_); }
 
   [[nodiscard]] Model with(const Chosen& chosen) const {
     Model model = model_;

@@ -69,17 +69,23 @@ void Walk::settle(const Region& region, Bytes limit) {
 
 namespace {
 
+constexpr std::size_t rows_between_looks = 256;
+
 /// Runs a region from the state in which all operators in front of it have run, or a part of it if it needs
-/// more than the limit.
-Walk run_region(const Program& program, const State& start, const Region& region, Bytes limit) {
+/// more than the limit or the time is up.
+Walk run_region(const Program& program, const State& start, const Region& region, Bytes limit,
+                const base::Deadline& deadline) {
   Walk walk(program, start);
   for (std::size_t op = region.end; op-- > region.begin;) {
-    while (!walk.state().is_finished(op)) {
+    for (std::size_t rows = 0; !walk.state().is_finished(op); ++rows) {
+      if (rows % rows_between_looks == 0 && deadline.is_over()) return walk;
       if (!walk.pull(op, region, limit)) return walk;
     }
   }
   return walk;
 }
+
+constexpr Bytes unbounded = std::numeric_limits<Bytes>::max();
 
 bool is_finished(const State& state, const Region& region) {
   for (std::size_t op = region.begin; op < region.end; ++op) {
@@ -88,14 +94,15 @@ bool is_finished(const State& state, const Region& region) {
   return true;
 }
 
-/// The states in which the first 0, 1, .. operators have run, and no other.
-std::vector<State> states_between(const Program& program) {
-  std::vector<State> states{State(program)};
+/// Bytes that are live when the first 0, 1, .. operators have run, and no other.
+std::vector<Bytes> lives_between(const Program& program) {
+  State state(program);
+  std::vector<Bytes> lives{state.live()};
   for (std::size_t op = 0; op < program.operators(); ++op) {
-    states.push_back(states.back());
-    while (!states.back().is_finished(op)) states.back().run(op);
+    while (!state.is_finished(op)) state.run(op);
+    lives.push_back(state.live());
   }
-  return states;
+  return lives;
 }
 
 /// Where regions may begin and end: whether no operator in front waits for one behind.
@@ -112,41 +119,78 @@ std::vector<bool> boundaries(const Program& program) {
   return is_boundary;
 }
 
-}  // namespace
+/// The least peak of all that runs up to an operator, and the region it ends with.
+class LeastPeaks {
+ public:
+  LeastPeaks(const Program& program, std::int64_t work, const base::Deadline& deadline)
+      : program_(program),
+        deadline_(deadline),
+        lives_(lives_between(program)),
+        is_boundary_(boundaries(program)),
+        left_(work),
+        share_(work / static_cast<std::int64_t>(std::max<std::size_t>(1, program.operators()))),
+        peaks_(program.operators() + 1, unbounded),
+        begins_(program.operators() + 1, 0) {
+    peaks_[0] = program.resident;
+  }
 
-RegionOrder order_by_regions(const Program& program, std::int64_t work) {
-  constexpr Bytes unbounded = std::numeric_limits<Bytes>::max();
-  const std::vector<State> starts = states_between(program);
-  const std::vector<bool> is_boundary = boundaries(program);
-  const std::size_t count = program.operators();
-  std::vector<Bytes> best(count + 1, unbounded);
-  std::vector<std::size_t> begin_of(count + 1, 0);
-  best[0] = program.resident;
-  const std::int64_t share = work / static_cast<std::int64_t>(std::max<std::size_t>(1, count));
-  for (std::size_t end = 1; end <= count; ++end) {
-    if (!is_boundary[end]) continue;
+  RegionOrder run() {
+    for (std::size_t end = 1; end < peaks_.size(); ++end) {
+      if (is_boundary_[end]) find_last_region(end);
+    }
+    RegionOrder order{.peak = peaks_.back()};
+    for (std::size_t end = peaks_.size() - 1; end > 0; end = begins_[end])
+      order.regions.push_back({begins_[end], end});
+    std::reverse(order.regions.begin(), order.regions.end());
+    for (const Region& region : order.regions) {
+      const Walk walk = run_region(program_, start_of(region), region, unbounded, deadline_);
+      order.steps.insert(order.steps.end(), walk.steps().begin(), walk.steps().end());
+    }
+    return deadline_.is_over() ? RegionOrder{.peak = unbounded} : order;
+  }
+
+ private:
+  [[nodiscard]] State start_of(const Region& region) const {
+    return State(program_, region.begin, lives_[region.begin]);
+  }
+
+  void find_last_region(std::size_t end) {
     std::int64_t in_vain = 0;  // since the last region that was better
-    for (std::size_t begin = end; begin-- > 0;) {
-      if (best[begin] >= best[end] || ((work <= 0 || in_vain > share) && best[end] != unbounded)) continue;
+    for (std::size_t begin = end; begin-- > 0 && !deadline_.is_over();) {
+      const bool is_spent = left_ <= 0 || in_vain > share_;
+      if (peaks_[begin] >= peaks_[end] || (is_spent && peaks_[end] != unbounded)) continue;
       const Region region{begin, end};
-      const Walk walk =
-          run_region(program, starts[begin], region, best[end] == unbounded ? unbounded : best[end] - 1);
-      work -= static_cast<std::int64_t>(walk.steps().size());
+      const Bytes limit = peaks_[end] == unbounded ? unbounded : peaks_[end] - 1;
+      const Walk walk = run_region(program_, start_of(region), region, limit, deadline_);
+      left_ -= static_cast<std::int64_t>(walk.steps().size());
       in_vain += static_cast<std::int64_t>(walk.steps().size());
       if (!is_finished(walk.state(), region)) continue;
       in_vain = 0;
-      best[end] = std::max(best[begin], walk.peak());
-      begin_of[end] = begin;
+      peaks_[end] = std::max(peaks_[begin], walk.peak());
+      begins_[end] = begin;
     }
   }
-  RegionOrder order{.peak = best[count]};
-  for (std::size_t end = count; end > 0; end = begin_of[end]) order.regions.push_back({begin_of[end], end});
-  std::reverse(order.regions.begin(), order.regions.end());
-  for (const Region& region : order.regions) {
-    const Walk walk = run_region(program, starts[region.begin], region, unbounded);
-    order.steps.insert(order.steps.end(), walk.steps().begin(), walk.steps().end());
-  }
-  return order;
+
+  const Program& program_;
+  const base::Deadline& deadline_;
+  std::vector<Bytes> lives_;
+  std::vector<bool> is_boundary_;
+  std::int64_t left_;   ///< Steps that may still be tried.
+  std::int64_t share_;  ///< Steps that may be tried in vain for one end.
+  std::vector<Bytes> peaks_;
+  std::vector<std::size_t> begins_;
+};
+
+}  // namespace
+
+RegionOrder order_by_regions(const Program& program, std::int64_t work, const base::Deadline& deadline) {
+  if (deadline.is_over()) return {.peak = unbounded};
+  return LeastPeaks(program, work, deadline).run();
+}
+
+Bytes least_peak_of(const Model& model, const TrialEffort& effort) {
+  const Program program = unroll(model, {.deadline = effort.deadline});
+  return order_by_regions(program, effort.work, effort.deadline).peak;
 }
 
 }  // namespace stowage::stream

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
 #include "stream/state.h"
 
 namespace stowage::stream {
@@ -50,11 +51,16 @@ struct RegionOrder {
 /// What may be spent where one model after the other is tried.
 struct TrialEffort {
   std::int64_t work = 0;  ///< Steps that are tried for one order at most.
-  std::chrono::steady_clock::time_point deadline{};
+  base::Deadline deadline{};
 };
 
 /// The best order that runs the operators region by region, each region pulled from its last operator. `work`
-/// is how many steps are tried at most; beyond that, operators are regions of their own.
-[[nodiscard]] RegionOrder order_by_regions(const Program& program, std::int64_t work);
+/// is how many steps are tried at most; beyond that, operators are regions of their own. Over the deadline
+/// there are no steps, and the peak is the largest there is.
+[[nodiscard]] RegionOrder order_by_regions(const Program& program, std::int64_t work,
+                                           const base::Deadline& deadline = {});
+
+/// The peak of that order; the largest there is if the deadline is over.
+[[nodiscard]] Bytes least_peak_of(const Model& model, const TrialEffort& effort);
 
 }  // namespace stowage::stream

@@ -251,8 +251,8 @@ Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& opt
   };
   const auto peak_of = [&](const Repeated& it) {
     const Model model = instances_of(it.graph, options);
-    return can_interleave(it, model) ? order_by_regions(unroll(model), effort.work).peak
-                                     : std::numeric_limits<Bytes>::max();
+    if (!can_interleave(it, model)) return std::numeric_limits<Bytes>::max();
+    return least_peak_of(model, effort);
   };
   return with(choose_tensors(
       candidates, [&](const std::set<TensorId>& tensors) { return peak_of(with(tensors)); },

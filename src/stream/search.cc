@@ -79,12 +79,9 @@ struct Open {
 struct Effort {
   std::int64_t each = 0;  ///< By a detour.
   std::int64_t left = 0;  ///< In all.
-  std::optional<std::chrono::steady_clock::time_point> deadline{};
-  std::stop_token stop{};
+  base::Deadline deadline{};
 
-  [[nodiscard]] bool is_spent() const {
-    return left <= 0 || stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
-  }
+  [[nodiscard]] bool is_spent() const { return left <= 0 || deadline.is_over(); }
 };
 
 class Detour {
@@ -229,7 +226,7 @@ std::vector<InstanceId> improve(const Program& program, std::span<const Instance
   constexpr std::int64_t most_tries = 64 * least_tries;
   std::vector<InstanceId> best(order.begin(), order.end());
   Bytes peak = replay(program, best).peak;
-  Effort effort{.left = options.work, .deadline = options.deadline, .stop = options.stop};
+  Effort effort{.left = options.work, .deadline = options.deadline};
   for (effort.each = least_tries; effort.each <= most_tries; effort.each *= 4) {
     Bytes low = options.target;  // below this nothing was found, or is wanted
     while (low < peak && !effort.is_spent()) {

@@ -4,6 +4,11 @@
 
 namespace stowage::stream {
 
+State::State(const Program& program, std::size_t operators, Bytes live) : State(program) {
+  for (std::size_t op = 0; op < operators; ++op) done_[op] = static_cast<std::int32_t>(program.count(op));
+  live_ = live;
+}
+
 Bytes State::live_after(std::size_t op) const {
   const Instance& instance = next(op);
   Bytes live = live_ + instance.bytes_written - instance.bytes_dropped;

@@ -15,6 +15,9 @@ class State {
   explicit State(const Program& program)
       : program_(&program), done_(program.operators(), 0), live_(program.resident) {}
 
+  /// The first operators have run, and no other; `live` bytes are live then.
+  State(const Program& program, std::size_t operators, Bytes live);
+
   [[nodiscard]] std::int64_t done(std::size_t op) const { return done_[op]; }
   [[nodiscard]] const std::vector<std::int32_t>& counters() const { return done_; }
   [[nodiscard]] Bytes live() const { return live_; }

@@ -1,0 +1,141 @@
+// From an order of rows to a plan: steps and lives -> rings and granules -> offsets.
+//
+// Cost: linear in instances and the granules they read, and one packing.
+
+#include "plan/stream_placing.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "base/checked.h"
+#include "plan/aliasing.h"
+#include "plan/provable.h"
+#include "stream/recompute.h"
+#include "stream/replay.h"
+#include "stream/timetable.h"
+
+namespace stowage::plan {
+namespace {
+
+/// Whether a row is in two places at once.
+bool is_ambiguous(const PlannedTensor& tensor) {
+  std::vector<View> views = tensor.views;
+  std::sort(views.begin(), views.end(),
+            [](const View& a, const View& b) { return a.life.lower < b.life.lower; });
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    for (std::size_t k = i + 1; k < views.size() && views[k].life.lower < views[i].life.upper; ++k) {
+      const auto &a = views[i].rows, &b = views[k].rows;
+      if (!a || !b || (a->begin < b->end && b->begin < a->end)) return true;
+    }
+  }
+  return false;
+}
+
+/// Gives views of repeated tensors to the network's own. False: one of them would be in two places at once.
+bool bring_together(const stream::Repeated& network, std::vector<PlannedTensor>& tensors) {
+  std::set<TensorId> repeated;
+  for (TensorId t = 0; t < tensors.size(); ++t) {
+    const TensorId own = network.tensors[t];
+    if (own == t) continue;
+    std::move(tensors[t].views.begin(), tensors[t].views.end(), std::back_inserter(tensors[own].views));
+    repeated.insert(own);
+  }
+  if (!tensors.empty()) tensors.resize(*std::max_element(network.tensors.begin(), network.tensors.end()) + 1);
+  return std::none_of(repeated.begin(), repeated.end(), [&](TensorId t) { return is_ambiguous(tensors[t]); });
+}
+
+/// The steps of the plan: operators are those of the network, and know where their sums are.
+std::vector<Step> steps_of(const Streamed& streamed, stream::Timetable timetable,
+                           const stream::Layout& layout) {
+  std::vector<Step> steps = std::move(timetable.steps);
+  for (std::size_t op = 0; op < streamed.model.operators.size(); ++op) {
+    for (const std::size_t step : timetable.summing[op]) std::get<Run>(steps[step]).sums = layout.sums[op];
+  }
+  for (Step& step : steps) {
+    if (auto* const run = std::get_if<Run>(&step)) run->path[1] = streamed.network.operators[run->path[1]];
+  }
+  return steps;
+}
+
+double recomputed(const Streamed& streamed) {
+  const auto once = static_cast<double>(std::max<std::int64_t>(1, stream::multiplies_of(streamed.once)));
+  return std::max(1.0, static_cast<double>(stream::multiplies_of(streamed.model)) / once);
+}
+
+Bytes largest(const std::vector<Bytes>& loads) {
+  return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
+}
+
+Streaming streaming_of(const Streamed& streamed, const RowOrder& order, std::int64_t granule,
+                       Bytes alignment) {
+  const stream::Program whole = stream::unroll(stream::without_rows(streamed.once), {.alignment = alignment});
+  const std::vector<Bytes> of_layers = stream::replay(whole, stream::layer_by_layer(whole)).loads;
+  std::vector<Bytes> loads(streamed.model.operators.size(), 0);  // while some of its rows are computed
+  for (std::size_t step = 0; step < order.steps.size(); ++step) {
+    Bytes& load = loads[streamed.program.instances[order.steps[step]].op];
+    load = std::max(load, order.loads[step]);
+  }
+  Streaming result{.granule = granule,
+                   .load = largest(order.loads),
+                   .load_of_layers = largest(of_layers),
+                   .recomputed = recomputed(streamed)};
+  std::set<std::size_t> seen;  // an operator that is repeated is in the first region it runs in
+  for (const stream::Region& region : order.regions) {
+    StreamRegion entry;
+    for (std::size_t op = region.begin; op < region.end; ++op) {
+      const auto source = streamed.model.operators[op].source;
+      if (source && seen.insert(streamed.network.operators[*source]).second)
+        entry.operators.push_back(streamed.network.operators[*source]);
+      entry.load = std::max(entry.load, loads[op]);
+      entry.load_of_layers = std::max(entry.load_of_layers, of_layers[op]);
+    }
+    result.regions.push_back(std::move(entry));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order, stream::Form form,
+                                         const PlacingOptions& options) {
+  stream::Timetable timetable = stream::timetable_of(streamed.model, streamed.program, order.steps);
+  if (options.deadline.is_over()) return std::nullopt;
+  stream::Layout layout = stream::lay_out(streamed.network.graph, streamed.model, streamed.program, timetable,
+                                          {.form = form, .alignment = options.alignment});
+  if (options.deadline.is_over() || !bring_together(streamed.network, layout.tensors)) return std::nullopt;
+  PlacedStream placed{.steps = steps_of(streamed, std::move(timetable), layout),
+                      .problem = problem_of(std::move(layout.buffers), options.plan.memories)};
+  SolveOptions solve_options = options.plan.solve;
+  solve_options.time_limit = options.deadline.left();
+  placed.solution = solve_provably(placed.problem, solve_options);
+  placed.peak = total_peak(placed.problem, placed.solution);
+  placed.tensors = std::move(layout.tensors);
+  for (const PlannedTensor& tensor : placed.tensors) {
+    if (!tensor.views.empty()) placed.naive += base::align_up(tensor.tensor.bytes, options.alignment);
+  }
+  placed.streaming = streaming_of(streamed, order, options.plan.stream->granule, options.alignment);
+  return placed;
+}
+
+void write_stream(PlacedStream placed, Bytes bound, Plan& plan) {
+  Solution& solution = placed.solution;
+  plan.clocks = {{std::move(placed.steps)}};
+  plan.memories = {
+      {placed.problem.memories[0], placed.peak, solution.lower_bound, 0, std::move(solution.certificate)}};
+  plan.buffers = std::move(placed.problem.buffers);
+  plan.places = std::move(solution.places);
+  plan.tensors = std::move(placed.tensors);
+  plan.interrupted = solution.interrupted;
+  plan.claims = {{ClaimScope::offsets, solution.lower_bound, placed.peak == solution.lower_bound},
+                 {ClaimScope::stream, bound, placed.peak == bound}};
+  plan.summary = {.naive = placed.naive,
+                  .peak = placed.peak,
+                  .lower_bound = solution.lower_bound,
+                  .strategy = solution.strategy,
+                  .order = "stream"};
+  plan.streaming = std::move(placed.streaming);
+}
+
+}  // namespace stowage::plan

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/deadline.h"
+#include "stowage/plan.h"
+#include "stowage/planner.h"
+#include "stream/layout.h"
+#include "stream/model.h"
+#include "stream/program.h"
+#include "stream/regions.h"
+#include "stream/repeat.h"
+
+namespace stowage::plan {
+
+/// A network as operators over rows.
+struct Streamed {
+  stream::Repeated network{};
+  stream::Model once{};   ///< Every row is computed once.
+  stream::Model model{};  ///< What is planned.
+  stream::Program program{};
+  stream::RegionOrder regions{};
+};
+
+/// An order of a program's instances.
+struct RowOrder {
+  std::vector<stream::InstanceId> steps{};
+  std::vector<stream::Form> forms{};  ///< Those whose rows take what was counted.
+  std::vector<Bytes> loads{};         ///< Bytes that are live while each step runs.
+  std::vector<stream::Region> regions{};
+};
+
+/// An order in one form, with offsets, ready to be a plan.
+struct PlacedStream {
+  std::vector<Step> steps{};
+  std::vector<PlannedTensor> tensors{};
+  Problem problem{};
+  Solution solution{};
+  Bytes peak = 0;
+  Bytes naive = 0;
+  Streaming streaming{};
+};
+
+struct PlacingOptions {
+  const PlanOptions& plan;
+  Bytes alignment = 1;
+  base::Deadline deadline{};
+};
+
+/// Gives an order's rows places in memory. None: the time was up, or rows of operators that are repeated
+/// would be in two places at once.
+[[nodiscard]] std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order,
+                                                       stream::Form form, const PlacingOptions& options);
+
+/// Sets everything of the plan but its models and the seconds. `bound` is claimed for all orders of rows.
+void write_stream(PlacedStream placed, Bytes bound, Plan& plan);
+
+}  // namespace stowage::plan
