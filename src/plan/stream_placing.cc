@@ -36,13 +36,17 @@ bool is_ambiguous(const PlannedTensor& tensor) {
 /// Gives views of repeated tensors to the network's own. False: one of them would be in two places at once.
 bool bring_together(const stream::Repeated& network, std::vector<PlannedTensor>& tensors) {
   std::set<TensorId> repeated;
+  std::size_t count = 0;  // of the network's own, which come first
   for (TensorId t = 0; t < tensors.size(); ++t) {
     const TensorId own = network.tensors[t];
-    if (own == t) continue;
+    if (own == t) {
+      ++count;
+      continue;
+    }
     std::move(tensors[t].views.begin(), tensors[t].views.end(), std::back_inserter(tensors[own].views));
     repeated.insert(own);
   }
-  if (!tensors.empty()) tensors.resize(*std::max_element(network.tensors.begin(), network.tensors.end()) + 1);
+  tensors.resize(count);
   return std::none_of(repeated.begin(), repeated.end(), [&](TensorId t) { return is_ambiguous(tensors[t]); });
 }
 

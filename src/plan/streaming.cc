@@ -118,16 +118,16 @@ class StreamPlanner {
   /// The lowest of all ways; none if the time was up before there was one, or none is below the given peak.
   std::optional<PlacedStream> run(Bytes peak) {
     peak_ = peak;
-    std::vector<Way> ways = ways_of(options_);
-    std::optional<Streamed> first = prepare(ways[0], deadline_);
+    const std::vector<Way> ways = ways_of(options_);
+    const std::optional<Streamed> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
     note_bound(*first);
-    ways.erase(ways.begin());
-    const bool has_rivals = std::any_of(
-        ways.begin(), ways.end(), [&](const Way& way) { return may_be_below(way, first->regions.peak); });
     constexpr double share_of_first = 0.6;
-    plan_in(*first, has_rivals ? deadline_.part(share_of_first) : deadline_);
-    for (std::size_t w = 0; w < ways.size() && !is_done(); ++w) {
+    const bool are_others_needed = std::any_of(ways.begin() + 1, ways.end(), [&](const Way& way) {
+      return may_be_below(way, first->regions.peak);
+    });
+    plan_in(*first, are_others_needed ? deadline_.part(share_of_first) : deadline_);
+    for (std::size_t w = 1; w < ways.size() && !is_done(); ++w) {
       if (!may_be_below(ways[w], peak_)) continue;
       const Deadline deadline = deadline_.part(1.0 / static_cast<double>(ways.size() - w));
       const std::optional<Streamed> streamed = prepare(ways[w], deadline);
@@ -161,9 +161,9 @@ class StreamPlanner {
 
   void complete(const Way& way, const Deadline& deadline, Streamed& streamed) const {
     const Graph& graph = streamed.network.graph;
-    auto options = instance_options(way);
-    if (options_.alias == Alias::automatic && way.in_place == InPlace::where_possible)
-      options = stream::in_place_where_it_helps(graph, options, {work_on_regions, deadline.part(0.2)});
+    stream::InstanceOptions options = instance_options(way);
+    if (way.in_place == InPlace::where_possible && options_.alias == Alias::automatic)
+      options = stream::in_place_where_it_helps(graph, options, {work_on_regions, deadline.part(0.25)});
     streamed.once = stream::instances_of(graph, options);
     streamed.model = streamed.once;
     if (way.recompute > 1) {
@@ -197,9 +197,10 @@ class StreamPlanner {
     const stream::Model model = stream::instances_of(graph_, instance_options(way));
     const stream::Program program = stream::unroll(model, {.deadline = deadline});
     if (deadline.is_over()) return true;
-    return stream::lower_bound(program, stream::layer_by_layer(program),
-                               {.most_cuts = most_cuts, .enough = peak, .deadline = deadline})
-               .bytes < peak;
+    const Bytes bound = stream::lower_bound(program, stream::layer_by_layer(program),
+                                            {.most_cuts = most_cuts, .enough = peak, .deadline = deadline})
+                            .bytes;
+    return base::align_up(bound, alignment_) < peak;
   }
 
   /// Of all ways and of whole operators. Rows that are computed again make other instances, of which a bound

@@ -4,7 +4,9 @@
 //     x (2 bytes)  . a a a a a a a         x and its PAD in one place: 4 bytes all the time
 //     PAD (4)                    b b       apart: 2 bytes, 6 in the step that makes b of a, 4 then
 //
-// Which of them are better apart is found by trying. Cost: an order for each, as long as there is time.
+// Which of them are better apart is found by trying.
+//
+// Cost: an order for each, as long as there is time.
 
 #include "stream/in_place.h"
 

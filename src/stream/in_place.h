@@ -6,8 +6,8 @@
 
 namespace stowage::stream {
 
-/// The options in which those tensors lie apart that make rows larger where they are written over them (a
-/// PAD), if the order by regions needs less then.
+/// The options without what makes the rows larger that it is written over (a PAD), where the order by regions
+/// needs less then. The given ones write over rows where they may.
 [[nodiscard]] InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                                       const TrialEffort& effort);
 

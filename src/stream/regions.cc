@@ -126,7 +126,7 @@ class LeastPeaks {
       : program_(program),
         deadline_(deadline),
         lives_(lives_between(program)),
-        is_boundary_(boundaries(program)),
+        may_begin_(boundaries(program)),
         left_(work),
         share_(work / static_cast<std::int64_t>(std::max<std::size_t>(1, program.operators()))),
         peaks_(program.operators() + 1, unbounded),
@@ -136,7 +136,7 @@ class LeastPeaks {
 
   RegionOrder run() {
     for (std::size_t end = 1; end < peaks_.size(); ++end) {
-      if (is_boundary_[end]) find_last_region(end);
+      if (may_begin_[end]) find_last_region(end);
     }
     RegionOrder order{.peak = peaks_.back()};
     for (std::size_t end = peaks_.size() - 1; end > 0; end = begins_[end])
@@ -157,8 +157,8 @@ class LeastPeaks {
   void find_last_region(std::size_t end) {
     std::int64_t in_vain = 0;  // since the last region that was better
     for (std::size_t begin = end; begin-- > 0 && !deadline_.is_over();) {
-      const bool is_spent = left_ <= 0 || in_vain > share_;
-      if (peaks_[begin] >= peaks_[end] || (is_spent && peaks_[end] != unbounded)) continue;
+      if (peaks_[begin] >= peaks_[end] || ((left_ <= 0 || in_vain > share_) && peaks_[end] != unbounded))
+        continue;
       const Region region{begin, end};
       const Bytes limit = peaks_[end] == unbounded ? unbounded : peaks_[end] - 1;
       const Walk walk = run_region(program_, start_of(region), region, limit, deadline_);
@@ -174,9 +174,9 @@ class LeastPeaks {
   const Program& program_;
   const base::Deadline& deadline_;
   std::vector<Bytes> lives_;
-  std::vector<bool> is_boundary_;
-  std::int64_t left_;   ///< Steps that may still be tried.
-  std::int64_t share_;  ///< Steps that may be tried in vain for one end.
+  std::vector<bool> may_begin_;  ///< A region, with an operator.
+  std::int64_t left_;            ///< Steps that may still be tried.
+  std::int64_t share_;           ///< Steps that may be tried in vain for one end.
   std::vector<Bytes> peaks_;
   std::vector<std::size_t> begins_;
 };
