@@ -3,8 +3,8 @@
 #   scripts/test.sh          cases of other programs to compare with, tests with GCC, again with clang
 #                            under address and undefined-behaviour sanitizers, the installed package,
 #                            and a few seconds of fuzzing
-#   scripts/test.sh --long   also the large networks in all their plans, the thread sanitizer, clang-tidy, and
-#                            ten minutes per fuzzer
+#   scripts/test.sh --long   also the large networks in all their plans, a campaign of 24 000 random cases, the
+#                            thread sanitizer, clang-tidy, and ten minutes per fuzzer
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -58,6 +58,9 @@ if $long; then
     step "large networks in all their plans, $build"
     STOWAGE_LONG=1 "build/$build/tests/stowage_tests" --gtest_filter='Models/RunData*'
   done
+  step "campaign"
+  seq 1 6 | xargs -P "$(nproc)" -I{} \
+    build/release/tests/campaign/stowage_campaign --cases 4000 --seed {} --folder build/campaign
   step "clang, thread sanitizer"
   build tsan
   ctest --preset tsan

@@ -118,14 +118,15 @@ class StreamPlanner {
   /// The lowest of all ways; none if the time was up before there was one, or none is below the given peak.
   std::optional<PlacedStream> run(Bytes peak) {
     peak_ = peak;
-    const std::vector<Way> ways = ways_of(options_);
+    std::vector<Way> ways = ways_of(options_);
+    if (order_of_whole() == stream::once(graph_).operators)
+      std::erase_if(ways, [&](const Way& way) { return way.order != ways[0].order; });
     const std::optional<Streamed> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
     note_bound(*first);
     constexpr double share_of_first = 0.6;
-    const bool are_others_needed = std::any_of(ways.begin() + 1, ways.end(), [&](const Way& way) {
-      return may_be_below(way, first->regions.peak);
-    });
+    const bool are_others_needed = std::any_of(
+        ways.begin() + 1, ways.end(), [&](const Way& way) { return may_be_below(way, first->regions.peak); });
     plan_in(*first, are_others_needed ? deadline_.part(share_of_first) : deadline_);
     for (std::size_t w = 1; w < ways.size() && !is_done(); ++w) {
       if (!may_be_below(ways[w], peak_)) continue;
@@ -174,14 +175,21 @@ class StreamPlanner {
     streamed.regions = stream::order_by_regions(streamed.program, work_on_regions, deadline);
   }
 
+  /// The operators in the order of the plan of whole operators.
+  [[nodiscard]] std::vector<std::size_t> order_of_whole() const {
+    std::vector<std::size_t> order;
+    const auto& operators = graph_.subgraphs[0].operators;
+    for (std::size_t op = 0; op < operators.size(); ++op) {
+      if (operators[op].folded) order.push_back(op);
+    }
+    for (const Step& step : whole_.clocks[0].steps) order.push_back(std::get<Run>(step).path[1]);
+    return order;
+  }
+
   /// The one with the least peak of regions: the network's own, or that of the plan of whole operators.
   [[nodiscard]] stream::Repeated best_order(const Way& way, const Deadline& deadline) const {
     stream::Repeated own = stream::once(graph_);
-    std::vector<std::size_t> order;
-    for (std::size_t op = 0; op < own.operators.size(); ++op) {
-      if (graph_.subgraphs[0].operators[op].folded) order.push_back(op);
-    }
-    for (const Step& step : whole_.clocks[0].steps) order.push_back(std::get<Run>(step).path[1]);
+    const std::vector<std::size_t> order = order_of_whole();
     if (way.order == Order::keep || order == own.operators) return own;
     stream::Repeated other = stream::in_order(graph_, order);
     const auto peak_of = [&](const stream::Repeated& it) {
@@ -230,20 +238,30 @@ class StreamPlanner {
     return whole_.order_searches.empty() ? whole_.summary.lower_bound : whole_.order_searches[0].lower_bound;
   }
 
+  /// Every order in every form, for a part of the time; what is left of it is for the best of these.
   void plan_in(const Streamed& streamed, const Deadline& deadline) {
-    const std::vector<RowOrder> orders = orders_of(streamed, deadline);
-    std::size_t tries = 0;
-    for (const RowOrder& order : orders) tries += order.forms.size();
-    for (const RowOrder& order : orders) {
-      for (const stream::Form form : order.forms) {
-        if (is_done() || deadline.is_over()) return;
-        auto placed = place_stream(streamed, order, form,
-                                   {options_, alignment_, deadline.part(1.0 / static_cast<double>(tries--))});
-        if (!placed || placed->peak >= peak_) continue;
-        peak_ = placed->peak;
-        best_ = std::move(placed);
-      }
+    std::vector<std::pair<RowOrder, stream::Form>> tries;
+    for (const RowOrder& order : orders_of(streamed, deadline)) {
+      for (const stream::Form form : order.forms) tries.emplace_back(order, form);
     }
+    std::optional<std::size_t> best;
+    const Deadline first = deadline.part(0.5);
+    for (std::size_t t = 0; t < tries.size(); ++t) {
+      const double share = 1 / static_cast<double>(tries.size() - t);
+      if (place(streamed, tries[t].first, tries[t].second, first.part(share))) best = t;
+    }
+    if (best && best_->peak > best_->solution.lower_bound)
+      place(streamed, tries[*best].first, tries[*best].second, deadline);
+  }
+
+  /// Whether that is lower than all before.
+  bool place(const Streamed& streamed, const RowOrder& order, stream::Form form, const Deadline& deadline) {
+    if (is_done() || deadline.is_over()) return false;
+    auto placed = place_stream(streamed, order, form, {options_, alignment_, deadline});
+    if (!placed || placed->peak >= peak_) return false;
+    peak_ = placed->peak;
+    best_ = std::move(placed);
+    return true;
   }
 
   /// For each way to count what rows take, an order that was searched for and the one of regions.

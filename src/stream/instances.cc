@@ -52,6 +52,7 @@ class Reading {
       output.stays = output.is_whole = !output.leaves;
     }
     is_taken_.resize(model_.tensors.size(), false);
+    note_uses();
     if (options_.in_place == InPlace::where_possible) {
       for (std::size_t op = 0; op < model_.operators.size(); ++op) take_over(op);
     } else if (options_.in_place == InPlace::open) {
@@ -260,7 +261,7 @@ class Reading {
     for (std::size_t i = source.inputs.size(); i-- > 0;) {
       if (!source.inputs[i] || !index_[*source.inputs[i]]) continue;
       const auto taken = taken_over(source, i, *along, taker.writes[0]);
-      if (!taken || !may_be_taken(taken->tensor, op)) continue;
+      if (!taken || !may_be_taken(*taken, op)) continue;
       model_.tensors[taker.writes[0]].takes_over = taken;
       is_taken_[taken->tensor] = true;
       return;
@@ -326,20 +327,29 @@ class Reading {
            may_be_whole(taken->tensor);
   }
 
-  /// Whether nobody wants the tensor's rows when the operator has written over them.
-  [[nodiscard]] bool may_be_taken(std::size_t tensor, std::size_t by) const {
-    if (model_.tensors[tensor].stays || is_taken_[tensor]) return false;
-    bool is_written = false;
+  /// Whether nobody wants the tensor's rows when the operator has written over them: itself, too, reads no
+  /// others, and all that read them stand in front.
+  [[nodiscard]] bool may_be_taken(const TakenOver& taken, std::size_t by) const {
+    if (model_.tensors[taken.tensor].stays || is_taken_[taken.tensor] || !is_written_[taken.tensor])
+      return false;
+    const auto may_go = [&](std::size_t op) {
+      const Operator& reader = model_.operators[op];
+      const RowMap wanted{.offset = op == by ? -taken.shift : 0};
+      return op <= by && reader.writing == Writing::row_by_row &&
+             std::all_of(reader.reads.begin(), reader.reads.end(), [&](const Access& access) {
+               return access.tensor != taken.tensor || access.rows == wanted;
+             });
+    };
+    return std::all_of(readers_[taken.tensor].begin(), readers_[taken.tensor].end(), may_go);
+  }
+
+  void note_uses() {
+    readers_.resize(model_.tensors.size());
+    is_written_.resize(model_.tensors.size(), false);
     for (std::size_t op = 0; op < model_.operators.size(); ++op) {
-      const Operator& other = model_.operators[op];
-      is_written =
-          is_written || std::find(other.writes.begin(), other.writes.end(), tensor) != other.writes.end();
-      for (const Access& access : other.reads) {
-        if (access.tensor != tensor || op == by) continue;
-        if (op > by || access.rows != RowMap{} || other.writing != Writing::row_by_row) return false;
-      }
+      for (const std::size_t t : model_.operators[op].writes) is_written_[t] = true;
+      for (const Access& access : model_.operators[op].reads) readers_[access.tensor].push_back(op);
     }
-    return is_written;
   }
 
   const Graph& graph_;
@@ -348,7 +358,10 @@ class Reading {
   std::vector<std::optional<std::size_t>> axes_;   ///< Of rows, by tensor; none for a single number.
   std::vector<std::optional<std::size_t>> index_;  ///< In the model, by tensor.
   Model model_{};
-  std::vector<bool> is_taken_{};  ///< By tensor of the model.
+  // By tensor of the model:
+  std::vector<std::vector<std::size_t>> readers_{};
+  std::vector<bool> is_written_{};
+  std::vector<bool> is_taken_{};
 };
 
 }  // namespace

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stowage/import.h"
+#include "stowage/planner.h"
+
+namespace stowage::campaign {
+
+enum class Family : std::uint8_t {
+  layers,    ///< A graph of operators that run as wholes.
+  rows,      ///< A graph whose operators can run row by row.
+  net,       ///< An ONNX network with kernels.
+  models,    ///< Several graphs on one device.
+  memories,  ///< A graph in several memories.
+};
+inline constexpr std::size_t family_count = 5;
+
+[[nodiscard]] std::string_view name_of(Family family);
+
+/// A model as a file would have it.
+struct Source {
+  std::string name{};  ///< With its extension, which says the format.
+  std::string content{};
+  /// Of the main subgraph's operators, in the file's order: what graph JSON cannot say of them.
+  std::vector<std::int64_t> multiplies{};
+};
+
+/// What is planned, and how: all of it follows from the seed and the number.
+struct Case {
+  std::uint64_t seed = 0;
+  std::uint64_t number = 0;
+  Family family = Family::layers;
+  std::vector<Source> sources{};
+  PlanOptions options{};
+  /// Its time limit may be too short for a search to end.
+  bool may_be_cut_short = false;
+};
+
+/// Something that contradicts the documents. `group` is the same for what looks like one cause.
+struct Finding {
+  std::string group{};
+  std::string what{};
+};
+using Findings = std::vector<Finding>;
+
+[[nodiscard]] Case make_case(std::uint64_t seed, std::uint64_t number);
+
+/// The command that plans the case, where its models are in the present folder.
+[[nodiscard]] std::string command_of(const Case& drawn);
+
+/// A graph as graph JSON.
+[[nodiscard]] Source source_of(const std::string& name, const Graph& graph);
+
+/// Reads what the sources say.
+[[nodiscard]] std::vector<Input> read_sources(const Case& drawn);
+
+// One generator for each family: they fill in sources and options.
+void draw_layers(Case& drawn);
+void draw_rows(Case& drawn);
+void draw_net(Case& drawn);
+void draw_models(Case& drawn);
+void draw_memories(Case& drawn);
+
+}  // namespace stowage::campaign

@@ -1,0 +1,79 @@
+#include <sstream>
+
+#include "layers.h"
+#include "stowage/export.h"
+
+namespace stowage::campaign {
+
+Source source_of(const std::string& name, const Graph& graph) {
+  std::ostringstream text;
+  write_graph(graph, text);
+  Source source{.name = name, .content = text.str()};
+  for (const Operator& op : graph.subgraphs[0].operators) source.multiplies.push_back(op.multiplies);
+  return source;
+}
+
+std::vector<Input> read_sources(const Case& drawn) {
+  std::vector<Input> inputs;
+  for (const Source& source : drawn.sources) {
+    inputs.push_back(parse_input(source.content, source.name));
+    auto& graph = std::get<Graph>(inputs.back().content);
+    for (std::size_t o = 0; o < source.multiplies.size(); ++o)
+      graph.subgraphs[0].operators[o].multiplies = source.multiplies[o];
+  }
+  return inputs;
+}
+
+void draw_layers(Case& drawn) {
+  Random random(drawn.seed * 1'000'003 + drawn.number);
+  const Graph graph = random_layers(random, {.operators = random.chance(70) ? 6 : 14});
+  drawn.sources = {source_of("net.json", graph)};
+  draw_common_options(drawn, random);
+  if (random.chance(15)) drawn.options.memories[0].capacity = random.between(1, 200);
+}
+
+void draw_memories(Case& drawn) {
+  Random random(drawn.seed * 1'000'003 + drawn.number);
+  const Graph graph = random_layers(random, {.operators = random.chance(60) ? 6 : 12});
+  drawn.sources = {source_of("net.json", graph)};
+  draw_common_options(drawn, random);
+  PlanOptions& options = drawn.options;
+  options.memories = {{.name = "fast", .capacity = random.between(8, 160), .cost = 1}};
+  if (random.chance(30))
+    options.memories.push_back({.name = "middle", .capacity = random.between(16, 200), .cost = 10});
+  options.memories.push_back({.name = "slow", .cost = random.chance(70) ? 10 : 3});
+  if (random.chance(15))
+    options.memories.push_back({.name = "flash", .cost = 1, .role = MemoryRole::weights});
+  if (random.chance(60)) options.moves = Moves::allowed;
+  if (options.moves == Moves::allowed || random.chance(60)) options.solve.strategy = "auto";
+}
+
+void draw_models(Case& drawn) {
+  Random random(drawn.seed * 1'000'003 + drawn.number);
+  const std::int64_t count = random.between(2, 3);
+  std::vector<Graph> graphs;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::string name(1, static_cast<char>('a' + i));
+    graphs.push_back(random_layers(random, {.name = name, .operators = 5}));
+    drawn.sources.push_back(source_of(name + ".json", graphs.back()));
+  }
+  draw_common_options(drawn, random);
+  static const std::vector<std::string> two{"a; b", "a | b", "b; a", "b | a"};
+  static const std::vector<std::string> three{"a; b; c",    "a | b | c", "a; b | c",   "a | b; c",
+                                              "(a; b) | c", "c; a; b",   "c | (b; a)", "b; (a | c)",
+                                              "(a | b); c", "a | (b; c)"};
+  if (random.chance(80)) drawn.options.run = random.pick(count == 2 ? two : three);
+  // Outputs of the first that are as large as inputs of another: only where it runs later.
+  for (std::size_t later = 1; later < graphs.size(); ++later)
+    for (const TensorId output : graphs[0].subgraphs[0].outputs)
+      for (const TensorId input : graphs[later].subgraphs[0].inputs) {
+        const Tensor& from = graphs[0].tensors[output];
+        const Tensor& to = graphs[later].tensors[input];
+        if (from.dtype == to.dtype && from.bytes == to.bytes && random.chance(60))
+          drawn.options.feeds.push_back(
+              {.output = "a." + from.name,
+               .input = std::string(1, static_cast<char>('a' + later)) + "." + to.name});
+      }
+}
+
+}  // namespace stowage::campaign

@@ -1,0 +1,104 @@
+#include "judge.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <span>
+
+#include "bounds.h"
+#include "ledger.h"
+#include "mutate.h"
+#include "properties.h"
+#include "stowage/error.h"
+#include "stowage/graph.h"
+#include "values.h"
+
+namespace stowage::campaign {
+namespace {
+
+/// The message without names and numbers, so that equal reasons are counted together.
+std::string reason_of(const std::string& message) {
+  std::string reason;
+  bool is_quoted = false;
+  int depth = 0;
+  for (const char c : message) {
+    if (c == '\'') is_quoted = !is_quoted;
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (is_quoted || c == '\'' || depth > 0 || c == ')') continue;
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
+      if (reason.empty() || reason.back() != '#') reason += '#';
+      continue;
+    }
+    reason += c;
+  }
+  return reason;
+}
+
+void count_plan(const Case& drawn, const PlanResult& result, Tally::OfFamily& family) {
+  const Plan& plan = result.plan;
+  ++family.planned;
+  if (result.outcome == Outcome::exceeds_capacity) ++family.too_large;
+  if (plan.interrupted) ++family.cut_short;
+  if (plan.summary.peak == plan.summary.lower_bound) ++family.proven;
+  if (plan.copies_removed.count > 0) ++family.aliased;
+  if (plan.streaming) ++family.streamed;
+  if (plan.streaming && plan.streaming->recomputed > 1) ++family.recomputed;
+  if (plan.clocks.size() > 1) ++family.forked;
+  for (const Clock& clock : plan.clocks)
+    if (std::any_of(clock.steps.begin(), clock.steps.end(),
+                    [](const Step& step) { return std::holds_alternative<Copy>(step); })) {
+      ++family.moved;
+      break;
+    }
+  (void)drawn;
+}
+
+void add(Findings& all, Findings more) {
+  for (Finding& finding : more) all.push_back(std::move(finding));
+}
+
+}  // namespace
+
+Findings judge(const Case& drawn, Tally& tally) {
+  Findings findings;
+  Tally::OfFamily& family = tally.families[drawn.family];
+  ++family.cases;
+  std::vector<Input> inputs;
+  try {
+    inputs = read_sources(drawn);
+  } catch (const std::exception& error) {
+    return {{"rejected: " + reason_of(error.what()), error.what()}};
+  }
+  std::optional<PlanResult> result;
+  try {
+    result = make_plan(inputs, drawn.options);
+  } catch (const UsageError& error) {
+    ++family.refused;
+    ++tally.refusals[reason_of(error.what())];
+    return {};
+  } catch (const std::exception& error) {
+    return {{"exception: " + reason_of(error.what()), error.what()}};
+  }
+  count_plan(drawn, *result, family);
+  for (const Fault& fault : result->faults)
+    if (fault.kind != FaultKind::capacity || result->outcome == Outcome::fits)
+      findings.push_back({"own checker: " + reason_of(fault.what), fault.what});
+  std::vector<Graph> graphs;
+  for (const Input& input : inputs) graphs.push_back(std::get<Graph>(input.content));
+  add(findings, check_ledger(graphs, *result, drawn.options));
+  add(findings, check_bounds(drawn, graphs, *result, tally));
+  ReplayTally replayed;
+  add(findings, replay(graphs, result->plan, drawn.options.io, drawn.number, replayed));
+  tally.replayed.steps += replayed.steps;
+  tally.replayed.bytes += replayed.bytes;
+  tally.replayed.in_place += replayed.in_place;
+  tally.replayed.kept += replayed.kept;
+  tally.replayed.ambiguous += replayed.ambiguous;
+  if (replayed.in_place > 0) ++family.in_place;
+  if (findings.empty() && drawn.number / 10 % 4 == 0) try_mutations(drawn, graphs, result->plan, tally);
+  if (drawn.family == Family::net) add(findings, check_values(drawn, result->plan, tally));
+  add(findings, check_properties(drawn, inputs, *result, tally));
+  return findings;
+}
+
+}  // namespace stowage::campaign

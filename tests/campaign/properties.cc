@@ -1,0 +1,150 @@
+#include "properties.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "stowage/error.h"
+
+namespace stowage::campaign {
+namespace {
+
+class Comparer {
+ public:
+  Comparer(const Case& drawn, std::span<const Input> inputs, const PlanResult& result, Tally& tally,
+           Findings& findings)
+      : drawn_(drawn), inputs_(inputs), result_(result), tally_(tally), findings_(findings) {}
+
+  [[nodiscard]] const PlanOptions& options() const { return drawn_.options; }
+
+  /// The plan with the changed options; none where it was cut short or refused.
+  std::optional<PlanResult> variant(const std::function<void(PlanOptions&)>& change) const {
+    PlanOptions changed = drawn_.options;
+    change(changed);
+    try {
+      PlanResult other = make_plan(inputs_, changed);
+      if (other.plan.interrupted) return std::nullopt;
+      return other;
+    } catch (const UsageError&) {
+      return std::nullopt;
+    }
+  }
+
+  /// The case has more freedom than the variant.
+  void expect_not_above(const std::string& what, const std::function<void(PlanOptions&)>& change) {
+    const auto other = variant(change);
+    if (!other) return;
+    ++tally_.compared[what];
+    if (result_.plan.summary.peak > other->plan.summary.peak)
+      findings_.push_back(
+          {"more freedom, higher peak: " + what, std::to_string(result_.plan.summary.peak) + " against " +
+                                                     std::to_string(other->plan.summary.peak)});
+  }
+
+  /// What is claimed of the case must hold for a plan that the same claim is about.
+  void expect_claims_hold(const std::string& what, ClaimScope scope,
+                          const std::function<void(PlanOptions&)>& change) {
+    const auto other = variant(change);
+    if (!other) return;
+    ++tally_.compared[what];
+    for (const Claim& claim : result_.plan.claims)
+      if (claim.scope == scope && claim.lower_bound > other->plan.summary.peak)
+        findings_.push_back({"claim refuted: " + what, "claim " + std::to_string(claim.lower_bound) +
+                                                           ", peak " +
+                                                           std::to_string(other->plan.summary.peak)});
+  }
+
+  void expect_cost_not_above(const std::string& what, const std::function<void(PlanOptions&)>& change) {
+    const auto other = variant(change);
+    if (!other || other->outcome != result_.outcome) return;
+    ++tally_.compared[what];
+    if (result_.plan.summary.cost > other->plan.summary.cost)
+      findings_.push_back(
+          {"more freedom, higher cost: " + what, std::to_string(result_.plan.summary.cost) + " against " +
+                                                     std::to_string(other->plan.summary.cost)});
+    // Of the same order, and with nothing shared, both choose for the same buffers.
+    const bool is_same = options().alias == Alias::none && options().order == Order::keep;
+    if (is_same && result_.plan.summary.cost_bound > other->plan.summary.cost)
+      findings_.push_back({"cost bound refuted: " + what, std::to_string(result_.plan.summary.cost_bound) +
+                                                              " against " +
+                                                              std::to_string(other->plan.summary.cost)});
+  }
+
+ private:
+  const Case& drawn_;
+  std::span<const Input> inputs_;
+  const PlanResult& result_;
+  Tally& tally_;
+  Findings& findings_;
+};
+
+void compare_layers(Comparer& compare) {
+  const PlanOptions& options = compare.options();
+  if (options.alias == Alias::automatic) {
+    compare.expect_not_above("--alias auto, --alias none", [](PlanOptions& o) { o.alias = Alias::none; });
+    compare.expect_not_above("--alias auto, --alias all", [](PlanOptions& o) { o.alias = Alias::all; });
+  }
+  if (options.order == Order::search) {
+    compare.expect_not_above("--order search, --order keep", [](PlanOptions& o) { o.order = Order::keep; });
+    compare.expect_claims_hold("order claim, other alias", ClaimScope::order, [](PlanOptions& o) {
+      if (o.alias != Alias::none) o.alias = o.alias == Alias::all ? Alias::automatic : Alias::all;
+    });
+    compare.expect_claims_hold("order claim, --order keep", ClaimScope::order,
+                               [](PlanOptions& o) { o.order = Order::keep; });
+  }
+  compare.expect_claims_hold("order claim, another strategy", ClaimScope::order,
+                             [](PlanOptions& o) { o.solve.strategy = "greedy-by-size"; });
+}
+
+void compare_streams(Comparer& compare) {
+  const PlanOptions& options = compare.options();
+  const auto as_layers = [](PlanOptions& o) {
+    o.stream.reset();
+    if (o.io == Io::rows) o.io = Io::arena;
+  };
+  if (options.io == Io::rows) {
+    compare.expect_not_above("--io rows, --io arena", [](PlanOptions& o) { o.io = Io::arena; });
+    compare.expect_not_above("--io rows, layers", as_layers);
+  } else {
+    compare.expect_not_above("--stream, layers", as_layers);
+    compare.expect_claims_hold("stream claim, layers", ClaimScope::stream, as_layers);
+  }
+  if (options.stream->recompute > 1)
+    compare.expect_not_above("--recompute F, --recompute 1", [](PlanOptions& o) { o.stream->recompute = 1; });
+  else
+    compare.expect_claims_hold("stream claim, other alias", ClaimScope::stream, [](PlanOptions& o) {
+      if (o.alias != Alias::none) o.alias = o.alias == Alias::all ? Alias::automatic : Alias::all;
+    });
+  if (options.alias == Alias::automatic) {
+    compare.expect_not_above("--stream --alias auto, none", [](PlanOptions& o) { o.alias = Alias::none; });
+    compare.expect_not_above("--stream --alias auto, all", [](PlanOptions& o) { o.alias = Alias::all; });
+  }
+}
+
+}  // namespace
+
+Findings check_properties(const Case& drawn, std::span<const Input> inputs, const PlanResult& result,
+                          Tally& tally) {
+  Findings findings;
+  if (result.plan.interrupted || drawn.may_be_cut_short || drawn.options.solve.strategy != "auto")
+    return findings;
+  Comparer compare(drawn, inputs, result, tally, findings);
+  const std::vector<Memory>& memories = drawn.options.memories;
+  if (memories.size() > 1) {
+    if (drawn.options.moves == Moves::allowed)
+      compare.expect_cost_not_above("--moves, without", [](PlanOptions& o) { o.moves = Moves::none; });
+    compare.expect_cost_not_above("auto, free-list", [](PlanOptions& o) {
+      o.solve.strategy = "free-list";
+      o.moves = Moves::none;
+    });
+    return findings;
+  }
+  if (memories[0].capacity) return findings;
+  if (drawn.options.stream)
+    compare_streams(compare);
+  else
+    compare_layers(compare);
+  return findings;
+}
+
+}  // namespace stowage::campaign
