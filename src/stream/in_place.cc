@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "stream/choose.h"
-#include "stream/program.h"
 
 namespace stowage::stream {
 
