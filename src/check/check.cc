@@ -1,4 +1,4 @@
-// The checker trusts nobody: it shares no code with any planner, reads only what a plan file says,
+// The checker trusts nobody: it shares only facts about operators with planners, reads only what a plan file says,
 // and derives again, by replaying the steps, when every tensor needs its bytes.
 
 #include <fmt/format.h>

@@ -25,7 +25,7 @@
 // and the sets that cuts find. The instance with the largest witness is cut first, until no witness exceeds
 // the bound.
 //
-// Beyond the document (seed 004), which leaves its target to the user: this says when there is nothing left
+// Beyond the patent, which leaves its target to the user: this says when there is nothing left
 // to gain. It is a bound for orders in which each operator's instances ascend, which are those that a State
 // can be in.
 //
