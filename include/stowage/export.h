@@ -37,7 +37,8 @@ void write_svg(const Plan& plan, std::ostream& out);
 
 /// The plan as a header for C99 and C++ without dependencies: sizes of memories, tensors and where they are,
 /// steps and where their operands are. Names begin with the prefix. Graphs are in the order of the plan's
-/// models. Throws UsageError for a prefix that is no C identifier, or a plan of a buffer list.
+/// models. Throws UsageError for a prefix that is no C identifier, a streamed plan, or a plan of
+/// a buffer list.
 void write_header(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
                   std::ostream& out);
 
