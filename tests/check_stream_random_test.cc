@@ -55,9 +55,10 @@ std::string text_of_steps(const Plan& plan) {
       text += "run " + std::to_string(run->path[1]) + (run->rows ? rows(*run->rows) : "") +
               (run->part ? " adding" + rows(*run->part) : "");
     if (const auto* const arrive = std::get_if<Arrive>(&step))
-      text += "arrive " + plan.tensors[arrive->tensor].tensor.name + rows(arrive->rows);
+      text +=
+          "arrive " + plan.tensors[arrive->tensor].tensor.name + (arrive->rows ? rows(*arrive->rows) : "");
     if (const auto* const leave = std::get_if<Leave>(&step))
-      text += "leave " + plan.tensors[leave->tensor].tensor.name + rows(leave->rows);
+      text += "leave " + plan.tensors[leave->tensor].tensor.name + (leave->rows ? rows(*leave->rows) : "");
     text += "\n";
   }
   return text;
@@ -198,8 +199,9 @@ void change_rows_of_step(Plan& plan, Choices& choices) {
   Step& step = steps[choices.below(steps.size())];
   RowRange* rows = nullptr;
   if (auto* const run = std::get_if<Run>(&step); run != nullptr && run->rows) rows = &*run->rows;
-  if (auto* const arrive = std::get_if<Arrive>(&step)) rows = &arrive->rows;
-  if (auto* const leave = std::get_if<Leave>(&step)) rows = &leave->rows;
+  if (auto* const arrive = std::get_if<Arrive>(&step); arrive != nullptr && arrive->rows)
+    rows = &*arrive->rows;
+  if (auto* const leave = std::get_if<Leave>(&step); leave != nullptr && leave->rows) rows = &*leave->rows;
   if (rows != nullptr) (choices.chance(50) ? rows->begin : rows->end) += choices.between(-1, 1);
 }
 

@@ -94,9 +94,9 @@ Graph passage() {
 Plan passage_plan() {
   Plan plan = empty_plan(passage());
   for (std::int64_t r = 0; r < 3; ++r) {
-    plan.clocks[0].steps.push_back(Arrive{0, {0, r, r + 1}});
+    plan.clocks[0].steps.push_back(Arrive{0, RowRange{0, r, r + 1}});
     plan.clocks[0].steps.push_back(rows_of(0, r, r + 1));
-    plan.clocks[0].steps.push_back(Leave{1, {0, r, r + 1}});
+    plan.clocks[0].steps.push_back(Leave{1, RowRange{0, r, r + 1}});
   }
   const std::size_t ring = add_buffer(plan, "ring", 4, {{0, 4, {0, 9}}});
   plan.tensors[0].views = {{.buffer = ring, .life = {0, 8}, .ring = Ring{0, 1, 2}}};
@@ -286,6 +286,39 @@ TEST(CheckStream, FindsSumsThatAreLost) {
         {"of tensor 'conv1'", "the sums of operator 'Pool-3'", "'sums' at position 3"}}});
 }
 
+TEST(CheckStream, FindsRowsBeyondTheOutput) {
+  // A pool over all rows sums up, and has a single row, which reads them all.
+  Graph graph = line();
+  graph.subgraphs[0].operators[pool].row_axes = {{.axis = 0}};
+  validate(graph);
+  Plan plan = line_plan();
+  steps(plan) = {rows_of(conv, 0, 2), rows_of(relu, 0, 2), rows_of(conv, 2, 4), rows_of(relu, 2, 4),
+                 rows_of(pool, 0, 1)};
+  plan.buffers[0].pieces = {{0, 2, {0, 1}}, {2, 6, {0, 3}}};
+  plan.buffers[1] = {.id = "rows", .size = 12, .pieces = {{0, 12, {0, 5}}}};
+  plan.buffers[2] = {.id = "y", .size = 3, .pieces = {{0, 3, {4, 5}}}};
+  plan.buffers.pop_back();
+  plan.places = {{0, 0}, {0, 8}, {0, 20}};
+  view_of(plan, 0).life = {0, 3};
+  plan.tensors[1].views = {{.buffer = 1, .life = {0, 4}}};
+  plan.tensors[2].views = {{.buffer = 1, .life = {1, 5}}};
+  plan.tensors[3].views = {{.buffer = 2, .life = {4, 5}}};
+  correct_claims(plan);
+  const auto change = [](std::int64_t begin, std::int64_t end) {
+    return [=](Plan& wrong) { rows_at_step(wrong, 4) = {0, begin, end}; };
+  };
+  expect_wrong(graph, plan,
+               {{"rows of its input", change(0, 4), order, {"step 4", "rows 0 to 4", "'Pool-3'", "has 1"}},
+                {"a row behind", change(1, 2), order, {"step 4", "rows 1 to 2", "'Pool-3'", "has 1"}},
+                {"sums in a step without",
+                 [](Plan& wrong) {
+                   rows_at_step(wrong, 4) = {0, 0, 4};
+                   run_at(wrong, 4).sums = Sums{9, 0};
+                 },
+                 format,
+                 {"step 4", "does not exist"}}});
+}
+
 TEST(CheckStream, FindsRowsThatAreNowhere) {
   expect_wrong(line(), line_plan(),
                {{"no view",
@@ -400,11 +433,11 @@ TEST(CheckStream, FindsRowsThatDoNotArriveOrLeave) {
        {"last does not leave", erase(8), order, {"row 2 of tensor 'relu1'", "does not leave"}},
        {"first does not leave", erase(2), order, {"row 1 of tensor 'relu1'", "the first to leave", "row 0"}},
        {"arrives twice",
-        [](Plan& plan) { std::get<Arrive>(steps(plan)[3]).rows.begin = 0; },
+        [](Plan& plan) { std::get<Arrive>(steps(plan)[3]).rows->begin = 0; },
         order,
         {"step 3", "row 0 of tensor 'x'", "arrive", "row 1"}},
        {"leaves twice",
-        [](Plan& plan) { std::get<Leave>(steps(plan)[5]).rows.begin = 0; },
+        [](Plan& plan) { std::get<Leave>(steps(plan)[5]).rows->begin = 0; },
         order,
         {"step 5", "row 0 of tensor 'relu1'", "leave", "row 1"}},
        {"read before it arrives",
@@ -428,12 +461,12 @@ TEST(CheckStream, FindsRowsThatDoNotArriveOrLeave) {
         format,
         {"step 0", "tensor 7"}},
        {"rows outside",
-        [](Plan& plan) { std::get<Arrive>(steps(plan)[6]).rows.end = 4; },
+        [](Plan& plan) { std::get<Arrive>(steps(plan)[6]).rows->end = 4; },
         format,
         {"step 6", "'x'", "rows 2 to 4", "of 3"}},
        {"along another axis",
         [](Plan& plan) {
-          std::get<Leave>(steps(plan)[2]).rows = {1, 0, 1};
+          std::get<Leave>(steps(plan)[2]).rows = RowRange{1, 0, 1};
         },
         format,
         {"'relu1'", "axis 0", "axis 1"}},
@@ -570,9 +603,15 @@ Run part_of(std::int64_t row, std::int64_t begin, std::int64_t end) {
 /// Rows of x arrive one by one, each in the place of the one before; row 2 is read by both rows of conv1.
 Plan adding_plan() {
   Plan plan = empty_plan(adding());
-  steps(plan) = {Arrive{0, {0, 0, 1}}, part_of(0, 0, 1),     Arrive{0, {0, 1, 2}},
-                 part_of(0, 1, 2),     Arrive{0, {0, 2, 3}}, part_of(0, 2, 3),
-                 part_of(1, 2, 3),     Arrive{0, {0, 3, 4}}, part_of(1, 3, 4)};
+  steps(plan) = {Arrive{0, RowRange{0, 0, 1}},
+                 part_of(0, 0, 1),
+                 Arrive{0, RowRange{0, 1, 2}},
+                 part_of(0, 1, 2),
+                 Arrive{0, RowRange{0, 2, 3}},
+                 part_of(0, 2, 3),
+                 part_of(1, 2, 3),
+                 Arrive{0, RowRange{0, 3, 4}},
+                 part_of(1, 3, 4)};
   const std::size_t x = add_buffer(plan, "x", 2, {{0, 2, {0, 9}}});
   const std::size_t y = add_buffer(plan, "y", 6, {{0, 3, {1, 9}}, {3, 3, {6, 9}}});
   plan.tensors[0].views = {{.buffer = x, .life = {0, 9}, .ring = Ring{0, 1, 1}}};

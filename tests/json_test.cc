@@ -86,10 +86,11 @@ Plan plan_of(const Problem& problem) {
 Plan rich_plan() {
   Plan plan;
   plan.models = {{"net", "net.onnx", ModelFormat::onnx}, {"list", "list.csv", ModelFormat::csv}};
-  plan.clocks = {{{Run{0, {0, 12}, std::nullopt}, Run{0, {0, 3, 1, 5}, RowRange{1, 2, 7}, Sums{0, 4}},
-                   Copy{1, 0, 1}, Arrive{0, {1, 0, 2}}, Leave{1, {2, 3, 4}}, Fork{{1, 2}}}},
-                 {},
-                 {{Run{1, {0, 0}, std::nullopt}}}};
+  plan.clocks = {
+      {{Run{0, {0, 12}, std::nullopt}, Run{0, {0, 3, 1, 5}, RowRange{1, 2, 7}, Sums{0, 4}}, Copy{1, 0, 1},
+        Arrive{0, RowRange{1, 0, 2}}, Leave{1, RowRange{2, 3, 4}}, Arrive{1}, Leave{0}, Fork{{1, 2}}}},
+      {},
+      {{Run{1, {0, 0}, std::nullopt}}}};
   plan.memories = {{{.name = "sram", .capacity = 4096, .alignment = 16, .cost = 1}, 96, 80, 0, {1, 3}},
                    {{.name = "flash", .alignment = 4, .cost = 10, .role = MemoryRole::weights}, 160, 150}};
   plan.buffers = {{.id = "a",
@@ -127,6 +128,8 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
                      {"copy":{"tensor":1,"from":"a","to":"b"}},
                      {"arrive":{"tensor":0,"axis":1,"rows":[0,2]}},
                      {"leave":{"tensor":1,"axis":2,"rows":[3,4]}},
+                     {"arrive":{"tensor":1}},
+                     {"leave":{"tensor":0}},
                      {"fork":[1,2]}]},
            {"steps":[]},
            {"steps":[{"run":{"model":1,"path":[0,0]}}]}],

@@ -179,7 +179,7 @@ TEST(RunStreamedFaults, RowsThatNeverLeave) {
   ASSERT_EQ(sketch.fault(), "");
   std::erase_if(sketch.steps(), [](const Step& step) {
     const Arrive* const arrive = std::get_if<Arrive>(&step);
-    return arrive != nullptr && arrive->rows.begin == 5;
+    return arrive != nullptr && arrive->rows->begin == 5;
   });
   EXPECT_NE(sketch.fault(), "");
 }
@@ -219,7 +219,7 @@ TEST(RunStreamedFaults, StepsThatCannotBe) {
   expect(
       "of an operator that has rows to sum up", [](stowage::Run& run) { run.rows.reset(); }, last);
   expect(
-      "has no place for its sums", [](stowage::Run& run) { run.sums.reset(); }, last);
+      "is not of rows that tensor 'y' has", [](stowage::Run& run) { run.sums.reset(); }, last);
   expect(
       "sums up rows from 4 on, but 5 rows before",
       [](stowage::Run& run) {

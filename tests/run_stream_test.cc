@@ -1,312 +1,105 @@
 // Operators that run row by row: in whatever order, and wherever their rows lie, they give what they give
-// alone.
+// alone. Every type of operator that has rows is here, told whatever may decide which rows it reads.
 
 #include <gtest/gtest.h>
 
-#include <random>
+#include <map>
+#include <set>
 
-#include "kernel_calls.h"
-#include "stream_run_calls.h"
+#include "long_tests.h"
+#include "model/row_rules.h"
+#include "row_calls.h"
+#include "run/kernels.h"
 
 namespace stowage {
 namespace {
 
 using testing::Call;
+using testing::expect_planned_stream;
 using testing::expect_streams;
-using testing::integers;
-using testing::narrow;
-using testing::random_array;
-using testing::Settings;
 
-const Settings same_window{{"padding", std::int64_t{0}},           {"stride_h", std::int64_t{2}},
-                           {"stride_w", std::int64_t{1}},          {"dilation_h_factor", std::int64_t{1}},
-                           {"dilation_w_factor", std::int64_t{1}}, {"depth_multiplier", std::int64_t{1}},
-                           {"filter_height", std::int64_t{3}},     {"filter_width", std::int64_t{2}}};
+/// Types with rows that no kernel runs.
+const std::set<std::string, std::less<>> without_kernels{"ADD_N",      "ATAN2",       "BITWISE_XOR", "GELU",
+                                                         "L2_POOL_2D", "LOG_SOFTMAX", "RIGHT_SHIFT", "SIGN"};
 
-TEST(RunStream, TfliteWindows) {
-  std::mt19937_64 random(1);
-  for (const std::int64_t batches : {1, 2}) {
-    const Shape image{batches, 13, 5, 4};
-    const Shape half{batches, 7, 5, 4};
-    EXPECT_GT(expect_streams({.type = "CONV_2D",
-                              .data = {image},
-                              .constants = {random_array(random, {4, 3, 2, 4}), random_array(random, {4})},
-                              .output = half,
-                              .settings = same_window,
-                              .version = 1}),
-              0);
-    EXPECT_GT(expect_streams({.type = "DEPTHWISE_CONV_2D",
-                              .data = {image},
-                              .constants = {random_array(random, {1, 3, 2, 4}), random_array(random, {4})},
-                              .output = half,
-                              .settings = same_window,
-                              .version = 1}),
-              0);
-    for (const char* const type : {"AVERAGE_POOL_2D", "MAX_POOL_2D"})
-      EXPECT_GT(expect_streams(
-                    {.type = type, .data = {image}, .output = half, .settings = same_window, .version = 1}),
-                0);
-    for (const char* const type : {"RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"})
-      EXPECT_GT(expect_streams({.type = type,
-                                .data = {image},
-                                .constants = {narrow({26, 7}, {2})},
-                                .output = {batches, 26, 7, 4},
-                                .settings = {{"half_pixel_centers", std::int64_t{1}}},
-                                .version = 1}),
-                0);
+std::vector<Call> all_calls() {
+  std::vector<Call> all;
+  for (const auto calls : {testing::elementwise_calls, testing::onnx_window_calls, testing::onnx_resize_calls,
+                           testing::onnx_row_calls, testing::tflite_row_calls}) {
+    for (Call& call : calls()) all.push_back(std::move(call));
   }
+  return all;
 }
 
-TEST(RunStream, TfliteSums) {
-  const Shape image{2, 13, 5, 4};
-  for (const char* const type : {"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"}) {
-    EXPECT_GT(expect_streams({.type = type,
-                              .data = {image},
-                              .constants = {narrow({1, 2}, {2})},
-                              .output = {2, 4},
-                              .version = 1}),
-              0);
+/// How many plans there were of each type.
+std::map<std::string, int> expect_all_stream(const std::vector<Call>& calls) {
+  std::map<std::string, int> plans;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    SCOPED_TRACE(calls[i].type + ", call " + std::to_string(i));
+    plans[calls[i].type] += expect_streams(calls[i]);
   }
-  const Settings all{{"padding", std::int64_t{1}},
-                     {"stride_h", std::int64_t{1}},
-                     {"stride_w", std::int64_t{1}},
-                     {"filter_height", std::int64_t{13}},
-                     {"filter_width", std::int64_t{2}}};
-  for (const char* const type : {"AVERAGE_POOL_2D", "MAX_POOL_2D"})
-    EXPECT_GT(expect_streams(
-                  {.type = type, .data = {image}, .output = {2, 1, 4, 4}, .settings = all, .version = 1}),
-              0);
+  return plans;
 }
 
-TEST(RunStream, Rows) {
-  std::mt19937_64 random(3);
-  using Text = std::string;
-  const std::vector<Call> calls{
-      {.type = "Relu", .data = {{1, 2, 13, 29}}, .output = {1, 2, 13, 29}},
-      {.type = "Add", .data = {{1, 2, 13, 29}, {13, 1}}, .output = {1, 2, 13, 29}},
-      {.type = "Add", .data = {{1, 2, 13, 29}, {29}}, .output = {1, 2, 13, 29}},
-      {.type = "Mul",
-       .data = {{1, 2, 13, 29}},
-       .constants = {random_array(random, {13, 1})},
-       .output = {1, 2, 13, 29}},
-      {.type = "BatchNormalization",
-       .data = {{1, 2, 5, 3}},
-       .constants = {random_array(random, {2}), random_array(random, {2}), random_array(random, {2}),
-                     testing::array<float>({2}, {1, 2})},
-       .output = {1, 2, 5, 3}},
-      {.type = "MatMul", .data = {{7, 5}, {5, 3}}, .output = {7, 3}},
-      {.type = "MatMul", .data = {{2, 7, 5}, {2, 5, 3}}, .output = {2, 7, 3}},
-      {.type = "Gemm",
-       .data = {{7, 5}, {3, 5}, {3}},
-       .output = {7, 3},
-       .settings = {{"transB", std::int64_t{1}}}},
-      {.type = "Gemm", .data = {{5, 7}, {5, 3}}, .output = {7, 3}, .settings = {{"transA", std::int64_t{1}}}},
-      {.type = "Softmax", .data = {{2, 13, 29}}, .output = {2, 13, 29}},
-      {.type = "Softmax",
-       .data = {{2, 13, 29}},
-       .output = {2, 13, 29},
-       .settings = {{"axis", std::int64_t{1}}}},
-      {.type = "LayerNormalization",
-       .data = {{2, 13, 29}},
-       .constants = {random_array(random, {29})},
-       .output = {2, 13, 29}},
-      {.type = "Concat",
-       .data = {{1, 2, 13}, {1, 2, 13}},
-       .output = {1, 2, 26},
-       .settings = {{"axis", std::int64_t{2}}}},
-      {.type = "Concat",
-       .data = {{1, 7, 13}, {1, 5, 13}},
-       .output = {1, 12, 13},
-       .settings = {{"axis", std::int64_t{1}}}},
-      {.type = "Slice",
-       .data = {{1, 13, 29}},
-       .constants = {integers({3}), integers({9}), integers({1})},
-       .output = {1, 6, 29}},
-      {.type = "Slice",
-       .data = {{1, 13, 29}},
-       .constants = {integers({-1}), integers({-14}), integers({1}), integers({-1})},
-       .output = {1, 13, 29}},
-      {.type = "Pad",
-       .data = {{1, 13, 29}},
-       .constants = {integers({0, 2, 0, 0, 3, 1}), testing::array<float>({}, {5})},
-       .output = {1, 18, 30}},
-      {.type = "Pad",
-       .data = {{1, 13, 29}},
-       .constants = {integers({0, 2, 0, 0, 3, 1})},
-       .output = {1, 18, 30},
-       .settings = {{"mode", Text("reflect")}}},
-      {.type = "Transpose",
-       .data = {{1, 5, 7, 13}},
-       .output = {1, 7, 13, 5},
-       .settings = {{"perm", Shape{0, 2, 3, 1}}}},
-      {.type = "Reshape", .data = {{1, 7, 6}}, .constants = {integers({1, 14, 3})}, .output = {1, 14, 3}},
-      {.type = "Reshape", .data = {{1, 14, 3}}, .constants = {integers({1, 7, 6})}, .output = {1, 7, 6}},
-      {.type = "Reshape",
-       .data = {{1, 14, 6}},
-       .constants = {integers({1, 14, 2, 3})},
-       .output = {1, 14, 2, 3}},
-      {.type = "ReduceMean", .data = {{2, 13, 29}}, .output = {2, 13, 1}, .settings = {{"axes", Shape{2}}}},
-      {.type = "DepthToSpace",
-       .data = {{1, 4, 13, 3}},
-       .output = {1, 1, 26, 6},
-       .settings = {{"blocksize", std::int64_t{2}}}},
-      {.type = "SpaceToDepth",
-       .data = {{1, 1, 26, 6}},
-       .output = {1, 4, 13, 3},
-       .settings = {{"blocksize", std::int64_t{2}}}},
-      {.type = "LRN",
-       .data = {{2, 4, 5, 3}},
-       .output = {2, 4, 5, 3},
-       .settings = {{"size", std::int64_t{3}}}},
-      {.type = "PADV2",
-       .data = {{1, 6, 5, 2}},
-       .constants = {narrow({0, 0, 1, 2, 1, 0, 0, 0}, {4, 2}), testing::array<float>({1}, {3})},
-       .output = {1, 9, 6, 2},
-       .version = 1},
-      {.type = "PAD",
-       .data = {{1, 6, 5, 2}},
-       .constants = {narrow({0, 0, 0, 0, 0, 0, 0, 2}, {4, 2})},
-       .output = {1, 6, 5, 4},
-       .version = 1},
-      {.type = "FULLY_CONNECTED",
-       .data = {{1, 6, 5}},
-       .constants = {random_array(random, {3, 5}), random_array(random, {3})},
-       .output = {1, 6, 3},
-       .settings = {{"keep_num_dims", std::int64_t{1}}},
-       .version = 1},
-      {.type = "BATCH_MATMUL", .data = {{2, 7, 5}, {2, 5, 3}}, .output = {2, 7, 3}, .version = 1},
-      {.type = "CONCATENATION",
-       .data = {{1, 6, 5, 2}, {1, 6, 5, 3}},
-       .output = {1, 6, 5, 5},
-       .settings = {{"axis", std::int64_t{3}}},
-       .version = 1},
-      {.type = "SOFTMAX", .data = {{6, 5}}, .output = {6, 5}, .settings = {{"beta", 1.0F}}, .version = 1},
-      {.type = "TRANSPOSE",
-       .data = {{1, 6, 5, 2}},
-       .constants = {narrow({0, 2, 1, 3}, {4})},
-       .output = {1, 5, 6, 2},
-       .version = 1},
-      {.type = "SLICE",
-       .data = {{1, 6, 5, 2}},
-       .constants = {narrow({0, 1, 2, 0}, {4}), narrow({1, 4, 3, 2}, {4})},
-       .output = {1, 4, 3, 2},
-       .version = 1},
-      {.type = "RESHAPE",
-       .data = {{1, 6, 5, 2}},
-       .constants = {narrow({6, 10}, {2})},
-       .output = {6, 10},
-       .version = 1}};
-  for (const Call& call : calls) EXPECT_GT(expect_streams(call), 0) << call.type;
-}
-
-TEST(RunStream, RowsOfOtherOperators) {
-  std::mt19937_64 random(4);
-  const Shape image{1, 6, 5, 4};
-  const std::vector<Call> calls{
-      {.type = "Gather", .data = {{5, 3}}, .constants = {integers({4, 0, 2, 1, 1, 3})}, .output = {6, 3}},
-      {.type = "GATHER",
-       .data = {{5, 3}},
-       .constants = {narrow({4, 0, 2}, {3})},
-       .output = {3, 3},
-       .version = 1},
-      {.type = "LogSoftmax", .data = {{2, 5, 3}}, .output = {2, 5, 3}},
-      {.type = "Flatten", .data = {{4, 3, 2}}, .output = {4, 6}},
-      {.type = "Squeeze", .data = {{1, 4, 3}}, .constants = {integers({0})}, .output = {4, 3}},
-      {.type = "Unsqueeze", .data = {{4, 3}}, .constants = {integers({0})}, .output = {1, 4, 3}},
-      {.type = "EXPAND_DIMS",
-       .data = {{4, 3}},
-       .constants = {narrow({0}, {1})},
-       .output = {1, 4, 3},
-       .version = 1},
-      {.type = "SQUEEZE", .data = {{1, 4, 3}}, .output = {4, 3}, .version = 1},
-      {.type = "MIRROR_PAD",
-       .data = {image},
-       .constants = {narrow({0, 0, 0, 0, 1, 1, 0, 0}, {4, 2})},
-       .output = {1, 6, 7, 4},
-       .version = 1},
-      {.type = "DEPTH_TO_SPACE",
-       .data = {image},
-       .output = {1, 12, 10, 1},
-       .settings = {{"block_size", std::int64_t{2}}},
-       .version = 1},
-      {.type = "SPACE_TO_DEPTH",
-       .data = {{1, 6, 4, 3}},
-       .output = {1, 3, 2, 12},
-       .settings = {{"block_size", std::int64_t{2}}},
-       .version = 1},
-      {.type = "ADD", .data = {image, {4}}, .output = image, .version = 1},
-      {.type = "PRELU",
-       .data = {image},
-       .constants = {random_array(random, {1, 1, 4})},
-       .output = image,
-       .version = 1},
-      {.type = "Max", .data = {image, image, image}, .output = image},
-      {.type = "ReduceMax",
-       .data = {image},
-       .output = {1, 6, 4},
-       .settings = {{"axes", Shape{2}}, {"keepdims", std::int64_t{0}}}},
-      {.type = "MEAN", .data = {image}, .constants = {narrow({3}, {1})}, .output = {1, 6, 5}, .version = 1}};
-  for (const Call& call : calls) EXPECT_GT(expect_streams(call), 0) << call.type;
+TEST(RunStream, Elementwise) {
+  for (const auto& [type, count] : expect_all_stream(testing::elementwise_calls()))
+    EXPECT_GT(count, 0) << type;
 }
 
 TEST(RunStream, OnnxWindows) {
-  std::mt19937_64 random(1);
-  for (const std::int64_t batches : {1, 2}) {
-    const Shape image{batches, 4, 13, 5};
-    const Settings window{
-        {"kernel_shape", Shape{3, 2}}, {"strides", Shape{2, 1}}, {"pads", Shape{1, 0, 1, 1}}};
-    EXPECT_GT(expect_streams({.type = "Conv",
-                              .data = {image},
-                              .constants = {random_array(random, {6, 2, 3, 2}), random_array(random, {6})},
-                              .output = {batches, 6, 7, 5},
-                              .settings = {{"kernel_shape", Shape{3, 2}},
-                                           {"strides", Shape{2, 1}},
-                                           {"pads", Shape{1, 0, 1, 1}},
-                                           {"group", std::int64_t{2}}}}),
-              0);
-    EXPECT_GT(expect_streams({.type = "Conv",
-                              .data = {image},
-                              .constants = {random_array(random, {6, 4, 1, 1})},
-                              .output = {batches, 6, 13, 5}}),
-              0);
-    for (const char* const type : {"MaxPool", "AveragePool", "LpPool"})
-      EXPECT_GT(
-          expect_streams({.type = type, .data = {image}, .output = {batches, 4, 7, 5}, .settings = window}),
-          0);
-    EXPECT_GT(expect_streams({.type = "ConvTranspose",
-                              .data = {image},
-                              .constants = {random_array(random, {4, 2, 3, 1})},
-                              .output = {batches, 2, 27, 5},
-                              .settings = {{"strides", Shape{2, 1}}}}),
-              0);
-    for (const char* const mode : {"nearest", "linear"})
-      EXPECT_GT(expect_streams({.type = "Resize",
-                                .data = {image},
-                                .constants = {testing::array<float>({0}, {}), testing::array<float>({0}, {}),
-                                              integers({static_cast<double>(batches), 4, 26, 7})},
-                                .output = {batches, 4, 26, 7},
-                                .settings = {{"mode", std::string(mode)}}}),
-                0);
+  for (const auto& [type, count] : expect_all_stream(testing::onnx_window_calls()))
+    EXPECT_GT(count, 0) << type;
+}
+
+TEST(RunStream, OnnxResizing) {
+  for (const auto& [type, count] : expect_all_stream(testing::onnx_resize_calls()))
+    EXPECT_GT(count, 0) << type;
+}
+
+TEST(RunStream, OnnxRows) {
+  for (const auto& [type, count] : expect_all_stream(testing::onnx_row_calls())) EXPECT_GT(count, 0) << type;
+}
+
+TEST(RunStream, TfliteRows) {
+  for (const auto& [type, count] : expect_all_stream(testing::tflite_row_calls()))
+    EXPECT_GT(count, 0) << type;
+}
+
+TEST(RunStream, EveryTypeWithRowsIsRun) {
+  std::set<std::string, std::less<>> run = without_kernels;
+  for (const Call& call : all_calls()) run.insert(call.type);
+  for (const std::string_view type : model::types_with_rows()) EXPECT_TRUE(run.contains(type)) << type;
+  for (const std::string& type : without_kernels) {
+    EXPECT_FALSE(run::tflite_kernels().contains(type)) << type;
+    EXPECT_FALSE(run::onnx_kernels().contains(type)) << type;
   }
 }
 
-TEST(RunStream, OnnxSums) {
-  const Shape image{2, 4, 13, 5};
-  for (const char* const type : {"GlobalAveragePool", "GlobalMaxPool"})
-    EXPECT_GT(expect_streams({.type = type, .data = {image}, .output = {2, 4, 1, 1}}), 0);
-  for (const char* const type : {"MaxPool", "AveragePool", "LpPool"})
-    EXPECT_GT(expect_streams({.type = type,
-                              .data = {image},
-                              .output = {2, 4, 1, 4},
-                              .settings = {{"kernel_shape", Shape{13, 2}}}}),
-              0);
-  for (const char* const type : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"})
-    EXPECT_GT(expect_streams({.type = type,
-                              .data = {image},
-                              .output = {2, 4},
-                              .settings = {{"axes", Shape{2, 3}}, {"keepdims", std::int64_t{0}}},
-                              .version = 11}),
-              0);
+/// All ways to plan a network, or one after the other where there is no time for all. Returns how many of the
+/// plans run rows.
+int expect_planned(const Network& network, std::size_t& next, const std::string& what) {
+  const std::size_t ways = testing::has_time() ? testing::ways_to_plan : 1;
+  int count = 0;
+  for (std::size_t i = 0; i < ways; ++i)
+    count += expect_planned_stream(network, next++ % testing::ways_to_plan, what) ? 1 : 0;
+  return count;
+}
+
+TEST(RunStream, PlannedByTheirOwn) {
+  int count = 0;
+  std::size_t next = 0;
+  for (const Call& call : all_calls()) count += expect_planned(network_of(call), next, call.type);
+  EXPECT_GT(count, 0);
+}
+
+TEST(RunStream, PlannedBetweenConvolutions) {
+  int count = 0;
+  std::size_t next = 0;
+  for (const Call& call : all_calls()) {
+    if (const auto network = network_between_convolutions(call))
+      count += expect_planned(*network, next, "convolutions around " + call.type);
+  }
+  EXPECT_GT(count, 0);
 }
 
 }  // namespace

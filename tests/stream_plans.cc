@@ -130,14 +130,14 @@ class NaivePlanner {
   void arrive(TensorId t) {
     const std::int64_t end = std::min(rows(t), arrived_[t] + choices_.between(1, 2));
     for (std::int64_t r = arrived_[t]; r < end; ++r) write({t, r}, now());
-    plan_.clocks[0].steps.push_back(Arrive{t, {axes_.at(t), std::exchange(arrived_[t], end), end}});
+    plan_.clocks[0].steps.push_back(Arrive{t, RowRange{axes_.at(t), std::exchange(arrived_[t], end), end}});
   }
 
   void leave(TensorId t) {
     std::int64_t end = left_[t];
     while (end < rows(t) && present_.contains({t, end})) read({t, end++}, now() + 1);
     if (end == left_[t]) return;
-    plan_.clocks[0].steps.push_back(Leave{t, {axes_.at(t), std::exchange(left_[t], end), end}});
+    plan_.clocks[0].steps.push_back(Leave{t, RowRange{axes_.at(t), std::exchange(left_[t], end), end}});
   }
 
   [[nodiscard]] bool has_rows(std::size_t o) const {
@@ -240,7 +240,10 @@ class NaivePlanner {
 
   void keep_sums(std::size_t o, Run& run) {
     State& state = states_[o];
-    if (state.is_finished && run.rows->begin == 0 && choices_.chance(70)) return;
+    if (state.is_finished && run.rows->begin == 0 && choices_.chance(70)) {
+      run.rows.reset();  // as a whole it needs none
+      return;
+    }
     const Bytes bytes = 4 * graph_.tensors[*operators()[o].outputs[0]].bytes;
     if (!state.sums) state.sums = Sums{add_buffer(bytes, {now(), now()}), 0};
     plan_.buffers[state.sums->buffer].pieces[0].life.upper = now() + 1;

@@ -3,45 +3,106 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstring>
 
 #include "kernel_calls.h"
+#include "stowage/error.h"
+#include "stowage/planner.h"
 #include "stowage/run.h"
 #include "stream_run_plans.h"
 
 namespace stowage::testing {
 namespace {
 
-Network network_of(const Call& call) {
-  Network network;
-  Graph graph;
-  Operator op{.name = "op", .type = call.type};
-  Subgraph subgraph;
-  const auto add = [&](const std::string& name, TensorKind kind, DType dtype, const Shape& shape) {
-    graph.tensors.push_back(
-        {.name = name, .kind = kind, .dtype = dtype, .shape = shape, .bytes = bytes_of(dtype, shape)});
-    return graph.tensors.size() - 1;
-  };
-  for (const Shape& shape : call.data) {
-    op.inputs.emplace_back(
-        add("x" + std::to_string(op.inputs.size()), TensorKind::input, DType::float32, shape));
-    subgraph.inputs.push_back(*op.inputs.back());
+/// A network, tensor by tensor and operator by operator.
+class Maker {
+ public:
+  Maker() {
+    graph_.subgraphs.emplace_back();
+    network_.details.emplace_back();
   }
-  for (const Array& array : call.constants) {
-    op.inputs.emplace_back(
-        add("c" + std::to_string(op.inputs.size()), TensorKind::weight, array.dtype, array.shape));
-    network.input.constants.set(*op.inputs.back(), array.data);
+
+  TensorId add(TensorKind kind, DType dtype, const Shape& shape,
+               const std::optional<Quantization>& quantization = {}) {
+    graph_.tensors.push_back({.name = "t" + std::to_string(graph_.tensors.size()),
+                              .kind = kind,
+                              .dtype = dtype,
+                              .shape = shape,
+                              .bytes = bytes_of(dtype, shape)});
+    network_.quantizations.push_back(quantization);
+    auto& main = graph_.subgraphs[0];
+    if (kind == TensorKind::input) main.inputs.push_back(graph_.tensors.size() - 1);
+    if (kind == TensorKind::output) main.outputs.push_back(graph_.tensors.size() - 1);
+    return graph_.tensors.size() - 1;
   }
-  op.outputs.emplace_back(add("y", TensorKind::output, DType::float32, call.output));
-  subgraph.outputs = {*op.outputs[0]};
-  subgraph.operators = {op};
-  graph.subgraphs = {subgraph};
-  network.details = {{{.version = call.version}}};
-  for (const auto& [name, value] : call.settings) network.details[0][0].attributes.set(name, value);
-  network.quantizations.resize(graph.tensors.size());
-  network.input.content = graph;
-  add_rows(network);
-  return network;
+
+  TensorId add(const Array& array) {
+    const TensorId t = add(TensorKind::weight, array.dtype, array.shape);
+    network_.input.constants.set(t, array.data);
+    return t;
+  }
+
+  void apply(const std::string& type, const std::vector<std::optional<TensorId>>& inputs,
+             const std::vector<std::optional<TensorId>>& outputs, const Settings& settings,
+             std::int64_t version) {
+    graph_.subgraphs[0].operators.push_back(
+        {.name = type, .type = type, .inputs = inputs, .outputs = outputs});
+    network_.details[0].push_back({.version = version});
+    for (const auto& [name, value] : settings) network_.details[0].back().attributes.set(name, value);
+  }
+
+  /// The operator of a call; its first data is there, its first output is of that kind.
+  TensorId apply(const Call& call, std::optional<TensorId> first, TensorKind kind) {
+    std::vector<std::optional<TensorId>> data;
+    for (std::size_t i = 0; i < call.data.size(); ++i) {
+      const DType dtype = i < call.dtypes.size() ? call.dtypes[i] : DType::float32;
+      data.emplace_back(i == 0 && first ? *first
+                                        : add(TensorKind::input, dtype, call.data[i], call.quantization));
+    }
+    std::vector<std::optional<TensorId>> inputs;
+    for (const Array& array : call.constants) inputs.emplace_back(add(array));
+    inputs.insert(call.are_constants_first ? inputs.end() : inputs.begin(), data.begin(), data.end());
+    for (const std::size_t i : call.left_out) inputs[i].reset();
+    std::vector<std::optional<TensorId>> outputs{
+        add(kind, call.output_dtype, call.output, call.quantization)};
+    for (const auto& [shape, dtype] : call.more_outputs)
+      outputs.emplace_back(add(TensorKind::output, dtype, shape, call.quantization));
+    apply(call.type, inputs, outputs, call.settings, call.version);
+    return *outputs[0];
+  }
+
+  Network take() {
+    network_.input.content = graph_;
+    add_rows(network_);
+    validate(network_.graph());
+    return std::move(network_);
+  }
+
+ private:
+  Graph graph_{};
+  Network network_{};
+};
+
+bool is_tflite(const Call& call) {
+  return std::ranges::none_of(call.type, [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+/// Over rows only, three of them; of as many channels.
+void convolve(Maker& maker, bool is_tflite, TensorId from, TensorId to, std::int64_t channels) {
+  std::mt19937_64 random(11);
+  if (is_tflite) {
+    maker.apply("CONV_2D",
+                {from, maker.add(random_array(random, {channels, 3, 1, channels})),
+                 maker.add(random_array(random, {channels}))},
+                {to},
+                {{"padding", std::int64_t{0}}, {"stride_h", std::int64_t{1}}, {"stride_w", std::int64_t{1}}},
+                1);
+  } else {
+    maker.apply("Conv", {from, maker.add(random_array(random, {channels, channels, 3, 1}))}, {to},
+                {{"pads", Shape{1, 0, 1, 0}}}, 11);
+  }
 }
 
 /// Axes of the tensors, so that the operator runs by rows along each of its axes, or sums up along one.
@@ -55,7 +116,7 @@ std::vector<Axes> axes_of_calls(const Network& network) {
   }
   for (const RowAxis& along : op.row_axes) {
     Axes axes(network.graph().tensors.size());
-    axes[*op.outputs[0]] = along.axis;
+    for (const auto& output : op.outputs) axes[*output] = along.axis;
     bool sums_up = false;
     for (const RowRead& read : along.reads) {
       if (network.graph().tensors[*op.inputs[read.input]].kind != TensorKind::input) continue;
@@ -69,7 +130,18 @@ std::vector<Axes> axes_of_calls(const Network& network) {
   return all;
 }
 
-void expect_close(const Array& found, const Array& expected, const std::string& what) {
+/// Sums by rows add up in another order.
+bool has_real_sums(const Network& network) {
+  return std::ranges::any_of(network.graph().subgraphs[0].operators,
+                             [](const Operator& op) { return !op.sums_over.empty(); });
+}
+
+void expect_equal(const Array& found, const Array& expected, bool is_exact, const std::string& what) {
+  ASSERT_EQ(found.shape, expected.shape) << what;
+  if (is_exact || expected.dtype != DType::float32) {
+    EXPECT_EQ(found.data, expected.data) << what;
+    return;
+  }
   const auto a = values_of<float>(found);
   const auto b = values_of<float>(expected);
   ASSERT_EQ(a.size(), b.size()) << what;
@@ -80,12 +152,50 @@ void expect_close(const Array& found, const Array& expected, const std::string& 
 
 std::string show(const RunResult& result) { return result.fault ? result.fault->what : ""; }
 
+/// Inputs for a run in which every tensor is compared.
+RunOptions run_options(const Network& network) {
+  std::mt19937_64 random(7);
+  RunOptions options{.check = RunCheck::tensors};
+  for (const TensorId t : network.graph().subgraphs[0].inputs) {
+    const Tensor& tensor = network.graph().tensors[t];
+    options.inputs[tensor.name] = random_array(random, *tensor.shape, tensor.dtype);
+  }
+  return options;
+}
+
+std::vector<NamedArray> unstreamed(const Network& network, const Runner& runner, const RunOptions& options) {
+  const Plan plan = streamed_plan(network, Axes(network.graph().tensors.size()), {});
+  RunResult result = runner.run(plan, options);
+  EXPECT_EQ(show(result), "");
+  return std::move(result.outputs);
+}
+
+void expect_equal(const RunResult& found, const std::vector<NamedArray>& expected, bool is_exact,
+                  const std::string& what) {
+  EXPECT_EQ(show(found), "") << what;
+  if (found.fault) return;
+  ASSERT_EQ(found.outputs.size(), expected.size()) << what;
+  for (std::size_t o = 0; o < expected.size(); ++o)
+    expect_equal(found.outputs[o].array, expected[o].array, is_exact, what);
+}
+
 }  // namespace
 
-Array random_array(std::mt19937_64& random, const Shape& shape) {
-  std::vector<double> values(static_cast<std::size_t>(bytes_of(DType::float32, shape) / 4));
-  for (double& value : values) value = std::uniform_real_distribution<double>(-1, 1)(random);
-  return array<float>(shape, values);
+Array random_array(std::mt19937_64& random, const Shape& shape, DType dtype) {
+  const auto count = static_cast<std::size_t>(bytes_of(DType::int8, shape));
+  if (dtype == DType::float32) {
+    std::vector<double> values(count);
+    for (double& value : values) value = std::uniform_real_distribution<double>(-1, 1)(random);
+    return array<float>(shape, values);
+  }
+  Array result{.dtype = dtype, .shape = shape, .data = {}};
+  result.data.resize(static_cast<std::size_t>(bytes_of(dtype, shape)));
+  const auto element = static_cast<std::size_t>(std::max(bits_of(dtype).value() / 8, 1));
+  const bool is_packed = bits_of(dtype).value() < 8;
+  const std::uint64_t most = dtype == DType::boolean ? 1 : is_packed ? 255 : 3;
+  for (std::size_t at = 0; at < result.data.size(); at += element)
+    result.data[at] = std::byte(std::uniform_int_distribution<std::uint64_t>(0, most)(random));
+  return result;
 }
 
 Array integers(const std::vector<double>& values) {
@@ -96,27 +206,35 @@ Array narrow(const std::vector<double>& values, const Shape& shape) {
   return array<std::int32_t>(shape, values);
 }
 
+Network network_of(const Call& call) {
+  Maker maker;
+  static_cast<void>(maker.apply(call, std::nullopt, TensorKind::output));
+  return maker.take();
+}
+
+std::optional<Network> network_between_convolutions(const Call& call) {
+  const bool is_image = !call.data.empty() && call.data[0].size() == 4 && call.output.size() == 4 &&
+                        call.output_dtype == DType::float32 && call.dtypes.empty() && !call.quantization;
+  if (!is_image) return std::nullopt;
+  const std::size_t channel = is_tflite(call) ? 3 : 1;
+  Maker maker;
+  const TensorId input = maker.add(TensorKind::input, DType::float32, call.data[0]);
+  const TensorId first = maker.add(TensorKind::temporary, DType::float32, call.data[0]);
+  convolve(maker, is_tflite(call), input, first, call.data[0][channel]);
+  const TensorId second = maker.apply(call, first, TensorKind::temporary);
+  const TensorId output = maker.add(TensorKind::output, DType::float32, call.output);
+  convolve(maker, is_tflite(call), second, output, call.output[channel]);
+  return maker.take();
+}
+
 int expect_streams(const Call& call) {
-  std::mt19937_64 random(7);
   const Network network = network_of(call);
-  KernelCall kernel{.type = call.type,
-                    .outputs = {result<float>(call.output)},
-                    .attributes = call.settings,
-                    .version = call.version};
-  RunOptions run{.check = RunCheck::tensors};
-  for (std::size_t i = 0; i < call.data.size(); ++i) {
-    kernel.inputs.emplace_back(random_array(random, call.data[i]));
-    run.inputs["x" + std::to_string(i)] = *kernel.inputs.back();
-  }
-  for (const Array& array : call.constants) kernel.inputs.emplace_back(array);
-  const std::string refusal = refusal_of(kernel);
-  EXPECT_EQ(refusal, "") << call.type;
-  if (!refusal.empty()) return 0;
-  const Array expected = outputs_of(kernel).at(0);
+  const RunOptions run = run_options(network);
   const Runner runner(network, {.kernels = KernelSet::plain});
+  const std::vector<NamedArray> expected = unstreamed(network, runner, run);
   int count = 0;
   for (const Axes& axes : axes_of_calls(network)) {
-    for (const std::int64_t granule : {1, 3}) {
+    for (const std::int64_t granule : {1, 2, 3}) {
       for (const Form form : {Form::whole, Form::rows, Form::ring}) {
         for (const bool is_other : {false, true}) {
           const StreamedOptions options{
@@ -126,19 +244,33 @@ int expect_streams(const Call& call) {
               .in_place = is_other,
               .seed = is_other ? std::optional<std::uint64_t>(granule) : std::nullopt};
           const Plan plan = streamed_plan(network, axes, options);
-          const RunResult result = runner.run(plan, run);
-          const std::string what =
-              call.type + " granule " + std::to_string(granule) + " form " +
-              std::to_string(static_cast<int>(form)) + (is_other ? " rows" : "") + " axis " +
-              std::to_string(axes[call.data.size() + call.constants.size()].value_or(99));
-          EXPECT_EQ(show(result), "") << what;
-          if (!result.fault) expect_close(result.outputs.at(0).array, expected, what);
+          const TensorId output = *network.graph().subgraphs[0].operators[0].outputs[0];
+          const std::string what = call.type + " granule " + std::to_string(granule) + " form " +
+                                   std::to_string(static_cast<int>(form)) + (is_other ? " rows" : "") +
+                                   " axis " + std::to_string(axes[output].value_or(99));
+          expect_equal(runner.run(plan, run), expected, !has_real_sums(network), what);
           ++count;
         }
       }
     }
   }
   return count;
+}
+
+bool expect_planned_stream(const Network& network, std::size_t way, const std::string& what) {
+  const RunOptions run = run_options(network);
+  const Runner runner(network, {.kernels = KernelSet::plain});
+  PlanOptions options;
+  options.io = way % 2 == 0 ? Io::rows : Io::arena;
+  options.order = Order::keep;
+  options.stream = StreamOptions{.granule = static_cast<std::int64_t>(way / 2) + 1};
+  options.solve.time_limit = std::chrono::milliseconds(20);
+  const PlanResult planned = make_plan(network.input, options);
+  const std::string own = what + ", way " + std::to_string(way);
+  EXPECT_TRUE(planned.faults.empty()) << own << ": " << planned.faults[0].what;
+  if (!planned.faults.empty()) return false;
+  expect_equal(runner.run(planned.plan, run), unstreamed(network, runner, run), !has_real_sums(network), own);
+  return planned.plan.streaming.has_value();
 }
 
 }  // namespace stowage::testing

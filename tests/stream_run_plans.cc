@@ -175,8 +175,9 @@ class Maker {
       step = turn.kind == Turn::Kind::arrival ? Step(Arrive{turn.of, rows}) : Step(Leave{turn.of, rows});
     } else {
       Run run{.path = {0, turn.of}};
-      if (turn.kind != Turn::Kind::whole) run.rows = rows;
-      if (turn.kind == Turn::Kind::sums && (begin != 0 || end != turn.extent)) run.sums = sums_of(turn.of);
+      const bool sums_up = turn.kind == Turn::Kind::sums && (begin != 0 || end != turn.extent);
+      if (turn.kind == Turn::Kind::rows || sums_up) run.rows = rows;
+      if (sums_up) run.sums = sums_of(turn.of);
       write_outputs(turn, begin, end);
       step = run;
     }

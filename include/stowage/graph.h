@@ -89,6 +89,11 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
+/// Bytes of a row of the tensor along that axis. None where it has no rows along it: no such axis, nothing in
+/// it (an extent of zero), or rows that do not begin and end with a byte (int4 of an odd number). What has no
+/// rows along any axis, as a single number, is read, written and handed over as a whole.
+[[nodiscard]] std::optional<Bytes> bytes_of_row(const Tensor& tensor, std::size_t axis);
+
 /// How an operator runs its bodies: an If runs one of them once, a Loop runs them again and again.
 enum class BodyUse : std::uint8_t { once, repeated };
 
@@ -141,7 +146,7 @@ struct RowRead {
 };
 
 /// Rows along an axis of an operator's outputs (of equal extent in all of them) can be computed one by one.
-/// Inputs that are not in `reads` are read whole.
+/// Inputs that are not in `reads` are read whole. All tensors have rows along the axes that are named here.
 struct RowAxis {
   std::size_t axis = 0;
   std::vector<RowRead> reads{};

@@ -48,10 +48,10 @@ struct Sums {
 struct Run {
   std::size_t model = 0;
   std::vector<std::size_t> path{};
-  /// Only these rows of its outputs; of one that sums up, only these rows of its first input. All rows of
-  /// such an operator are run in ascending order.
+  /// Only these rows of its outputs; with sums, only these rows of its first input. All rows of an operator
+  /// that sums up are run in ascending order.
   std::optional<RowRange> rows{};
-  std::optional<Sums> sums{};  ///< Of an operator that sums up in several steps.
+  std::optional<Sums> sums{};  ///< Of an operator that sums up in steps.
   /// Of an operator that adds rows up (RowAxis::adds_rows): only these rows of the input that it reads by
   /// rows, along that input's axis. Steps with the other rows that it wants follow, in ascending order; its
   /// rows are there after the last of them. The first begins them.
@@ -77,18 +77,18 @@ struct Fork {
   bool operator==(const Fork&) const = default;
 };
 
-/// The caller hands over rows of an input, which are there from this step on.
+/// The caller hands over an input, or some of its rows, which are there from this step on.
 struct Arrive {
-  std::size_t tensor = 0;  ///< Index in Plan::tensors.
-  RowRange rows{};
+  std::size_t tensor = 0;          ///< Index in Plan::tensors.
+  std::optional<RowRange> rows{};  ///< None: all of it, as of a tensor that has no rows.
 
   bool operator==(const Arrive&) const = default;
 };
 
-/// The caller takes rows of an output; after this step they need not be there.
+/// The caller takes an output, or some of its rows; after this step they need not be there.
 struct Leave {
-  std::size_t tensor = 0;  ///< Index in Plan::tensors.
-  RowRange rows{};
+  std::size_t tensor = 0;          ///< Index in Plan::tensors.
+  std::optional<RowRange> rows{};  ///< None: all of it.
 
   bool operator==(const Leave&) const = default;
 };

@@ -25,6 +25,7 @@ struct Progress {
   std::int64_t done = 0;                   ///< Rows; of one that sums up, in the present round.
   std::optional<std::int64_t> of{};        ///< Once it has begun by rows.
   std::optional<std::size_t> axis{};       ///< Of its rows; none: it has run as a whole.
+  bool sums_up = false;                    ///< They are rows of its first input.
   bool has_run = false;                    ///< All of it.
   bool is_summing = false;                 ///< In the middle of a round.
   std::optional<std::size_t> sums_life{};  ///< Of the round: index in PlayedRows::sums.
@@ -85,31 +86,37 @@ class RowReplay {
   void play(const Fork&) {}
 
   void play(const Arrive& arrive) {
-    if (!passes(arrive.tensor, arrive.rows, graph_.subgraphs[0].inputs, "arrive", "an input")) return;
-    present_[*it_.ids[arrive.tensor]].write({arrive.rows.begin, arrive.rows.end}, {at_, at_ + 1});
+    if (!passes(arrive, graph_.subgraphs[0].inputs, "arrive", "an input")) return;
+    present_[*it_.ids[arrive.tensor]].write(rows_passing(arrive), {at_, at_ + 1});
   }
 
   void play(const Leave& leave) {
-    if (!passes(leave.tensor, leave.rows, graph_.subgraphs[0].outputs, "leave", "an output")) return;
-    read(*it_.ids[leave.tensor], {leave.rows.begin, leave.rows.end}, at_ + 1, "the caller");
+    if (!passes(leave, graph_.subgraphs[0].outputs, "leave", "an output")) return;
+    read(*it_.ids[leave.tensor], rows_passing(leave), at_ + 1, "the caller");
+  }
+
+  template <typename Passage>
+  [[nodiscard]] Rows rows_passing(const Passage& passage) const {
+    return passage.rows ? Rows{passage.rows->begin, passage.rows->end} : all_rows(*it_.ids[passage.tensor]);
   }
 
   /// Rows of a tensor arrive or leave once, in ascending order.
-  bool passes(std::size_t tensor, const RowRange& rows, const std::vector<TensorId>& those, const char* how,
-              const char* what) {
-    const auto t = it_.ids[tensor];
+  template <typename Passage>
+  bool passes(const Passage& passage, const std::vector<TensorId>& those, const char* how, const char* what) {
+    const auto t = it_.ids[passage.tensor];
     if (!t) return false;  // not of the network, which is a fault
     if (std::find(those.begin(), those.end(), *t) == those.end() || !is_variable(graph_.tensors[*t])) {
       fault(FaultKind::order,
             fmt::format("step {}: rows of {} {}, which is not {} with bytes", at_, name_of(*t), how, what));
       return false;
     }
-    std::int64_t& passed = how[0] == 'a' ? passed_[*t].first : passed_[*t].second;
-    if (rows.begin != passed) {
+    const Rows rows = rows_passing(passage);
+    std::int64_t& passed = std::is_same_v<Passage, Arrive> ? passed_[*t].first : passed_[*t].second;
+    if (rows.first != passed) {
       fault(FaultKind::order, fmt::format("step {}: row {} of {} is the first to {}, expected row {}", at_,
-                                          rows.begin, name_of(*t), how, passed));
+                                          rows.first, name_of(*t), how, passed));
     }
-    passed = std::max(passed, rows.end);
+    passed = std::max(passed, rows.second);
     return true;
   }
 
@@ -151,7 +158,7 @@ class RowReplay {
       return;
     } else if (run.part) {
       run_part(*op, o, run);
-    } else if (sums_up(*op, run)) {
+    } else if (run.sums) {
       run_sums(*op, o, run);
     } else {
       run_rows(*op, o, *run.rows);
@@ -179,37 +186,29 @@ class RowReplay {
   /// Whether the operator can run these rows at all.
   bool has_rows(const Operator& op, std::size_t o, const Run& run) {
     const RowRange& range = *run.rows;
-    const bool sums = sums_up(op, run);
-    std::optional<std::int64_t> extent;
-    bool is_alike = true;
-    const auto take_extent = [&](const std::optional<TensorId>& t) {
-      if (!t) return;
-      const auto& shape = graph_.tensors[*t].shape;
-      if (!shape || range.axis >= shape->size() || (extent && *extent != (*shape)[range.axis])) {
-        is_alike = false;
-      } else {
-        extent = (*shape)[range.axis];
-      }
-    };
-    if (sums) {
-      if (!op.inputs.empty()) take_extent(op.inputs[0]);
-    } else if (row_axis(op, range.axis) != nullptr) {
-      for (const auto& output : op.outputs) take_extent(output);
-    }
+    const std::optional<std::int64_t> extent = rows_to_run(graph_, op, run);
+    const bool sums = run.sums.has_value();
     Progress& progress = progress_[o];
-    if (!extent || !is_alike || (sums && op.outputs.size() != 1)) {
+    if (!extent && run.part) {
+      refuse_part(o, *run.part);
+    } else if (!extent && !sums && can_sum_up(op, range.axis)) {
+      fault(FaultKind::accounting, fmt::format("step {} sums up rows of {} but has no sums", at_, name(o)));
+    } else if (!extent) {
       fault(FaultKind::format,
             fmt::format("step {} runs rows of {} along axis {}, along which it cannot run by rows", at_,
                         name(o), range.axis));
-    } else if (progress.of && progress.axis != range.axis) {
-      fault(FaultKind::format, fmt::format("step {} runs rows of {} along axis {}, others along axis {}", at_,
-                                           name(o), range.axis, *progress.axis));
+    } else if (progress.of && (progress.axis != range.axis || progress.sums_up != sums)) {
+      fault(FaultKind::format,
+            fmt::format("step {} {} rows of {} along axis {}, others {} rows along axis {}", at_,
+                        sums ? "sums up" : "runs", name(o), range.axis, progress.sums_up ? "sum up" : "run",
+                        *progress.axis));
     } else if (range.end > *extent) {
       fault(FaultKind::order, fmt::format("step {} runs rows {} to {} of {}, which has {}", at_, range.begin,
                                           range.end, name(o), *extent));
     } else {
       progress.of = extent;
       progress.axis = range.axis;
+      progress.sums_up = sums;
       return true;
     }
     return false;
@@ -260,15 +259,19 @@ class RowReplay {
     progress.has_run = progress.has_run || progress.done == *progress.of;
   }
 
+  void refuse_part(std::size_t o, const RowRange& part) {
+    fault(FaultKind::format,
+          fmt::format("step {} adds rows along axis {} for {}, which does not add rows along it", at_,
+                      part.axis, name(o)));
+  }
+
   /// The rows hold bytes from the first part on, and are there after the last.
   void run_part(const Operator& op, std::size_t o, const Run& run) {
     const RowRange& range = *run.rows;
     const RowRange& part = *run.part;
-    if (sums_up(op, run) || !row_axis(op, range.axis)->adds_rows ||
+    if (run.sums || !row_axis(op, range.axis)->adds_rows ||
         row_axis(op, range.axis)->reads[0].axis != part.axis) {
-      fault(FaultKind::format,
-            fmt::format("step {} adds rows along axis {} for {}, which does not add rows along it", at_,
-                        part.axis, name(o)));
+      refuse_part(o, part);
       return;
     }
     const RowRead& by_rows = row_axis(op, range.axis)->reads[0];
@@ -342,12 +345,6 @@ class RowReplay {
   void keep_sums(const Operator& op, std::size_t o, const Run& run) {
     std::optional<std::size_t>& life = progress_[o].sums_life;
     if (run.rows->begin == 0) life.reset();
-    const bool is_all = run.rows->begin == 0 && run.rows->end == *progress_[o].of;
-    if (!run.sums) {
-      if (!is_all)
-        fault(FaultKind::accounting, fmt::format("step {} sums up rows of {} but has no sums", at_, name(o)));
-      return;
-    }
     if (!life) {
       life = played_.sums.size();
       const Bytes bytes = op.outputs[0] ? bytes_of_sums(graph_.tensors[*op.outputs[0]]) : 0;

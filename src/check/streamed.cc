@@ -71,10 +71,11 @@ class StepForms {
   void check(const Arrive& arrive) { check_passage(arrive.tensor, arrive.rows, "has {} arrive"); }
   void check(const Leave& leave) { check_passage(leave.tensor, leave.rows, "has {} leave"); }
 
-  void check_passage(std::size_t tensor, const RowRange& rows, fmt::format_string<std::string> what) {
+  void check_passage(std::size_t tensor, const std::optional<RowRange>& rows,
+                     fmt::format_string<std::string> what) {
     if (tensor >= plan_.tensors.size()) {
       fault(fmt::format(what, fmt::format("rows of tensor {}, of {},", tensor, plan_.tensors.size())));
-    } else if (const auto wrong = fault_in(rows, plan_.tensors[tensor].tensor)) {
+    } else if (const auto wrong = !rows ? std::nullopt : fault_in(*rows, plan_.tensors[tensor].tensor)) {
       fault(fmt::format(what, fmt::format("{}, {},", name_of_tensor(plan_.tensors[tensor]), *wrong)));
     }
   }
@@ -118,7 +119,8 @@ void check_rows_of_view(const Plan& plan, const PlannedTensor& tensor, const Vie
   if (!shape || axis >= shape->size())
     return fault(fmt::format(" is in rows along axis {}, which it does not have", axis));
   const std::int64_t extent = (*shape)[axis];
-  if (extent < 1 || tensor.tensor.bytes % extent != 0)
+  const auto row_bytes = bytes_of_row(tensor.tensor, axis);
+  if (!row_bytes)
     return fault(fmt::format(" has {} rows along axis {}, which are no whole bytes", extent, axis));
   if (view.rows) {
     if (const auto wrong = fault_in(*view.rows, tensor.tensor))
@@ -131,7 +133,7 @@ void check_rows_of_view(const Plan& plan, const PlannedTensor& tensor, const Vie
       view.rows
           ? view.rows->end - view.rows->begin
           : std::min(base::checked_multiply(view.ring->granule, view.ring->count).value_or(extent), extent);
-  const Bytes bytes = tensor.tensor.bytes / extent * rows;
+  const Bytes bytes = *row_bytes * rows;
   const Bytes size = plan.buffers[view.buffer].size;
   if (view.offset < 0 || view.offset > size || bytes > size - view.offset) {
     fault(fmt::format(" takes {} bytes for rows at {}, outside the {} bytes of {}", bytes, view.offset, size,

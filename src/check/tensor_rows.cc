@@ -39,15 +39,19 @@ class RowAxes {
   void note(const Step& step) {
     if (const auto* const run = std::get_if<Run>(&step)) {
       const Operator* const op = operator_of(it_.graph, *run);
-      if (op == nullptr || !run->rows || sums_up(*op, *run)) return;
+      if (op == nullptr || !run->rows || run->sums) return;
       for (const auto& output : op->outputs) {
         if (output) must_be(*output, run->rows->axis);
       }
     } else if (const auto* const arrive = std::get_if<Arrive>(&step)) {
-      if (const auto t = it_.ids[arrive->tensor]) must_be(*t, arrive->rows.axis);
+      note_passage(it_.ids[arrive->tensor], arrive->rows);
     } else if (const auto* const leave = std::get_if<Leave>(&step)) {
-      if (const auto t = it_.ids[leave->tensor]) must_be(*t, leave->rows.axis);
+      note_passage(it_.ids[leave->tensor], leave->rows);
     }
+  }
+
+  void note_passage(const std::optional<TensorId>& t, const std::optional<RowRange>& rows) {
+    if (t && rows) must_be(*t, rows->axis);
   }
 
   void note_views(TensorId t, const PlannedTensor& tensor) {
@@ -64,7 +68,7 @@ class RowAxes {
     const auto may_be = [&](const std::optional<TensorId>& t, std::size_t axis) {
       if (t && !axes_[*t]) axes_[*t] = axis;
     };
-    if (sums_up(*op, *run)) {
+    if (run->sums) {
       if (!op->inputs.empty()) may_be(op->inputs[0], run->rows->axis);
     } else if (const RowAxis* const along = row_axis(*op, run->rows->axis)) {
       for (const RowRead& read : along->reads) may_be(op->inputs[read.input], read.axis);
@@ -79,16 +83,15 @@ class RowAxes {
       fault(t, "which it does not have");
       return whole;
     }
-    const std::int64_t count = (*tensor.shape)[*axes_[t]];
-    std::optional<std::int64_t> outer = 1;
-    for (std::size_t d = 0; d < *axes_[t] && outer; ++d)
-      outer = base::checked_multiply(*outer, (*tensor.shape)[d]);
-    const auto runs = outer ? base::checked_multiply(*outer, count) : std::nullopt;
-    if (!runs || *runs < 1 || tensor.bytes % *runs != 0) {
+    const auto bytes = bytes_of_row(tensor, *axes_[t]);
+    if (!bytes) {
       fault(t, "which are no whole bytes");
       return whole;
     }
-    return {axes_[t], count, tensor.bytes / count, count == 1 ? 1 : *outer};
+    std::int64_t outer = 1;
+    for (std::size_t d = 0; d < *axes_[t]; ++d) outer *= (*tensor.shape)[d];
+    const std::int64_t count = (*tensor.shape)[*axes_[t]];
+    return {axes_[t], count, *bytes, count == 1 ? 1 : outer};
   }
 
   void fault(TensorId t, const std::string& what) {
@@ -117,15 +120,30 @@ bool is_variable(const Tensor& tensor) {
   return !is_constant(tensor.kind) && tensor.kind != TensorKind::state && tensor.bytes > 0;
 }
 
-bool sums_up(const Operator& op, const Run& run) {
-  return run.rows &&
-         std::find(op.sums_over.begin(), op.sums_over.end(), run.rows->axis) != op.sums_over.end();
+bool can_sum_up(const Operator& op, std::size_t axis) {
+  return std::find(op.sums_over.begin(), op.sums_over.end(), axis) != op.sums_over.end();
 }
 
 const RowAxis* row_axis(const Operator& op, std::size_t axis) {
   const auto found = std::find_if(op.row_axes.begin(), op.row_axes.end(),
                                   [&](const RowAxis& along) { return along.axis == axis; });
   return found == op.row_axes.end() ? nullptr : &*found;
+}
+
+std::optional<std::int64_t> rows_to_run(const Graph& graph, const Operator& op, const Run& run) {
+  const std::size_t axis = run.rows->axis;
+  if (run.sums ? !can_sum_up(op, axis) || op.outputs.size() != 1 : row_axis(op, axis) == nullptr)
+    return std::nullopt;
+  const auto of = run.sums ? std::vector{op.inputs[0]} : op.outputs;
+  std::optional<std::int64_t> extent;
+  for (const auto& tensor : of) {
+    if (!tensor) continue;
+    const auto& shape = graph.tensors[*tensor].shape;
+    if (!shape || axis >= shape->size() || extent.value_or((*shape)[axis]) != (*shape)[axis])
+      return std::nullopt;
+    extent = (*shape)[axis];
+  }
+  return extent;
 }
 
 const RowRead* row_read(const RowAxis& along, std::size_t input) {

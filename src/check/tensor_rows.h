@@ -36,11 +36,15 @@ struct TensorRows {
 /// Tensors that steps write and read: neither constants, nor state, nor without bytes.
 [[nodiscard]] bool is_variable(const Tensor& tensor);
 
-/// Whether the step runs rows of the operator's first input, to sum them up.
-[[nodiscard]] bool sums_up(const Operator& op, const Run& run);
+/// Whether the operator can sum up rows of its first input along that axis.
+[[nodiscard]] bool can_sum_up(const Operator& op, std::size_t axis);
 
 /// How the operator runs rows along that axis; null if it does not.
 [[nodiscard]] const RowAxis* row_axis(const Operator& op, std::size_t axis);
+
+/// How many rows the operator has that the step runs some of: of its outputs, or with sums of its first
+/// input. None if it cannot run such rows.
+[[nodiscard]] std::optional<std::int64_t> rows_to_run(const Graph& graph, const Operator& op, const Run& run);
 
 /// What it reads by rows of an input; null: all of it.
 [[nodiscard]] const RowRead* row_read(const RowAxis& along, std::size_t input);

@@ -14,9 +14,9 @@ void add_rows(const RowRange& rows, Json& json) {
   json["rows"] = {rows.begin, rows.end};
 }
 
-Json handed_over(std::size_t tensor, const RowRange& rows) {
+Json handed_over(std::size_t tensor, const std::optional<RowRange>& rows) {
   Json json{{"tensor", tensor}};
-  add_rows(rows, json);
+  if (rows) add_rows(*rows, json);
   return json;
 }
 

@@ -48,6 +48,11 @@ RowRange read_rows(const Json& json) {
   return {json.at("axis").index(), range[0].natural(), range[1].natural()};
 }
 
+/// Those of an input that arrives or an output that leaves; none: all of it.
+std::optional<RowRange> read_passing_rows(const Json& json) {
+  return json.find("rows") || json.find("axis") ? std::optional(read_rows(json)) : std::nullopt;
+}
+
 Step read_step(const Json& json, const Names& buffers) {
   if (const auto run = json.find("run")) {
     Run step{.model = run->at("model").index()};
@@ -69,8 +74,9 @@ Step read_step(const Json& json, const Names& buffers) {
     return step;
   }
   if (const auto arrive = json.find("arrive"))
-    return Arrive{arrive->at("tensor").index(), read_rows(*arrive)};
-  if (const auto leave = json.find("leave")) return Leave{leave->at("tensor").index(), read_rows(*leave)};
+    return Arrive{arrive->at("tensor").index(), read_passing_rows(*arrive)};
+  if (const auto leave = json.find("leave"))
+    return Leave{leave->at("tensor").index(), read_passing_rows(*leave)};
   throw json.error("is none of run, copy, fork, arrive and leave");
 }
 

@@ -2,9 +2,10 @@
 // like the size of an element type, so planner and checker take it from here, and whoever runs a plan proves
 // it. An operator that is not listed writes over nothing.
 
+#include "model/in_place.h"
+
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "stowage/graph.h"
 
@@ -63,6 +64,13 @@ bool contains(const Types& types, std::string_view type) {
 bool updates_in_place(const Operator& op, std::size_t input) {
   return contains(elementwise, op.type) || (input < 2 && contains(first_two_inputs_only, op.type)) ||
          (input < 1 && contains(first_input_only, op.type));
+}
+
+std::vector<std::string_view> model::types_updated_in_place() {
+  std::vector<std::string_view> types(elementwise.begin(), elementwise.end());
+  types.insert(types.end(), first_two_inputs_only.begin(), first_two_inputs_only.end());
+  types.insert(types.end(), first_input_only.begin(), first_input_only.end());
+  return types;
 }
 
 std::optional<TensorId> in_place_output(const Graph& graph, const Operator& op, std::size_t input) {

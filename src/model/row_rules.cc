@@ -1,7 +1,8 @@
 // What each type of operator reads for a row of its output. The rule of a type is a function from (operator,
 // input, axis of the output) to rows of the input; a type without a rule runs as a whole. Rules need not be
 // exact, but must name every row that is read: one too many costs bytes, one too few is a wrong plan. A rule
-// that is unsure of its operator says that it reads everything.
+// that is unsure of its operator says that it reads everything; only of what it is sure that all rows read
+// it alike it says that they share it, for then a kernel for a single row may run.
 
 #include "model/row_rules.h"
 
@@ -12,205 +13,123 @@
 #include <numeric>
 #include <string_view>
 
+#include "model/in_place.h"
+#include "model/row_shapes.h"
 #include "model/row_windows.h"
+#include "model/row_words.h"
 
 namespace stowage::model {
 namespace {
 
 using namespace std::string_view_literals;
-using Rule = std::optional<AxisRows> (*)(const Site&, std::size_t input, std::size_t axis);
+using Rule = Reading (*)(const Site&, std::size_t input, std::size_t axis);
 
-std::int64_t count(const Shape& shape, std::size_t begin, std::size_t end) {
-  std::int64_t product = 1;
-  for (std::size_t d = begin; d < end; ++d) product *= shape[d];
-  return product;
-}
+/// Whether a kernel for one row computes each of them. Not where it makes a difference to the operator which
+/// row it is or how many there are: places in the whole tensor, or scales that follow from extents.
+enum class Alike : std::uint8_t { never, where_same_rows };
 
-std::optional<std::size_t> from_end(std::int64_t axis, std::size_t rank) {
-  const std::int64_t positive = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
-  if (positive < 0 || positive >= static_cast<std::int64_t>(rank)) return std::nullopt;
-  return static_cast<std::size_t>(positive);
-}
+struct RowRule {
+  Rule reads = nullptr;
+  Alike alike = Alike::where_same_rows;
+};
 
-/// The attribute "axis" of an operator, counted from the front.
-std::optional<std::size_t> axis_attribute(const Site& site, std::int64_t otherwise, std::size_t rank) {
-  return from_end(site.attributes().integer("axis", otherwise), rank);
+/// Before operator set 7 a second input could be put at an axis, and slopes were those of channels.
+bool is_put_elsewhere(const Site& site, std::size_t input) {
+  if (is_tflite(site) || site.version() >= 7 || input != 1) return false;
+  return site.attributes().has("axis") || (site.type() == "PRelu" && site.input_shape(1).size() == 1);
 }
 
 /// Element by element, a shorter shape or an extent of one repeated.
-std::optional<AxisRows> elementwise(const Site& site, std::size_t input, std::size_t axis) {
-  constexpr std::array with_parameters{"BatchNormalization"sv, "DequantizeLinear"sv, "QuantizeLinear"sv};
-  const bool is_parameter = input > 0 && std::find(with_parameters.begin(), with_parameters.end(),
-                                                   site.type()) != with_parameters.end();
-  if (is_parameter) return std::nullopt;  // of an axis that is not the last one
+Reading elementwise(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(input);
   const Shape out = site.output_shape();
-  if (in.size() + axis < out.size()) return std::nullopt;
+  if (is_put_elsewhere(site, input) && count(in, 0, in.size()) != 1) return all();
+  if (in.size() + axis < out.size()) return shared();
   const std::size_t own = in.size() + axis - out.size();
-  if (own >= in.size() || in[own] != out[axis]) return std::nullopt;
-  return same_row(own);
+  if (in[own] == out[axis]) return same_row(own);
+  return in[own] == 1 ? shared() : all();
+}
+
+/// Parameters behind the first input: a number, one for each place along an axis, or for each block of
+/// places.
+Reading with_parameters(const Site& site, std::size_t input, std::size_t axis, std::int64_t otherwise) {
+  const Shape in = site.input_shape(input);
+  const std::size_t rank = site.output_shape().size();
+  if (input == 0 || in.size() == rank) return elementwise(site, input, axis);
+  if (count(in, 0, in.size()) == 1) return shared();
+  const auto own = axis_attribute(site, otherwise, rank);
+  if (!own || in.size() != 1) return all();
+  return axis == *own ? same_row(0) : shared();
+}
+
+Reading normalized(const Site& site, std::size_t input, std::size_t axis) {
+  constexpr std::int64_t channels = 1;
+  return with_parameters(site, input, axis, channels);
+}
+
+Reading quantized(const Site& site, std::size_t input, std::size_t axis) {
+  constexpr std::int64_t otherwise = 1;
+  return with_parameters(site, input, axis, otherwise);
 }
 
 // Products
 
 /// The matrices are in the last two dimensions, those before are a batch.
-std::optional<AxisRows> matrix_product(const Site& site, std::size_t input, std::size_t axis) {
+Reading matrix_product(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(input);
   const std::size_t rank = site.output_shape().size();
-  if (in.size() < 2 || rank < 2 || input > 1) return std::nullopt;
+  if (in.size() < 2 || rank < 2 || input > 1) return all();
   if (axis + 2 < rank) return elementwise(site, input, axis);
   const bool is_row = axis + 2 == rank;
-  if (is_row != (input == 0)) return std::nullopt;
+  if (is_row != (input == 0)) return shared();
   const char* const flag =
       is_tflite(site) ? (input == 0 ? "adj_x" : "adj_y") : (input == 0 ? "transA" : "transB");
   const bool is_transposed = site.attributes().integer(flag, 0) != 0;
   return same_row(in.size() - (is_row != is_transposed ? 2 : 1));
 }
 
-std::optional<AxisRows> gemm(const Site& site, std::size_t input, std::size_t axis) {
+Reading gemm(const Site& site, std::size_t input, std::size_t axis) {
   return input == 2 ? elementwise(site, input, axis) : matrix_product(site, input, axis);
 }
 
 /// The input is a matrix whose rows are as long as those of the weights.
-std::optional<AxisRows> fully_connected(const Site& site, std::size_t input, std::size_t axis) {
+Reading fully_connected(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(0);
   const Shape out = site.output_shape();
   const bool is_alike =
       in.size() == out.size() && axis + 1 < out.size() && std::equal(in.begin(), in.end() - 1, out.begin());
-  return input == 0 && is_alike ? same_row(axis) : std::nullopt;
-}
-
-// Shapes
-
-/// Rows are runs of elements if all dimensions in front are one; or nothing changed up to the axis.
-std::optional<AxisRows> reshape(const Site& site, std::size_t input, std::size_t axis) {
-  const Shape in = site.input_shape(0);
-  const Shape out = site.output_shape();
-  if (input != 0) return std::nullopt;
-  const std::int64_t outer = count(out, 0, axis);
-  const std::int64_t inner = count(out, axis + 1, out.size());
-  std::optional<AxisRows> found;
-  for (std::size_t d = 0; d < in.size(); ++d) {
-    if (count(in, 0, d) != outer) continue;
-    const std::int64_t own = count(in, d + 1, in.size());
-    if (own == inner && in[d] == out[axis]) return same_row(d);
-    if (outer != 1 || own == 0 || inner == 0 || in[d] == 1) continue;
-    if (inner % own == 0) found = AxisRows{d, {.scale = inner / own, .taps = inner / own}};
-    if (own % inner == 0) found = AxisRows{d, {.divisor = own / inner}};
-  }
-  return found;
-}
-
-std::optional<AxisRows> transpose(const Site& site, std::size_t input, std::size_t axis) {
-  const std::size_t rank = site.input_shape(0).size();
-  if (input != 0 || axis >= rank) return std::nullopt;
-  std::vector<std::int64_t> order(rank);
-  std::iota(order.rbegin(), order.rend(), 0);
-  if (is_tflite(site)) {
-    const auto told = site.integers(1);
-    if (!told || told->size() != rank) return std::nullopt;
-    order = *told;
-  } else {
-    order = site.attributes().integers("perm", order);
-  }
-  if (order.size() != rank) return std::nullopt;
-  const auto from = from_end(order[axis], rank);
-  return from ? same_row(*from) : std::nullopt;
-}
-
-std::optional<AxisRows> concat(const Site& site, std::size_t input, std::size_t axis) {
-  const auto joined = axis_attribute(site, 0, site.output_shape().size());
-  if (!joined) return std::nullopt;
-  if (axis != *joined) return same_row(axis);
-  std::int64_t before = 0;
-  for (std::size_t i = 0; i < input; ++i) before += site.input_shape(i).at(axis);
-  return AxisRows{axis, {.offset = -before}};
-}
-
-/// Along another axis only: there every output has all the rows.
-std::optional<AxisRows> split(const Site& site, std::size_t input, std::size_t axis) {
-  const std::size_t data = site.type() == "SPLIT" ? 1 : 0;
-  if (input != data || site.input_shape(data).at(axis) != site.output_shape().at(axis)) return std::nullopt;
-  return same_row(axis);
-}
-
-std::optional<AxisRows> slice(const Site& site, std::size_t input, std::size_t axis) {
-  const Shape in = site.input_shape(0);
-  if (input != 0 || in.size() != site.output_shape().size()) return std::nullopt;
-  if (in[axis] == site.output_shape()[axis]) {
-    // A reversal has as many rows.
-    const auto steps = site.type() == "Slice" ? site.integers("steps", 4) : std::nullopt;
-    const bool may_reverse =
-        site.type() == "STRIDED_SLICE" || (site.has_input(4) && !steps) ||
-        (steps && std::any_of(steps->begin(), steps->end(), [](auto s) { return s < 0; }));
-    return may_reverse ? std::nullopt : same_row(axis);
-  }
-  const auto starts = site.integers("starts", 1);
-  if (!starts || site.has_input(4)) return std::nullopt;
-  std::size_t at = axis;
-  if (site.type() == "Slice") {
-    std::vector<std::int64_t> axes(starts->size());
-    std::iota(axes.begin(), axes.end(), 0);
-    if (site.attributes().has("axes") || site.has_input(3)) {
-      const auto told = site.integers("axes", 3);
-      if (!told) return std::nullopt;
-      axes = *told;
-    }
-    const auto own =
-        std::find_if(axes.begin(), axes.end(), [&](auto a) { return from_end(a, in.size()) == axis; });
-    at = static_cast<std::size_t>(own - axes.begin());
-  } else if (site.type() != "SLICE") {
-    return std::nullopt;
-  }
-  if (at >= starts->size()) return std::nullopt;
-  std::int64_t start = (*starts)[at];
-  start = std::clamp<std::int64_t>(start < 0 ? start + in[axis] : start, 0, in[axis]);
-  return AxisRows{axis, {.offset = start}};
-}
-
-std::optional<AxisRows> pad(const Site& site, std::size_t input, std::size_t axis) {
-  const std::size_t rank = site.output_shape().size();
-  if (input != 0 || site.input_shape(0).size() != rank) return std::nullopt;
-  if (site.input_shape(0)[axis] == site.output_shape()[axis]) return same_row(axis);
-  if (is_tflite(site)) {
-    const auto pads = site.integers(1);
-    if (site.type() == "MIRROR_PAD" || !pads || pads->size() != 2 * rank) return std::nullopt;
-    return AxisRows{axis, {.offset = -(*pads)[2 * axis]}};
-  }
-  const auto pads = site.integers("pads", 1);
-  const bool is_constant = site.attributes().text("mode", "constant") == "constant";
-  if (!is_constant || site.has_input(3) || !pads || pads->size() != 2 * rank) return std::nullopt;
-  return AxisRows{axis, {.offset = -(*pads)[axis]}};
+  if (input != 0) return shared();
+  return is_alike ? same_row(axis) : all();
 }
 
 // Along an axis
 
 /// All of the axes from one on belong together; rows along those in front are independent.
-std::optional<AxisRows> independent_before(const Site& site, std::size_t input, std::size_t axis,
-                                           std::int64_t otherwise) {
+Reading independent_before(const Site& site, std::size_t axis, std::int64_t otherwise) {
   const auto own = axis_attribute(site, otherwise, site.output_shape().size());
-  return input == 0 && own && axis < *own ? same_row(axis) : std::nullopt;
+  return own && axis < *own ? same_row(axis) : all();
 }
 
-std::optional<AxisRows> softmax(const Site& site, std::size_t input, std::size_t axis) {
-  if (is_tflite(site)) return axis + 1 < site.output_shape().size() ? same_row(axis) : std::nullopt;
-  if (site.version() < 13) return independent_before(site, input, axis, 1);
+Reading softmax(const Site& site, std::size_t, std::size_t axis) {
+  if (is_tflite(site)) return axis + 1 < site.output_shape().size() ? same_row(axis) : all();
+  if (site.version() < 13) return independent_before(site, axis, 1);
   const auto own = axis_attribute(site, -1, site.output_shape().size());
-  return own && axis != *own ? same_row(axis) : std::nullopt;
+  return own && axis != *own ? same_row(axis) : all();
 }
 
-std::optional<AxisRows> layer_norm(const Site& site, std::size_t input, std::size_t axis) {
-  return independent_before(site, input, axis, -1);
+Reading layer_norm(const Site& site, std::size_t input, std::size_t axis) {
+  return input == 0 ? independent_before(site, axis, -1) : elementwise(site, input, axis);
 }
 
-std::optional<AxisRows> across_channels(const Site&, std::size_t input, std::size_t axis) {
-  return input == 0 && axis != 1 ? same_row(axis) : std::nullopt;
+Reading across_channels(const Site&, std::size_t, std::size_t axis) {
+  return axis != 1 ? same_row(axis) : all();
 }
 
-/// Embeddings: a constant table, and a row for every index.
-std::optional<AxisRows> gather(const Site& site, std::size_t input, std::size_t axis) {
+/// Embeddings: a table, and a row for every index.
+Reading gather(const Site& site, std::size_t input, std::size_t axis) {
   const bool is_first = site.attributes().integer("axis", 0) == 0;
-  return input == 1 && is_first && axis < site.input_shape(1).size() ? same_row(axis) : std::nullopt;
+  if (input == 0) return shared();
+  return is_first && axis < site.input_shape(1).size() ? same_row(axis) : all();
 }
 
 // Reductions
@@ -227,6 +146,7 @@ std::optional<std::vector<std::size_t>> reduced_axes(const Site& site) {
   const auto told = site.integers("axes", 1);
   if (is_told && !told) return std::nullopt;
   if (!told || told->empty()) {
+    if (is_tflite(site) || site.attributes().integer("noop_with_empty_axes", 0) != 0) return axes;
     axes.resize(rank);
     std::iota(axes.begin(), axes.end(), std::size_t{0});
     return axes;
@@ -243,29 +163,39 @@ bool has(const std::vector<std::size_t>& axes, std::size_t axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-std::optional<AxisRows> reduction(const Site& site, std::size_t input, std::size_t axis) {
+Reading reduction(const Site& site, std::size_t input, std::size_t axis) {
   const auto axes = reduced_axes(site);
-  if (input != 0 || !axes) return std::nullopt;
+  if (input != 0) return shared();
+  if (!axes) return all();
   const std::size_t rank = site.input_shape(0).size();
-  if (site.output_shape().size() == rank) return has(*axes, axis) ? std::nullopt : same_row(axis);
+  if (site.output_shape().size() == rank) return has(*axes, axis) ? all() : same_row(axis);
   std::size_t kept = 0;
   for (std::size_t d = 0; d < rank; ++d) {
     if (!has(*axes, d) && kept++ == axis) return same_row(d);
   }
-  return std::nullopt;
+  return all();
 }
 
 // The table
 
-const std::map<std::string_view, Rule>& rules() {
-  static const std::map<std::string_view, Rule> table = [] {
-    std::map<std::string_view, Rule> all;
-    const auto add = [&](std::initializer_list<std::string_view> types, Rule rule) {
-      for (const std::string_view type : types) all.emplace(type, rule);
+/// They change parts of what they are given, wherever indices say.
+bool scatters(std::string_view type) {
+  constexpr std::array scattering{"Scatter"sv, "ScatterElements"sv, "ScatterND"sv, "TensorScatter"sv,
+                                  "DYNAMIC_UPDATE_SLICE"sv};
+  return std::find(scattering.begin(), scattering.end(), type) != scattering.end();
+}
+
+const std::map<std::string_view, RowRule>& rules() {
+  static const std::map<std::string_view, RowRule> table = [] {
+    std::map<std::string_view, RowRule> all;
+    const auto add = [&](std::initializer_list<std::string_view> types, Rule rule,
+                         Alike alike = Alike::where_same_rows) {
+      for (const std::string_view type : types) all.emplace(type, RowRule{rule, alike});
     };
-    add({"Conv", "QLinearConv", "ConvInteger", "MaxPool", "AveragePool", "LpPool", "CONV_2D",
-         "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"},
+    add({"Conv", "QLinearConv", "ConvInteger", "AveragePool", "LpPool", "CONV_2D", "DEPTHWISE_CONV_2D",
+         "AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"},
         windowed);
+    add({"MaxPool"}, windowed, Alike::never);  // its indices are places in the whole input
     add({"ConvTranspose"}, transposed_window);
     add({"MatMul", "BATCH_MATMUL"}, matrix_product);
     add({"Gemm"}, gemm);
@@ -276,63 +206,93 @@ const std::map<std::string_view, Rule>& rules() {
     add({"Split", "SPLIT", "SPLIT_V"}, split);
     add({"Slice", "SLICE", "STRIDED_SLICE"}, slice);
     add({"Pad", "PAD", "PADV2", "MIRROR_PAD"}, pad);
-    add({"Resize", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"}, resize);
+    add({"Resize", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"}, resize, Alike::never);
     add({"DepthToSpace", "SpaceToDepth", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH"}, blocks);
     add({"Softmax", "LogSoftmax", "SOFTMAX", "LOG_SOFTMAX"}, softmax);
+    add({"BatchNormalization"}, normalized);
+    add({"QuantizeLinear", "DequantizeLinear"}, quantized);
     add({"LayerNormalization"}, layer_norm);
     add({"LRN"}, across_channels);
     add({"Gather", "GATHER"}, gather);
     add({"GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "MEAN",
          "SUM", "REDUCE_MAX", "REDUCE_MIN"},
         reduction);
+    for (const std::string_view type : types_updated_in_place()) {
+      if (!scatters(type)) add({type}, elementwise);
+    }
     return all;
   }();
   return table;
 }
 
-bool is_elementwise(const Site& site) {
-  constexpr std::array scattering{"Scatter"sv, "ScatterElements"sv, "ScatterND"sv, "TensorScatter"sv,
-                                  "DYNAMIC_UPDATE_SLICE"sv};
-  return updates_in_place(site.op(), 0) &&
-         std::find(scattering.begin(), scattering.end(), site.type()) == scattering.end();
+RowRule rule_of(const Site& site) {
+  const auto found = rules().find(site.type());
+  return found == rules().end() ? RowRule{} : found->second;
 }
 
-Rule rule_of(const Site& site) {
-  const auto found = rules().find(site.type());
-  if (found != rules().end()) return found->second;
-  return is_elementwise(site) ? elementwise : nullptr;
+/// Whether the input is there and has all its rows along that axis.
+bool has_rows(const Site& site, std::size_t input, std::size_t axis) {
+  const auto* const tensor = site.input(input);
+  return tensor != nullptr && bytes_of_row(*tensor, axis).has_value();
 }
 
 }  // namespace
 
+std::vector<std::string_view> types_with_rows() {
+  std::vector<std::string_view> types;
+  for (const auto& [type, rule] : rules()) types.push_back(type);
+  return types;
+}
+
 bool is_rowwise(const Site& site, std::size_t axis) {
-  const Rule rule = rule_of(site);
+  const Rule rule = rule_of(site).reads;
   if (rule == nullptr || !site.op().bodies.empty() || site.op().stateful) return false;
   if (rule == reduction && !reduced_axes(site)) return false;
-  for (std::size_t o = 1; o < site.op().outputs.size(); ++o) {
-    const Shape first = site.output_shape(0);
-    const Shape other = site.output_shape(o);
-    if (!other.empty() && (axis >= other.size() || other[axis] != first[axis])) return false;
+  const Shape first = site.output_shape(0);
+  for (std::size_t o = 0; o < site.op().outputs.size(); ++o) {
+    const Tensor* const output = site.output(o);
+    if (output == nullptr) continue;
+    if (!bytes_of_row(*output, axis) || (*output->shape)[axis] != first[axis]) return false;
+  }
+  // What it reads by rows must have these rows: int4 of an odd number, say, would run as a whole.
+  for (std::size_t i = 0; i < site.op().inputs.size(); ++i) {
+    const Reading reading = reading_of(site, i, axis);
+    if (reading.reach == Reach::rows && !has_rows(site, i, reading.axis)) return false;
   }
   return true;
 }
 
 std::vector<std::size_t> summed_axes(const Site& site) {
-  const Rule rule = rule_of(site);
-  if (rule == reduction && !site.op().stateful)
-    return reduced_axes(site).value_or(std::vector<std::size_t>());
+  const Rule rule = rule_of(site).reads;
+  std::vector<std::size_t> axes;
+  if (site.op().outputs.size() != 1 || !site.op().outputs[0]) return axes;  // places of the greatest, too
   const bool is_pool = site.type().ends_with("Pool") || site.type().ends_with("POOL_2D");
-  if (rule != windowed || !is_pool) return {};
-  const auto axis = window_axis(site);
-  return axis && is_pool_of_all(site, *axis) ? std::vector{*axis} : std::vector<std::size_t>();
+  if (rule == reduction && !site.op().stateful) {
+    axes = reduced_axes(site).value_or(axes);
+  } else if (const auto axis = rule == windowed && is_pool ? window_axis(site) : std::nullopt) {
+    if (is_pool_of_all(site, *axis)) axes = {*axis};
+  }
+  std::erase_if(axes, [&](std::size_t axis) { return !has_rows(site, 0, axis); });
+  return axes;
 }
 
-std::optional<AxisRows> row_map(const Site& site, std::size_t input, std::size_t axis) {
-  const Rule rule = rule_of(site);
+Reading reading_of(const Site& site, std::size_t input, std::size_t axis) {
+  const Rule rule = rule_of(site).reads;
+  if (rule == nullptr || axis >= site.output_shape().size()) return all();
   const Shape shape = site.input_shape(input);
-  if (rule == nullptr || shape.empty() || axis >= site.output_shape().size()) return std::nullopt;
-  const auto map = rule(site, input, axis);
-  return map && map->axis < shape.size() ? map : std::nullopt;
+  if (shape.empty()) return shared();  // a single number, or left out
+  const Reading reading = rule(site, input, axis);
+  return reading.reach != Reach::rows || reading.axis < shape.size() ? reading : all();
+}
+
+bool has_rows_alike(const Site& site, std::size_t axis) {
+  if (rule_of(site).alike == Alike::never) return false;
+  for (std::size_t i = 0; i < site.op().inputs.size(); ++i) {
+    const Reading reading = reading_of(site, i, axis);
+    if (reading.reach == Reach::all || (reading.reach == Reach::rows && reading.rows != RowMap{}))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace stowage::model

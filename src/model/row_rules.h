@@ -20,12 +20,17 @@ class Site {
   [[nodiscard]] const Attributes& attributes() const { return details_->attributes; }
   [[nodiscard]] std::int64_t version() const { return details_->version; }
   [[nodiscard]] bool has_input(std::size_t i) const { return i < op_->inputs.size() && op_->inputs[i]; }
+  /// Null where it is left out.
+  [[nodiscard]] const Tensor* input(std::size_t i) const;
+  [[nodiscard]] const Tensor* output(std::size_t i) const;
   /// Empty where there is none.
   [[nodiscard]] Shape input_shape(std::size_t i) const;
   [[nodiscard]] Shape output_shape(std::size_t i = 0) const;
   /// The integers of a constant input, if it is one that is known.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::size_t input) const;
-  /// Those of an attribute that became an input with some version.
+  /// The real numbers of one.
+  [[nodiscard]] std::optional<std::vector<double>> reals(std::size_t input) const;
+  /// The integers of an attribute that became an input with some version.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view attribute,
                                                                   std::size_t input) const;
 
@@ -35,22 +40,38 @@ class Site {
   const OperatorDetails* details_;
 };
 
-/// Rows of an input, along an axis of it, that a row of the output reads.
-struct AxisRows {
-  std::size_t axis = 0;
-  RowMap rows{};
+/// How much of an input a row of the output reads.
+enum class Reach : std::uint8_t {
+  rows,    ///< Some of its rows.
+  shared,  ///< All of it, and every row of the output alike: weights, or what is repeated for all rows.
+  all      ///< All of it, as far as is known.
 };
 
-/// Whether rows of the outputs along that axis can be computed one by one.
-[[nodiscard]] bool is_rowwise(const Site& site, std::size_t axis);
+/// What a row of the output reads of an input.
+struct Reading {
+  Reach reach = Reach::all;
+  std::size_t axis = 0;  ///< What its rows are along.
+  RowMap rows{};
+};
 
 /// The axes of the first input over whose rows the operator sums up.
 [[nodiscard]] std::vector<std::size_t> summed_axes(const Site& site);
 
-/// Which rows of the input the output's rows along that axis read; none: all of it, or it has no rows.
-[[nodiscard]] std::optional<AxisRows> row_map(const Site& site, std::size_t input, std::size_t axis);
+/// Whether rows of the outputs along that axis can be computed one by one.
+[[nodiscard]] bool is_rowwise(const Site& site, std::size_t axis);
+
+/// What the output's rows along that axis read of the input.
+[[nodiscard]] Reading reading_of(const Site& site, std::size_t input, std::size_t axis);
+
+/// Whether every row of the outputs is what the operator makes of tensors of one row: of that row of each
+/// input that it reads by rows, and of all others as they are. It must not matter which row it is, nor how
+/// many there are.
+[[nodiscard]] bool has_rows_alike(const Site& site, std::size_t axis);
 
 /// The axis along which an operator moves windows, of input and output alike; none if it moves none.
 [[nodiscard]] std::optional<std::size_t> window_axis(const Site& site);
+
+/// All types of operators that have rows.
+[[nodiscard]] std::vector<std::string_view> types_with_rows();
 
 }  // namespace stowage::model

@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "model/row_rules.h"
 
@@ -10,32 +10,59 @@ Site::Site(const Network& network, std::size_t subgraph, std::size_t op)
       op_(&network.graph().subgraphs[subgraph].operators[op]),
       details_(&network.details.at(subgraph).at(op)) {}
 
+const Tensor* Site::input(std::size_t i) const {
+  return has_input(i) ? &network_->graph().tensors[*op_->inputs[i]] : nullptr;
+}
+
+const Tensor* Site::output(std::size_t i) const {
+  const bool is_there = i < op_->outputs.size() && op_->outputs[i];
+  return is_there ? &network_->graph().tensors[*op_->outputs[i]] : nullptr;
+}
+
 Shape Site::input_shape(std::size_t i) const {
-  if (!has_input(i)) return {};
-  return network_->graph().tensors[*op_->inputs[i]].shape.value_or(Shape{});
+  const Tensor* const tensor = input(i);
+  return tensor == nullptr ? Shape{} : tensor->shape.value_or(Shape{});
 }
 
 Shape Site::output_shape(std::size_t i) const {
-  if (i >= op_->outputs.size() || !op_->outputs[i]) return {};
-  return network_->graph().tensors[*op_->outputs[i]].shape.value_or(Shape{});
+  const Tensor* const tensor = output(i);
+  return tensor == nullptr ? Shape{} : tensor->shape.value_or(Shape{});
 }
 
-std::optional<std::vector<std::int64_t>> Site::integers(std::size_t input) const {
-  if (!has_input(input)) return std::nullopt;
-  const TensorId id = *op_->inputs[input];
-  const stowage::Tensor& tensor = network_->graph().tensors[id];
-  const auto bytes = network_->input.constants.of(id);
-  const bool is_wide = tensor.dtype == DType::int64;
-  if (bytes.empty() || (!is_wide && tensor.dtype != DType::int32)) return std::nullopt;
-  const std::size_t size = is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
-  std::vector<std::int64_t> values;
-  for (std::size_t at = 0; at + size <= bytes.size(); at += size) {
-    std::int64_t wide = 0;
-    std::int32_t narrow = 0;
-    std::memcpy(is_wide ? static_cast<void*>(&wide) : &narrow, bytes.data() + at, size);
-    values.push_back(is_wide ? wide : narrow);
+namespace {
+
+/// Elements of one type, as another.
+template <typename Element, typename Number>
+std::vector<Number> numbers_in(std::span<const std::byte> bytes) {
+  std::vector<Number> numbers;
+  for (std::size_t at = 0; at + sizeof(Element) <= bytes.size(); at += sizeof(Element)) {
+    Element element{};
+    std::memcpy(&element, bytes.data() + at, sizeof element);
+    numbers.push_back(static_cast<Number>(element));
   }
-  return values;
+  return numbers;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> Site::integers(std::size_t input) const {
+  const Tensor* const tensor = this->input(input);
+  const auto bytes =
+      tensor == nullptr ? std::span<const std::byte>() : network_->input.constants.of(*op_->inputs[input]);
+  if (bytes.empty()) return std::nullopt;
+  if (tensor->dtype == DType::int64) return numbers_in<std::int64_t, std::int64_t>(bytes);
+  if (tensor->dtype == DType::int32) return numbers_in<std::int32_t, std::int64_t>(bytes);
+  return std::nullopt;
+}
+
+std::optional<std::vector<double>> Site::reals(std::size_t input) const {
+  const Tensor* const tensor = this->input(input);
+  const auto bytes =
+      tensor == nullptr ? std::span<const std::byte>() : network_->input.constants.of(*op_->inputs[input]);
+  if (bytes.empty()) return std::nullopt;
+  if (tensor->dtype == DType::float64) return numbers_in<double, double>(bytes);
+  if (tensor->dtype == DType::float32) return numbers_in<float, double>(bytes);
+  return std::nullopt;
 }
 
 std::optional<std::vector<std::int64_t>> Site::integers(std::string_view attribute, std::size_t input) const {

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/row_words.h"
+
 namespace stowage::model {
 
 using namespace std::string_view_literals;
@@ -26,12 +28,6 @@ std::optional<std::size_t> window_axis(const Site& site) {
   if (std::find(moving_onnx.begin(), moving_onnx.end(), site.type()) != moving_onnx.end()) return 2;
   return std::nullopt;
 }
-
-bool is_tflite(const Site& site) {
-  return std::none_of(site.type().begin(), site.type().end(), [](char c) { return c >= 'a' && c <= 'z'; });
-}
-
-std::optional<AxisRows> same_row(std::size_t axis) { return AxisRows{.axis = axis}; }
 
 namespace {
 
@@ -98,61 +94,50 @@ std::optional<WindowRows> window_rows(const Site& site) {
 
 }  // namespace
 
-std::optional<AxisRows> windowed(const Site& site, std::size_t input, std::size_t axis) {
-  if (input != 0) return std::nullopt;
+Reading windowed(const Site& site, std::size_t input, std::size_t axis) {
+  if (input != 0) return shared();
   if (axis == 0) return same_row(0);
   const auto window = window_rows(site);
-  if (!window || axis != window_axis(site)) return std::nullopt;
-  return AxisRows{.axis = axis,
-                  .rows = {.scale = window->stride,
+  if (!window || axis != window_axis(site)) return all();
+  return rows_along(axis, {.scale = window->stride,
                            .offset = -window->before,
                            .taps = window->taps,
-                           .dilation = window->dilation}};
+                           .dilation = window->dilation});
 }
+
+namespace {
+
+/// Padding in front where the output's extent decides it, not the attribute "pads".
+std::int64_t padding_of_transposed(const Site& site, const WindowRows& window) {
+  const std::string policy = site.attributes().text("auto_pad", "NOTSET");
+  if (!site.attributes().has("output_shape") && !policy.starts_with("SAME")) return window.before;
+  const std::int64_t full =
+      window.stride * (site.input_shape(0)[2] - 1) + at_axis(site, "output_padding", 0, 0) + window.reach();
+  const std::int64_t all = std::max<std::int64_t>(0, full - site.output_shape()[2]);
+  return policy == "SAME_UPPER" ? all / 2 : all - all / 2;
+}
+
+}  // namespace
 
 /// Row y of the output gets from row i of the input what element y + before - i * stride of the window gives.
-std::optional<AxisRows> transposed_window(const Site& site, std::size_t input, std::size_t axis) {
-  const bool has_output_shape = site.attributes().has("output_shape");
-  const bool is_padded_alike = site.attributes().text("auto_pad", "NOTSET").starts_with("SAME");
-  if (input != 0 || has_output_shape || is_padded_alike) return std::nullopt;
+Reading transposed_window(const Site& site, std::size_t input, std::size_t axis) {
+  if (input != 0) return shared();
+  if (axis == 0) return same_row(0);
   const auto window = window_rows(site);
-  if (!window || axis != window_axis(site)) return std::nullopt;
+  if (!window || axis != window_axis(site)) return all();
+  const std::int64_t before = padding_of_transposed(site, *window);
   const std::int64_t taps = (window->reach() - 1) / window->stride + 1;
-  return AxisRows{
-      .axis = axis,
-      .rows = {
-          .divisor = window->stride, .offset = window->before - (taps - 1) * window->stride, .taps = taps}};
+  return rows_along(
+      axis, {.divisor = window->stride, .offset = before - (taps - 1) * window->stride, .taps = taps});
 }
 
-/// The row at or below the place that a row of the output has in the input, and the next.
-std::optional<AxisRows> resize(const Site& site, std::size_t input, std::size_t axis) {
-  if (input != 0) return std::nullopt;
+Reading blocks(const Site& site, std::size_t input, std::size_t axis) {
   const std::int64_t in = site.input_shape(0).at(axis);
   const std::int64_t out = site.output_shape().at(axis);
-  if (in == out) return same_row(axis);
-  const bool has_floats = site.type() == "Resize" && site.has_input(2) && !site.input_shape(2).empty() &&
-                          site.input_shape(2)[0] > 0;
-  const bool is_whole = out % in == 0 || in % out == 0;  // else a scale in the file may not be out / in
-  if (site.attributes().text("mode", "nearest") == "cubic" || (has_floats && !is_whole)) return std::nullopt;
-  std::string mode = site.attributes().text("coordinate_transformation_mode", "half_pixel");
-  if (is_tflite(site)) {
-    mode = site.attributes().integer("align_corners", 0) != 0        ? "align_corners"
-           : site.attributes().integer("half_pixel_centers", 0) != 0 ? "half_pixel"
-                                                                     : "asymmetric";
-  }
-  if (site.attributes().integer("antialias", 0) != 0 || out == 1) return std::nullopt;
-  if (mode == "asymmetric") return AxisRows{axis, {.scale = in, .divisor = out, .taps = 2}};
-  if (mode == "align_corners") return AxisRows{axis, {.scale = in - 1, .divisor = out - 1, .taps = 2}};
-  if (mode != "half_pixel" && mode != "pytorch_half_pixel") return std::nullopt;
-  return AxisRows{axis, {.scale = 2 * in, .divisor = 2 * out, .offset = in - out, .taps = 2}};
-}
-
-std::optional<AxisRows> blocks(const Site& site, std::size_t input, std::size_t axis) {
-  const std::int64_t in = site.input_shape(0).at(axis);
-  const std::int64_t out = site.output_shape().at(axis);
-  if (input != 0 || axis != (is_tflite(site) ? 1U : 2U)) return std::nullopt;
-  if (out % in == 0) return AxisRows{axis, {.divisor = out / in}};
-  return in % out == 0 ? std::optional(AxisRows{axis, {.scale = in / out, .taps = in / out}}) : std::nullopt;
+  if (input != 0) return shared();
+  if (axis != (is_tflite(site) ? 1U : 2U)) return all();
+  if (out % in == 0) return rows_along(axis, {.divisor = out / in});
+  return in % out == 0 ? rows_along(axis, {.scale = in / out, .taps = in / out}) : all();
 }
 
 bool is_pool_of_all(const Site& site, std::size_t axis) {

@@ -14,7 +14,8 @@
 namespace stowage {
 namespace {
 
-using model::AxisRows;
+using model::Reach;
+using model::Reading;
 using model::Site;
 
 /// The dimensions of a row: without the axis that rows are along.
@@ -35,24 +36,26 @@ std::optional<std::int64_t> padding_in_front(const Site& site, std::size_t axis)
   const bool is_tflite = site.type() != "Pad";
   const auto pads = is_tflite ? site.integers(1) : site.integers("pads", 1);
   const std::size_t rank = site.output_shape().size();
-  if (!pads || pads->size() != 2 * rank) return std::nullopt;
+  if (!pads || pads->size() != 2 * rank || (!is_tflite && site.has_input(3))) return std::nullopt;
   Shape before;
   for (std::size_t d = 0; d < rank; ++d) before.push_back((*pads)[is_tflite ? 2 * d : d]);
   const Shape in = row_shape(site.input_shape(0), axis);
   const Shape out = row_shape(site.output_shape(), axis);
+  const Shape in_front = row_shape(before, axis);
   std::size_t first = 0;  // the outermost dimension of a row that is more than one
   while (first < out.size() && out[first] == 1) ++first;
-  for (std::size_t d = first + 1; d < out.size(); ++d) {
-    if (in[d] != out[d]) return std::nullopt;
+  for (std::size_t d = 0; d < out.size(); ++d) {
+    // Rows that are cut at one end are as long, too.
+    if (d != first && (in[d] != out[d] || in_front[d] != 0)) return std::nullopt;
   }
   if (first == out.size()) return 0;
-  const std::int64_t front = row_shape(before, axis)[first];
+  const std::int64_t front = in_front[first];
   if (front < 0 || front + in[first] > out[first]) return std::nullopt;
   return front * count_of(out, first + 1);
 }
 
 /// Where the row of an input comes back unchanged, in the row of the output.
-std::optional<Bytes> kept_at(const Site& site, const AxisRows& read, std::size_t axis, DType dtype) {
+std::optional<Bytes> kept_at(const Site& site, const Reading& read, std::size_t axis, DType dtype) {
   using namespace std::string_view_literals;
   constexpr std::array reshaping{"Reshape"sv, "Flatten"sv, "Squeeze"sv,    "Unsqueeze"sv,
                                  "RESHAPE"sv, "SQUEEZE"sv, "EXPAND_DIMS"sv};
@@ -82,10 +85,10 @@ RowAxis row_axis_of(const Network& network, const Site& site, std::size_t axis) 
   const auto& inputs = site.op().inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]) continue;
-    const auto read = model::row_map(site, i, axis);
-    if (!read) continue;
+    const Reading read = model::reading_of(site, i, axis);
+    if (read.reach != Reach::rows) continue;
     const DType dtype = network.graph().tensors[*inputs[i]].dtype;
-    result.reads.push_back({i, read->axis, read->rows, kept_at(site, *read, axis, dtype)});
+    result.reads.push_back({i, read.axis, read.rows, kept_at(site, read, axis, dtype)});
   }
   result.adds_rows = adds_rows(network, site, result);
   return result;

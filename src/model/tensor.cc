@@ -16,6 +16,8 @@ struct DTypeFacts {
   std::optional<int> bits;
 };
 
+constexpr int bits_of_a_byte = 8;
+
 constexpr std::array<DTypeFacts, 28> dtypes{{
     {DType::boolean, "bool", 8},
     {DType::int2, "int2", 2},
@@ -94,8 +96,26 @@ Bytes bytes_of(DType dtype, const Shape& shape) {
                                   fmt::join(shape, ","), largest_value));
     }
   }
-  constexpr int bits_per_byte = 8;
-  return (*total + bits_per_byte - 1) / bits_per_byte;
+  return (*total + bits_of_a_byte - 1) / bits_of_a_byte;
+}
+
+std::optional<Bytes> bytes_of_row(const Tensor& tensor, std::size_t axis) {
+  if (!tensor.shape || axis >= tensor.shape->size() || tensor.bytes == 0) return std::nullopt;
+  const Shape& shape = *tensor.shape;
+  const auto product_of = [&](std::size_t begin, std::size_t end) {
+    std::optional<std::int64_t> product = 1;
+    for (std::size_t d = begin; d < end && product; ++d) product = base::checked_multiply(*product, shape[d]);
+    return product;
+  };
+  // Runs of elements that follow each other where the tensor is in row-major order, one for each row or more.
+  const auto runs = product_of(0, axis + 1);
+  if (!runs || *runs < 1) return std::nullopt;
+  if (*runs == 1) return tensor.bytes;
+  const auto elements = product_of(axis + 1, shape.size());
+  const auto bits =
+      elements ? base::checked_multiply(*elements, bits_of(tensor.dtype).value_or(0)) : elements;
+  if (!bits || *bits % bits_of_a_byte != 0 || tensor.bytes % *runs != 0) return std::nullopt;
+  return tensor.bytes / shape[axis];
 }
 
 Bytes bytes_of_sums(const Tensor& output) {

@@ -112,6 +112,10 @@ std::int64_t extent_of(const Graph& graph, const std::vector<std::optional<Tenso
     throw Error(place, fmt::format("has rows along axis {} of {}, expected an axis of a known shape", axis,
                                    describe(graph, *operands[index])));
   }
+  if (!bytes_of_row(graph.tensors[*operands[index]], axis)) {
+    throw Error(place, fmt::format("has rows along axis {} of {}, expected rows of whole bytes", axis,
+                                   describe(graph, *operands[index])));
+  }
   return (*shape)[axis];
 }
 

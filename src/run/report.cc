@@ -98,9 +98,19 @@ Bytes bytes_in(const View& view, const Tensor& tensor) {
   return tensor.bytes;
 }
 
-/// Per memory: the end of the last byte that a tensor has in the plan.
+/// Per memory: the end of the last byte that a tensor has in the plan, or that sums have.
 std::vector<Bytes> planned_ends(const Plan& plan) {
   std::vector<Bytes> ends(plan.memories.size(), 0);
+  const auto note_sums = [&](const Sums& sums) {
+    const Place& place = plan.places[sums.buffer];
+    for (const Piece& piece : plan.buffers[sums.buffer].pieces)
+      ends[place.memory] = std::max(ends[place.memory], place.offset + piece.offset + piece.size);
+  };
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& step : clock.steps) {
+      if (const auto* const run = std::get_if<Run>(&step); run != nullptr && run->sums) note_sums(*run->sums);
+    }
+  }
   for (const PlannedTensor& tensor : plan.tensors) {
     for (const View& view : tensor.views) {
       const Place& place = plan.places[view.buffer];

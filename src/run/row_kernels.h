@@ -11,13 +11,14 @@ namespace stowage::run {
 
 /// How an operator computes a row of its outputs.
 enum class RowWay : std::uint8_t {
-  windows,  ///< Its kernel finds the rows of its first input in a table.
-  alone,    ///< A kernel for a single row, which sees the rows it reads as tensors of one row.
+  windows,  ///< Its kernel knows the whole shapes, and finds the rows of its first input in a table.
+  alone,    ///< A kernel for a single row, where the rules say that all rows are alike.
   whole     ///< Its kernel runs as a whole on what it reads of its inputs, and a row of that is kept.
 };
 
 struct RowKernel {
-  const RowAxis* axis = nullptr;
+  /// The operator's own. A kernel that takes a table is given one of all rows where it reads all of them.
+  RowAxis axis{};
   RowWay way = RowWay::whole;
   std::optional<Kernel> alone{};
 };

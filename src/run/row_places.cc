@@ -21,12 +21,10 @@
 namespace stowage::run {
 namespace {
 
-constexpr int bits_of_a_byte = 8;
-
-/// Bytes of a row that lie together in a whole tensor.
+/// Bytes of a row that lie together in a whole tensor, which has rows along that axis.
 Bytes inner_bytes(const Tensor& tensor, std::size_t axis) {
-  Bytes bytes = bits_of(tensor.dtype).value_or(0) / bits_of_a_byte;
-  for (std::size_t d = axis + 1; d < tensor.shape->size(); ++d) bytes *= (*tensor.shape)[d];
+  Bytes bytes = *bytes_of_row(tensor, axis);
+  for (std::size_t d = 0; d < axis; ++d) bytes /= (*tensor.shape)[d];
   return bytes;
 }
 
@@ -41,15 +39,9 @@ void append(PlacedPart& part, const PlacedBytes& bytes) {
 
 }  // namespace
 
-bool has_rows(const Tensor& tensor, std::size_t axis) {
-  const auto bits = bits_of(tensor.dtype);
-  return tensor.shape && axis < tensor.shape->size() && (*tensor.shape)[axis] > 0 && bits &&
-         *bits % bits_of_a_byte == 0;
-}
-
 Bytes bytes_of(const Graph& graph, const Part& part) {
   const Tensor& tensor = graph.tensors[part.tensor];
-  return part.row ? tensor.bytes / (*tensor.shape)[part.row->axis] : tensor.bytes;
+  return part.row ? *bytes_of_row(tensor, part.row->axis) : tensor.bytes;
 }
 
 PlacedPart runs_of(const Graph& graph, const Part& part) {
@@ -76,7 +68,7 @@ RowPlaces::Layout RowPlaces::layout_of(TensorId tensor) const {
   for (const View& view : views) {
     if (!view.ring && !view.rows) continue;
     const std::size_t axis = view.ring ? view.ring->axis : view.rows->axis;
-    if (!has_rows(own, axis) || layout.axis.value_or(axis) != axis)
+    if (!bytes_of_row(own, axis) || layout.axis.value_or(axis) != axis)
       throw RunFault{fmt::format("{} has views of rows along axis {}, which it does not have",
                                  stowage::describe(graph_, tensor), axis)};
     layout.axis = axis;

@@ -34,9 +34,6 @@ struct PlacedBytes {
 /// The bytes of a part in its order: that of the tensor's elements, of those of the row.
 using PlacedPart = std::vector<PlacedBytes>;
 
-/// Whether the tensor has rows along that axis, of whole bytes.
-[[nodiscard]] bool has_rows(const Tensor& tensor, std::size_t axis);
-
 /// The size of a part.
 [[nodiscard]] Bytes bytes_of(const Graph& graph, const Part& part);
 

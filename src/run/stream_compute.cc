@@ -57,7 +57,7 @@ bool StreamRun::may_write_over(const Operands& operands, const Operand& input, c
              input.at.front().at + copy.from == output.at.front().at + copy.to;
     });
   }
-  const auto& reads = operands.way->axis->reads;
+  const auto& reads = operands.way->axis.reads;
   const auto read = std::ranges::find(reads, input.index, &RowRead::input);
   if (read == reads.end()) return false;
   if (is_updated && reads_same_row(*read) && is_same_place(input.at, output.at)) return true;
@@ -148,7 +148,7 @@ void StreamRun::make_copies(const Operator& op, std::span<const std::byte* const
 
 void StreamRun::call_windows(const Operands& operands, RowOperands& beside) {
   const Operator& own = op(operands.op);
-  const std::size_t axis = operands.way->axis->axis;
+  const std::size_t axis = operands.way->axis.axis;
   std::vector<PlacedRow> read;
   std::vector<ByteRange> allowed;
   Operands others{.op = operands.op};
@@ -181,14 +181,14 @@ void StreamRun::call_windows(const Operands& operands, RowOperands& beside) {
 void StreamRun::run_part(const Run& run) {
   const std::size_t index = run.path[1];
   const RowKernel& way = rows_.at({index, run.rows->axis});
-  const RowRead& read = way.axis->reads[0];
+  const RowRead& read = way.axis.reads[0];
   const auto [state, is_first] = adding_.try_emplace(index, Adding{.rows = *run.rows});
   Adding& adding = state->second;
   if (run.part->begin < adding.next)
     throw RunFault{fmt::format("{} adds row {} again", who_, run.part->begin)};
   if (adding.rows != *run.rows)
     throw RunFault{fmt::format("{} runs while its {} are added up", who_, describe(adding.rows))};
-  const std::vector<Operand> whole = inputs_of(index, way.axis, std::nullopt);
+  const std::vector<Operand> whole = inputs_of(index, &way.axis, std::nullopt);
   bool is_last = true;
   std::vector<Operand> outputs;
   for (std::int64_t row = run.rows->begin; row < run.rows->end; ++row) {
@@ -226,12 +226,6 @@ void StreamRun::run_sums(const Run& run) {
   const std::size_t index = run.path[1];
   const RowRange& rows = *run.rows;
   const std::int64_t extent = (*graph_.tensors[*op(index).inputs[0]].shape)[rows.axis];
-  if (!run.sums) {
-    if (rows.begin != 0 || rows.end != extent)
-      throw RunFault{fmt::format("{} has no place for its sums", who_)};
-    run_whole(index);
-    return;
-  }
   std::int64_t& summed = summed_[index];
   if (rows.begin == 0) summed = 0;
   if (rows.begin != summed)

@@ -34,6 +34,15 @@ const Plan& sound(const Plan& plan, const Graph& graph) {
   return plan;
 }
 
+/// Row by row, or all of it.
+std::vector<Part> parts_of(TensorId tensor, const std::optional<RowRange>& rows) {
+  if (!rows) return {{.tensor = tensor}};
+  std::vector<Part> parts;
+  for (std::int64_t row = rows->begin; row < rows->end; ++row)
+    parts.push_back({tensor, Row{rows->axis, row}});
+  return parts;
+}
+
 }  // namespace
 
 StreamRun::StreamRun(const Network& network, ModelToRun model, const Plan& plan, const RunOptions& options,
@@ -60,8 +69,8 @@ void StreamRun::prepare_rows() {
     const Run* const run = std::get_if<Run>(&step);
     if (run == nullptr || !run->rows) continue;
     const std::size_t index = run->path[1];
-    if (sums_up(op(index), *run->rows)) {
-      if (run->sums && !model_.program->kernels[0][index].row_sums)
+    if (run->sums) {
+      if (!model_.program->kernels[0][index].row_sums)
         throw Error(stowage::describe(graph_, 0, index), "cannot sum up row by row");
       continue;
     }
@@ -125,24 +134,24 @@ void StreamRun::give() {
 
 void StreamRun::take_step(const Step& step) {
   using Clock = std::chrono::steady_clock;
-  const auto begin = [&](std::string who, const RowRange* rows) {
-    if (rows != nullptr) who += " " + run::describe(*rows);
+  const auto begin = [&](std::string who, const std::optional<RowRange>& rows) {
+    if (rows) who += " " + run::describe(*rows);
     who_ = report_.what = who;
     memory_.begin_step(who_);
   };
   const auto start = Clock::now();
   if (const Run* const run = std::get_if<Run>(&step)) {
-    begin(stowage::describe(graph_, 0, run->path[1]), run->rows ? &*run->rows : nullptr);
+    begin(stowage::describe(graph_, 0, run->path[1]), run->rows);
     try {
       run_step(*run);
     } catch (const Error& error) {
       throw Error(who_, error.what());
     }
   } else if (const Arrive* const arriving = std::get_if<Arrive>(&step)) {
-    begin("the arrival of " + stowage::describe(graph_, arriving->tensor), &arriving->rows);
+    begin("the arrival of " + stowage::describe(graph_, arriving->tensor), arriving->rows);
     arrive(*arriving);
   } else if (const Leave* const leaving = std::get_if<Leave>(&step)) {
-    begin("the leaving of " + stowage::describe(graph_, leaving->tensor), &leaving->rows);
+    begin("the leaving of " + stowage::describe(graph_, leaving->tensor), leaving->rows);
     leave(*leaving);
   }
   report_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -154,7 +163,7 @@ void StreamRun::run_step(const Run& run) {
     run_whole(index);
   } else if (run.part) {
     run_part(run);
-  } else if (sums_up(op(index), *run.rows)) {
+  } else if (run.sums) {
     run_sums(run);
   } else {
     run_rows(index, *run.rows);
@@ -169,9 +178,9 @@ void StreamRun::run_whole(std::size_t op) {
 
 void StreamRun::run_rows(std::size_t op, const RowRange& rows) {
   const RowKernel& way = rows_.at({op, rows.axis});
-  const std::vector<Operand> whole = inputs_of(op, way.axis, std::nullopt);
+  const std::vector<Operand> whole = inputs_of(op, &way.axis, std::nullopt);
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    Operands operands{.op = op, .way = &way, .inputs = inputs_of(op, way.axis, row)};
+    Operands operands{.op = op, .way = &way, .inputs = inputs_of(op, &way.axis, row)};
     operands.inputs.insert(operands.inputs.end(), whole.begin(), whole.end());
     operands.outputs = outputs_of(op, Row{rows.axis, row});
     compute(operands);
@@ -231,8 +240,7 @@ void StreamRun::wrote(const Part& part, const PlacedPart& at) {
 
 void StreamRun::arrive(const Arrive& arrive) {
   const std::vector<std::byte>& value = given_.at(arrive.tensor);
-  for (std::int64_t row = arrive.rows.begin; row < arrive.rows.end; ++row) {
-    const Part part{arrive.tensor, Row{arrive.rows.axis, row}};
+  for (const Part& part : parts_of(arrive.tensor, arrive.rows)) {
     const PlacedPart at = memory_.room_for(part, who_);
     for (const PlacedBytes& bytes : at)
       std::memcpy(bytes.at, value.data() + bytes.offset, static_cast<std::size_t>(bytes.size));
@@ -245,8 +253,7 @@ void StreamRun::leave(const Leave& leave) {
   const auto size = static_cast<std::size_t>(graph_.tensors[leave.tensor].bytes);
   leaving.bytes.resize(size);
   leaving.has_left.resize(size, false);
-  for (std::int64_t row = leave.rows.begin; row < leave.rows.end; ++row) {
-    const Part part{leave.tensor, Row{leave.rows.axis, row}};
+  for (const Part& part : parts_of(leave.tensor, leave.rows)) {
     const PlacedPart at = memory_.find_written(part, who_);
     if (reference_ != nullptr) memory_.compare(part, at, *reference_, "taken by the caller");
     memory_.places().note_touched(at, report_.highest);

@@ -27,9 +27,9 @@ class StepReader {
     if (const Run* const run = std::get_if<Run>(&step)) {
       read_run(*run);
     } else if (const Arrive* const arrive = std::get_if<Arrive>(&step)) {
-      read_rows(arrive->tensor, arrive->rows, graph_.subgraphs[0].inputs, "an input");
+      read_passage(arrive->tensor, arrive->rows, graph_.subgraphs[0].inputs, "an input");
     } else if (const Leave* const leave = std::get_if<Leave>(&step)) {
-      read_rows(leave->tensor, leave->rows, graph_.subgraphs[0].outputs, "an output");
+      read_passage(leave->tensor, leave->rows, graph_.subgraphs[0].outputs, "an output");
     } else {
       refuse("anything that a streamed plan can have: it is a copy or a fork");
     }
@@ -51,21 +51,26 @@ class StepReader {
       return;
     }
     const std::string who = stowage::describe(graph_, 0, run.path[1]);
-    if (sums_up(op, *run.rows)) {
-      if (run.part) refuse("of an operator that adds rows: " + who);
-      expect_rows(*op.inputs[0], *run.rows);
-      if (op.outputs.size() != 1 || !op.outputs[0]) refuse("of an operator with one output: " + who);
-    } else {
-      if (row_axis_of(op, run.rows->axis) == nullptr)
-        refuse(fmt::format("of an operator with rows along axis {}: {}", run.rows->axis, who));
-      if (run.sums) refuse("of an operator that sums up: " + who);
-      if (run.part) read_part(op, run, who);
-      for (const auto& output : op.outputs) {
-        if (output) expect_rows(*output, *run.rows);
-      }
+    if (run.sums) {
+      read_sums(op, run, who);
+      return;
     }
-    const bool is_sound = !run.sums || (run.sums->buffer < plan_.buffers.size() && run.sums->offset >= 0 &&
-                                        run.sums->offset <= largest_value);
+    if (row_axis_of(op, run.rows->axis) == nullptr)
+      refuse(fmt::format("of an operator with rows along axis {}: {}", run.rows->axis, who));
+    if (run.part) read_part(op, run, who);
+    for (const auto& output : op.outputs) {
+      if (output) expect_rows(*output, *run.rows);
+    }
+  }
+
+  void read_sums(const Operator& op, const Run& run, const std::string& who) const {
+    if (run.part) refuse("of an operator that adds rows: " + who);
+    if (std::ranges::find(op.sums_over, run.rows->axis) == op.sums_over.end())
+      refuse(fmt::format("of an operator that sums up over axis {}: {}", run.rows->axis, who));
+    expect_rows(*op.inputs[0], *run.rows);
+    if (op.outputs.size() != 1 || !op.outputs[0]) refuse("of an operator with one output: " + who);
+    const bool is_sound =
+        run.sums->buffer < plan_.buffers.size() && run.sums->offset >= 0 && run.sums->offset <= largest_value;
     if (!is_sound) refuse("of an operator that has a place for its sums: " + who);
   }
 
@@ -76,16 +81,16 @@ class StepReader {
     expect_rows(*op.inputs[along.reads[0].input], *run.part);
   }
 
-  void read_rows(std::size_t tensor, const RowRange& rows, const std::vector<TensorId>& among,
-                 const std::string& what) const {
+  void read_passage(std::size_t tensor, const std::optional<RowRange>& rows,
+                    const std::vector<TensorId>& among, const std::string& what) const {
     if (tensor >= graph_.tensors.size() || std::ranges::find(among, tensor) == among.end())
       refuse(fmt::format("of {} of the network", what));
-    expect_rows(tensor, rows);
+    if (rows) expect_rows(tensor, *rows);
   }
 
   void expect_rows(TensorId tensor, const RowRange& rows) const {
     const Tensor& own = graph_.tensors[tensor];
-    const bool is_sound = has_rows(own, rows.axis) && rows.begin >= 0 && rows.begin < rows.end &&
+    const bool is_sound = bytes_of_row(own, rows.axis) && rows.begin >= 0 && rows.begin < rows.end &&
                           rows.end <= (*own.shape)[rows.axis];
     if (!is_sound)
       refuse(fmt::format("of rows that {} has: axis {}, {} to {}", stowage::describe(graph_, tensor),
@@ -116,11 +121,6 @@ void expect_sound_steps(const Graph& graph, const Plan& plan) {
                     graph.subgraphs.size(), plan.clocks.size())};
   StepReader reader(graph, plan);
   for (std::size_t at = 0; at < plan.clocks[0].steps.size(); ++at) reader.read(at);
-}
-
-bool sums_up(const Operator& op, const RowRange& rows) {
-  return !op.inputs.empty() && op.inputs[0] &&
-         std::ranges::find(op.sums_over, rows.axis) != op.sums_over.end();
 }
 
 const RowAxis* row_axis_of(const Operator& op, std::size_t axis) {

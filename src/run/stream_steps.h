@@ -16,9 +16,6 @@ namespace stowage::run {
 /// operators, tensors and rows that there are.
 void expect_sound_steps(const Graph& graph, const Plan& plan);
 
-/// Whether the rows are of what the operator sums up.
-[[nodiscard]] bool sums_up(const Operator& op, const RowRange& rows);
-
 /// How the operator computes rows along that axis of its outputs; null if it does not.
 [[nodiscard]] const RowAxis* row_axis_of(const Operator& op, std::size_t axis);
 

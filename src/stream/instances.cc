@@ -3,7 +3,8 @@
 // Every tensor gets one axis that its rows are along. Operators that move windows say which (the height:
 // TFLite has it in dimension 1, ONNX in 2); from there it spreads, backwards to the network's inputs and
 // forwards, through operators whose rows are those of their input (a transpose turns the axis, too). Where
-// none comes, it is the last axis but one, the rows of a matrix.
+// none comes, it is the last axis but one, the rows of a matrix. A tensor that has no rows along any axis, as
+// a single number, is handed on as a whole.
 //
 // An operator then reads rows where its rule maps rows of its output to rows along the input's axis, and
 // the whole input otherwise. One without a rule has a single instance.
@@ -42,13 +43,13 @@ class Reading {
     }
     choose_axes();
     for (const TensorId t : main.inputs) {
-      if (is_variable(t)) add_arrival(t);
+      if (is_variable(t)) add_input(t);
     }
     for (const std::size_t op : order_) add_operator(op);
     for (const TensorId t : main.outputs) {
       if (!index_[t]) continue;
       Tensor& output = model_.tensors[*index_[t]];
-      output.leaves = options_.io == Io::rows;
+      output.leaves = options_.io == Io::rows && graph_.tensors[t].bytes > 0;
       output.stays = output.is_whole = !output.leaves;
     }
     is_taken_.resize(model_.tensors.size(), false);
@@ -79,18 +80,23 @@ class Reading {
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) spread_back(*it);
     for (const std::size_t op : order_) spread_forth(op);
     for (TensorId t = 0; t < axes_.size(); ++t) {
-      if (!axes_[t]) choose(t, default_axis(t));
+      choose(t, default_axis(t));
     }
   }
 
+  /// The last but one, or the first along which there are rows.
   [[nodiscard]] std::size_t default_axis(TensorId t) const {
     const auto& shape = graph_.tensors[t].shape;
-    return shape && shape->size() > 1 ? shape->size() - 2 : 0;
+    const std::size_t rank = shape ? shape->size() : 0;
+    const std::size_t last_but_one = rank > 1 ? rank - 2 : 0;
+    if (bytes_of_row(graph_.tensors[t], last_but_one)) return last_but_one;
+    std::size_t first = 0;
+    while (first < rank && !bytes_of_row(graph_.tensors[t], first)) ++first;
+    return first;
   }
 
   void choose(TensorId t, std::size_t axis) {
-    const auto& shape = graph_.tensors[t].shape;
-    if (!axes_[t] && shape && axis < shape->size()) axes_[t] = axis;
+    if (!axes_[t] && bytes_of_row(graph_.tensors[t], axis)) axes_[t] = axis;
   }
 
   void choose_window_axis(std::size_t op) {
@@ -144,9 +150,7 @@ class Reading {
 
   // The model
 
-  [[nodiscard]] std::int64_t rows_of(TensorId t) const {
-    return axes_[t] ? std::max<std::int64_t>(1, shape(t)[*axes_[t]]) : 1;
-  }
+  [[nodiscard]] std::int64_t rows_of(TensorId t) const { return axes_[t] ? shape(t)[*axes_[t]] : 1; }
 
   /// Product of the dimensions [begin, end), but at least 1.
   [[nodiscard]] std::int64_t extent(TensorId t, std::size_t begin, std::size_t end) const {
@@ -166,14 +170,15 @@ class Reading {
                               .bytes_per_row = (bytes + rows - 1) / rows,
                               .granule = std::min(options_.granule, rows),
                               .runs = axes_[t] ? extent(t, 0, *axes_[t]) : 1,
-                              .axis = axes_[t].value_or(0),
+                              .axis = axes_[t],
                               .source = t});
     return *index_[t];
   }
 
-  void add_arrival(TensorId t) {
+  /// Nothing is handed over of an input without bytes.
+  void add_input(TensorId t) {
     const std::size_t tensor = add_tensor(t);
-    if (options_.io != Io::rows) return;
+    if (options_.io != Io::rows || graph_.tensors[t].bytes == 0) return;
     model_.operators.push_back({.name = graph_.tensors[t].name,
                                 .rows = model_.tensors[tensor].rows,
                                 .granule = model_.tensors[tensor].granule,

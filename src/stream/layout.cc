@@ -189,7 +189,7 @@ class LayingOut {
     for (const std::size_t member : family.members) {
       add_view(member, {.buffer = layout_.buffers.size(),
                         .life = hull(timetable_.lives[member]),
-                        .ring = Ring{model_.tensors[member].axis, tensor.granule, slots}});
+                        .ring = Ring{model_.tensors[member].axis.value(), tensor.granule, slots}});
     }
     layout_.buffers.push_back(std::move(buffer));
   }

@@ -40,12 +40,12 @@ struct Tensor {
   std::string name{};
   std::int64_t rows = 1;
   Bytes bytes_per_row = 0;
-  std::int64_t granule = 1;  ///< Rows that come to be and go together.
-  bool stays = false;        ///< Needed after the last operator: an output.
-  bool leaves = false;       ///< The caller takes each row when it is there: an output.
-  bool is_whole = false;     ///< Somebody wants all of it in row-major order.
-  std::int64_t runs = 1;     ///< Of bytes that a row consists of in row-major order.
-  std::size_t axis = 0;      ///< Of the source: what rows are along.
+  std::int64_t granule = 1;           ///< Rows that come to be and go together.
+  bool stays = false;                 ///< Needed after the last operator: an output.
+  bool leaves = false;                ///< The caller takes each row when it is there: an output.
+  bool is_whole = false;              ///< Somebody wants all of it in row-major order.
+  std::int64_t runs = 1;              ///< Of bytes that a row consists of in row-major order.
+  std::optional<std::size_t> axis{};  ///< Of the source: what rows are along; none: it has no rows.
   /// What its operator writes over, row by row; that does not stay, and every operator that reads it reads
   /// the same rows and stands in front of this one.
   std::optional<TakenOver> takes_over{};

@@ -54,13 +54,17 @@ class Recorder {
     return rows_of(model_.tensors[access.tensor], access.listed[static_cast<std::size_t>(instance)][0]);
   }
 
+  /// What has no rows passes as a whole.
+  template <typename Passage>
+  [[nodiscard]] static Step passage(const Tensor& tensor, std::int64_t granule) {
+    return Passage{*tensor.source, tensor.axis ? std::optional(rows_of(tensor, granule)) : std::nullopt};
+  }
+
   [[nodiscard]] Step step_of(const Instance& instance) const {
     const Operator& op = model_.operators[instance.op];
-    if (!op.source)
-      return Arrive{*model_.tensors[op.writes[0]].source,
-                    rows_of(model_.tensors[op.writes[0]], instance.index)};
+    if (!op.source) return passage<Arrive>(model_.tensors[op.writes[0]], instance.index);
     Run run{.path = {0, *op.source}};
-    const bool is_whole = op.writing == Writing::at_the_end && op.rows == 1;
+    const bool is_whole = op.writing == Writing::at_the_end && op.instances() == 1;
     if (op.writing == Writing::row_by_row) {
       run.rows = rows_of(model_.tensors[op.writes[0]], op.granule_of(instance.index));
       if (op.adds_rows) run.part = part_of(op, instance.index);
@@ -91,8 +95,7 @@ class Recorder {
       if (!op.adds_rows || op.instances_for(own) == instance.index) lives[g].lower = at;
       lives[g].upper = at + 1;
       if (!model_.tensors[t].leaves || !is_there) continue;
-      table_.steps.emplace_back(
-          Leave{*model_.tensors[t].source, rows_of(model_.tensors[t], static_cast<std::int64_t>(g))});
+      table_.steps.push_back(passage<Leave>(model_.tensors[t], static_cast<std::int64_t>(g)));
       lives[g].upper = static_cast<Position>(table_.steps.size());
     }
   }
@@ -105,11 +108,12 @@ class Recorder {
 }  // namespace
 
 RowRange rows_of(const Tensor& tensor, std::int64_t granule) {
+  const std::size_t axis = tensor.axis.value();
   if (!tensor.again.empty()) {
     const std::int64_t row = tensor.again[static_cast<std::size_t>(granule)];
-    return {tensor.axis, row, row + 1};
+    return {axis, row, row + 1};
   }
-  return {tensor.axis, granule * tensor.granule, std::min(tensor.rows, (granule + 1) * tensor.granule)};
+  return {axis, granule * tensor.granule, std::min(tensor.rows, (granule + 1) * tensor.granule)};
 }
 
 Timetable timetable_of(const Model& model, const Program& program, std::span<const InstanceId> order) {

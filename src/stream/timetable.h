@@ -20,7 +20,7 @@ struct Timetable {
   std::vector<std::vector<std::size_t>> summing{};  ///< Of each operator that keeps sums: its steps.
 };
 
-/// The rows of a granule.
+/// The rows of a granule, of a tensor that has rows.
 [[nodiscard]] RowRange rows_of(const Tensor& tensor, std::int64_t granule);
 
 /// The order must be a legal one. Where the output leaves by rows, a step for that follows each that writes

@@ -84,10 +84,10 @@ class Machine {
           }
         }
       }
-      if (const auto* const arrive = std::get_if<Arrive>(&step); arrive != nullptr && arrive->tensor == t)
-        return arrive->rows.axis;
-      if (const auto* const leave = std::get_if<Leave>(&step); leave != nullptr && leave->tensor == t)
-        return leave->rows.axis;
+      const auto* const arrive = std::get_if<Arrive>(&step);
+      if (arrive != nullptr && arrive->tensor == t && arrive->rows) return arrive->rows->axis;
+      const auto* const leave = std::get_if<Leave>(&step);
+      if (leave != nullptr && leave->tensor == t && leave->rows) return leave->rows->axis;
     }
     return read;
   }
@@ -252,21 +252,27 @@ class Machine {
   void play(const Fork&) { throw Difference("fork"); }
 
   void play(const Arrive& arrive) {
-    require(std::exchange(arrived_[arrive.tensor], arrive.rows.end) == arrive.rows.begin,
-            "arrives out of turn");
+    const auto [begin, end] = passing(arrive);
+    require(std::exchange(arrived_[arrive.tensor], end) == begin, "arrives out of turn");
     const auto& inputs = graph_.subgraphs[0].inputs;
     require(std::find(inputs.begin(), inputs.end(), arrive.tensor) != inputs.end(), "no input arrives");
-    for (std::int64_t r = arrive.rows.begin; r < arrive.rows.end; ++r) write({arrive.tensor, r});
-    for (std::int64_t r = arrive.rows.begin; r < arrive.rows.end; ++r)
-      expect_there({arrive.tensor, r}, "arriving");
+    for (std::int64_t r = begin; r < end; ++r) write({arrive.tensor, r});
+    for (std::int64_t r = begin; r < end; ++r) expect_there({arrive.tensor, r}, "arriving");
   }
 
   void play(const Leave& leave) {
-    require(std::exchange(left_[leave.tensor], leave.rows.end) == leave.rows.begin, "leaves out of turn");
+    const auto [begin, end] = passing(leave);
+    require(std::exchange(left_[leave.tensor], end) == begin, "leaves out of turn");
     const auto& outputs = graph_.subgraphs[0].outputs;
     require(std::find(outputs.begin(), outputs.end(), leave.tensor) != outputs.end(), "no output leaves");
-    for (std::int64_t r = leave.rows.begin; r < leave.rows.end; ++r)
-      expect_there({leave.tensor, r}, "leaving");
+    for (std::int64_t r = begin; r < end; ++r) expect_there({leave.tensor, r}, "leaving");
+  }
+
+  /// Rows that arrive or leave: all of them if none are named.
+  template <typename Passage>
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> passing(const Passage& passage) const {
+    if (!passage.rows) return {0, rows(passage.tensor)};
+    return {passage.rows->begin, passage.rows->end};
   }
 
   struct Done {
@@ -429,8 +435,7 @@ class Machine {
     if (done.summed == done.of && run.rows->begin == 0) done.summed = 0;
     done.of = extent;
     require(done.summed == run.rows->begin, "sums up out of turn");
-    const bool is_all = run.rows->begin == 0 && run.rows->end == extent;
-    require(run.sums || is_all, "has no sums");
+    require(run.sums.has_value(), "has no sums");
     require(run.rows->begin == 0 || run.sums == done.sums, "has its sums elsewhere");
     done.sums = run.sums;
     done.summed = run.rows->end;

@@ -1,14 +1,15 @@
 // RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR.
 //
-// Idea. Where an output place lies between input places is worked out beforehand for each dimension: of
-// float32 in single precision, of int8 in units of 1/1024, rounded with halves away from zero at the end.
+// Idea. Where an output place lies between input places is worked out beforehand for each dimension
+// (model/resize_taps.h): of float32 in single precision, of int8 in units of 1/1024, rounded with halves away
+// from zero at the end.
 //
 // Cost: output elements, times 4 for the bilinear one. Source: the steps of TensorFlow Lite's reference
 // kernels.
 
 #include <algorithm>
-#include <cmath>
 
+#include "model/resize_taps.h"
 #include "run/rows.h"
 #include "run/tflite/families.h"
 #include "run/tflite/operands.h"
@@ -16,16 +17,16 @@
 namespace stowage::run {
 namespace {
 
+using model::Between;
+
 struct Resize {
   Shape in{};
   Shape out{};
   bool aligns_corners = false;
-  bool centers = false;  ///< Places count by the middle of their pixels.
+  bool centers = false;
 
-  /// Input places from one output place to the next, on a dimension.
-  [[nodiscard]] float scale(std::size_t d) const {
-    return aligns_corners && out[d] > 1 ? static_cast<float>(in[d] - 1) / static_cast<float>(out[d] - 1)
-                                        : static_cast<float>(in[d]) / static_cast<float>(out[d]);
+  [[nodiscard]] model::TfliteResizeAxis axis(std::size_t d) const {
+    return {.input = in[d], .output = out[d], .aligns_corners = aligns_corners, .centers = centers};
   }
 };
 
@@ -57,24 +58,14 @@ Image image_of(const Shape& shape, std::size_t element) {
           .element = static_cast<std::int64_t>(element)};
 }
 
-std::vector<std::int64_t> nearest_places(const Resize& it, std::size_t d) {
-  std::vector<std::int64_t> places;
-  for (std::int64_t i = 0; i < it.out[d]; ++i) {
-    const float place = (static_cast<float>(i) + (it.centers ? 0.5F : 0.0F)) * it.scale(d);
-    const auto nearest = static_cast<std::int64_t>(it.aligns_corners ? std::round(place) : std::floor(place));
-    places.push_back(std::clamp<std::int64_t>(nearest, 0, it.in[d] - 1));
-  }
-  return places;
-}
-
 Kernel prepare_nearest(const Signature& signature) {
   const Operands operands(signature);
   const Resize it = resize_of(operands);
   const std::size_t element = element_size(operands.output().dtype);
   const std::int64_t channels = it.in[3];
-  const auto run = [=, batches = it.in[0], rows = nearest_places(it, 1),
-                    columns = nearest_places(it, 2)]<typename Element>(const RowPointers& at,
-                                                                       TypeTag<Element>) {
+  const auto run = [=, batches = it.in[0], rows = nearest_places(it.axis(1)),
+                    columns = nearest_places(it.axis(2))]<typename Element>(const RowPointers& at,
+                                                                            TypeTag<Element>) {
     for (std::int64_t b = 0; b < batches; ++b)
       for (std::int64_t y = at.begin; y < at.end; ++y) {
         const auto* const row = at.input.at<Element>(rows[static_cast<std::size_t>(y)], b);
@@ -87,45 +78,6 @@ Kernel prepare_nearest(const Signature& signature) {
         image_of(it.in, element), image_of(it.out, element),
         [run, tag](const RowPointers& at) { run(at, tag); }, 0);
   });
-}
-
-/// Between which input places an output place is, and how far from the first.
-template <typename Number>
-struct Between {
-  std::int64_t first = 0;
-  std::int64_t second = 0;
-  Number distance = 0;
-};
-
-std::vector<Between<float>> real_places(const Resize& it, std::size_t d) {
-  std::vector<Between<float>> places;
-  for (std::int64_t i = 0; i < it.out[d]; ++i) {
-    const auto number = static_cast<float>(i);
-    const float place = it.centers ? (number + 0.5F) * it.scale(d) - 0.5F : number * it.scale(d);
-    const auto first = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(place)), 0);
-    const auto second = std::min<std::int64_t>(static_cast<std::int64_t>(std::ceil(place)), it.in[d] - 1);
-    places.push_back({std::min(first, it.in[d] - 1), std::max<std::int64_t>(second, 0),
-                      place - static_cast<float>(first)});
-  }
-  return places;
-}
-
-constexpr std::int64_t unit = 1024;
-
-std::vector<Between<std::int64_t>> integer_places(const Resize& it, std::size_t d) {
-  const bool is_aligned = it.aligns_corners && it.out[d] > 1;
-  const std::int64_t in = it.in[d] - (is_aligned ? 1 : 0);
-  const std::int64_t out = it.out[d] - (is_aligned ? 1 : 0);
-  const std::int64_t scale = out == 0 ? 0 : (unit * in + out / 2) / out;
-  std::vector<Between<std::int64_t>> places;
-  for (std::int64_t i = 0; i < it.out[d]; ++i) {
-    const std::int64_t place = i * scale + (it.centers ? scale / 2 - unit / 2 : 0);
-    const std::int64_t first = std::max<std::int64_t>(place / unit, 0);
-    const std::int64_t second = std::min((place + unit - 1) / unit, it.in[d] - 1);
-    places.push_back(
-        {std::min(first, it.in[d] - 1), std::max<std::int64_t>(second, 0), place - unit * first});
-  }
-  return places;
 }
 
 /// `mix` makes an output of four inputs: first and second row, of the first and then of the second column.
@@ -155,6 +107,8 @@ float mix_real(float a, float b, float c, float d, float y, float x) {
   return a * (1 - y) * (1 - x) + b * y * (1 - x) + c * (1 - y) * x + d * y * x;
 }
 
+constexpr std::int64_t unit = model::units_of_distance;
+
 std::int8_t mix_integers(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d, std::int64_t y,
                          std::int64_t x) {
   const std::int64_t sum = a * (unit - y) * (unit - x) + b * y * (unit - x) + c * (unit - y) * x + d * y * x;
@@ -166,9 +120,10 @@ Kernel prepare_bilinear(const Signature& signature) {
   const Operands operands(signature);
   const Resize it = resize_of(operands);
   if (operands.output().dtype == DType::float32)
-    return bilinear_kernel<float>(it, real_places(it, 1), real_places(it, 2), mix_real);
+    return bilinear_kernel<float>(it, real_places(it.axis(1)), real_places(it.axis(2)), mix_real);
   if (operands.output().dtype == DType::int8)
-    return bilinear_kernel<std::int8_t>(it, integer_places(it, 1), integer_places(it, 2), mix_integers);
+    return bilinear_kernel<std::int8_t>(it, integer_places(it.axis(1)), integer_places(it.axis(2)),
+                                        mix_integers);
   unsupported("element type {} is not supported", name_of(operands.output().dtype));
 }
 

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "stream_run_calls.h"
+
+/// Calls of every type of operator that has rows, with a variety of what it can be told.
+namespace stowage::testing {
+
+[[nodiscard]] std::vector<Call> elementwise_calls();
+[[nodiscard]] std::vector<Call> onnx_window_calls();
+[[nodiscard]] std::vector<Call> onnx_resize_calls();
+[[nodiscard]] std::vector<Call> onnx_row_calls();
+[[nodiscard]] std::vector<Call> tflite_row_calls();
+
+}  // namespace stowage::testing
