@@ -2,6 +2,7 @@
 
 #include "layers.h"
 #include "stowage/export.h"
+#include "stowage/network.h"
 
 namespace stowage::campaign {
 
@@ -16,6 +17,10 @@ Source source_of(const std::string& name, const Graph& graph) {
 std::vector<Input> read_sources(const Case& drawn) {
   std::vector<Input> inputs;
   for (const Source& source : drawn.sources) {
+    if (source.name.ends_with(".onnx")) {  // Only a whole network says what rows its operators read.
+      inputs.push_back(parse_network(source.content, source.name).input);
+      continue;
+    }
     inputs.push_back(parse_input(source.content, source.name));
     auto& graph = std::get<Graph>(inputs.back().content);
     for (std::size_t o = 0; o < source.multiplies.size(); ++o)
