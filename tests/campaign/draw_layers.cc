@@ -39,17 +39,18 @@ void draw_layers(Case& drawn) {
 
 void draw_memories(Case& drawn) {
   Random random(drawn.seed * 1'000'003 + drawn.number);
-  const Graph graph = random_layers(random, {.operators = random.chance(60) ? 6 : 12});
+  const Graph graph = random_layers(random, {.operators = random.chance(40) ? 6 : 20});
   drawn.sources = {source_of("net.json", graph)};
   draw_common_options(drawn, random);
   PlanOptions& options = drawn.options;
-  options.memories = {{.name = "fast", .capacity = random.between(8, 160), .cost = 1}};
+  options.memories = {{.name = "fast", .capacity = random.between(16, 100), .cost = 1}};
   if (random.chance(30))
     options.memories.push_back({.name = "middle", .capacity = random.between(16, 200), .cost = 10});
-  options.memories.push_back({.name = "slow", .cost = random.chance(70) ? 10 : 3});
+  options.memories.push_back({.name = "slow", .cost = random.chance(50) ? 10 : 100});
   if (random.chance(15))
     options.memories.push_back({.name = "flash", .cost = 1, .role = MemoryRole::weights});
   if (random.chance(60)) options.moves = Moves::allowed;
+  if (options.moves == Moves::allowed && random.chance(70)) options.alignment = 1 + random.between(0, 3);
   if (options.moves == Moves::allowed || random.chance(60)) options.solve.strategy = "auto";
 }
 
