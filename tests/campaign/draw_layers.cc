@@ -50,7 +50,10 @@ void draw_memories(Case& drawn) {
   if (random.chance(15))
     options.memories.push_back({.name = "flash", .cost = 1, .role = MemoryRole::weights});
   if (random.chance(60)) options.moves = Moves::allowed;
-  if (options.moves == Moves::allowed && random.chance(70)) options.alignment = 1 + random.between(0, 3);
+  if (options.moves == Moves::allowed && random.chance(70)) {  // What shares bytes stays where it is.
+    options.alignment = 1 + random.between(0, 3);
+    options.alias = Alias::none;
+  }
   if (options.moves == Moves::allowed || random.chance(60)) options.solve.strategy = "auto";
 }
 
