@@ -2,6 +2,7 @@
 
 #include "layers.h"
 #include "stowage/export.h"
+#include "stowage/network.h"
 
 namespace stowage::campaign {
 
@@ -16,6 +17,10 @@ Source source_of(const std::string& name, const Graph& graph) {
 std::vector<Input> read_sources(const Case& drawn) {
   std::vector<Input> inputs;
   for (const Source& source : drawn.sources) {
+    if (source.name.ends_with(".onnx")) {  // Only a whole network says what rows its operators read.
+      inputs.push_back(parse_network(source.content, source.name).input);
+      continue;
+    }
     inputs.push_back(parse_input(source.content, source.name));
     auto& graph = std::get<Graph>(inputs.back().content);
     for (std::size_t o = 0; o < source.multiplies.size(); ++o)
@@ -34,17 +39,21 @@ void draw_layers(Case& drawn) {
 
 void draw_memories(Case& drawn) {
   Random random(drawn.seed * 1'000'003 + drawn.number);
-  const Graph graph = random_layers(random, {.operators = random.chance(60) ? 6 : 12});
+  const Graph graph = random_layers(random, {.operators = random.chance(40) ? 6 : 20});
   drawn.sources = {source_of("net.json", graph)};
   draw_common_options(drawn, random);
   PlanOptions& options = drawn.options;
-  options.memories = {{.name = "fast", .capacity = random.between(8, 160), .cost = 1}};
+  options.memories = {{.name = "fast", .capacity = random.between(16, 100), .cost = 1}};
   if (random.chance(30))
     options.memories.push_back({.name = "middle", .capacity = random.between(16, 200), .cost = 10});
-  options.memories.push_back({.name = "slow", .cost = random.chance(70) ? 10 : 3});
+  options.memories.push_back({.name = "slow", .cost = random.chance(50) ? 10 : 100});
   if (random.chance(15))
     options.memories.push_back({.name = "flash", .cost = 1, .role = MemoryRole::weights});
   if (random.chance(60)) options.moves = Moves::allowed;
+  if (options.moves == Moves::allowed && random.chance(70)) {  // What shares bytes stays where it is.
+    options.alignment = 1 + random.between(0, 3);
+    options.alias = Alias::none;
+  }
   if (options.moves == Moves::allowed || random.chance(60)) options.solve.strategy = "auto";
 }
 

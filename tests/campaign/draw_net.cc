@@ -42,7 +42,7 @@ class NetDraft {
   std::string draw() {
     const std::int64_t inputs = random_.chance(80) ? 1 : 2;
     for (std::int64_t i = 0; i < inputs; ++i) {
-      const Map map{"", random_.between(1, 4), random_.between(3, 12), random_.between(2, 8)};
+      const Map map{"", random_.between(1, 4), random_.between(3, 16), random_.between(2, 8)};
       maps_.push_back(
           {maker_.input({1, map.channels, map.height, map.width}), map.channels, map.height, map.width});
       is_read_.push_back(false);
@@ -364,6 +364,26 @@ class NetDraft {
     if (from.height % 2 != 0 || from.width % 2 != 0 || from.channels > 2) return activate();
     const Map made{maker_.fresh(), from.channels * 4, from.height / 2, from.width / 2};
     maker_.add("SpaceToDepth", {from.name}, {made.name}).with("blocksize", std::int64_t{2});
+    give(made);
+  }
+
+  /// Few channels, many, windows over them, few again: rows of many channels are worth computing anew.
+  void bottleneck() {
+    const Map from = take(choose());
+    if (from.channels > 4) return activate();
+    const std::int64_t wide = from.channels * random_.between(3, 6);
+    const std::string grown = maker_.fresh();
+    const std::string active = maker_.fresh();
+    const std::string windowed = maker_.fresh();
+    maker_.add("Conv", {from.name, maker_.weights({wide, from.channels, 1, 1})}, {grown});
+    maker_.add("Relu", {grown}, {active});
+    const std::int64_t stride = random_.between(1, 2);
+    const Windows windows{.taps = 3, .stride = stride, .front = 1, .behind = 1};
+    auto node = maker_.add("Conv", {active, maker_.weights({wide, 1, 3, 3})}, {windowed}).with("group", wide);
+    place_windows(node, windows, windows, true);
+    const Map made{maker_.fresh(), random_.between(1, 4), windows.count(from.height),
+                   windows.count(from.width)};
+    maker_.add("Conv", {windowed, maker_.weights({made.channels, wide, 1, 1})}, {made.name});
     give(made);
   }
 

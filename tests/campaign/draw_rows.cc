@@ -83,7 +83,7 @@ class RowsDraft {
         &RowsDraft::binary,   &RowsDraft::binary,   &RowsDraft::resize,      &RowsDraft::pad_rows,
         &RowsDraft::pad_side, &RowsDraft::concat,   &RowsDraft::concat_side, &RowsDraft::slice,
         &RowsDraft::view,     &RowsDraft::sum_up,   &RowsDraft::multiply,    &RowsDraft::whole,
-        &RowsDraft::several,  &RowsDraft::odd_map,  &RowsDraft::transpose};
+        &RowsDraft::several,  &RowsDraft::odd_map,  &RowsDraft::transpose,   &RowsDraft::bottleneck};
     (this->*random_.pick(kinds))();
   }
 
@@ -263,6 +263,19 @@ class RowsDraft {
     sketch_.add("Transpose", {from}, {made}).row_axes = {
         {.axis = 0, .reads = {{.input = 0, .axis = 1, .rows = {}}}},
         {.axis = 1, .reads = {{.input = 0, .axis = 0, .rows = {}}}}};
+  }
+
+  /// A wide tensor between narrow ones: its rows are worth computing anew.
+  void bottleneck() {
+    const TensorId from = draw_tensor();
+    if (rows(from) < 3) return convolve();
+    const TensorId wide = result(channels(from), rows(from), width(from) * random_.between(3, 5));
+    add("Conv", {from}, {wide}, {reads(0)}).multiplies = rows(wide);
+    const TensorId made = result(draw_channels(), rows(from), draw_width());
+    Operator& op = add("Conv", {wide}, {made}, {reads(0, {.offset = -1, .taps = 3})});
+    op.row_axes[0].is_windows = true;
+    op.row_axes[0].adds_rows = dtype_ == DType::float32;
+    op.multiplies = rows(made) * random_.between(3, 30);
   }
 
   Random& random_;

@@ -21,7 +21,8 @@ std::optional<RowLayout> RowLayout::of(const Tensor& tensor, std::size_t axis) {
   return RowLayout(outer, (*tensor.shape)[axis], behind * *bits / 8);
 }
 
-Names::Names(std::span<const Graph> graphs, const Plan& plan) : graphs_(graphs) {
+Names::Names(std::span<const Graph> graphs, const Plan& plan, KeptRows kept_rows)
+    : graphs_(graphs), kept_rows_(kept_rows) {
   for (std::size_t m = 0; m < graphs.size(); ++m) {
     const Graph& graph = graphs[m];
     origins_.emplace_back(graph.tensors.size());
@@ -65,7 +66,7 @@ void Names::follow(std::size_t model, TensorId tensor) {
     const Operator& op = graph.subgraphs[origin->first].operators[origin->second.op];
     for (const auto& input : op.inputs)
       if (input) follow(model, *input);
-    follow_rows(model, op, origin->second.output, names);
+    if (kept_rows_ == KeptRows::followed) follow_rows(model, op, origin->second.output, names);
     follow_copies(model, op, origin->second.output, names);
   }
   names_[model][tensor] = std::move(names);

@@ -37,10 +37,13 @@ class RowLayout {
   Bytes inner_;
 };
 
+/// Whether rows that come back unchanged count as copies, too: they do where tensors are stored row by row.
+enum class KeptRows : std::uint8_t { followed, ignored };
+
 /// The bytes of all tensors of all models by name, copies followed back to what computed them.
 class Names {
  public:
-  Names(std::span<const Graph> graphs, const Plan& plan);
+  Names(std::span<const Graph> graphs, const Plan& plan, KeptRows kept_rows = KeptRows::followed);
 
   [[nodiscard]] const std::vector<ByteName>& of(std::size_t model, TensorId tensor) const {
     return names_[model][tensor];
@@ -58,6 +61,7 @@ class Names {
   void follow_rows(std::size_t model, const Operator& op, std::size_t output, std::vector<ByteName>& names);
 
   std::span<const Graph> graphs_;
+  KeptRows kept_rows_;
   std::vector<std::vector<std::optional<std::pair<std::size_t, Origin>>>> origins_;  ///< Subgraph, origin.
   std::vector<std::vector<std::optional<std::pair<std::size_t, TensorId>>>> fed_by_;
   std::vector<std::vector<std::vector<ByteName>>> names_;

@@ -76,6 +76,14 @@ Findings judge(const Case& drawn, Tally& tally) {
     ++family.refused;
     ++tally.refusals[reason_of(error.what())];
     return {};
+  } catch (const Error& error) {
+    // In the file's order an old state may be read too late: the user is told so.
+    const bool is_state = std::string(error.what()).find("while the state it replaces") != std::string::npos;
+    if (!is_state || drawn.options.order != Order::keep)
+      return {{"error: " + reason_of(error.what()), error.what()}};
+    ++family.refused;
+    ++tally.refusals[reason_of(error.what())];
+    return {};
   } catch (const std::exception& error) {
     return {{"exception: " + reason_of(error.what()), error.what()}};
   }

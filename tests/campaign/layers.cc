@@ -23,7 +23,7 @@ class LayersDraft {
     decorate();
     std::vector<TensorId> candidates(pool_.begin(), pool_.end());
     sketch_.choose_outputs(random_, candidates);
-    if (shape_.with_state && random_.chance(15)) tie();
+    if (shape_.with_state && sketch_.graph().subgraphs.size() == 1 && random_.chance(15)) tie();
     if (!has_stateful_ && random_.chance(40)) shuffle_operators(sketch_.graph(), random_);
     return std::move(sketch_.graph());
   }
@@ -61,6 +61,7 @@ class LayersDraft {
         &LayersDraft::binary,  &LayersDraft::binary,      &LayersDraft::sum,     &LayersDraft::reshape,
         &LayersDraft::concat,  &LayersDraft::concat,      &LayersDraft::split,   &LayersDraft::slice,
         &LayersDraft::gather,  &LayersDraft::part_update, &LayersDraft::several, &LayersDraft::inner_concat};
+    if (shape_.with_bodies && sketch_.graph().subgraphs.size() == 1 && random_.chance(4)) return control();
     (this->*random_.pick(kinds))();
   }
 
@@ -267,6 +268,50 @@ class LayersDraft {
         outputs.emplace_back(result(draw_dtype(), draw_shape()));
     }
     sketch_.add("Several", std::move(inputs), std::move(outputs));
+  }
+
+  /// An If with two bodies or a loop with one or two, which read what is around them.
+  void control() {
+    const bool is_loop = random_.chance(50);
+    Graph& graph = sketch_.graph();
+    const std::vector<TensorId> around = pool_;
+    std::vector<std::optional<TensorId>> inputs{draw_tensor()};
+    if (is_loop) inputs.emplace_back(draw_tensor());
+    const std::int64_t bodies = is_loop ? random_.between(1, 2) : 2;
+    std::vector<std::size_t> indices;
+    for (std::int64_t b = 0; b < bodies; ++b) {
+      indices.push_back(graph.subgraphs.size());
+      graph.subgraphs.push_back(draw_body(around, is_loop));
+    }
+    Operator& op =
+        sketch_.add(is_loop ? "Loop" : "If", std::move(inputs), {result(draw_dtype(), draw_shape())});
+    op.bodies = std::move(indices);
+    op.body_use = is_loop ? BodyUse::repeated : BodyUse::once;
+  }
+
+  Subgraph draw_body(const std::vector<TensorId>& around, bool is_loop) {
+    Subgraph body{.name = "body" + std::to_string(sketch_.graph().subgraphs.size())};
+    std::vector<TensorId> known = around;
+    if (is_loop)
+      for (std::int64_t i = random_.between(1, 2); i > 0; --i) {
+        body.inputs.push_back(sketch_.tensor("in", draw_dtype(), draw_shape()));
+        known.push_back(body.inputs.back());
+      }
+    for (std::int64_t i = random_.between(1, 3); i > 0; --i) {
+      const TensorId from = random_.chance(60) ? known.back() : random_.pick(known);
+      const bool is_unary = random_.chance(60);
+      const TensorId made = is_unary ? sketch_.tensor("b", sketch_.at(from).dtype, sketch_.shape(from))
+                                     : sketch_.tensor("b", draw_dtype(), draw_shape());
+      std::vector<std::optional<TensorId>> inputs{from};
+      if (!is_unary && random_.chance(50)) inputs.emplace_back(random_.pick(known));
+      body.operators.push_back({.name = body.name + "_op" + std::to_string(i),
+                                .type = is_unary ? random_.pick(unary_types()) : std::string("Conv"),
+                                .inputs = std::move(inputs),
+                                .outputs = {made}});
+      known.push_back(made);
+    }
+    body.outputs.push_back(known.back());
+    return body;
   }
 
   void decorate() {

@@ -64,12 +64,15 @@ extern "C" void tell_case(int signal) {
   _exit(1);
 }
 
-std::filesystem::path write_case(const Case& drawn, const std::filesystem::path& folder) {
+std::filesystem::path write_case(const Case& drawn, const Findings& findings,
+                                 const std::filesystem::path& folder) {
   const auto own = folder / fmt::format("seed-{}-case-{}", drawn.seed, drawn.number);
   std::filesystem::create_directories(own);
   for (const Source& source : drawn.sources)
     std::ofstream(own / source.name, std::ios::binary) << source.content;
   std::ofstream(own / "command") << command_of(drawn) << '\n';
+  std::ofstream told(own / "findings");
+  for (const Finding& finding : findings) told << finding.group << ": " << finding.what << '\n';
   return own;
 }
 
@@ -109,7 +112,7 @@ int run(const Settings& settings) {
     slowest = std::max(
         slowest, {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), number});
     if (findings.empty() && !settings.is_chatty) continue;
-    const auto folder = write_case(drawn, settings.folder);
+    const auto folder = write_case(drawn, findings, settings.folder);
     std::string last;
     for (const Finding& finding : findings) {
       auto& cases = groups[finding.group];

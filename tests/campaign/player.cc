@@ -30,13 +30,20 @@ void Player::step(const Step& step) {
   progress.done_at = now_;
   if (!run.rows) return run_whole(run);
   const Operator& op = operator_of(run);
-  const bool has_axis = std::any_of(op.row_axes.begin(), op.row_axes.end(),
-                                    [&](const RowAxis& axis) { return axis.axis == run.rows->axis; });
   if (run.part) return run_part(run);
-  const bool sums_up =
-      std::find(op.sums_over.begin(), op.sums_over.end(), run.rows->axis) != op.sums_over.end();
-  if (run.sums || (sums_up && !has_axis)) return run_sums(run);
+  if (run.sums || sums_up_at_once(run, op)) return run_sums(run);
   run_rows(run);
+}
+
+/// Of an operator that can do both, rows without sums are of its outputs, unless they are all of its input.
+bool Player::sums_up_at_once(const Run& run, const Operator& op) const {
+  const std::size_t axis = run.rows->axis;
+  if (std::find(op.sums_over.begin(), op.sums_over.end(), axis) == op.sums_over.end()) return false;
+  const bool has_axis = std::any_of(op.row_axes.begin(), op.row_axes.end(),
+                                    [&](const RowAxis& candidate) { return candidate.axis == axis; });
+  const Shape& shape = *graphs_[run.model].tensors[*op.inputs[0]].shape;
+  return !has_axis ||
+         (run.rows->begin == 0 && run.rows->end == shape[axis] && rows_of(run, op) != shape[axis]);
 }
 
 void Player::read_inputs(const Run& run, const Operator& op, Reading& reading) {

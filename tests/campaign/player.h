@@ -52,6 +52,7 @@ class Player {
 
   [[nodiscard]] const Operator& operator_of(const Run& run) const;
   [[nodiscard]] std::string words_for(const Run& run) const;
+  [[nodiscard]] bool sums_up_at_once(const Run& run, const Operator& op) const;
   void run_whole(const Run& run);
   void run_rows(const Run& run);
   void run_sums(const Run& run);

@@ -149,6 +149,7 @@ void Player::run_sums(const Run& run) {
 
 void Player::put_part(const Run& run, TensorId output, std::int64_t row, std::int64_t done) {
   const auto place = machine_.place_of(run.model, output);
+  if (!place || plan_.tensors[*place].views.empty()) return;  // The caller's.
   const Whereabouts where(machine_.memory(), plan_, plan_.tensors[*place]);
   std::vector<Whereabouts::Spot> spots;
   for (const Bytes byte : machine_.bytes_of_rows(run.model, output, run.rows->axis, {row})) {
@@ -162,6 +163,7 @@ void Player::put_part(const Run& run, TensorId output, std::int64_t row, std::in
 
 void Player::check_part(const Run& run, TensorId output, std::int64_t row, std::int64_t done) {
   const auto place = machine_.place_of(run.model, output);
+  if (!place || plan_.tensors[*place].views.empty()) return;  // The caller's.
   const Whereabouts where(machine_.memory(), plan_, plan_.tensors[*place]);
   std::vector<Whereabouts::Spot> spots;
   for (const Bytes byte : machine_.bytes_of_rows(run.model, output, run.rows->axis, {row})) {
@@ -189,6 +191,8 @@ void Player::run_part(const Run& run) {
   for (std::int64_t row = run.rows->begin; row < run.rows->end; ++row) {
     const std::vector<std::int64_t> wanted = rows_read(read.rows, extent, row, row + 1);
     const bool is_begun = progress.parts.contains(row);
+    const bool is_first = wanted.empty() || (run.part->begin <= wanted[0] && wanted[0] < run.part->end);
+    if (!is_begun && !is_first && progress.rows.contains(row)) continue;  // It is there already.
     std::int64_t& done = progress.parts[row];
     if (is_begun) check_part(run, output, row, done);
     for (const std::int64_t of : wanted) {
