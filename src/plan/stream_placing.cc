@@ -100,6 +100,21 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, std::int
   return result;
 }
 
+/// With a capacity in longer and longer tries, for a plan that fits is low enough.
+Solution solve_until_it_fits(const Problem& problem, SolveOptions options, const base::Deadline& deadline) {
+  using Seconds = base::Deadline::Seconds;
+  const std::optional<Bytes> capacity = problem.memories[0].capacity;
+  Seconds limit = capacity ? Seconds(0.02) : deadline.left();
+  while (true) {
+    const Seconds left = deadline.left();
+    options.time_limit = std::min(limit, left);
+    Solution solution = solve_provably(problem, options);
+    if (limit >= left || !solution.interrupted || total_peak(problem, solution) <= capacity.value_or(0))
+      return solution;
+    limit *= 8;
+  }
+}
+
 }  // namespace
 
 std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order, stream::Form form,
@@ -111,9 +126,7 @@ std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrde
   if (options.deadline.is_over() || !bring_together(streamed.network, layout.tensors)) return std::nullopt;
   PlacedStream placed{.steps = steps_of(streamed, std::move(timetable), layout),
                       .problem = problem_of(std::move(layout.buffers), options.plan.memories)};
-  SolveOptions solve_options = options.plan.solve;
-  solve_options.time_limit = options.deadline.left();
-  placed.solution = solve_provably(placed.problem, solve_options);
+  placed.solution = solve_until_it_fits(placed.problem, options.plan.solve, options.deadline);
   placed.peak = total_peak(placed.problem, placed.solution);
   placed.tensors = std::move(layout.tensors);
   for (const PlannedTensor& tensor : placed.tensors) {

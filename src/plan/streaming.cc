@@ -48,6 +48,7 @@ namespace stowage::plan {
 namespace {
 
 using base::Deadline;
+using Seconds = Deadline::Seconds;
 using stream::InPlace;
 
 constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
@@ -309,13 +310,14 @@ class StreamPlanner {
   std::optional<PlacedStream> best_{};
 };
 
-/// Within a part of the time; at once, if there is not much to decide.
+/// Within a part of the time. With a capacity rows soon get their chance, too.
 Outcome plan_whole(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline,
                    Plan& plan) {
   PlanOptions whole = options;
   whole.stream.reset();
   if (whole.io == Io::rows) whole.io = Io::arena;
   whole.solve.time_limit = deadline.part(0.25).left();
+  if (options.memories[0].capacity) whole.solve.time_limit = std::min(whole.solve.time_limit, Seconds(1));
   return plan_in_order(inputs, whole, plan);
 }
 
