@@ -21,13 +21,9 @@
 #include "model/overlap.h"
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
-#include "pack/exact.h"
-#include "pack/greedy_by_breadth.h"
 #include "pack/load.h"
 #include "pack/occupancy.h"
-#include "pack/rectangle.h"
-#include "pack/slots.h"
-#include "pack/sweep.h"
+#include "pack/portfolio.h"
 #include "problems.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
@@ -826,9 +822,10 @@ TEST(Pack, StrategiesThatAreTooLateReturnNothing) {
   std::stop_source source;
   source.request_stop();
   const Problem problem = large_problem(2);
-  for (const auto strategy :
-       {pack::sweep, pack::exact, pack::rectangle, pack::slots, pack::greedy_by_breadth}) {
-    const auto placing = strategy(problem, {.options = {.stop = source.get_token()}, .has_plan = true});
+  for (const pack::Strategy& strategy : pack::packers()) {
+    if (strategy.turn.is_stopgap || strategy.obstacle(problem)) continue;
+    SCOPED_TRACE(strategy.info.name);
+    const auto placing = strategy.run(problem, {.options = {.stop = source.get_token()}});
     EXPECT_TRUE(placing.places.empty());
     EXPECT_TRUE(placing.cut_short);
     EXPECT_FALSE(placing.is_least);

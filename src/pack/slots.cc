@@ -116,7 +116,7 @@ Placing slots(const Problem& problem, const Control& control) {
   const Control uncut{.options = {.progress = control.options.progress}};
   const Placing placed =
       place_in_order(outside, order, Fit::lowest, control.has_plan ? control : uncut, "slots");
-  if (placed.cut_short) return no_placing();
+  if (placed.places.empty()) return {.places = {}, .cut_short = placed.cut_short};
   Placing placing{std::vector<Place>(problem.buffers.size())};
   std::size_t next = 1;
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
