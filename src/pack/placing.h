@@ -49,9 +49,10 @@ using Stop = std::function<bool()>;
 /// What a strategy returns: a place for every buffer, or none at all if it was too late for one, or beaten.
 struct Placing {
   std::vector<Place> places;
-  bool cut_short = false;  ///< Told to stop before it was done.
-  bool is_least = false;   ///< An exhausted search says that no placing has a lower peak.
-  Bytes lower_bound = 0;   ///< Proven beyond what loads show, by these positions:
+  std::optional<SlotPool> slots{};  ///< Of strategy `slots`.
+  bool cut_short = false;           ///< Told to stop before it was done.
+  bool is_least = false;            ///< An exhausted search says that no placing has a lower peak.
+  Bytes lower_bound = 0;            ///< Proven beyond what loads show, by these positions:
   std::vector<Position> certificate{};
   std::int64_t cost_bound = 0;  ///< Of several memories: proven of all choices of them that fit.
 };

@@ -191,6 +191,7 @@ class StreamPlanner {
         {placed.problem.memories[0], placed.peak, solution.lower_bound, 0, std::move(solution.certificate)}};
     plan.buffers = std::move(placed.problem.buffers);
     plan.places = std::move(solution.places);
+    if (solution.slots) plan.slots.push_back(*solution.slots);
     plan.tensors = std::move(placed.layout.tensors);
     plan.interrupted = solution.interrupted;
     plan.claims = {{ClaimScope::offsets, solution.lower_bound, placed.peak == solution.lower_bound},
