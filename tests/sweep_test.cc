@@ -87,9 +87,10 @@ TEST(Sweep, ToldToStopItStillPlacesEverything) {
   std::stop_source source;
   source.request_stop();
   const Problem problem = large_problem(2);
-  const auto placing = pack::sweep(problem, {.options = {.stop = source.get_token()}});
-  EXPECT_EQ(oracle::fault_of(problem, offsets_of(placing.places)), std::nullopt);
-  EXPECT_TRUE(placing.cut_short);
+  EXPECT_TRUE(pack::sweep(problem, {.options = {.stop = source.get_token()}}).places.empty());
+  const Solution solution = solve(problem, {.strategy = "sweep", .stop = source.get_token()});
+  EXPECT_EQ(oracle::fault_of(problem, offsets_of(solution.places)), std::nullopt);
+  EXPECT_TRUE(solution.interrupted);
 }
 
 TEST(Sweep, LoadsDuringLivesAreThoseOfTheOracle) {

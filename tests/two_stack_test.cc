@@ -479,15 +479,14 @@ TEST(TwoStack, MediumProblemsLikeItsNaiveTwin) {
 
 // Larger ones.
 
-TEST(TwoStack, StoppedItStacksTheRestOnTheRight) {
+TEST(TwoStack, StoppedItLeavesThePlanToFreeList) {
   std::stop_source source;
   source.request_stop();
-  const auto stopped = [&](std::vector<Buffer> buffers) {
-    return offsets_in(
-        solve(problem_of(std::move(buffers)), {.strategy = "two-stack", .stop = source.get_token()}));
-  };
-  EXPECT_EQ(stopped({whole("a", 4, 0, 2), whole("b", 6, 1, 3), whole("c", 2, 2, 3)}), (Offsets{8, 2, 0}));
-  EXPECT_EQ(stopped({whole("a", 4, 0, 2), whole("b", 5, 3, 4)}), (Offsets{5, 0}));  // reclaims nothing
+  const Solution stopped = solve(problem_of({whole("a", 4, 0, 2), whole("b", 5, 3, 4)}),
+                                 {.strategy = "two-stack", .stop = source.get_token()});
+  EXPECT_EQ(stopped.strategy, "free-list");
+  EXPECT_EQ(offsets_in(stopped), (Offsets{0, 4}));  // which stacks them, and reclaims nothing
+  EXPECT_TRUE(stopped.interrupted);
 }
 
 TEST(TwoStack, StoppedBeforeAndMidwayItStillPlacesEverything) {

@@ -158,7 +158,7 @@ struct Feed {
 
 struct PlannedMemory {
   Memory memory{};
-  Bytes peak = 0;
+  Bytes peak = 0;  ///< The highest end of a buffer or of a pool of slots.
   Bytes lower_bound = 0;
   Bytes traffic = 0;  ///< Bytes that steps read from it and write to it.
   /// Positions of clock 0 that prove a lower bound above loads: what is alive at these few does not fit below
@@ -278,6 +278,8 @@ struct Plan {
   std::vector<PlannedMemory> memories{};
   std::vector<Buffer> buffers{};
   std::vector<Place> places{};  ///< One per buffer.
+  std::vector<SlotPool>
+      slots{};  ///< Of strategy `slots`: one for each part that it placed. See docs/slots.md.
   std::vector<PlannedTensor> tensors{};
   CopiesRemoved copies_removed{};
   std::vector<KeptCopy> copies_kept{};

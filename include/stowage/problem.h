@@ -48,15 +48,15 @@ struct Piece {
 
 /// What gets an address. A plain tensor has one piece that is all of it.
 struct Buffer {
-  std::string id{};                     ///< Unique in a Problem.
-  std::size_t clock = 0;                ///< The clock its lifetimes count on.
-  Bytes size = 0;                       ///< As planned: for models the tensor's bytes, rounded up.
-  Bytes alignment = 1;                  ///< Its address is a multiple of this.
-  std::vector<Piece> pieces{};          ///< None: never alive.
-  std::optional<Bytes> pinned{};        ///< The offset it must have.
-  std::vector<std::size_t> memories{};  ///< Where it may live; empty: anywhere.
-  TensorKind kind = TensorKind::temporary;
-  Bytes traffic = 0;  ///< Bytes that steps read from and write to it, in all.
+  std::string id{};                         ///< Unique in a Problem.
+  std::size_t clock = 0;                    ///< The clock its lifetimes count on.
+  Bytes size = 0;                           ///< As planned: for models the tensor's bytes, rounded up.
+  Bytes alignment = 1;                      ///< Its address is a multiple of this.
+  std::vector<Piece> pieces{};              ///< None: never alive.
+  std::optional<Bytes> pinned{};            ///< The offset it must have.
+  std::vector<std::size_t> memories{};      ///< Where it may live; empty: anywhere.
+  TensorKind kind = TensorKind::temporary;  ///< Lists do not say: all of theirs are temporary.
+  Bytes traffic = 0;                        ///< Bytes that steps read from and write to it, in all.
 
   bool operator==(const Buffer&) const = default;
 };
@@ -89,10 +89,24 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
+/// A pool of equal slots: slot i is the bytes from offset + i * size on, up to offset + (i + 1) * size. While
+/// the pool is there its bytes are nobody else's, and a slot is held by one buffer at a time.
+struct SlotPool {
+  std::size_t clock = 0;  ///< The clock its life and the lives of its buffers count on.
+  Place place{};          ///< Of slot 0.
+  Bytes size = 0;         ///< Of a slot.
+  std::int64_t count = 0;
+  Lifetime life{};
+
+  bool operator==(const SlotPool&) const = default;
+  [[nodiscard]] Bytes end() const { return place.offset + size * count; }
+};
+
 enum class Outcome : std::uint8_t { fits, exceeds_capacity };
 
 struct Solution {
-  std::vector<Place> places{};  ///< One per buffer.
+  std::vector<Place> places{};      ///< One per buffer.
+  std::optional<SlotPool> slots{};  ///< Of strategy `slots`: where its pool is.
   Outcome outcome = Outcome::fits;
   Bytes lower_bound = 0;  ///< No placing has a smaller peak; of several memories, no smaller sum of
                           ///< peaks when each keeps the buffers it has here.
@@ -108,7 +122,7 @@ struct Solution {
 /// ids are UTF-8 and unique, pieces lie in their buffers, and no two pinned buffers collide.
 void validate(const Problem& problem);
 
-/// Highest offset + size of a memory; 0 when it is empty.
+/// Highest offset + size of a memory, the pool of slots with all of its bytes; 0 when it is empty.
 [[nodiscard]] Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memory);
 
 /// Most live bytes at any position, over all memories. Cost: pieces * log(pieces).
@@ -121,11 +135,11 @@ struct SolveOptions {
   /// A name from `strategies()`, or "auto": the best of them.
   std::string strategy = "auto";
   /// Once a plan exists, no further strategy starts or goes on after this time. Of a thousand buffers and
-  /// more in one memory a quick plan is made first, whatever the strategy, and stands where there is no time
+  /// more in one memory a quick plan is made beside whatever was chosen, and stands where there is no time
   /// for another. Default 3 s.
   std::chrono::duration<double> time_limit = std::chrono::seconds(3);
-  /// Searches that run side by side; 0: as many as the machine has. Decides how far a search gets
-  /// before its time is up, not which plan it comes to.
+  /// Strategies and searches that run side by side; 0: as many as the machine has. Decides how far a search
+  /// gets before its time is up, not which plan it comes to.
   std::size_t threads = 0;
   /// Where searches draw their random numbers from.
   std::uint64_t seed = 0;

@@ -63,7 +63,7 @@ class BufferMaker {
                   .size = base::align_up(shared.end, options_.alignment),
                   .alignment = options_.alignment,
                   .pieces = shared.pieces,
-                  .kind = graph_.tensors[largest.tensor].kind};
+                  .kind = kind_of(shared, largest)};
     if (shared.end == 0) {  // no byte to be needed at any time
       for (const Lifetime& life : sharing_.lives[largest.tensor]) buffer.pieces.push_back({0, 0, life});
     }
@@ -77,6 +77,15 @@ class BufferMaker {
             {result_.buffers.size(), member.offset, life, std::nullopt});
     }
     result_.buffers.push_back(std::move(buffer));
+  }
+
+  /// That of its largest tensor, unless it has bytes that the caller hands over or takes.
+  [[nodiscard]] TensorKind kind_of(const Shared& shared, const Member& largest) const {
+    for (const TensorKind kind : {TensorKind::output, TensorKind::input}) {
+      const auto is_it = [&](const Member& member) { return graph_.tensors[member.tensor].kind == kind; };
+      if (std::any_of(shared.members.begin(), shared.members.end(), is_it)) return kind;
+    }
+    return graph_.tensors[largest.tensor].kind;
   }
 
   std::size_t add_buffer(TensorId t, const Lifetime& life) {

@@ -11,6 +11,7 @@
 #include "check/feeds.h"
 #include "check/moves.h"
 #include "check/names.h"
+#include "check/slots.h"
 #include "check/streamed.h"
 #include "stowage/error.h"
 
@@ -119,6 +120,7 @@ Faults check_form(const Plan& plan) {
   check_clocks_form(plan, faults);
   check_memories_form(plan, faults);
   check_buffers_form(plan, faults);
+  check_slots_form(plan, faults);
   if (faults.empty()) check_tensors_form(plan, faults);
   if (faults.empty()) check_streamed_form(plan, faults);
   if (faults.empty()) check_feeds_form(plan, faults);

@@ -28,6 +28,7 @@
 #include "check/exhaust.h"
 #include "check/loads.h"
 #include "check/names.h"
+#include "check/slots.h"
 #include "model/overlap.h"
 
 namespace stowage::check {
@@ -84,6 +85,7 @@ Bytes size_of(const Boxes& together) {
 /// What a clock uses of a memory.
 struct Used {
   Boxes boxes{};                     ///< Of its buffers and, during forks, of the branches.
+  std::vector<std::size_t> pools{};  ///< Of slots.
   std::vector<LiveBytes> at_once{};  ///< Of its buffers; for each branch as much as is proven of it.
   Bytes largest = 0;                 ///< Most bytes of one of its buffers that are alive at some time.
 };
@@ -107,6 +109,8 @@ class MemoryCheck {
     used.largest = std::max(used.largest, size_of(all_together(std::move(boxes), {0, 1})));
   }
 
+  void add_pool(std::size_t pool) { used_[tree_.rank_of(plan_.slots[pool].clock)].pools.push_back(pool); }
+
   /// Finds overlaps on all clocks. What is proven of the root is proven of the memory.
   Bytes check() {
     Bytes proven = 0;
@@ -115,6 +119,7 @@ class MemoryCheck {
       Used used = std::move(used_.begin()->second);
       used_.erase(used_.begin());
       check_overlap(clock, used.boxes);
+      check_slots(plan_, clock, used.pools, used.boxes, faults_);
       if (clock == 0) Boxes().swap(used.boxes);  // a million of them are much
       proven = std::max(least_top(used.at_once), used.largest);
       if (clock != 0) hand_up(clock, used, proven);
@@ -130,8 +135,8 @@ class MemoryCheck {
     const model::Box& second = boxes[overlap->second];
     faults_.push_back({FaultKind::overlap,
                        fmt::format("{} (bytes {} to {}) and {} (bytes {} to {}) overlap at position {}{}",
-                                   name_of_buffer(plan_, first.holder), first.begin, first.end,
-                                   name_of_buffer(plan_, second.holder), second.begin, second.end,
+                                   name_of_holder(plan_, first.holder), first.begin, first.end,
+                                   name_of_holder(plan_, second.holder), second.begin, second.end,
                                    overlap->at, of_clock(clock))});
   }
 
@@ -139,7 +144,9 @@ class MemoryCheck {
     const Moment& fork = tree_.fork_of(clock);
     const Lifetime life{fork.at, fork.at + 1};
     Used& parent = used_[tree_.rank_of(fork.clock)];
-    const Boxes boxes = all_together(used.boxes, life);
+    Boxes taken = used.boxes;
+    for (const std::size_t pool : used.pools) taken.push_back(box_of_pool(plan_, pool));
+    const Boxes boxes = all_together(std::move(taken), life);
     parent.boxes.insert(parent.boxes.end(), boxes.begin(), boxes.end());
     parent.at_once.push_back({life, 0, proven, 1});
   }
@@ -184,8 +191,18 @@ void check_memory(const Plan& plan, const ClockTree& tree, std::size_t m,
     peak = std::max(peak, plan.places[b].offset + buffer.size);
     provable = std::max(provable, buffer.pinned.value_or(0) + buffer.size);
   }
-  provable = std::max(provable, check.check());
   const PlannedMemory& memory = plan.memories[m];
+  for (std::size_t p = 0; p < plan.slots.size(); ++p) {
+    const SlotPool& pool = plan.slots[p];
+    if (pool.place.memory != m) continue;
+    check.add_pool(p);
+    peak = std::max(peak, pool.end());
+    if (pool.end() <= memory.memory.capacity.value_or(largest_value)) continue;
+    faults.push_back(
+        {FaultKind::capacity, fmt::format("pool of slots {} ends at {}, beyond the {} bytes of {}", p,
+                                          pool.end(), *memory.memory.capacity, name_of_memory(plan, m))});
+  }
+  provable = std::max(provable, check.check());
   const auto claim = [&](const std::string& what) {
     faults.push_back({FaultKind::claim, fmt::format("{}: {}", name_of_memory(plan, m), what)});
   };

@@ -150,6 +150,14 @@ void write_json(const Plan& plan, std::ostream& out) {
     out << (b == 0 ? "\n" : ",\n") << exporting::dump(buffer_json(plan.buffers[b], plan.places[b], plan));
   }
   out << "]";
+  if (!plan.slots.empty()) {
+    document.rows("slots", plan.slots, [&](const SlotPool& pool) {
+      return Json{{"clock", pool.clock},         {"memory", plan.memories[pool.place.memory].memory.name},
+                  {"offset", pool.place.offset}, {"size", pool.size},
+                  {"count", pool.count},         {"lower", pool.life.lower},
+                  {"upper", pool.life.upper}};
+    });
+  }
   document.rows("tensors", plan.tensors,
                 [&](const PlannedTensor& tensor) { return tensor_json(tensor, plan); });
   document.value("copies_removed",

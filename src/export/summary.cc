@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t buffers_shown = 5;
 constexpr std::size_t reasons_shown = 5;
+constexpr std::size_t pools_shown = 5;
 constexpr std::size_t longest_name = 60;
 
 /// "55296 bytes (54.0 KiB)", so that both the machine's and the person's number is there.
@@ -112,6 +113,18 @@ void write_kept_state(const Plan& plan, const Row& row) {
     if (tensor.tensor.kind == TensorKind::state && tensor.views.empty()) bytes += tensor.tensor.bytes;
   }
   if (bytes > 0) row("state", readable(bytes) + ", kept by the runtime, not in the arena");
+}
+
+/// Pools of slots, each with all of its bytes.
+template <typename Row>
+void write_slots(const Plan& plan, const Row& row) {
+  std::size_t shown = 0;
+  for (const SlotPool& pool : plan.slots) {
+    if (shown++ == pools_shown)
+      return row("", fmt::format("and {} more pools", plan.slots.size() - pools_shown));
+    row("slots", fmt::format("{} of {} at {}, together {}", pool.count, readable(pool.size),
+                             pool.place.offset, readable(pool.end() - pool.place.offset)));
+  }
 }
 
 /// Copies of tensors from memory to memory.
@@ -249,6 +262,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   if (summary.cost > 0)
     row("traffic cost",
         fmt::format("{}, no choice of memories has less than {}", summary.cost, summary.cost_bound));
+  write_slots(plan, row);
   row("strategy", summary.strategy + (plan.interrupted ? ", cut short" : ""));
   row("seconds", fmt::format("{:.4f}", summary.seconds));
   for (const PlannedMemory& memory : plan.memories) {

@@ -167,6 +167,15 @@ void read_memories_and_buffers(const Json& document, Plan& plan, Names& buffers)
     memories.add(memory.at("name"), plan.memories.size());
     plan.memories.push_back(read_memory(memory));
   }
+  if (const auto slots = document.find("slots")) {
+    for (const Json& pool : slots->elements()) {
+      plan.slots.push_back({.clock = pool.at("clock").index(),
+                            .place = {memories(pool.at("memory")), pool.at("offset").natural()},
+                            .size = pool.at("size").natural(),
+                            .count = pool.at("count").natural(),
+                            .life = read_life(pool)});
+    }
+  }
   for (const Json& buffer : document.at("buffers").elements()) {
     buffers.add(buffer.at("id"), plan.buffers.size());
     plan.buffers.push_back(read_buffer(buffer));

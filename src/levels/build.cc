@@ -76,7 +76,7 @@ std::optional<std::vector<Place>> build(const Problem& problem, const Choices& c
     if (builder.is_settled(b)) builder.settle(b);
   }
   for (std::size_t done = 0; done < wish.order.size(); ++done) {
-    if (done % pack::buffers_between_looks == 0 && control.should_cut()) return std::nullopt;
+    if (done % pack::buffers_between_looks == 0 && control.is_too_late()) return std::nullopt;
     if (!builder.is_settled(wish.order[done])) builder.choose(wish.order[done]);
   }
   return builder.take();

@@ -149,6 +149,7 @@ Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memo
     const Place& place = solution.places[b];
     if (place.memory == memory) peak = std::max(peak, place.offset + problem.buffers[b].size);
   }
+  if (solution.slots && solution.slots->place.memory == memory) peak = std::max(peak, solution.slots->end());
   return peak;
 }
 

@@ -120,6 +120,13 @@ class FreeLists {
     return *place;
   }
 
+  /// How far the memories have been used, the one used most.
+  [[nodiscard]] Bytes most_used() const {
+    Bytes most = 0;
+    for (const FreeBlocks& level : levels_) most = std::max(most, level.frontier());
+    return most;
+  }
+
  private:
   [[nodiscard]] Bytes capacity_of(std::size_t memory) const {
     return problem_.memories[memory].capacity.value_or(largest_value);
@@ -176,11 +183,12 @@ Placing free_list(const Problem& problem, const Control& control) {
   Placing placing{std::vector<Place>(problem.buffers.size())};
   FreeLists lists(problem);
   std::vector<Demand> demands = lists.set_aside(placing.places);
-  placing.cut_short = control.should_cut();
+  placing.cut_short = control.is_too_late();
   if (!placing.cut_short) sort_by_start(demands);
   for (std::size_t done = 0; done < demands.size(); ++done) {
     if (done % buffers_between_looks == 0 && !placing.cut_short) {
-      placing.cut_short = control.should_cut();
+      placing.cut_short = control.is_too_late();
+      if (control.is_beaten(lists.most_used())) return {};
       control.report("free-list", static_cast<double>(done) / static_cast<double>(demands.size()));
     }
     const Demand& demand = demands[done];

@@ -110,9 +110,7 @@ class Batch {
 
   Found run(std::uint64_t begin, std::uint64_t end) {
     next_ = begin;
-    const std::size_t asked = control_.options.threads;
-    const std::size_t threads =
-        asked > 0 ? asked : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
+    const std::size_t threads = threads_of(control_.options);
     {
       std::vector<std::jthread> helpers;
       for (std::size_t t = 1; t < std::min<std::uint64_t>(threads, end - begin); ++t)

@@ -67,19 +67,41 @@ Occupancy::Occupancy(std::span<const Buffer> buffers) {
       times_.push_back(piece.life.upper);
     }
   }
-  std::sort(times_.begin(), times_.end());
-  times_.erase(std::unique(times_.begin(), times_.end()), times_.end());
-  times_.shrink_to_fit();
+  number_cells();
   blocks_ = std::bit_ceil(times_.size() / cells_per_block + 1);
   nodes_.resize(2 * blocks_);
   partials_.resize(blocks_);
 }
 
+/// Leaves each time once, in rising order. Where they lie close together a table knows their cells.
+void Occupancy::number_cells() {
+  if (times_.empty()) return;
+  const auto [least, greatest] = std::minmax_element(times_.begin(), times_.end());
+  const Position first = *least;
+  const Position span = *greatest - first;
+  if (span > std::ssize(times_) || std::ssize(times_) > std::numeric_limits<std::uint32_t>::max()) {
+    std::sort(times_.begin(), times_.end());
+    times_.erase(std::unique(times_.begin(), times_.end()), times_.end());
+    times_.shrink_to_fit();
+    return;
+  }
+  cells_.resize(static_cast<std::size_t>(span) + 1);
+  for (const Position at : times_) cells_[static_cast<std::size_t>(at - first)] = 1;
+  times_.clear();
+  for (std::size_t at = 0; at < cells_.size(); ++at) {
+    const bool is_time = cells_[at] != 0;
+    cells_[at] = static_cast<std::uint32_t>(times_.size());
+    if (is_time) times_.push_back(first + static_cast<Position>(at));
+  }
+}
+
+std::size_t Occupancy::cell_at(Position at) const {
+  if (!cells_.empty()) return cells_[static_cast<std::size_t>(at - times_.front())];
+  return static_cast<std::size_t>(std::lower_bound(times_.begin(), times_.end(), at) - times_.begin());
+}
+
 Occupancy::Cells Occupancy::cells_of(const Lifetime& life) const {
-  const auto index = [&](Position at) {
-    return static_cast<std::size_t>(std::lower_bound(times_.begin(), times_.end(), at) - times_.begin());
-  };
-  return {index(life.lower), index(life.upper)};
+  return {cell_at(life.lower), cell_at(life.upper)};
 }
 
 void Occupancy::reserve(const Buffer& buffer, Bytes offset) {
@@ -109,15 +131,12 @@ void Occupancy::collect(std::size_t node, Cells blocks, Cells cells, const Piece
   const Cells covered{blocks.begin * cells_per_block, blocks.end * cells_per_block};
   if (cells.end <= covered.begin || covered.end <= cells.begin) return;
   if (cells.begin <= covered.begin && covered.end <= cells.end) {
-    for (const Interval& taken : nodes_[node].somewhere.intervals()) forbid(taken, piece);
+    add_run(nodes_[node].somewhere.intervals(), piece);
     return;
   }
-  for (const Interval& taken : nodes_[node].throughout.intervals()) forbid(taken, piece);
+  add_run(nodes_[node].throughout.intervals(), piece);
   if (blocks.end - blocks.begin == 1) {
-    for (const Partial& partial : partials_[blocks.begin]) {
-      if (partial.cells.begin < cells.end && cells.begin < partial.cells.end)
-        forbid(partial.addresses, piece);
-    }
+    collect_partials(partials_[blocks.begin], cells, piece);
     return;
   }
   const std::size_t middle = blocks.begin + (blocks.end - blocks.begin) / 2;
@@ -125,44 +144,95 @@ void Occupancy::collect(std::size_t node, Cells blocks, Cells cells, const Piece
   collect(2 * node + 1, {middle, blocks.end}, cells, piece);
 }
 
-void Occupancy::forbid(const Interval& taken, const Piece& piece) {
-  forbidden_.push_back({taken.begin - piece.offset - piece.size, taken.end - piece.offset});
+/// What covers a part of a block is not sorted: the pieces that are met become a run of their own.
+void Occupancy::collect_partials(const std::vector<Partial>& partials, Cells cells, const Piece& piece) {
+  const std::size_t begin = partly_.size();
+  for (const Partial& partial : partials) {
+    if (partial.cells.begin < cells.end && cells.begin < partial.cells.end)
+      partly_.push_back(partial.addresses);
+  }
+  if (partly_.size() == begin) return;
+  const auto first = partly_.begin() + static_cast<std::ptrdiff_t>(begin);
+  std::sort(first, partly_.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  auto last = first;
+  for (auto it = first + 1; it != partly_.end(); ++it) {
+    if (it->begin <= last->end) {
+      last->end = std::max(last->end, it->end);
+    } else {
+      *++last = *it;
+    }
+  }
+  partly_.erase(last + 1, partly_.end());
+  partly_runs_.push_back({begin, partly_.size(), &piece});
 }
 
-void Occupancy::forbid_offsets(const Buffer& buffer) {
-  forbidden_.clear();
+void Occupancy::add_run(const std::vector<Interval>& taken, const Piece& piece) {
+  if (taken.empty()) return;
+  runs_.push_back({taken.data(), taken.data() + taken.size(), piece.offset, piece.offset + piece.size});
+}
+
+void Occupancy::find_runs(const Buffer& buffer) {
+  runs_.clear();
+  partly_.clear();
+  partly_runs_.clear();
   for (const Piece& piece : buffer.pieces) {
     if (piece.is_ever_alive()) collect(root, {0, blocks_}, cells_of(piece.life), piece);
   }
-  std::sort(forbidden_.begin(), forbidden_.end(),
-            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  for (const PartlyRun& run : partly_runs_) {
+    runs_.push_back({partly_.data() + run.begin, partly_.data() + run.end, run.piece->offset,
+                     run.piece->offset + run.piece->size});
+  }
+}
+
+/// Raises an offset until no run is in its way. Returns the greatest offset up to which that stays so; none:
+/// however great. Runs go on from where they are, so all calls for a buffer together pass each interval once.
+std::optional<Bytes> Occupancy::clear_runs(Bytes& offset, Bytes alignment) {
+  std::optional<Bytes> until;
+  std::size_t clear = 0;  // so many runs, one after the other, have been looked at since the offset rose
+  for (std::size_t r = 0; clear < runs_.size(); r = r < runs_.size() ? r : 0) {
+    Run& run = runs_[r];
+    while (run.next != run.end && run.next->end - run.low <= offset) ++run.next;
+    if (run.next == run.end) {
+      runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(r));
+      continue;
+    }
+    const Bytes before = run.next->begin - run.high;  // the last offset that does not touch it from below
+    if (before < offset) {
+      offset = base::align_up(run.next->end - run.low, alignment);
+      until.reset();
+      clear = 0;
+    } else {
+      until = std::min(until.value_or(before), before);
+      ++clear;
+      ++r;
+    }
+  }
+  return until;
 }
 
 Bytes Occupancy::lowest_fit(const Buffer& buffer) {
-  forbid_offsets(buffer);
+  find_runs(buffer);
   Bytes offset = 0;
-  for (const Interval& forbidden : forbidden_) {
-    if (forbidden.begin >= offset) break;  // and so are all that follow
-    if (forbidden.end > offset) offset = base::align_up(forbidden.end, buffer.alignment);
-  }
+  (void)clear_runs(offset, buffer.alignment);
   return offset;
 }
 
 Bytes Occupancy::tightest_fit(const Buffer& buffer) {
-  forbid_offsets(buffer);
-  Bytes reach = 0;  // offsets below it are decided
+  find_runs(buffer);
   Bytes least_room = std::numeric_limits<Bytes>::max();
   Bytes best = 0;
-  for (const Interval& forbidden : forbidden_) {
+  Bytes reach = 0;  // offsets below it are decided
+  for (;;) {
+    const auto until = clear_runs(reach, 1);
     const Bytes offset = base::align_up(reach, buffer.alignment);
-    const Bytes room = forbidden.begin - reach;
-    if (offset <= forbidden.begin && room < least_room) {
-      least_room = room;
+    if (!until) return least_room == std::numeric_limits<Bytes>::max() ? offset : best;
+    if (offset <= *until && *until - reach < least_room) {
+      least_room = *until - reach;
       best = offset;
+      if (least_room == 0) return best;
     }
-    reach = std::max(reach, forbidden.end);
+    reach = *until + 1;
   }
-  return least_room == std::numeric_limits<Bytes>::max() ? base::align_up(reach, buffer.alignment) : best;
 }
 
 }  // namespace stowage::pack

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -58,18 +60,39 @@ class Occupancy {
     Cells cells;
     Interval addresses;
   };
+  /// Taken addresses in rising order, none over another, that a piece of a buffer must keep clear of: it
+  /// begins `low` bytes above the buffer's offset and ends `high` above it.
+  struct Run {
+    const Interval* next;
+    const Interval* end;
+    Bytes low;
+    Bytes high;
+  };
+  /// Where a run of partly covered blocks begins and ends in `partly_`, which may still move.
+  struct PartlyRun {
+    std::size_t begin;
+    std::size_t end;
+    const Piece* piece;
+  };
 
+  void number_cells();
+  [[nodiscard]] std::size_t cell_at(Position at) const;
   [[nodiscard]] Cells cells_of(const Lifetime& life) const;
   void insert(std::size_t node, Cells blocks, Cells cells, Interval addresses);
   void collect(std::size_t node, Cells blocks, Cells cells, const Piece& piece);
-  void forbid(const Interval& taken, const Piece& piece);
-  void forbid_offsets(const Buffer& buffer);
+  void collect_partials(const std::vector<Partial>& partials, Cells cells, const Piece& piece);
+  void add_run(const std::vector<Interval>& taken, const Piece& piece);
+  void find_runs(const Buffer& buffer);
+  [[nodiscard]] std::optional<Bytes> clear_runs(Bytes& offset, Bytes alignment);
 
   std::vector<Position> times_;
-  std::size_t blocks_ = 1;   ///< A power of two.
-  std::vector<Node> nodes_;  ///< 1 is the root, 2i and 2i+1 the halves of i; leaves are blocks.
+  std::vector<std::uint32_t> cells_;  ///< Of each position from the first on, where these lie close together.
+  std::size_t blocks_ = 1;            ///< A power of two.
+  std::vector<Node> nodes_;           ///< 1 is the root, 2i and 2i+1 the halves of i; leaves are blocks.
   std::vector<std::vector<Partial>> partials_;  ///< Per block.
-  std::vector<Interval> forbidden_;             ///< Open intervals of offsets; kept to save allocations.
+  std::vector<Run> runs_;                       ///< This and the next two are kept to save allocations.
+  std::vector<PartlyRun> partly_runs_;
+  std::vector<Interval> partly_;
 };
 
 }  // namespace stowage::pack

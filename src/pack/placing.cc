@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "base/checked.h"
 #include "pack/occupancy.h"
 
@@ -11,16 +13,6 @@ namespace {
 bool is_ever_alive(const Buffer& buffer) {
   return std::any_of(buffer.pieces.begin(), buffer.pieces.end(),
                      [](const Piece& piece) { return piece.is_ever_alive(); });
-}
-
-/// Gives each of `rest` addresses of its own above everything placed so far.
-void stack(const Problem& problem, std::span<const std::size_t> rest, Bytes top, std::vector<Place>& places) {
-  for (const std::size_t b : rest) {
-    const Buffer& buffer = problem.buffers[b];
-    if (buffer.pinned || !is_ever_alive(buffer)) continue;
-    places[b].offset = base::align_up(top, buffer.alignment);
-    top = places[b].offset + buffer.size;
-  }
 }
 
 }  // namespace
@@ -41,17 +33,18 @@ std::optional<std::chrono::steady_clock::time_point> deadline_after(std::chrono:
          std::chrono::duration_cast<Clock::duration>(std::max(limit, std::chrono::duration<double>(0)));
 }
 
-bool Control::should_cut() const { return has_plan ? is_time_up() : options.stop.stop_requested(); }
+std::size_t threads_of(const SolveOptions& options) {
+  return options.threads > 0 ? options.threads
+                             : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
+}
 
 Placing place_in_order(const Problem& problem, std::span<const std::size_t> order, Fit fit,
                        const Control& control, std::string_view what) {
   Placing placing{std::vector<Place>(problem.buffers.size())};
   Occupancy occupancy(problem.buffers);
-  Bytes top = 0;
   const auto put = [&](std::size_t b, Bytes offset) {
     placing.places[b].offset = offset;
     occupancy.reserve(problem.buffers[b], offset);
-    top = std::max(top, offset + problem.buffers[b].size);
   };
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
     if (b % buffers_between_looks == 0 && control.is_too_late()) return no_placing();
@@ -59,16 +52,14 @@ Placing place_in_order(const Problem& problem, std::span<const std::size_t> orde
   }
   for (std::size_t done = 0; done < order.size(); ++done) {
     if (done % buffers_between_looks == 0) {
-      if (control.should_cut()) {
-        stack(problem, order.subspan(done), top, placing.places);
-        placing.cut_short = true;
-        return placing;
-      }
+      if (control.is_too_late()) return no_placing();
       control.report(what, static_cast<double>(done) / static_cast<double>(order.size()));
     }
     const Buffer& buffer = problem.buffers[order[done]];
     if (buffer.pinned || !is_ever_alive(buffer)) continue;
-    put(order[done], fit == Fit::lowest ? occupancy.lowest_fit(buffer) : occupancy.tightest_fit(buffer));
+    const Bytes offset = fit == Fit::lowest ? occupancy.lowest_fit(buffer) : occupancy.tightest_fit(buffer);
+    if (control.is_beaten(offset + buffer.size)) return {};
+    put(order[done], offset);
   }
   return placing;
 }

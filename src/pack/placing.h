@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -22,17 +23,21 @@ namespace stowage::pack {
 struct Control {
   SolveOptions options{};
   std::optional<std::chrono::steady_clock::time_point> deadline{};
-  bool has_plan = false;  ///< There is a plan, or it is due: passes, too, may be cut by the clock.
+  bool has_plan = false;  ///< There is a plan, or it is due: the clock may end what has no placing yet.
+  const std::atomic<Bytes>* ceiling = nullptr;  ///< Of one memory: only placings below it are of use.
 
   /// Improving is to end: the user interrupts, or the time is up.
   [[nodiscard]] bool is_time_up() const;
-  /// A pass that places buffers is to be given up: the same, but with a plan at hand only.
-  [[nodiscard]] bool should_cut() const;
-  /// There is a plan and no time to make another: who has none yet returns without.
-  [[nodiscard]] bool is_too_late() const { return has_plan && is_time_up(); }
+  /// Who has no placing yet is to return without one: the same, but without a plan only for the user.
+  [[nodiscard]] bool is_too_late() const { return has_plan ? is_time_up() : options.stop.stop_requested(); }
+  /// Whether a placing of that peak, or one that is not finished and as high already, is beaten by another.
+  [[nodiscard]] bool is_beaten(Bytes peak) const { return ceiling != nullptr && peak >= *ceiling; }
   /// Tells how far the strategy is, from 0 to 1.
   void report(std::string_view what, double fraction) const;
 };
+
+/// How many threads searches may use.
+[[nodiscard]] std::size_t threads_of(const SolveOptions& options);
 
 /// Whether what is being done is of no use any more; asked now and then.
 using Stop = std::function<bool()>;
@@ -41,18 +46,18 @@ using Stop = std::function<bool()>;
 [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline_after(
     std::chrono::duration<double> limit);
 
-/// What a strategy returns: a place for every buffer, or none at all if it was told to stop before it had one
-/// and there was a plan already.
+/// What a strategy returns: a place for every buffer, or none at all if it was too late for one, or beaten.
 struct Placing {
   std::vector<Place> places;
-  bool cut_short = false;  ///< Told to stop: what was left has been stacked on top.
-  bool is_least = false;   ///< An exhausted search says that no placing has a lower peak.
-  Bytes lower_bound = 0;   ///< Proven beyond what loads show, by these positions:
+  std::optional<SlotPool> slots{};  ///< Of strategy `slots`.
+  bool cut_short = false;           ///< Told to stop before it was done.
+  bool is_least = false;            ///< An exhausted search says that no placing has a lower peak.
+  Bytes lower_bound = 0;            ///< Proven beyond what loads show, by these positions:
   std::vector<Position> certificate{};
   std::int64_t cost_bound = 0;  ///< Of several memories: proven of all choices of them that fit.
 };
 
-/// Of a strategy that was told to stop before it had a place for anything, see Control::is_too_late.
+/// Of a strategy that was told to stop before it had a placing, see Control::is_too_late.
 [[nodiscard]] inline Placing no_placing() { return {.places = {}, .cut_short = true}; }
 
 /// Asking the clock and drawing progress cost more than placing a buffer: only once in so many.
@@ -62,7 +67,7 @@ enum class Fit { lowest, tightest };
 
 /// Places pinned buffers where they are pinned, then the others in the given order (a permutation
 /// of all buffers), each where it fits among those placed before. Buffers that are never alive get
-/// offset 0. `what` is the strategy's name, for progress.
+/// offset 0. `what` is the strategy's name, for progress. No places if it was too late, or beaten.
 [[nodiscard]] Placing place_in_order(const Problem& problem, std::span<const std::size_t> order, Fit fit,
                                      const Control& control, std::string_view what);
 

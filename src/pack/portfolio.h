@@ -9,20 +9,30 @@
 
 namespace stowage::pack {
 
+/// How a strategy takes its turn among others; see portfolio.cc.
+struct Turn {
+  int of_many = 0;          ///< Of many buffers those with the lesser number come first.
+  double share = 1;         ///< Of the time that is left when it begins.
+  bool is_alone = false;    ///< It uses all threads itself, so nothing else runs beside it.
+  bool is_stopgap = false;  ///< Always comes to a plan, soon, whenever it is told to stop.
+};
+
 struct Strategy {
   StrategyInfo info;
   Placing (*run)(const Problem& problem, const Control& control);
   /// Why it cannot serve a problem; none if it can.
   std::optional<std::string> (*obstacle)(const Problem& problem);
+  Turn turn{};
 };
 
-/// Every strategy of this folder, in the order in which `auto` tries them.
+/// Every strategy of this folder, in the order in which `auto` tries them on few buffers.
 [[nodiscard]] std::span<const Strategy> packers();
 
 /// Runs the strategies until one of them meets the lower bound or the time is up, and keeps the best result;
 /// of equally good ones the first. Of several it leaves out those with an obstacle, which not all may have.
-/// Of many buffers `free-list` precedes what was chosen; its result stands where that was cut short.
+/// Of many buffers in one memory `free-list` runs beside what was chosen; its result stands where that was
+/// cut short.
 [[nodiscard]] Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies,
-                               Control control);
+                               const Control& control);
 
 }  // namespace stowage::pack

@@ -180,9 +180,7 @@ class Search {
   /// Runs the starts [begin, end) on all threads, this one among them.
   void run(std::size_t begin, std::size_t end) {
     next_ = begin;
-    const std::size_t asked = control_.options.threads;
-    const std::size_t threads =
-        asked > 0 ? asked : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
+    const std::size_t threads = threads_of(control_.options);
     std::vector<std::jthread> helpers;
     for (std::size_t t = 1; t < std::min(threads, end - begin); ++t) {
       helpers.emplace_back([this, end] { work(end, false); });
@@ -250,7 +248,7 @@ Placing rectangle(const Problem& problem, const Control& control) {
   for (const Rectangle& it : sorted) order.push_back(it.buffer);
   const auto begin = std::chrono::steady_clock::now();
   Placing placing = place_in_order(problem, order, Fit::lowest, control, "rectangle");
-  if (placing.cut_short) return placing;
+  if (placing.places.empty() && !problem.buffers.empty()) return placing;
   Tuned first = first_placing(problem, placing);
   if (first.top <= rectangles->threshold) return placing;
   // What the search finds is placed again before the time is up.

@@ -16,12 +16,16 @@ std::int64_t cost_in(const Problem& problem, std::size_t buffer, std::size_t mem
   return std::min(cost, most);
 }
 
-Score score_of(const Problem& problem, std::span<const Place> places) {
+Score score_of(const Problem& problem, std::span<const Place> places, const std::optional<SlotPool>& slots) {
   Score score{.peaks = std::vector<Bytes>(problem.memories.size())};
   for (std::size_t b = 0; b < places.size(); ++b) {
     Bytes& peak = score.peaks[problem.memories.size() - 1 - places[b].memory];
     peak = std::max(peak, places[b].offset + problem.buffers[b].size);
     score.cost += cost_in(problem, b, places[b].memory);
+  }
+  if (slots) {
+    Bytes& peak = score.peaks[problem.memories.size() - 1 - slots->place.memory];
+    peak = std::max(peak, slots->end());
   }
   for (std::size_t m = 0; m < problem.memories.size(); ++m) {
     const Bytes peak = score.peaks[problem.memories.size() - 1 - m];

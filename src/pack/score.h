@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,7 +20,9 @@ struct Score {
   auto operator<=>(const Score&) const = default;
 };
 
-[[nodiscard]] Score score_of(const Problem& problem, std::span<const Place> places);
+/// The pool of slots counts with all of its bytes, if there is one.
+[[nodiscard]] Score score_of(const Problem& problem, std::span<const Place> places,
+                             const std::optional<SlotPool>& slots = {});
 
 /// What the buffer's traffic costs in a memory. A cost so large that the sum over all buffers could
 /// overflow counts as the largest that cannot.

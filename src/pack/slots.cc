@@ -4,7 +4,8 @@
 // the lowest that is free (colouring intervals, which needs no more colours than intervals meet at a point).
 //
 //     address ^
-//             |  |   state   |           outside of the pool: pins, and what stays from run to run
+//             |  | x | state |y|         outside of the pool: inputs, outputs, what stays from run to run,
+//             pins
 //     slot 2  |  | c     ....|
 //     slot 1  |  |   b   | d |           b, c, d, e: whatever their sizes, one slot each
 //     slot 0  |  | a |  e    |
@@ -14,14 +15,15 @@
 // Source: the document of docs/slots.md.
 //
 // Where the document is open:
-// - Inputs and outputs that are in the arena are in the pool like temporaries. State, weights and
-//   instructions are outside of it, and so is what is pinned: they have their bytes for good, or at a place
-//   that is no slot's.
+// - The pool is for temporaries (the document's claim is of these only) and for scratch, which is one.
+// Inputs,
+//   outputs, state, weights and instructions are outside of it, and so is what is pinned: it may lie at a
+//   place that is no slot's. A list does not say what its buffers are: all of them are temporaries.
+// - The pool is there all the time and takes all of its bytes, used or not: they count in the peak.
 // - Pinned buffers go where they are pinned, then the pool as low as it fits beside them, as if it were one
 //   buffer that is always alive, then each of the others as low as it goes.
 // - Several pieces: a slot is held from the first position of a buffer to its last.
 // - Alignment: the pool's base and the size of a slot are multiples of all alignments.
-// - Told to stop without another plan at hand, it goes on: it is over before anybody notices.
 
 #include "pack/slots.h"
 
@@ -40,30 +42,33 @@ namespace stowage::pack {
 namespace {
 
 bool is_pooled(const Buffer& buffer, const Lifetime& life) {
-  const bool stays = buffer.kind == TensorKind::state || is_constant(buffer.kind);
-  return !stays && !buffer.pinned && life.lower < life.upper;
+  const bool is_temporary = buffer.kind == TensorKind::temporary || buffer.kind == TensorKind::scratch;
+  return is_temporary && !buffer.pinned && life.lower < life.upper;
 }
 
 struct Pool {
   Bytes slot = 0;  ///< Bytes of each; aligned for every buffer of the problem.
-  std::size_t count = 0;
-  std::vector<std::optional<std::size_t>> slots{};  ///< Per buffer; none: not in the pool.
-  Lifetime life{};                                  ///< From the first position of the problem to its last.
+  std::int64_t count = 0;
+  std::vector<std::optional<std::int64_t>> slots{};  ///< Per buffer; none: not in the pool.
+  Lifetime life{};                                   ///< From the first position of the problem to its last.
 };
 
-using Release = std::pair<Position, std::size_t>;  ///< When a slot gets free, and which.
+using Release = std::pair<Position, std::int64_t>;  ///< When a slot gets free, and which.
 template <typename T>
 using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
 /// Every buffer of the pool takes the lowest slot that is free.
 Pool pool_of(const Problem& problem, Bytes alignment) {
-  Pool pool{.slots = std::vector<std::optional<std::size_t>>(problem.buffers.size())};
+  Pool pool{.slots = std::vector<std::optional<std::int64_t>>(problem.buffers.size())};
   LeastFirst<Release> taken;
-  LeastFirst<std::size_t> free;
+  LeastFirst<std::int64_t> free;
   Bytes largest = 0;
   for (const std::size_t b : by_start(problem)) {
     const Lifetime life = life_of(problem.buffers[b]);
-    pool.life.upper = std::max(pool.life.upper, life.upper);
+    if (life.lower < life.upper) {
+      pool.life.lower = pool.life.upper == 0 ? life.lower : std::min(pool.life.lower, life.lower);
+      pool.life.upper = std::max(pool.life.upper, life.upper);
+    }
     if (!is_pooled(problem.buffers[b], life)) continue;
     for (; !taken.empty() && taken.top().first <= life.lower; taken.pop()) free.push(taken.top().second);
     if (free.empty()) free.push(pool.count++);
@@ -78,9 +83,9 @@ Pool pool_of(const Problem& problem, Bytes alignment) {
 
 /// Whether that many slots, and the buffers outside of them one above the other, have addresses for sure.
 template <typename IsOutside>
-bool have_addresses(const Problem& problem, Bytes alignment, std::size_t count, Bytes slot,
+bool have_addresses(const Problem& problem, Bytes alignment, std::int64_t count, Bytes slot,
                     IsOutside is_outside) {
-  auto total = base::checked_multiply(slot, static_cast<Bytes>(count));
+  auto total = base::checked_multiply(slot, count);
   const auto add = [&](Bytes part) { total = total ? base::checked_add(*total, part) : std::nullopt; };
   add(alignment);
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
@@ -93,7 +98,7 @@ bool have_addresses(const Problem& problem, Bytes alignment, std::size_t count, 
 
 /// The whole pool as one buffer that is always alive.
 Buffer block_of(const Pool& pool, Bytes alignment) {
-  const Bytes size = pool.slot * static_cast<Bytes>(pool.count);
+  const Bytes size = pool.slot * pool.count;
   return {.size = size, .alignment = alignment, .pieces = {{0, size, pool.life}}};
 }
 
@@ -105,6 +110,7 @@ Placing slots(const Problem& problem, const Control& control) {
   const Bytes alignment = common_alignment(problem).value();
   const Pool pool = pool_of(problem, alignment);
   if (control.is_too_late()) return no_placing();
+  if (control.is_beaten(pool.slot * pool.count)) return {};
   Problem outside{.memories = problem.memories};  // the pool, and after it what is not in it
   outside.buffers.push_back(block_of(pool, alignment));
   std::vector<std::size_t> order{0};
@@ -113,15 +119,15 @@ Placing slots(const Problem& problem, const Control& control) {
     order.push_back(outside.buffers.size());
     outside.buffers.push_back(problem.buffers[b]);
   }
-  const Control uncut{.options = {.progress = control.options.progress}};
-  const Placing placed =
-      place_in_order(outside, order, Fit::lowest, control.has_plan ? control : uncut, "slots");
-  if (placed.cut_short) return no_placing();
+  const Placing placed = place_in_order(outside, order, Fit::lowest, control, "slots");
+  if (placed.places.empty()) return {.places = {}, .cut_short = placed.cut_short};
   Placing placing{std::vector<Place>(problem.buffers.size())};
+  if (pool.count > 0)
+    placing.slots = {.place = placed.places[0], .size = pool.slot, .count = pool.count, .life = pool.life};
   std::size_t next = 1;
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
     if (pool.slots[b]) {
-      placing.places[b].offset = placed.places[0].offset + pool.slot * static_cast<Bytes>(*pool.slots[b]);
+      placing.places[b].offset = placed.places[0].offset + pool.slot * *pool.slots[b];
     } else {
       placing.places[b] = placed.places[next++];
     }
@@ -137,7 +143,7 @@ std::optional<std::string> obstacle_to_slots(const Problem& problem) {
   for (const Buffer& buffer : problem.buffers) largest = std::max(largest, buffer.size);
   const auto anywhere = [](std::size_t) { return true; };  // no more slots than buffers
   const Bytes slot = base::align_up(largest, *alignment);
-  if (have_addresses(problem, *alignment, problem.buffers.size(), slot, anywhere)) return std::nullopt;
+  if (have_addresses(problem, *alignment, std::ssize(problem.buffers), slot, anywhere)) return std::nullopt;
   const Pool pool = pool_of(problem, *alignment);
   const auto is_outside = [&](std::size_t b) { return !pool.slots[b]; };
   if (have_addresses(problem, *alignment, pool.count, pool.slot, is_outside)) return std::nullopt;

@@ -76,7 +76,6 @@ constexpr double least_slack = 1e-4;
 struct Pass {
   std::vector<std::optional<Bytes>> offsets;
   std::vector<std::size_t> left_over{};
-  bool was_cut = false;
 };
 
 class Sweep {
@@ -94,15 +93,14 @@ class Sweep {
   }
 
   Placing run() {
-    if (control_.is_too_late()) return no_placing();
     Bytes low = bound_;  // the cap that is tried next
     while (!has_the_best() && !try_cap(low)) {
-      if (control_.is_time_up() || control_.options.rounds == 0 || buffers_.size() < few) break;
+      if (has_to_end() || control_.options.rounds == 0 || buffers_.size() < few) break;
       if (static_cast<double>(best_peak_ - low) < finest * static_cast<double>(bound_) + 1) break;
       low += std::max<Bytes>(1, (best_peak_ - low) / 2);
     }
     Placing placing;
-    placing.cut_short = !has_the_best() && (was_cut_ || control_.is_time_up());
+    placing.cut_short = !has_the_best() && !control_.is_beaten(bound_) && is_out_of_time();
     placing.places = std::move(best_);
     return placing;
   }
@@ -113,16 +111,23 @@ class Sweep {
  private:
   [[nodiscard]] bool has_the_best() const { return !best_.empty() && best_peak_ <= bound_; }
 
+  /// Improving ends when the time is up, the first placing only when it is too late.
+  [[nodiscard]] bool is_out_of_time() const {
+    return best_.empty() ? control_.is_too_late() : control_.is_time_up();
+  }
+  [[nodiscard]] bool has_to_end() const { return control_.is_beaten(bound_) || is_out_of_time(); }
+
   /// Whether some manner gets everything below the cap.
   bool try_cap(Bytes cap) {
     for (std::size_t tried = 0; tried < manners.size(); ++tried) {
       const std::size_t m = (first_manner_ + tried) % manners.size();
-      if (!best_.empty() && control_.is_time_up()) return false;
       control_.report("sweep", static_cast<double>(tried) / manners.size());
-      Pass pass = place(manners[m], cap);
-      const bool is_promising = !pass.left_over.empty() && pass.left_over.size() <= most_left_over;
-      if (is_promising && !should_cut() && buffers_.size() >= few) eject(pass, cap);
-      keep(std::move(pass), m);
+      std::optional<Pass> pass = place(manners[m], cap);
+      if (!pass) return false;
+      const bool is_promising = !pass->left_over.empty() && pass->left_over.size() <= most_left_over;
+      if (is_promising && buffers_.size() >= few) eject(*pass, cap);
+      if (!put_on_top(*pass)) return false;
+      keep(*pass, m);
       if (best_peak_ <= cap) return best_peak_ <= bound_;
     }
     return false;
@@ -167,27 +172,26 @@ class Sweep {
     return 0;
   }
 
-  /// Told to stop, it leaves over what has not been placed.
-  Pass place(const Manner& manner, Bytes cap) {
+  /// Nothing when it has to end.
+  std::optional<Pass> place(const Manner& manner, Bytes cap) {
+    if (has_to_end()) return std::nullopt;
     Pass pass{.offsets = std::vector<std::optional<Bytes>>(buffers_.size())};
     const std::vector<std::size_t> order = order_of(manner.stack);
-    pass.was_cut = should_cut();
     Occupancy occupancy(buffers_);
-    std::size_t done = 0;
-    for (const std::size_t b : order) {
-      if (++done % buffers_between_looks == 0) pass.was_cut = pass.was_cut || should_cut();
+    for (std::size_t done = 0; done < order.size(); ++done) {
+      if (done % buffers_between_looks == 0 && has_to_end()) return std::nullopt;
+      const std::size_t b = order[done];
       const Buffer& buffer = buffers_[b];
       const bool is_alive = lives_[b].lower < lives_[b].upper;
       std::optional<Bytes> offset = buffer.pinned;
       if (!is_alive && !offset) offset = 0;
-      if (!offset && !pass.was_cut) offset = fit(occupancy, buffer, manner.fit, cap);
-      if (offset && *offset + buffer.size > cap && is_alive && !buffer.pinned) offset.reset();
-      if (!offset) {
+      if (!offset) offset = fit(occupancy, buffer, manner.fit, cap);
+      if (*offset + buffer.size > cap && is_alive && !buffer.pinned) {
         pass.left_over.push_back(b);
         continue;
       }
       pass.offsets[b] = offset;
-      if (!pass.was_cut) occupancy.reserve(buffer, *offset);
+      occupancy.reserve(buffer, *offset);
     }
     return pass;
   }
@@ -200,16 +204,12 @@ class Sweep {
     return occupancy.lowest_fit(buffer);
   }
 
-  [[nodiscard]] bool should_cut() const {
-    return best_.empty() ? control_.should_cut() : control_.is_time_up();
-  }
-
   /// Finds room for what is left over, if it can.
   void eject(Pass& pass, Bytes cap) {
     if (!loads_) loads_ = loads_during(buffers_, control_);
     if (!loads_) return;
     if (!neighbours_) neighbours_.emplace(buffers_);
-    if (should_cut()) return;
+    if (control_.is_time_up()) return;
     std::vector<Movable> movables;
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       const Buffer& buffer = buffers_[b];
@@ -237,44 +237,34 @@ class Sweep {
     pass.left_over.clear();
   }
 
-  /// Puts what is left over as low as it goes, and remembers the placing if it is the best.
-  void keep(Pass pass, std::size_t manner) {
-    if (pass.was_cut && !best_.empty()) return;
-    Bytes top = 0;
+  /// Puts what is left over where it fits. False when it has to end.
+  [[nodiscard]] bool put_on_top(Pass& pass) const {
+    if (pass.left_over.empty()) return true;
+    Occupancy occupancy(buffers_);
+    std::size_t done = 0;
+    const auto ends = [&] { return done++ % buffers_between_looks == 0 && has_to_end(); };
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      if (pass.offsets[b]) top = std::max(top, *pass.offsets[b] + buffers_[b].size);
+      if (ends()) return false;
+      if (pass.offsets[b]) occupancy.reserve(buffers_[b], *pass.offsets[b]);
     }
-    if (!pass.left_over.empty()) top = std::max(top, put_on_top(pass, top));
-    was_cut_ = was_cut_ || pass.was_cut;
-    if (!best_.empty() && (pass.was_cut || top >= best_peak_)) return;
+    for (const std::size_t b : pass.left_over) {
+      if (ends()) return false;
+      pass.offsets[b] = occupancy.lowest_fit(buffers_[b]);
+      occupancy.reserve(buffers_[b], *pass.offsets[b]);
+    }
+    return true;
+  }
+
+  /// Remembers the placing if it is the best.
+  void keep(const Pass& pass, std::size_t manner) {
+    Bytes top = 0;
+    for (std::size_t b = 0; b < buffers_.size(); ++b)
+      top = std::max(top, *pass.offsets[b] + buffers_[b].size);
+    if (!best_.empty() && top >= best_peak_) return;
     best_peak_ = top;
     best_manner_ = manner;
     best_.assign(buffers_.size(), {});
     for (std::size_t b = 0; b < buffers_.size(); ++b) best_[b].offset = *pass.offsets[b];
-  }
-
-  /// Each goes where it fits. Told to stop it stacks them above each other.
-  [[nodiscard]] Bytes put_on_top(Pass& pass, Bytes top) const {
-    std::optional<Occupancy> occupancy;
-    if (!pass.was_cut) occupancy.emplace(buffers_);
-    std::size_t done = 0;
-    const auto goes_on = [&] {
-      if (++done % buffers_between_looks == 0) pass.was_cut = pass.was_cut || should_cut();
-      return !pass.was_cut;
-    };
-    for (std::size_t b = 0; b < buffers_.size() && goes_on(); ++b) {
-      if (pass.offsets[b]) occupancy->reserve(buffers_[b], *pass.offsets[b]);
-    }
-    for (const std::size_t b : pass.left_over) {
-      if (goes_on()) {
-        pass.offsets[b] = occupancy->lowest_fit(buffers_[b]);
-        occupancy->reserve(buffers_[b], *pass.offsets[b]);
-      } else {
-        pass.offsets[b] = base::align_up(top, buffers_[b].alignment);
-      }
-      top = std::max(top, *pass.offsets[b] + buffers_[b].size);
-    }
-    return top;
   }
 
   std::span<const Buffer> buffers_;
@@ -288,7 +278,6 @@ class Sweep {
   std::vector<Place> best_;
   Bytes best_peak_ = 0;
   std::size_t best_manner_ = 0;
-  bool was_cut_ = false;
 };
 
 /// Buffers that can be placed alone: nobody else is alive when they are.
@@ -329,16 +318,17 @@ Placing sweep(const Problem& problem, const Control& control) {
   Bytes enough = lower_bound_of(problem.buffers);
   if (control.is_too_late()) return no_placing();
   const std::vector<Stretch> parts = split(problem);
-  if (control.is_too_late()) return no_placing();
-  if (parts.size() <= 1) return Sweep(problem.buffers, enough, 0, control).run();
   Placing placing{std::vector<Place>(problem.buffers.size())};
   std::size_t manner = 0;  // what served the last part often serves the next
   for (const Stretch& part : parts) {
+    if (control.is_beaten(enough)) return {};
     if (control.is_too_late()) return no_placing();
-    const std::vector<Buffer> buffers = buffers_of(problem, part);
+    const bool is_all = parts.size() == 1;
+    const std::vector<Buffer> copies = is_all ? std::vector<Buffer>() : buffers_of(problem, part);
+    const std::span<const Buffer> buffers = is_all ? std::span(problem.buffers) : copies;
     Sweep search(buffers, enough, manner, control);
-    const Placing found = search.run();
-    if (found.places.empty()) return no_placing();
+    Placing found = search.run();
+    if (found.places.empty() || is_all) return found;
     manner = search.best_manner();
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       placing.places[part.indices[i]] = found.places[i];

@@ -47,7 +47,6 @@
 // - Several pieces: a buffer has its bytes from its first position to its last.
 // - Alignment: the distance from the left end to the origin is a multiple of all alignments.
 // - Pins have no meaning on a line with a moving origin, and there is one line only: not applicable.
-// - Told to stop, it stacks the rest on the right side and reclaims nothing more.
 //
 // Cost: n log n.
 // Source: CN112256441B, claims 1-8.
@@ -178,6 +177,8 @@ class Line {
 
   /// The first byte to the left that nothing ever had, as the document counts.
   [[nodiscard]] Bytes left_boundary() const { return -1 - left_.boundary(); }
+  /// Bytes between the boundaries.
+  [[nodiscard]] Bytes extent() const { return left_.boundary() + right_.boundary(); }
 
  private:
   [[nodiscard]] bool goes_left(const Buffer& buffer, const Lifetime& life) {
@@ -206,16 +207,16 @@ Placing two_stack(const Problem& problem, const Control& control) {
   const std::vector<Layer> layers = backwards(problem);
   Line line;
   for (std::size_t done = 0; done < layers.size(); ++done) {
-    if (done % buffers_between_looks == 0 && !placing.cut_short) {
-      placing.cut_short = control.should_cut();
+    if (done % buffers_between_looks == 0) {
+      if (control.is_too_late()) return no_placing();
+      if (control.is_beaten(line.extent())) return {};
       control.report("two-stack", static_cast<double>(done) / static_cast<double>(layers.size()));
     }
     const Layer& layer = layers[done];
     const Buffer& buffer = problem.buffers[layer.buffer];
-    if (!placing.cut_short) line.go_to(layer.last_step());
-    const bool goes_right = placing.cut_short || layer.is_final_output;
+    line.go_to(layer.last_step());
     placing.places[layer.buffer].offset =
-        goes_right ? line.put_right(buffer, layer.life.lower) : line.put_input(buffer, layer.life);
+        layer.is_final_output ? line.put_right(buffer, layer.life.lower) : line.put_input(buffer, layer.life);
   }
   const Bytes origin = base::align_up(-1 - line.left_boundary(), common_alignment(problem).value());
   for (const Layer& layer : layers) placing.places[layer.buffer].offset += origin;

@@ -78,6 +78,7 @@ class NetworksPlanner {
     plan_.released = std::move(together.released);
     plan_.buffers = std::move(together.buffers);
     plan_.places = std::move(placement.places);
+    plan_.slots = placement.slots;
     if (options_.moves == Moves::allowed) make_moves(placement);
     note_copies();
     fill_in(placement);
@@ -162,7 +163,10 @@ class NetworksPlanner {
     const PlanOptions working = working_options();
     if (networks_.size() > 1) return place(buffers, plan_.clocks, working.memories, working.solve);
     const Solution& solution = arrangements_[0].solution;
+    std::vector<SlotPool> slots;
+    if (solution.slots) slots.push_back(*solution.slots);
     return {.places = solution.places,
+            .slots = std::move(slots),
             .lower_bound = working.memories.size() == 1 ? solution.lower_bound : 0,
             .certificate = solution.certificate,
             .cost_bound = solution.cost_bound,
@@ -204,6 +208,9 @@ class NetworksPlanner {
       PlannedMemory& planned = plan_.memories.back();
       if (memory.role != MemoryRole::working) continue;
       planned.peak = extents[m].peak;
+      for (const SlotPool& pool : placement.slots) {
+        if (pool.place.memory == m) planned.peak = std::max(planned.peak, pool.end());
+      }
       planned.lower_bound = std::max(extents[m].bound, placement.lower_bound);
       if (placement.lower_bound > extents[m].bound) planned.certificate = placement.certificate;
       index_of.push_back(plan_.memories.size() - 1);
@@ -213,6 +220,7 @@ class NetworksPlanner {
       PlannedMemory& memory = plan_.memories[plan_.places[b].memory];
       memory.traffic = base::checked_add(memory.traffic, plan_.buffers[b].traffic).value_or(largest_value);
     }
+    for (SlotPool& pool : plan_.slots) pool.place.memory = index_of[pool.place.memory];
     for (PlannedMemory& memory : plan_.memories) {
       for (const Buffer& buffer : plan_.buffers)
         memory.memory.alignment = std::max(memory.memory.alignment, buffer.alignment);

@@ -82,6 +82,7 @@ class Placer {
     std::vector<Bytes> peaks{};
     std::int64_t cost_bound = 0;  ///< With that of its branches, all memory to itself.
     std::vector<Block> blocks{};
+    std::vector<SlotPool> pools{};
   };
 
   void place_clock(std::size_t clock, const std::vector<Memory>& memories) {
@@ -100,6 +101,10 @@ class Placer {
       placed.blocks[i].offset = places[own_[clock].size() + i].offset;
     const Solution solution{.places = places};
     for (std::size_t m = 0; m < memories.size(); ++m) placed.peaks.push_back(peak_of(problem, solution, m));
+    for (SlotPool& pool : placed.pools) {
+      pool.clock = clock;
+      placed.peaks[pool.place.memory] = std::max(placed.peaks[pool.place.memory], pool.end());
+    }
   }
 
   /// Places the branches of a fork, and adds what they take to the problem.
@@ -123,7 +128,8 @@ class Placer {
                      .size = size,
                      .alignment = alignment_of(branch),
                      .pieces = {{0, size, {at, at + 1}}},
-                     .memories = {m}};
+                     .memories = {m},
+                     .kind = TensorKind::output};  // no temporary of this clock: it may have pools of its own
         problem.buffers.push_back(std::move(block));
       }
     }
@@ -189,6 +195,10 @@ class Placer {
       strategies_.push_back(solution.strategy);
       placed.cost_bound = sum_of_costs(placed.cost_bound, solution.cost_bound);
       result_.interrupted = result_.interrupted || solution.interrupted;
+      if (solution.slots) {
+        placed.pools.push_back(*solution.slots);
+        placed.pools.back().place.offset += bottom;
+      }
       for (std::size_t i = 0; i < parts[p].size(); ++i) {
         Place& place = places[index_in_rest[parts[p][i]]];
         place = solution.places[i];
@@ -219,6 +229,10 @@ class Placer {
   /// From addresses within a clock's block to those of the memories.
   void move_clock(std::size_t clock, const std::vector<Bytes>& origins) {
     for (const std::size_t b : own_[clock]) result_.places[b].offset += origins[result_.places[b].memory];
+    for (SlotPool pool : placed_[clock].pools) {
+      pool.place.offset += origins[pool.place.memory];
+      result_.slots.push_back(pool);
+    }
     std::vector<std::pair<std::size_t, std::vector<Bytes>>> branches;
     for (const Block& block : placed_[clock].blocks) {
       if (branches.empty() || branches.back().first != block.clock)

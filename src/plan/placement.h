@@ -13,7 +13,8 @@ namespace stowage::plan {
 /// Where the buffers of several clocks are, and what is proven of that.
 struct Placement {
   std::vector<Place> places{};  ///< One per buffer.
-  Bytes lower_bound = 0;        ///< Of one memory: what a strategy has proven, beyond what loads show.
+  std::vector<SlotPool> slots{};
+  Bytes lower_bound = 0;  ///< Of one memory: what a strategy has proven, beyond what loads show.
   std::vector<Position> certificate{};  ///< Of that; see Solution.
   std::int64_t cost_bound = 0;          ///< Of several memories: no choice among them costs less.
   std::string strategy{};               ///< Those that found it, if several then with '+' between them.

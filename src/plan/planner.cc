@@ -61,6 +61,7 @@ Outcome plan_list(const Problem& list, const PlanOptions& options, Plan& plan) {
   for (const Buffer& buffer : problem.buffers) plan.summary.naive += buffer.size;
   plan.buffers = std::move(problem.buffers);
   plan.places = solution.places;
+  if (solution.slots) plan.slots.push_back(*solution.slots);
   return solution.outcome;
 }
 

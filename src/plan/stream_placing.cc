@@ -144,6 +144,7 @@ void write_stream(PlacedStream placed, Bytes bound, Plan& plan) {
   plan.buffers = std::move(placed.problem.buffers);
   plan.places = std::move(solution.places);
   plan.tensors = std::move(placed.tensors);
+  if (solution.slots) plan.slots.push_back(*solution.slots);
   plan.interrupted = solution.interrupted;
   plan.claims = {{ClaimScope::offsets, solution.lower_bound, placed.peak == solution.lower_bound},
                  {ClaimScope::stream, bound, placed.peak == bound}};
