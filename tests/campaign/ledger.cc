@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "facts.h"
@@ -181,6 +182,26 @@ void check_copies(std::span<const Graph> graphs, const Plan& plan, Findings& fin
                                                    std::to_string(all)});
 }
 
+/// Equal weights are stored once, and nowhere else.
+void check_savings(const Networks& networks, const Plan& plan, Findings& findings) {
+  if (!plan.savings) return;
+  Saving weights;
+  std::set<std::vector<std::byte>> known;
+  for (std::size_t m = 0; m < networks.graphs.size(); ++m)
+    for (TensorId t = 0; t < networks.graphs[m].tensors.size(); ++t) {
+      const Tensor& tensor = networks.graphs[m].tensors[t];
+      if (tensor.kind != TensorKind::weight) continue;
+      const std::span<const std::byte> data = networks.constants[m].of(t);
+      weights.separate += tensor.bytes;
+      if (data.empty() || known.insert({data.begin(), data.end()}).second) weights.shared += tensor.bytes;
+    }
+  if (weights != plan.savings->weights)
+    findings.push_back({"ledger: savings", "weights " + std::to_string(plan.savings->weights.separate) +
+                                               " and " + std::to_string(plan.savings->weights.shared) +
+                                               ", found " + std::to_string(weights.separate) + " and " +
+                                               std::to_string(weights.shared)});
+}
+
 }  // namespace
 
 Moments::Moments(const Plan& plan) : parents_(plan.clocks.size()) {
@@ -241,8 +262,10 @@ Findings overlaps_of(const Plan& plan) {
   return findings;
 }
 
-Findings check_ledger(std::span<const Graph> graphs, const PlanResult& result, const PlanOptions& options) {
+Findings check_ledger(const Networks& networks, const PlanResult& result, const PlanOptions& options) {
+  const std::vector<Graph>& graphs = networks.graphs;
   Findings findings = overlaps_of(result.plan);
+  check_savings(networks, result.plan, findings);
   check_peaks(result, options, findings);
   check_claims(result.plan, findings);
   check_load(result.plan, findings);
