@@ -27,7 +27,7 @@ void Player::step(const Step& step) {
   const auto& run = std::get<Run>(step);
   Progress& progress = progress_[{run.model, run.path}];
   if (progress.begun_at == 0) progress.begun_at = now_;
-  progress.done_at = now_;
+  if (progress.runs == 0) progress.done_at = now_;  // Rows may be run again when all were there once.
   if (!run.rows) return run_whole(run);
   const Operator& op = operator_of(run);
   if (run.part) return run_part(run);
