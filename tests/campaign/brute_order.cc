@@ -29,7 +29,7 @@ class OrderSearcher {
         main_(graph.subgraphs[0]),
         alignment_(alignment),
         io_(io),
-        names_(graphs_of(graph), Plan(), KeptRows::ignored) {}
+        names_(graphs_of(graph), Plan(), {}, KeptRows::ignored) {}
 
   std::optional<BruteOrder> run(Alias alias) {
     if (main_.operators.size() > most_operators || graph_.subgraphs.size() > 1 || !graph_.ties.empty())

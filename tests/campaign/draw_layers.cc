@@ -21,7 +21,7 @@ std::vector<Input> read_sources(const Case& drawn) {
       inputs.push_back(parse_network(source.content, source.name).input);
       continue;
     }
-    inputs.push_back(parse_input(source.content, source.name));
+    inputs.push_back(parse_input(source.content, source.name, {.constants = true}));
     auto& graph = std::get<Graph>(inputs.back().content);
     for (std::size_t o = 0; o < source.multiplies.size(); ++o)
       graph.subgraphs[0].operators[o].multiplies = source.multiplies[o];
@@ -57,6 +57,26 @@ void draw_memories(Case& drawn) {
   if (options.moves == Moves::allowed || random.chance(60)) options.solve.strategy = "auto";
 }
 
+namespace {
+
+/// Gives every weight data, which is often that of other weights of its size.
+void add_data(Source& source, const Graph& graph, Random& random) {
+  for (const Tensor& tensor : graph.tensors) {
+    if (tensor.kind != TensorKind::weight) continue;
+    std::ostringstream hex;
+    const std::int64_t pattern = random.between(1, 2);
+    for (Bytes i = 0; i < tensor.bytes; ++i) {
+      static const std::string digits = "0123456789abcdef";
+      hex << digits[static_cast<std::size_t>(i * pattern % 16)] << digits[static_cast<std::size_t>(pattern)];
+    }
+    const std::size_t line = source.content.find("{\"name\":\"" + tensor.name + "\"");
+    const std::size_t end = source.content.find('}', line);
+    source.content.insert(end, ",\"data\":{\"hex\":\"" + hex.str() + "\"}");
+  }
+}
+
+}  // namespace
+
 void draw_models(Case& drawn) {
   Random random(drawn.seed * 1'000'003 + drawn.number);
   const std::int64_t count = random.between(2, 3);
@@ -72,6 +92,10 @@ void draw_models(Case& drawn) {
                                               "(a; b) | c", "c; a; b",   "c | (b; a)", "b; (a | c)",
                                               "(a | b); c", "a | (b; c)"};
   if (random.chance(80)) drawn.options.run = random.pick(count == 2 ? two : three);
+  if (random.chance(50)) {
+    for (std::size_t i = 0; i < graphs.size(); ++i) add_data(drawn.sources[i], graphs[i], random);
+    if (random.chance(70)) drawn.options.memories.push_back({.name = "flash", .role = MemoryRole::weights});
+  }
   // Outputs of the first that are as large as inputs of another: only where it runs later.
   for (std::size_t later = 1; later < graphs.size(); ++later)
     for (const TensorId output : graphs[0].subgraphs[0].outputs)

@@ -21,8 +21,9 @@ std::optional<RowLayout> RowLayout::of(const Tensor& tensor, std::size_t axis) {
   return RowLayout(outer, (*tensor.shape)[axis], behind * *bits / 8);
 }
 
-Names::Names(std::span<const Graph> graphs, const Plan& plan, KeptRows kept_rows)
-    : graphs_(graphs), kept_rows_(kept_rows) {
+Names::Names(std::span<const Graph> graphs, const Plan& plan, std::span<const Constants> constants,
+             KeptRows kept_rows)
+    : graphs_(graphs), constants_(constants), kept_rows_(kept_rows) {
   for (std::size_t m = 0; m < graphs.size(); ++m) {
     const Graph& graph = graphs[m];
     origins_.emplace_back(graph.tensors.size());
@@ -60,8 +61,10 @@ void Names::follow(std::size_t model, TensorId tensor) {
     names_[model][tensor] = names_[writer->first][writer->second];
     return;
   }
+  const auto [first_model, first] = first_like(model, tensor);
   for (std::size_t i = 0; i < names.size(); ++i)
-    names[i] = (static_cast<ByteName>(model + 1) << 56U) + (static_cast<ByteName>(tensor + 1) << 32U) + i;
+    names[i] =
+        (static_cast<ByteName>(first_model + 1) << 56U) + (static_cast<ByteName>(first + 1) << 32U) + i;
   if (const auto& origin = origins_[model][tensor]) {
     const Operator& op = graph.subgraphs[origin->first].operators[origin->second.op];
     for (const auto& input : op.inputs)
@@ -70,6 +73,20 @@ void Names::follow(std::size_t model, TensorId tensor) {
     follow_copies(model, op, origin->second.output, names);
   }
   names_[model][tensor] = std::move(names);
+}
+
+std::pair<std::size_t, TensorId> Names::first_like(std::size_t model, TensorId tensor) const {
+  const Tensor& own = graphs_[model].tensors[tensor];
+  if (constants_.empty() || !is_constant(own.kind)) return {model, tensor};
+  const std::span<const std::byte> data = constants_[model].of(tensor);
+  for (std::size_t m = 0; m < graphs_.size() && !data.empty(); ++m)
+    for (TensorId t = 0; t < graphs_[m].tensors.size(); ++t) {
+      const std::span<const std::byte> other = constants_[m].of(t);
+      if (graphs_[m].tensors[t].kind == own.kind &&
+          std::equal(data.begin(), data.end(), other.begin(), other.end()))
+        return {m, t};
+    }
+  return {model, tensor};
 }
 
 void Names::follow_copies(std::size_t model, const Operator& op, std::size_t output,

@@ -7,10 +7,17 @@
 #include <vector>
 
 #include "stowage/graph.h"
+#include "stowage/import.h"
 #include "stowage/plan.h"
 
 /// What the documents say of a network, without a plan: which byte is which, and what an operator needs.
 namespace stowage::campaign {
+
+/// What a case plans, in the order of the plan's models.
+struct Networks {
+  std::vector<Graph> graphs{};
+  std::vector<Constants> constants{};
+};
 
 /// The name of a byte: which byte of which tensor computed it. 0 is nobody's.
 using ByteName = std::uint64_t;
@@ -43,7 +50,9 @@ enum class KeptRows : std::uint8_t { followed, ignored };
 /// The bytes of all tensors of all models by name, copies followed back to what computed them.
 class Names {
  public:
-  Names(std::span<const Graph> graphs, const Plan& plan, KeptRows kept_rows = KeptRows::followed);
+  /// Of constants whose data is known equal bytes have equal names.
+  Names(std::span<const Graph> graphs, const Plan& plan, std::span<const Constants> constants = {},
+        KeptRows kept_rows = KeptRows::followed);
 
   [[nodiscard]] const std::vector<ByteName>& of(std::size_t model, TensorId tensor) const {
     return names_[model][tensor];
@@ -57,10 +66,13 @@ class Names {
     std::size_t output = 0;
   };
   void follow(std::size_t model, TensorId tensor);
+  /// The first tensor of the same kind with the same data, if it has data.
+  [[nodiscard]] std::pair<std::size_t, TensorId> first_like(std::size_t model, TensorId tensor) const;
   void follow_copies(std::size_t model, const Operator& op, std::size_t output, std::vector<ByteName>& names);
   void follow_rows(std::size_t model, const Operator& op, std::size_t output, std::vector<ByteName>& names);
 
   std::span<const Graph> graphs_;
+  std::span<const Constants> constants_;
   KeptRows kept_rows_;
   std::vector<std::vector<std::optional<std::pair<std::size_t, Origin>>>> origins_;  ///< Subgraph, origin.
   std::vector<std::vector<std::optional<std::pair<std::size_t, TensorId>>>> fed_by_;

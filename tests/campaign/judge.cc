@@ -91,19 +91,23 @@ Findings judge(const Case& drawn, Tally& tally) {
   for (const Fault& fault : result->faults)
     if (fault.kind != FaultKind::capacity || result->outcome == Outcome::fits)
       findings.push_back({"own checker: " + reason_of(fault.what), fault.what});
-  std::vector<Graph> graphs;
-  for (const Input& input : inputs) graphs.push_back(std::get<Graph>(input.content));
-  add(findings, check_ledger(graphs, *result, drawn.options));
+  Networks networks;
+  for (const Input& input : inputs) {
+    networks.graphs.push_back(std::get<Graph>(input.content));
+    networks.constants.push_back(input.constants);
+  }
+  const std::vector<Graph>& graphs = networks.graphs;
+  add(findings, check_ledger(networks, *result, drawn.options));
   add(findings, check_bounds(drawn, graphs, *result, tally));
   ReplayTally replayed;
-  add(findings, replay(graphs, result->plan, drawn.options.io, drawn.number, replayed));
+  add(findings, replay(networks, result->plan, drawn.options.io, drawn.number, replayed));
   tally.replayed.steps += replayed.steps;
   tally.replayed.bytes += replayed.bytes;
   tally.replayed.in_place += replayed.in_place;
   tally.replayed.kept += replayed.kept;
   tally.replayed.ambiguous += replayed.ambiguous;
   if (replayed.in_place > 0) ++family.in_place;
-  if (findings.empty() && drawn.number / 10 % 4 == 0) try_mutations(drawn, graphs, result->plan, tally);
+  if (findings.empty() && drawn.number / 10 % 4 == 0) try_mutations(drawn, networks, result->plan, tally);
   if (drawn.family == Family::net) add(findings, check_values(drawn, result->plan, tally));
   add(findings, check_properties(drawn, inputs, *result, tally));
   return findings;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "facts.h"
@@ -118,6 +119,89 @@ void check_tensors(std::span<const Graph> graphs, const Plan& plan, const PlanOp
                                               " tensors, not " + std::to_string(count)});
 }
 
+/// Every tensor of the arena in memory of its own.
+void check_naive(std::span<const Graph> graphs, const PlanResult& result, const PlanOptions& options,
+                 Findings& findings) {
+  const Plan& plan = result.plan;
+  if (graphs.size() != 1 || !graphs[0].ties.empty() || !options.alignment) return;
+  Bytes naive = 0;
+  for (const PlannedTensor& tensor : plan.tensors)
+    if (!tensor.views.empty() && !is_constant(tensor.tensor.kind))
+      naive += (tensor.tensor.bytes + *options.alignment - 1) / *options.alignment * *options.alignment;
+  if (naive != plan.summary.naive)
+    findings.push_back({"ledger: naive", std::to_string(plan.summary.naive) + ", tensors have " +
+                                             std::to_string(naive) + " bytes"});
+}
+
+/// With `--order keep` the file's order stands where it is a valid one.
+void check_kept_order(std::span<const Graph> graphs, const Plan& plan, const PlanOptions& options,
+                      Findings& findings) {
+  if (graphs.size() != 1 || options.order != Order::keep || plan.streaming || !graphs[0].ties.empty()) return;
+  const std::vector<std::size_t> wanted = topological_orders(graphs[0])[0];
+  std::vector<std::size_t> order;
+  for (const Step& step : plan.clocks[0].steps)
+    if (const auto* run = std::get_if<Run>(&step); run != nullptr && run->path.size() == 2)
+      order.push_back(run->path[1]);
+  std::vector<std::size_t> run_wanted;
+  for (const std::size_t o : wanted)
+    if (!graphs[0].subgraphs[0].operators[o].folded) run_wanted.push_back(o);
+  if (order != run_wanted) findings.push_back({"ledger: the file's order is not kept", ""});
+}
+
+/// Copies that need no work are those whose both ends lie at one place.
+void check_copies(std::span<const Graph> graphs, const Plan& plan, Findings& findings) {
+  const bool has_moves = std::any_of(plan.tensors.begin(), plan.tensors.end(),
+                                     [](const PlannedTensor& tensor) { return tensor.views.size() > 1; });
+  if (plan.streaming || has_moves) return;
+  CopiesRemoved removed;
+  std::int64_t all = 0;
+  for (std::size_t m = 0; m < graphs.size(); ++m) {
+    const auto places = places_in_plan(graphs[m], m, plan);
+    for (const Subgraph& subgraph : graphs[m].subgraphs)
+      for (const Operator& op : subgraph.operators) {
+        if (!op.must_copy.empty() && !op.folded) ++all;
+        for (const ByteCopy& copy : op.copies) {
+          if (!op.outputs[copy.output]) continue;
+          ++all;
+          const std::vector<View>& from = plan.tensors[*places[*op.inputs[copy.input]]].views;
+          const std::vector<View>& to = plan.tensors[*places[*op.outputs[copy.output]]].views;
+          if (from.empty() || to.empty() || from[0].buffer != to[0].buffer ||
+              from[0].offset + copy.from != to[0].offset + copy.to)
+            continue;
+          ++removed.count;
+          removed.bytes += copy.size;
+        }
+      }
+  }
+  if (removed.count != plan.copies_removed.count || removed.bytes != plan.copies_removed.bytes)
+    findings.push_back({"ledger: copies removed", std::to_string(plan.copies_removed.count) + ", found " +
+                                                      std::to_string(removed.count)});
+  if (plan.copies_removed.count + static_cast<std::int64_t>(plan.copies_kept.size()) != all)
+    findings.push_back({"ledger: copies kept", std::to_string(plan.copies_kept.size()) + " and " +
+                                                   std::to_string(plan.copies_removed.count) + " of " +
+                                                   std::to_string(all)});
+}
+
+/// Equal weights are stored once, and nowhere else.
+void check_savings(const Networks& networks, const Plan& plan, Findings& findings) {
+  if (!plan.savings) return;
+  Saving weights;
+  std::set<std::vector<std::byte>> known;
+  for (std::size_t m = 0; m < networks.graphs.size(); ++m)
+    for (TensorId t = 0; t < networks.graphs[m].tensors.size(); ++t) {
+      const Tensor& tensor = networks.graphs[m].tensors[t];
+      if (tensor.kind != TensorKind::weight) continue;
+      const std::span<const std::byte> data = networks.constants[m].of(t);
+      weights.separate += tensor.bytes;
+      if (data.empty() || known.insert({data.begin(), data.end()}).second) weights.shared += tensor.bytes;
+    }
+  if (weights != plan.savings->weights)
+    findings.push_back({"ledger: savings", "weights " + std::to_string(plan.savings->weights.separate) +
+                                               " and " + std::to_string(plan.savings->weights.shared) +
+                                               ", found " + std::to_string(weights.separate) + " and " +
+                                               std::to_string(weights.shared)});
+}
+
 }  // namespace
 
 Moments::Moments(const Plan& plan) : parents_(plan.clocks.size()) {
@@ -178,12 +262,17 @@ Findings overlaps_of(const Plan& plan) {
   return findings;
 }
 
-Findings check_ledger(std::span<const Graph> graphs, const PlanResult& result, const PlanOptions& options) {
+Findings check_ledger(const Networks& networks, const PlanResult& result, const PlanOptions& options) {
+  const std::vector<Graph>& graphs = networks.graphs;
   Findings findings = overlaps_of(result.plan);
+  check_savings(networks, result.plan, findings);
   check_peaks(result, options, findings);
   check_claims(result.plan, findings);
   check_load(result.plan, findings);
   check_tensors(graphs, result.plan, options, findings);
+  check_naive(graphs, result, options, findings);
+  check_kept_order(graphs, result.plan, options, findings);
+  check_copies(graphs, result.plan, findings);
   return findings;
 }
 

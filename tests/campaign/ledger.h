@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "case.h"
+#include "facts.h"
 #include "stowage/plan.h"
 
 namespace stowage::campaign {
 
 /// Compares the plan's numbers with what is counted again: peaks, bounds, claims, alignments, who is where.
-[[nodiscard]] Findings check_ledger(std::span<const Graph> graphs, const PlanResult& result,
+[[nodiscard]] Findings check_ledger(const Networks& networks, const PlanResult& result,
                                     const PlanOptions& options);
 
 /// Bytes that two buffers hold at the same time, and offsets that break an alignment.

@@ -4,15 +4,15 @@
 
 namespace stowage::campaign {
 
-Machine::Machine(std::span<const Graph> graphs, const Plan& plan, Findings& findings, ReplayTally& tally)
-    : graphs_(graphs),
+Machine::Machine(const Networks& networks, const Plan& plan, Findings& findings, ReplayTally& tally)
+    : graphs_(networks.graphs),
       plan_(plan),
       findings_(findings),
       tally_(tally),
-      names_(graphs, plan),
+      names_(networks.graphs, plan, networks.constants),
       memory_(plan, findings) {
-  for (std::size_t m = 0; m < graphs.size(); ++m) {
-    places_.push_back(places_in_plan(graphs[m], m, plan));
+  for (std::size_t m = 0; m < graphs_.size(); ++m) {
+    places_.push_back(places_in_plan(graphs_[m], m, plan));
     for (TensorId t = 0; t < places_[m].size(); ++t)
       if (places_[m][t]) tensors_[*places_[m][t]] = t;
   }
@@ -167,6 +167,8 @@ void Machine::check_endings(std::size_t model, const Operator& op, const Reading
 void Machine::scribble(std::size_t model, TensorId scratch, const std::string& writer) {
   const auto place = places_[model][scratch];
   if (!place) return fault("no view", "scratch " + describe_tensor(model, scratch) + " is not in the plan");
+  const bool is_callers = graphs_[model].tensors[scratch].kind != TensorKind::scratch;
+  if (is_callers && plan_.tensors[*place].views.empty()) return;
   const Whereabouts where(memory_, plan_, plan_.tensors[*place]);
   std::vector<Whereabouts::Spot> spots;
   for (const Bytes byte : all_bytes(model, scratch)) {

@@ -33,7 +33,7 @@ struct Writing {
 /// Reads and writes tensors of a plan by the names of their bytes.
 class Machine {
  public:
-  Machine(std::span<const Graph> graphs, const Plan& plan, Findings& findings, ReplayTally& tally);
+  Machine(const Networks& networks, const Plan& plan, Findings& findings, ReplayTally& tally);
 
   [[nodiscard]] const Graph& graph(std::size_t model) const { return graphs_[model]; }
   [[nodiscard]] const Plan& plan() const { return plan_; }

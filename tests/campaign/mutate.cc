@@ -191,7 +191,7 @@ bool change_rows(Plan& plan, std::span<const Graph> /*graphs*/, Random& random) 
 
 }  // namespace
 
-void try_mutations(const Case& drawn, std::span<const Graph> graphs, const Plan& plan, Tally& tally) {
+void try_mutations(const Case& drawn, const Networks& networks, const Plan& plan, Tally& tally) {
   static const std::vector<std::pair<std::string, Mutation>> mutations{{"buffer over another", move_buffer},
                                                                        {"view dropped", drop_view},
                                                                        {"view beyond its buffer", shift_view},
@@ -206,11 +206,11 @@ void try_mutations(const Case& drawn, std::span<const Graph> graphs, const Plan&
   Random random(drawn.seed + 77 * drawn.number);
   for (const auto& [name, mutate] : mutations) {
     Plan broken = plan;
-    if (!mutate(broken, graphs, random)) continue;
+    if (!mutate(broken, networks.graphs, random)) continue;
     Tally::Mutations& count = tally.mutations[name];
     ++count.made;
     ReplayTally ignored;
-    const bool is_noticed = !replay(graphs, broken, drawn.options.io, drawn.number, ignored).empty() ||
+    const bool is_noticed = !replay(networks, broken, drawn.options.io, drawn.number, ignored).empty() ||
                             !overlaps_of(broken).empty();
     if (is_noticed)
       ++count.noticed;

@@ -59,7 +59,7 @@ void draw_common_options(Case& drawn, Random& random) {
   options.alias = random.pick(aliases);
   options.order = random.chance(75) ? Order::search : Order::keep;
   if (random.chance(15)) options.io = Io::external;
-  options.solve.time_limit = std::chrono::milliseconds(500);
+  options.solve.time_limit = std::chrono::milliseconds(250);
   if (random.chance(6)) {
     static const std::vector<double> limits{0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 0.01};
     options.solve.time_limit = std::chrono::duration<double>(random.pick(limits));

@@ -4,8 +4,8 @@
 
 namespace stowage::campaign {
 
-Player::Player(std::span<const Graph> graphs, const Plan& plan, Io io, Findings& findings, ReplayTally& tally)
-    : graphs_(graphs), plan_(plan), io_(io), machine_(graphs, plan, findings, tally) {}
+Player::Player(const Networks& networks, const Plan& plan, Io io, Findings& findings, ReplayTally& tally)
+    : graphs_(networks.graphs), plan_(plan), io_(io), machine_(networks, plan, findings, tally) {}
 
 const Operator& Player::operator_of(const Run& run) const {
   const std::size_t subgraph = run.path[run.path.size() - 2];
@@ -27,7 +27,7 @@ void Player::step(const Step& step) {
   const auto& run = std::get<Run>(step);
   Progress& progress = progress_[{run.model, run.path}];
   if (progress.begun_at == 0) progress.begun_at = now_;
-  progress.done_at = now_;
+  if (progress.runs == 0) progress.done_at = now_;  // Rows may be run again when all were there once.
   if (!run.rows) return run_whole(run);
   const Operator& op = operator_of(run);
   if (run.part) return run_part(run);
@@ -104,11 +104,15 @@ void Player::begin_bodies(const Run& run) {
   progress.begun_at = progress.begun_at == 0 ? now_ : progress.begun_at;
   Reading reading;
   read_inputs(run, op, reading);
+  // Results and scratch are held from here to the end of the last body.
   for (const TensorId scratch : op.scratch) machine_.scribble(run.model, scratch, words_for(run));
+  for (const auto& output : op.outputs)
+    if (output) machine_.scribble(run.model, *output, words_for(run));
 }
 
 void Player::end_bodies(const Run& run) {
   const Operator& op = operator_of(run);
+  for (const TensorId scratch : op.scratch) machine_.scribble(run.model, scratch, words_for(run));
   Progress& progress = progress_[{run.model, run.path}];
   ++progress.runs;
   progress.done_at = now_;

@@ -17,7 +17,7 @@ namespace stowage::campaign {
 /// Runs operators of a plan's steps: as wholes, by rows, with sums and parts.
 class Player {
  public:
-  Player(std::span<const Graph> graphs, const Plan& plan, Io io, Findings& findings, ReplayTally& tally);
+  Player(const Networks& networks, const Plan& plan, Io io, Findings& findings, ReplayTally& tally);
 
   [[nodiscard]] Machine& machine() { return machine_; }
   /// One step other than a fork. Operators with bodies are told by `begin_bodies` and `end_bodies`.

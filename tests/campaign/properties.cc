@@ -2,9 +2,11 @@
 
 #include <functional>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "stowage/error.h"
+#include "stowage/export.h"
 
 namespace stowage::campaign {
 namespace {
@@ -121,6 +123,46 @@ void compare_streams(Comparer& compare) {
   }
 }
 
+/// What differs from run to run: how long it took.
+Plan without_seconds(Plan plan) {
+  plan.summary.seconds = 0;
+  for (OrderSearch& search : plan.order_searches) search.seconds = 0;
+  return plan;
+}
+
+/// Same input, options and seed, same plan, whatever the threads; and written and read it is the same.
+void check_repetition(const Comparer& compare, const PlanResult& result, Findings& findings, Tally& tally) {
+  const auto again = compare.variant([](PlanOptions& o) { o.solve.threads = 2; });
+  if (again) {
+    ++tally.compared["plans with themselves, made by two threads"];
+    if (without_seconds(again->plan) != without_seconds(result.plan))
+      findings.push_back(
+          {"another plan of the same input",
+           std::to_string(result.plan.summary.peak) + " and " + std::to_string(again->plan.summary.peak)});
+  }
+  std::ostringstream text;
+  write_json(result.plan, text);
+  if (parse_plan(text.str()) != result.plan) findings.push_back({"a plan is not what is read of it", ""});
+}
+
+/// With the size that is said to be enough it fits.
+void check_enough(const Comparer& compare, const PlanResult& result, Findings& findings, Tally& tally) {
+  if (result.outcome == Outcome::fits) return;
+  if (!result.enough) {
+    tally.remarks["does not fit, and no size is said to be enough"].push_back(0);
+    return;
+  }
+  const auto larger = compare.variant([&](PlanOptions& o) {
+    for (Memory& memory : o.memories)
+      if (memory.name == result.enough->name) memory.capacity = result.enough->capacity;
+  });
+  if (!larger) return;
+  ++tally.compared["sizes that are enough"];
+  if (larger->outcome != Outcome::fits)
+    findings.push_back({"not enough", std::to_string(result.enough->capacity.value_or(-1)) + " bytes of " +
+                                          result.enough->name});
+}
+
 }  // namespace
 
 Findings check_properties(const Case& drawn, std::span<const Input> inputs, const PlanResult& result,
@@ -130,6 +172,8 @@ Findings check_properties(const Case& drawn, std::span<const Input> inputs, cons
     return findings;
   Comparer compare(drawn, inputs, result, tally, findings);
   const std::vector<Memory>& memories = drawn.options.memories;
+  check_enough(compare, result, findings, tally);
+  if (drawn.number / 10 % 3 == 0) check_repetition(compare, result, findings, tally);
   if (memories.size() > 1) {
     if (drawn.options.moves == Moves::allowed)
       compare.expect_cost_not_above("--moves, without", [](PlanOptions& o) { o.moves = Moves::none; });

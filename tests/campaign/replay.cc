@@ -1,5 +1,6 @@
 #include "replay.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -149,14 +150,19 @@ class Cursor {
 
 }  // namespace
 
-Findings replay(std::span<const Graph> graphs, const Plan& plan, Io io, std::uint64_t seed,
-                ReplayTally& tally) {
+Findings replay(const Networks& networks, const Plan& plan, Io io, std::uint64_t seed, ReplayTally& tally) {
+  const std::vector<Graph>& graphs = networks.graphs;
+  const bool has_turns =
+      plan.clocks.size() > 1 || std::any_of(graphs.begin(), graphs.end(),
+                                            [](const Graph& graph) { return graph.subgraphs.size() > 1; });
   Findings findings;
-  Random random(seed);
-  Player player(graphs, plan, io, findings, tally);
-  Cursor root(player, plan, graphs, 0, random);
-  while (!root.is_done() && findings.size() < 8) root.advance();
-  if (findings.empty()) player.finish();
+  for (std::uint64_t turn = 0; turn < (has_turns ? 4 : 1) && findings.empty(); ++turn) {
+    Random random(seed + turn);
+    Player player(networks, plan, io, findings, tally);
+    Cursor root(player, plan, graphs, 0, random);
+    while (!root.is_done() && findings.size() < 8) root.advance();
+    if (findings.empty()) player.finish();
+  }
   return findings;
 }
 

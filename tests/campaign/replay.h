@@ -4,6 +4,7 @@
 #include <span>
 
 #include "case.h"
+#include "facts.h"
 #include "stowage/plan.h"
 
 namespace stowage::campaign {
@@ -18,8 +19,9 @@ struct ReplayTally {
 };
 
 /// Plays the plan's steps over memory in which every byte has a name, from the documents alone. Empty:
-/// whatever an operator reads is there. `seed` decides the turns of what runs at the same time.
-[[nodiscard]] Findings replay(std::span<const Graph> graphs, const Plan& plan, Io io, std::uint64_t seed,
+/// whatever an operator reads is there. `seed` decides the
+/// turns of what runs at the same time, and which body an If runs; a few of these are tried.
+[[nodiscard]] Findings replay(const Networks& networks, const Plan& plan, Io io, std::uint64_t seed,
                               ReplayTally& tally);
 
 }  // namespace stowage::campaign
