@@ -302,7 +302,7 @@ void check_needs(const Model& model, Faults& faults) {
   for (const Need& need : model.network.played.needs) {
     const PlannedTensor* const tensor = model.matched[need.tensor];
     if (tensor == nullptr || (tensor->views.empty() && elsewhere[need.tensor]) || need.view != nullptr ||
-        need.is_followed) {
+        need.is_followed || graph.tensors[need.tensor].bytes == 0) {
       continue;
     }
     faults.push_back(

@@ -81,6 +81,7 @@ struct Way {
   Io io = Io::arena;
   InPlace in_place = InPlace::where_possible;
   double recompute = 1;
+  bool repeats = true;
   Order order = Order::search;
 
   auto operator<=>(const Way&) const = default;
@@ -104,6 +105,7 @@ std::vector<Way> ways_of(const PlanOptions& options) {
     if (options.alias == Alias::automatic) way.in_place = InPlace::never;
   });
   add_less([](Way& way) { way.recompute = 1; });
+  add_less([](Way& way) { way.repeats = false; });
   add_less([](Way& way) { way.order = Order::keep; });
   return ways;
 }
@@ -126,12 +128,16 @@ class StreamPlanner {
     const std::optional<Streamed> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
     note_bound(*first);
+    if (!is_repeated(first->network)) std::erase_if(ways, [](const Way& way) { return !way.repeats; });
     constexpr double share_of_first = 0.6;
+    const auto may_be_lower = [&](const Way& way, Bytes least) {
+      return may_be_below(way, way.repeats ? first->network.graph : graph_, least);
+    };
     const bool are_others_needed = std::any_of(
-        ways.begin() + 1, ways.end(), [&](const Way& way) { return may_be_below(way, first->regions.peak); });
+        ways.begin() + 1, ways.end(), [&](const Way& way) { return may_be_lower(way, first->regions.peak); });
     plan_in(*first, are_others_needed ? deadline_.part(share_of_first) : deadline_);
     for (std::size_t w = 1; w < ways.size() && !is_done(); ++w) {
-      if (!may_be_below(ways[w], peak_)) continue;
+      if (!may_be_lower(ways[w], peak_)) continue;
       const Deadline deadline = deadline_.part(1.0 / static_cast<double>(ways.size() - w));
       const std::optional<Streamed> streamed = prepare(ways[w], deadline);
       if (streamed) plan_in(*streamed, deadline);
@@ -139,6 +145,8 @@ class StreamPlanner {
     return std::move(best_);
   }
 
+  /// Whether there was no time for all of the search, and something may be lower.
+  [[nodiscard]] bool is_cut_short() const { return (is_cut_ || deadline_.is_over()) && !is_good_enough(); }
   /// Proven of all these plans.
   [[nodiscard]] Bytes bound() const { return bound_; }
 
@@ -147,16 +155,20 @@ class StreamPlanner {
     return {.granule = options_.stream->granule, .io = way.io, .in_place = way.in_place};
   }
 
-  [[nodiscard]] bool is_done() const {
-    return deadline_.is_over() || peak_ <= std::max(bound_, options_.memories[0].capacity.value_or(0));
+  [[nodiscard]] bool is_done() const { return deadline_.is_over() || is_good_enough(); }
+
+  [[nodiscard]] bool is_good_enough() const {
+    return peak_ <= std::max(bound_, options_.memories[0].capacity.value_or(0));
   }
 
   /// None: the time was up.
   [[nodiscard]] std::optional<Streamed> prepare(const Way& way, const Deadline& deadline) const {
     const auto options = instance_options(way);
-    const stream::Repeated order = best_order(way, deadline);
-    Streamed streamed{
-        .network = stream::repeat_where_it_helps(order, options, {work_on_regions, deadline.part(0.25)})};
+    stream::Repeated order = best_order(way, deadline);
+    Streamed streamed{.network = order};
+    if (way.repeats)
+      streamed.network =
+          stream::repeat_where_it_helps(order, options, {work_on_regions, deadline.part(0.25)});
     complete(way, deadline, streamed);
     if (deadline.is_over()) return std::nullopt;
     return streamed;
@@ -202,15 +214,19 @@ class StreamPlanner {
   }
 
   /// Whether some order of rows may need less than that.
-  [[nodiscard]] bool may_be_below(const Way& way, Bytes peak) const {
+  [[nodiscard]] bool may_be_below(const Way& way, const Graph& graph, Bytes peak) const {
     const Deadline deadline = deadline_.part(0.05);
-    const stream::Model model = stream::instances_of(graph_, instance_options(way));
+    const stream::Model model = stream::instances_of(graph, instance_options(way));
     const stream::Program program = stream::unroll(model, {.deadline = deadline});
     if (deadline.is_over()) return true;
     const Bytes bound = stream::lower_bound(program, stream::layer_by_layer(program),
                                             {.most_cuts = most_cuts, .enough = peak, .deadline = deadline})
                             .bytes;
     return base::align_up(bound, alignment_) < peak;
+  }
+
+  [[nodiscard]] bool is_repeated(const stream::Repeated& network) const {
+    return network.operators.size() != graph_.subgraphs[0].operators.size();
   }
 
   /// Of all ways and of whole operators. Rows that are computed again make other instances, of which a bound
@@ -229,7 +245,7 @@ class StreamPlanner {
     Way way = ways_of(options_)[0];
     if (way.in_place == InPlace::where_possible) way.in_place = InPlace::open;
     bound_ = bound_of(stream::instances_of(streamed.network.graph, instance_options(way)));
-    if (streamed.network.operators.size() != graph_.subgraphs[0].operators.size())
+    if (is_repeated(streamed.network))
       bound_ = std::min(bound_, bound_of(stream::instances_of(graph_, instance_options(way))));
     if (streamed.model != streamed.once) bound_ = std::min(bound_, bound_of(streamed.model));
     bound_ = std::min(base::align_up(bound_, alignment_), bound_of_whole());
@@ -260,6 +276,7 @@ class StreamPlanner {
   bool place(const Streamed& streamed, const RowOrder& order, stream::Form form, const Deadline& deadline) {
     if (is_done() || deadline.is_over()) return false;
     auto placed = place_stream(streamed, order, form, {options_, alignment_, deadline});
+    is_cut_ = is_cut_ || (placed ? placed->solution.interrupted : deadline.is_over());
     if (!placed || placed->peak >= peak_) return false;
     peak_ = placed->peak;
     best_ = std::move(placed);
@@ -267,7 +284,7 @@ class StreamPlanner {
   }
 
   /// For each way to count what rows take, an order that was searched for and the one of regions.
-  [[nodiscard]] std::vector<RowOrder> orders_of(const Streamed& streamed, const Deadline& deadline) const {
+  std::vector<RowOrder> orders_of(const Streamed& streamed, const Deadline& deadline) {
     using stream::Form;
     std::vector<RowOrder> orders;
     const stream::Program rounded =
@@ -287,7 +304,7 @@ class StreamPlanner {
 
   void add_orders(const stream::Program& program, const stream::RegionOrder& regions,
                   const std::vector<stream::Form>& forms, const Deadline& deadline,
-                  std::vector<RowOrder>& orders) const {
+                  std::vector<RowOrder>& orders) {
     const Bytes enough = std::max(bound_, options_.memories[0].capacity.value_or(0));
     const Bytes bound =
         stream::lower_bound(program, regions.steps, {.most_cuts = most_cuts, .deadline = deadline.part(0.4)})
@@ -297,6 +314,7 @@ class StreamPlanner {
       orders.back().loads = stream::replay(program, orders.back().steps).loads;
     };
     add(stream::improve(program, regions.steps, {.target = std::max(bound, enough), .deadline = deadline}));
+    is_cut_ = is_cut_ || deadline.is_over();
     if (orders.back().steps != regions.steps) add(regions.steps);
   }
 
@@ -307,6 +325,7 @@ class StreamPlanner {
   const Plan& whole_;
   Bytes bound_ = 0;
   Bytes peak_ = 0;  ///< The least there is by now, of whole operators as well.
+  bool is_cut_ = false;
   std::optional<PlacedStream> best_{};
 };
 
@@ -337,11 +356,11 @@ Outcome plan_streamed(std::span<const Input> inputs, const PlanOptions& options,
   if (!fits) streamed = planner.run(peak);
   if (!streamed) {
     plan = std::move(whole);
-    plan.interrupted = plan.interrupted || (!fits && deadline.is_over());
+    plan.interrupted = plan.interrupted || (!fits && planner.is_cut_short());
     return outcome;
   }
   write_stream(std::move(*streamed), planner.bound(), plan);
-  plan.interrupted = plan.interrupted || deadline.is_over();
+  plan.interrupted = planner.is_cut_short();
   return plan.memories[0].peak <= options.memories[0].capacity.value_or(largest_value)
              ? Outcome::fits
              : Outcome::exceeds_capacity;

@@ -65,6 +65,9 @@ class Player {
   void put_part(const Run& run, TensorId output, std::int64_t row, std::int64_t done);
   void check_part(const Run& run, TensorId output, std::int64_t row, std::int64_t done);
   [[nodiscard]] std::int64_t rows_of(const Run& run, const Operator& op) const;
+  using Times = std::map<std::size_t, std::vector<int>>;
+  /// The bytes that pass between the caller and a tensor of the plan: of some rows, or all of them.
+  std::vector<Bytes> passed(std::size_t index, const std::optional<RowRange>& rows, Times& times);
   void hand_over(const Arrive& arrive);
   void take(const Leave& leave);
   void check_order();
@@ -74,8 +77,8 @@ class Player {
   Io io_;
   Machine machine_;
   std::map<OperatorKey, Progress> progress_;
-  std::map<std::size_t, std::vector<int>> arrived_;  ///< By tensor of the plan, how often each row.
-  std::map<std::size_t, std::vector<int>> left_;
+  Times arrived_;  ///< By tensor of the plan, how often each row.
+  Times left_;
   std::int64_t now_ = 0;  ///< Steps played.
 };
 

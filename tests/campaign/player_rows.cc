@@ -217,26 +217,28 @@ void Player::run_part(const Run& run) {
                 words_for(run) + " (beside its row)", &reading, read.input);
 }
 
+std::vector<Bytes> Player::passed(std::size_t index, const std::optional<RowRange>& rows, Times& times) {
+  const PlannedTensor& planned = plan_.tensors[index];
+  std::vector<int>& counts = times[index];
+  if (!rows) {
+    counts.resize(1);
+    ++counts[0];
+    return machine_.all_bytes(planned.model, machine_.tensor_of(index));
+  }
+  counts.resize(static_cast<std::size_t>((*planned.tensor.shape)[rows->axis]));
+  for (const std::int64_t row : rows_in(*rows)) ++counts.at(static_cast<std::size_t>(row));
+  return machine_.bytes_of_rows(planned.model, machine_.tensor_of(index), rows->axis, rows_in(*rows));
+}
+
 void Player::hand_over(const Arrive& arrive) {
-  const PlannedTensor& planned = plan_.tensors[arrive.tensor];
-  const TensorId tensor = machine_.tensor_of(arrive.tensor);
-  auto& times = arrived_[arrive.tensor];
-  times.resize(static_cast<std::size_t>((*planned.tensor.shape)[arrive.rows.axis]));
-  for (const std::int64_t row : rows_in(arrive.rows)) ++times.at(static_cast<std::size_t>(row));
-  machine_.write(planned.model, tensor,
-                 machine_.bytes_of_rows(planned.model, tensor, arrive.rows.axis, rows_in(arrive.rows)),
+  machine_.write(plan_.tensors[arrive.tensor].model, machine_.tensor_of(arrive.tensor),
+                 passed(arrive.tensor, arrive.rows, arrived_),
                  "step " + std::to_string(now_) + ", the caller");
 }
 
 void Player::take(const Leave& leave) {
-  const PlannedTensor& planned = plan_.tensors[leave.tensor];
-  const TensorId tensor = machine_.tensor_of(leave.tensor);
-  auto& times = left_[leave.tensor];
-  times.resize(static_cast<std::size_t>((*planned.tensor.shape)[leave.rows.axis]));
-  for (const std::int64_t row : rows_in(leave.rows)) ++times.at(static_cast<std::size_t>(row));
-  machine_.read(planned.model, tensor,
-                machine_.bytes_of_rows(planned.model, tensor, leave.rows.axis, rows_in(leave.rows)),
-                "step " + std::to_string(now_) + ", the caller");
+  machine_.read(plan_.tensors[leave.tensor].model, machine_.tensor_of(leave.tensor),
+                passed(leave.tensor, leave.rows, left_), "step " + std::to_string(now_) + ", the caller");
 }
 
 void Player::check_order() {
