@@ -20,7 +20,9 @@ class RowAxes {
     for (TensorId t = 0; t < axes_.size(); ++t) {
       if (it_.matched[t] != nullptr) note_views(t, *it_.matched[t]);
     }
-    for (const Step& step : it_.plan.clocks[0].steps) note_reads(step);
+    const auto& steps = it_.plan.clocks[0].steps;
+    // Rows go along the axis of the last readers; who reads along another axis reads all of the tensor.
+    std::for_each(steps.rbegin(), steps.rend(), [&](const Step& step) { note_reads(step); });
     std::vector<TensorRows> rows;
     for (TensorId t = 0; t < axes_.size(); ++t) rows.push_back(rows_of(t));
     return rows;

@@ -187,11 +187,11 @@ void write_streamed(const Plan& plan, const Row& row) {
   if (!plan.streaming) return;
   const Streaming& streaming = *plan.streaming;
   const auto claim = std::ranges::find(plan.claims, ClaimScope::stream, &Claim::scope);
-  const std::string proof =
-      claim == plan.claims.end() ? ""
-      : claim->lower_bound >= streaming.load
-          ? ", no order of rows or operators has less"
-          : fmt::format(", no order of rows or operators has less than {}", readable(claim->lower_bound));
+  const std::string proof = claim == plan.claims.end() ? ""
+                            : claim->lower_bound >= streaming.load
+                                ? ", no order of operators or ascending rows has less"
+                                : fmt::format(", no order of operators or ascending rows has less than {}",
+                                              readable(claim->lower_bound));
   row("streamed",
       fmt::format("load {}{}; {} by layers; rows by {}; multiplies {:.3f} times", readable(streaming.load),
                   proof, readable(streaming.load_of_layers), streaming.granule, streaming.recomputed));

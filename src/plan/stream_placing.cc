@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -31,6 +32,15 @@ bool is_ambiguous(const PlannedTensor& tensor) {
     }
   }
   return false;
+}
+
+/// Whether a tensor has its rows along one axis, whoever makes them.
+bool has_one_axis_each(const Streamed& streamed) {
+  std::map<TensorId, std::optional<std::size_t>> axes;
+  return std::all_of(streamed.model.tensors.begin(), streamed.model.tensors.end(), [&](const auto& tensor) {
+    if (!tensor.source) return true;
+    return axes.emplace(streamed.network.tensors[*tensor.source], tensor.axis).first->second == tensor.axis;
+  });
 }
 
 /// Gives views of repeated tensors to the network's own. False: one of them would be in two places at once.
@@ -119,6 +129,7 @@ Solution solve_until_it_fits(const Problem& problem, SolveOptions options, const
 
 std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order, stream::Form form,
                                          const PlacingOptions& options) {
+  if (!has_one_axis_each(streamed)) return std::nullopt;
   stream::Timetable timetable = stream::timetable_of(streamed.model, streamed.program, order.steps);
   if (options.deadline.is_over()) return std::nullopt;
   stream::Layout layout = stream::lay_out(streamed.network.graph, streamed.model, streamed.program, timetable,

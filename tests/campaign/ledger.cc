@@ -182,6 +182,17 @@ void check_copies(std::span<const Graph> graphs, const Plan& plan, Findings& fin
                                                    std::to_string(all)});
 }
 
+/// Whether a step or the caller reads a tensor: what nobody reads is not stored.
+bool is_read(const Graph& graph, TensorId tensor) {
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    for (const Operator& op : subgraph.operators)
+      if (!op.folded && std::find(op.inputs.begin(), op.inputs.end(), tensor) != op.inputs.end()) return true;
+    if (std::find(subgraph.outputs.begin(), subgraph.outputs.end(), tensor) != subgraph.outputs.end())
+      return true;
+  }
+  return false;
+}
+
 /// Equal weights are stored once, and nowhere else.
 void check_savings(const Networks& networks, const Plan& plan, Findings& findings) {
   if (!plan.savings) return;
@@ -190,7 +201,7 @@ void check_savings(const Networks& networks, const Plan& plan, Findings& finding
   for (std::size_t m = 0; m < networks.graphs.size(); ++m)
     for (TensorId t = 0; t < networks.graphs[m].tensors.size(); ++t) {
       const Tensor& tensor = networks.graphs[m].tensors[t];
-      if (tensor.kind != TensorKind::weight) continue;
+      if (tensor.kind != TensorKind::weight || !is_read(networks.graphs[m], t)) continue;
       const std::span<const std::byte> data = networks.constants[m].of(t);
       weights.separate += tensor.bytes;
       if (data.empty() || known.insert({data.begin(), data.end()}).second) weights.shared += tensor.bytes;
