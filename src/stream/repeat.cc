@@ -38,6 +38,7 @@ struct Uses {
       for (const auto& output : operators[o].outputs) {
         if (output) writer[*output] = o;
       }
+      for (const std::size_t earlier : operators[o].after) is_awaited.insert(earlier);
       for (const auto& input : operators[o].inputs) {
         if (input && (readers[*input].empty() || readers[*input].back() != o)) readers[*input].push_back(o);
       }
@@ -46,6 +47,7 @@ struct Uses {
 
   std::vector<std::optional<std::size_t>> writer;
   std::vector<std::vector<std::size_t>> readers;  ///< Ascending.
+  std::set<std::size_t> is_awaited{};             ///< Some operator runs after all of its rows.
 };
 
 /// Computes rows from the same rows, as often as one likes, without multiplies.
@@ -105,7 +107,8 @@ class Looking {
         if (input && !is_inside && !is_constant(graph_.tensors[*input].kind)) from.insert(*input);
       }
     }
-    if (from.size() != 1) return std::nullopt;
+    const auto is_awaited = [&](std::size_t o) { return uses_.is_awaited.contains(o); };
+    if (from.size() != 1 || std::any_of(operators.begin(), operators.end(), is_awaited)) return std::nullopt;
     const auto& readers = uses_.readers[*from.begin()];
     const bool is_there = std::any_of(readers.begin(), readers.end(),
                                       [&](std::size_t reader) { return !operators.contains(reader); });
@@ -139,9 +142,11 @@ class Repeating {
         }
         is_first = false;
       }
-      for (std::size_t& earlier : op.after) earlier = now[earlier];
       now[o] = result_.operators.size();
       add(std::move(op), given_.operators[o]);
+    }
+    for (const std::size_t o : now) {  // an operator may stand before one that it runs after
+      for (std::size_t& earlier : result_.graph.subgraphs[0].operators[o].after) earlier = now[earlier];
     }
     return std::move(result_);
   }

@@ -20,6 +20,8 @@ void check_peaks(const PlanResult& result, const PlanOptions& options, Findings&
     Bytes peak = 0;
     for (std::size_t b = 0; b < plan.buffers.size(); ++b)
       if (plan.places[b].memory == m) peak = std::max(peak, plan.places[b].offset + plan.buffers[b].size);
+    for (const SlotPool& pool : plan.slots)
+      if (pool.place.memory == m) peak = std::max(peak, pool.end());
     if (peak != memory.peak)
       findings.push_back({"ledger: peak", memory.memory.name + " says " + std::to_string(memory.peak) +
                                               ", is " + std::to_string(peak)});

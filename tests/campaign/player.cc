@@ -135,7 +135,7 @@ void Player::end_body(const Run& last) {
 }
 
 void Player::give_inputs(std::size_t model) {
-  if (io_ == Io::rows && plan_.streaming) return;
+  if (has_passages()) return;
   const Graph& graph = graphs_[model];
   std::set<TensorId> not_given;
   for (const StateTie& tie : graph.ties) not_given.insert(tie.input);
@@ -146,7 +146,7 @@ void Player::give_inputs(std::size_t model) {
 }
 
 void Player::take_outputs(std::size_t model) {
-  if (io_ == Io::rows && plan_.streaming) return;
+  if (has_passages()) return;
   for (const TensorId output : graphs_[model].subgraphs[0].outputs)
     machine_.read(model, output, machine_.all_bytes(model, output), "the caller, at the end,");
 }

@@ -68,6 +68,7 @@ class Player {
   using Times = std::map<std::size_t, std::vector<int>>;
   /// The bytes that pass between the caller and a tensor of the plan: of some rows, or all of them.
   std::vector<Bytes> passed(std::size_t index, const std::optional<RowRange>& rows, Times& times);
+  [[nodiscard]] bool has_passages() const;
   void hand_over(const Arrive& arrive);
   void take(const Leave& leave);
   void check_order();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <variant>
 
 #include "player.h"
 
@@ -241,6 +242,14 @@ void Player::take(const Leave& leave) {
                 passed(leave.tensor, leave.rows, left_), "step " + std::to_string(now_) + ", the caller");
 }
 
+/// Whether inputs arrive and outputs leave; else they are there from the start and up to the end.
+bool Player::has_passages() const {
+  const auto& steps = plan_.clocks[0].steps;
+  return io_ == Io::rows && std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+           return std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step);
+         });
+}
+
 void Player::check_order() {
   for (std::size_t m = 0; m < graphs_.size(); ++m) {
     const Subgraph& main = graphs_[m].subgraphs[0];
@@ -267,7 +276,7 @@ void Player::check_order() {
       effect = own;
     }
   }
-  if (io_ != Io::rows || !plan_.streaming) return;
+  if (!has_passages()) return;
   for (const auto* times : {&arrived_, &left_})
     for (const auto& [tensor, counts] : *times)
       for (const int count : counts)
