@@ -46,6 +46,7 @@ struct Links {
     for (std::size_t op = 0; op < model.operators.size(); ++op) {
       for (const std::size_t t : model.operators[op].writes) writer[t] = op;
       for (const Access& access : model.operators[op].reads) readers[access.tensor].push_back(op);
+      is_awaited.insert(model.operators[op].after.begin(), model.operators[op].after.end());
     }
     for (const Tensor& tensor : model.tensors) {
       if (tensor.takes_over) is_taken.insert(tensor.takes_over->tensor);
@@ -55,13 +56,14 @@ struct Links {
   std::vector<std::optional<std::size_t>> writer;
   std::vector<std::vector<std::size_t>> readers;
   std::set<std::size_t> is_taken{};
+  std::set<std::size_t> is_awaited{};  ///< Some operator runs after all of its rows.
 };
 
 /// An operator whose rows can be computed at any time, as often as one likes.
 bool is_repeatable(const Model& model, const Links& links, std::size_t op) {
   const Operator& it = model.operators[op];
   if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty() ||
-      it.adds_rows)
+      it.adds_rows || links.is_awaited.contains(op))
     return false;
   const Tensor& written = model.tensors[it.writes[0]];
   return !written.stays && !written.leaves && !written.is_whole && links.readers[it.writes[0]].size() == 1;
