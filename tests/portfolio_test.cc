@@ -226,7 +226,7 @@ TEST(Portfolio, WithLittleTimeNoPassIsBetterAloneOnRealLists) {
   if (!std::filesystem::is_directory(std::filesystem::path(STOWAGE_DATA_DIR) / "packing" / "idealloc"))
     GTEST_SKIP() << "there is no folder packing/idealloc in " << STOWAGE_DATA_DIR;
   const Problem largest = listed("S_1");
-  expect_no_better_alone(largest, {0.1, 0.3, 1});
+  expect_no_better_alone(largest, {0.1, 0.5, 1});
   expect_no_better_alone(listed("pangu_2.6B"), {0.1, 0.3});
   if (testing::has_time()) {
     expect_no_better_alone(listed("G_1"), {0.01, 0.1});

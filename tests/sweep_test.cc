@@ -93,6 +93,21 @@ TEST(Sweep, ToldToStopItStillPlacesEverything) {
   EXPECT_TRUE(solution.interrupted);
 }
 
+TEST(Sweep, OnceIsAllOfItOrNothing) {
+  std::size_t found = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = oracle::random_problem(seed);
+    const auto once = pack::sweep_once(problem, {});
+    EXPECT_FALSE(once.cut_short);
+    if (once.places.empty()) continue;
+    ++found;
+    EXPECT_EQ(once.places, pack::sweep(problem, {}).places);
+  }
+  EXPECT_GT(found, 30U);
+  EXPECT_LT(found, 270U);
+}
+
 TEST(Sweep, LoadsDuringLivesAreThoseOfTheOracle) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Problem problem = oracle::random_problem(seed);

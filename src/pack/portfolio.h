@@ -9,12 +9,16 @@
 
 namespace stowage::pack {
 
+struct Strategy;
+
 /// How a strategy takes its turn among others; see portfolio.cc.
 struct Turn {
   int of_many = 0;          ///< Of many buffers those with the lesser number come first.
   double share = 1;         ///< Of the time that is left when it begins.
   bool is_alone = false;    ///< It uses all threads itself, so nothing else runs beside it.
   bool is_stopgap = false;  ///< Always comes to a plan, soon, whenever it is told to stop.
+  /// Of many buffers: a first part of it that is done soon, with a turn of its own.
+  const Strategy* opening = nullptr;
 };
 
 struct Strategy {

@@ -78,6 +78,8 @@ struct Pass {
   std::vector<std::size_t> left_over{};
 };
 
+enum class Extent { first_pass, all };
+
 class Sweep {
  public:
   /// Nothing below `enough` is possible, or of use.
@@ -92,7 +94,13 @@ class Sweep {
     }
   }
 
-  Placing run() {
+  Placing run(Extent extent) { return extent == Extent::all ? run_all() : run_once(); }
+
+  /// The one that the best placing comes from.
+  [[nodiscard]] std::size_t best_manner() const { return best_manner_; }
+
+ private:
+  Placing run_all() {
     Bytes low = bound_;  // the cap that is tried next
     while (!has_the_best() && !try_cap(low)) {
       if (has_to_end() || control_.options.rounds == 0 || buffers_.size() < few) break;
@@ -105,10 +113,14 @@ class Sweep {
     return placing;
   }
 
-  /// The one that the best placing comes from.
-  [[nodiscard]] std::size_t best_manner() const { return best_manner_; }
+  /// The first pass alone, if all finds room below the bound.
+  Placing run_once() {
+    const std::optional<Pass> pass = place(manners[first_manner_], bound_, 0);
+    if (pass) keep(*pass, first_manner_);
+    const bool is_cut = !pass && !control_.is_beaten(bound_) && is_out_of_time();
+    return {.places = std::move(best_), .cut_short = is_cut};
+  }
 
- private:
   [[nodiscard]] bool has_the_best() const { return !best_.empty() && best_peak_ <= bound_; }
 
   /// Improving ends when the time is up, the first placing only when it is too late.
@@ -122,7 +134,7 @@ class Sweep {
     for (std::size_t tried = 0; tried < manners.size(); ++tried) {
       const std::size_t m = (first_manner_ + tried) % manners.size();
       control_.report("sweep", static_cast<double>(tried) / manners.size());
-      std::optional<Pass> pass = place(manners[m], cap);
+      std::optional<Pass> pass = place(manners[m], cap, buffers_.size());
       if (!pass) return false;
       const bool is_promising = !pass->left_over.empty() && pass->left_over.size() <= most_left_over;
       if (is_promising && buffers_.size() >= few) eject(*pass, cap);
@@ -172,8 +184,8 @@ class Sweep {
     return 0;
   }
 
-  /// Nothing when it has to end.
-  std::optional<Pass> place(const Manner& manner, Bytes cap) {
+  /// Nothing when it has to end, or more would be left over than may be.
+  std::optional<Pass> place(const Manner& manner, Bytes cap, std::size_t most) {
     if (has_to_end()) return std::nullopt;
     Pass pass{.offsets = std::vector<std::optional<Bytes>>(buffers_.size())};
     const std::vector<std::size_t> order = order_of(manner.stack);
@@ -187,6 +199,7 @@ class Sweep {
       if (!is_alive && !offset) offset = 0;
       if (!offset) offset = fit(occupancy, buffer, manner.fit, cap);
       if (*offset + buffer.size > cap && is_alive && !buffer.pinned) {
+        if (pass.left_over.size() == most) return std::nullopt;
         pass.left_over.push_back(b);
         continue;
       }
@@ -311,9 +324,8 @@ std::vector<Buffer> buffers_of(const Problem& problem, const Stretch& part) {
   return buffers;
 }
 
-}  // namespace
-
-Placing sweep(const Problem& problem, const Control& control) {
+/// Runs a search for each stretch of the problem.
+Placing run_in_stretches(const Problem& problem, const Control& control, Extent extent) {
   if (control.is_too_late()) return no_placing();
   Bytes enough = lower_bound_of(problem.buffers);
   if (control.is_too_late()) return no_placing();
@@ -327,7 +339,7 @@ Placing sweep(const Problem& problem, const Control& control) {
     const std::vector<Buffer> copies = is_all ? std::vector<Buffer>() : buffers_of(problem, part);
     const std::span<const Buffer> buffers = is_all ? std::span(problem.buffers) : copies;
     Sweep search(buffers, enough, manner, control);
-    Placing found = search.run();
+    Placing found = search.run(extent);
     if (found.places.empty() || is_all) return found;
     manner = search.best_manner();
     for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -337,6 +349,16 @@ Placing sweep(const Problem& problem, const Control& control) {
     placing.cut_short = placing.cut_short || found.cut_short;
   }
   return placing;
+}
+
+}  // namespace
+
+Placing sweep(const Problem& problem, const Control& control) {
+  return run_in_stretches(problem, control, Extent::all);
+}
+
+Placing sweep_once(const Problem& problem, const Control& control) {
+  return run_in_stretches(problem, control, Extent::first_pass);
 }
 
 }  // namespace stowage::pack
