@@ -170,6 +170,7 @@ TEST(Slots, EachModelOnItsClockHasAPool) {
     PlanOptions options;
     options.run = run;
     options.alias = Alias::none;
+    options.released = {"net0.y"};  // else it is beside the pool of both
     const PlanResult result = plan_of(graphs, options);
     EXPECT_TRUE(result.faults.empty()) << result.faults.front().what;
     ASSERT_EQ(result.plan.slots.size(), 2U);

@@ -23,7 +23,10 @@ using testing::random_order;
 
 /// As if it were made from a network, of which some operators add up rows.
 Model sourced(Model model, std::mt19937_64& random) {
-  for (std::size_t t = 0; t < model.tensors.size(); ++t) model.tensors[t].source = t;
+  for (std::size_t t = 0; t < model.tensors.size(); ++t) {
+    model.tensors[t].source = t;
+    model.tensors[t].axis = 0;
+  }
   for (std::size_t op = 0; op < model.operators.size(); ++op) {
     Operator& it = model.operators[op];
     if (!it.reads.empty()) it.source = op;

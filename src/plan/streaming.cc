@@ -130,8 +130,10 @@ class StreamPlanner {
     note_bound(*first);
     if (!is_repeated(first->network)) std::erase_if(ways, [](const Way& way) { return !way.repeats; });
     constexpr double share_of_first = 0.6;
+    const std::vector<Graph> graphs = graphs_of(*first);
     const auto may_be_lower = [&](const Way& way, Bytes least) {
-      return may_be_below(way, way.repeats ? first->network.graph : graph_, least);
+      return std::any_of(graphs.begin(), way.repeats ? graphs.end() : graphs.begin() + 1,
+                         [&](const Graph& graph) { return may_be_below(way, graph, least); });
     };
     const bool are_others_needed = std::any_of(
         ways.begin() + 1, ways.end(), [&](const Way& way) { return may_be_lower(way, first->regions.peak); });
@@ -229,6 +231,16 @@ class StreamPlanner {
     return network.operators.size() != graph_.subgraphs[0].operators.size();
   }
 
+  /// The network with nothing repeated, with everything, and as it was chosen.
+  [[nodiscard]] std::vector<Graph> graphs_of(const Streamed& chosen) const {
+    stream::Repeated all = stream::repeat_all(stream::once(graph_));
+    const bool is_all = chosen.network.operators.size() == all.operators.size();
+    std::vector<Graph> graphs{is_repeated(chosen.network) ? graph_ : chosen.network.graph};
+    if (is_repeated(chosen.network)) graphs.push_back(chosen.network.graph);
+    if (!is_all) graphs.push_back(std::move(all.graph));
+    return graphs;
+  }
+
   /// Of all ways and of whole operators. Rows that are computed again make other instances, of which a bound
   /// holds for these only.
   void note_bound(const Streamed& streamed) {
@@ -244,11 +256,13 @@ class StreamPlanner {
     };
     Way way = ways_of(options_)[0];
     if (way.in_place == InPlace::where_possible) way.in_place = InPlace::open;
-    bound_ = bound_of(stream::instances_of(streamed.network.graph, instance_options(way)));
-    if (is_repeated(streamed.network))
-      bound_ = std::min(bound_, bound_of(stream::instances_of(graph_, instance_options(way))));
-    if (streamed.model != streamed.once) bound_ = std::min(bound_, bound_of(streamed.model));
-    bound_ = std::min(base::align_up(bound_, alignment_), bound_of_whole());
+    bound_ = bound_of_whole();
+    for (const Graph& graph : graphs_of(streamed)) {
+      const Bytes bound = bound_of(stream::instances_of(graph, instance_options(way)));
+      bound_ = std::min(bound_, base::align_up(bound, alignment_));
+    }
+    if (streamed.model != streamed.once)
+      bound_ = std::min(bound_, base::align_up(bound_of(streamed.model), alignment_));
   }
 
   /// Proven of plans of whole operators, whatever shares in them.

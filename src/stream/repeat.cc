@@ -238,29 +238,39 @@ bool can_interleave(const Repeated& repeated, const Model& model) {
   });
 }
 
+std::vector<TensorId> candidates_of(const Repeated& given) {
+  std::vector<TensorId> candidates;
+  for (const Repeatable& it : repeatables(given.graph)) candidates.push_back(it.tensor);
+  return candidates;
+}
+
+/// What makes each of these tensors, repeated.
+template <typename Tensors>
+Repeated repeat_each(const Repeated& given, const Tensors& tensors) {
+  Repeated repeated = given;
+  for (const TensorId tensor : tensors) {
+    const auto all = repeatables(repeated.graph);
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& it) { return it.tensor == tensor; });
+    if (found != all.end()) repeated = repeat(repeated, *found);
+  }
+  return repeated;
+}
+
 }  // namespace
+
+Repeated repeat_all(const Repeated& given) { return repeat_each(given, candidates_of(given)); }
 
 Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& options,
                                const TrialEffort& effort) {
-  std::vector<TensorId> candidates;
-  for (const Repeatable& it : repeatables(given.graph)) candidates.push_back(it.tensor);
-  const auto with = [&](const std::set<TensorId>& tensors) {
-    Repeated repeated = given;
-    for (const TensorId tensor : tensors) {
-      const auto all = repeatables(repeated.graph);
-      const auto found =
-          std::find_if(all.begin(), all.end(), [&](const auto& it) { return it.tensor == tensor; });
-      if (found != all.end()) repeated = repeat(repeated, *found);
-    }
-    return repeated;
-  };
+  const auto with = [&](const std::set<TensorId>& tensors) { return repeat_each(given, tensors); };
   const auto peak_of = [&](const Repeated& it) {
     const Model model = instances_of(it.graph, options);
     if (!can_interleave(it, model)) return std::numeric_limits<Bytes>::max();
     return least_peak_of(model, effort);
   };
   return with(choose_tensors(
-      candidates, [&](const std::set<TensorId>& tensors) { return peak_of(with(tensors)); },
+      candidates_of(given), [&](const std::set<TensorId>& tensors) { return peak_of(with(tensors)); },
       effort.deadline));
 }
 

@@ -37,6 +37,9 @@ struct Repeatable {
 /// Every reader but the first has these operators anew, right in front of it.
 [[nodiscard]] Repeated repeat(const Repeated& repeated, const Repeatable& what);
 
+/// Everything repeated that may be, for all readers but the first.
+[[nodiscard]] Repeated repeat_all(const Repeated& given);
+
 /// The network with all of them repeated, or none, but for those where the other is better: whichever has the
 /// order of least peak.
 [[nodiscard]] Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& options,

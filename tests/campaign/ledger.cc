@@ -47,6 +47,17 @@ void check_peaks(const PlanResult& result, const PlanOptions& options, Findings&
   (void)options;
 }
 
+/// Whether a step or the caller reads a tensor: what nobody reads is not stored.
+bool is_read(const Graph& graph, TensorId tensor) {
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    for (const Operator& op : subgraph.operators)
+      if (!op.folded && std::find(op.inputs.begin(), op.inputs.end(), tensor) != op.inputs.end()) return true;
+    if (std::find(subgraph.outputs.begin(), subgraph.outputs.end(), tensor) != subgraph.outputs.end())
+      return true;
+  }
+  return false;
+}
+
 void check_claims(const Plan& plan, Findings& findings) {
   for (const Claim& claim : plan.claims) {
     const std::string words =
@@ -109,7 +120,7 @@ void check_tensors(std::span<const Graph> graphs, const Plan& plan, const PlanOp
       const bool is_io = tensor.kind == TensorKind::input || tensor.kind == TensorKind::output;
       const bool is_scratch = tensor.kind == TensorKind::scratch;
       if (!owners[t] && !is_scratch && !is_constant(tensor.kind)) continue;  // Nobody writes it.
-      if (tensor.bytes == 0 || (is_constant(tensor.kind) && !has_weights) ||
+      if (tensor.bytes == 0 || (is_constant(tensor.kind) && (!has_weights || !is_read(graphs[m], t))) ||
           (options.io == Io::external && is_io))
         continue;
       if (plan.tensors[*places[t]].views.empty())
@@ -182,17 +193,6 @@ void check_copies(std::span<const Graph> graphs, const Plan& plan, Findings& fin
     findings.push_back({"ledger: copies kept", std::to_string(plan.copies_kept.size()) + " and " +
                                                    std::to_string(plan.copies_removed.count) + " of " +
                                                    std::to_string(all)});
-}
-
-/// Whether a step or the caller reads a tensor: what nobody reads is not stored.
-bool is_read(const Graph& graph, TensorId tensor) {
-  for (const Subgraph& subgraph : graph.subgraphs) {
-    for (const Operator& op : subgraph.operators)
-      if (!op.folded && std::find(op.inputs.begin(), op.inputs.end(), tensor) != op.inputs.end()) return true;
-    if (std::find(subgraph.outputs.begin(), subgraph.outputs.end(), tensor) != subgraph.outputs.end())
-      return true;
-  }
-  return false;
 }
 
 /// Equal weights are stored once, and nowhere else.
