@@ -164,28 +164,32 @@ class StreamPlanner {
   }
 
   /// None: the time was up.
-  [[nodiscard]] std::optional<Streamed> prepare(const Way& way, const Deadline& deadline) const {
-    const auto options = instance_options(way);
-    stream::Repeated order = best_order(way, deadline);
-    Streamed streamed{.network = order};
-    if (way.repeats)
+  [[nodiscard]] std::optional<Streamed> prepare(const Way& way, const Deadline& deadline) {
+    const Deadline trying = deadline.part(0.25);
+    Streamed streamed{.network = best_order(way, deadline)};
+    if (way.repeats) {
       streamed.network =
-          stream::repeat_where_it_helps(order, options, {work_on_regions, deadline.part(0.25)});
+          stream::repeat_where_it_helps(streamed.network, instance_options(way), {work_on_regions, trying});
+    }
+    is_cut_ = is_cut_ || trying.is_over();
     complete(way, deadline, streamed);
     if (deadline.is_over()) return std::nullopt;
     return streamed;
   }
 
-  void complete(const Way& way, const Deadline& deadline, Streamed& streamed) const {
+  void complete(const Way& way, const Deadline& deadline, Streamed& streamed) {
     const Graph& graph = streamed.network.graph;
     stream::InstanceOptions options = instance_options(way);
+    const Deadline placing = deadline.part(0.25);
     if (way.in_place == InPlace::where_possible && options_.alias == Alias::automatic)
-      options = stream::in_place_where_it_helps(graph, options, {work_on_regions, deadline.part(0.25)});
+      options = stream::in_place_where_it_helps(graph, options, {work_on_regions, placing});
+    is_cut_ = is_cut_ || placing.is_over();
     streamed.once = stream::instances_of(graph, options);
     streamed.model = streamed.once;
     if (way.recompute > 1) {
-      streamed.model =
-          stream::recompute_within(streamed.once, way.recompute, {work_on_regions, deadline.part(0.4)});
+      const Deadline choosing = deadline.part(0.4);
+      streamed.model = stream::recompute_within(streamed.once, way.recompute, {work_on_regions, choosing});
+      is_cut_ = is_cut_ || choosing.is_over();
     }
     streamed.program = stream::unroll(streamed.model, {.deadline = deadline});
     streamed.regions = stream::order_by_regions(streamed.program, work_on_regions, deadline);
