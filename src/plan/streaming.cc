@@ -249,7 +249,8 @@ class StreamPlanner {
   /// holds for these only.
   void note_bound(const Streamed& streamed) {
     const Deadline deadline = deadline_.part(1.0 / 6);
-    const auto bound_of = [&](const stream::Model& model) {
+    const auto bound_of = [&](stream::Model model) {
+      for (stream::Operator& op : model.operators) op.accumulator = 0;  // an operator may run as a whole
       const stream::Program program = stream::unroll(model, {.deadline = deadline});
       if (deadline.is_over()) return Bytes{0};
       const auto& steps = streamed.regions.steps;

@@ -59,7 +59,6 @@ class Reading {
     } else if (options_.in_place == InPlace::open) {
       for (Operator& op : model_.operators) {
         op.may_overwrite = may_overwrite(op);
-        op.accumulator = 0;
       }
     }
     return std::move(model_);

@@ -13,7 +13,7 @@ enum class InPlace : std::uint8_t {
   never,
   where_possible,
   /// Either, for a bound that holds for both: what may lie in what is read is not counted while an operator
-  /// runs. Nor are sums, which an operator that runs as a whole does without.
+  /// runs.
   open
 };
 
