@@ -106,6 +106,7 @@ TEST(PlanStreamAtRandom, WidensRowsLate) {
   (void)images.apply("Mul", {wide, gate}, images.shape(wide));
   const Network network = images.take(0);
   PlanOptions options = streaming(Io::rows, 1, 1);
+  options.solve.time_limit = std::chrono::seconds(4);
   const Plan in_place = make_plan(network.input, options).plan;
   options.alias = Alias::none;
   const Plan apart = make_plan(network.input, options).plan;
