@@ -118,9 +118,6 @@ const Strategy& stopgap() {
 /// So many buffers that a strategy may take longer than there is time for.
 constexpr std::size_t many = 1000;
 
-/// Up to so many buffers the stopgap takes less than 50 ms: nobody notices that an interrupt does not end it.
-constexpr std::size_t most_at_once = 100'000;
-
 /// The first plan of many buffers may take a little longer than there is time for, for one that is cut is of
 /// little use.
 std::chrono::nanoseconds grace_of(const Problem& problem) {
@@ -149,8 +146,7 @@ class Contest {
     if (runs_side_by_side()) run_passes();
     while (next_ < order_.size()) enter(next_++, control_.options.progress);
     // Nobody has come to a placing, for the user has no patience.
-    if (!standing_)
-      keep(order_.size(), stopgap(), stopgap().run(problem_, for_stopgap({.options = control_.options})));
+    if (!standing_) keep(order_.size(), stopgap(), stopgap().run(problem_, {.options = control_.options}));
   }
 
   [[nodiscard]] Solution result() {
@@ -216,12 +212,6 @@ class Contest {
     next_ = end;
   }
 
-  /// A plan in which buffers are only stacked helps nobody: few enough are placed whatever happens.
-  [[nodiscard]] Control for_stopgap(Control control) const {
-    if (problem_.buffers.size() <= most_at_once) control.options.stop = {};
-    return control;
-  }
-
   /// Runs one of the strategies, if it may still be of use.
   void enter(std::size_t entrant, const Progress& progress) {
     const Strategy& strategy = *order_[entrant];
@@ -246,8 +236,7 @@ class Contest {
       const auto part = strategy.turn.share * left;
       control.deadline = now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(part);
     }
-    keep(entrant, strategy,
-         strategy.run(problem_, strategy.turn.is_stopgap ? for_stopgap(control) : control));
+    keep(entrant, strategy, strategy.run(problem_, control));
   }
 
   void keep(std::size_t entrant, const Strategy& strategy, Placing placing) {
