@@ -22,7 +22,6 @@ class Deadline {
   [[nodiscard]] Seconds left() const;
   /// An earlier deadline, after that share of the time that is left now.
   [[nodiscard]] Deadline part(double share) const;
-  [[nodiscard]] const std::stop_token& stop() const { return stop_; }
 
  private:
   std::optional<Clock::time_point> end_{};

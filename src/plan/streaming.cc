@@ -2,8 +2,7 @@
 //
 //     whole operators            the plan that is there whatever the time limit
 //     ways to stream             each: order of operators -> what is repeated -> instances -> order of rows
-//     ->
-//                                layouts -> offsets
+//                                -> layouts -> offsets
 //     the lowest of all          of equal peaks the plan of whole operators, which is the simpler one
 //
 // A way uses what the options allow, or less of it: rows that arrive one by one or an input that is there
@@ -25,7 +24,6 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/checked.h"
