@@ -214,7 +214,7 @@ TEST(PlanStreamChoices, RowsTakeWhatMemoryStores) {
     oracle::Choices choices(seed);
     const Graph graph = short_rows(choices);
     PlanOptions options = options_with(Io::rows, alignment);
-    options.solve.time_limit = std::chrono::milliseconds(600);
+    options.solve.time_limit = std::chrono::milliseconds(testing::is_in_a_hurry() ? 8000 : 900);
     const Plan plan = planned(input_of(graph), options).plan;
     const Bytes of_rounded = peak_of(input_of(rounded(graph, alignment)), options);
     lower += plan.summary.peak < of_rounded ? 1 : 0;
@@ -222,7 +222,7 @@ TEST(PlanStreamChoices, RowsTakeWhatMemoryStores) {
     EXPECT_LE(plan.summary.peak, of_rounded) << seed;
     ++compared;
   }
-  EXPECT_GT(compared, cases / 4);
+  EXPECT_GT(compared, cases / 2);
   EXPECT_GT(lower, 0U) << "rings waste less than rows that are rounded";
 }
 
