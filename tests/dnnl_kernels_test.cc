@@ -20,11 +20,11 @@
 #include <utility>
 #include <vector>
 
-#include "run/kernels.h"
+#include "kernels/kernels.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
 
-namespace stowage::run {
+namespace stowage::kernels {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -583,4 +583,4 @@ TEST(DnnlReduce, TrailingAndOtherDimensions) {
 }
 
 }  // namespace
-}  // namespace stowage::run
+}  // namespace stowage::kernels

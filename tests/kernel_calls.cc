@@ -5,15 +5,15 @@
 namespace stowage::testing {
 namespace {
 
-std::vector<std::optional<run::Argument>> arguments_of(const std::vector<std::optional<Array>>& arrays,
-                                                       bool is_constant) {
-  std::vector<std::optional<run::Argument>> arguments;
+std::vector<std::optional<kernels::Argument>> arguments_of(const std::vector<std::optional<Array>>& arrays,
+                                                           bool is_constant) {
+  std::vector<std::optional<kernels::Argument>> arguments;
   for (const std::optional<Array>& array : arrays) {
     if (!array) {
       arguments.emplace_back();
       continue;
     }
-    run::Argument argument{.dtype = array->dtype, .shape = array->shape};
+    kernels::Argument argument{.dtype = array->dtype, .shape = array->shape};
     if (is_constant) {
       argument.is_constant = true;
       argument.constant = array->data;
@@ -28,12 +28,12 @@ std::vector<std::optional<run::Argument>> arguments_of(const std::vector<std::op
 std::vector<Array> outputs_of(const KernelCall& call) {
   Attributes attributes;
   for (const auto& [name, value] : call.attributes) attributes.set(name, value);
-  const run::Signature signature{.type = call.type,
-                                 .version = call.version,
-                                 .attributes = attributes,
-                                 .inputs = arguments_of(call.inputs, call.has_constants),
-                                 .outputs = arguments_of(call.outputs, false)};
-  const run::Kernel kernel = run::prepare(signature, KernelSet::plain);
+  const kernels::Signature signature{.type = call.type,
+                                     .version = call.version,
+                                     .attributes = attributes,
+                                     .inputs = arguments_of(call.inputs, call.has_constants),
+                                     .outputs = arguments_of(call.outputs, false)};
+  const kernels::Kernel kernel = kernels::prepare(signature, KernelSet::plain);
   std::vector<std::vector<std::byte>> read;
   std::vector<const std::byte*> inputs;
   for (const auto& input : call.inputs) {
@@ -65,7 +65,7 @@ std::string refusal_of(const KernelCall& call) {
   try {
     static_cast<void>(outputs_of(call));
     return "";
-  } catch (const run::Unsupported& refusal) {
+  } catch (const kernels::Unsupported& refusal) {
     return refusal.reason;
   } catch (const Error& error) {
     return error.what();

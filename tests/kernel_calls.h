@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "run/kernels.h"
-#include "run/onnx/elements.h"
+#include "kernels/kernels.h"
+#include "kernels/onnx/elements.h"
 
 /// Calls of single kernels in tests. Example:
 ///
@@ -23,9 +23,9 @@ using Elements = std::initializer_list<double>;
 /// An array of elements of a type, which are given as float64.
 template <typename Element>
 Array array(const Shape& shape, const std::vector<double>& values) {
-  Array result{.dtype = run::onnx_ops::dtype_of<Element>(), .shape = shape, .data = {}};
+  Array result{.dtype = kernels::onnx_ops::dtype_of<Element>(), .shape = shape, .data = {}};
   for (const double value : values) {
-    const auto element = run::onnx_ops::element_of<Element>(value);
+    const auto element = kernels::onnx_ops::element_of<Element>(value);
     const auto* const bytes = reinterpret_cast<const std::byte*>(&element);
     result.data.insert(result.data.end(), bytes, bytes + sizeof element);
   }
@@ -35,7 +35,7 @@ Array array(const Shape& shape, const std::vector<double>& values) {
 /// What an output will be: its type and shape.
 template <typename Element>
 Array result(const Shape& shape) {
-  return {.dtype = run::onnx_ops::dtype_of<Element>(), .shape = shape, .data = {}};
+  return {.dtype = kernels::onnx_ops::dtype_of<Element>(), .shape = shape, .data = {}};
 }
 
 template <typename Element>
@@ -44,7 +44,7 @@ std::vector<double> values_of(const Array& array) {
   for (std::size_t i = 0; i < array.data.size() / sizeof(Element); ++i) {
     Element element{};
     std::memcpy(&element, array.data.data() + i * sizeof element, sizeof element);
-    values.push_back(static_cast<double>(run::onnx_ops::value_of(element)));
+    values.push_back(static_cast<double>(kernels::onnx_ops::value_of(element)));
   }
   return values;
 }

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "run/onnx/elements.h"
+#include "kernels/onnx/elements.h"
 #include "stowage/error.h"
 #include "stowage/network.h"
 #include "stowage/planner.h"
@@ -68,10 +68,10 @@ std::vector<double> values_of(const Array& array) {
   const auto read = [&]<typename Element>() {
     const auto* const data = reinterpret_cast<const Element*>(array.data.data());
     for (std::size_t i = 0; i < array.data.size() / sizeof(Element); ++i)
-      values.push_back(static_cast<double>(run::onnx_ops::value_of(data[i])));
-    return run::Kernel{};
+      values.push_back(static_cast<double>(kernels::onnx_ops::value_of(data[i])));
+    return kernels::Kernel{};
   };
-  static_cast<void>(run::onnx_ops::for_type(array.dtype, run::onnx_ops::every_type, read));
+  static_cast<void>(kernels::onnx_ops::for_type(array.dtype, kernels::onnx_ops::every_type, read));
   return values;
 }
 

@@ -14,8 +14,8 @@
 namespace stowage {
 namespace {
 
-using run::onnx_ops::Half;
-using run::onnx_ops::Truth;
+using kernels::onnx_ops::Half;
+using kernels::onnx_ops::Truth;
 using testing::array;
 using testing::KernelCall;
 using testing::outputs_of;
@@ -42,7 +42,7 @@ void expect_refused(const KernelCall& call, const std::string& words) {
 
 Array counting(const Shape& shape, double from = 1) {
   Reals values;
-  for (std::int64_t i = 0; i < run::count_of(shape); ++i) values.push_back(static_cast<double>(i) + from);
+  for (std::int64_t i = 0; i < kernels::count_of(shape); ++i) values.push_back(static_cast<double>(i) + from);
   return floats(shape, values);
 }
 
@@ -72,7 +72,7 @@ RandomConvolution random_convolution(std::mt19937& random) {
   };
   const auto draw_all = [&](const Shape& shape) {
     Reals values;
-    for (std::int64_t i = 0; i < run::count_of(shape); ++i)
+    for (std::int64_t i = 0; i < kernels::count_of(shape); ++i)
       values.push_back(static_cast<double>(draw(-4, 4)));
     return values;
   };
@@ -100,7 +100,7 @@ RandomConvolution random_convolution(std::mt19937& random) {
                      std::int64_t d) {
     return values[static_cast<std::size_t>(((a * shape[1] + b) * shape[2] + c) * shape[3] + d)];
   };
-  for (std::int64_t i = 0; i < run::count_of(output); ++i) {
+  for (std::int64_t i = 0; i < kernels::count_of(output); ++i) {
     const std::int64_t n = i / (output[1] * output[2] * output[3]);
     const std::int64_t channel = i / (output[2] * output[3]) % output[1];
     double total = bias[static_cast<std::size_t>(channel)];
@@ -518,7 +518,7 @@ bool is_in_place(const KernelCall& call, std::size_t input) {
 
 TEST(OnnxKernels, WriteOverWhatTheyMay) {
   int checked = 0;
-  for (const auto& [type, prepare] : run::onnx_kernels()) {
+  for (const auto& [type, prepare] : kernels::onnx_kernels()) {
     SCOPED_TRACE(type);
     const bool is_asked = !updates_in_place({.type = std::string(type)}, 0);
     if (is_asked) continue;

@@ -91,7 +91,7 @@ TEST(OnnxKernels, UnaryOfWholeNumbersAndTruths) {
                               .inputs = {array<std::uint8_t>({2}, {0, 0xF0})},
                               .outputs = {result<std::uint8_t>({2})}},
                              {255, 15});
-  using run::onnx_ops::Truth;
+  using kernels::onnx_ops::Truth;
   Array odd = array<Truth>({2}, {0, 1});
   odd.data[1] = std::byte{0x7F};
   expect_equal<std::uint8_t>({.type = "Not", .inputs = {odd}, .outputs = {result<Truth>({2})}}, {1, 0});
@@ -105,22 +105,22 @@ TEST(OnnxKernels, UnaryOfWholeNumbersAndTruths) {
 
 /// float16 and bfloat16 to float32 and back, every pattern of bits.
 TEST(OnnxKernels, NumbersOf16BitsKeepTheirBits) {
-  using run::onnx_ops::BFloat;
-  using run::onnx_ops::Half;
+  using kernels::onnx_ops::BFloat;
+  using kernels::onnx_ops::Half;
   for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) {
     const Half half{static_cast<std::uint16_t>(bits)};
     const BFloat wide{static_cast<std::uint16_t>(bits)};
-    if (!std::isnan(run::onnx_ops::value_of(half))) {
-      ASSERT_EQ(run::onnx_ops::half_of(run::onnx_ops::value_of(half)).bits, bits);
+    if (!std::isnan(kernels::onnx_ops::value_of(half))) {
+      ASSERT_EQ(kernels::onnx_ops::half_of(kernels::onnx_ops::value_of(half)).bits, bits);
     }
-    if (!std::isnan(run::onnx_ops::value_of(wide))) {
-      ASSERT_EQ(run::onnx_ops::bfloat_of(run::onnx_ops::value_of(wide)).bits, bits);
+    if (!std::isnan(kernels::onnx_ops::value_of(wide))) {
+      ASSERT_EQ(kernels::onnx_ops::bfloat_of(kernels::onnx_ops::value_of(wide)).bits, bits);
     }
   }
-  EXPECT_EQ(run::onnx_ops::half_of(1.0F + 1.0F / 2048).bits, 0x3C00U);  // a tie goes to even
-  EXPECT_EQ(run::onnx_ops::half_of(1.0F + 3.0F / 2048).bits, 0x3C02U);
-  EXPECT_EQ(run::onnx_ops::half_of(65520.0F).bits, 0x7C00U);
-  EXPECT_EQ(run::onnx_ops::half_of(65519.0F).bits, 0x7BFFU);
+  EXPECT_EQ(kernels::onnx_ops::half_of(1.0F + 1.0F / 2048).bits, 0x3C00U);  // a tie goes to even
+  EXPECT_EQ(kernels::onnx_ops::half_of(1.0F + 3.0F / 2048).bits, 0x3C02U);
+  EXPECT_EQ(kernels::onnx_ops::half_of(65520.0F).bits, 0x7C00U);
+  EXPECT_EQ(kernels::onnx_ops::half_of(65519.0F).bits, 0x7BFFU);
 }
 
 KernelCall binary(std::string_view type, const Array& a, const Array& b, const Shape& shape) {
@@ -160,7 +160,7 @@ TEST(OnnxKernels, BinaryOfWholeNumbers) {
       binary("BitShift", array<std::uint8_t>({3}, {16, 4, 1}), array<std::uint8_t>({3}, {1, 2, 9}), {3});
   shift.attributes = {{"direction", std::string("LEFT")}};
   expect_equal<std::uint8_t>(shift, {32, 16, 0});
-  using run::onnx_ops::Truth;
+  using kernels::onnx_ops::Truth;
   expect_equal<std::uint8_t>({.type = "Less", .inputs = {a, b}, .outputs = {result<Truth>({4})}},
                              {0, 1, 0, 1});
   expect_equal<std::int64_t>({.type = "Where",
@@ -190,8 +190,8 @@ TEST(OnnxKernels, Cast) {
   const Array x = floats({4}, {-1.9, 300.7, std::nan(""), 0.4});
   expect_equal<std::int32_t>({.type = "Cast", .inputs = {x}, .outputs = {result<std::int32_t>({4})}},
                              {-1, 300, 0, 0});
-  expect_equal<std::uint8_t>({.type = "Cast", .inputs = {x}, .outputs = {result<run::onnx_ops::Truth>({4})}},
-                             {1, 1, 1, 1});
+  expect_equal<std::uint8_t>(
+      {.type = "Cast", .inputs = {x}, .outputs = {result<kernels::onnx_ops::Truth>({4})}}, {1, 1, 1, 1});
   expect_equal<std::int64_t>(
       {.type = "Cast", .inputs = {floats({2}, {1e30, -1e30})}, .outputs = {result<std::int64_t>({2})}},
       {9223372036854775807.0, -9223372036854775808.0});
@@ -225,7 +225,7 @@ TEST(OnnxKernels, Copies) {
                  "not as many elements");
   const KernelCall dropout{.type = "Dropout",
                            .inputs = {x},
-                           .outputs = {result<float>({2, 3}), result<run::onnx_ops::Truth>({2, 3})}};
+                           .outputs = {result<float>({2, 3}), result<kernels::onnx_ops::Truth>({2, 3})}};
   EXPECT_EQ(values_of<std::uint8_t>(outputs_of(dropout)[1]), Reals(6, 1));
 }
 
@@ -441,8 +441,8 @@ TEST(OnnxKernels, RefusesWhatIsNoShape) {
                  "overflows");
   expect_refused({.type = "Relu", .inputs = {}, .outputs = {result<float>({1})}}, "input 0 is missing");
   expect_refused({.type = "Relu",
-                  .inputs = {array<run::onnx_ops::Truth>({1}, {1})},
-                  .outputs = {result<run::onnx_ops::Truth>({1})}},
+                  .inputs = {array<kernels::onnx_ops::Truth>({1}, {1})},
+                  .outputs = {result<kernels::onnx_ops::Truth>({1})}},
                  "no kernel for elements of type bool");
   expect_refused({.type = "Concat",
                   .inputs = {floats({1}, {1})},

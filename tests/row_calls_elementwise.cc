@@ -87,7 +87,7 @@ void add_quantized(std::vector<Call>& calls) {
   const auto zeros = [&](const Shape& shape) { return random_array(random, shape, int8); };
   const auto scales = [&](const Shape& shape) {
     std::vector<double> values;
-    for (std::int64_t i = 0; i < run::count_of(shape); ++i)
+    for (std::int64_t i = 0; i < kernels::count_of(shape); ++i)
       values.push_back(0.05 + 0.01 * static_cast<double>(i));
     return array<float>(shape, values);
   };

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
+#include "kernels/kernels.h"
 #include "long_tests.h"
 #include "model/row_rules.h"
 #include "row_calls.h"
-#include "run/kernels.h"
 
 namespace stowage {
 namespace {
@@ -70,8 +70,8 @@ TEST(RunStream, EveryTypeWithRowsIsRun) {
   for (const Call& call : all_calls()) run.insert(call.type);
   for (const std::string_view type : model::types_with_rows()) EXPECT_TRUE(run.contains(type)) << type;
   for (const std::string& type : without_kernels) {
-    EXPECT_FALSE(run::tflite_kernels().contains(type)) << type;
-    EXPECT_FALSE(run::onnx_kernels().contains(type)) << type;
+    EXPECT_FALSE(kernels::tflite_kernels().contains(type)) << type;
+    EXPECT_FALSE(kernels::onnx_kernels().contains(type)) << type;
   }
 }
 

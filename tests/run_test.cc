@@ -144,7 +144,7 @@ class RunMachine : public ::testing::Test {
     program_.tensors_of = {{}};
     program_.kernels.emplace_back();
     for (std::size_t o = 0; o < 3; ++o) {
-      program_.kernels[0].push_back({.run = [](const run::Pointers& pointers) {
+      program_.kernels[0].push_back({.run = [](const kernels::Pointers& pointers) {
         for (std::size_t i = 0; i < 16; ++i)
           pointers.output<std::uint8_t>(0)[i] =
               static_cast<std::uint8_t>(pointers.input<std::uint8_t>(0)[i] + 1);
@@ -219,7 +219,7 @@ TEST_F(RunMachine, FindsATensorThatIsWrittenOver) {
   views[0].buffer = target.buffer;
   it_.plan.buffers[target.buffer].pieces = {{0, 16, {0, 3}}};
   cases::tensor_named(it_.plan, "b").views[0].buffer = target.buffer;
-  program_.kernels[0][1].run = [](const run::Pointers& pointers) {
+  program_.kernels[0][1].run = [](const kernels::Pointers& pointers) {
     for (std::size_t i = 16; i-- > 0;)  // it needs its whole input for each element
       pointers.output<std::uint8_t>(0)[i] =
           static_cast<std::uint8_t>(pointers.input<std::uint8_t>(0)[15 - i] + i);
@@ -275,8 +275,8 @@ TEST_F(RunMachine, WorksOnAlignedCopiesWhereThePlanHasNone) {
   for (Place& place : it_.plan.places) place.offset += 1;
   bool is_aligned = true;
   const auto inner = program_.kernels[0][0].run;
-  for (run::Kernel& kernel : program_.kernels[0]) {
-    kernel.run = [&is_aligned, inner](const run::Pointers& pointers) {
+  for (kernels::Kernel& kernel : program_.kernels[0]) {
+    kernel.run = [&is_aligned, inner](const kernels::Pointers& pointers) {
       const auto address = reinterpret_cast<std::uintptr_t>(pointers.inputs[0]);
       is_aligned = is_aligned && address % alignof(float) == 0;
       inner(pointers);
@@ -289,7 +289,7 @@ TEST_F(RunMachine, WorksOnAlignedCopiesWhereThePlanHasNone) {
 /// A kernel that writes behind its output.
 void write_behind(run::Program& program) {
   const auto inner = program.kernels[0][1].run;
-  program.kernels[0][1].run = [inner](const run::Pointers& pointers) {
+  program.kernels[0][1].run = [inner](const kernels::Pointers& pointers) {
     inner(pointers);
     pointers.outputs[0][16] = std::byte{1};
   };
@@ -316,7 +316,7 @@ TEST_F(RunMachine, StopsAtADeadByteAndNamesWhoseItWas) {
   lay_out_with_a_gap(it_.plan, "x");
   const Bytes x = it_.plan.places[buffer_of("x")].offset;
   const Bytes b = it_.plan.places[buffer_of("b")].offset;
-  program_.kernels[0][1].run = [x, b](const run::Pointers& pointers) {
+  program_.kernels[0][1].run = [x, b](const kernels::Pointers& pointers) {
     pointers.outputs[0][0] = pointers.outputs[0][x - b];
   };
   EXPECT_DEATH(

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "run/kernels.h"
+#include "kernels/kernels.h"
 #include "stowage/error.h"
 
-namespace stowage::run {
+namespace stowage::kernels {
 namespace {
 
 using Bytes8 = std::vector<std::int8_t>;
@@ -602,4 +602,4 @@ TEST(TfliteKernelsTest, UpdatesSlicesInPlace) {
 }
 
 }  // namespace
-}  // namespace stowage::run
+}  // namespace stowage::kernels

@@ -203,7 +203,7 @@ void Interpreter::call_kernel(const Call& call, OperandPlaces& operands, Home& h
   for (std::size_t i = 0; i < op.inputs.size(); ++i) align(op.inputs[i], operands.inputs[i], true);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) align(op.outputs[i], operands.outputs[i], false);
   try {
-    const Pointers pointers{operands.inputs, operands.outputs, scratch_.data()};
+    const kernels::Pointers pointers{operands.inputs, operands.outputs, scratch_.data()};
     if (&home == planned_) {
       const OnlyThese only(planned_->device(), allowed, who);
       program_.kernel(call).run(pointers);

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/kernels.h"
 #include "run/interpreter.h"
-#include "run/kernels.h"
 #include "run/random.h"
 #include "stowage/error.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t least_alignment = 16;  // of constants: what kernels may load at once
 
-bool has_elements(const Argument& argument) { return count_of(argument.shape) > 0; }
+bool has_elements(const Argument& argument) { return kernels::count_of(argument.shape) > 0; }
 
 class Preparation {
  public:
@@ -128,10 +128,10 @@ class Preparation {
     }
     try {
       Kernel& kernel = program_.kernels[s][o];
-      kernel = prepare(signature, options_.kernels);
+      kernel = kernels::prepare(signature, options_.kernels);
       program_.scratch = std::max(program_.scratch, kernel.scratch);
       program_.held += kernel.held;
-    } catch (const Unsupported& unsupported) {
+    } catch (const kernels::Unsupported& unsupported) {
       return is_complete || obstacles_.empty() ? unsupported.reason : "";
     } catch (const Error& error) {
       throw Error(describe(graph_, s, o), error.what());

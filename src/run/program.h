@@ -6,13 +6,17 @@
 #include <span>
 #include <vector>
 
+#include "kernels/kernel.h"
 #include "run/home.h"
-#include "run/kernel.h"
 #include "stowage/network.h"
 #include "stowage/plan.h"
 #include "stowage/run.h"
 
 namespace stowage::run {
+
+using kernels::Argument;
+using kernels::Kernel;
+using kernels::Signature;
 
 /// An operator that runs at a position, and what its bodies run.
 struct Call {

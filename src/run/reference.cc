@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/onnx/elements.h"
 #include "run/interpreter.h"
-#include "run/onnx/elements.h"
 
 namespace stowage::run {
 namespace {
@@ -29,13 +29,13 @@ std::optional<double> tolerance_of(DType dtype) {
 double number_at(DType dtype, const std::byte* at) {
   const auto read = [&]<typename Element>(Element element) {
     std::memcpy(&element, at, sizeof(Element));
-    return static_cast<double>(onnx_ops::value_of(element));
+    return static_cast<double>(kernels::onnx_ops::value_of(element));
   };
   switch (dtype) {
     case DType::float16:
-      return read(onnx_ops::Half{});
+      return read(kernels::onnx_ops::Half{});
     case DType::bfloat16:
-      return read(onnx_ops::BFloat{});
+      return read(kernels::onnx_ops::BFloat{});
     case DType::float32:
       return read(0.0F);
     default:

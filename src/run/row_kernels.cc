@@ -9,8 +9,8 @@
 
 #include <utility>
 
+#include "kernels/kernels.h"
 #include "model/row_rules.h"
-#include "run/kernels.h"
 
 namespace stowage::run {
 namespace {
@@ -51,8 +51,8 @@ std::optional<Kernel> kernel_alone(const Network& network, const Program& progra
     if (output && !take_row(*output, axis.axis)) return std::nullopt;
   }
   try {
-    return prepare(signature, KernelSet::plain);
-  } catch (const Unsupported&) {
+    return kernels::prepare(signature, KernelSet::plain);
+  } catch (const kernels::Unsupported&) {
     return std::nullopt;
   }
 }

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "run/kernel.h"
+#include "kernels/kernel.h"
 #include "run/program.h"
 #include "stowage/graph.h"
 #include "stowage/network.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "run/rows.h"
+#include "kernels/rows.h"
 
 namespace stowage::run {
 namespace {
@@ -112,7 +112,8 @@ Rows<Byte> RowOperands::table(TensorId tensor, std::size_t axis, const std::vect
   const Tensor& own = graph_.tensors[tensor];
   const Shape& shape = *own.shape;
   const Bytes element = element_size(own.dtype);
-  Image image{.batches = shape[0], .channels = axis == 2 ? shape[1] : 1, .rows = 1, .element = element};
+  kernels::Image image{
+      .batches = shape[0], .channels = axis == 2 ? shape[1] : 1, .rows = 1, .element = element};
   image.row = own.bytes / (element * image.batches * image.channels * shape[axis]);
   const auto all = [&](const auto& is_so) {
     return std::ranges::all_of(at, [&](const PlacedRow& row) { return is_so(row.part); });

@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "kernels/kernel.h"
 #include "run/home.h"
-#include "run/kernel.h"
 #include "run/row_places.h"
 #include "run/shadow.h"
 #include "stowage/graph.h"
 
 namespace stowage::run {
+
+using kernels::Rows;
 
 /// Whether two parts have a byte in common.
 [[nodiscard]] bool overlap(const PlacedPart& a, const PlacedPart& b);

@@ -1,14 +1,6 @@
 #include "run/shadow.h"
 
-#include "run/poison.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define STOWAGE_HAS_SHADOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define STOWAGE_HAS_SHADOW 1
-#endif
-#endif
+#include "kernels/poison.h"
 
 #ifdef STOWAGE_HAS_SHADOW
 #include <sanitizer/asan_interface.h>
@@ -53,14 +45,7 @@ OnlyThese::~OnlyThese() {
     __asan_unpoison_memory_region(arena.bytes(), static_cast<std::size_t>(arena.size()));
 }
 
-void expect_accessible(const void* begin, std::size_t size) {
-  const void* const poisoned = __asan_region_is_poisoned(const_cast<void*>(begin), size);
-  if (poisoned != nullptr) (void)*static_cast<const volatile char*>(poisoned);
-}
-
 #else
-
-void expect_accessible(const void* /*begin*/, std::size_t /*size*/) {}
 
 OnlyThese::OnlyThese(const Device& device, std::span<const ByteRange> /*allowed*/, const std::string& /*who*/)
     : device_(device) {}

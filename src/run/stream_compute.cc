@@ -165,7 +165,7 @@ void StreamRun::call_windows(const Operands& operands, RowOperands& beside) {
   const auto from = beside.rows(*own.inputs[0], axis, read);
   const auto to = beside.rooms(*own.outputs[0], axis, {{output.row->index, output.at}}, operands.adds);
   const std::vector<const std::byte*> inputs = input_pointers(others, beside, Seen::parts);
-  const Pointers whole{.inputs = inputs, .scratch = scratch_.data()};
+  const kernels::Pointers whole{.inputs = inputs, .scratch = scratch_.data()};
   const OnlyThese only(device_, allowed, who_);
   model_.program->kernels[0][operands.op].run_rows({.input = from,
                                                     .output = to,
@@ -234,7 +234,7 @@ void StreamRun::run_sums(const Run& run) {
   const PlacedPart place = memory_.find_sums(*run.sums, size, who_);
   if (rows.begin != 0) memory_.expect_sums(index, place, who_);
   memory_.places().note_touched(place, report_.highest);
-  const RowSums kernel = model_.program->kernels[0][index].row_sums(rows.axis);
+  const kernels::RowSums kernel = model_.program->kernels[0][index].row_sums(rows.axis);
   const AlignedBytes sums(static_cast<std::size_t>(size));
   std::memcpy(sums.data(), place.front().at, static_cast<std::size_t>(size));
   if (rows.begin == 0) kernel.begin(sums.data());
@@ -245,7 +245,8 @@ void StreamRun::run_sums(const Run& run) {
   if (summed == extent) finish_sums(index, kernel, sums.data(), place);
 }
 
-void StreamRun::add_rows(const Run& run, const RowSums& kernel, std::byte* sums, const PlacedPart& place) {
+void StreamRun::add_rows(const Run& run, const kernels::RowSums& kernel, std::byte* sums,
+                         const PlacedPart& place) {
   const TensorId input = *op(run.path[1]).inputs[0];
   for (std::int64_t row = run.rows->begin; row < run.rows->end; ++row) {
     const Part part{input, Row{run.rows->axis, row}};
@@ -258,7 +259,7 @@ void StreamRun::add_rows(const Run& run, const RowSums& kernel, std::byte* sums,
   }
 }
 
-void StreamRun::finish_sums(std::size_t op, const RowSums& kernel, const std::byte* sums,
+void StreamRun::finish_sums(std::size_t op, const kernels::RowSums& kernel, const std::byte* sums,
                             const PlacedPart& place) {
   const Part part{.tensor = *this->op(op).outputs[0]};
   const PlacedPart at = memory_.room_for(part, who_);

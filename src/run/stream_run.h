@@ -72,8 +72,9 @@ class StreamRun {
   void run_rows(std::size_t op, const RowRange& rows);
   void run_part(const Run& run);
   void run_sums(const Run& run);
-  void add_rows(const Run& run, const RowSums& kernel, std::byte* sums, const PlacedPart& place);
-  void finish_sums(std::size_t op, const RowSums& kernel, const std::byte* sums, const PlacedPart& place);
+  void add_rows(const Run& run, const kernels::RowSums& kernel, std::byte* sums, const PlacedPart& place);
+  void finish_sums(std::size_t op, const kernels::RowSums& kernel, const std::byte* sums,
+                   const PlacedPart& place);
   void arrive(const Arrive& arrive);
   void leave(const Leave& leave);
   void take_output(TensorId output);

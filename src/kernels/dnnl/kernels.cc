@@ -1,0 +1,53 @@
+#include "kernels/kernels.h"
+
+#include "kernels/dnnl/assembly.h"
+#include "kernels/dnnl/operators.h"
+
+namespace stowage::kernels {
+
+const KernelTable& dnnl_kernels() {
+  using namespace fast;
+  static const KernelTable table{
+      {"Abs", guarded<elementwise>},
+      {"Add", guarded<combination>},
+      {"AveragePool", guarded<pool>},
+      {"BatchNormalization", guarded<batch_normalization>},
+      {"Clip", guarded<clip>},
+      {"Conv", guarded<convolution>},
+      {"ConvTranspose", guarded<transposed_convolution>},
+      {"Div", guarded<combination>},
+      {"Elu", guarded<elementwise>},
+      {"Exp", guarded<elementwise>},
+      {"Gelu", guarded<elementwise>},
+      {"Gemm", guarded<gemm>},
+      {"GlobalAveragePool", guarded<global_pool>},
+      {"GlobalMaxPool", guarded<global_pool>},
+      {"HardSwish", guarded<elementwise>},
+      {"LRN", guarded<local_response_normalization>},
+      {"LayerNormalization", guarded<layer_normalization>},
+      {"LeakyRelu", guarded<elementwise>},
+      {"LogSoftmax", guarded<softmax>},
+      {"MatMul", guarded<matrix_product>},
+      {"Max", guarded<combination>},
+      {"MaxPool", guarded<pool>},
+      {"Min", guarded<combination>},
+      {"Mish", guarded<elementwise>},
+      {"Mul", guarded<combination>},
+      {"ReduceMax", guarded<reduction>},
+      {"ReduceMean", guarded<reduction>},
+      {"ReduceMin", guarded<reduction>},
+      {"ReduceSum", guarded<reduction>},
+      {"Relu", guarded<elementwise>},
+      {"Sigmoid", guarded<elementwise>},
+      {"Softmax", guarded<softmax>},
+      {"Softplus", guarded<elementwise>},
+      {"Sqrt", guarded<elementwise>},
+      {"Sub", guarded<combination>},
+      {"Sum", guarded<combination>},
+      {"Swish", guarded<elementwise>},
+      {"Tanh", guarded<elementwise>},
+  };
+  return table;
+}
+
+}  // namespace stowage::kernels

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace stowage::kernels::onnx_ops {
+
+/// A function of a recurrent network, by the name that ONNX gives it.
+struct Activation {
+  double (*function)(double x, double alpha, double beta) = nullptr;
+  double alpha = 0;
+  double beta = 0;
+
+  [[nodiscard]] double operator()(double x) const { return function(x, alpha, beta); }
+};
+
+/// As many as the operator is told, or `otherwise`; refuses other than `count` of them.
+[[nodiscard]] std::vector<Activation> activations_of(const Signature& signature,
+                                                     const std::vector<std::string>& otherwise,
+                                                     std::size_t directions);
+
+}  // namespace stowage::kernels::onnx_ops

@@ -1,0 +1,174 @@
+// Products of matrices. Cost: one multiplication for each term of each element; real numbers of 16 bits are
+// summed as float32, in memory beside the output.
+
+#include "kernels/onnx/product.h"
+
+#include "kernels/onnx/tables.h"
+#include "kernels/onnx/walk.h"
+
+namespace stowage::kernels::onnx_ops {
+
+MatrixProducts matrix_products_of(const Shape& a, const Shape& b, const Shape& output, bool transposes_a,
+                                  bool transposes_b) {
+  if (a.empty() || b.empty()) refuse("a scalar is no matrix");
+  Shape left = a;
+  Shape right = b;
+  if (a.size() == 1) left.insert(left.begin(), 1);
+  if (b.size() == 1) right.push_back(1);
+  const std::size_t l = left.size() - 2;
+  const std::size_t r = right.size() - 2;
+  const bool swaps_a = transposes_a && a.size() > 1;
+  const bool swaps_b = transposes_b && b.size() > 1;
+  const std::int64_t a_row = swaps_a ? 1 : left[l + 1];
+  const std::int64_t b_row = swaps_b ? 1 : right[r + 1];
+  const MatrixProduct one{.rows = left[swaps_a ? l + 1 : l],
+                          .columns = right[swaps_b ? r : r + 1],
+                          .terms = left[swaps_a ? l : l + 1],
+                          .a_row = a_row,
+                          .a_column = swaps_a ? left[l + 1] : 1,
+                          .b_row = b_row,
+                          .b_column = swaps_b ? right[r + 1] : 1};
+  if (one.terms != right[swaps_b ? r + 1 : r]) refuse("{} times {} is not defined", show(a), show(b));
+  MatrixProducts result{.one = one};
+  Shape own;
+  if (a.size() > 1) own.push_back(one.rows);
+  if (b.size() > 1) own.push_back(one.columns);
+  if (output.size() < own.size() || !std::equal(own.begin(), own.end(), output.end() - extent(own.size())))
+    refuse("{} times {} is not {}", show(a), show(b), show(output));
+  result.batch.assign(output.begin(), output.end() - extent(own.size()));
+  const Shape a_batch(left.begin(), left.end() - 2);
+  const Shape b_batch(right.begin(), right.end() - 2);
+  result.a_strides = broadcast_strides(a_batch, result.batch);
+  result.b_strides = broadcast_strides(b_batch, result.batch);
+  for (std::int64_t& stride : result.a_strides) stride *= left[l] * left[l + 1];
+  for (std::int64_t& stride : result.b_strides) stride *= right[r] * right[r + 1];
+  return result;
+}
+
+namespace {
+
+/// Where a row of sums is: in the output itself, or beside it.
+template <typename Sum, typename Element>
+Sum* sums_at(const Pointers& pointers, Element* to) {
+  if constexpr (std::is_same_v<Sum, Element>) {
+    static_cast<void>(pointers);
+    return to;
+  } else {
+    static_cast<void>(to);
+    return reinterpret_cast<Sum*>(pointers.scratch);
+  }
+}
+
+/// Calls multiply(start in a, start in b, start in the output) for each pair of matrices.
+template <typename Multiply>
+void for_matrices(const MatrixProducts& products, const Walk<2>& walk, const Multiply& multiply) {
+  const std::int64_t size = products.one.rows * products.one.columns;
+  for_each_row(walk, [&](std::int64_t at, const std::array<std::int64_t, 2>& from) {
+    for (std::int64_t i = 0; i < walk.row(); ++i)
+      multiply(from[0] + i * walk.step(0), from[1] + i * walk.step(1), (at + i) * size);
+  });
+}
+
+Kernel multiply(const Signature& signature, const MatrixProducts& products, float alpha) {
+  const Argument& a = input_of(signature, 0);
+  expect_dtype(input_of(signature, 1), a.dtype, "the second input");
+  expect_dtype(output_of(signature), a.dtype, "the output");
+  const Walk<2> walk = merged<2>(products.batch, {products.a_strides, products.b_strides});
+  Kernel kernel = for_type(a.dtype, floats + integers, [&]<typename Element>() -> Kernel {
+    return {.run = [=](const Pointers& pointers) {
+      using Sum = Value<Element>;
+      const auto same = [](const Element& x, std::int64_t) { return value_of(x); };
+      const MatrixProduct& p = products.one;
+      for_matrices(products, walk, [&](std::int64_t at_a, std::int64_t at_b, std::int64_t at) {
+        auto* to = pointers.output<Element>(0) + at;
+        for (std::int64_t i = 0; i < p.rows; ++i, to += p.columns) {
+          Sum* const row = sums_at<Sum>(pointers, to);
+          std::fill_n(row, p.columns, Sum{0});
+          add_product_row(p, i, pointers.input<Element>(0) + at_a, pointers.input<Element>(1) + at_b, row,
+                          same, same);
+          for (std::int64_t j = 0; j < p.columns; ++j) {
+            to[j] = element_of<Element>(
+                alpha == 1 ? row[j]
+                           : element_of<Sum>(static_cast<double>(alpha) * static_cast<double>(row[j])));
+          }
+        }
+      });
+    }};
+  });
+  if (bits_of(a.dtype) == 16) kernel.scratch = products.one.columns * extent(sizeof(float));
+  return kernel;
+}
+
+Kernel matrix_product(const Signature& signature) {
+  return multiply(signature,
+                  matrix_products_of(input_of(signature, 0).shape, input_of(signature, 1).shape,
+                                     output_of(signature).shape),
+                  1);
+}
+
+Kernel fused_matrix_product(const Signature& signature) {
+  const auto& attributes = signature.attributes;
+  if (attributes.integer("transBatchA", 0) != 0 || attributes.integer("transBatchB", 0) != 0)
+    refuse("transposed batches");
+  return multiply(signature,
+                  matrix_products_of(input_of(signature, 0).shape, input_of(signature, 1).shape,
+                                     output_of(signature).shape, attributes.integer("transA", 0) != 0,
+                                     attributes.integer("transB", 0) != 0),
+                  attributes.real("alpha", 1));
+}
+
+/// alpha * a * b + beta * c, where c is broadcast to the product.
+Kernel general_product(const Signature& signature) {
+  const Argument& a = input_of(signature, 0);
+  const Argument& output = output_of(signature);
+  expect_rank(a, 2, "the first input");
+  expect_rank(input_of(signature, 1), 2, "the second input");
+  expect_dtype(input_of(signature, 1), a.dtype, "the second input");
+  expect_dtype(output, a.dtype, "the output");
+  const auto& attributes = signature.attributes;
+  const MatrixProduct p =
+      matrix_products_of(a.shape, input_of(signature, 1).shape, output.shape,
+                         attributes.integer("transA", 0) != 0, attributes.integer("transB", 0) != 0)
+          .one;
+  expect_rank(output, 2, "the output");
+  Shape c_strides{0, 0};
+  if (signature.has_input(2)) {
+    expect_dtype(*signature.inputs[2], a.dtype, "the third input");
+    c_strides = broadcast_strides(signature.inputs[2]->shape, output.shape);
+  }
+  const float alpha = attributes.real("alpha", 1);
+  const float beta = attributes.real("beta", 1);
+  Kernel kernel = for_type(a.dtype, floats + integers, [&]<typename Element>() -> Kernel {
+    return {.run = [=](const Pointers& pointers) {
+      using Sum = Value<Element>;
+      const auto factor = element_of<Sum>(alpha);
+      const auto bias_factor = element_of<Sum>(beta);
+      const auto scaled = [factor](const Element& x, std::int64_t) { return product(factor, value_of(x)); };
+      const auto same = [](const Element& x, std::int64_t) { return value_of(x); };
+      const auto* const c = pointers.input<Element>(2);
+      auto* to = pointers.output<Element>(0);
+      for (std::int64_t i = 0; i < p.rows; ++i, to += p.columns) {
+        Sum* const row = sums_at<Sum>(pointers, to);
+        for (std::int64_t j = 0; j < p.columns; ++j) {
+          row[j] =
+              c == nullptr ? Sum{0} : product(bias_factor, value_of(c[i * c_strides[0] + j * c_strides[1]]));
+        }
+        add_product_row(p, i, pointers.input<Element>(0), pointers.input<Element>(1), row, scaled, same);
+        if constexpr (!std::is_same_v<Sum, Element>)
+          std::transform(row, row + p.columns, to, element_of<Element, Sum>);
+      }
+    }};
+  });
+  if (bits_of(a.dtype) == 16) kernel.scratch = p.columns * extent(sizeof(float));
+  return kernel;
+}
+
+}  // namespace
+
+TablePart product_kernels() {
+  return {{"Gemm", general_product},
+          {"MatMul", matrix_product},
+          {"com.microsoft.FusedMatMul", fused_matrix_product}};
+}
+
+}  // namespace stowage::kernels::onnx_ops

@@ -1,0 +1,61 @@
+#include "kernels/tflite/channels.h"
+
+#include <tuple>
+#include <utility>
+
+namespace stowage::kernels {
+
+namespace {
+
+/// The scale of each output channel, and the zero point of all.
+std::pair<std::vector<float>, std::int32_t> weight_scales(const Argument& weights, std::int64_t channels,
+                                                          std::size_t axis) {
+  const Quantization* const it = weights.quantization;
+  if (it == nullptr || it->scales.empty() || it->scales.size() != it->zero_points.size())
+    unsupported("its weights have no scale");
+  if (it->scales.size() == 1) {
+    const Affine all = affine_of(weights);
+    return {std::vector<float>(static_cast<std::size_t>(channels), all.scale), all.zero_point};
+  }
+  if (it->axis != axis || static_cast<std::int64_t>(it->scales.size()) != channels)
+    unsupported("its weights have {} scales on dimension {}, expected {} on {}", it->scales.size(), it->axis,
+                channels, axis);
+  for (std::size_t c = 0; c < it->scales.size(); ++c)
+    if (it->zero_points[c] != 0)
+      unsupported("channel {} of its weights has zero point {}", c, it->zero_points[c]);
+  return {it->scales, 0};
+}
+
+}  // namespace
+
+Requantization requantization_of(const Operands& operands, const Argument& input, const Argument& weights,
+                                 std::int64_t channels, std::size_t axis) {
+  const Affine from = affine_of(input);
+  const Affine to = affine_of(operands.output());
+  const auto [scales, weights_zero] = weight_scales(weights, channels, axis);
+  Requantization result{.input_zero = from.zero_point,
+                        .weights_zero = weights_zero,
+                        .output_zero = to.zero_point,
+                        .limits = activation_limits(operands, limits_of<std::int8_t>())};
+  for (const float weight_scale : scales)
+    result.factors.push_back(multiplier_of(
+        static_cast<double>(from.scale) * static_cast<double>(weight_scale) / static_cast<double>(to.scale)));
+  return result;
+}
+
+RealWeights real_weights_of(const Argument& weights, std::int64_t channels, std::size_t axis) {
+  if (weights.dtype == DType::float32) return {};
+  RealWeights result{.is_quantized = true};
+  std::tie(result.scales, result.zero) = weight_scales(weights, channels, axis);
+  return result;
+}
+
+void expect_bias(const Operands& operands, std::size_t input, DType dtype, std::int64_t channels) {
+  if (!operands.has_input(input)) return;
+  const Argument& bias = operands.input(input);
+  if (bias.dtype != dtype || count_of(bias.shape) != channels)
+    unsupported("its bias has {} numbers of type {}, expected {} of {}", count_of(bias.shape),
+                name_of(bias.dtype), channels, name_of(dtype));
+}
+
+}  // namespace stowage::kernels

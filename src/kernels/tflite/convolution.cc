@@ -1,0 +1,282 @@
+// CONV_2D and DEPTHWISE_CONV_2D of int8 and float32, with dilation and fused activations, CONV_2D also in
+// groups, and of float32 with int8 weights, which are taken for the real numbers that they stand for.
+//
+// Idea. For each output place the inputs under the window are gathered, 0 where it is in the padding. Of int8
+// numbers each output channel is then a dot product of two contiguous runs; of float32 numbers the
+// channels add up side by side, so that each sums in the order of the window, and the compiler still has
+// a loop over channels to vectorise. Depthwise, the loop over channels is the innermost one of the data.
+//
+// Cost: output elements * taps * input channels of a group. Source: the TensorFlow Lite 8-bit quantization
+// specification; order of sums as in TensorFlow Lite's reference kernels.
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/rows.h"
+#include "kernels/tflite/channels.h"
+#include "kernels/tflite/families.h"
+#include "kernels/tflite/window.h"
+
+namespace stowage::kernels {
+namespace {
+
+struct Convolution {
+  Window height{};
+  Window width{};
+  std::int64_t batches = 1;
+  std::int64_t in_channels = 1;
+  std::int64_t out_channels = 1;
+  std::int64_t groups = 1;
+
+  [[nodiscard]] std::int64_t group_inputs() const { return in_channels / groups; }
+  [[nodiscard]] std::int64_t group_outputs() const { return out_channels / groups; }
+  [[nodiscard]] std::int64_t taps() const { return height.taps * width.taps; }
+
+  /// Calls `use` with the index of each tap that is not in the padding, and what is under it.
+  template <typename Element, typename Use>
+  void for_taps(const RowPointers& at, std::int64_t batch, std::int64_t y, std::int64_t x,
+                const Use& use) const {
+    for (std::int64_t ky = 0; ky < height.taps; ++ky) {
+      const std::int64_t in_y = height.place(y, ky);
+      if (!height.has(in_y)) continue;
+      const auto* const row = at.input.at<Element>(in_y, batch);
+      for (std::int64_t kx = 0; kx < width.taps; ++kx) {
+        const std::int64_t in_x = width.place(x, kx);
+        if (width.has(in_x)) use(ky * width.taps + kx, row + in_x * in_channels);
+      }
+    }
+  }
+
+  /// Calls `use` with each output place, and its first element.
+  template <typename Element, typename Use>
+  void for_places(const RowPointers& at, const Use& use) const {
+    for (std::int64_t b = 0; b < batches; ++b)
+      for (std::int64_t y = at.begin; y < at.end; ++y) {
+        auto* out = at.output.at<Element>(y, b);
+        for (std::int64_t x = 0; x < width.out; ++x, out += out_channels) use(b, y, x, out);
+      }
+  }
+
+  /// Of the kernel that `run_rows` is.
+  [[nodiscard]] Kernel kernel(std::size_t element, std::function<void(const RowPointers&)> run_rows,
+                              Bytes scratch) const {
+    const auto bytes = static_cast<std::int64_t>(element);
+    return kernel_by_rows(
+        {.batches = batches, .rows = height.in, .row = width.in * in_channels, .element = bytes},
+        {.batches = batches, .rows = height.out, .row = width.out * out_channels, .element = bytes},
+        std::move(run_rows), scratch);
+  }
+};
+
+Convolution convolution_of(const Operands& operands, const Argument& input, const Argument& weights,
+                           const Argument& output) {
+  if (input.shape.size() != 4 || weights.shape.size() != 4 || output.shape.size() != 4)
+    unsupported("its input, weights and output have {}, {} and {} dimensions, expected 4", input.shape.size(),
+                weights.shape.size(), output.shape.size());
+  if (input.shape[0] != output.shape[0])
+    unsupported("its input has {} batches, its output {}", input.shape[0], output.shape[0]);
+  const bool is_same = is_padding_same(operands);
+  Convolution result{
+      .batches = input.shape[0], .in_channels = input.shape[3], .out_channels = output.shape[3]};
+  result.height = window_of(input.shape[1], output.shape[1],
+                            {.taps = weights.shape[1],
+                             .stride = operands.integer("stride_h"),
+                             .dilation = operands.integer("dilation_h_factor", 1),
+                             .is_same = is_same});
+  result.width = window_of(input.shape[2], output.shape[2],
+                           {.taps = weights.shape[2],
+                            .stride = operands.integer("stride_w"),
+                            .dilation = operands.integer("dilation_w_factor", 1),
+                            .is_same = is_same});
+  return result;
+}
+
+/// Refuses weights that do not fit, and finds the groups.
+void expect_weights(Convolution& it, const Argument& weights) {
+  const std::int64_t inputs = weights.shape[3];
+  if (weights.shape[0] != it.out_channels)
+    unsupported("its weights are for {} output channels, expected {}", weights.shape[0], it.out_channels);
+  if (inputs < 1 || it.in_channels % inputs != 0)
+    unsupported("its weights are for {} input channels, expected a divisor of {}", inputs, it.in_channels);
+  it.groups = std::max<std::int64_t>(it.in_channels / inputs, 1);
+  if (it.in_channels == 0 || it.out_channels % it.groups != 0)
+    unsupported("{} groups do not divide {} output channels", it.groups, it.out_channels);
+}
+
+/// The numbers under a window, less the zero point; 0 in the padding.
+void gather(const Convolution& it, const RowPointers& at, std::int32_t zero, std::int64_t group,
+            std::int64_t taps_per_place, std::int16_t* window, std::int64_t b, std::int64_t y,
+            std::int64_t x) {
+  const std::int64_t channels = it.group_inputs();
+  std::fill_n(window, taps_per_place, std::int16_t{0});
+  it.for_taps<std::int8_t>(at, b, y, x, [&](std::int64_t tap, const std::int8_t* in) {
+    const std::int8_t* const from = in + group * channels;
+    std::int16_t* const to = window + tap * channels;
+    for (std::int64_t c = 0; c < channels; ++c) to[c] = static_cast<std::int16_t>(from[c] - zero);
+  });
+}
+
+void expect_no_weights_zero(const Requantization& quantization) {
+  if (quantization.weights_zero != 0)
+    unsupported("its weights have zero point {}, expected 0", quantization.weights_zero);
+}
+
+Kernel int8_convolution(const Operands& operands, Convolution it, Requantization quantization) {
+  expect_no_weights_zero(quantization);
+  expect_bias(operands, 2, DType::int32, it.out_channels);
+  const std::int64_t size = it.taps() * it.group_inputs();  // of a window
+  const auto run = [it, quantization = std::move(quantization), size](const RowPointers& at) {
+    const auto* const weights = at.whole.input<std::int8_t>(1);
+    const auto* const bias = at.whole.input<std::int32_t>(2);
+    auto* const window = reinterpret_cast<std::int16_t*>(at.whole.scratch);
+    it.for_places<std::int8_t>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, std::int8_t* out) {
+      for (std::int64_t g = 0; g < it.groups; ++g) {
+        gather(it, at, quantization.input_zero, g, size, window, b, y, x);
+        for (std::int64_t i = 0; i < it.group_outputs(); ++i) {
+          const std::int64_t c = g * it.group_outputs() + i;
+          const std::int32_t sum = dot(window, weights + c * size, size);
+          out[c] = quantization.apply(bias == nullptr ? sum : wrapping_add(sum, bias[c]),
+                                      static_cast<std::size_t>(c));
+        }
+      }
+    });
+  };
+  return it.kernel(sizeof(std::int8_t), run, size * static_cast<Bytes>(sizeof(std::int16_t)));
+}
+
+Kernel float_convolution(const Operands& operands, Convolution it, RealWeights real) {
+  expect_bias(operands, 2, DType::float32, it.out_channels);
+  const RealLimits limits = real_activation_limits(operands);
+  const std::int64_t size = it.taps() * it.group_inputs();
+  const auto run = [it, limits, size, real = std::move(real)](const RowPointers& at) {
+    const auto* const bias = at.whole.input<float>(2);
+    const std::int64_t outputs = it.group_outputs();
+    auto* const sums = reinterpret_cast<float*>(at.whole.scratch);
+    float* const weights = sums + outputs;  // of each group, output channels innermost
+    for (std::int64_t c = 0; c < it.out_channels; ++c)
+      for (std::int64_t k = 0; k < size; ++k)
+        weights[(c / outputs * size + k) * outputs + c % outputs] = real.of(at.whole, c * size + k, c);
+    it.for_places<float>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, float* out) {
+      for (std::int64_t g = 0; g < it.groups; ++g) {
+        std::fill_n(sums, outputs, 0.0F);
+        it.for_taps<float>(at, b, y, x, [&](std::int64_t tap, const float* in) {
+          for (std::int64_t k = 0; k < it.group_inputs(); ++k) {
+            const float number = in[g * it.group_inputs() + k];
+            const float* const row = weights + (g * size + tap * it.group_inputs() + k) * outputs;
+            for (std::int64_t c = 0; c < outputs; ++c) sums[c] += number * row[c];
+          }
+        });
+        for (std::int64_t c = 0; c < outputs; ++c) {
+          const std::int64_t channel = g * outputs + c;
+          out[channel] = limits.clamp(sums[c] + (bias == nullptr ? 0.0F : bias[channel]));
+        }
+      }
+    });
+  };
+  const Bytes scratch = (it.group_outputs() + it.out_channels * size) * static_cast<Bytes>(sizeof(float));
+  return it.kernel(sizeof(float), run, scratch);
+}
+
+/// `sum` adds up each output channel; `multiplier` of them belong to one input channel.
+template <typename Element, typename Sum, typename Add>
+void add_depthwise(const Convolution& it, std::int64_t multiplier, const RowPointers& at, Sum* sums,
+                   std::int64_t b, std::int64_t y, std::int64_t x, const Add& add) {
+  const auto* const weights = at.whole.input<Element>(1);
+  std::fill_n(sums, it.out_channels, Sum{0});
+  it.for_taps<Element>(at, b, y, x, [&](std::int64_t tap, const Element* from) {
+    const Element* const row = weights + tap * it.out_channels;
+    if (multiplier == 1) {
+      for (std::int64_t c = 0; c < it.out_channels; ++c) sums[c] = add(sums[c], from[c], row[c]);
+    } else {
+      for (std::int64_t c = 0; c < it.out_channels; ++c) sums[c] = add(sums[c], from[c / multiplier], row[c]);
+    }
+  });
+}
+
+Kernel int8_depthwise(const Operands& operands, Convolution it, std::int64_t multiplier,
+                      Requantization quantization) {
+  expect_no_weights_zero(quantization);
+  expect_bias(operands, 2, DType::int32, it.out_channels);
+  const auto run = [it, multiplier, quantization = std::move(quantization)](const RowPointers& at) {
+    const auto* const bias = at.whole.input<std::int32_t>(2);
+    auto* const sums = reinterpret_cast<std::uint32_t*>(at.whole.scratch);
+    const auto add = [zero = quantization.input_zero](std::uint32_t sum, std::int8_t number,
+                                                      std::int8_t weight) {
+      return sum + static_cast<std::uint32_t>((number - zero) * weight);
+    };
+    it.for_places<std::int8_t>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, std::int8_t* out) {
+      add_depthwise<std::int8_t>(it, multiplier, at, sums, b, y, x, add);
+      for (std::int64_t c = 0; c < it.out_channels; ++c) {
+        const auto sum = static_cast<std::int32_t>(sums[c]);
+        out[c] = quantization.apply(bias == nullptr ? sum : wrapping_add(sum, bias[c]),
+                                    static_cast<std::size_t>(c));
+      }
+    });
+  };
+  return it.kernel(sizeof(std::int8_t), run, it.out_channels * static_cast<Bytes>(sizeof(std::uint32_t)));
+}
+
+Kernel float_depthwise(const Operands& operands, Convolution it, std::int64_t multiplier) {
+  expect_bias(operands, 2, DType::float32, it.out_channels);
+  const auto run = [it, multiplier, limits = real_activation_limits(operands)](const RowPointers& at) {
+    const auto* const bias = at.whole.input<float>(2);
+    auto* const sums = reinterpret_cast<float*>(at.whole.scratch);
+    const auto add = [](float sum, float number, float weight) { return sum + number * weight; };
+    it.for_places<float>(at, [&](std::int64_t b, std::int64_t y, std::int64_t x, float* out) {
+      add_depthwise<float>(it, multiplier, at, sums, b, y, x, add);
+      for (std::int64_t c = 0; c < it.out_channels; ++c)
+        out[c] = limits.clamp(sums[c] + (bias == nullptr ? 0.0F : bias[c]));
+    });
+  };
+  return it.kernel(sizeof(float), run, it.out_channels * static_cast<Bytes>(sizeof(float)));
+}
+
+enum class Precision : std::uint8_t { int8, real_input, float32 };
+
+Precision precision_of(const Argument& input, const Argument& weights, const Argument& output) {
+  if (input.dtype == output.dtype && (input.dtype == DType::int8 || input.dtype == DType::float32)) {
+    if (weights.dtype == input.dtype)
+      return input.dtype == DType::int8 ? Precision::int8 : Precision::float32;
+    if (weights.dtype == DType::int8) return Precision::real_input;
+  }
+  unsupported("input {}, weights {} and output {} are not supported", name_of(input.dtype),
+              name_of(weights.dtype), name_of(output.dtype));
+}
+
+Kernel prepare_conv_2d(const Signature& signature) {
+  const Operands operands(signature);
+  const Argument& input = operands.input(0);
+  const Argument& weights = operands.input(1);
+  const Precision precision = precision_of(input, weights, operands.output());
+  Convolution it = convolution_of(operands, input, weights, operands.output());
+  expect_weights(it, weights);
+  if (precision != Precision::int8)
+    return float_convolution(operands, it, real_weights_of(weights, it.out_channels, 0));
+  return int8_convolution(operands, it, requantization_of(operands, input, weights, it.out_channels, 0));
+}
+
+Kernel prepare_depthwise_conv_2d(const Signature& signature) {
+  const Operands operands(signature);
+  const Argument& input = operands.input(0);
+  const Argument& weights = operands.input(1);
+  const Precision precision = precision_of(input, weights, operands.output());
+  const Convolution it = convolution_of(operands, input, weights, operands.output());
+  if (weights.shape[0] != 1 || weights.shape[3] != it.out_channels)
+    unsupported("its weights are for {} times {} channels, expected 1 times {}", weights.shape[0],
+                weights.shape[3], it.out_channels);
+  if (it.in_channels < 1 || it.out_channels % it.in_channels != 0)
+    unsupported("{} input channels do not divide {} output channels", it.in_channels, it.out_channels);
+  const std::int64_t multiplier = it.out_channels / it.in_channels;
+  if (precision == Precision::real_input) unsupported("weights int8 of a float32 input are not supported");
+  if (precision == Precision::float32) return float_depthwise(operands, it, multiplier);
+  return int8_depthwise(operands, it, multiplier,
+                        requantization_of(operands, input, weights, it.out_channels, 3));
+}
+
+}  // namespace
+
+void add_convolutions(KernelTable& table) {
+  table.insert({{"CONV_2D", prepare_conv_2d}, {"DEPTHWISE_CONV_2D", prepare_depthwise_conv_2d}});
+}
+
+}  // namespace stowage::kernels

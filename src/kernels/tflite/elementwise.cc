@@ -1,0 +1,111 @@
+// Functions of one number, mostly of float32. Source: the definitions of the TFLite operators.
+
+#include <cmath>
+#include <cstdlib>
+
+#include "kernels/tflite/families.h"
+#include "kernels/tflite/fixed_point.h"
+#include "kernels/tflite/stretch.h"
+
+namespace stowage::kernels {
+namespace {
+
+struct Absolute {
+  float operator()(float x) const { return std::abs(x); }
+};
+struct Ceiling {
+  float operator()(float x) const { return std::ceil(x); }
+};
+struct Cosine {
+  float operator()(float x) const { return std::cos(x); }
+};
+struct Exponential {
+  float operator()(float x) const { return std::exp(x); }
+};
+struct Floor {
+  float operator()(float x) const { return std::floor(x); }
+};
+struct Logarithm {
+  float operator()(float x) const { return std::log(x); }
+};
+struct Negative {
+  float operator()(float x) const { return -x; }
+};
+struct ReciprocalRoot {
+  float operator()(float x) const { return 1.0F / std::sqrt(x); }
+};
+/// Halves go to the even neighbour; what rounds to 0 has no sign.
+struct Round {
+  float operator()(float x) const { return std::nearbyint(x) + 0.0F; }
+};
+struct Sine {
+  float operator()(float x) const { return std::sin(x); }
+};
+struct Square {
+  float operator()(float x) const { return x * x; }
+};
+struct SquareRoot {
+  float operator()(float x) const { return std::sqrt(x); }
+};
+
+template <typename Function>
+Kernel prepare_function(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(1, 1);
+  operands.expect_alike(0);
+  if (operands.output().dtype != DType::float32)
+    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+  return unary_kernel<float, float>(operands, Function{});
+}
+
+/// The distance from the zero point, on the output's scale if that is another.
+Kernel quantized_absolute(const Operands& operands) {
+  const Affine input = affine_of(operands.input(0));
+  const Affine output = affine_of(operands.output());
+  const bool is_scaled = input.scale != output.scale;
+  const Multiplier factor =
+      multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
+  return unary_kernel<std::int8_t, std::int8_t>(operands, [=](std::int8_t x) {
+    const std::int32_t distance = std::abs(x - input.zero_point);
+    const std::int32_t scaled = is_scaled ? scale(distance, factor) : distance;
+    return static_cast<std::int8_t>(limits_of<std::int8_t>().clamp(wrapping_add(scaled, output.zero_point)));
+  });
+}
+
+Kernel prepare_abs(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(1, 1);
+  operands.expect_alike(0);
+  return operands.output().dtype == DType::int8 ? quantized_absolute(operands)
+                                                : prepare_function<Absolute>(signature);
+}
+
+Kernel prepare_not(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(1, 1);
+  operands.expect_alike(0);
+  if (operands.output().dtype != DType::boolean)
+    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+  return unary_kernel<std::uint8_t, std::uint8_t>(
+      operands, [](std::uint8_t x) { return static_cast<std::uint8_t>(x == 0); });
+}
+
+}  // namespace
+
+void add_elementwise(KernelTable& table) {
+  table.insert({{"ABS", prepare_abs},
+                {"CEIL", prepare_function<Ceiling>},
+                {"COS", prepare_function<Cosine>},
+                {"EXP", prepare_function<Exponential>},
+                {"FLOOR", prepare_function<Floor>},
+                {"LOG", prepare_function<Logarithm>},
+                {"LOGICAL_NOT", prepare_not},
+                {"NEG", prepare_function<Negative>},
+                {"ROUND", prepare_function<Round>},
+                {"RSQRT", prepare_function<ReciprocalRoot>},
+                {"SIN", prepare_function<Sine>},
+                {"SQRT", prepare_function<SquareRoot>},
+                {"SQUARE", prepare_function<Square>}});
+}
+
+}  // namespace stowage::kernels

@@ -1,0 +1,119 @@
+// FULLY_CONNECTED and BATCH_MATMUL of int8 and float32.
+//
+// Idea. Each output is a dot product of a row of the input and a row of the weights, in batches. A zero
+// point of the weights comes out of the sum: sum x (w - z) = sum x w - z sum x, modulo 2^32.
+//
+// Cost: outputs * length of a row. Source: as of convolutions.
+
+#include <algorithm>
+
+#include "kernels/tflite/channels.h"
+#include "kernels/tflite/families.h"
+
+namespace stowage::kernels {
+namespace {
+
+struct Layer {
+  std::int64_t batches = 0;
+  std::int64_t length = 0;
+  std::int64_t outputs = 0;
+};
+
+/// TFLite multiplies the scales of a whole layer in single precision.
+void use_single_product(const Operands& operands, Requantization& it) {
+  const Quantization& weights = *operands.input(1).quantization;
+  if (weights.scales.size() != 1) return;
+  const float product = affine_of(operands.input(0)).scale * weights.scales.front();
+  const double factor =
+      static_cast<double>(product) / static_cast<double>(affine_of(operands.output()).scale);
+  std::ranges::fill(it.factors, multiplier_of(factor));
+}
+
+/// One row of the input times all rows of the weights.
+void multiply(const Layer& layer, const Requantization& it, const std::int8_t* input,
+              const std::int8_t* weights, const std::int32_t* bias, std::int16_t* row, std::int8_t* output) {
+  std::uint32_t total = 0;
+  for (std::int64_t i = 0; i < layer.length; ++i) {
+    row[i] = static_cast<std::int16_t>(input[i] - it.input_zero);
+    total += static_cast<std::uint32_t>(row[i]);
+  }
+  const std::int32_t excess = wrapping_multiply(static_cast<std::int32_t>(total), -it.weights_zero);
+  for (std::int64_t o = 0; o < layer.outputs; ++o) {
+    std::int32_t sum = wrapping_add(dot(row, weights + o * layer.length, layer.length), excess);
+    if (bias != nullptr) sum = wrapping_add(sum, bias[o]);
+    output[o] = it.apply(sum, static_cast<std::size_t>(o));
+  }
+}
+
+/// Of real numbers, all rows.
+void multiply_real(const Layer& layer, const RealLimits& limits, const RealWeights& weights,
+                   const Pointers& at) {
+  const auto* const bias = at.input<float>(2);
+  for (std::int64_t b = 0; b < layer.batches; ++b) {
+    const float* const input = at.input<float>(0) + b * layer.length;
+    for (std::int64_t o = 0; o < layer.outputs; ++o) {
+      float sum = 0;
+      for (std::int64_t i = 0; i < layer.length; ++i)
+        sum += input[i] * weights.of(at, o * layer.length + i, o);
+      at.output<float>(0)[b * layer.outputs + o] = limits.clamp(sum + (bias == nullptr ? 0.0F : bias[o]));
+    }
+  }
+}
+
+Layer layer_of(const Operands& operands) {
+  const Argument& weights = operands.input(1);
+  const Shape& output = operands.output().shape;
+  if (weights.shape.size() != 2 || output.empty())
+    unsupported("its weights and output have {} and {} dimensions, expected 2 and at least 1",
+                weights.shape.size(), output.size());
+  const Layer layer{.batches = product(output, 0, output.size() - 1),
+                    .length = weights.shape[1],
+                    .outputs = weights.shape[0]};
+  if (output.back() != layer.outputs)
+    unsupported("its output has rows of {}, expected {}", output.back(), layer.outputs);
+  const std::int64_t numbers = count_of(operands.input(0).shape);
+  const std::int64_t rows = layer.length == 0 ? layer.batches : numbers / layer.length;
+  if (rows != layer.batches || numbers != rows * layer.length)
+    unsupported("its input has {} numbers, expected {} rows of {}", numbers, layer.batches, layer.length);
+  return layer;
+}
+
+Kernel real_layer(const Operands& operands, const Layer& layer) {
+  expect_bias(operands, 2, DType::float32, layer.outputs);
+  return {.run = [layer, limits = real_activation_limits(operands),
+                  weights = real_weights_of(operands.input(1), layer.outputs, 0)](const Pointers& at) {
+    multiply_real(layer, limits, weights, at);
+  }};
+}
+
+Kernel int8_layer(const Operands& operands, const Layer& layer) {
+  expect_bias(operands, 2, DType::int32, layer.outputs);
+  Requantization it = requantization_of(operands, operands.input(0), operands.input(1), layer.outputs, 0);
+  use_single_product(operands, it);
+  const auto run = [layer, it](const Pointers& at) {
+    for (std::int64_t b = 0; b < layer.batches; ++b)
+      multiply(layer, it, at.input<std::int8_t>(0) + b * layer.length, at.input<std::int8_t>(1),
+               at.input<std::int32_t>(2), reinterpret_cast<std::int16_t*>(at.scratch),
+               at.output<std::int8_t>(0) + b * layer.outputs);
+  };
+  return {.run = run, .scratch = layer.length * static_cast<Bytes>(sizeof(std::int16_t))};
+}
+
+Kernel prepare_fully_connected(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_alike(0);
+  if (operands.integer("weights_format") != 0) unsupported("its weights are shuffled");
+  const Layer layer = layer_of(operands);
+  const DType dtype = operands.output().dtype;
+  const DType weights = operands.input(1).dtype;
+  if (dtype == DType::float32 && (weights == DType::float32 || weights == DType::int8))
+    return real_layer(operands, layer);
+  if (dtype == DType::int8 && weights == DType::int8) return int8_layer(operands, layer);
+  unsupported("{} with weights {} is not supported", name_of(dtype), name_of(weights));
+}
+
+}  // namespace
+
+void add_fully_connected(KernelTable& table) { table.insert({{"FULLY_CONNECTED", prepare_fully_connected}}); }
+
+}  // namespace stowage::kernels

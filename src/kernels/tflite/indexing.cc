@@ -1,0 +1,192 @@
+// GATHER, GATHER_ND and DYNAMIC_UPDATE_SLICE, whose places are only known when they run; FILL, ZEROS_LIKE and
+// SHAPE, whose output does not depend on the input's elements.
+//
+// Cost: bytes of the output. Source: the definitions of the TFLite operators.
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/tflite/families.h"
+#include "kernels/tflite/fixed_point.h"
+#include "kernels/tflite/remap.h"
+#include "stowage/error.h"
+
+namespace stowage::kernels {
+namespace {
+
+/// An index that was read while running.
+std::int64_t checked_index(std::int64_t index, std::int64_t extent, std::string_view type) {
+  if (index < 0 || index >= extent)
+    throw Error(std::string(type), fmt::format("has index {}, expected one from 0 to {}", index, extent - 1));
+  return index;
+}
+
+/// Calls `use` with the tag of an index type.
+template <typename Use>
+Kernel for_index(DType dtype, const Use& use) {
+  if (dtype == DType::int32) return use(TypeTag<std::int32_t>{});
+  if (dtype == DType::int64) return use(TypeTag<std::int64_t>{});
+  unsupported("its indices are {}", name_of(dtype));
+}
+
+void expect_moved(const Operands& operands) {
+  operands.expect_alike(0);
+  expect_same_quantization(operands.input(0), operands.output());
+}
+
+Kernel prepare_gather(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(2, 1);
+  expect_moved(operands);
+  const Shape& shape = operands.input(0).shape;
+  const Shape& indices = operands.input(1).shape;
+  const std::size_t axis = axis_of(operands.integer("axis"), shape.size());
+  const std::int64_t batch_dims = operands.integer("batch_dims");
+  const auto batched = static_cast<std::size_t>(batch_dims);
+  if (batch_dims < 0 || batched > axis || batched > indices.size() ||
+      !std::equal(shape.begin(), shape.begin() + batch_dims, indices.begin()))
+    unsupported("its {} batch dimensions do not agree", batch_dims);
+  Shape expected(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  expected.insert(expected.end(), indices.begin() + batch_dims, indices.end());
+  expected.insert(expected.end(), shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end());
+  operands.expect_shape(operands.output(), expected, "output");
+  const std::int64_t batches = product(shape, 0, batched);
+  const std::int64_t outer = product(shape, batched, axis);
+  const std::int64_t extent = shape[axis];
+  const std::int64_t count = product(indices, batched, indices.size());
+  const auto run_bytes = static_cast<std::int64_t>(element_size(operands.output().dtype)) *
+                         product(shape, axis + 1, shape.size());
+  return for_index(operands.input(1).dtype, [&]<typename Index>(TypeTag<Index>) {
+    return Kernel{.run = [=](const Pointers& at) {
+      std::byte* output = at.outputs[0];
+      for (std::int64_t b = 0; b < batches; ++b)
+        for (std::int64_t o = 0; o < outer; ++o)
+          for (std::int64_t i = 0; i < count; ++i, output += run_bytes) {
+            const std::int64_t index = checked_index(at.input<Index>(1)[b * count + i], extent, "GATHER");
+            if (run_bytes > 0)
+              std::memcpy(output, at.inputs[0] + ((b * outer + o) * extent + index) * run_bytes,
+                          static_cast<std::size_t>(run_bytes));
+          }
+    }};
+  });
+}
+
+Kernel prepare_gather_nd(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(2, 1);
+  expect_moved(operands);
+  const Shape& shape = operands.input(0).shape;
+  const Shape& indices = operands.input(1).shape;
+  if (indices.empty() || indices.back() > static_cast<std::int64_t>(shape.size()))
+    unsupported("its indices do not fit {} dimensions", shape.size());
+  const auto depth = static_cast<std::size_t>(indices.back());
+  Shape expected(indices.begin(), indices.end() - 1);
+  expected.insert(expected.end(), shape.begin() + static_cast<std::ptrdiff_t>(depth), shape.end());
+  operands.expect_shape(operands.output(), expected, "output");
+  const std::int64_t count = product(indices, 0, indices.size() - 1);
+  const auto bytes = static_cast<std::int64_t>(element_size(operands.output().dtype));
+  const std::int64_t run_bytes = bytes * product(shape, depth, shape.size());
+  return for_index(operands.input(1).dtype, [&]<typename Index>(TypeTag<Index>) {
+    return Kernel{.run = [=, strides = strides_of(shape)](const Pointers& at) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::int64_t from = 0;
+        for (std::size_t d = 0; d < depth; ++d) {
+          const std::int64_t index =
+              at.input<Index>(1)[i * static_cast<std::int64_t>(depth) + static_cast<std::int64_t>(d)];
+          from += checked_index(index, shape[d], "GATHER_ND") * strides[d];
+        }
+        if (run_bytes > 0)
+          std::memcpy(at.outputs[0] + i * run_bytes, at.inputs[0] + from * bytes,
+                      static_cast<std::size_t>(run_bytes));
+      }
+    }};
+  });
+}
+
+/// A begin that would have the update stick out is moved in. The output may lie at the first input's place.
+Kernel prepare_dynamic_update_slice(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(3, 1);
+  expect_moved(operands);
+  operands.expect_alike(1);
+  const Shape& shape = operands.input(0).shape;
+  const Shape& update = operands.input(1).shape;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  operands.expect_shape(operands.output(), shape, "output");
+  if (shape.empty() || update.size() != shape.size() || count_of(operands.input(2).shape) != rank)
+    unsupported("its update has {} dimensions and {} begins, its input {}", update.size(),
+                count_of(operands.input(2).shape), rank);
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (update[d] > shape[d]) unsupported("its update has extent {} of {}", update[d], shape[d]);
+  const auto bytes = static_cast<std::int64_t>(element_size(operands.output().dtype));
+  const std::int64_t rows = product(update, 0, update.size() - 1);
+  const auto all_bytes = static_cast<std::size_t>(count_of(shape) * bytes);
+  const auto row_bytes = static_cast<std::size_t>(update.back() * bytes);
+  return for_index(operands.input(2).dtype, [&]<typename Index>(TypeTag<Index>) {
+    return Kernel{.run = [=, strides = strides_of(shape)](const Pointers& at) {
+      if (at.inputs[0] != at.outputs[0] && all_bytes > 0) std::memcpy(at.outputs[0], at.inputs[0], all_bytes);
+      if (row_bytes == 0) return;
+      std::int64_t begin = 0;
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        begin += std::clamp<std::int64_t>(at.input<Index>(2)[d], 0, shape[d] - update[d]) * strides[d];
+      for (std::int64_t row = 0; row < rows; ++row) {
+        std::int64_t to = begin;
+        std::int64_t rest = row;
+        for (std::size_t d = shape.size() - 1; d-- > 0;) {
+          to += rest % update[d] * strides[d];
+          rest /= update[d];
+        }
+        std::memcpy(at.outputs[0] + to * bytes, at.inputs[1] + row * static_cast<std::int64_t>(row_bytes),
+                    row_bytes);
+      }
+    }};
+  });
+}
+
+/// FILL: the output's shape, the element.
+Kernel prepare_fill(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(2, 1);
+  operands.expect_alike(1);
+  expect_same_quantization(operands.input(1), operands.output());
+  if (count_of(operands.input(1).shape) != 1) unsupported("it fills with several elements");
+  const std::int64_t count = count_of(operands.output().shape);
+  return for_size(element_size(operands.output().dtype), [&]<typename Element>(TypeTag<Element>) {
+    return Kernel{.run = [count](const Pointers& at) {
+      std::fill_n(at.output<Element>(0), count, *at.input<Element>(1));
+    }};
+  });
+}
+
+Kernel prepare_zeros_like(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(1, 1);
+  operands.expect_shape(operands.output(), operands.input(0).shape, "output");
+  const auto bytes = static_cast<std::size_t>(bytes_of(operands.output().dtype, operands.output().shape));
+  return {.run = [bytes](const Pointers& at) { std::fill_n(at.outputs[0], bytes, std::byte{0}); }};
+}
+
+Kernel prepare_shape(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(1, 1);
+  const Shape shape = operands.input(0).shape;
+  operands.expect_shape(operands.output(), {static_cast<std::int64_t>(shape.size())}, "output");
+  return for_index(operands.output().dtype, [&]<typename Index>(TypeTag<Index>) {
+    return Kernel{.run = [shape](const Pointers& at) {
+      for (std::size_t d = 0; d < shape.size(); ++d) at.output<Index>(0)[d] = static_cast<Index>(shape[d]);
+    }};
+  });
+}
+
+}  // namespace
+
+void add_indexing(KernelTable& table) {
+  table.insert({{"DYNAMIC_UPDATE_SLICE", prepare_dynamic_update_slice},
+                {"FILL", prepare_fill},
+                {"GATHER", prepare_gather},
+                {"GATHER_ND", prepare_gather_nd},
+                {"SHAPE", prepare_shape},
+                {"ZEROS_LIKE", prepare_zeros_like}});
+}
+
+}  // namespace stowage::kernels

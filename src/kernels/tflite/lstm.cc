@@ -1,0 +1,247 @@
+// UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with an int16 cell state, without peepholes, projection and layer
+// normalization.
+//
+// Idea. Each of four gates is a layer of the input plus one of the last output, in 12 fraction bits, squashed
+// to 15. Sigmoid and hyperbolic tangent come from a table of 256 values of the sigmoid at multiples of 1/24,
+// between which lines are drawn.
+//
+// Output and cell state are inputs that the operator updates; as in svdf.cc constness is cast away.
+//
+// Cost: steps * cells * (inputs + cells) * 4. Source: the steps of TensorFlow Lite Micro's kernel.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/tflite/channels.h"
+#include "kernels/tflite/families.h"
+
+namespace stowage::kernels {
+namespace {
+
+constexpr float gate_scale = 1.0F / 4096;       // of what is squashed
+constexpr float squashed_scale = 1.0F / 32768;  // and of the result
+constexpr std::int32_t largest = std::numeric_limits<std::int16_t>::max();
+
+std::int16_t saturated(std::int32_t x) {
+  return static_cast<std::int16_t>(limits_of<std::int16_t>().clamp(x));
+}
+
+/// 1 / (1 + e^-x) in 16 bits, of multiples of 1/24. A line between two values is below the curve: the values
+/// are lifted by half of how much it is in the middle.
+class SigmoidTable {
+ public:
+  SigmoidTable() {
+    const auto sigmoid_of = [](double place) { return 65536 / (1 + std::exp(-place / 24)); };
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const auto place = static_cast<double>(i);
+      const double line = (sigmoid_of(place) + sigmoid_of(place + 1)) / 2;
+      const double lift = (sigmoid_of(place + 0.5) - line) / 2;
+      values_[i] = static_cast<std::uint32_t>(std::round(sigmoid_of(place) + lift));
+    }
+    values_.back() = 65535;
+  }
+
+  /// Of a number with 12 fraction bits.
+  [[nodiscard]] std::int16_t sigmoid(std::int16_t x) const {
+    const std::int32_t thrice = 3 * x;
+    const auto distance = static_cast<std::uint32_t>(std::abs(thrice));
+    const std::uint32_t index = distance >> 9;
+    std::uint32_t result = 0x7FFFU << 10;
+    if (index < values_.size() - 1)
+      result = (values_[index] << 9) + (distance & 0x1FFU) * (values_[index + 1] - values_[index]);
+    result = thrice >= 0 ? result + (1U << 9) : (1U << 25) - result + (1U << 9) - 1;
+    return static_cast<std::int16_t>(result >> 10);
+  }
+
+  /// Of a number with 12 fraction bits, times 2^shift.
+  [[nodiscard]] std::int16_t tanh(std::int16_t x, int shift) const {
+    const std::int32_t thrice = x * (3 << shift);
+    const auto distance = static_cast<std::uint32_t>(std::abs(thrice));
+    const std::uint32_t index = distance >> 8;
+    std::int32_t result = 0xFFFF << 8;
+    if (index < values_.size() - 1)
+      result = static_cast<std::int32_t>((values_[index] << 8) +
+                                         (distance & 0xFFU) * (values_[index + 1] - values_[index]));
+    constexpr std::int32_t half = 1 << 23;
+    result = thrice >= 0 ? result - half + (1 << 7) : -result + half + (1 << 7) - 1;
+    return static_cast<std::int16_t>(result >> 8);
+  }
+
+ private:
+  std::array<std::uint32_t, 256> values_{};
+};
+
+/// One of the layers of a gate: where its operands are, and how its sums are scaled.
+struct Layer {
+  std::size_t weights = 0;
+  std::size_t bias = 0;  ///< 0 where there is none.
+  Multiplier factor{};
+  std::int32_t zero_point = 0;
+};
+
+struct Gate {
+  Layer from_input{};
+  Layer from_output{};
+};
+
+enum GateName : std::size_t { input_gate, forget_gate, cell_gate, output_gate, gates };
+
+constexpr std::size_t output_state = 18;  // operands
+constexpr std::size_t cell_state = 19;
+
+struct Lstm {
+  std::int64_t batches = 0;
+  std::int64_t steps = 0;
+  std::int64_t inputs = 0;
+  std::int64_t cells = 0;
+  bool is_time_major = false;
+  std::array<Gate, gates> gate{};
+  Multiplier forget{};
+  Multiplier learn{};
+  Multiplier show{};
+  std::int32_t output_zero = 0;
+  std::int32_t clip = 0;  ///< 0 for none.
+  int tanh_shift = 0;     ///< Of the cell state, to 12 fraction bits.
+  SigmoidTable table{};
+};
+
+Layer layer_of(const Operands& operands, const Argument& input, std::size_t weights, std::int64_t rows,
+               std::int64_t columns) {
+  const Argument& matrix = operands.input(weights);
+  if (matrix.dtype != DType::int8) unsupported("weights {} are {}", weights, name_of(matrix.dtype));
+  operands.expect_shape(matrix, {rows, columns}, "weights");
+  const Affine affine = affine_of(matrix);
+  if (affine.zero_point != 0) unsupported("weights {} have zero point {}", weights, affine.zero_point);
+  const float unit = affine_of(input).scale * affine.scale;
+  return {.weights = weights,
+          .factor = multiplier_of(static_cast<double>(unit) / static_cast<double>(gate_scale)),
+          .zero_point = affine_of(input).zero_point};
+}
+
+void expect_plain(const Operands& operands) {
+  operands.expect_counts(24, 1);
+  for (const std::size_t i : {9U, 10U, 11U, 16U, 17U, 20U, 21U, 22U, 23U})
+    if (operands.has_input(i))
+      unsupported("it has input {}, of a peephole, a projection or a normalization", i);
+  constexpr std::int64_t tanh = 4;
+  if (operands.integer("fused_activation_function") != tanh)
+    unsupported("its activation is {}, expected that of tanh", operands.integer("fused_activation_function"));
+  if (operands.flag("diagonal_recurrent_tensors")) unsupported("its recurrent weights are diagonal");
+  operands.expect_alike(0);
+  operands.expect_alike(output_state);
+  if (operands.output().dtype != DType::int8 || operands.input(cell_state).dtype != DType::int16)
+    unsupported("{} with a cell state of {} is not supported", name_of(operands.output().dtype),
+                name_of(operands.input(cell_state).dtype));
+}
+
+void read_gates(const Operands& operands, Lstm& it) {
+  constexpr std::size_t first_input = 1;
+  constexpr std::size_t first_recurrent = 5;
+  constexpr std::size_t first_bias = 12;
+  for (std::size_t g = 0; g < gates; ++g) {
+    it.gate[g].from_input = layer_of(operands, operands.input(0), first_input + g, it.cells, it.inputs);
+    it.gate[g].from_output =
+        layer_of(operands, operands.input(output_state), first_recurrent + g, it.cells, it.cells);
+    expect_bias(operands, first_bias + g, DType::int32, it.cells);
+    if (operands.has_input(first_bias + g)) it.gate[g].from_input.bias = first_bias + g;
+  }
+}
+
+void read_scales(const Operands& operands, Lstm& it) {
+  const Affine cell = affine_of(operands.input(cell_state));
+  const Affine output = affine_of(operands.input(output_state));
+  const double squashed = static_cast<double>(squashed_scale);
+  const double exponent = std::log2(static_cast<double>(cell.scale));
+  it.tanh_shift = static_cast<int>(std::round(exponent)) + 12;
+  if (std::abs(exponent - std::round(exponent)) > 1e-3 || it.tanh_shift < 0 || it.tanh_shift > 12 ||
+      cell.zero_point != 0)
+    unsupported("its cell state has scale {} and zero point {}", cell.scale, cell.zero_point);
+  it.forget = multiplier_of(squashed * static_cast<double>(cell.scale) / static_cast<double>(cell.scale));
+  it.learn = multiplier_of(squashed * squashed / static_cast<double>(cell.scale));
+  it.show = multiplier_of(squashed * squashed / static_cast<double>(output.scale));
+  it.output_zero = output.zero_point;
+  const double clip = static_cast<double>(operands.real("cell_clip")) / static_cast<double>(cell.scale);
+  it.clip = clip > 0 ? static_cast<std::int32_t>(std::min<double>(clip, largest)) : 0;
+}
+
+Lstm lstm_of(const Operands& operands) {
+  expect_plain(operands);
+  const Shape& input = operands.input(0).shape;
+  const Shape& output = operands.output().shape;
+  if (input.size() != 3 || output.size() != 3 || input[0] != output[0] || input[1] != output[1])
+    unsupported("its input and output have {} and {} dimensions, expected 3", input.size(), output.size());
+  Lstm it{.is_time_major = operands.flag("time_major")};
+  it.batches = it.is_time_major ? input[1] : input[0];
+  it.steps = it.is_time_major ? input[0] : input[1];
+  it.inputs = input[2];
+  it.cells = output[2];
+  for (const std::size_t state : {output_state, cell_state})
+    operands.expect_shape(operands.input(state), {it.batches, it.cells}, "state");
+  expect_same_quantization(operands.input(output_state), operands.output());
+  read_gates(operands, it);
+  read_scales(operands, it);
+  return it;
+}
+
+/// One number of a layer, in 12 fraction bits.
+std::int16_t layer_number(const Pointers& at, const Layer& layer, const std::int8_t* input,
+                          std::int64_t length, std::int64_t cell) {
+  const std::int8_t* const weights = at.input<std::int8_t>(layer.weights) + cell * length;
+  std::int32_t sum = layer.bias == 0 ? 0 : at.input<std::int32_t>(layer.bias)[cell];
+  for (std::int64_t i = 0; i < length; ++i)
+    sum = wrapping_add(sum, wrapping_multiply(weights[i], input[i] - layer.zero_point));
+  return saturated(scale(sum, layer.factor));
+}
+
+std::int16_t gate_number(const Lstm& it, const Pointers& at, GateName name, const std::int8_t* input,
+                         const std::int8_t* last, std::int64_t cell) {
+  const Gate& gate = it.gate[name];
+  const std::int16_t sum = saturated(layer_number(at, gate.from_input, input, it.inputs, cell) +
+                                     layer_number(at, gate.from_output, last, it.cells, cell));
+  return name == cell_gate ? it.table.tanh(sum, 0) : it.table.sigmoid(sum);
+}
+
+/// One step of one batch. `next` takes the outputs until all cells have read the last ones.
+void step(const Lstm& it, const Pointers& at, const std::int8_t* input, std::int8_t* last,
+          std::int16_t* state, std::int8_t* next) {
+  for (std::int64_t c = 0; c < it.cells; ++c) {
+    const auto number = [&](GateName name) {
+      return std::int32_t{gate_number(it, at, name, input, last, c)};
+    };
+    const std::int16_t kept = saturated(scale(number(forget_gate) * state[c], it.forget));
+    const std::int16_t learnt = saturated(scale(number(input_gate) * number(cell_gate), it.learn));
+    std::int32_t cell = saturated(kept + learnt);
+    if (it.clip > 0) cell = std::clamp(cell, -it.clip, it.clip);
+    state[c] = static_cast<std::int16_t>(cell);
+    const std::int32_t shown = number(output_gate) * it.table.tanh(state[c], it.tanh_shift);
+    next[c] = static_cast<std::int8_t>(
+        limits_of<std::int8_t>().clamp(wrapping_add(scale(shown, it.show), it.output_zero)));
+  }
+  std::memcpy(last, next, static_cast<std::size_t>(it.cells));
+}
+
+Kernel prepare_lstm(const Signature& signature) {
+  const Lstm it = lstm_of(Operands(signature));
+  return {.run =
+              [it](const Pointers& at) {
+                auto* const last = const_cast<std::int8_t*>(at.input<std::int8_t>(output_state));
+                auto* const state = const_cast<std::int16_t*>(at.input<std::int16_t>(cell_state));
+                for (std::int64_t t = 0; t < it.steps && it.cells > 0; ++t)
+                  for (std::int64_t b = 0; b < it.batches; ++b) {
+                    const std::int64_t row = it.is_time_major ? t * it.batches + b : b * it.steps + t;
+                    step(it, at, at.input<std::int8_t>(0) + row * it.inputs, last + b * it.cells,
+                         state + b * it.cells, reinterpret_cast<std::int8_t*>(at.scratch));
+                    std::memcpy(at.output<std::int8_t>(0) + row * it.cells, last + b * it.cells,
+                                static_cast<std::size_t>(it.cells));
+                  }
+              },
+          .scratch = it.cells};
+}
+
+}  // namespace
+
+void add_lstm(KernelTable& table) { table.insert({{"UNIDIRECTIONAL_SEQUENCE_LSTM", prepare_lstm}}); }
+
+}  // namespace stowage::kernels

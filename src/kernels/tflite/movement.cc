@@ -1,0 +1,334 @@
+// Operators whose output consists of elements of their inputs, and of fillings. Which elements, remap.h
+// says; here is what the operators' options and constant inputs make of it.
+//
+// Cost: output elements, and the sum of the dimensions. Source: the definitions of the TFLite operators.
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kernels/tflite/families.h"
+#include "kernels/tflite/remap.h"
+
+namespace stowage::kernels {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+void expect_moved(const Operands& operands) {
+  operands.expect_alike(0);
+  expect_same_quantization(operands.input(0), operands.output());
+}
+
+/// RESHAPE, SQUEEZE, EXPAND_DIMS: the same bytes. They may lie where they are to go.
+Kernel prepare_copy(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_alike(0);
+  const std::int64_t count = count_of(operands.output().shape);
+  if (count_of(operands.input(0).shape) != count)
+    unsupported("its input has {} elements, its output {}", count_of(operands.input(0).shape), count);
+  const auto bytes = static_cast<std::size_t>(bytes_of(operands.output().dtype, operands.output().shape));
+  return {.run = [bytes](const Pointers& at) {
+    if (bytes > 0) std::memmove(at.outputs[0], at.inputs[0], bytes);
+  }};
+}
+
+Kernel prepare_transpose(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(2, 1);
+  expect_moved(operands);
+  const Shape& shape = operands.input(0).shape;
+  const Integers order = operands.constants(1, "order");
+  const Integers strides = strides_of(shape);
+  if (order.size() != shape.size())
+    unsupported("its order has {} dimensions, its input {}", order.size(), shape.size());
+  Remap remap;
+  Shape expected;
+  std::vector<bool> is_used(shape.size(), false);
+  for (const std::int64_t axis : order) {
+    const std::size_t d = axis_of(axis, shape.size());
+    if (is_used[d]) unsupported("its order has dimension {} twice", d);
+    is_used[d] = true;
+    remap.add(shape[d], strides[d]);
+    expected.push_back(shape[d]);
+  }
+  operands.expect_shape(operands.output(), expected, "output");
+  return remap_kernel(std::move(remap), operands);
+}
+
+/// Of each dimension, how much is put before and behind.
+std::vector<std::pair<std::int64_t, std::int64_t>> paddings_of(const Operands& operands) {
+  const Shape& shape = operands.input(0).shape;
+  const Integers numbers = operands.constants(1, "paddings");
+  if (numbers.size() != 2 * shape.size())
+    unsupported("its paddings are {} numbers for {} dimensions", numbers.size(), shape.size());
+  std::vector<std::pair<std::int64_t, std::int64_t>> result;
+  Shape expected;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    const auto [before, behind] = std::pair{numbers[2 * d], numbers[2 * d + 1]};
+    if (before < 0 || behind < 0 || before > most || behind > most)
+      unsupported("its paddings of dimension {} are {} and {}", d, before, behind);
+    result.emplace_back(before, behind);
+    expected.push_back(before + shape[d] + behind);
+  }
+  operands.expect_shape(operands.output(), expected, "output");
+  return result;
+}
+
+Remap padding_remap(const Operands& operands) {
+  const Shape& shape = operands.input(0).shape;
+  const Integers strides = strides_of(shape);
+  const auto paddings = paddings_of(operands);
+  Remap remap;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    auto& terms = remap.terms.emplace_back();
+    terms.assign(static_cast<std::size_t>(paddings[d].first), nowhere);
+    for (std::int64_t i = 0; i < shape[d]; ++i) terms.push_back(i * strides[d]);
+    terms.insert(terms.end(), static_cast<std::size_t>(paddings[d].second), nowhere);
+  }
+  return remap;
+}
+
+Kernel prepare_pad(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(2, 1);
+  expect_moved(operands);
+  return remap_kernel(padding_remap(operands), operands, zero_of(operands.output()));
+}
+
+/// PADV2: the filling is the third input.
+Kernel prepare_pad_v2(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(3, 1);
+  expect_moved(operands);
+  operands.expect_alike(2);
+  if (count_of(operands.input(2).shape) != 1)
+    unsupported("its filling has {} elements, expected 1", count_of(operands.input(2).shape));
+  const std::size_t bytes = element_size(operands.output().dtype);
+  for_size(bytes, [](auto) {});
+  return {.run = [remap = padding_remap(operands), bytes](const Pointers& at) {
+    move_elements(remap, bytes, at.inputs[0], at.inputs[2], at.outputs[0]);
+  }};
+}
+
+/// The element that stands at a place before or behind a dimension's own: the edge is the mirror, and
+/// `edge` is 1 where it is not repeated.
+std::int64_t mirrored(std::int64_t place, std::int64_t extent, std::int64_t edge) {
+  if (place < 0) return -place - 1 + edge;
+  return place < extent ? place : 2 * extent - place - 1 - edge;
+}
+
+Kernel prepare_mirror_pad(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(2, 1);
+  expect_moved(operands);
+  const std::int64_t mode = operands.integer("mode");
+  if (mode != 0 && mode != 1) unsupported("its mode is {}", mode);
+  const std::int64_t edge = mode == 0 ? 1 : 0;
+  const Shape& shape = operands.input(0).shape;
+  const Integers strides = strides_of(shape);
+  const auto paddings = paddings_of(operands);
+  Remap remap;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const auto [before, behind] = paddings[d];
+    if (std::max(before, behind) > shape[d] - edge)
+      unsupported("its paddings of dimension {} are {} and {} of {}", d, before, behind, shape[d]);
+    auto& terms = remap.terms.emplace_back();
+    for (std::int64_t i = -before; i < shape[d] + behind; ++i)
+      terms.push_back(mirrored(i, shape[d], edge) * strides[d]);
+  }
+  return remap_kernel(std::move(remap), operands);
+}
+
+Kernel prepare_slice(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(3, 1);
+  expect_moved(operands);
+  const Shape& shape = operands.input(0).shape;
+  const Integers begin = operands.constants(1, "begin");
+  Integers size = operands.constants(2, "size");
+  if (begin.size() != shape.size() || size.size() != shape.size())
+    unsupported("its begin and size have {} and {} numbers for {} dimensions", begin.size(), size.size(),
+                shape.size());
+  const Integers strides = strides_of(shape);
+  Remap remap;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (begin[d] < 0 || begin[d] > shape[d]) unsupported("it begins at {} of {}", begin[d], shape[d]);
+    if (size[d] == -1) size[d] = shape[d] - begin[d];
+    if (size[d] < 0 || size[d] > shape[d] - begin[d])
+      unsupported("it takes {} from {} on of {}", size[d], begin[d], shape[d]);
+    remap.add(size[d], strides[d]);
+    remap.begin += begin[d] * strides[d];
+  }
+  operands.expect_shape(operands.output(), size, "output");
+  return remap_kernel(std::move(remap), operands);
+}
+
+/// What STRIDED_SLICE takes of one dimension.
+struct Steps {
+  std::int64_t begin = 0;
+  std::int64_t step = 1;
+  std::int64_t count = 0;
+};
+
+struct StridedOptions {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t stride = 1;
+  bool masks_begin = false;
+  bool masks_end = false;
+  bool shrinks = false;
+};
+
+/// A begin or end that is out of range is cut off; a shrunk dimension has the element at its begin.
+Steps steps_of(const StridedOptions& it, std::int64_t extent) {
+  if (it.stride == 0) unsupported("its stride is 0");
+  const bool is_forward = it.stride > 0;
+  const std::int64_t least = is_forward ? 0 : -1;
+  const std::int64_t most = is_forward ? extent : extent - 1;
+  const auto within = [&](std::int64_t place) {
+    return std::clamp(place < 0 ? place + extent : place, least, most);
+  };
+  const std::int64_t begin = it.masks_begin ? (is_forward ? 0 : extent - 1) : within(it.begin);
+  if (it.shrinks) {
+    if (begin < 0 || begin >= extent) unsupported("it takes element {} of {}", it.begin, extent);
+    return {begin, 1, 1};
+  }
+  const std::int64_t end = it.masks_end ? (is_forward ? extent : -1) : within(it.end);
+  const std::int64_t distance = is_forward ? end - begin : begin - end;
+  const std::int64_t stride = is_forward ? it.stride : -it.stride;
+  return {begin, it.stride, distance <= 0 ? 0 : (distance + stride - 1) / stride};
+}
+
+Kernel prepare_strided_slice(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(4, 1);
+  expect_moved(operands);
+  if (operands.flag("ellipsis_mask") || operands.flag("new_axis_mask") || operands.flag("offset"))
+    unsupported("it has an ellipsis, a new axis or an end that counts from the begin");
+  const Shape& shape = operands.input(0).shape;
+  const Integers begin = operands.constants(1, "begin");
+  const Integers end = operands.constants(2, "end");
+  const Integers strides = operands.constants(3, "strides");
+  if (begin.size() > shape.size() || end.size() != begin.size() || strides.size() != begin.size())
+    unsupported("its begin, end and strides have {}, {} and {} numbers for {} dimensions", begin.size(),
+                end.size(), strides.size(), shape.size());
+  const auto is_set = [&](std::string_view mask, std::size_t d) {
+    return d < 32 && ((static_cast<std::uint64_t>(operands.integer(mask)) >> d) & 1U) != 0;
+  };
+  const Integers apart = strides_of(shape);
+  Remap remap;
+  Shape expected;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    Steps steps{.count = shape[d]};
+    if (d < begin.size())
+      steps = steps_of({begin[d], end[d], strides[d], is_set("begin_mask", d), is_set("end_mask", d),
+                        is_set("shrink_axis_mask", d)},
+                       shape[d]);
+    auto& terms = remap.terms.emplace_back();
+    for (std::int64_t i = 0; i < steps.count; ++i) terms.push_back((steps.begin + i * steps.step) * apart[d]);
+    if (d >= begin.size() || !is_set("shrink_axis_mask", d)) expected.push_back(steps.count);
+  }
+  operands.expect_shape(operands.output(), expected, "output");
+  return remap_kernel(std::move(remap), operands);
+}
+
+Kernel prepare_tile(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(2, 1);
+  expect_moved(operands);
+  const Shape& shape = operands.input(0).shape;
+  const Integers times = operands.constants(1, "multiples");
+  if (times.size() != shape.size())
+    unsupported("it has {} multiples for {} dimensions", times.size(), shape.size());
+  const Integers strides = strides_of(shape);
+  Remap remap;
+  Shape expected;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    constexpr std::int64_t most = std::int64_t{1} << 20;
+    if (times[d] < 0 || times[d] > most) unsupported("a multiple is {}", times[d]);
+    remap.add(times[d], 0);
+    remap.add(shape[d], strides[d]);
+    expected.push_back(times[d] * shape[d]);
+  }
+  operands.expect_shape(operands.output(), expected, "output");
+  return remap_kernel(std::move(remap), operands);
+}
+
+Kernel prepare_broadcast_to(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(2, 1);
+  expect_moved(operands);
+  const Shape& from = operands.input(0).shape;
+  const Shape& to = operands.output().shape;
+  const Integers strides = strides_of(from);
+  if (from.size() > to.size())
+    unsupported("its input has {} dimensions, its output {}", from.size(), to.size());
+  Remap remap;
+  for (std::size_t d = 0; d < to.size(); ++d) {
+    const std::size_t missing = to.size() - from.size();
+    const std::int64_t extent = d < missing ? 1 : from[d - missing];
+    if (extent != 1 && extent != to[d])
+      unsupported("its input has extent {} where its output has {}", extent, to[d]);
+    remap.add(to[d], extent == 1 ? 0 : strides[d - missing]);
+  }
+  return remap_kernel(std::move(remap), operands);
+}
+
+/// Blocks of a square, from places next to each other to channels or back.
+template <bool is_to_depth>
+Kernel prepare_depth(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_counts(1, 1);
+  expect_moved(operands);
+  const std::int64_t block = operands.integer("block_size");
+  const Shape& in = operands.input(0).shape;
+  constexpr std::int64_t largest = 1 << 15;
+  if (in.size() != 4 || block < 1 || block > largest)
+    unsupported("its input has {} dimensions and its blocks {}", in.size(), block);
+  const Integers strides = strides_of(in);
+  Remap remap;
+  remap.add(in[0], strides[0]);
+  if (is_to_depth) {
+    if (in[1] % block != 0 || in[2] % block != 0)
+      unsupported("blocks of {} do not divide {} by {}", block, in[1], in[2]);
+    operands.expect_shape(operands.output(), {in[0], in[1] / block, in[2] / block, in[3] * block * block},
+                          "output");
+    remap.add(in[1] / block, strides[1] * block);
+    remap.add(in[2] / block, strides[2] * block);
+    remap.add(block, strides[1]);
+    remap.add(block, strides[2]);
+    remap.add(in[3], 1);
+  } else {
+    if (in[3] % (block * block) != 0) unsupported("blocks of {} do not divide {} channels", block, in[3]);
+    const std::int64_t depth = in[3] / (block * block);
+    operands.expect_shape(operands.output(), {in[0], in[1] * block, in[2] * block, depth}, "output");
+    remap.add(in[1], strides[1]);
+    remap.add(block, block * depth);
+    remap.add(in[2], strides[2]);
+    remap.add(block, depth);
+    remap.add(depth, 1);
+  }
+  return remap_kernel(std::move(remap), operands);
+}
+
+}  // namespace
+
+void add_moves(KernelTable& table) {
+  table.insert({{"BROADCAST_TO", prepare_broadcast_to},
+                {"DEPTH_TO_SPACE", prepare_depth<false>},
+                {"EXPAND_DIMS", prepare_copy},
+                {"MIRROR_PAD", prepare_mirror_pad},
+                {"PAD", prepare_pad},
+                {"PADV2", prepare_pad_v2},
+                {"RESHAPE", prepare_copy},
+                {"SLICE", prepare_slice},
+                {"SPACE_TO_DEPTH", prepare_depth<true>},
+                {"SQUEEZE", prepare_copy},
+                {"STRIDED_SLICE", prepare_strided_slice},
+                {"TILE", prepare_tile},
+                {"TRANSPOSE", prepare_transpose}});
+}
+
+}  // namespace stowage::kernels

@@ -1,0 +1,111 @@
+#pragma once
+
+// What kernels ask of their operands while they are prepared. All throw Unsupported with a reason in words.
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace stowage::kernels {
+
+template <typename... Values>
+[[noreturn]] void unsupported(fmt::format_string<Values...> reason, Values&&... values) {
+  throw Unsupported{fmt::format(reason, std::forward<Values>(values)...)};
+}
+
+/// A signature, by the names that kernels want to know it by.
+class Operands {
+ public:
+  explicit Operands(const Signature& signature) : signature_(signature) {}
+
+  [[nodiscard]] const Argument& input(std::size_t i) const;
+  [[nodiscard]] const Argument& output(std::size_t i = 0) const;
+  [[nodiscard]] bool has_input(std::size_t i) const { return signature_.has_input(i); }
+  [[nodiscard]] std::size_t inputs() const { return signature_.inputs.size(); }
+  [[nodiscard]] std::size_t outputs() const { return signature_.outputs.size(); }
+  [[nodiscard]] std::string_view type() const { return signature_.type; }
+
+  [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t otherwise = 0) const {
+    return signature_.attributes.integer(name, otherwise);
+  }
+  [[nodiscard]] bool flag(std::string_view name) const { return integer(name) != 0; }
+  [[nodiscard]] float real(std::string_view name) const { return signature_.attributes.real(name, 0); }
+
+  /// The integers of an input whose data never changes.
+  [[nodiscard]] std::vector<std::int64_t> constants(std::size_t i, std::string_view what) const;
+
+  void expect_counts(std::size_t inputs, std::size_t outputs) const;
+  /// The output has the element type of the input.
+  void expect_alike(std::size_t input) const;
+  void expect_shape(const Argument& operand, const Shape& shape, std::string_view what) const;
+
+ private:
+  const Signature& signature_;
+};
+
+/// An axis that may count from the end, as an index of a dimension.
+[[nodiscard]] std::size_t axis_of(std::int64_t axis, std::size_t rank);
+
+/// Elements from one index of a dimension to the next.
+[[nodiscard]] std::vector<std::int64_t> strides_of(const Shape& shape);
+
+/// Product of the dimensions [begin, end).
+[[nodiscard]] std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end);
+
+[[nodiscard]] bool is_same_quantization(const Argument& a, const Argument& b);
+void expect_same_quantization(const Argument& a, const Argument& b);
+
+/// Bytes of an element. Types of less than a byte, and without a size, are not supported.
+[[nodiscard]] std::size_t element_size(DType dtype);
+
+template <typename Element>
+struct TypeTag {
+  using type = Element;
+};
+
+/// Calls `use` with the tag of an integer type of that size, for what only moves elements.
+template <typename Use>
+auto for_size(std::size_t bytes, const Use& use) {
+  switch (bytes) {
+    case 1:
+      return use(TypeTag<std::uint8_t>{});
+    case 2:
+      return use(TypeTag<std::uint16_t>{});
+    case 4:
+      return use(TypeTag<std::uint32_t>{});
+    case 8:
+      return use(TypeTag<std::uint64_t>{});
+    default:
+      unsupported("elements of {} bytes are not supported", bytes);
+  }
+}
+
+/// Calls `use` with the tag of the number type.
+template <typename Use>
+auto for_number(DType dtype, const Use& use) {
+  switch (dtype) {
+    case DType::float32:
+      return use(TypeTag<float>{});
+    case DType::int8:
+      return use(TypeTag<std::int8_t>{});
+    case DType::uint8:
+      return use(TypeTag<std::uint8_t>{});
+    case DType::int16:
+      return use(TypeTag<std::int16_t>{});
+    case DType::int32:
+      return use(TypeTag<std::int32_t>{});
+    case DType::int64:
+      return use(TypeTag<std::int64_t>{});
+    default:
+      unsupported("element type {} is not supported", name_of(dtype));
+  }
+}
+
+}  // namespace stowage::kernels

@@ -1,0 +1,119 @@
+// TRANSPOSE_CONV of int8 and float32: the convolution that has the output for its input, backwards. Each
+// input is spread over the window of outputs that it would be made of.
+//
+// Cost: input elements * taps * output channels. Source: as of convolutions.
+
+#include <algorithm>
+
+#include "kernels/tflite/channels.h"
+#include "kernels/tflite/families.h"
+#include "kernels/tflite/window.h"
+
+namespace stowage::kernels {
+namespace {
+
+struct Spread {
+  Window height{};  ///< Of a convolution from output to input.
+  Window width{};
+  std::int64_t batches = 1;
+  std::int64_t in_channels = 1;
+  std::int64_t out_channels = 1;
+
+  [[nodiscard]] std::int64_t outputs() const { return batches * height.in * width.in * out_channels; }
+};
+
+/// Calls `add` with each output, and the input and the weight whose product is part of it, by their indices.
+template <typename Add>
+void spread(const Spread& it, const Add& add) {
+  for (std::int64_t in = 0; in < it.batches * it.height.out * it.width.out * it.in_channels; ++in) {
+    const std::int64_t channel = in % it.in_channels;
+    const std::int64_t x = in / it.in_channels % it.width.out;
+    const std::int64_t y = in / (it.in_channels * it.width.out) % it.height.out;
+    const std::int64_t batch = in / (it.in_channels * it.width.out * it.height.out);
+    for (std::int64_t tap = 0; tap < it.height.taps * it.width.taps; ++tap) {
+      const std::int64_t out_y = it.height.place(y, tap / it.width.taps);
+      const std::int64_t out_x = it.width.place(x, tap % it.width.taps);
+      if (!it.height.has(out_y) || !it.width.has(out_x)) continue;
+      const std::int64_t out = ((batch * it.height.in + out_y) * it.width.in + out_x) * it.out_channels;
+      for (std::int64_t c = 0; c < it.out_channels; ++c)
+        add(out + c, in, (c * it.height.taps * it.width.taps + tap) * it.in_channels + channel);
+    }
+  }
+}
+
+/// Inputs: shape of the output, weights, input, bias.
+Spread spread_of(const Operands& operands) {
+  const Shape& weights = operands.input(1).shape;
+  const Shape& in = operands.input(2).shape;
+  const Shape& out = operands.output().shape;
+  if (weights.size() != 4 || in.size() != 4 || out.size() != 4)
+    unsupported("its weights, input and output have {}, {} and {} dimensions, expected 4", weights.size(),
+                in.size(), out.size());
+  if (in[0] != out[0] || weights[0] != out[3] || weights[3] != in[3])
+    unsupported("its batches or channels do not agree");
+  const bool is_same = is_padding_same(operands);
+  return {
+      .height = window_of(
+          out[1], in[1],
+          {.taps = weights[1], .stride = operands.integer("stride_h"), .dilation = 1, .is_same = is_same}),
+      .width = window_of(
+          out[2], in[2],
+          {.taps = weights[2], .stride = operands.integer("stride_w"), .dilation = 1, .is_same = is_same}),
+      .batches = in[0],
+      .in_channels = in[3],
+      .out_channels = out[3]};
+}
+
+Kernel real_spread(const Operands& operands, const Spread& it) {
+  expect_bias(operands, 3, DType::float32, it.out_channels);
+  return {.run = [it, limits = real_activation_limits(operands)](const Pointers& at) {
+    auto* const output = at.output<float>(0);
+    std::fill_n(output, it.outputs(), 0.0F);
+    spread(it, [&](std::int64_t out, std::int64_t in, std::int64_t weight) {
+      output[out] += at.input<float>(2)[in] * at.input<float>(1)[weight];
+    });
+    const auto* const bias = at.input<float>(3);
+    for (std::int64_t i = 0; i < it.outputs(); ++i)
+      output[i] = limits.clamp(output[i] + (bias == nullptr ? 0.0F : bias[i % it.out_channels]));
+  }};
+}
+
+Kernel int8_spread(const Operands& operands, const Spread& it) {
+  expect_bias(operands, 3, DType::int32, it.out_channels);
+  const Requantization quantization =
+      requantization_of(operands, operands.input(2), operands.input(1), it.out_channels, 0);
+  if (quantization.weights_zero != 0)
+    unsupported("its weights have zero point {}, expected 0", quantization.weights_zero);
+  const auto run = [it, quantization](const Pointers& at) {
+    auto* const sums = reinterpret_cast<std::uint32_t*>(at.scratch);
+    std::fill_n(sums, it.outputs(), 0U);
+    spread(it, [&](std::int64_t out, std::int64_t in, std::int64_t weight) {
+      const std::int32_t number = at.input<std::int8_t>(2)[in] - quantization.input_zero;
+      sums[out] += static_cast<std::uint32_t>(number * at.input<std::int8_t>(1)[weight]);
+    });
+    const auto* const bias = at.input<std::int32_t>(3);
+    for (std::int64_t i = 0; i < it.outputs(); ++i) {
+      const std::int64_t channel = i % it.out_channels;
+      const auto sum = static_cast<std::int32_t>(sums[i]);
+      at.output<std::int8_t>(0)[i] = quantization.apply(
+          bias == nullptr ? sum : wrapping_add(sum, bias[channel]), static_cast<std::size_t>(channel));
+    }
+  };
+  return {.run = run, .scratch = it.outputs() * static_cast<Bytes>(sizeof(std::uint32_t))};
+}
+
+Kernel prepare_transpose_conv(const Signature& signature) {
+  const Operands operands(signature);
+  operands.expect_alike(1);
+  operands.expect_alike(2);
+  const Spread it = spread_of(operands);
+  if (operands.output().dtype == DType::float32) return real_spread(operands, it);
+  if (operands.output().dtype == DType::int8) return int8_spread(operands, it);
+  unsupported("element type {} is not supported", name_of(operands.output().dtype));
+}
+
+}  // namespace
+
+void add_transpose_conv(KernelTable& table) { table.insert({{"TRANSPOSE_CONV", prepare_transpose_conv}}); }
+
+}  // namespace stowage::kernels
