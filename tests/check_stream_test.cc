@@ -541,6 +541,7 @@ TEST(CheckStream, FindsFalseNumbers) {
        {"no rows", [](Plan& it) { it.streaming->granule = 0; }, claim, {"0 rows"}},
        {"less than all", [](Plan& it) { it.streaming->recomputed = 0.5; }, claim, {"0.5 times"}},
        {"no number", [](Plan& it) { it.streaming->recomputed = std::nan(""); }, claim, {"times"}},
+       {"above its limit", [](Plan& it) { it.streaming->recompute_limit = 0.5; }, claim, {"limit of 0.5"}},
        {"nothing runs again", [](Plan& it) { it.streaming->recomputed = 1.5; }, claim, {"1.5", "no row"}},
        {"negative load", [](Plan& it) { it.streaming->load = -1; }, claim, {"-1"}},
        {"load of a region", [](Plan& it) { it.streaming->regions[0].load = 31; }, claim, {"region 0", "31"}},
@@ -579,7 +580,7 @@ TEST(CheckStream, LetsRowsRunAgain) {
   plan.tensors[1].views = {{.buffer = y, .life = {0, 3}}};
   correct_claims(plan);
   EXPECT_EQ(text_of(check_plan(plan, {&graph, 1})), "");
-  plan.streaming = Streaming{.recomputed = 1.5};
+  plan.streaming = Streaming{.recomputed = 1.5, .recompute_limit = 1.5};
   EXPECT_EQ(text_of(check_plan(plan, {&graph, 1})), "");
 }
 

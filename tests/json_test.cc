@@ -115,7 +115,7 @@ Plan rich_plan() {
   plan.interrupted = true;
   plan.claims = {
       {ClaimScope::offsets, 80, false}, {ClaimScope::order, 70, true}, {ClaimScope::stream, 6, false}};
-  plan.streaming = {2, 88, 96, 1.5, {{{0, 12}, 80, 96}}};
+  plan.streaming = {2, 88, 96, 1.5, 2, {{{0, 12}, 80, 96}}};
   plan.summary = {
       .naive = 96, .peak = 96, .lower_bound = 80, .strategy = "s", .order = "keep", .seconds = 0.25};
   return plan;
@@ -152,7 +152,7 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
  "claims":[{"scope":"offsets","lower_bound":80,"proven_optimal":false},
            {"scope":"order","lower_bound":70,"proven_optimal":true},
            {"scope":"stream","lower_bound":6,"proven_optimal":false}],
- "streaming":{"granule":2,"load":88,"load_of_layers":96,"recomputed":1.5,
+ "streaming":{"granule":2,"load":88,"load_of_layers":96,"recomputed":1.5,"recompute_limit":2.0,
               "regions":[{"operators":[0,12],"load":80,"load_of_layers":96}]},
  "summary":{"naive":96,"peak":96,"lower_bound":80,"strategy":"s","order":"keep","seconds":0.25}})";
 

@@ -176,6 +176,32 @@ TEST(PlanStreamChoices, MoreOptionsNeverMakeAHigherPeak) {
   EXPECT_GT(proven, tried / 10);
 }
 
+/// Rows that may be computed again make other instances for each way to share.
+TEST(PlanStreamChoices, SharingNeverCostsWhereRowsMayBeComputedAgain) {
+  const std::uint64_t cases = testing::has_time() ? 2000 : testing::is_in_a_hurry() ? 40 : 150;
+  std::uint64_t compared = 0;
+  std::uint64_t again = 0;
+  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+    oracle::Choices choices(seed);
+    const Input input = input_of(cases::random_row_graph(choices));
+    if (!can_be_streamed(input)) continue;
+    PlanOptions options = options_with(Io::rows, choices.one_of<Bytes>({1, 4, 16}));
+    options.stream->granule = choices.between(2, 4);
+    const Plan once = planned(input, options).plan;
+    options.stream->recompute = 1.5;
+    const Plan shared = planned(input, options).plan;
+    options.alias = Alias::none;
+    const Plan apart = planned(input, options).plan;
+    again += apart.summary.peak < once.summary.peak ? 1 : 0;
+    if (shared.interrupted) continue;
+    ++compared;
+    EXPECT_LE(shared.summary.peak, apart.summary.peak) << seed;
+    EXPECT_LE(shared.summary.peak, once.summary.peak) << seed;
+  }
+  EXPECT_GT(compared, cases / 4);
+  EXPECT_GT(again, 0);
+}
+
 /// The same network with rows that are as long as alignment makes them.
 Graph rounded(Graph graph, Bytes alignment) {
   for (Tensor& tensor : graph.tensors) {

@@ -246,10 +246,11 @@ struct StreamRegion {
 
 /// How a plan streams. Loads are live bytes before anything is placed.
 struct Streaming {
-  std::int64_t granule = 1;  ///< Rows of a step, at most.
-  Bytes load = 0;            ///< Most live bytes of a step.
-  Bytes load_of_layers = 0;  ///< The same, were operators run one by one, as wholes.
-  double recomputed = 1;     ///< Multiplies that are run, as a multiple of those of the network.
+  std::int64_t granule = 1;    ///< Rows of a step, at most.
+  Bytes load = 0;              ///< Most live bytes of a step.
+  Bytes load_of_layers = 0;    ///< The same, were operators run one by one, as wholes.
+  double recomputed = 1;       ///< Multiplies that are run, as a multiple of those of the network.
+  double recompute_limit = 1;  ///< The most `recomputed` was allowed to be.
   std::vector<StreamRegion> regions{};
 
   bool operator==(const Streaming&) const = default;

@@ -224,6 +224,10 @@ void check_streaming(const Plan& plan, Faults& faults) {
   if (!(streaming.recomputed >= 1) || std::isinf(streaming.recomputed))
     claim(
         fmt::format("{} times the multiplies are said to be run, expected at least 1", streaming.recomputed));
+  constexpr double rounding = 1 + 1e-9;
+  if (!(streaming.recompute_limit * rounding >= streaming.recomputed))
+    claim(fmt::format("{} times the multiplies are said to be run, expected at most the limit of {}",
+                      streaming.recomputed, streaming.recompute_limit));
   if (streaming.load < 0 || streaming.load_of_layers < 0)
     claim(fmt::format("the load is said to be {}, of layers {}", streaming.load, streaming.load_of_layers));
   for (std::size_t r = 0; r < streaming.regions.size(); ++r) {

@@ -113,6 +113,7 @@ Json streaming_json(const Streaming& streaming) {
             {"load", streaming.load},
             {"load_of_layers", streaming.load_of_layers},
             {"recomputed", streaming.recomputed},
+            {"recompute_limit", streaming.recompute_limit},
             {"regions", Json::array()}};
   for (const StreamRegion& region : streaming.regions) {
     json["regions"].push_back(

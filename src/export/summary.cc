@@ -187,11 +187,12 @@ void write_streamed(const Plan& plan, const Row& row) {
   if (!plan.streaming) return;
   const Streaming& streaming = *plan.streaming;
   const auto claim = std::ranges::find(plan.claims, ClaimScope::stream, &Claim::scope);
-  const std::string proof = claim == plan.claims.end() ? ""
-                            : claim->lower_bound >= streaming.load
-                                ? ", no order of operators or ascending rows has less"
-                                : fmt::format(", no order of operators or ascending rows has less than {}",
-                                              readable(claim->lower_bound));
+  std::string proof;
+  if (claim != plan.claims.end()) {
+    proof = ", no order of operators or ascending rows has less";
+    if (claim->lower_bound < streaming.load) proof += fmt::format(" than {}", readable(claim->lower_bound));
+    if (streaming.recompute_limit > 1) proof += " if these rows are computed again";
+  }
   row("streamed",
       fmt::format("load {}{}; {} by layers; rows by {}; multiplies {:.3f} times", readable(streaming.load),
                   proof, readable(streaming.load_of_layers), streaming.granule, streaming.recomputed));

@@ -150,8 +150,11 @@ Savings read_savings(const Json& json) {
 }
 
 Streaming read_streaming(const Json& json) {
-  Streaming streaming{json.at("granule").natural(), json.at("load").natural(),
-                      json.at("load_of_layers").natural(), json.at("recomputed").number()};
+  Streaming streaming{.granule = json.at("granule").natural(),
+                      .load = json.at("load").natural(),
+                      .load_of_layers = json.at("load_of_layers").natural(),
+                      .recomputed = json.at("recomputed").number(),
+                      .recompute_limit = json.at("recompute_limit").number()};
   for (const Json& entry : json.at("regions").elements()) {
     StreamRegion region{.load = entry.at("load").natural(),
                         .load_of_layers = entry.at("load_of_layers").natural()};

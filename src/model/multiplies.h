@@ -10,4 +10,9 @@ namespace stowage::model {
 /// where there would be too many to count.
 [[nodiscard]] std::int64_t multiplies_of(const Site& site);
 
+/// Multiplies of rows [begin, end) of an operator that has `extent` rows and that many multiplies in all. What
+/// rows do not share evenly is counted with the first rows.
+[[nodiscard]] std::int64_t multiplies_of_rows(std::int64_t multiplies, std::int64_t extent,
+                                              std::int64_t begin, std::int64_t end);
+
 }  // namespace stowage::model

@@ -82,7 +82,7 @@ Bytes largest(const std::vector<Bytes>& loads) {
   return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
 }
 
-Streaming streaming_of(const Streamed& streamed, const RowOrder& order, std::int64_t granule,
+Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const StreamOptions& options,
                        Bytes alignment) {
   const stream::Program whole = stream::unroll(stream::without_rows(streamed.once), {.alignment = alignment});
   const std::vector<Bytes> of_layers = stream::replay(whole, stream::layer_by_layer(whole)).loads;
@@ -91,10 +91,11 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, std::int
     Bytes& load = loads[streamed.program.instances[order.steps[step]].op];
     load = std::max(load, order.loads[step]);
   }
-  Streaming result{.granule = granule,
+  Streaming result{.granule = options.granule,
                    .load = largest(order.loads),
                    .load_of_layers = largest(of_layers),
-                   .recomputed = recomputed(streamed)};
+                   .recomputed = recomputed(streamed),
+                   .recompute_limit = options.recompute};
   std::set<std::size_t> seen;  // an operator that is repeated is in the first region it runs in
   for (const stream::Region& region : order.regions) {
     StreamRegion entry;
@@ -143,7 +144,7 @@ std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrde
   for (const PlannedTensor& tensor : placed.tensors) {
     if (!tensor.views.empty()) placed.naive += base::align_up(tensor.tensor.bytes, options.alignment);
   }
-  placed.streaming = streaming_of(streamed, order, options.plan.stream->granule, options.alignment);
+  placed.streaming = streaming_of(streamed, order, *options.plan.stream, options.alignment);
   return placed;
 }
 

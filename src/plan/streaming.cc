@@ -140,7 +140,9 @@ class StreamPlanner {
       if (!may_be_lower(ways[w], peak_)) continue;
       const Deadline deadline = deadline_.part(1.0 / static_cast<double>(ways.size() - w));
       const std::optional<Streamed> streamed = prepare(ways[w], deadline);
-      if (streamed) plan_in(*streamed, deadline);
+      if (!streamed) continue;
+      note_recomputed(*streamed);
+      plan_in(*streamed, deadline);
     }
     return std::move(best_);
   }
@@ -157,8 +159,10 @@ class StreamPlanner {
 
   [[nodiscard]] bool is_done() const { return deadline_.is_over() || is_good_enough(); }
 
+  /// Where rows may be computed again, the bound does not hold for other rows than those of the ways so far.
   [[nodiscard]] bool is_good_enough() const {
-    return peak_ <= std::max(bound_, options_.memories[0].capacity.value_or(0));
+    const Bytes least = options_.stream->recompute > 1 ? 0 : bound_;
+    return peak_ <= std::max(least, options_.memories[0].capacity.value_or(0));
   }
 
   /// None: the time was up.
@@ -217,8 +221,9 @@ class StreamPlanner {
     return peak_of(other) < peak_of(own) ? other : own;
   }
 
-  /// Whether some order of rows may need less than that.
+  /// Whether some order of rows may need less than that. Rows that are computed again have no bound.
   [[nodiscard]] bool may_be_below(const Way& way, const Graph& graph, Bytes peak) const {
+    if (way.recompute > 1) return true;
     const Deadline deadline = deadline_.part(0.05);
     const stream::Model model = stream::instances_of(graph, instance_options(way));
     const stream::Program program = stream::unroll(model, {.deadline = deadline});
@@ -243,29 +248,34 @@ class StreamPlanner {
     return graphs;
   }
 
-  /// Of all ways and of whole operators. Rows that are computed again make other instances, of which a bound
-  /// holds for these only.
-  void note_bound(const Streamed& streamed) {
+  /// Proven of all orders of a model's rows; 0 if there is no time.
+  [[nodiscard]] Bytes bound_of(stream::Model model, const Streamed& streamed) const {
     const Deadline deadline = deadline_.part(1.0 / 6);
-    const auto bound_of = [&](stream::Model model) {
-      for (stream::Operator& op : model.operators) op.accumulator = 0;  // an operator may run as a whole
-      const stream::Program program = stream::unroll(model, {.deadline = deadline});
-      if (deadline.is_over()) return Bytes{0};
-      const auto& steps = streamed.regions.steps;
-      return stream::lower_bound(
-                 program, program.instances.size() == steps.size() ? steps : stream::layer_by_layer(program),
-                 {.most_cuts = most_cuts, .deadline = deadline})
-          .bytes;
-    };
+    for (stream::Operator& op : model.operators) op.accumulator = 0;  // an operator may run as a whole
+    const stream::Program program = stream::unroll(model, {.deadline = deadline});
+    if (deadline.is_over()) return 0;
+    const auto& steps = streamed.regions.steps;
+    const Bytes bound =
+        stream::lower_bound(
+            program, program.instances.size() == steps.size() ? steps : stream::layer_by_layer(program),
+            {.most_cuts = most_cuts, .deadline = deadline})
+            .bytes;
+    return base::align_up(bound, alignment_);
+  }
+
+  /// Of all ways without rows that are computed again, and of whole operators.
+  void note_bound(const Streamed& first) {
     Way way = ways_of(options_)[0];
     if (way.in_place == InPlace::where_possible) way.in_place = InPlace::open;
     bound_ = bound_of_whole();
-    for (const Graph& graph : graphs_of(streamed)) {
-      const Bytes bound = bound_of(stream::instances_of(graph, instance_options(way)));
-      bound_ = std::min(bound_, base::align_up(bound, alignment_));
-    }
-    if (streamed.model != streamed.once)
-      bound_ = std::min(bound_, base::align_up(bound_of(streamed.model), alignment_));
+    for (const Graph& graph : graphs_of(first))
+      bound_ = std::min(bound_, bound_of(stream::instances_of(graph, instance_options(way)), first));
+    note_recomputed(first);
+  }
+
+  /// Rows that are computed again make other instances, with a bound of their own.
+  void note_recomputed(const Streamed& streamed) {
+    if (streamed.model != streamed.once) bound_ = std::min(bound_, bound_of(streamed.model, streamed));
   }
 
   /// Proven of plans of whole operators, whatever shares in them.

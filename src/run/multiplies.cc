@@ -1,17 +1,14 @@
 #include "run/multiplies.h"
 
-#include <algorithm>
-
 #include "base/checked.h"
+#include "model/multiplies.h"
 
 namespace stowage::run {
 
 std::int64_t multiplies_of(const Graph& graph, std::size_t op, const RowRange& rows) {
   const Operator& it = graph.subgraphs[0].operators[op];
   const std::int64_t extent = graph.tensors[it.outputs.at(0).value()].shape.value().at(rows.axis);
-  const std::int64_t each = it.multiplies / extent;
-  const std::int64_t rest = it.multiplies % extent;  // counted with the first rows
-  return each * (rows.end - rows.begin) + std::min(rows.end, rest) - std::min(rows.begin, rest);
+  return model::multiplies_of_rows(it.multiplies, extent, rows.begin, rows.end);
 }
 
 std::int64_t multiplies_of(const Graph& graph) {

@@ -35,6 +35,7 @@
 #include <set>
 #include <utility>
 
+#include "model/multiplies.h"
 #include "stream/program.h"
 
 namespace stowage::stream {
@@ -122,6 +123,13 @@ Again rows_again(const Model& model, std::size_t reader, std::size_t tensor) {
   return again;
 }
 
+/// Multiplies of these rows of an operator, each as often as it is named.
+std::int64_t multiplies_of_all(const Operator& op, const std::vector<std::int64_t>& rows) {
+  std::int64_t sum = 0;
+  for (const std::int64_t row : rows) sum += model::multiplies_of_rows(op.multiplies, op.rows, row, row + 1);
+  return sum;
+}
+
 /// The chain that ends with what an access of the reader reads; none if it cannot be computed again, or if no
 /// row is read twice.
 std::optional<Recomputable> chain_in_front(const Model& model, const Links& links, std::size_t reader,
@@ -139,11 +147,11 @@ std::optional<Recomputable> chain_in_front(const Model& model, const Links& link
     op = links.writer[it.reads[0].tensor];
   }
   if (found.operators.empty() || !reads_what_stays(model, links, found.operators[0])) return std::nullopt;
-  const auto times = static_cast<std::int64_t>(rows_again(model, reader, access.tensor).rows.size());
+  const std::vector<std::int64_t> rows = rows_again(model, reader, access.tensor).rows;
   for (const std::size_t member : found.operators) {
     const Operator& it = model.operators[member];
-    if (times <= it.rows) return std::nullopt;
-    found.multiplies += it.multiplies / it.rows * (times - it.rows);
+    if (static_cast<std::int64_t>(rows.size()) <= it.rows) return std::nullopt;
+    found.multiplies += multiplies_of_all(it, rows) - it.multiplies;
   }
   return found;
 }
@@ -266,7 +274,7 @@ Model recompute(const Model& model, const Recomputable& what) {
   const auto times = static_cast<std::int64_t>(again.rows.size());
   for (const std::size_t member : what.operators) {
     Operator& op = result.operators[member];
-    op.multiplies = op.multiplies / op.rows * times;
+    op.multiplies = multiplies_of_all(op, again.rows);
     op.again = again.rows;
     op.rounds = again.rounds;
     op.rows = times;
