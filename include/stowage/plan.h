@@ -296,7 +296,7 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// Reads plan JSON, whoever made it. Throws Error naming the place (a JSON pointer), the value and what was
+/// Reads plan JSON, made by any program. Throws Error naming the place (a JSON pointer), the value and what was
 /// expected. The result is well-formed, but not checked: see `check_plan`.
 [[nodiscard]] Plan parse_plan(std::string_view json);
 

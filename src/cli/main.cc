@@ -173,7 +173,7 @@ ExitStatus run_program(int argc, char** argv) {
   CLI::App& sweep_app = *app.add_subcommand(
       "sweep", "Show the traffic of slow memory for each size of a fast one (--memory NAME=A..B)");
   add_sweep(sweep_app, sweep);
-  CLI::App& verify_app = *app.add_subcommand("verify", "Check a plan file, whoever made it");
+  CLI::App& verify_app = *app.add_subcommand("verify", "Check a plan file, made by any program");
   add(verify_app, "plan", verify.plan_file, "Plan file (JSON)").required();
   add(verify_app, "--model", verify.models,
       "FILE of the model that the plan is for; with several models, in the order of the plan");
