@@ -88,15 +88,15 @@ TEST(CliSweep, SaysWhatIsWrong) {
     EXPECT_EQ(result.status, 2) << result.errors;
     EXPECT_NE(result.errors.find(words), std::string::npos) << result.errors;
   };
-  expect_wrong({"net.json"}, "--memory: no size to sweep");
-  expect_wrong({"net.json", "--memory", "A=64"}, "--memory: no size to sweep");
+  expect_wrong({"net.json"}, "--memory gives no range of sizes");
+  expect_wrong({"net.json", "--memory", "A=64"}, "--memory gives no range of sizes");
   expect_wrong({"net.json", "--memory", "A=1..2", "--memory", "B=1..2"}, "for one memory");
   expect_wrong({"net.json", "--memory", "A=64..x"}, "expected a size");
   expect_wrong({"net.json", "--memory", "A=64..8"}, "A at most B");
   expect_wrong({"net.json", "--memory", "A=0..8"}, "at least 1");
   expect_wrong({"net.json", "--memory", "DRAM=1KiB", "--memory", "A=1..8"}, "expected a slower one");
   expect_wrong({"list.csv", "--memory", "A=1..8"}, "is a buffer list");
-  expect_wrong({"net.json", "--memory", "A=1..8", "--svg", "net.json"}, "would write over the input");
+  expect_wrong({"net.json", "--memory", "A=1..8", "--svg", "net.json"}, "would overwrite the input");
 }
 
 TEST(CliMoves, MakePlansThatVerify) {

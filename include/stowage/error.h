@@ -14,15 +14,15 @@
 
 namespace stowage {
 
-/// Input that is rejected. The message names the file, the place in it, the value that is wrong
-/// and what was expected. Running out of time or not fitting is a result, never an Error.
+/// A rejected input. The message names the file, the place in it, the wrong value and what was expected.
+/// Running out of time or memory is a result, never an Error.
 class Error : public std::runtime_error {
  public:
-  /// `place` is where in the file ("line 3", "tensor 'x'"), empty when it is the whole file;
-  /// `problem` says the value and what was expected.
+  /// `place` is the place in the file ("line 3", "tensor 'x'"); empty means the whole file. `problem` gives
+  /// the value and what was expected.
   Error(std::string place, std::string problem);
 
-  /// The same error, with the file it was found in put in front, unless it has one already.
+  /// The same error with the name of the file in front, unless it already has one.
   [[nodiscard]] Error in_file(const std::string& file) const;
 
  private:
@@ -33,17 +33,17 @@ class Error : public std::runtime_error {
   std::string problem_;
 };
 
-/// An option that makes no sense by itself or for this input: a strategy nobody knows, a bound for
-/// a tensor the model does not have.
+/// An option that is wrong by itself or for this input: an unknown strategy, or a bound for a tensor that the
+/// model does not have.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A strategy that was asked for by name and cannot serve the problem.
+/// The requested strategy does not apply to the problem.
 class NotApplicable : public UsageError {
  public:
-  /// `obstacle` says why, so that "strategy NAME obstacle" is a sentence.
+  /// `obstacle` is the reason; "strategy NAME obstacle" must be a sentence.
   NotApplicable(const std::string& strategy, std::string obstacle);
 
   [[nodiscard]] const std::string& obstacle() const { return obstacle_; }

@@ -19,48 +19,49 @@
 
 namespace stowage {
 
-/// The plan as JSON, one row per line; read back by `parse_plan`.
+/// Writes the plan as JSON, one row per line. `parse_plan` reads it back.
 void write_json(const Plan& plan, std::ostream& out);
 
-/// The buffers as CSV with offsets; read as an input it pins every buffer where it is. Throws Error
-/// for a buffer whose live bytes the format cannot say (two separate parts needed at one time), and for plans
-/// of several clocks.
+/// Writes the buffers as CSV with offsets in bytes. Read as an input, the file pins every buffer to its
+/// offset. Throws Error for plans of several clocks, and for a buffer that needs two separate parts at one
+/// time, which the format cannot express.
 void write_csv(const Plan& plan, std::ostream& out);
 
-/// The network as graph JSON, read back by `parse_input`.
+/// Writes the network as graph JSON. `parse_input` reads it back.
 void write_graph(const Graph& graph, std::ostream& out);
 
-/// The arena as a picture: time to the right, addresses upwards, every piece of a buffer a rectangle,
-/// coloured by its risk (docs/rectangle.md), with lines for the max load and the peak; one panel per memory.
-/// What is smaller than a pixel is merged, so that a picture stays small however many buffers there are.
+/// Draws the arena as SVG: time to the right, addresses upwards, one panel per memory. Every piece of a
+/// buffer is a rectangle, coloured by its risk (docs/rectangle.md). Lines show the max load and the peak.
+/// Rectangles smaller than a pixel are merged, so the size of the file is bounded.
 void write_svg(const Plan& plan, std::ostream& out);
 
-/// The plan as a header for C99 and C++ without dependencies: sizes of memories, tensors and where they are,
-/// steps and where their operands are. Names begin with the prefix. Graphs are in the order of the plan's
-/// models. Throws UsageError for a prefix that is no C identifier, a streamed plan, or a plan of
-/// a buffer list.
+/// Writes the plan as a header for C99 and C++ without dependencies: the sizes of memories, the places of
+/// tensors, and the steps with the places of their operands. Names begin with `prefix`. `graphs` are in the
+/// order of the plan's models. Throws UsageError if the prefix is not a C identifier, and for a streamed plan
+/// or a plan of a buffer list.
 void write_header(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
                   std::ostream& out);
 
-/// How strategies compare, as a table for people and as one JSON document.
+/// Writes a comparison of strategies: as a table for people, or as one JSON document.
 void write_comparison(std::span<const Comparison> comparisons, std::span<const ModelInfo> models,
                       std::ostream& out);
 void write_comparison_json(std::span<const Comparison> comparisons, std::span<const ModelInfo> models,
                            std::ostream& out);
 
-/// Traffic against the size of a memory, as a table for people, as one JSON document, and as a plot: a line
-/// for each strategy, over what no plan avoids. At least one row. `memory` is the one whose size was swept.
+/// Writes traffic (bytes) against the size of a memory (bytes): as a table for people, as one JSON document,
+/// or as a plot with one line per strategy above the unavoidable traffic. `rows` must not be empty. `memory`
+/// is the memory whose size was swept.
 void write_sweep(std::span<const SweepRow> rows, const Memory& memory, std::span<const ModelInfo> models,
                  std::ostream& out);
 void write_sweep_json(std::span<const SweepRow> rows, const Memory& memory, std::span<const ModelInfo> models,
                       std::ostream& out);
 void write_sweep_svg(std::span<const SweepRow> rows, const Memory& memory, std::ostream& out);
 
-/// The array as an npy file, which `read_array` reads back. Element types that NumPy lacks are written as
-/// integers of their bits. Throws Error for strings.
+/// Writes the array as an npy file, which `read_array` reads back. An element type that NumPy lacks is
+/// written as an integer with the same bits. Throws Error for strings.
 void write_npy(const Array& array, std::ostream& out);
 
-/// The table a person wants: sizes, gap, strategy, time, and the largest buffers at the peak.
+/// Writes a table for people: sizes, gap, strategy, time, and the largest buffers at the peak.
 void write_summary(const Plan& plan, std::ostream& out);
 
 }  // namespace stowage

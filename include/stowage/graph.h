@@ -23,7 +23,7 @@
 
 namespace stowage {
 
-/// Element type of a tensor. Types below one byte are packed: two int4 in a byte.
+/// Element type of a tensor. Types smaller than a byte are packed: two int4 in a byte.
 enum class DType : std::uint8_t {
   boolean,
   int2,
@@ -59,46 +59,46 @@ enum class DType : std::uint8_t {
 [[nodiscard]] std::string_view name_of(DType dtype);
 [[nodiscard]] std::optional<DType> dtype_named(std::string_view name);
 
-/// Bits per element; nothing for strings and unknown types, which have no fixed size.
+/// Bits per element; none for strings and unknown types, which have no fixed size.
 [[nodiscard]] std::optional<int> bits_of(DType dtype);
 
 using Shape = std::vector<std::int64_t>;
 
-/// Bytes of a dense tensor, the last byte filled up. Throws Error for a negative dimension, a size
-/// beyond `largest_value` bits or an element type without a fixed size.
+/// Bytes of a dense tensor, rounded up to whole bytes. Throws Error for a negative dimension, a size above
+/// `largest_value` bits, or an element type without a fixed size.
 [[nodiscard]] Bytes bytes_of(DType dtype, const Shape& shape);
 
 enum class TensorKind : std::uint8_t { input, output, weight, instruction, temporary, state, scratch };
 
 [[nodiscard]] std::string_view name_of(TensorKind kind);
-/// Weights and instructions: no step writes them.
+/// True for weights and instructions: no step writes them.
 [[nodiscard]] bool is_constant(TensorKind kind);
 [[nodiscard]] std::optional<TensorKind> tensor_kind_named(std::string_view name);
 
 /// Index of a tensor in Graph::tensors.
 using TensorId = std::size_t;
 
-/// A value of the network. Weights and instructions live outside the planned arena.
+/// A value of the network. Weights and instructions are outside of the arena.
 struct Tensor {
-  std::string name{};  ///< As in the file; may be empty or repeated there.
+  std::string name{};  ///< As in the file; may be empty or not unique.
   TensorKind kind = TensorKind::temporary;
   DType dtype = DType::unknown;
-  std::optional<Shape> shape{};  ///< None: depends on data, and `bytes` is a bound the user gave.
-  Bytes bytes = 0;               ///< Raw size, not rounded to any alignment.
+  std::optional<Shape> shape{};  ///< None: depends on data; then `bytes` is a bound from the user.
+  Bytes bytes = 0;               ///< Raw size, not rounded up to an alignment.
 
   bool operator==(const Tensor&) const = default;
 };
 
-/// Bytes of a row of the tensor along that axis. None where it has no rows along it: no such axis, nothing in
-/// it (an extent of zero), or rows that do not begin and end with a byte (int4 of an odd number). What has no
-/// rows along any axis, as a single number, is read, written and handed over as a whole.
+/// Bytes of one row of the tensor along this axis. None if it has no rows along it: there is no such axis, an
+/// extent is zero, or rows do not begin and end at a byte (an odd number of int4). A tensor without rows
+/// along any axis, such as a single number, is read, written and handed over as a whole.
 [[nodiscard]] std::optional<Bytes> bytes_of_row(const Tensor& tensor, std::size_t axis);
 
-/// How an operator runs its bodies: an If runs one of them once, a Loop runs them again and again.
+/// How an operator runs its bodies: an If runs one of them once, a Loop repeats them.
 enum class BodyUse : std::uint8_t { once, repeated };
 
-/// Bytes of an output that are bytes of an input, unchanged: what a reshape, concat, split or slice does.
-/// Where both tensors have them at one place, the operator has nothing to do for them.
+/// Bytes of an output that are unchanged bytes of an input, as in a reshape, concat, split or slice. If both
+/// tensors have them at the same place, the operator need not copy them.
 struct ByteCopy {
   std::size_t input = 0;   ///< Index in Operator::inputs.
   std::size_t output = 0;  ///< Index in Operator::outputs.
@@ -109,9 +109,9 @@ struct ByteCopy {
   bool operator==(const ByteCopy&) const = default;
 };
 
-/// Which rows of a tensor row r of another one is made of:
+/// The rows of one tensor that row r of another tensor is made of:
 ///     floor((scale * r + offset) / divisor) + k * dilation,  0 <= k < taps,
-/// those of them that exist.
+/// as far as these rows exist.
 struct RowMap {
   std::int64_t scale = 1;
   std::int64_t divisor = 1;  ///< Positive.
@@ -122,7 +122,7 @@ struct RowMap {
   bool operator==(const RowMap&) const = default;
 };
 
-/// Calls `visit(row)` for every row that row r is made of, of a tensor of `rows` rows, in the order of taps.
+/// Calls `visit(row)` for every row that row r is made of, in the order of taps. The tensor has `rows` rows.
 template <typename Visit>
 void for_each_row(const RowMap& map, std::int64_t rows, std::int64_t r, Visit visit) {
   const std::int64_t dividend = map.scale * r + map.offset;
@@ -133,26 +133,26 @@ void for_each_row(const RowMap& map, std::int64_t rows, std::int64_t r, Visit vi
   }
 }
 
-/// An input of which a row of an operator's outputs reads some rows only.
+/// An input of which each output row reads only some rows.
 struct RowRead {
   std::size_t input = 0;  ///< Index in Operator::inputs.
-  std::size_t axis = 0;   ///< Of the input: what its rows are along.
+  std::size_t axis = 0;   ///< Of the input; its rows are along this axis.
   RowMap rows{};
-  /// The one row that is read comes back unchanged in the output's row, from this byte of it on, where both
-  /// are stored row by row.
+  /// The output row contains the one row that is read, unchanged, from this byte on. Both are stored row by
+  /// row.
   std::optional<Bytes> kept_at{};
 
   bool operator==(const RowRead&) const = default;
 };
 
-/// Rows along an axis of an operator's outputs (of equal extent in all of them) can be computed one by one.
-/// Inputs that are not in `reads` are read whole. All tensors have rows along the axes that are named here.
+/// An axis of an operator's outputs along which rows can be computed one by one. Its extent is equal in all
+/// outputs. Inputs that are not in `reads` are read whole. All tensors have rows along the axes named here.
 struct RowAxis {
   std::size_t axis = 0;
   std::vector<RowRead> reads{};
-  bool is_windows = false;  ///< The operator moves a window along it: the height of an image.
-  /// A row is a sum of what each row of the one input in `reads` gives, in elements that are as wide as the
-  /// sum: rows of that input can be added to it one by one, where it lies.
+  bool is_windows = false;  ///< The operator moves a window along it, as along the height of an image.
+  /// An output row is the sum of one contribution for each row of the one input in `reads`. Elements are as
+  /// wide as the sum, so the contributions can be added one by one, in place.
   bool adds_rows = false;
 
   bool operator==(const RowAxis&) const = default;
@@ -161,33 +161,33 @@ struct RowAxis {
 struct Operator {
   std::string name{};
   std::string type{};                              ///< "Conv", "CONV_2D", "com.microsoft.Gelu".
-  std::vector<std::optional<TensorId>> inputs{};   ///< None: an optional input that is left out.
-  std::vector<std::optional<TensorId>> outputs{};  ///< None: an optional output nobody wants.
-  std::vector<TensorId> scratch{};                 ///< Memory the kernel wants while it runs.
+  std::vector<std::optional<TensorId>> inputs{};   ///< None: an omitted optional input.
+  std::vector<std::optional<TensorId>> outputs{};  ///< None: an omitted optional output.
+  std::vector<TensorId> scratch{};                 ///< Memory that the kernel needs while it runs.
   std::vector<std::size_t> bodies{};               ///< Subgraphs it runs, in this order on the clock.
   BodyUse body_use = BodyUse::once;
   std::vector<std::size_t> after{};  ///< Operators of the same subgraph that must run before it.
   bool folded = false;               ///< All inputs constant: computed once, outputs are weights.
   bool stateful = false;             ///< Has side effects: keeps its order among stateful operators.
-  /// Every run of bytes that it only passes on. No byte of an output is in two of them; bytes in none are
-  /// computed.
+  /// All runs of bytes that it only passes on. No output byte is in two of them. Output bytes in none of them
+  /// are computed.
   std::vector<ByteCopy> copies{};
-  /// Why a reshape, concat, split or slice has no `copies`, in words ("concat on axis 1 behind
+  /// The reason, in words, why a reshape, concat, split or slice has no `copies` ("concat on axis 1 behind
   /// dimension 0 of 2"). Empty for all other operators.
   std::string must_copy{};
-  /// How it can run row by row; `add_rows` says so for networks. Empty: as a whole only.
+  /// How it can run row by row; `add_rows` fills this in. Empty: only as a whole.
   std::vector<RowAxis> row_axes{};
-  /// Axes of its first input over whose rows it can sum up: it reads them one by one, and has its outputs
-  /// with the last.
+  /// Axes of its first input over whose rows it can sum up. It reads the rows one by one; its outputs are
+  /// complete after the last one.
   std::vector<std::size_t> sums_over{};
-  /// Multiplies of a whole run, of convolutions and products; `add_rows` says so, too.
+  /// Number of multiplies of a whole run, for convolutions and products; `add_rows` fills this in.
   std::int64_t multiplies = 0;
 
   bool operator==(const Operator&) const = default;
 };
 
-/// A sequence of operators in the file's order. The first subgraph of a graph is the network
-/// itself, the others are bodies of operators.
+/// Operators in the order of the file. The first subgraph of a graph is the network itself; the others are
+/// bodies of operators.
 struct Subgraph {
   std::string name{};
   std::vector<TensorId> inputs{};
@@ -197,7 +197,7 @@ struct Subgraph {
   bool operator==(const Subgraph&) const = default;
 };
 
-/// An output that is the named input of the next run: both are one buffer that is never shared.
+/// The output is this input of the next run. Both are one buffer, which is never shared.
 struct StateTie {
   TensorId output = 0;
   TensorId input = 0;
@@ -205,8 +205,8 @@ struct StateTie {
   bool operator==(const StateTie&) const = default;
 };
 
-/// A network: tensors of all its subgraphs, and the operators that read and write them. A body may
-/// read the tensors of the subgraphs around it (a capture).
+/// A network: the tensors of all subgraphs, and the operators that read and write them. A body may read
+/// tensors of the subgraphs around it (captures).
 struct Graph {
   std::string name{};
   std::vector<Tensor> tensors{};
@@ -216,44 +216,42 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
-/// A short name for messages: "tensor 'x'" or "tensor 12" where it has none.
+/// A short name for messages: "tensor 'x'", or "tensor 12" if it has no name.
 [[nodiscard]] std::string describe(const Graph& graph, TensorId tensor);
 
 /// "operator 'conv1' (Conv, 3 of subgraph 0)", or "operator 3 of subgraph 0 (CONV_2D)" without a name.
 [[nodiscard]] std::string describe(const Graph& graph, std::size_t subgraph, std::size_t op);
 
-/// Throws Error unless every reference is in range, every tensor has at most one producer, every
-/// tensor that is read has a producer or a value, sizes are in range, bodies do not call
-/// themselves, copies lie in their tensors, state ties join tensors of one size, and operators can be
-/// ordered.
+/// Throws Error unless all of these hold: references are in range; every tensor has at most one producer;
+/// every tensor that is read has a producer or a value; sizes are in range; no body calls itself; copies lie
+/// within their tensors; state ties join tensors of equal size; the operators can be ordered.
 void validate(const Graph& graph);
 
-/// For each subgraph, its operators so that each runs after those it depends on: through tensors (also those
-/// its bodies read), through `after`, through the order of stateful operators, and, where that is possible,
-/// as a new state is written over the old one. Among those that are ready the first in the file goes first,
-/// so a file in a valid order keeps it. Throws Error for a cycle, naming a tensor on it. Cost: (operators +
-/// operands) * log(operators).
+/// For each subgraph, its operators in an order in which each runs after those it depends on. Dependences
+/// are: tensors (also those that bodies read), `after`, the order of stateful operators and, where possible,
+/// the last read of an old state before the new one is written. Of several ready operators the first in the
+/// file runs first, so a valid order of the file is kept. Throws Error for a cycle, naming a tensor on it.
+/// Cost: (operators + operands) * log(operators).
 [[nodiscard]] std::vector<std::vector<std::size_t>> topological_orders(const Graph& graph);
 
-/// For each subgraph, the tensors of other subgraphs that its operators, or the bodies of those, read.
+/// For each subgraph, the tensors of other subgraphs that its operators or their bodies read.
 [[nodiscard]] std::vector<std::vector<TensorId>> captures_of(const Graph& graph);
 
-/// For each tensor, the subgraph it belongs to: the one that has it as an input or produces it.
-/// None for tensors that no subgraph writes (weights, orphans).
+/// For each tensor, the subgraph that has it as an input or produces it. None for tensors that no subgraph
+/// writes (weights, orphans).
 [[nodiscard]] std::vector<std::optional<std::size_t>> owners_of(const Graph& graph);
 
-/// Whether the operator may write its first output over that input while it reads it, if both have as
-/// many elements of one size: element by element, or scattering updates into a copy of it. Goes by
-/// the operator's type alone.
+/// Whether the operator may write its first output over this input while it reads it, if both have equally
+/// many elements of equal size. True for elementwise operators, and for those that scatter updates into a
+/// copy of the input. Depends only on the type of the operator.
 [[nodiscard]] bool updates_in_place(const Operator& op, std::size_t input);
 
-/// The output that the operator may write over that input while it reads it, taking everything into
-/// account that the graph says; none if there is no such output.
+/// The output that the operator may write over this input while it reads it, considering all that the graph
+/// says; none if there is no such output.
 [[nodiscard]] std::optional<TensorId> in_place_output(const Graph& graph, const Operator& op,
                                                       std::size_t input);
 
-/// Bytes that an operator with that output keeps its sums in until they are there: one number of at least 32
-/// bits for every element.
+/// Size of the accumulator for this output, in bytes: at least 32 bits per element.
 [[nodiscard]] Bytes bytes_of_sums(const Tensor& output);
 
 }  // namespace stowage

@@ -29,58 +29,58 @@ struct StateNames {
   std::string input{};
 };
 
-/// Memory that the kernel of an operator wants while it runs.
+/// Scratch memory that the kernel of an operator needs while it runs.
 struct ScratchRequest {
   std::size_t subgraph = 0;
-  std::size_t op = 0;  ///< Index of the operator in the file.
+  std::size_t op = 0;  ///< Index of the operator in its subgraph of the file.
   Bytes bytes = 0;
 };
 
-/// What a model file leaves open. A name that the model does not have is a UsageError.
+/// Values for what a model file leaves open. A name that the model does not have is a UsageError.
 struct ImportOptions {
   std::map<std::string, std::int64_t> dims{};  ///< Values of symbolic dimensions.
   std::map<std::string, Shape> shapes{};       ///< Shapes of tensors, by tensor name.
-  std::map<std::string, Bytes> bounds{};       ///< Largest sizes of tensors whose size depends on data.
+  std::map<std::string, Bytes> bounds{};       ///< Most bytes of tensors whose size depends on data.
   std::vector<StateNames> states{};
   std::vector<ScratchRequest> scratch{};
-  /// Also look where the bytes of weights and instructions are; they are read when they are wanted.
+  /// Also find the bytes of weights and instructions. They are read only when they are used.
   bool constants = false;
 };
 
-/// How a folded operator computes a constant. Of the same operation and equal inputs the same comes out.
+/// How a folded operator computes a constant. Equal operations with equal inputs give equal results.
 struct Recipe {
-  /// The operator with its version and all that it is told, the types and shapes of its inputs, and which
-  /// output it is.
+  /// The operator with version and attributes, the types and shapes of its inputs, and the index of the
+  /// output.
   std::string operation{};
-  std::vector<std::optional<TensorId>> inputs{};  ///< None: left out.
+  std::vector<std::optional<TensorId>> inputs{};  ///< None: omitted.
 
   bool operator==(const Recipe&) const = default;
 };
 
-/// What is known of constants, by tensor: their bytes, in mapped files or in memory of their own, or what
-/// makes them. Copies share the bytes.
+/// What is known about constants, by tensor: their bytes (in mapped files or in separate memory), or how they
+/// are computed. Copies of this object share the bytes.
 class Constants {
  public:
-  /// Empty where the tensor's bytes are not there, or none.
+  /// The bytes of the tensor; empty if they are not known.
   [[nodiscard]] std::span<const std::byte> of(TensorId tensor) const;
-  /// The element that is all there is in the tensor, again and again; empty for others.
+  /// The element that fills the whole tensor; empty for other tensors.
   [[nodiscard]] std::span<const std::byte> element_of(TensorId tensor) const;
-  /// How the tensor is computed; null where that is not known, or nobody does. The tensors that a recipe
-  /// reads have no recipe that reads this one.
+  /// How the tensor is computed; null if that is unknown or the tensor is not computed. Recipes have no
+  /// cycles.
   [[nodiscard]] const Recipe* recipe_of(TensorId tensor) const;
 
-  /// Bytes that lie in something that is held.
+  /// The bytes are not copied: keep their owner alive with `hold`.
   void set(TensorId tensor, std::span<const std::byte> bytes);
   void set(TensorId tensor, std::vector<std::byte> bytes);
   void set_element(TensorId tensor, std::vector<std::byte> element);
   void set_recipe(TensorId tensor, Recipe recipe);
-  /// Makes the tensor's bytes those of another one, whatever is known of that.
+  /// Declares the tensor equal to another one, whatever is known about that one.
   void set_same(TensorId tensor, TensorId as);
-  /// Keeps what the bytes lie in as long as this and its copies live.
+  /// Keeps the owner of bytes alive as long as this object and its copies.
   void hold(std::shared_ptr<const void> owner);
 
  private:
-  /// At most one of them is there.
+  /// At most one of them is set.
   struct Known {
     std::span<const std::byte> bytes{};
     std::span<const std::byte> element{};
@@ -95,24 +95,24 @@ class Constants {
   std::vector<std::shared_ptr<const void>> owners_;
 };
 
-/// A file, read: a network, or a list of buffers that nothing more is known of.
+/// The contents of a file: a network, or a list of buffers without a network.
 struct Input {
   ModelInfo info{};
   std::variant<Graph, Problem> content{};
-  Constants constants{};  ///< Of a network, if the import was asked for them.
+  Constants constants{};  ///< Of a network, if ImportOptions::constants is set.
 };
 
-/// Reads ONNX, TFLite, graph JSON, buffer CSV or a memory-operation sequence; contents decide,
-/// then the file's extension. Weights are not loaded beyond what shapes depend on. Throws Error
-/// for anything wrong with the file, UsageError where an option does not fit it.
+/// Reads ONNX, TFLite, graph JSON, buffer CSV or a memory-operation sequence. The contents decide, then the
+/// extension of the file. Only weights that shapes depend on are loaded. Throws Error if the file is wrong,
+/// and UsageError if an option does not fit it.
 [[nodiscard]] Input read_input(const std::filesystem::path& file, const ImportOptions& options = {});
 
-/// The same from memory; `name` is what messages call it and where its extension is taken from. Constants
-/// that are in other files are looked for beside it.
+/// The same for a file in memory. `name` is its name in messages and gives its extension. Constants in other
+/// files are searched for in the folder of `name`.
 [[nodiscard]] Input parse_input(std::string_view content, const std::string& name,
                                 const ImportOptions& options = {});
 
-/// Reads a scratch list: CSV with columns `operator,bytes` and optionally `subgraph`.
+/// Reads a scratch list: CSV with the columns `operator,bytes` and optionally `subgraph`. Throws Error.
 [[nodiscard]] std::vector<ScratchRequest> parse_scratch(std::string_view csv);
 
 }  // namespace stowage

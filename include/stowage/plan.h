@@ -1,4 +1,4 @@
-/// Example: read a plan somebody wrote, check it, print its peak.
+/// Example: read a plan, check it, and look at its peak.
 ///
 ///     const stowage::Plan plan = stowage::parse_plan(R"({"format":"stowage-plan","version":1,
 ///         "models":[{"name":"m","source":"m.csv","format":"csv"}], "clocks":[{"steps":[]}],
@@ -35,7 +35,7 @@ struct RowRange {
   bool operator==(const RowRange&) const = default;
 };
 
-/// Where an operator keeps its sums from its first rows to its last: see `bytes_of_sums`.
+/// Where an operator keeps its sums from its first row to its last. Size: see `bytes_of_sums`.
 struct Sums {
   std::size_t buffer = 0;  ///< Index in Plan::buffers.
   Bytes offset = 0;        ///< In the buffer.
@@ -43,25 +43,25 @@ struct Sums {
   bool operator==(const Sums&) const = default;
 };
 
-/// Run an operator. `path` is [subgraph, operator], and for an operator of a body goes on with
-/// [.., subgraph, operator] from the operator that runs the body.
+/// Run an operator. `path` is [subgraph, operator]. For an operator of a body, a further [subgraph, operator]
+/// follows that of the operator that runs the body.
 struct Run {
   std::size_t model = 0;
   std::vector<std::size_t> path{};
-  /// Only these rows of its outputs; with sums, only these rows of its first input. All rows of an operator
-  /// that sums up are run in ascending order.
+  /// Only these rows of its outputs; with `sums`, only these rows of its first input. An operator with sums
+  /// runs its rows in ascending order.
   std::optional<RowRange> rows{};
-  std::optional<Sums> sums{};  ///< Of an operator that sums up in steps.
-  /// Of an operator that adds rows up (RowAxis::adds_rows): only these rows of the input that it reads by
-  /// rows, along that input's axis. Steps with the other rows that it wants follow, in ascending order; its
-  /// rows are there after the last of them. The first begins them.
+  std::optional<Sums> sums{};  ///< Only for an operator that sums up in steps.
+  /// Only for an operator that adds rows up (RowAxis::adds_rows): only these rows of the input that it reads
+  /// by rows, along the axis of that input. The first such step starts the output rows. Steps with the other
+  /// input rows follow in ascending order. The output rows are complete after the last one.
   std::optional<RowRange> part{};
 
   bool operator==(const Run&) const = default;
 };
 
-/// Copy a tensor from one of its buffers to another, in another memory. The tensor stays in the first one,
-/// too, as long as its view there says.
+/// Copy a tensor from one of its buffers to another one in another memory. The tensor also stays in the first
+/// buffer as long as its view there lives.
 struct Copy {
   std::size_t tensor = 0;  ///< Index in Plan::tensors.
   std::size_t from = 0;    ///< Index in Plan::buffers.
@@ -70,41 +70,41 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
-/// Run other clocks at the same time, and go on when all of them are done.
+/// Run other clocks at the same time, and continue when all of them are done.
 struct Fork {
   std::vector<std::size_t> clocks{};
 
   bool operator==(const Fork&) const = default;
 };
 
-/// The caller hands over an input, or some of its rows, which are there from this step on.
+/// The caller hands over an input, or some of its rows. They are available from this step on.
 struct Arrive {
   std::size_t tensor = 0;          ///< Index in Plan::tensors.
-  std::optional<RowRange> rows{};  ///< None: all of it, as of a tensor that has no rows.
+  std::optional<RowRange> rows{};  ///< None: the whole tensor, which then has no rows.
 
   bool operator==(const Arrive&) const = default;
 };
 
-/// The caller takes an output, or some of its rows; after this step they need not be there.
+/// The caller takes an output, or some of its rows. They are not needed after this step.
 struct Leave {
   std::size_t tensor = 0;          ///< Index in Plan::tensors.
-  std::optional<RowRange> rows{};  ///< None: all of it.
+  std::optional<RowRange> rows{};  ///< None: the whole tensor.
 
   bool operator==(const Leave&) const = default;
 };
 
 using Step = std::variant<Run, Copy, Fork, Arrive, Leave>;
 
-/// A sequence of steps; position in it is time. An operator with bodies is followed by the steps
-/// of its bodies, one body after the other.
+/// A sequence of steps; the position in it is time. The steps of the bodies of an operator follow it, one
+/// body after the other.
 struct Clock {
   std::vector<Step> steps{};
 
   bool operator==(const Clock&) const = default;
 };
 
-/// A streamed tensor in a place for `count` granules of rows, round and round: row r is row r % granule of
-/// granule r / granule, which is in slot r / granule % count. Slots follow each other.
+/// A ring buffer for a streamed tensor: `count` slots of one row block (`granule` rows) each, one after the
+/// other. Row r is row r % granule of row block r / granule, which is in slot r / granule % count.
 struct Ring {
   std::size_t axis = 0;
   std::int64_t granule = 1;
@@ -113,20 +113,20 @@ struct Ring {
   bool operator==(const Ring&) const = default;
 };
 
-/// Where a tensor is during a part of its life. Where several views of one tensor are alive, operators read
-/// and write the one in the fastest memory. A view of all of a tensor has its elements in row-major order.
-/// One of rows, or a ring, has them row by row, as if the rows' axis were the tensor's first.
+/// Where a tensor is during a part of its live range. If several views of one tensor are live, operators use
+/// the one in the fastest memory. A view of a whole tensor has its elements in row-major order. A view of
+/// rows, or a ring, has them row by row, as if the axis of the rows were the first axis of the tensor.
 struct View {
   std::size_t buffer = 0;  ///< Index in Plan::buffers.
   Bytes offset = 0;        ///< In the buffer.
   Lifetime life{};         ///< On the buffer's clock.
   std::optional<Ring> ring{};
-  std::optional<RowRange> rows{};  ///< Of what rows it is; none, and no ring: of all of the tensor.
+  std::optional<RowRange> rows{};  ///< Its rows. None, and no ring: the whole tensor.
 
   bool operator==(const View&) const = default;
 };
 
-/// A tensor of a model and where it is; without views it is not in the planned memory.
+/// A tensor of a model and its places. Without views it is not in planned memory.
 struct PlannedTensor {
   std::size_t model = 0;
   Tensor tensor{};
@@ -148,7 +148,7 @@ struct ModelInfo {
   bool operator==(const ModelInfo&) const = default;
 };
 
-/// An output of a model that is an input of one that runs later: the same bytes.
+/// An output of a model that is an input of a later model: the same bytes.
 struct Feed {
   std::size_t output = 0;  ///< Index in Plan::tensors.
   std::size_t input = 0;
@@ -158,18 +158,18 @@ struct Feed {
 
 struct PlannedMemory {
   Memory memory{};
-  Bytes peak = 0;  ///< The highest end of a buffer or of a pool of slots.
+  Bytes peak = 0;  ///< Highest end of a buffer or of a pool of slots.
   Bytes lower_bound = 0;
   Bytes traffic = 0;  ///< Bytes that steps read from it and write to it.
-  /// Positions of clock 0 that prove a lower bound above loads: what is alive at these few does not fit below
-  /// it, whatever there is at others. Empty: loads, sizes and pins prove the bound.
+  /// Positions of clock 0 that prove a lower bound above max load: the buffers that are live at these
+  /// positions do not fit below it. Empty: live bytes, sizes and pins prove the bound.
   std::vector<Position> certificate{};
 
   bool operator==(const PlannedMemory&) const = default;
 };
 
-/// Copies (ByteCopy) of operators that have nothing to do for them, since both tensors have the bytes at
-/// one place. An operator that runs several times counts once.
+/// Copies (ByteCopy) that need no work, because both tensors have the bytes at the same place. An operator
+/// that runs several times counts once.
 struct CopiesRemoved {
   std::int64_t count = 0;
   Bytes bytes = 0;
@@ -177,7 +177,7 @@ struct CopiesRemoved {
   bool operator==(const CopiesRemoved&) const = default;
 };
 
-/// Bytes that would be needed if no layer and no model shared with another, and bytes that are.
+/// Bytes needed if no layer and no model shared with another, and bytes needed by the plan.
 struct Saving {
   Bytes separate = 0;
   Bytes shared = 0;
@@ -185,8 +185,8 @@ struct Saving {
   bool operator==(const Saving&) const = default;
 };
 
-/// What models that share a device save. Weights and instructions: equal data is stored once, wherever it
-/// lies. Working memory: the peaks of the models planned alone, added up, and the peak of the plan.
+/// What models save by sharing a device. Weights and instructions: equal data is stored once, wherever it is.
+/// Working memory: the sum of the peaks of the models planned alone, and the peak of the plan.
 struct Savings {
   Saving weights{};
   Saving instructions{};
@@ -195,7 +195,7 @@ struct Savings {
   bool operator==(const Savings&) const = default;
 };
 
-/// A copy that the steps still make, though its output repeats bytes of an input.
+/// A copy that the steps still make, although its output repeats bytes of an input.
 struct KeptCopy {
   std::size_t model = 0;
   std::size_t subgraph = 0;
@@ -212,7 +212,7 @@ enum class ClaimScope : std::uint8_t { offsets, order, stream };
 [[nodiscard]] std::string_view name_of(ClaimScope scope);
 [[nodiscard]] std::optional<ClaimScope> claim_scope_named(std::string_view name);
 
-/// What is proven: that no choice of that scope has a peak below the bound, all else as given.
+/// Claims that no choice within the scope has a peak below the bound, everything else unchanged.
 struct Claim {
   ClaimScope scope = ClaimScope::offsets;
   Bytes lower_bound = 0;
@@ -221,15 +221,15 @@ struct Claim {
   bool operator==(const Claim&) const = default;
 };
 
-/// What the search for a model's order of operators came to. Loads are the most live bytes of a step, with
-/// aliases, before anything is placed. That no order has less than `lower_bound` is the planner's word: what
-/// proves it is a search, which a checker could only repeat.
+/// Result of the search for the operator order of a model. A load is the most live bytes of a step, with
+/// aliases, before placement. The checker cannot prove `lower_bound` without searching; it only checks that
+/// the claim agrees with this report.
 struct OrderSearch {
   std::size_t model = 0;    ///< Index in Plan::models.
   Bytes own_load = 0;       ///< Of the order of the model's file.
   Bytes load = 0;           ///< Of the order in the plan.
-  Bytes lower_bound = 0;    ///< No order has a smaller load, whatever tensors share.
-  std::int64_t states = 0;  ///< Sets of executed operators that were looked at.
+  Bytes lower_bound = 0;    ///< No order has a lower load, whatever tensors share.
+  std::int64_t states = 0;  ///< Sets of executed operators that were searched.
   double seconds = 0;
 
   bool operator==(const OrderSearch&) const = default;
@@ -239,40 +239,39 @@ struct OrderSearch {
 struct StreamRegion {
   std::vector<std::size_t> operators{};  ///< Indices in the main subgraph.
   Bytes load = 0;                        ///< Most live bytes of its steps.
-  Bytes load_of_layers = 0;              ///< The same, were its operators run one by one, as wholes.
+  Bytes load_of_layers = 0;              ///< The same if its operators ran one by one, as wholes.
 
   bool operator==(const StreamRegion&) const = default;
 };
 
-/// How a plan streams. Loads are live bytes before anything is placed.
+/// How a plan streams. Loads are live bytes before placement.
 struct Streaming {
-  std::int64_t granule = 1;    ///< Rows of a step, at most.
+  std::int64_t granule = 1;    ///< Most rows of a step (a row block).
   Bytes load = 0;              ///< Most live bytes of a step.
-  Bytes load_of_layers = 0;    ///< The same, were operators run one by one, as wholes.
-  double recomputed = 1;       ///< Multiplies that are run, as a multiple of those of the network.
-  double recompute_limit = 1;  ///< The most `recomputed` was allowed to be.
+  Bytes load_of_layers = 0;    ///< The same if operators ran one by one, as wholes.
+  double recomputed = 1;       ///< Multiplies that run, as a multiple of those of the network.
+  double recompute_limit = 1;  ///< The most that `recomputed` was allowed to be.
   std::vector<StreamRegion> regions{};
 
   bool operator==(const Streaming&) const = default;
 };
 
 struct Summary {
-  Bytes naive = 0;  ///< Every tensor of the arena in memory of its own.
+  Bytes naive = 0;  ///< Every tensor of the arena in its own memory.
   Bytes peak = 0;   ///< Sum over memories that are not for weights.
   Bytes lower_bound = 0;
   std::string strategy{};
   std::string order{};
   double seconds = 0;
-  /// Bytes that steps read and write, each times the cost of its memory. 0 when nothing is known of them.
+  /// Bytes that steps read and write, each times the cost of its memory. 0 if nothing is known about them.
   std::int64_t cost = 0;
-  /// No choice of memories, or of moves between them where these are allowed, has a smaller cost, all else as
-  /// given.
+  /// Lower bound of `cost` for every choice of memories, and of moves between them if these are allowed.
   std::int64_t cost_bound = 0;
 
   bool operator==(const Summary&) const = default;
 };
 
-/// Everything a consumer needs to use or to check a plan. Clock 0 is the root.
+/// Everything that a consumer needs to use or check a plan. Clock 0 is the root.
 struct Plan {
   std::vector<ModelInfo> models{};
   std::vector<Clock> clocks{};
@@ -280,40 +279,40 @@ struct Plan {
   std::vector<Buffer> buffers{};
   std::vector<Place> places{};  ///< One per buffer.
   std::vector<SlotPool>
-      slots{};  ///< Of strategy `slots`: one for each part that it placed. See docs/slots.md.
+      slots{};  ///< Strategy `slots` only: one for each part that it placed. See docs/slots.md.
   std::vector<PlannedTensor> tensors{};
   CopiesRemoved copies_removed{};
   std::vector<KeptCopy> copies_kept{};
   std::vector<Feed> feeds{};
-  /// Outputs, by their index in `tensors`, that the caller takes when their model has run. All others are
-  /// there until the plan ends.
+  /// Outputs, by their index in `tensors`, that the caller takes when their model has run. All others stay
+  /// until the plan ends.
   std::vector<std::size_t> released{};
-  std::optional<Savings> savings{};  ///< Of several models, or where weights are planned.
+  std::optional<Savings> savings{};  ///< Only for several models, or if weights are planned.
   bool interrupted = false;
   std::vector<Claim> claims{};
-  std::vector<OrderSearch> order_searches{};  ///< Of each model, in their order, or none.
-  std::optional<Streaming> streaming{};       ///< Of the one model that has steps with rows.
+  std::vector<OrderSearch> order_searches{};  ///< One for each model, in their order, or empty.
+  std::optional<Streaming> streaming{};       ///< Only for a streamed plan.
   Summary summary{};
 
   bool operator==(const Plan&) const = default;
 };
 
-/// Reads plan JSON, made by anyone. Throws Error naming the place (a JSON pointer), the value and
-/// what was expected. What it returns is well-formed, not yet correct: see `check_plan`.
+/// Reads plan JSON, made by any program. Throws Error naming the place (a JSON pointer), the value and what was
+/// expected. The result is well-formed, but not checked: see `check_plan`.
 [[nodiscard]] Plan parse_plan(std::string_view json);
 
 enum class FaultKind : std::uint8_t {
-  format,      ///< The plan contradicts itself or uses what this version does not understand.
+  format,      ///< The plan contradicts itself or uses something unknown.
   overlap,     ///< Two buffers or tensors hold the same byte at the same time.
   alignment,   ///< An offset is not a multiple of the buffer's alignment.
-  pin,         ///< A pinned buffer is elsewhere.
+  pin,         ///< A pinned buffer has another offset.
   capacity,    ///< A memory is too small.
-  claim,       ///< A peak, bound or claim is not true.
-  accounting,  ///< A tensor is missing, has the wrong size, or is not where its bytes are needed.
-  order,       ///< A step is missing, comes twice, or comes before what it depends on.
+  claim,       ///< A peak, bound or claim is false.
+  accounting,  ///< A tensor is missing, has the wrong size, or lacks bytes.
+  order,       ///< A step is missing, repeated, or before its dependences.
 };
 
-/// One thing that is wrong with a plan, in words that name the culprits.
+/// One fault of a plan, in words that name the tensors, buffers or steps.
 struct Fault {
   FaultKind kind = FaultKind::format;
   std::string what{};
@@ -321,16 +320,17 @@ struct Fault {
 
 using Faults = std::vector<Fault>;
 
-/// Checks a plan by itself: overlaps in time and space, alignment, pins, capacity, peaks, bounds,
-/// and that views lie in live bytes of their buffers. No fault: empty. Cost: n log n in pieces.
+/// Checks a plan by itself: overlaps in time and space, alignment, pins, capacity, peaks, bounds, and that
+/// views lie in live bytes of their buffers. The result is empty if there is no fault. Cost: n log n in
+/// pieces.
 [[nodiscard]] Faults check_plan(const Plan& plan);
 
-/// Also checks it against the networks it is for, in the plan's order: every tensor is accounted
-/// for with its right size, every operator runs once and after what it needs, and every tensor has
-/// its bytes from when it is written until it is last read.
+/// Also checks it against its networks, in the order of the plan: every tensor is there with the right size;
+/// every operator runs once and after its dependences; every tensor has its bytes from its write to its last
+/// read.
 [[nodiscard]] Faults check_plan(const Plan& plan, std::span<const Graph> graphs);
 
-/// Also checks that the plan has just the buffers of the list it is for.
+/// Also checks that the plan has exactly the buffers of its list.
 [[nodiscard]] Faults check_plan(const Plan& plan, const Problem& list);
 
 }  // namespace stowage

@@ -1,4 +1,4 @@
-/// Example: three buffers, two of which can share.
+/// Example: three buffers, of which two can share bytes.
 ///
 ///     using namespace stowage;
 ///     Problem problem;
@@ -26,7 +26,7 @@
 
 namespace stowage {
 
-/// Half-open: alive at `lower`, no longer at `upper`.
+/// A live range, in positions of one clock. Half-open: live at `lower`, not at `upper`.
 struct Lifetime {
   Position lower = 0;
   Position upper = 0;
@@ -34,29 +34,29 @@ struct Lifetime {
   bool operator==(const Lifetime&) const = default;
 };
 
-/// Bytes [offset, offset + size) of a buffer are needed during `life`. Only bytes of live pieces
-/// are reserved: a gap in a life, or a part that is filled late, is free for others.
+/// Bytes [offset, offset + size) of a buffer are needed during `life`. Only bytes of live pieces are
+/// reserved: other buffers may use a gap in a live range, or a part that is filled late.
 struct Piece {
   Bytes offset = 0;
   Bytes size = 0;
   Lifetime life{};
 
   bool operator==(const Piece&) const = default;
-  /// Without bytes, or without a position at which they are needed, a piece reserves nothing.
+  /// False if the piece has no bytes or no positions; then it reserves nothing.
   [[nodiscard]] bool is_ever_alive() const { return size > 0 && life.lower < life.upper; }
 };
 
-/// What gets an address. A plain tensor has one piece that is all of it.
+/// What gets an offset. A plain tensor is one buffer with one piece.
 struct Buffer {
   std::string id{};                         ///< Unique in a Problem.
-  std::size_t clock = 0;                    ///< The clock its lifetimes count on.
-  Bytes size = 0;                           ///< As planned: for models the tensor's bytes, rounded up.
-  Bytes alignment = 1;                      ///< Its address is a multiple of this.
-  std::vector<Piece> pieces{};              ///< None: never alive.
+  std::size_t clock = 0;                    ///< The clock of its live ranges.
+  Bytes size = 0;                           ///< For models: the bytes of the tensor, rounded up.
+  Bytes alignment = 1;                      ///< Its offset is a multiple of this, in bytes.
+  std::vector<Piece> pieces{};              ///< Empty: never live.
   std::optional<Bytes> pinned{};            ///< The offset it must have.
-  std::vector<std::size_t> memories{};      ///< Where it may live; empty: anywhere.
-  TensorKind kind = TensorKind::temporary;  ///< Lists do not say: all of theirs are temporary.
-  Bytes traffic = 0;                        ///< Bytes that steps read from and write to it, in all.
+  std::vector<std::size_t> memories{};      ///< Memories it may be in; empty: any.
+  TensorKind kind = TensorKind::temporary;  ///< Buffers of lists are all temporary.
+  Bytes traffic = 0;                        ///< Bytes that all steps together read and write.
 
   bool operator==(const Buffer&) const = default;
 };
@@ -66,15 +66,15 @@ enum class MemoryRole : std::uint8_t { working, weights };
 
 struct Memory {
   std::string name{};
-  std::optional<Bytes> capacity{};  ///< None: unbounded.
-  Bytes alignment = 1;              ///< Its first address is a multiple of this.
-  std::int64_t cost = 1;            ///< Per byte read or written.
+  std::optional<Bytes> capacity{};  ///< In bytes; none: unlimited.
+  Bytes alignment = 1;              ///< Its first address is a multiple of this, in bytes.
+  std::int64_t cost = 1;            ///< Cost of one byte read or written.
   MemoryRole role = MemoryRole::working;
 
   bool operator==(const Memory&) const = default;
 };
 
-/// Buffers of one clock, and the memories (fastest first) they are to be placed in.
+/// Buffers of one clock, and the memories to place them in, fastest first.
 struct Problem {
   std::vector<Buffer> buffers{};
   std::vector<Memory> memories{};
@@ -89,10 +89,10 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-/// A pool of equal slots: slot i is the bytes from offset + i * size on, up to offset + (i + 1) * size. While
-/// the pool is there its bytes are nobody else's, and a slot is held by one buffer at a time.
+/// A pool of equal slots: slot i is the bytes [offset + i * size, offset + (i + 1) * size). While the pool
+/// lives, only its slots use its bytes, and one buffer at a time holds a slot.
 struct SlotPool {
-  std::size_t clock = 0;  ///< The clock its life and the lives of its buffers count on.
+  std::size_t clock = 0;  ///< The clock of its live range and of its buffers.
   Place place{};          ///< Of slot 0.
   Bytes size = 0;         ///< Of a slot.
   std::int64_t count = 0;
@@ -106,70 +106,70 @@ enum class Outcome : std::uint8_t { fits, exceeds_capacity };
 
 struct Solution {
   std::vector<Place> places{};      ///< One per buffer.
-  std::optional<SlotPool> slots{};  ///< Of strategy `slots`: where its pool is.
+  std::optional<SlotPool> slots{};  ///< Strategy `slots` only: its pool.
   Outcome outcome = Outcome::fits;
-  Bytes lower_bound = 0;  ///< No placing has a smaller peak; of several memories, no smaller sum of
-                          ///< peaks when each keeps the buffers it has here.
-  /// Of one memory: positions that prove the bound, see PlannedMemory::certificate. Empty: loads do.
+  Bytes lower_bound = 0;  ///< No placement has a lower peak. With several memories: no lower sum of peaks if
+                          ///< each memory keeps its buffers.
+  /// One memory only: positions that prove the bound, see PlannedMemory::certificate. Empty: max load does.
   std::vector<Position> certificate{};
-  std::int64_t cost = 0;        ///< Of several memories: every buffer's traffic times its memory's cost.
-  std::int64_t cost_bound = 0;  ///< Of several memories: no choice of memories has a smaller cost.
-  std::string strategy{};       ///< Which strategy found it.
-  bool interrupted = false;     ///< The user or the clock cut the search short.
+  std::int64_t cost = 0;        ///< Several memories: sum of traffic times cost of the memory.
+  std::int64_t cost_bound = 0;  ///< Several memories: no choice of memories has a lower cost.
+  std::string strategy{};       ///< The strategy that found it.
+  bool interrupted = false;     ///< The user or the time limit cut the search short.
 };
 
-/// Throws Error, naming the buffer, unless sizes, alignments, lifetimes and pins are in range,
-/// ids are UTF-8 and unique, pieces lie in their buffers, and no two pinned buffers collide.
+/// Throws Error, naming the buffer, unless all of these hold: sizes, alignments, live ranges and pins are in
+/// range; ids are UTF-8 and unique; pieces lie within their buffers; no two pinned buffers overlap.
 void validate(const Problem& problem);
 
-/// Highest offset + size of a memory, the pool of slots with all of its bytes; 0 when it is empty.
+/// Highest offset + size in a memory, in bytes; the pool of slots counts whole. 0 if the memory is empty.
 [[nodiscard]] Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memory);
 
-/// Most live bytes at any position, over all memories. Cost: pieces * log(pieces).
+/// Most live bytes at any position, in all memories together. Cost: pieces * log(pieces).
 [[nodiscard]] Bytes max_load(std::span<const Buffer> buffers);
 
-/// Called now and then with what is being done and how far it is, 0 to 1.
+/// Called from time to time with the present task and its progress, 0 to 1.
 using Progress = std::function<void(std::string_view what, double fraction)>;
 
 struct SolveOptions {
-  /// A name from `strategies()`, or "auto": the best of them.
+  /// A name from `strategies()`. "auto" takes the best of them.
   std::string strategy = "auto";
-  /// Once a plan exists, no further strategy starts or goes on after this time. Of a thousand buffers and
-  /// more in one memory a quick plan is made beside whatever was chosen, and stands where there is no time
-  /// for another. Default 3 s.
+  /// Search budget. Once a plan exists, no strategy starts or continues after this time. With 1000 or more
+  /// buffers in one memory, a fast fallback plan is made beside the chosen strategy and is returned if time
+  /// runs out. Default 3 s.
   std::chrono::duration<double> time_limit = std::chrono::seconds(3);
-  /// Strategies and searches that run side by side; 0: as many as the machine has. Decides how far a search
-  /// gets before its time is up, not which plan it comes to.
+  /// Strategies and searches that run at the same time; 0: one for each processor. The number decides how far
+  /// a search gets within its time, not which plan it finds.
   std::size_t threads = 0;
-  /// Where searches draw their random numbers from.
+  /// Seed of the random numbers of searches. Default 0.
   std::uint64_t seed = 0;
-  /// `free-list` only: a buffer of at most this many bytes never takes a block that was in use before.
+  /// `free-list` only: a buffer of at most this many bytes never reuses a freed block. Default 0.
   Bytes reuse_threshold = 0;
-  /// `rectangle` only: how rectangles are sorted, for instance "size*duration,-overlap"; see
-  /// docs/rectangle.md. Empty: a portfolio of orders.
+  /// `rectangle` only: sort keys, for instance "size*duration,-overlap"; see docs/rectangle.md. Empty: eight
+  /// built-in orders.
   std::string sort{};
-  /// `rectangle` only: rounds of tuning, the third of its goals. None: its own choice.
+  /// `rectangle` only: most rounds of tuning. None: until two rounds in a row bring nothing.
   std::optional<std::int64_t> rounds{};
-  /// Asks to stop early: the best plan so far is returned.
+  /// A request to stop: the best plan so far is returned.
   std::stop_token stop{};
   Progress progress{};
 };
 
-/// Places every buffer. Of equally good strategies `auto` keeps the first one tried. Throws Error for
-/// an invalid problem, UsageError for an unknown strategy or one that does not apply to the problem.
+/// Places every buffer. Of equally good strategies `auto` keeps the first. Throws Error for an invalid
+/// problem, and UsageError for a strategy that is unknown or does not apply to the problem.
 [[nodiscard]] Solution solve(const Problem& problem, const SolveOptions& options = {});
 
 struct StrategyInfo {
   std::string_view name{};
   std::string_view summary{};
-  std::string_view source{};  ///< Paper or document it comes from.
+  std::string_view source{};  ///< The paper or document that it comes from.
 };
 
-/// Every strategy there is, `auto` first.
+/// All strategies, `auto` first.
 [[nodiscard]] std::vector<StrategyInfo> strategies();
 
-/// Why a strategy cannot serve a problem, in words; none if it can. Throws UsageError for an
-/// unknown strategy.
+/// Why a strategy does not apply to a problem, in words; none if it applies. Throws UsageError for an unknown
+/// strategy.
 [[nodiscard]] std::optional<std::string> obstacle_to(std::string_view strategy, const Problem& problem);
 
 }  // namespace stowage

@@ -1,4 +1,4 @@
-/// Example: plan a network, run it inside its plan, and compare it with a run outside.
+/// Example: plan a network, run it inside its plan, and compare with a run outside of any plan.
 ///
 ///     stowage::Network network;
 ///     stowage::Graph graph;
@@ -35,28 +35,28 @@
 namespace stowage {
 
 enum class KernelSet : std::uint8_t {
-  fast,  ///< Of oneDNN where it has the operator, plain otherwise.
+  fast,  ///< oneDNN where it has the operator, otherwise plain.
   plain  ///< Plain loops.
 };
 
-/// What a run is compared with: one in which every tensor has memory of its own.
+/// What is compared with a second run, in which every tensor has its own memory.
 enum class RunCheck : std::uint8_t {
   none,
-  outputs,  ///< The network's outputs, at the end.
-  tensors   ///< What every operator reads before it runs, and what it wrote.
+  outputs,  ///< The outputs of the network, at the end.
+  tensors   ///< The inputs of every operator before it runs, and its outputs after.
 };
 
 struct RunOptions {
   KernelSet kernels = KernelSet::fast;
   RunCheck check = RunCheck::none;
-  /// Where inputs that are not given are drawn from, and the turns that models take which run at one time.
+  /// Seed of inputs that are not given, and of the turns of models that run at the same time. Default 0.
   std::uint64_t seed = 0;
-  /// Replaces weights whose elements are all the same by random ones.
+  /// Seed of random weights that replace weights whose elements are all equal. None: keep them.
   std::optional<std::uint64_t> random_weights{};
-  /// Values of inputs and state, by tensor name, or MODEL.TENSOR where several models have it.
+  /// Values of inputs and state, by tensor name, or by MODEL.TENSOR if several models have it.
   std::map<std::string, Array> inputs{};
   Progress progress{};
-  /// Asks to stop before the next operator.
+  /// A request to stop before the next operator.
   std::stop_token stop{};
 };
 
@@ -66,45 +66,44 @@ struct NamedArray {
   std::size_t model = 0;  ///< Index in Plan::models.
 };
 
-/// What happened at one step.
+/// Report of one step.
 struct StepReport {
   std::size_t clock = 0;
   Position position = 0;
   std::string what{};            ///< The operator in words.
-  Bytes live = 0;                ///< In all memories: bytes of live pieces.
-  std::vector<Bytes> highest{};  ///< Per memory: end of the highest byte that was handed to the kernel.
+  Bytes live = 0;                ///< Live bytes in all memories together.
+  std::vector<Bytes> highest{};  ///< Per memory: end of the highest byte given to the kernel.
   double seconds = 0;
 };
 
-/// A difference, or a byte that is not held by whom it should be.
+/// An output mismatch, or a byte owned by the wrong buffer.
 struct RunFault {
   std::string what{};
 };
 
 struct RunResult {
-  std::vector<NamedArray> outputs{};  ///< Model by model, in its order; empty when a fault ended the run.
+  std::vector<NamedArray> outputs{};  ///< Model by model; empty if a fault ended the run.
   std::optional<RunFault> fault{};
   bool interrupted = false;
-  std::vector<StepReport> steps{};  ///< In the order in which they ran.
-  /// Per memory: end of the highest byte of all tensors that were written or read.
+  std::vector<StepReport> steps{};  ///< In the order of execution.
+  /// Per memory: end of the highest byte of any tensor that was read or written.
   std::vector<Bytes> touched{};
-  /// Copies (ByteCopy) that were made, and that had nothing to do; each counts whenever its operator runs.
+  /// Copies (ByteCopy) that were made, and copies that needed no work. Each run of an operator counts.
   CopiesRemoved copies_made{};
   CopiesRemoved copies_skipped{};
-  /// Multiplies of convolutions and products that a streamed plan ran, and those of the network.
+  /// Multiplies of convolutions and products: those that a streamed plan ran, and those of the network.
   std::int64_t multiplies = 0;
   std::int64_t multiplies_of_network = 0;
-  /// Memory outside the planned one: what kernels hold, and the most they want while one runs.
+  /// Bytes outside of planned memory: held by kernels, and the most that one kernel needs while it runs.
   Bytes kernels_hold = 0;
   Bytes kernels_scratch = 0;
 };
 
-/// Networks made ready to run: kernels prepared, and what is constant computed.
+/// Networks that are ready to run: kernels are prepared and constants are computed.
 class Runner {
  public:
-  /// Of the options only `kernels` and `random_weights` matter. Keeps references to the networks, which are
-  /// in the order of the plan's models. Throws Error for operators that cannot be run, listing all of a
-  /// network.
+  /// Uses only `kernels` and `random_weights` of the options. Keeps references to the networks, which must be
+  /// in the order of the plan's models. Throws Error listing all operators of a network that cannot run.
   explicit Runner(std::span<const Network> networks, const RunOptions& options = {});
   explicit Runner(const Network& network, const RunOptions& options = {});
   ~Runner();
@@ -113,7 +112,7 @@ class Runner {
   Runner(Runner&&) noexcept;
   Runner& operator=(Runner&&) noexcept;
 
-  /// As `run_plan`, with what was prepared. Not for several threads at once.
+  /// Like `run_plan`, with the prepared networks. Not thread-safe.
   [[nodiscard]] RunResult run(const Plan& plan, const RunOptions& options = {}) const;
 
  private:
@@ -121,20 +120,20 @@ class Runner {
   std::unique_ptr<const Prepared> prepared_;
 };
 
-/// Runs the steps of a plan in memories of just the size it says. Bytes that no live piece holds
-/// are filled with a pattern between steps; in a build with AddressSanitizer an operator that
-/// touches a byte that is not its own ends the program, with its name. Nothing of the plan is believed: a
-/// plan that is wrong gives a fault. Throws Error, before anything runs, for operators that cannot be run
-/// (all of them), UsageError for inputs that do not fit the network.
+/// Runs the steps of a plan in memories of exactly the planned size. Between steps, bytes that no live piece
+/// holds are filled with a pattern. In a build with AddressSanitizer, an operator that touches foreign bytes
+/// ends the program, with its name. The plan is not trusted: a wrong plan gives a fault. Throws Error before
+/// anything runs, listing all operators that cannot run, and UsageError for inputs that do not fit the
+/// network.
 [[nodiscard]] RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options = {});
 [[nodiscard]] RunResult run_plan(std::span<const Network> networks, const Plan& plan,
                                  const RunOptions& options = {});
 
-/// What came out and what it took, as a table for people; with a line per step if they ask for it.
+/// Writes the results as a table for people; `write_steps` writes one line per step.
 void write_run(const RunResult& result, const Plan& plan, std::ostream& out);
 void write_steps(const RunResult& result, const Plan& plan, std::ostream& out);
 
-/// All of it as one JSON document, outputs without their values.
+/// Writes everything as one JSON document, except the values of outputs.
 void write_run_json(const RunResult& result, const Plan& plan, std::ostream& out);
 
 }  // namespace stowage

@@ -1,4 +1,4 @@
-/// Example: how much of the traffic a fast memory of 64 or 128 bytes takes off a slow one.
+/// Example: traffic of a slow memory beside a fast memory of 64 or 128 bytes.
 ///
 ///     const std::string graph = R"({"format":"stowage-graph","version":1,"name":"net",
 ///         "tensors":[{"name":"x","kind":"input","dtype":"int8","shape":[96],"bytes":96},
@@ -25,37 +25,37 @@
 namespace stowage {
 
 struct SweepOptions {
-  /// All but the size of one memory. If moves are allowed, `auto` is tried with and without them, the other
-  /// strategies without.
+  /// Everything except the size of one memory. If moves are allowed, `auto` is tried with and without them,
+  /// and the other strategies without.
   PlanOptions plan{};
-  std::size_t memory = 0;      ///< Index in PlanOptions::memories: whose size is swept.
-  std::vector<Bytes> sizes{};  ///< To try, at least one.
+  std::size_t memory = 0;      ///< Index in PlanOptions::memories of the swept memory.
+  std::vector<Bytes> sizes{};  ///< In bytes; at least one.
 };
 
-/// How a strategy did with one size.
+/// The result of one strategy with one size.
 struct SweepEntry {
   std::string strategy{};
   Moves moves = Moves::none;
-  std::string obstacle{};  ///< Why it cannot serve the input; then nothing else is set.
+  std::string obstacle{};  ///< Why it does not apply to the input; then nothing else is set.
   Outcome outcome = Outcome::fits;
-  Bytes slow_traffic = 0;  ///< Read from and written to the memories that come after the swept one.
+  Bytes slow_traffic = 0;  ///< Bytes read from and written to memories after the swept one.
   std::int64_t cost = 0;   ///< Of all traffic, as in Summary.
-  Faults faults{};         ///< What the checker has against the plan: a bug of stowage.
+  Faults faults{};         ///< Faults that the checker found: a bug in stowage.
 };
 
 struct SweepRow {
   Bytes size = 0;
   std::vector<SweepEntry> entries{};
-  /// Traffic of the slower memories that no plan avoids, since operators' own operands do not fit the others
-  /// together. Holds for every way of sharing bytes and for moves.
+  /// Lower bound of the traffic of the slower memories, in bytes, for every plan, with or without sharing and
+  /// moves: the operands of one operator do not fit into the other memories together.
   Bytes unavoidable = 0;
 };
 
-/// Plans networks once for each size and strategy. Asked to stop, it leaves out the sizes it has not done.
-/// Throws like `make_plan`, and UsageError where no slower memory follows.
+/// Plans networks once for each size and strategy. After a request to stop, the remaining sizes are left out.
+/// Throws like `make_plan`, and UsageError if no slower memory follows the swept one.
 [[nodiscard]] std::vector<SweepRow> sweep(std::span<const Input> inputs, const SweepOptions& options);
 
-/// Sizes from one to the other, both among them, two for each doubling.
+/// Sizes in bytes from `from` to `to`, both included, two for each doubling.
 [[nodiscard]] std::vector<Bytes> sizes_between(Bytes from, Bytes to);
 
 }  // namespace stowage

@@ -1,4 +1,4 @@
-/// Example: what is left of a plan when TensorFlow Lite Micro runs it.
+/// Example: the part of a plan that TensorFlow Lite Micro can follow.
 ///
 ///     using namespace stowage;
 ///     Input input;
@@ -33,81 +33,82 @@
 
 namespace stowage {
 
-/// Where tensors of a TFLite file lie in the arena of TensorFlow Lite Micro: for each tensor of all
-/// subgraphs, in the file's order. None: the runtime decides, or it lies elsewhere. Source: TensorFlow Lite
-/// Micro, docs/memory_management.md, "Offline planned tensor allocations".
+/// Offsets in bytes of the tensors of a TFLite file in the arena of TensorFlow Lite Micro: one for each
+/// tensor of all subgraphs, in the order of the file. None: the runtime decides, or the tensor is elsewhere.
+/// Source: TensorFlow Lite Micro, docs/memory_management.md, "Offline planned tensor allocations".
 using OfflineOffsets = std::vector<std::optional<Bytes>>;
 
-/// What a file tells the runtime.
+/// The plan in a file, for the runtime.
 struct OfflinePlan {
   OfflineOffsets offsets{};
-  /// Per subgraph, its operators in the order they run in, which is that of the file it is written to. No
-  /// subgraphs, or none of an operator: as in the file.
+  /// Per subgraph, its operators in the order in which they run and are written. Empty, or a subgraph without
+  /// operators: the order of the file.
   std::vector<std::vector<std::size_t>> orders{};
 };
 
-/// The offsets that a TFLite file has in its metadata; none if it has no plan. Throws Error for a file that
-/// is no TFLite model, and for a plan that is cut short or for another number of tensors.
+/// The offsets in the metadata of a TFLite file; none if it has no plan. Throws Error for a file that is not
+/// a TFLite model, and for a plan that is truncated or has another number of tensors.
 [[nodiscard]] std::optional<OfflineOffsets> read_offline_offsets(std::string_view file);
 
-/// The file with this plan instead of the one it has: the bytes of the old file stand at the end, what is new
-/// before them. Throws Error for a file that is no TFLite model, that would become larger than 2 GiB, or that
-/// has what cannot be moved; UsageError for a plan that is not for it.
+/// The file with this plan instead of its own. The bytes of the old file stand at the end, the new ones
+/// before them. Throws Error for a file that is not a TFLite model, that would exceed 2 GiB, or that has
+/// parts that cannot be moved. Throws UsageError for a plan of another file.
 [[nodiscard]] std::string with_offline_plan(std::string_view file, const OfflinePlan& plan);
 
-/// The file without any plan, likewise. Operators stay in their order.
+/// The file without any plan; errors as above. Operators keep their order.
 [[nodiscard]] std::string without_offline_plan(std::string_view file);
 
-/// Whether it is known what scratch memory kernels ask for.
+/// Whether the scratch memory that kernels ask for is known.
 enum class KernelScratch : std::uint8_t {
-  unknown,  ///< Operators whose stock kernels are known to ask for some may ask for any number of bytes.
-  in_graph  ///< Just what the graph's operators have in `scratch`.
+  unknown,  ///< Operators whose stock kernels are known to ask may ask for any number of bytes.
+  in_graph  ///< Exactly what the operators of the graph have in `scratch`.
 };
 
-/// A tensor that the runtime places.
+/// A tensor that the runtime places, and the reason.
 struct LeftToRuntime {
   TensorId tensor = 0;
   std::string why{};
 };
 
-/// What TensorFlow Lite Micro can take of a plan.
+/// The part of a plan that TensorFlow Lite Micro can follow.
 struct TflmPlan {
   OfflinePlan plan{};
   std::vector<LeftToRuntime> left{};
-  /// Bytes of the planned part of the arena (its head) with this plan, and with none: with the scratch that
-  /// is known. The arena has what the interpreter and the kernels keep besides.
+  /// Bytes of the planned part of the arena (the head), with this plan and without a plan, with the known
+  /// scratch. The memory that interpreter and kernels keep comes in addition.
   Bytes head = 0;
   Bytes own_head = 0;
-  std::size_t may_ask = 0;  ///< Operators whose kernels may ask for scratch that is not known.
+  std::size_t may_ask = 0;  ///< Number of operators whose kernels may ask for unknown scratch.
 };
 
-/// Offsets for a model of a plan, so that its arena is never larger than without; see tflm/offsets.cc. The
-/// plan was made for `Target::tflm`. Throws UsageError for one that the runtime cannot follow.
+/// Offsets for one model of a plan, such that the arena is never larger than without them; see
+/// tflm/offsets.cc. The plan must be made for `Target::tflm`. Throws UsageError for a plan that the runtime
+/// cannot follow.
 [[nodiscard]] TflmPlan plan_for_tflm(const Graph& graph, const Plan& plan, std::size_t model,
                                      KernelScratch scratch);
 
-/// The head that the runtime needs with these offsets, and operators in the file's order.
+/// The head in bytes that the runtime needs with these offsets and the operator order of the file.
 [[nodiscard]] Bytes tflm_head(const Graph& graph, const OfflineOffsets& offsets);
 
-/// What is wrong with a plan in a file: offsets that are not aligned or for tensors that have none, and bytes
-/// that two tensors hold at one time.
+/// The faults of a plan in a file: offsets that are not aligned, offsets for tensors that must have none, and
+/// bytes that two tensors hold at the same time.
 [[nodiscard]] Faults check_offline_offsets(const Graph& graph, const OfflineOffsets& offsets);
 
-/// The heads, and what is left to the runtime and why, as rows for people.
+/// Writes, for people: the heads, and what is left to the runtime and why.
 void write_tflm(const TflmPlan& plan, const Graph& graph, std::ostream& out);
 
-/// A TFLite file, the plan found in it, and what would become of it.
+/// A TFLite file and the plan found in it, compared with no plan and with ours.
 struct Inspection {
   const Graph& graph;
   std::optional<OfflineOffsets> found{};
-  Faults faults{};              ///< Of the plan that was found.
-  Bytes head = 0;               ///< With the plan that was found, or none.
-  Bytes own_head = 0;           ///< With none.
-  std::optional<Bytes> ours{};  ///< With ours.
-  std::string obstacle{};       ///< Why there is none of ours.
+  Faults faults{};              ///< Faults of the plan that was found.
+  Bytes head = 0;               ///< Head in bytes, with the plan found (or none).
+  Bytes own_head = 0;           ///< Head without a plan.
+  std::optional<Bytes> ours{};  ///< Head with our plan.
+  std::string obstacle{};       ///< Why there is no plan of ours.
 };
 
-/// The inspection as a table for people, and as one JSON document.
+/// Writes the inspection: as a table for people, or as one JSON document.
 void write_inspection(const Inspection& inspection, std::ostream& out);
 void write_inspection_json(const Inspection& inspection, std::ostream& out);
 

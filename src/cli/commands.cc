@@ -70,13 +70,14 @@ void print_faults(const Faults& faults) {
   if (faults.size() > most_shown) fmt::print(std::cout, "and {} more faults\n", faults.size() - most_shown);
 }
 
-/// A plan of ours that is wrong is a bug: nothing is written but the case, for whoever mends it.
+/// A plan of ours that the checker rejects is a bug. Writes only the case, so that the bug can be fixed.
 ExitStatus report_own_fault(const PlanResult& result) {
   const std::filesystem::path file = "stowage-rejected-plan.json";
   const std::array<base::OutputFile, 1> outputs{
       {{file, [&](std::ostream& out) { write_json(result.plan, out); }}}};
   base::write_files(outputs);
-  fmt::print(std::cerr, "stowage: this plan is wrong, which is a bug of stowage; it is saved in {}\n",
+  fmt::print(std::cerr,
+             "stowage: the checker rejects this plan; that is a bug in stowage. The plan is saved in {}\n",
              file.string());
   for (const Fault& fault : result.faults) fmt::print(std::cerr, "stowage: {}\n", fault.what);
   return ExitStatus::own_plan_rejected;
@@ -107,23 +108,25 @@ std::vector<ModelInfo> infos_of(const std::vector<Input>& inputs) {
 /// A file to write, by the option that asks for it.
 using NamedOutput = std::pair<std::string_view, const std::string*>;
 
-/// Nothing that is read is written over, and nothing is written twice.
+/// Throws UsageError if an output would overwrite an input, or two outputs are one file.
 void expect_different_files(const std::vector<std::string>& inputs, const std::vector<NamedOutput>& outputs) {
   const auto expect = [](const std::string& a, const std::string& b, const std::string& problem) {
     if (!a.empty() && !b.empty() && base::is_same_file(a, b)) {
-      throw UsageError(fmt::format("{} and {} are one file: {}", base::quoted(a), base::quoted(b), problem));
+      throw UsageError(
+          fmt::format("{} and {} are the same file: {}", base::quoted(a), base::quoted(b), problem));
     }
   };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [flag, file] = outputs[i];
     for (const NamedFile& model : parse_models(inputs))
-      expect(*file, model.file, fmt::format("{} would write over the input", flag));
+      expect(*file, model.file, fmt::format("{} would overwrite the input", flag));
     for (std::size_t j = 0; j < i; ++j)
-      expect(*outputs[j].second, *file, fmt::format("{} and {} need one each", outputs[j].first, flag));
+      expect(*outputs[j].second, *file,
+             fmt::format("{} and {} need different files", outputs[j].first, flag));
   }
 }
 
-/// By how much the plan misses the memories it was given, if it does.
+/// Says by how much the plan exceeds its memories, if it does.
 ExitStatus report_fit(const PlanResult& result) {
   if (result.outcome == Outcome::fits) return ExitStatus::done;
   for (const PlannedMemory& memory : result.plan.memories) {
@@ -156,12 +159,11 @@ ExitStatus run_plan(const PlanCommand& command) {
                                           {"--svg", &command.svg_file},
                                           {"--tflite", &command.tflite_file},
                                           {"--header", &command.header_file}});
-  if (!command.prefix.empty() && command.header_file.empty())
-    throw UsageError("--prefix is for names in a header; --header is missing");
+  if (!command.prefix.empty() && command.header_file.empty()) throw UsageError("--prefix needs --header");
   PlanOptions options = parse_plan_options(command.plan);
   if (!command.tflite_file.empty()) prepare_for_tflm(command, options);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options));
-  const InterruptWatch watch;  // from here on an interrupt keeps what there is
+  const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
   const PlanResult result = make_plan(inputs, options);
@@ -205,13 +207,13 @@ ExitStatus run_compare(const CompareCommand& command) {
   }
   flush_output();
   if (comparisons.size() < strategies().size())
-    fmt::print(std::cerr, "stowage: interrupted; the strategies that are missing were not tried\n");
+    fmt::print(std::cerr, "stowage: interrupted; the missing strategies were not tried\n");
   bool fits = false;
   for (const Comparison& comparison : comparisons) {
     for (const Fault& fault : comparison.faults) {
       fmt::print(std::cerr,
-                 "stowage: the plan of {0} is wrong, which is a bug of stowage: {1}; `plan --strategy {0}` "
-                 "saves it\n",
+                 "stowage: the checker rejects the plan of {0}; that is a bug in stowage: {1}. "
+                 "`plan --strategy {0}` saves the plan\n",
                  comparison.strategy, fault.what);
       return ExitStatus::own_plan_rejected;
     }
@@ -232,13 +234,14 @@ ExitStatus run_sweep(const SweepCommand& command) {
   for (const SweepRow& row : rows) {
     for (const SweepEntry& entry : row.entries) {
       if (entry.faults.empty()) continue;
-      fmt::print(std::cerr, "stowage: the plan of {} with {} bytes is wrong, which is a bug of stowage: {}\n",
+      fmt::print(std::cerr,
+                 "stowage: the checker rejects the plan of {} with {} bytes; that is a bug in stowage: {}\n",
                  entry.strategy, row.size, entry.faults[0].what);
       return ExitStatus::own_plan_rejected;
     }
   }
   if (rows.empty()) {
-    fmt::print(std::cerr, "stowage: interrupted before the first size was done\n");
+    fmt::print(std::cerr, "stowage: interrupted before the first size was planned\n");
     return ExitStatus::not_met;
   }
   const Memory& memory = options.plan.memories[options.memory];
@@ -254,14 +257,13 @@ ExitStatus run_sweep(const SweepCommand& command) {
   }
   flush_output();
   if (rows.size() < options.sizes.size())
-    fmt::print(std::cerr, "stowage: interrupted; the sizes that are missing were not tried\n");
+    fmt::print(std::cerr, "stowage: interrupted; the missing sizes were not tried\n");
   return ExitStatus::done;
 }
 
 ExitStatus run_verify(const VerifyCommand& command) {
   if (command.models.empty() && command.model.is_any_given()) {
-    throw UsageError(
-        "--dim, --shape, --bound, --state and --scratch say something of a model; --model is missing");
+    throw UsageError("--dim, --shape, --bound, --state and --scratch need --model");
   }
   const Plan plan = read_plan(command.plan_file);
   Faults faults;
@@ -299,7 +301,7 @@ std::vector<Input> inputs_of(const std::vector<Network>& networks) {
   return inputs;
 }
 
-/// The plan to run, or why there is none.
+/// The plan to run, or the exit status if there is none.
 struct Planned {
   Plan plan{};
   ExitStatus status = ExitStatus::done;
@@ -331,8 +333,7 @@ struct SavedOutput {
   std::string file;
 };
 
-/// The models that have an output of that name, or of that name behind their own; and what it is called
-/// there.
+/// All outputs that NAME or MODEL.NAME can mean, at most one per model.
 std::vector<SavedOutput> outputs_called(const std::string& name, const std::vector<Network>& networks) {
   std::vector<SavedOutput> found;
   for (std::size_t m = 0; m < networks.size(); ++m) {
@@ -347,7 +348,7 @@ std::vector<SavedOutput> outputs_called(const std::string& name, const std::vect
   return found;
 }
 
-/// What --save asks for; every name is an output of one network.
+/// The outputs that --save asks for. Throws UsageError unless each name means exactly one output.
 std::vector<SavedOutput> saved_outputs(const RunCommand& command, const std::vector<Network>& networks) {
   std::vector<SavedOutput> saved;
   for (const std::string& text : command.saved) {
@@ -384,7 +385,7 @@ ExitStatus run_run(const RunCommand& command) {
   PlanTexts planning = command.plan;
   planning.seed.clear();  // inputs are drawn from it, too
   if (!command.given_plan.empty() && planning != PlanTexts{})
-    throw UsageError("--plan gives a plan, so that options of planning have no meaning");
+    throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);
   const std::vector<Network> networks = read_networks(command);
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
@@ -408,7 +409,7 @@ ExitStatus run_run(const RunCommand& command) {
     if (command.report_memory) write_steps(result, planned.plan, std::cout);
   }
   flush_output();
-  if (result.interrupted) fmt::print(std::cerr, "stowage: interrupted; not everything was run\n");
+  if (result.interrupted) fmt::print(std::cerr, "stowage: interrupted; some steps did not run\n");
   return result.fault || result.interrupted ? ExitStatus::not_met : ExitStatus::done;
 }
 

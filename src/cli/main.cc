@@ -27,12 +27,13 @@ CLI::Option& add(CLI::App& app, const std::string& name, Target& target, const s
 }
 
 void add_model_options(CLI::App& app, stowage::cli::ModelTexts& texts) {
-  add(app, "--dim", texts.dims, "NAME=N: value of a symbolic dimension");
-  add(app, "--shape", texts.shapes, "TENSOR=1,3,224,224: shape of a tensor that the file leaves open");
-  add(app, "--bound", texts.bounds, "TENSOR=SIZE: the most bytes of a tensor whose size depends on data");
-  add(app, "--state", texts.states, "OUTPUT=INPUT: an output that is an input of the next run");
+  add(app, "--dim", texts.dims, "NAME=N: set a symbolic dimension");
+  add(app, "--shape", texts.shapes, "TENSOR=1,3,224,224: set a shape that the file leaves open");
+  add(app, "--bound", texts.bounds, "TENSOR=SIZE: most bytes of a tensor whose size depends on data");
+  add(app, "--state", texts.states,
+      "OUTPUT=INPUT: the output is this input of the next run; both are one buffer");
   add(app, "--scratch", texts.scratch,
-      "CSV of operator,bytes[,subgraph]: memory that kernels want while they run");
+      "CSV file of operator,bytes[,subgraph]: scratch memory that kernels need");
 }
 
 /// Several models, each FILE or NAME=FILE.
@@ -41,7 +42,7 @@ void add_models(CLI::App& app, std::vector<std::string>& models) {
     return value.empty() ? std::string("its value is empty") : std::string();
   };
   app.add_option("models", models,
-                 "Models (ONNX, TFLite, graph JSON), each FILE or NAME=FILE; or one buffer list or "
+                 "Models (ONNX, TFLite, graph JSON), each FILE or NAME=FILE; or one buffer list; or one "
                  "memory-operation sequence")
       ->required()
       ->check(is_given, "");
@@ -51,45 +52,50 @@ void add_models(CLI::App& app, std::vector<std::string>& models) {
 template <typename Command>
 void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--order", command.plan.order,
-      "Order of operators: keep (the file's) or search (one of the least peak). Default: search");
+      "Operator order: keep (the order of the file) or search (lowest peak found). Default: search");
   add(app, "--alias", command.plan.alias,
-      "Tensors that share bytes because one repeats or replaces the other: none, auto (as far as it does not "
-      "raise the peak), all. Default: auto");
+      "Which tensors may share bytes: none, auto (only where the peak does not rise) or all. Default: auto");
   add(app, "--memory", command.plan.memories,
-      "NAME[=SIZE][@COST][:weights]: a memory to plan in, fastest first, or one for weights");
+      "NAME[=SIZE][@COST][:weights]: a memory, fastest first; with :weights, a memory for weights");
   app.add_flag("--moves", command.plan.moves,
-               "Of several memories, let tensors be copied from one to another in the course of a run");
-  add(app, "--capacity", command.plan.capacity, "SIZE of the memory, for instance 256KiB");
+               "With several memories, allow copies of tensors between them during a run");
+  add(app, "--capacity", command.plan.capacity,
+      "SIZE of the only memory, for instance 256KiB. Default: unlimited");
   add(app, "--align", command.plan.align,
-      "Alignment in bytes. Default: 64 for ONNX, 16 for TFLite, 1 for lists");
+      "Alignment of buffers in bytes. Default: 64 for ONNX and graph JSON, 16 for TFLite, 1 for lists");
   add(app, "--io", command.plan.io,
-      "Memory of inputs and outputs: arena, external (the caller's) or, with --stream, rows (they arrive "
-      "and leave row by row). Default: arena");
-  app.add_flag("--stream", command.plan.stream, "Run operators row by row, so that only windows are stored");
+      "Where inputs and outputs are: arena, external (in the caller's memory) or, with --stream, rows (they "
+      "arrive and leave row by row). Default: arena");
+  app.add_flag("--stream", command.plan.stream,
+               "Run operators row by row and store only the rows that are still needed");
   add(app, "--recompute", command.plan.recompute,
-      "Multiplies that --stream may run to save memory, as a multiple of the network's. Default: 1.0");
-  add(app, "--granule", command.plan.granule, "Rows that a step of --stream computes. Default: 1");
+      "FACTOR: --stream may run this many times the multiplies of the network. Default: 1.0");
+  add(app, "--granule", command.plan.granule, "ROWS that one step of --stream computes. Default: 1");
   add(app, "--time-limit", command.plan.time_limit,
-      "Seconds after which no strategy is begun and no search goes on. Default: 3");
-  add(app, "--threads", command.plan.threads, "Searches side by side. Default: as many as the machine has");
-  add(app, "--seed", command.plan.seed, "Where searches draw random numbers from. Default: 0");
+      "SECONDS for planning; then the best plan so far is used. Default: 3");
+  add(app, "--threads", command.plan.threads,
+      "Searches that run at the same time. Default: one for each processor");
+  add(app, "--seed", command.plan.seed, "Seed of all random numbers. Default: 0");
   add(app, "--reuse-threshold", command.plan.reuse_threshold,
-      "free-list: SIZE up to which a buffer never takes a used block. Default: 0");
+      "free-list: buffers of at most SIZE bytes never reuse a freed block. Default: 0");
   add(app, "--sort", command.plan.sort,
-      "rectangle: keys to sort by, for instance size*duration,-overlap. Default: a portfolio");
-  add(app, "--rounds", command.plan.rounds, "rectangle: rounds of tuning. Default: its own choice");
+      "rectangle: sort keys, for instance size*duration,-overlap. Default: eight built-in orders");
+  add(app, "--rounds", command.plan.rounds,
+      "rectangle: most rounds of tuning. Default: until two rounds bring nothing");
   add(app, "--run", command.plan.run,
-      "Of several models, which run after each other (;) and which at the same time (|), for instance "
-      "'a; b | c'. Default: one after the other");
-  add(app, "--feed", command.plan.feeds, "A.out=B.in: an output of a model that is an input of a later one");
+      "Which models run one after the other (;) and which at the same time (|), for instance 'a; b | c'. "
+      "Default: one after the other");
+  add(app, "--feed", command.plan.feeds,
+      "A.out=B.in: this output of model A is this input of model B, which runs later");
   add(app, "--release", command.plan.released,
-      "A.out: of several models, an output that is taken when its model has run. Default: all outputs are "
-      "there until everything has run");
+      "A.out: the caller takes this output when model A has run. Default: outputs stay until all models "
+      "have run");
   add_model_options(app, command.model);
 }
 
 void add_strategy(CLI::App& app, stowage::cli::PlanTexts& texts) {
-  add(app, "--strategy", texts.strategy, "How offsets are found; see `stowage strategies`. Default: auto");
+  add(app, "--strategy", texts.strategy,
+      "NAME of the strategy that finds offsets; see `stowage strategies`. Default: auto");
 }
 
 void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
@@ -97,42 +103,44 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add_planning_options(app, command);
   add_strategy(app, command.plan);
   app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
-  add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
-  add(app, "--csv", command.csv_file, "Write the buffers and their offsets as CSV");
-  add(app, "--svg", command.svg_file, "Draw the arena: time by address");
+  add(app, "-o,--output", command.plan_file, "FILE for the plan as JSON");
+  add(app, "--csv", command.csv_file, "FILE for the buffers and their offsets as CSV");
+  add(app, "--svg", command.svg_file,
+      "FILE for a picture of the arena: time to the right, addresses upwards");
   add(app, "--tflite", command.tflite_file,
-      "Write the TFLite model with offsets that TensorFlow Lite Micro obeys; of several models, a directory");
-  add(app, "--header", command.header_file, "Write the plan as a C header");
-  add(app, "--prefix", command.prefix, "What names in the header begin with. Default: stowage");
+      "FILE for the TFLite model with offsets for TensorFlow Lite Micro; with several models, a directory");
+  add(app, "--header", command.header_file, "FILE for the plan as a C header");
+  add(app, "--prefix", command.prefix, "Prefix of all names in the header. Default: stowage");
 }
 
 void add_sweep(CLI::App& app, stowage::cli::SweepCommand& command) {
   add_models(app, command.inputs);
   add_planning_options(app, command);
   app.add_flag("--json", command.json, "Print JSON instead of a table");
-  add(app, "--svg", command.svg_file, "Draw the traffic against the size");
+  add(app, "--svg", command.svg_file, "FILE for a picture: traffic against memory size");
 }
 
 void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
   add_models(app, command.inputs);
   add_planning_options(app, command);
   add_strategy(app, command.plan);
-  add(app, "--plan", command.given_plan, "Run inside this plan (JSON) instead of making one");
+  add(app, "--plan", command.given_plan, "FILE with the plan to run in (JSON). Default: make a plan");
   add(app, "--input", command.run.inputs,
       "NAME=FILE or MODEL.NAME=FILE: value of an input, .npy or .pb (an ONNX TensorProto). Default: "
-      "pseudo-random by --seed");
+      "random numbers from --seed");
   add(app, "--save", command.saved, "NAME=FILE or MODEL.NAME=FILE: write an output as .npy");
-  add(app, "--kernels", command.run.kernels, "fast (oneDNN where it can) or plain (loops). Default: fast");
+  add(app, "--kernels", command.run.kernels,
+      "fast (oneDNN where it has the operator) or plain (simple loops). Default: fast");
   app.add_flag(
       "--check{outputs}", command.run.check,
-      "Run again with every tensor in memory of its own and compare the outputs; --check=all compares "
-      "every tensor");
+      "Run again with every tensor in its own memory and compare the outputs; --check=all compares every "
+      "tensor");
   add(app, "--random-weights", command.run.random_weights,
-      "SEED: replace weights whose elements are all the same by random ones");
+      "SEED: replace weights whose elements are all equal by random ones");
   app.add_flag("--report-memory", command.report_memory,
-               "Print live bytes, highest byte touched and time of every step");
+               "Print the live bytes, the highest byte touched and the time of every step");
   app.add_flag("--json", command.json, "Print JSON instead of a table");
-  add(app, "-o,--output", command.plan_file, "Write the plan as JSON");
+  add(app, "-o,--output", command.plan_file, "FILE for the plan as JSON");
 }
 
 /// The arguments, the last one first. The parser takes a value in brackets for a list: a file that is called
@@ -155,27 +163,27 @@ ExitStatus run_program(int argc, char** argv) {
   stowage::cli::PlanCommand plan;
   stowage::cli::CompareCommand compare;
   stowage::cli::VerifyCommand verify;
-  CLI::App& plan_app = *app.add_subcommand("plan", "Give every tensor of a model an offset in memory");
+  CLI::App& plan_app = *app.add_subcommand("plan", "Plan memory: give every tensor of a model an offset");
   add_plan(plan_app, plan);
-  CLI::App& compare_app = *app.add_subcommand("compare", "Plan with every strategy and compare");
+  CLI::App& compare_app = *app.add_subcommand("compare", "Plan with every strategy and compare the results");
   add_models(compare_app, compare.inputs);
   add_planning_options(compare_app, compare);
   compare_app.add_flag("--json", compare.json, "Print JSON instead of a table");
   stowage::cli::SweepCommand sweep;
-  CLI::App& sweep_app =
-      *app.add_subcommand("sweep", "Traffic of slow memory by the size of a fast one (--memory NAME=A..B)");
+  CLI::App& sweep_app = *app.add_subcommand(
+      "sweep", "Show the traffic of slow memory for each size of a fast one (--memory NAME=A..B)");
   add_sweep(sweep_app, sweep);
-  CLI::App& verify_app = *app.add_subcommand("verify", "Check a plan file made by anyone");
-  add(verify_app, "plan", verify.plan_file, "Plan JSON").required();
+  CLI::App& verify_app = *app.add_subcommand("verify", "Check a plan file, made by any program");
+  add(verify_app, "plan", verify.plan_file, "Plan file (JSON)").required();
   add(verify_app, "--model", verify.models,
-      "The model the plan is for; of several, each in the plan's order");
+      "FILE of the model that the plan is for; with several models, in the order of the plan");
   add_model_options(verify_app, verify.model);
   stowage::cli::InspectCommand inspect;
-  CLI::App& inspect_app = *app.add_subcommand("inspect", "Show and check the plan in a TFLite file");
+  CLI::App& inspect_app = *app.add_subcommand("inspect", "Show and check the plan inside a TFLite file");
   add(inspect_app, "model", inspect.file, "TFLite model").required();
   inspect_app.add_flag("--json", inspect.json, "Print JSON instead of a table");
   stowage::cli::RunCommand run;
-  CLI::App& run_app = *app.add_subcommand("run", "Run networks inside their plan");
+  CLI::App& run_app = *app.add_subcommand("run", "Run models inside their planned memory");
   add_run(run_app, run);
   app.add_subcommand("strategies", "List the strategies");
   try {
@@ -202,7 +210,7 @@ ExitStatus run_reporting_errors(int argc, char** argv) {
     fmt::print(std::cerr, "stowage: {}\n", error.what());
     return ExitStatus::input_rejected;
   } catch (const std::bad_alloc&) {
-    fmt::print(std::cerr, "stowage: the input needs more memory than there is\n");
+    fmt::print(std::cerr, "stowage: the input needs more memory than this machine has\n");
     return ExitStatus::input_rejected;
   }
 }

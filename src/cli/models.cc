@@ -22,7 +22,7 @@ NamedFile parse_model(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// The stem, or the first of `stem-2`, `stem-3`, ... that is not taken.
+/// The stem of the file name, or the first free one of `stem-2`, `stem-3`, ...
 std::string default_name(const std::string& file, const std::set<std::string>& taken) {
   const std::string stem = std::filesystem::path(file).stem().string();
   std::string name = stem;
@@ -30,7 +30,7 @@ std::string default_name(const std::string& file, const std::set<std::string>& t
   return name;
 }
 
-/// Those of the texts that begin with the model's name and a dot, without them.
+/// The texts that begin with MODEL., without that prefix.
 std::vector<std::string> texts_about(const std::string& model, const std::vector<std::string>& texts) {
   const std::string prefix = model + ".";
   std::vector<std::string> about;
@@ -40,14 +40,15 @@ std::vector<std::string> texts_about(const std::string& model, const std::vector
   return about;
 }
 
-/// Both names of MODEL.OUTPUT=MODEL.INPUT are of one model.
+/// The same for MODEL.OUTPUT=MODEL.INPUT: both prefixes must name this model.
 std::vector<std::string> states_about(const std::string& model, const std::vector<std::string>& texts) {
   std::vector<std::string> about;
   for (const std::string& text : texts_about(model, texts)) {
     const std::string between = "=" + model + ".";
     const std::size_t at = text.find(between);
     if (at == std::string::npos)
-      throw UsageError(fmt::format("--state {}.{}: expected MODEL.OUTPUT=MODEL.INPUT", model, text));
+      throw UsageError(
+          fmt::format("--state {}.{}: expected MODEL.OUTPUT=MODEL.INPUT, both of one model", model, text));
     about.push_back(text.substr(0, at) + "=" + text.substr(at + between.size()));
   }
   return about;
@@ -59,7 +60,7 @@ void expect_known_models(std::string_view flag, const std::vector<NamedFile>& mo
     const auto is_about = [&](const NamedFile& model) { return text.starts_with(model.name + "."); };
     if (std::none_of(models.begin(), models.end(), is_about))
       throw UsageError(
-          fmt::format("{} {}: of several models, expected MODEL.NAME", flag, base::quoted(text)));
+          fmt::format("{} {}: with several models, expected MODEL.NAME", flag, base::quoted(text)));
   }
 }
 
@@ -72,8 +73,7 @@ std::vector<NamedFile> parse_models(const std::vector<std::string>& texts) {
     models.push_back(parse_model(text));
     const std::string& name = models.back().name;
     if (!name.empty() && !taken.insert(name).second)
-      throw UsageError(
-          fmt::format("two models are called {}, expected a name of its own for each", base::quoted(name)));
+      throw UsageError(fmt::format("two models are called {}, expected different names", base::quoted(name)));
   }
   for (NamedFile& model : models) {
     if (!model.name.empty()) continue;
@@ -85,7 +85,7 @@ std::vector<NamedFile> parse_models(const std::vector<std::string>& texts) {
 
 std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models, const ModelTexts& texts) {
   if (models.size() == 1) return {parse_model_options(texts)};
-  if (!texts.scratch.empty()) throw UsageError("--scratch is for one model, several are given");
+  if (!texts.scratch.empty()) throw UsageError("--scratch works with one model only");
   expect_known_models("--dim", models, texts.dims);
   expect_known_models("--shape", models, texts.shapes);
   expect_known_models("--bound", models, texts.bounds);

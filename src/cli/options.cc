@@ -171,16 +171,16 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   if (texts.moves) options.moves = Moves::allowed;
   if (texts.stream) options.stream.emplace();
   if (!texts.granule.empty()) {
-    if (!texts.stream) throw UsageError("--granule is for --stream");
+    if (!texts.stream) throw UsageError("--granule needs --stream");
     options.stream->granule = parse_number("--granule", texts.granule, 1);
   }
   if (!texts.recompute.empty()) {
-    if (!texts.stream) throw UsageError("--recompute is for --stream");
+    if (!texts.stream) throw UsageError("--recompute needs --stream");
     options.stream->recompute = parse_real("--recompute", texts.recompute, 1, 1000);
   }
   if (!texts.memories.empty()) options.memories = parse_memories(texts.memories);
   if (!texts.capacity.empty()) {
-    if (!texts.memories.empty()) throw UsageError("--capacity and --memory exclude each other");
+    if (!texts.memories.empty()) throw UsageError("--capacity and --memory cannot be combined");
     options.memories[0].capacity = parse_bytes("--capacity", texts.capacity);
   }
   if (!texts.align.empty()) options.alignment = parse_number("--align", texts.align, 1);
@@ -216,7 +216,7 @@ SweepOptions parse_sweep_options(const PlanTexts& texts) {
     text.erase(begin, range + dots.size() - begin);
     options.memory = m;
   }
-  if (!from) throw UsageError(fmt::format("--memory: no size to sweep, expected {}", form));
+  if (!from) throw UsageError(fmt::format("--memory gives no range of sizes, expected {}", form));
   options.plan = parse_plan_options(with_largest);
   std::vector<Memory>& memories = options.plan.memories;
   const Bytes to = *memories[options.memory].capacity;

@@ -15,7 +15,7 @@
 namespace stowage::cli {
 namespace {
 
-/// One file, or of several models one for each, in a directory.
+/// The output file: the given one, or MODEL.tflite in the given directory.
 std::filesystem::path file_for(const PlanCommand& command, const NamedFile& model, std::size_t models) {
   const std::filesystem::path given = command.tflite_file;
   std::error_code ignored;
@@ -23,7 +23,7 @@ std::filesystem::path file_for(const PlanCommand& command, const NamedFile& mode
   return given / (model.name + ".tflite");
 }
 
-/// A model's file with a plan that the runtime can follow. What was written is read again and checked.
+/// The model's file with a plan that the runtime can follow. Reads the result back and checks it.
 PlannedFile planned_file(const Input& input, const Plan& plan, std::size_t model, KernelScratch scratch,
                          const std::string& source) {
   const base::InputFile file(source);
@@ -44,14 +44,14 @@ PlannedFile planned_file(const Input& input, const Plan& plan, std::size_t model
 
 void prepare_for_tflm(const PlanCommand& command, PlanOptions& options) {
   const auto refuse = [](bool is_given, std::string_view flag, std::string_view why) {
-    if (is_given) throw UsageError(fmt::format("{} has no meaning for --tflite: {}", flag, why));
+    if (is_given) throw UsageError(fmt::format("{} cannot be combined with --tflite: {}", flag, why));
   };
-  refuse(options.io != Io::arena, "--io", "TensorFlow Lite Micro has inputs and outputs in its arena");
+  refuse(options.io != Io::arena, "--io", "TensorFlow Lite Micro keeps inputs and outputs in its arena");
   refuse(options.memories.size() > 1 || options.memories[0].role == MemoryRole::weights, "--memory",
-         "TensorFlow Lite Micro has one arena, and weights in the file");
+         "TensorFlow Lite Micro has one arena and reads weights from the file");
   refuse(!command.model.shapes.empty() || !command.model.bounds.empty(), "--shape and --bound",
-         "TensorFlow Lite Micro goes by the shapes in the file");
-  refuse(!command.model.states.empty(), "--state", "TensorFlow Lite Micro keeps variables by itself");
+         "TensorFlow Lite Micro uses the shapes in the file");
+  refuse(!command.model.states.empty(), "--state", "TensorFlow Lite Micro manages variables itself");
   if (options.alignment.value_or(tflm::arena_alignment) % tflm::arena_alignment != 0)
     throw UsageError(fmt::format("--align is {}, expected a multiple of {} for --tflite", *options.alignment,
                                  tflm::arena_alignment));
@@ -68,18 +68,18 @@ std::vector<PlannedFile> planned_files(const PlanCommand& command, const std::ve
       command.model.scratch.empty() ? KernelScratch::unknown : KernelScratch::in_graph;
   for (std::size_t m = 0; m < inputs.size(); ++m) {
     if (inputs[m].info.format != ModelFormat::tflite)
-      throw UsageError(fmt::format("--tflite: {} is no TFLite model", inputs[m].info.source));
+      throw UsageError(fmt::format("--tflite: {} is not a TFLite model", inputs[m].info.source));
     files.push_back(planned_file(inputs[m], plan, m, scratch, models[m].file));
     files.back().file = file_for(command, models[m], models.size());
     if (std::any_of(models.begin(), models.end(),
                     [&](const NamedFile& it) { return base::is_same_file(it.file, files.back().file); }))
-      throw UsageError(fmt::format("--tflite would write over the input {}", files.back().file.string()));
+      throw UsageError(fmt::format("--tflite would overwrite the input {}", files.back().file.string()));
   }
   return files;
 }
 
 void make_directories_for(const std::vector<PlannedFile>& files) {
-  std::error_code ignored;  // writing there will tell
+  std::error_code ignored;  // if it fails, writing the file reports it
   for (const PlannedFile& file : files) {
     if (file.file.has_parent_path()) std::filesystem::create_directories(file.file.parent_path(), ignored);
   }
@@ -101,7 +101,8 @@ void write_planned_files(const std::vector<PlannedFile>& files, const std::vecto
   }
   if (with_all_aliases) {
     fmt::print(
-        out, "{:<13}aliases with which {} bytes would be enough: stock kernels see only reshapes in place\n",
+        out,
+        "{:<13}aliases that would lower the peak to {} bytes: stock kernels support only reshapes in place\n",
         "not taken", *with_all_aliases);
   }
 }
@@ -110,7 +111,7 @@ ExitStatus run_inspect(const InspectCommand& command) {
   const base::InputFile file(command.file);
   const Input input = parse_input(file.bytes(), command.file);
   if (input.info.format != ModelFormat::tflite)
-    throw UsageError(fmt::format("{} is no TFLite model", command.file));
+    throw UsageError(fmt::format("{} is not a TFLite model", command.file));
   Inspection inspection{.graph = std::get<Graph>(input.content)};
   try {
     inspection.found = read_offline_offsets(file.bytes());
