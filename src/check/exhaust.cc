@@ -34,12 +34,12 @@ constexpr std::size_t most_parts = 2000;
 constexpr std::int64_t most_work = 20'000'000;  ///< Looks at parts; some hundredths of a second.
 
 /// Bytes [low, high) of a buffer, at one position.
-struct Part {
+struct BufferPart {
   std::size_t buffer = 0;
   Bytes low = 0;
   Bytes high = 0;
 
-  auto operator<=>(const Part&) const = default;
+  auto operator<=>(const BufferPart&) const = default;
 };
 
 /// The parts [begin, end) of one position.
@@ -50,20 +50,20 @@ struct Pile {
 
 struct State {
   std::vector<Bytes> lowest;         ///< Of each buffer, the least offset that it may still have.
-  std::vector<Part> parts;           ///< Of all piles. In each the stacked ones come first, from the bottom.
+  std::vector<BufferPart> parts;     ///< Of all piles. In each the stacked ones come first, from the bottom.
   std::vector<std::size_t> stacked;  ///< How many there are in each pile.
 };
 
 /// What a buffer needs at a position, from the bottom; pieces that overlap are one.
-std::vector<Part> parts_of(const Buffer& buffer, std::size_t index, Position position) {
-  std::vector<Part> parts;
+std::vector<BufferPart> parts_of(const Buffer& buffer, std::size_t index, Position position) {
+  std::vector<BufferPart> parts;
   for (const Piece& piece : buffer.pieces) {
     if (piece.size > 0 && piece.life.lower <= position && position < piece.life.upper)
       parts.push_back({index, piece.offset, piece.offset + piece.size});
   }
   std::sort(parts.begin(), parts.end());
   std::size_t count = 0;
-  for (const Part& part : parts) {
+  for (const BufferPart& part : parts) {
     if (count > 0 && part.low < parts[count - 1].high) {
       parts[count - 1].high = std::max(parts[count - 1].high, part.high);
     } else {
@@ -82,7 +82,7 @@ class Search {
     for (const Position position : positions.first(std::min(positions.size(), most_positions + 1))) {
       const std::size_t begin = root_.parts.size();
       for (std::size_t b = 0; b < buffers.size() && root_.parts.size() <= most_parts; ++b) {
-        for (Part& part : parts_of(buffers[b], b, position)) {
+        for (BufferPart& part : parts_of(buffers[b], b, position)) {
           const auto [number, is_new] = numbers.try_emplace(b, buffers_.size());
           if (is_new) buffers_.push_back(&buffers[b]);
           part.buffer = number->second;
@@ -115,7 +115,7 @@ class Search {
     std::vector<std::vector<Trait>> traits(buffers_.size());
     for (std::size_t p = 0; p < piles_.size(); ++p) {
       for (std::size_t i = piles_[p].begin; i < piles_[p].end; ++i) {
-        const Part& part = root_.parts[i];
+        const BufferPart& part = root_.parts[i];
         traits[part.buffer].emplace_back(p, part.low, part.high);
       }
     }
@@ -136,7 +136,7 @@ class Search {
       for (std::size_t p = 0; p < piles_.size(); ++p) {
         Bytes top = 0;
         for (std::size_t i = piles_[p].begin; i < piles_[p].end; ++i) {
-          const Part& part = state.parts[i];
+          const BufferPart& part = state.parts[i];
           Bytes& lowest = state.lowest[part.buffer];
           if (top - part.low > lowest) {
             lowest = base::align_up(top - part.low, buffers_[part.buffer]->alignment);
@@ -158,7 +158,7 @@ class Search {
   [[nodiscard]] bool has_room(const State& state, std::size_t p) {
     begins_.clear();
     for (std::size_t i = piles_[p].begin + state.stacked[p]; i < piles_[p].end; ++i) {
-      const Part& part = state.parts[i];
+      const BufferPart& part = state.parts[i];
       begins_.emplace_back(state.lowest[part.buffer] + part.low, part.high - part.low);
     }
     std::sort(begins_.rbegin(), begins_.rend());
@@ -172,13 +172,13 @@ class Search {
 
   /// Whether a part may be the next of its pile: everything else fits above it.
   [[nodiscard]] bool may_be_next(const State& state, std::size_t p, std::size_t next) {
-    const Part& part = state.parts[next];
+    const BufferPart& part = state.parts[next];
     const Bytes top = state.lowest[part.buffer] + part.high;
     Bytes above = 0;
     for (std::size_t i = piles_[p].begin + state.stacked[p]; i < piles_[p].end; ++i) {
       ++work_;
       if (i == next) continue;
-      const Part& other = state.parts[i];
+      const BufferPart& other = state.parts[i];
       if (top > highest_[other.buffer] + other.low) return false;
       if (part.buffer == other.buffer && other.low < part.low) return false;
       if (twins_[part.buffer] == other.buffer && other.low == part.low) return false;
@@ -190,10 +190,10 @@ class Search {
   /// Goes on in the pile that has the fewest parts to be next.
   Verdict explore(const State& state) {
     std::optional<std::size_t> pile;
-    std::vector<Part> choices;
+    std::vector<BufferPart> choices;
     for (std::size_t p = 0; p < piles_.size(); ++p) {
       if (piles_[p].begin + state.stacked[p] == piles_[p].end) continue;
-      std::vector<Part> found;
+      std::vector<BufferPart> found;
       for (std::size_t i = piles_[p].begin + state.stacked[p]; i < piles_[p].end; ++i) {
         if (may_be_next(state, p, i)) found.push_back(state.parts[i]);
       }
@@ -203,7 +203,7 @@ class Search {
     }
     if (work_ > most_work) return Verdict::takes_too_long;
     if (!pile) return Verdict::fits;
-    for (const Part& choice : choices) {
+    for (const BufferPart& choice : choices) {
       State next = state;
       const auto open =
           next.parts.begin() + static_cast<std::ptrdiff_t>(piles_[*pile].begin + state.stacked[*pile]);

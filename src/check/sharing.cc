@@ -36,10 +36,10 @@
 namespace stowage::check {
 namespace {
 
-using Boxes = std::vector<HeldBox>;
+using HeldBoxes = std::vector<HeldBox>;
 
 /// Boxes of one clock, by memory.
-using BoxesByMemory = std::map<std::size_t, Boxes>;
+using BoxesByMemory = std::map<std::size_t, HeldBoxes>;
 
 /// Boxes by the rank of their clocks, those in forks first.
 using BoxesByClock = std::map<std::size_t, BoxesByMemory, std::greater<>>;
@@ -90,7 +90,7 @@ class BoxMaker {
     const Place& place = plan_.places[need.view->buffer];
     const Bytes address = place.offset + need.view->offset;
     const TensorRef tensor{holder.network, need.tensor};
-    Boxes& boxes = boxes_[tree_.rank_of(clock)][place.memory];
+    HeldBoxes& boxes = boxes_[tree_.rank_of(clock)][place.memory];
     const auto add = [&](const Fragment& part) {
       const Bytes begin = address + part.begin;
       boxes.push_back({halves, begin, begin + part.size, {part.source, begin - part.from}, holder});
@@ -116,14 +116,14 @@ void hand_up(const Plan& plan, const ClockTree& tree, std::size_t clock, const B
              std::size_t& unique, BoxesByClock& all) {
   const Moment& fork = tree.fork_of(clock);
   for (const auto& [memory, of_memory] : boxes) {
-    std::map<std::size_t, Boxes> by_buffer;
+    std::map<std::size_t, HeldBoxes> by_buffer;
     for (const HeldBox& box : of_memory) {
       const std::size_t buffer = box.holder.need->view->buffer;
       if (plan.buffers[buffer].clock != clock) by_buffer[buffer].push_back(box);
     }
     for (const auto& [buffer, of_buffer] : by_buffer) {
-      const Boxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
-      Boxes& parents = all[tree.rank_of(fork.clock)][memory];
+      const HeldBoxes together = held_together(of_buffer, {2 * fork.at, 2 * fork.at + 2}, unique);
+      HeldBoxes& parents = all[tree.rank_of(fork.clock)][memory];
       parents.insert(parents.end(), together.begin(), together.end());
     }
   }

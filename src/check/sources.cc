@@ -23,7 +23,7 @@
 namespace stowage::check {
 namespace {
 
-constexpr std::size_t most_fragments = 4096;
+constexpr std::size_t most_source_fragments = 4096;
 
 /// The networks, each after those that feed it; without those in circles.
 std::vector<std::size_t> in_order_of_feeds(std::size_t count, std::span<const Joined> joined) {
@@ -124,9 +124,9 @@ void Sources::add_network(const Network& network, std::size_t n) {
     for (Fragment part : contents.of(t)) {
       part.source += first_[n];
       pass_on(part, made);
-      if (made.size() > most_fragments) break;
+      if (made.size() > most_source_fragments) break;
     }
-    if (made.size() > most_fragments) made.clear();
+    if (made.size() > most_source_fragments) made.clear();
   }
 }
 

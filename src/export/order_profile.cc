@@ -81,9 +81,9 @@ std::string farthest_of(std::vector<MovedOperator> moved) {
 }
 
 /// The picture.
-class Panel {
+class ProfilePanel {
  public:
-  Panel(const OrderProfile& profile, const Frame& frame)
+  ProfilePanel(const OrderProfile& profile, const Frame& frame)
       : profile_(profile),
         frame_(frame),
         top_(std::max({most_of(profile.own), most_of(profile.planned), Bytes{1}})) {}
@@ -187,7 +187,7 @@ void write_order_profile(const OrderProfile& profile, std::ostream& out) {
 }
 
 void draw_order_profile(const OrderProfile& profile, const Frame& frame, std::ostream& out) {
-  Panel(profile, frame).draw(out);
+  ProfilePanel(profile, frame).draw(out);
 }
 
 void write_order_profile_style(std::ostream& out) {

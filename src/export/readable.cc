@@ -15,6 +15,12 @@ std::string in_units(Bytes bytes) {
   return fmt::format("{:.1f} GiB", value / (kib * kib * kib));
 }
 
+std::string readable(Bytes bytes) {
+  const std::string exact = fmt::format("{} bytes", bytes);
+  const std::string rough = in_units(bytes);
+  return exact == rough ? exact : fmt::format("{} ({})", exact, rough);
+}
+
 std::string shortened(const std::string& name, std::size_t most) {
   constexpr std::string_view left_out = "…";
   if (name.size() <= most) return name;

@@ -12,6 +12,9 @@ namespace stowage::exporting {
 /// "54.0 KiB"; below 10 KiB "672 bytes".
 [[nodiscard]] std::string in_units(Bytes bytes);
 
+/// "55296 bytes (54.0 KiB)", so that both the machine's and the person's number is there.
+[[nodiscard]] std::string readable(Bytes bytes);
+
 /// The end of a name, which tells long ones apart, in at most so many bytes and whole UTF-8 sequences.
 [[nodiscard]] std::string shortened(const std::string& name, std::size_t most);
 

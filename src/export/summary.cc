@@ -15,17 +15,12 @@
 namespace stowage {
 namespace {
 
+using exporting::readable;
+
 constexpr std::size_t buffers_shown = 5;
 constexpr std::size_t reasons_shown = 5;
 constexpr std::size_t pools_shown = 5;
 constexpr std::size_t longest_name = 60;
-
-/// "55296 bytes (54.0 KiB)", so that both the machine's and the person's number is there.
-std::string readable(Bytes bytes) {
-  const std::string exact = fmt::format("{} bytes", bytes);
-  const std::string rough = exporting::in_units(bytes);
-  return exact == rough ? exact : fmt::format("{} ({})", exact, rough);
-}
 
 /// Of all clocks.
 std::size_t steps_of(const Plan& plan) {

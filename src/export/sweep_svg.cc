@@ -21,12 +21,13 @@ namespace {
 
 using exporting::escaped;
 
-constexpr double margin_left = 90;
-constexpr double margin_right = 190;
-constexpr double margin_top = 46;
-constexpr double margin_bottom = 56;
-constexpr double plot_width = 820;
-constexpr double plot_height = 420;
+// The margins around the chart, and its own size.
+constexpr double chart_left = 90;
+constexpr double chart_right = 190;
+constexpr double chart_top = 46;
+constexpr double chart_bottom = 56;
+constexpr double chart_width = 820;
+constexpr double chart_height = 420;
 
 struct Line {
   std::string_view style;
@@ -66,7 +67,7 @@ class Plot {
         out,
         "<g transform=\"translate({},{})\"><text class=\"title\" x=\"0\" y=\"-22\">Traffic of slow memory "
         "by the size of {}</text><rect class=\"plot\" width=\"{}\" height=\"{}\"/>\n",
-        margin_left, margin_top, escaped(memory.name), plot_width, plot_height);
+        chart_left, chart_top, escaped(memory.name), chart_width, chart_height);
     draw_marks(out);
     draw_unavoidable(out);
     for (std::size_t i = rows_.front().entries.size(); i-- > 0;) draw_line(i, out);
@@ -83,11 +84,11 @@ class Plot {
     const double first = std::log2(static_cast<double>(std::max<Bytes>(rows_.front().size, 1)));
     const double last = std::log2(static_cast<double>(std::max<Bytes>(rows_.back().size, 1)));
     const double here = std::log2(static_cast<double>(std::max<Bytes>(size, 1)));
-    return last > first ? (here - first) / (last - first) * plot_width : plot_width / 2;
+    return last > first ? (here - first) / (last - first) * chart_width : chart_width / 2;
   }
 
   [[nodiscard]] double y_of(Bytes traffic) const {
-    return plot_height - static_cast<double>(traffic) / static_cast<double>(top_) * plot_height;
+    return chart_height - static_cast<double>(traffic) / static_cast<double>(top_) * chart_height;
   }
 
   void draw_marks(std::ostream& out) const {
@@ -99,7 +100,7 @@ class Plot {
           out,
           "<line class=\"mark\" x1=\"0\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text x=\"-8\" y=\"{:.1f}\" "
           "text-anchor=\"end\">{}</text>\n",
-          plot_width, y_of(at), y_of(at), y_of(at) + 4, in_whole_units(at));
+          chart_width, y_of(at), y_of(at), y_of(at) + 4, in_whole_units(at));
     }
     constexpr std::size_t most_rows = 26;  // with a mark at each whole doubling
     const std::size_t stride = rows_.size() > most_rows ? 8 : 2;
@@ -109,18 +110,18 @@ class Plot {
           out,
           "<line class=\"mark\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/><text x=\"{0:.1f}\" "
           "y=\"{3}\" text-anchor=\"middle\">{4}</text>\n",
-          x, plot_height, plot_height + 5, plot_height + 20, in_whole_units(rows_[i].size));
+          x, chart_height, chart_height + 5, chart_height + 20, in_whole_units(rows_[i].size));
     }
     fmt::print(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">size of the memory</text>\n",
-               plot_width / 2, plot_height + 42);
+               chart_width / 2, chart_height + 42);
   }
 
   void draw_unavoidable(std::ostream& out) const {
     fmt::print(out, R"(<polygon class="unavoidable" points="{:.1f},{})", x_of(rows_.front().size),
-               plot_height);
+               chart_height);
     for (const SweepRow& row : rows_)
       fmt::print(out, " {:.1f},{:.1f}", x_of(row.size), y_of(row.unavoidable));
-    fmt::print(out, " {:.1f},{}\"/>\n", x_of(rows_.back().size), plot_height);
+    fmt::print(out, " {:.1f},{}\"/>\n", x_of(rows_.back().size), chart_height);
   }
 
   void draw_line(std::size_t i, std::ostream& out) const {
@@ -151,7 +152,7 @@ class Plot {
   void draw_legend(std::ostream& out) const {
     constexpr double line_height = 22;
     constexpr double sample = 24;
-    const double x = plot_width + 16;
+    const double x = chart_width + 16;
     double y = 8;
     for (const Line& line : lines()) {
       fmt::print(out, "<polyline class=\"{}\" points=\"{},{} {},{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
@@ -180,7 +181,7 @@ void write_sweep_svg(std::span<const SweepRow> rows, const Memory& memory, std::
       ".auto{{stroke:#2f6db3;stroke-width:2}}.moves{{stroke:#1b7f3b;stroke-width:7;stroke-opacity:.35}}"
       ".first{{stroke:#c07a17;stroke-width:2;stroke-dasharray:6 4}}.other{{stroke:#b9bfc7;stroke-width:1}}"
       ".unavoidable{{fill:#e3c9c6;fill-opacity:.7}}</style>\n",
-      margin_left + plot_width + margin_right, margin_top + plot_height + margin_bottom);
+      chart_left + chart_width + chart_right, chart_top + chart_height + chart_bottom);
   Plot(rows).draw(memory, out);
   out << "</svg>\n";
 }

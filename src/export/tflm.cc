@@ -17,20 +17,15 @@ namespace stowage {
 namespace {
 
 using exporting::Json;
+using exporting::readable;
 
 constexpr std::size_t tensors_shown = 20;
 constexpr std::size_t faults_shown = 20;
-constexpr std::size_t longest_name = 60;
-
-std::string readable(Bytes bytes) {
-  const std::string exact = fmt::format("{} bytes", bytes);
-  const std::string rough = exporting::in_units(bytes);
-  return exact == rough ? exact : fmt::format("{} ({})", exact, rough);
-}
+constexpr std::size_t longest_tensor_name = 60;
 
 std::string name_of_tensor(const Graph& graph, TensorId tensor) {
   const std::string& name = graph.tensors[tensor].name;
-  return name.empty() ? fmt::format("tensor {}", tensor) : exporting::shortened(name, longest_name);
+  return name.empty() ? fmt::format("tensor {}", tensor) : exporting::shortened(name, longest_tensor_name);
 }
 
 void write_row(std::ostream& out, std::string_view what, const std::string& value) {

@@ -13,8 +13,8 @@
 namespace stowage::import {
 namespace {
 
-constexpr std::array<std::string_view, 8> columns{"id",   "lower",     "upper",  "end",
-                                                  "size", "alignment", "offset", "gaps"};
+constexpr std::array<std::string_view, 8> buffer_columns{"id",   "lower",     "upper",  "end",
+                                                         "size", "alignment", "offset", "gaps"};
 
 /// Positions at which only a window of the buffer is needed; an empty one: nothing.
 struct Gap {
@@ -99,7 +99,7 @@ Position read_upper(const CsvReader& csv) {
 }  // namespace
 
 Problem read_buffer_csv(std::string_view text) {
-  CsvReader csv(text, columns);
+  CsvReader csv(text, buffer_columns);
   for (const std::string_view column : {"id", "lower", "size"}) {
     if (!csv.has_column(column)) throw Error(csv.place(), fmt::format("column '{}' is missing", column));
   }

@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::int64_t bits_per_byte = 8;
 /// Networks have a handful; this keeps the cost of files made to be costly in bounds.
-constexpr std::size_t most_dimensions = 64;
+constexpr std::size_t most_copied_dimensions = 64;
 
 /// The last dimension that the region takes a part of only, and one before it of which it takes more than one
 /// element: then the region is in pieces.
@@ -109,8 +109,8 @@ std::optional<Shape> CopyFinder::shape_of(Side side, std::size_t index) {
     problem = "has no known shape";
   } else if (!bits_of(tensor->dtype)) {
     problem = fmt::format("has elements of type {}, which have no fixed size", name_of(tensor->dtype));
-  } else if (tensor->shape->size() > most_dimensions) {
-    problem = fmt::format("has {} dimensions, more than {}", tensor->shape->size(), most_dimensions);
+  } else if (tensor->shape->size() > most_copied_dimensions) {
+    problem = fmt::format("has {} dimensions, more than {}", tensor->shape->size(), most_copied_dimensions);
   } else {
     return tensor->shape;
   }

@@ -25,7 +25,7 @@ using namespace std::string_view_literals;
 constexpr std::string_view magic = "\x93NUMPY"sv;
 
 /// NumPy's own limit.
-constexpr std::size_t most_dimensions = 64;
+constexpr std::size_t most_npy_dimensions = 64;
 
 /// How elements lie in the file.
 struct Layout {
@@ -140,8 +140,8 @@ class HeaderReader {
     expect('(');
     while (!skip(')')) {
       shape.push_back(dimension());
-      if (shape.size() > most_dimensions)
-        fail(fmt::format("has a shape of more than {} dimensions", most_dimensions));
+      if (shape.size() > most_npy_dimensions)
+        fail(fmt::format("has a shape of more than {} dimensions", most_npy_dimensions));
       if (skip(',')) continue;
       expect(')');
       if (shape.size() == 1) fail("has a number in brackets for a shape, expected a tuple such as (3,)");

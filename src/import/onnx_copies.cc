@@ -26,7 +26,7 @@ namespace stowage::import {
 namespace {
 
 /// An operator that is looked at.
-struct Mover {
+struct NodeCopy {
   const Graph& graph;
   const NodeContext& node;
   const Operator& op;
@@ -37,12 +37,12 @@ struct Mover {
   }
 };
 
-void whole(const Mover& it) { it.finder.pass_whole(); }
+void whole(const NodeCopy& it) { it.finder.pass_whole(); }
 
-void if_equal(const Mover& it) { it.finder.pass_if_equal(); }
+void if_equal(const NodeCopy& it) { it.finder.pass_if_equal(); }
 
 /// At inference it passes its input on. Old ones are told so by an attribute, new ones are told when not.
-void dropout(const Mover& it) {
+void dropout(const NodeCopy& it) {
   constexpr int first_without_attribute = 7;
   constexpr std::size_t training_mode = 2;
   const auto is_known_false = [&] {
@@ -58,7 +58,7 @@ void dropout(const Mover& it) {
   }
 }
 
-void transpose(const Mover& it) {
+void transpose(const NodeCopy& it) {
   auto order = it.node.integer_list("perm");
   if (!order) {
     const auto shape = it.finder.input_shape(0);
@@ -69,7 +69,7 @@ void transpose(const Mover& it) {
   it.finder.transpose(*order);
 }
 
-void concat(const Mover& it) {
+void concat(const NodeCopy& it) {
   constexpr int first_without_default = 4;
   if (it.node.version() >= first_without_default && it.node.getAttribute("axis") == nullptr) {
     it.finder.refuse("concat without an axis");
@@ -88,7 +88,7 @@ Shape even_sizes(std::int64_t extent, std::size_t parts) {
   return sizes;
 }
 
-void split(const Mover& it) {
+void split(const NodeCopy& it) {
   constexpr int first_with_default = 2;
   if (it.node.version() < first_with_default && it.node.getAttribute("axis") == nullptr) {
     it.finder.refuse("split without an axis");
@@ -109,7 +109,7 @@ void split(const Mover& it) {
 }
 
 /// A list that is an attribute before the operator set `version`, and an input from there on.
-std::optional<Shape> list_of(const Mover& it, const std::string& name, std::size_t input, int version) {
+std::optional<Shape> list_of(const NodeCopy& it, const std::string& name, std::size_t input, int version) {
   return it.node.version() < version ? it.node.integer_list(name) : it.node.integers(input);
 }
 
@@ -120,7 +120,7 @@ struct SliceLists {
 };
 
 /// What a slice is told, with defaults; ends are not needed, since the shape of its output is known.
-std::optional<SliceLists> slice_lists(const Mover& it) {
+std::optional<SliceLists> slice_lists(const NodeCopy& it) {
   constexpr int first_with_inputs = 10;
   constexpr std::size_t axes_input = 3;
   constexpr std::size_t steps_input = 4;
@@ -144,7 +144,7 @@ std::optional<SliceLists> slice_lists(const Mover& it) {
   return std::nullopt;
 }
 
-void slice(const Mover& it) {
+void slice(const NodeCopy& it) {
   const auto from = it.finder.input_shape(0);
   const auto to = it.finder.output_shape(0);
   const auto lists = from && to ? slice_lists(it) : std::nullopt;
@@ -172,7 +172,7 @@ void slice(const Mover& it) {
   it.finder.take(region);
 }
 
-void gather(const Mover& it) {
+void gather(const NodeCopy& it) {
   const auto indices = it.node.integers(1);
   const auto shape = it.finder.input_shape(0);
   if (!shape) return;
@@ -189,20 +189,20 @@ void gather(const Mover& it) {
 }
 
 /// To another type it computes, and is none of the operators that move data.
-void cast(const Mover& it) {
+void cast(const NodeCopy& it) {
   const auto dtype = [&](const auto& operands) {
     return operands.empty() || !operands[0] ? DType::unknown : it.graph.tensors[*operands[0]].dtype;
   };
   if (dtype(it.op.inputs) != DType::unknown && dtype(it.op.inputs) == dtype(it.op.outputs)) whole(it);
 }
 
-struct Rule {
-  void (*apply)(const Mover& it);
+struct CopyRule {
+  void (*apply)(const NodeCopy& it);
   bool needs_exact_shapes;
 };
 
-const std::unordered_map<std::string_view, Rule>& rules() {
-  static const std::unordered_map<std::string_view, Rule> table{
+const std::unordered_map<std::string_view, CopyRule>& copy_rules() {
+  static const std::unordered_map<std::string_view, CopyRule> table{
       {"Reshape", {whole, false}},   {"Flatten", {whole, false}},  {"Squeeze", {whole, false}},
       {"Unsqueeze", {whole, false}}, {"Identity", {whole, false}}, {"Dropout", {dropout, false}},
       {"Cast", {cast, false}},       {"CastLike", {cast, false}},  {"Transpose", {transpose, true}},
@@ -226,8 +226,8 @@ class CopySearch {
     std::vector<Operator>& operators = model_.graph.subgraphs[subgraph].operators;
     for (std::size_t o = 0; o < operators.size(); ++o) {
       if (operators[o].folded) continue;
-      const auto rule = rules().find(operators[o].type);
-      if (rule != rules().end()) apply(rule->second, operators[o], *model_.nodes[subgraph][o]);
+      const auto rule = copy_rules().find(operators[o].type);
+      if (rule != copy_rules().end()) apply(rule->second, operators[o], *model_.nodes[subgraph][o]);
       for (const std::size_t body : operators[o].bodies) search(body);
     }
   }
@@ -242,7 +242,7 @@ class CopySearch {
     return true;
   }
 
-  void apply(const Rule& rule, Operator& op, const onnx::NodeProto& node) {
+  void apply(const CopyRule& rule, Operator& op, const onnx::NodeProto& node) {
     std::string name = op.type;
     std::ranges::transform(name, name.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

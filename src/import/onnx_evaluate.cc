@@ -287,10 +287,10 @@ Integer greatest(std::int64_t a, std::int64_t b) { return std::max(a, b); }
 std::int64_t negated(std::int64_t a) { return a == std::numeric_limits<std::int64_t>::min() ? a : -a; }
 std::int64_t unchanged(std::int64_t a) { return a; }
 
-using Rule = bool (*)(Evaluation& it);
+using EvaluationRule = bool (*)(Evaluation& it);
 
-const std::unordered_map<std::string_view, Rule>& rules() {
-  static const std::unordered_map<std::string_view, Rule> table{
+const std::unordered_map<std::string_view, EvaluationRule>& evaluation_rules() {
+  static const std::unordered_map<std::string_view, EvaluationRule> table{
       {"Constant", constant},
       {"ConstantOfShape", constant_of_shape},
       {"Identity", copy},
@@ -346,9 +346,9 @@ const std::unordered_map<std::string_view, Rule>& rules() {
 
 std::optional<Value> evaluate(const onnx::NodeProto& node, std::span<const Value* const> inputs,
                               const Shape& output_shape, int output_type) {
-  const auto rule = rules().find(node.op_type());
+  const auto rule = evaluation_rules().find(node.op_type());
   const auto count = small_count(output_type, output_shape);
-  if (rule == rules().end() || !count) return std::nullopt;
+  if (rule == evaluation_rules().end() || !count) return std::nullopt;
   Evaluation it{
       node, inputs, {.elem_type = output_type, .shape = output_shape, .integers = {}, .reals = {}}, *count};
   if (!rule->second(it) || it.result.size() != *count) return std::nullopt;

@@ -416,13 +416,13 @@ void grid_sample(NodeContext& node) {
 /// Left open: the file's own declaration decides.
 void unknown(NodeContext&) {}
 
-struct Rule {
+struct ShapeRule {
   int since;  ///< The operator set in which the operator came or changed.
   void (*infer)(NodeContext& node);
 };
 
-const std::unordered_map<std::string_view, Rule>& rules() {
-  static const std::unordered_map<std::string_view, Rule> table{
+const std::unordered_map<std::string_view, ShapeRule>& shape_rules() {
+  static const std::unordered_map<std::string_view, ShapeRule> table{
       {"AffineGrid", {20, unknown}},
       {"Attention", {23, unknown}},
       {"AveragePool", {1, pool}},
@@ -488,8 +488,8 @@ const std::unordered_map<std::string_view, Rule>& rules() {
 }  // namespace
 
 bool infer_by_own_rule(NodeContext& node) {
-  const auto rule = rules().find(node.node().op_type());
-  if (rule == rules().end() || node.version() < rule->second.since) return false;
+  const auto rule = shape_rules().find(node.node().op_type());
+  if (rule == shape_rules().end() || node.version() < rule->second.since) return false;
   if (node.getNumOutputs() == 0) fail_shape_inference("there are no outputs");
   rule->second.infer(node);
   return true;

@@ -13,7 +13,7 @@ namespace stowage::import {
 namespace {
 
 /// By their numbers in the format; those after 16 are newer than the installed libonnx.
-constexpr std::array<DType, 27> dtypes{
+constexpr std::array<DType, 27> dtypes_of_onnx{
     DType::unknown,        DType::float32,  DType::uint8,        DType::int8,           DType::uint16,
     DType::int16,          DType::int32,    DType::int64,        DType::string,         DType::boolean,
     DType::float16,        DType::float64,  DType::uint32,       DType::uint64,         DType::complex64,
@@ -40,11 +40,11 @@ void expect_possible(const onnx::TypeProto& type, const std::string& place) {
 }  // namespace
 
 DType dtype_of(int elem_type, const std::string& place) {
-  if (elem_type <= 0 || static_cast<std::size_t>(elem_type) >= dtypes.size()) {
+  if (elem_type <= 0 || static_cast<std::size_t>(elem_type) >= dtypes_of_onnx.size()) {
     throw Error(place, fmt::format("is of element type {}, expected a type from 1 to {}", elem_type,
-                                   dtypes.size() - 1));
+                                   dtypes_of_onnx.size() - 1));
   }
-  return dtypes.at(static_cast<std::size_t>(elem_type));
+  return dtypes_of_onnx.at(static_cast<std::size_t>(elem_type));
 }
 
 onnx::TypeProto tensor_type(int elem_type, const std::optional<Shape>& shape) {
@@ -176,8 +176,8 @@ onnx::TypeProto without_dimension(const onnx::TypeProto& type, std::int64_t axis
 std::string show_type(const onnx::TypeProto& type) {
   if (!type.has_tensor_type()) return std::string(kind_of_type(type));
   const int elem_type = type.tensor_type().elem_type();
-  std::string text = elem_type > 0 && static_cast<std::size_t>(elem_type) < dtypes.size()
-                         ? std::string(name_of(dtypes.at(static_cast<std::size_t>(elem_type))))
+  std::string text = elem_type > 0 && static_cast<std::size_t>(elem_type) < dtypes_of_onnx.size()
+                         ? std::string(name_of(dtypes_of_onnx.at(static_cast<std::size_t>(elem_type))))
                      : elem_type == 0 ? ""
                                       : fmt::format("type {}", elem_type);
   if (!type.tensor_type().has_shape()) return text.empty() ? "of unknown type" : text;

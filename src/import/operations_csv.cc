@@ -14,7 +14,7 @@
 namespace stowage::import {
 namespace {
 
-constexpr std::array<std::string_view, 4> columns{"op", "name", "size", "alignment"};
+constexpr std::array<std::string_view, 4> operation_columns{"op", "name", "size", "alignment"};
 
 /// What is known of a name: its buffer while it is allocated, and how often it has been.
 struct Name {
@@ -75,7 +75,7 @@ class Sequence {
 }  // namespace
 
 Problem read_operations_csv(std::string_view text) {
-  CsvReader csv(text, columns);
+  CsvReader csv(text, operation_columns);
   for (const std::string_view column : {"op", "name", "size"}) {
     if (!csv.has_column(column)) throw Error(csv.place(), fmt::format("column '{}' is missing", column));
   }

@@ -35,15 +35,15 @@ template <typename... Values>
 
 /// The type of a tensor. Throws Error for one that says nothing about sizes.
 DType dtype_of(tflite::TensorType type) {
-  static constexpr std::array<DType, 23> dtypes{
+  static constexpr std::array<DType, 23> dtypes_of_tflite{
       DType::float32, DType::float16,      DType::int32,     DType::uint8,     DType::int64,
       DType::string,  DType::boolean,      DType::int16,     DType::complex64, DType::int8,
       DType::float64, DType::complex128,   DType::uint64,    DType::resource,  DType::unknown,
       DType::uint32,  DType::uint16,       DType::int4,      DType::bfloat16,  DType::int2,
       DType::uint4,   DType::float8e4m3fn, DType::float8e5m2};
-  static_assert(dtypes.size() == static_cast<std::size_t>(tflite::TensorType::MAX) + 1);
+  static_assert(dtypes_of_tflite.size() == static_cast<std::size_t>(tflite::TensorType::MAX) + 1);
   const auto index = static_cast<std::size_t>(type);  // beyond the end for a negative number, too
-  const DType dtype = index < dtypes.size() ? dtypes[index] : DType::unknown;
+  const DType dtype = index < dtypes_of_tflite.size() ? dtypes_of_tflite[index] : DType::unknown;
   if (dtype == DType::unknown) {
     const std::string_view name = tflite::EnumNameTensorType(type);
     reject("has type {} ({}), expected one with a size", static_cast<int>(type),

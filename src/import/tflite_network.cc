@@ -22,7 +22,7 @@ namespace {
 constexpr Bytes largest_zero_state = Bytes{1} << 30;  // of all variables that the file has no data for
 
 template <typename... Values>
-[[noreturn]] void reject(fmt::format_string<Values...> problem, Values&&... values) {
+[[noreturn]] void reject_tensor(fmt::format_string<Values...> problem, Values&&... values) {
   throw Error("", fmt::format(problem, std::forward<Values>(values)...));
 }
 
@@ -134,15 +134,16 @@ std::optional<Quantization> quantization_of(const tflite::Tensor& source, const 
   const std::size_t pairs = count(it->scale());
   budget.spend(pairs * (sizeof(float) + sizeof(std::int64_t)));
   if (count(it->zero_point()) != pairs && count(it->zero_point()) != 1)
-    reject("has {} scales and {} zero points, expected as many", pairs, count(it->zero_point()));
+    reject_tensor("has {} scales and {} zero points, expected as many", pairs, count(it->zero_point()));
   Quantization result;
   for (const float scale : *it->scale()) {
-    if (!std::isfinite(scale) || scale < 0) reject("has scale {}, expected a finite one of 0 or more", scale);
+    if (!std::isfinite(scale) || scale < 0)
+      reject_tensor("has scale {}, expected a finite one of 0 or more", scale);
     result.scales.push_back(scale);
   }
   for (const std::int64_t zero_point : *it->zero_point()) {
     if (zero_point < range->first || zero_point > range->second)
-      reject("has zero point {}, expected one from {} to {}", zero_point, range->first, range->second);
+      reject_tensor("has zero point {}, expected one from {} to {}", zero_point, range->first, range->second);
     result.zero_points.push_back(zero_point);
   }
   if (result.zero_points.size() < pairs) result.zero_points.resize(pairs, result.zero_points.front());
@@ -150,11 +151,12 @@ std::optional<Quantization> quantization_of(const tflite::Tensor& source, const 
   const auto rank = static_cast<std::int64_t>(tensor.shape->size());
   // Converters say of a bias the dimension of its weights.
   const std::int64_t axis = rank == 1 ? 0 : it->quantized_dimension();
-  if (axis < 0 || axis >= rank) reject("has scales for dimension {}, expected one of its {}", axis, rank);
+  if (axis < 0 || axis >= rank)
+    reject_tensor("has scales for dimension {}, expected one of its {}", axis, rank);
   result.axis = static_cast<std::size_t>(axis);
   const std::int64_t extent = (*tensor.shape)[result.axis];
   if (static_cast<std::int64_t>(pairs) != extent)
-    reject("has {} scales for dimension {} of {}, expected one for each", pairs, axis, extent);
+    reject_tensor("has {} scales for dimension {} of {}, expected one for each", pairs, axis, extent);
   return result;
 }
 
@@ -193,8 +195,8 @@ class DetailReader {
   /// What a variable without data starts with: in a byte, the number that stands for 0.
   std::vector<std::byte> zeros(const Tensor& tensor, const std::optional<Quantization>& quantization) {
     if (tensor.bytes > unset_)
-      reject("is a variable of {} bytes without data, expected at most {} in all", tensor.bytes,
-             largest_zero_state);
+      reject_tensor("is a variable of {} bytes without data, expected at most {} in all", tensor.bytes,
+                    largest_zero_state);
     unset_ -= tensor.bytes;
     const bool is_shifted = tensor.dtype == DType::int8 && quantization;
     const auto zero = static_cast<std::byte>(is_shifted ? quantization->zero_points.front() : 0);

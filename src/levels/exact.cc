@@ -20,11 +20,11 @@ namespace stowage::levels {
 namespace {
 
 constexpr std::int64_t most_choices = 50000;
-constexpr std::int64_t most_placings = 200000;  ///< Buffers placed, to answer what sets fit.
+constexpr std::int64_t most_placed = 200000;  ///< Buffers placed, to answer what sets fit.
 
-class Search {
+class ExactSearch {
  public:
-  Search(const Problem& problem, const Choices& choices, std::int64_t below)
+  ExactSearch(const Problem& problem, const Choices& choices, std::int64_t below)
       : problem_(problem), choices_(choices), below_(below), answers_(problem.memories.size()) {
     places_.resize(problem.buffers.size());
     sets_.resize(problem.memories.size());
@@ -118,7 +118,7 @@ class Search {
   std::vector<Place> places_;
   std::vector<Place> best_;
   std::int64_t choices_made_ = 0;
-  std::int64_t placings_left_ = most_placings;
+  std::int64_t placings_left_ = most_placed;
   bool is_open_ = false;
 };
 
@@ -140,7 +140,7 @@ std::optional<Exact> exact(const Problem& problem, const Choices& choices, std::
     if (!choices.is_ever_alive[b]) continue;
     if (++alive > most_exact_buffers || !is_whole(problem.buffers[b])) return std::nullopt;
   }
-  return Search(problem, choices, below).run();
+  return ExactSearch(problem, choices, below).run();
 }
 
 }  // namespace stowage::levels

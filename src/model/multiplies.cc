@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-std::int64_t count(const Shape& shape) {
+std::int64_t element_count(const Shape& shape) {
   std::int64_t product = 1;
   for (const std::int64_t extent : shape) product *= extent;
   return product;
@@ -22,7 +22,7 @@ std::int64_t count(const Shape& shape) {
 
 /// Elements of a shape for each index of a dimension of it.
 std::int64_t count_for(const Shape& shape, std::size_t axis) {
-  return axis < shape.size() && shape[axis] > 0 ? count(shape) / shape[axis] : 0;
+  return axis < shape.size() && shape[axis] > 0 ? element_count(shape) / shape[axis] : 0;
 }
 
 /// Products of an element of the output.
@@ -50,10 +50,10 @@ std::int64_t multiplies_of(const Site& site) {
     return base::checked_multiply(a, b).value_or(0);
   };
   if (site.type() == "ConvTranspose")
-    return product(count(site.input_shape(0)), count_for(site.input_shape(1), 0));
+    return product(element_count(site.input_shape(0)), count_for(site.input_shape(1), 0));
   if (site.type() == "TRANSPOSE_CONV")
-    return product(count(site.input_shape(2)), count_for(site.input_shape(1), 3));
-  return product(count(site.output_shape()), products(site));
+    return product(element_count(site.input_shape(2)), count_for(site.input_shape(1), 3));
+  return product(element_count(site.output_shape()), products(site));
 }
 
 std::int64_t multiplies_of_rows(std::int64_t multiplies, std::int64_t extent, std::int64_t begin,

@@ -34,10 +34,10 @@ constexpr double raise_by = 0.1;  ///< Of its first weight, each time an item is
 constexpr std::int64_t compact_every = 2000;
 constexpr std::int64_t barred_for = 20;  ///< Steps in which an item does not go back where it was.
 
-class Search {
+class EjectionSearch {
  public:
-  Search(std::span<const Movable> items, const ClashesOf& clashes, Bytes height, const Ejection& ejection,
-         const Stop& stop)
+  EjectionSearch(std::span<const Movable> items, const ClashesOf& clashes, Bytes height,
+                 const Ejection& ejection, const Stop& stop)
       : items_(items),
         clashes_(clashes),
         height_(height),
@@ -217,7 +217,7 @@ class Search {
 
 Found search_by_ejection(std::span<const Movable> movables, const ClashesOf& clashes, Bytes height,
                          const Ejection& ejection, const Stop& stop) {
-  return Search(movables, clashes, height, ejection, stop).run();
+  return EjectionSearch(movables, clashes, height, ejection, stop).run();
 }
 
 Found search_by_ejection(const Tables& tables, Bytes height, const Ejection& ejection, const Stop& stop) {

@@ -212,7 +212,7 @@ class Gaps {
 
 /// A block in use, and from when on it is free.
 using Release = std::pair<Position, Interval>;
-struct EndsLater {
+struct ReleasedLater {
   bool operator()(const Release& a, const Release& b) const { return a.first > b.first; }
 };
 
@@ -221,7 +221,7 @@ Placing place_by_start(const Problem& problem, std::span<const std::size_t> orde
                        const Control& control, std::string_view what) {
   Placing placing{std::vector<Place>(problem.buffers.size())};
   Gaps gaps;
-  std::priority_queue<Release, std::vector<Release>, EndsLater> taken;
+  std::priority_queue<Release, std::vector<Release>, ReleasedLater> taken;
   for (std::size_t done = 0; done < order.size(); ++done) {
     if (done % buffers_between_looks == 0) {
       if (control.is_too_late()) return no_placing();

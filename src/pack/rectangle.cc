@@ -156,9 +156,9 @@ class Board {
 };
 
 /// One search: what its threads share.
-class Search {
+class RectangleSearch {
  public:
-  Search(const Rectangles& rectangles, const Control& control, const Control& early, Starts& starts)
+  RectangleSearch(const Rectangles& rectangles, const Control& control, const Control& early, Starts& starts)
       : rectangles_(rectangles),
         control_(control),
         early_(early),
@@ -255,7 +255,7 @@ Placing rectangle(const Problem& problem, const Control& control) {
   Control early = control;
   if (early.deadline) *early.deadline -= placings_to_finish * (std::chrono::steady_clock::now() - begin);
 
-  Search search(*rectangles, control, early, starts);
+  RectangleSearch search(*rectangles, control, early, starts);
   const Board& board = search.run(std::move(first));
   const std::vector<Bytes>& offsets = board.best().offsets;
   for (std::size_t b = 0; b < offsets.size(); ++b) placing.places[b].offset = offsets[b];

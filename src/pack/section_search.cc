@@ -60,9 +60,9 @@ namespace {
 
 constexpr Bytes never = Skyline::never;
 
-class Search {
+class SectionSearch {
  public:
-  Search(const Tables& tables, Bytes height, const Dive& dive, const Stop& stop)
+  SectionSearch(const Tables& tables, Bytes height, const Dive& dive, const Stop& stop)
       : tables_(tables),
         items_(tables.model.items),
         dive_(dive),
@@ -267,7 +267,7 @@ class Search {
 }  // namespace
 
 Found search_sections(const Tables& tables, Bytes height, const Dive& dive, const Stop& stop) {
-  return Search(tables, height, dive, stop).run();
+  return SectionSearch(tables, height, dive, stop).run();
 }
 
 }  // namespace stowage::pack

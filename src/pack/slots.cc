@@ -53,14 +53,14 @@ struct Pool {
   Lifetime life{};                                   ///< From the first position of the problem to its last.
 };
 
-using Release = std::pair<Position, std::int64_t>;  ///< When a slot gets free, and which.
+using SlotRelease = std::pair<Position, std::int64_t>;  ///< When a slot gets free, and which.
 template <typename T>
 using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
 /// Every buffer of the pool takes the lowest slot that is free.
 Pool pool_of(const Problem& problem, Bytes alignment) {
   Pool pool{.slots = std::vector<std::optional<std::int64_t>>(problem.buffers.size())};
-  LeastFirst<Release> taken;
+  LeastFirst<SlotRelease> taken;
   LeastFirst<std::int64_t> free;
   Bytes largest = 0;
   for (const std::size_t b : by_start(problem)) {

@@ -115,19 +115,19 @@ Value value_of(const Rectangle& rectangle, const SortTerm& term) {
   return {term.combination == Combination::sum ? Wide(sum) : product};
 }
 
-using Event = std::pair<Position, std::size_t>;  ///< When a buffer starts or ends, and which.
+using StartOrEnd = std::pair<Position, std::size_t>;  ///< When a buffer starts or ends, and which.
 
 /// The integral of how many are alive, from the start of time; asked for later and later positions.
 class Area {
  public:
-  Area(std::span<const Event> starts, std::span<const Event> ends) : starts_(starts), ends_(ends) {}
+  Area(std::span<const StartOrEnd> starts, std::span<const StartOrEnd> ends) : starts_(starts), ends_(ends) {}
 
   Large at(Position t) { return starts_.passed(t) - ends_.passed(t); }
 
  private:
   class Side {
    public:
-    explicit Side(std::span<const Event> events) : events_(events) {}
+    explicit Side(std::span<const StartOrEnd> events) : events_(events) {}
 
     /// The sum of t - event over the events before t.
     Large passed(Position t) {
@@ -137,7 +137,7 @@ class Area {
     }
 
    private:
-    std::span<const Event> events_;
+    std::span<const StartOrEnd> events_;
     std::size_t count_ = 0;
     Large sum_ = 0;
   };
@@ -190,8 +190,8 @@ SortTerm parse_term(std::string_view term, std::string_view text) {
 
 std::vector<Rectangle> rectangles_of(std::span<const Buffer> buffers) {
   std::vector<Lifetime> lives;
-  std::vector<Event> starts;
-  std::vector<Event> ends;
+  std::vector<StartOrEnd> starts;
+  std::vector<StartOrEnd> ends;
   lives.reserve(buffers.size());
   starts.reserve(buffers.size());
   ends.reserve(buffers.size());

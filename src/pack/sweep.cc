@@ -46,30 +46,30 @@
 namespace stowage::pack {
 namespace {
 
-enum class Stack { by_begin, by_end, by_size, by_duration, by_area };
+enum class StackOrder { by_begin, by_end, by_size, by_duration, by_area };
 
 struct Manner {
-  Stack stack = Stack::by_size;
+  StackOrder stack = StackOrder::by_size;
   Fit fit = Fit::lowest;
 };
 
 /// The ones that reach the bound most often come first.
 constexpr std::array<Manner, 10> manners{{
-    {Stack::by_size, Fit::lowest},
-    {Stack::by_begin, Fit::tightest},
-    {Stack::by_duration, Fit::tightest},
-    {Stack::by_begin, Fit::lowest},
-    {Stack::by_duration, Fit::lowest},
-    {Stack::by_end, Fit::tightest},
-    {Stack::by_size, Fit::tightest},
-    {Stack::by_end, Fit::lowest},
-    {Stack::by_area, Fit::tightest},
-    {Stack::by_area, Fit::lowest},
+    {StackOrder::by_size, Fit::lowest},
+    {StackOrder::by_begin, Fit::tightest},
+    {StackOrder::by_duration, Fit::tightest},
+    {StackOrder::by_begin, Fit::lowest},
+    {StackOrder::by_duration, Fit::lowest},
+    {StackOrder::by_end, Fit::tightest},
+    {StackOrder::by_size, Fit::tightest},
+    {StackOrder::by_end, Fit::lowest},
+    {StackOrder::by_area, Fit::tightest},
+    {StackOrder::by_area, Fit::lowest},
 }};
 constexpr std::size_t few = 1000;            ///< Buffers. Of fewer only passes: the rest is for `exact`.
 constexpr std::size_t most_left_over = 300;  ///< Of more the pool would grow.
-constexpr std::int64_t steps_of_ejection = 600;
-constexpr double finest = 0.0005;  ///< Caps that differ by less of the bound are not told apart.
+constexpr std::int64_t steps_of_cap = 600;
+constexpr double finest_cap = 0.0005;  ///< Caps that differ by less of the bound are not told apart.
 constexpr double least_slack = 1e-4;
 
 /// Offsets below a cap; none for what is left over.
@@ -78,7 +78,7 @@ struct Pass {
   std::vector<std::size_t> left_over{};
 };
 
-enum class Extent { first_pass, all };
+enum class SweepExtent { first_pass, all };
 
 class Sweep {
  public:
@@ -94,7 +94,7 @@ class Sweep {
     }
   }
 
-  Placing run(Extent extent) { return extent == Extent::all ? run_all() : run_once(); }
+  Placing run(SweepExtent extent) { return extent == SweepExtent::all ? run_all() : run_once(); }
 
   /// The one that the best placing comes from.
   [[nodiscard]] std::size_t best_manner() const { return best_manner_; }
@@ -104,7 +104,7 @@ class Sweep {
     Bytes low = bound_;  // the cap that is tried next
     while (!has_the_best() && !try_cap(low)) {
       if (has_to_end() || control_.options.rounds == 0 || buffers_.size() < few) break;
-      if (static_cast<double>(best_peak_ - low) < finest * static_cast<double>(bound_) + 1) break;
+      if (static_cast<double>(best_peak_ - low) < finest_cap * static_cast<double>(bound_) + 1) break;
       low += std::max<Bytes>(1, (best_peak_ - low) / 2);
     }
     Placing placing;
@@ -145,7 +145,7 @@ class Sweep {
     return false;
   }
 
-  [[nodiscard]] std::vector<std::size_t> order_of(Stack stack) const {
+  [[nodiscard]] std::vector<std::size_t> order_of(StackOrder stack) const {
     using Key = std::tuple<int, double, double, std::size_t>;
     std::vector<Key> keys;
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
@@ -168,17 +168,17 @@ class Sweep {
     return order;
   }
 
-  [[nodiscard]] static double stack_key(Stack stack, double size, double lower, double upper) {
+  [[nodiscard]] static double stack_key(StackOrder stack, double size, double lower, double upper) {
     switch (stack) {
-      case Stack::by_begin:
+      case StackOrder::by_begin:
         return lower;
-      case Stack::by_end:
+      case StackOrder::by_end:
         return -upper;
-      case Stack::by_size:
+      case StackOrder::by_size:
         return -size;
-      case Stack::by_duration:
+      case StackOrder::by_duration:
         return lower - upper;
-      case Stack::by_area:
+      case StackOrder::by_area:
         return size * (lower - upper);
     }
     return 0;
@@ -242,9 +242,8 @@ class Sweep {
       });
       return std::span<const Clash>(clashes);
     };
-    const Found found =
-        search_by_ejection(movables, clashes_of, cap, {control_.options.seed, steps_of_ejection},
-                           [&] { return control_.is_time_up(); });
+    const Found found = search_by_ejection(movables, clashes_of, cap, {control_.options.seed, steps_of_cap},
+                                           [&] { return control_.is_time_up(); });
     if (found.answer != Answer::yes) return;
     for (std::size_t b = 0; b < buffers_.size(); ++b) pass.offsets[b] = found.offsets[b];
     pass.left_over.clear();
@@ -325,7 +324,7 @@ std::vector<Buffer> buffers_of(const Problem& problem, const Stretch& part) {
 }
 
 /// Runs a search for each stretch of the problem.
-Placing run_in_stretches(const Problem& problem, const Control& control, Extent extent) {
+Placing run_in_stretches(const Problem& problem, const Control& control, SweepExtent extent) {
   if (control.is_too_late()) return no_placing();
   Bytes enough = lower_bound_of(problem.buffers);
   if (control.is_too_late()) return no_placing();
@@ -354,11 +353,11 @@ Placing run_in_stretches(const Problem& problem, const Control& control, Extent 
 }  // namespace
 
 Placing sweep(const Problem& problem, const Control& control) {
-  return run_in_stretches(problem, control, Extent::all);
+  return run_in_stretches(problem, control, SweepExtent::all);
 }
 
 Placing sweep_once(const Problem& problem, const Control& control) {
-  return run_in_stretches(problem, control, Extent::first_pass);
+  return run_in_stretches(problem, control, SweepExtent::first_pass);
 }
 
 }  // namespace stowage::pack

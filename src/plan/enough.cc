@@ -13,7 +13,7 @@
 namespace stowage::plan {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 /// The slowest memory that is too small, by its index in the plan.
@@ -37,7 +37,11 @@ Bytes large_size(const Plan& plan, MemoryRole role) {
 class Search {
  public:
   Search(const PlanResult& missed, const PlanOptions& options, const MakePlan& make, const Memory& memory)
-      : missed_(missed), options_(options), make_(make), memory_(memory), end_(Clock::now() + limit()) {}
+      : missed_(missed),
+        options_(options),
+        make_(make),
+        memory_(memory),
+        end_(SteadyClock::now() + limit()) {}
 
   std::optional<Memory> find(Bytes large) {
     if (!fits(large)) return std::nullopt;
@@ -47,7 +51,7 @@ class Search {
     const bool is_chosen =
         memory_.role == MemoryRole::working && std::count_if(memories.begin(), memories.end(), works) > 1;
     Bytes too_small = memory_.capacity.value_or(0);
-    while (is_chosen && enough - too_small > memory_.alignment && Clock::now() < end_) {
+    while (is_chosen && enough - too_small > memory_.alignment && SteadyClock::now() < end_) {
       const Bytes middle = too_small + (enough - too_small) / 2;
       (fits(middle) ? enough : too_small) = middle;
     }
@@ -57,9 +61,10 @@ class Search {
   }
 
  private:
-  [[nodiscard]] Clock::duration limit() const {
+  [[nodiscard]] SteadyClock::duration limit() const {
     constexpr Seconds longest{1e6};
-    return std::chrono::duration_cast<Clock::duration>(std::min<Seconds>(options_.solve.time_limit, longest));
+    return std::chrono::duration_cast<SteadyClock::duration>(
+        std::min<Seconds>(options_.solve.time_limit, longest));
   }
 
   [[nodiscard]] bool fits(Bytes capacity) const {
@@ -75,7 +80,7 @@ class Search {
   const PlanOptions& options_;
   const MakePlan& make_;
   const Memory& memory_;
-  Clock::time_point end_;
+  SteadyClock::time_point end_;
 };
 
 }  // namespace

@@ -30,9 +30,9 @@ namespace stowage::plan {
 namespace {
 
 /// Where the positions of a clock go when copies come in between.
-class Stretch {
+class StretchedClock {
  public:
-  explicit Stretch(const std::vector<Position>& positions) : positions_(positions) {}
+  explicit StretchedClock(const std::vector<Position>& positions) : positions_(positions) {}
 
   [[nodiscard]] Position at(Position old) const {
     const auto last = static_cast<Position>(positions_.size()) - 1;
@@ -244,7 +244,7 @@ class ClockMover {
   }
 
   void apply(const levels::Moved& moved) {
-    const Stretch stretch(moved.positions);
+    const StretchedClock stretch(moved.positions);
     move_views(stretch);
     replace_buffers(moved);
     std::vector<Step> steps(plan_.clocks[clock_].steps.size() + moved.copies.size());
@@ -260,7 +260,7 @@ class ClockMover {
   }
 
   /// To the new positions. What is written over keeps its bytes until then, copies or not.
-  void move_views(const Stretch& stretch) {
+  void move_views(const StretchedClock& stretch) {
     std::vector<std::vector<std::pair<std::size_t, View>>> views_in(plan_.buffers.size());
     for (std::size_t t = 0; t < plan_.tensors.size(); ++t) {
       for (const View& view : plan_.tensors[t].views) {

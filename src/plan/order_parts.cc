@@ -57,7 +57,7 @@ class Buffers {
 };
 
 /// The bytes of a source that a tensor has.
-struct Stretch {
+struct HeldBytes {
   Bytes begin = 0;
   Bytes end = 0;
   TensorId tensor = 0;
@@ -78,7 +78,7 @@ class PartsMaker {
     parts_.of_tensor.resize(graph_.tensors.size());
     parts_.is_computed.assign(graph_.tensors.size(), true);
     const auto contents = alias::contents_of(with_copies_that_share(), clock);
-    std::vector<std::vector<Stretch>> stretches(graph_.tensors.size());
+    std::vector<std::vector<HeldBytes>> stretches(graph_.tensors.size());
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       if (residences_[t] != Residence::arena) continue;
       for (const Fragment& fragment : contents[t]) {
@@ -126,9 +126,9 @@ class PartsMaker {
     return buffers_.is_even(source) ? base::align_up(size, alignment_) : size;
   }
 
-  void cut(TensorId source, const std::vector<Stretch>& stretches) {
+  void cut(TensorId source, const std::vector<HeldBytes>& stretches) {
     std::vector<Bytes> edges;
-    for (const Stretch& stretch : stretches) edges.insert(edges.end(), {stretch.begin, stretch.end});
+    for (const HeldBytes& stretch : stretches) edges.insert(edges.end(), {stretch.begin, stretch.end});
     std::sort(edges.begin(), edges.end());
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
     if (edges.size() < 2) return;
@@ -137,12 +137,12 @@ class PartsMaker {
       return static_cast<std::size_t>(std::lower_bound(edges.begin(), edges.end(), at) - edges.begin());
     };
     std::size_t count = 0;
-    for (const Stretch& stretch : stretches) count += index_of(stretch.end) - index_of(stretch.begin);
+    for (const HeldBytes& stretch : stretches) count += index_of(stretch.end) - index_of(stretch.begin);
     if (count > most_pieces) {
       add({source, planned_size(source, graph_.tensors[source].bytes), {source}});
       return;
     }
-    for (const Stretch& stretch : stretches) {
+    for (const HeldBytes& stretch : stretches) {
       for (std::size_t i = index_of(stretch.begin); i < index_of(stretch.end); ++i)
         pieces[i].tensors.push_back(stretch.tensor);
     }

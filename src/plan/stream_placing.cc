@@ -113,11 +113,10 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const St
 
 /// With a capacity in longer and longer tries, for a plan that fits is low enough.
 Solution solve_until_it_fits(const Problem& problem, SolveOptions options, const base::Deadline& deadline) {
-  using Seconds = base::Deadline::Seconds;
   const std::optional<Bytes> capacity = problem.memories[0].capacity;
-  Seconds limit = capacity ? Seconds(0.02) : deadline.left();
+  base::Deadline::Seconds limit = capacity ? base::Deadline::Seconds(0.02) : deadline.left();
   while (true) {
-    const Seconds left = deadline.left();
+    const base::Deadline::Seconds left = deadline.left();
     options.time_limit = std::min(limit, left);
     Solution solution = solve_provably(problem, options);
     if (limit >= left || !solution.interrupted || total_peak(problem, solution) <= capacity.value_or(0))

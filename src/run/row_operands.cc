@@ -16,7 +16,7 @@ Bytes size_of(const PlacedPart& part) {
   return size;
 }
 
-Bytes element_size(DType dtype) {
+Bytes bytes_of_element(DType dtype) {
   constexpr int bits_of_a_byte = 8;
   return std::max(bits_of(dtype).value_or(bits_of_a_byte) / bits_of_a_byte, 1);
 }
@@ -83,7 +83,7 @@ std::byte* RowOperands::memory(Bytes size) {
 }
 
 bool RowOperands::is_aligned(TensorId tensor, const PlacedPart& part) const {
-  const auto element = static_cast<std::uintptr_t>(element_size(graph_.tensors[tensor].dtype));
+  const auto element = static_cast<std::uintptr_t>(bytes_of_element(graph_.tensors[tensor].dtype));
   return std::ranges::all_of(part, [&](const PlacedBytes& bytes) {
     return reinterpret_cast<std::uintptr_t>(bytes.at) % element == 0;
   });
@@ -111,7 +111,7 @@ Rows<Byte> RowOperands::table(TensorId tensor, std::size_t axis, const std::vect
                               const Beside& beside) {
   const Tensor& own = graph_.tensors[tensor];
   const Shape& shape = *own.shape;
-  const Bytes element = element_size(own.dtype);
+  const Bytes element = bytes_of_element(own.dtype);
   kernels::Image image{
       .batches = shape[0], .channels = axis == 2 ? shape[1] : 1, .rows = 1, .element = element};
   image.row = own.bytes / (element * image.batches * image.channels * shape[axis]);

@@ -28,10 +28,10 @@ namespace {
 
 constexpr std::size_t most_bytes = std::size_t{1} << 29;  ///< For sets.
 
-class Search {
+class StateSearch {
  public:
-  Search(const Storage& storage, Symmetry& symmetry, Direction direction, Bytes capacity,
-         std::int64_t most_states, Budget& budget)
+  StateSearch(const Storage& storage, Symmetry& symmetry, Direction direction, Bytes capacity,
+              std::int64_t most_states, Budget& budget)
       : executed_(storage, direction),
         symmetry_(symmetry),
         seen_(executed_.bits().size()),
@@ -129,7 +129,7 @@ class Search {
 
 Decision decide(const Storage& storage, Symmetry& symmetry, Direction direction, Bytes capacity,
                 std::int64_t most_states, Budget& budget) {
-  return Search(storage, symmetry, direction, capacity, most_states, budget).decide();
+  return StateSearch(storage, symmetry, direction, capacity, most_states, budget).decide();
 }
 
 }  // namespace stowage::schedule

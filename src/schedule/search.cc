@@ -37,7 +37,7 @@ namespace stowage::schedule {
 namespace {
 
 constexpr std::int64_t first_states = 1'000;
-constexpr std::int64_t most_states = 4'000'000;
+constexpr std::int64_t last_states = 4'000'000;
 constexpr std::int64_t growth = 8;
 constexpr std::size_t first_width = 4;
 
@@ -49,9 +49,9 @@ Bytes unit_of(const Storage& storage) {
   return std::max<Bytes>(unit, 1);
 }
 
-class Search {
+class OrderSearch {
  public:
-  Search(const Storage& storage, std::span<const std::size_t> own, Budget& budget)
+  OrderSearch(const Storage& storage, std::span<const std::size_t> own, Budget& budget)
       : storage_(storage), delayed_(delayed(storage)), budget_(budget), unit_(unit_of(storage)) {
     found_.order.assign(own.begin(), own.end());
     found_.peak = peak_of(storage, own);
@@ -66,7 +66,7 @@ class Search {
     found_.bound = std::min(bound_by_cuts(storage_, found_.order, budget_), found_.peak);
     if (!is_over()) symmetry_.emplace(delayed_);
     std::size_t width = first_width;
-    for (std::int64_t states = first_states; states <= most_states && !is_over(); states *= growth) {
+    for (std::int64_t states = first_states; states <= last_states && !is_over(); states *= growth) {
       close_in(states, width);
       mend(states);
       raise_bound();
@@ -148,7 +148,7 @@ class Search {
 }  // namespace
 
 Found find_order(const Storage& storage, std::span<const std::size_t> own, Budget& budget) {
-  return Search(storage, own, budget).take();
+  return OrderSearch(storage, own, budget).take();
 }
 
 }  // namespace stowage::schedule

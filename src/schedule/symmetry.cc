@@ -29,7 +29,7 @@
 namespace stowage::schedule {
 namespace {
 
-constexpr std::size_t word_bits = 64;
+constexpr std::size_t mask_bits = 64;
 constexpr std::size_t largest_branch = 64;  ///< Operators: a word of bits.
 constexpr std::size_t most_rounds = 32;
 
@@ -251,7 +251,7 @@ void Symmetry::make_canonical(std::vector<std::uint64_t>& bits) {
     for (const auto& branch : group) {
       std::uint64_t key = 0;
       for (std::size_t i = 0; i < branch.size(); ++i) {
-        const std::uint64_t bit = bits[branch[i] / word_bits] >> (branch[i] % word_bits) & 1U;
+        const std::uint64_t bit = bits[branch[i] / mask_bits] >> (branch[i] % mask_bits) & 1U;
         key |= bit << i;
       }
       keys_.push_back(key);
@@ -259,8 +259,8 @@ void Symmetry::make_canonical(std::vector<std::uint64_t>& bits) {
     std::sort(keys_.begin(), keys_.end());
     for (std::size_t b = 0; b < group.size(); ++b) {
       for (std::size_t i = 0; i < group[b].size(); ++i) {
-        const std::uint64_t mask = std::uint64_t{1} << (group[b][i] % word_bits);
-        std::uint64_t& word = bits[group[b][i] / word_bits];
+        const std::uint64_t mask = std::uint64_t{1} << (group[b][i] % mask_bits);
+        std::uint64_t& word = bits[group[b][i] / mask_bits];
         word = (keys_[b] >> i & 1U) != 0 ? word | mask : word & ~mask;
       }
     }

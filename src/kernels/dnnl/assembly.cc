@@ -18,18 +18,19 @@
 #include "stowage/error.h"
 
 namespace stowage::kernels::fast {
-namespace {
 
 constexpr Bytes alignment = 64;
-
-/// So that sums of a few offsets still fit 32 bits.
-constexpr Bytes most_bytes = Bytes{1} << 29;
 
 struct Free {
   void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{alignment}); }
 };
 
 using HeldMemory = std::unique_ptr<std::byte, Free>;
+
+namespace {
+
+/// So that sums of a few offsets still fit 32 bits.
+constexpr Bytes most_bytes = Bytes{1} << 29;
 
 [[nodiscard]] HeldMemory allocated(Bytes size) {
   return HeldMemory(static_cast<std::byte*>(
@@ -41,8 +42,8 @@ using HeldMemory = std::unique_ptr<std::byte, Free>;
   return *arguments[i];
 }
 
-void expect_floats(const std::vector<std::optional<Argument>>& arguments, Count count,
-                   std::string_view what) {
+void expect_float_arguments(const std::vector<std::optional<Argument>>& arguments, Count count,
+                            std::string_view what) {
   if (arguments.size() < count.least || arguments.size() > count.most)
     throw Unsupported{
         fmt::format("{} {}s, expected {} to {}", arguments.size(), what, count.least, count.most)};
@@ -84,8 +85,8 @@ memory::desc any_layout(const memory::dims& dimensions) {
 }
 
 void expect_floats(const Signature& signature, Count inputs, Count outputs) {
-  expect_floats(signature.inputs, inputs, "input");
-  expect_floats(signature.outputs, outputs, "output");
+  expect_float_arguments(signature.inputs, inputs, "input");
+  expect_float_arguments(signature.outputs, outputs, "output");
 }
 
 void expect_small(const memory::desc& layout) {

@@ -35,13 +35,13 @@ Layer layer_of(const Signature& signature, std::size_t axis, std::size_t scale, 
 }
 
 /// Mean and reciprocal of the deviation (or of the root of the mean square) of a row.
-struct Moments {
+struct RowMoments {
   double mean;
   double scale;
 };
 
 template <typename Element>
-Moments moments_of(const Element* row, const Layer& layer) {
+RowMoments moments_of(const Element* row, const Layer& layer) {
   const auto count = static_cast<double>(layer.size);
   double mean = 0;
   if (layer.subtracts_mean) {
@@ -63,7 +63,7 @@ void normalize(const Layer& layer, const Element* from, Element* to, const Eleme
   if (layer.size == 0) return;
   for (std::int64_t i = 0; i < layer.rows; ++i) {
     const std::int64_t start = i * layer.size;
-    const Moments moments = moments_of(from + start, layer);
+    const RowMoments moments = moments_of(from + start, layer);
     if (means != nullptr) means[i] = element_of<Statistic>(moments.mean);
     if (scales != nullptr) scales[i] = element_of<Statistic>(moments.scale);
     for (std::int64_t j = start; j < start + layer.size; ++j)

@@ -77,13 +77,13 @@ Kernel batch_normalization(const Signature& signature) {
   });
 }
 
-struct Moments {
+struct ShareMoments {
   double mean;
   double inverse_deviation;
 };
 
 template <typename Element>
-Moments moments_of(const Element* from, std::int64_t size, double epsilon) {
+ShareMoments moments_of(const Element* from, std::int64_t size, double epsilon) {
   double mean = 0;
   for (std::int64_t i = 0; i < size; ++i) mean += static_cast<double>(value_of(from[i]));
   mean /= static_cast<double>(size);
@@ -119,7 +119,7 @@ Kernel group_normalization(const Signature& signature) {
       const auto* const bias = pointers.input<Element>(2);
       auto* to = pointers.output<Element>(0);
       for (std::int64_t i = 0; i < planes.batches * groups; ++i) {
-        const Moments moments = moments_of(from, share * planes.size, epsilon);
+        const ShareMoments moments = moments_of(from, share * planes.size, epsilon);
         for (std::int64_t c = 0; c < share; ++c) {
           const std::int64_t group = i % groups;
           const std::int64_t own = is_per_group ? group : group * share + c;

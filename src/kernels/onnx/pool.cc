@@ -229,7 +229,7 @@ Norm norm_of(const Signature& signature) {
   return {p};
 }
 
-struct Most {
+struct MostOfWindow {
   template <typename Element>
   using Total = Value<Element>;
   template <typename Total>
@@ -248,7 +248,7 @@ struct Most {
 };
 
 /// Of a whole plane: numbers only.
-struct MostOfPlane : Most {
+struct MostOfPlane : MostOfWindow {
   template <typename Total>
   [[nodiscard]] Total add(Total most, Total x) const {
     return std::max(most, x);
@@ -287,7 +287,7 @@ void find_most(const Pool& pool, bool is_column_major, const Pointers& pointers)
 
 Kernel max_pool(const Signature& signature) {
   const Pool pool = pool_of(signature);
-  Kernel kernel = pool_kernel(signature, pool, numbers, Most{});
+  Kernel kernel = pool_kernel(signature, pool, numbers, MostOfWindow{});
   if (!signature.has_output(1)) return kernel;
   expect_shape(output_of(signature, 1), output_of(signature).shape, "the indices");
   expect_dtype(output_of(signature, 1), DType::int64, "the indices");

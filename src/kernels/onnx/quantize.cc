@@ -15,7 +15,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-constexpr Types<std::int8_t, std::uint8_t> bytes;
+constexpr Types<std::int8_t, std::uint8_t> byte_types;
 constexpr Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t> stored_types;
 constexpr Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t> readable_types;
 
@@ -243,10 +243,10 @@ Kernel whole_product(const Signature& signature, Places at) {
       });
     }};
   };
-  Kernel kernel = for_type(a.dtype, bytes, [&]<typename A>() {
-    return for_type(b.dtype, bytes, [&]<typename B>() {
+  Kernel kernel = for_type(a.dtype, byte_types, [&]<typename A>() {
+    return for_type(b.dtype, byte_types, [&]<typename B>() {
       if (!at.has_scales) return make.template operator()<A, B, std::int32_t>();
-      return for_type(output.dtype, bytes,
+      return for_type(output.dtype, byte_types,
                       [&]<typename Stored>() { return make.template operator()<A, B, Stored>(); });
     });
   });
@@ -322,10 +322,10 @@ Kernel whole_convolution(const Signature& signature, Places at) {
         [it](const Convolution& of, const RowPointers& rows) { convolve_rows<X, W, Stored>(it, of, rows); },
         c.window.outputs() * extent(sizeof(std::int32_t)));
   };
-  return for_type(x.dtype, bytes, [&]<typename X>() {
-    return for_type(w.dtype, bytes, [&]<typename W>() {
+  return for_type(x.dtype, byte_types, [&]<typename X>() {
+    return for_type(w.dtype, byte_types, [&]<typename W>() {
       if (!at.has_scales) return make.template operator()<X, W, std::int32_t>();
-      return for_type(output.dtype, bytes,
+      return for_type(output.dtype, byte_types,
                       [&]<typename Stored>() { return make.template operator()<X, W, Stored>(); });
     });
   });

@@ -21,10 +21,6 @@ void expect_unary(const Operands& operands) {
   operands.expect_alike(0);
 }
 
-[[noreturn]] void refuse_type(const Operands& operands) {
-  unsupported("element type {} is not supported", name_of(operands.output().dtype));
-}
-
 /// `make` is called once for each int8 number.
 template <typename Make>
 Kernel table_kernel(const Operands& operands, const Make& make) {

@@ -29,11 +29,6 @@ Kernel for_index(DType dtype, const Use& use) {
   unsupported("its indices are {}", name_of(dtype));
 }
 
-void expect_moved(const Operands& operands) {
-  operands.expect_alike(0);
-  expect_same_quantization(operands.input(0), operands.output());
-}
-
 Kernel prepare_gather(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(2, 1);

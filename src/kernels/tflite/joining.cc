@@ -18,11 +18,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-void expect_moved(const Operands& operands, std::size_t input) {
-  operands.expect_alike(input);
-  expect_same_quantization(operands.input(input), operands.output());
-}
-
 /// One region of a tensor that is copied to or from a dense one: `count` runs of `run` bytes.
 struct Runs {
   std::size_t count = 0;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr float gate_scale = 1.0F / 4096;       // of what is squashed
 constexpr float squashed_scale = 1.0F / 32768;  // and of the result
-constexpr std::int32_t largest = std::numeric_limits<std::int16_t>::max();
+constexpr std::int32_t largest_state = std::numeric_limits<std::int16_t>::max();
 
 std::int16_t saturated(std::int32_t x) {
   return static_cast<std::int16_t>(limits_of<std::int16_t>().clamp(x));
@@ -74,7 +74,7 @@ class SigmoidTable {
 };
 
 /// One of the layers of a gate: where its operands are, and how its sums are scaled.
-struct Layer {
+struct GateLayer {
   std::size_t weights = 0;
   std::size_t bias = 0;  ///< 0 where there is none.
   Multiplier factor{};
@@ -82,8 +82,8 @@ struct Layer {
 };
 
 struct Gate {
-  Layer from_input{};
-  Layer from_output{};
+  GateLayer from_input{};
+  GateLayer from_output{};
 };
 
 enum GateName : std::size_t { input_gate, forget_gate, cell_gate, output_gate, gates };
@@ -107,8 +107,8 @@ struct Lstm {
   SigmoidTable table{};
 };
 
-Layer layer_of(const Operands& operands, const Argument& input, std::size_t weights, std::int64_t rows,
-               std::int64_t columns) {
+GateLayer layer_of(const Operands& operands, const Argument& input, std::size_t weights, std::int64_t rows,
+                   std::int64_t columns) {
   const Argument& matrix = operands.input(weights);
   if (matrix.dtype != DType::int8) unsupported("weights {} are {}", weights, name_of(matrix.dtype));
   operands.expect_shape(matrix, {rows, columns}, "weights");
@@ -163,7 +163,7 @@ void read_scales(const Operands& operands, Lstm& it) {
   it.show = multiplier_of(squashed * squashed / static_cast<double>(output.scale));
   it.output_zero = output.zero_point;
   const double clip = static_cast<double>(operands.real("cell_clip")) / static_cast<double>(cell.scale);
-  it.clip = clip > 0 ? static_cast<std::int32_t>(std::min<double>(clip, largest)) : 0;
+  it.clip = clip > 0 ? static_cast<std::int32_t>(std::min<double>(clip, largest_state)) : 0;
 }
 
 Lstm lstm_of(const Operands& operands) {
@@ -186,7 +186,7 @@ Lstm lstm_of(const Operands& operands) {
 }
 
 /// One number of a layer, in 12 fraction bits.
-std::int16_t layer_number(const Pointers& at, const Layer& layer, const std::int8_t* input,
+std::int16_t layer_number(const Pointers& at, const GateLayer& layer, const std::int8_t* input,
                           std::int64_t length, std::int64_t cell) {
   const std::int8_t* const weights = at.input<std::int8_t>(layer.weights) + cell * length;
   std::int32_t sum = layer.bias == 0 ? 0 : at.input<std::int32_t>(layer.bias)[cell];

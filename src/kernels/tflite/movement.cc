@@ -15,11 +15,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-void expect_moved(const Operands& operands) {
-  operands.expect_alike(0);
-  expect_same_quantization(operands.input(0), operands.output());
-}
-
 /// RESHAPE, SQUEEZE, EXPAND_DIMS: the same bytes. They may lie where they are to go.
 Kernel prepare_copy(const Signature& signature) {
   const Operands operands(signature);

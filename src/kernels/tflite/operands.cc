@@ -104,6 +104,15 @@ void expect_same_quantization(const Argument& a, const Argument& b) {
   if (!is_same_quantization(a, b)) unsupported("input and output are quantized differently");
 }
 
+void expect_moved(const Operands& operands, std::size_t input) {
+  operands.expect_alike(input);
+  expect_same_quantization(operands.input(input), operands.output());
+}
+
+void refuse_type(const Operands& operands) {
+  unsupported("element type {} is not supported", name_of(operands.output().dtype));
+}
+
 std::size_t element_size(DType dtype) {
   const auto bits = bits_of(dtype);
   if (!bits || *bits % 8 != 0) unsupported("element type {} is not supported", name_of(dtype));

@@ -62,6 +62,12 @@ class Operands {
 [[nodiscard]] bool is_same_quantization(const Argument& a, const Argument& b);
 void expect_same_quantization(const Argument& a, const Argument& b);
 
+/// The output has the element type and the quantization of the input.
+void expect_moved(const Operands& operands, std::size_t input = 0);
+
+/// Throws Unsupported for the element type of the output.
+[[noreturn]] void refuse_type(const Operands& operands);
+
 /// Bytes of an element. Types of less than a byte, and without a size, are not supported.
 [[nodiscard]] std::size_t element_size(DType dtype);
 

@@ -139,10 +139,6 @@ void expect_inputs(const Reduction& it) {
   if (it.count == 0 || it.outputs == 0) unsupported("it reduces no elements");
 }
 
-[[noreturn]] void refuse_type(const Operands& operands) {
-  unsupported("element type {} is not supported", name_of(operands.output().dtype));
-}
-
 template <typename Number>
 Number plus(Number sum, Number x) {
   return sum + x;

@@ -107,13 +107,14 @@ float mix_real(float a, float b, float c, float d, float y, float x) {
   return a * (1 - y) * (1 - x) + b * y * (1 - x) + c * (1 - y) * x + d * y * x;
 }
 
-constexpr std::int64_t unit = model::units_of_distance;
+constexpr std::int64_t unit_of_distance = model::units_of_distance;
 
 std::int8_t mix_integers(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d, std::int64_t y,
                          std::int64_t x) {
-  const std::int64_t sum = a * (unit - y) * (unit - x) + b * y * (unit - x) + c * (unit - y) * x + d * y * x;
-  const std::int64_t half = unit * unit / 2;
-  return static_cast<std::int8_t>((sum + (sum > 0 ? half : -half)) / (unit * unit));
+  const std::int64_t sum = a * (unit_of_distance - y) * (unit_of_distance - x) +
+                           b * y * (unit_of_distance - x) + c * (unit_of_distance - y) * x + d * y * x;
+  const std::int64_t half = unit_of_distance * unit_of_distance / 2;
+  return static_cast<std::int8_t>((sum + (sum > 0 ? half : -half)) / (unit_of_distance * unit_of_distance));
 }
 
 Kernel prepare_bilinear(const Signature& signature) {

@@ -31,7 +31,7 @@ struct Rows {
   std::int64_t length = 0;
 };
 
-struct Exponential {
+struct RowExponential {
   Multiplier factor{};
   std::int32_t least = 0;  ///< Smaller differences give 0.
 
@@ -41,7 +41,7 @@ struct Exponential {
   }
 };
 
-Exponential exponential_of(double beta, const Affine& input) {
+RowExponential exponential_of(double beta, const Affine& input) {
   constexpr double largest = 2147483647;
   constexpr int fraction_bits = 31 - difference_bits;
   const double factor = std::min(beta * static_cast<double>(input.scale) * (1 << fraction_bits), largest);
@@ -49,7 +49,7 @@ Exponential exponential_of(double beta, const Affine& input) {
     unsupported("its beta times the input's scale is {}", beta * static_cast<double>(input.scale));
   // The factor may be just below 2^31, which makes a shift of 31 with mantissas that are rounded up.
   constexpr int some_bits = 8;
-  Exponential result{multiplier_of(std::ldexp(factor, -some_bits))};
+  RowExponential result{multiplier_of(std::ldexp(factor, -some_bits))};
   result.factor.shift += some_bits;
   const double radius = std::floor(((1 << difference_bits) - 1) * std::ldexp(1.0, fraction_bits) /
                                    std::ldexp(1.0, result.factor.shift));
@@ -71,7 +71,7 @@ Reciprocal reciprocal_of(Sum sum) {
 }
 
 template <typename Output>
-void softmax_row(const Exponential& exponential, const std::int8_t* input, Output* output,
+void softmax_row(const RowExponential& exponential, const std::int8_t* input, Output* output,
                  std::int64_t length) {
   const std::int8_t largest = *std::max_element(input, input + length);
   Sum sum = Sum::Zero();
@@ -135,7 +135,7 @@ Kernel prepare_softmax(const Signature& signature) {
     unsupported("{} to {} is not supported", name_of(input.dtype), name_of(output.dtype));
   if (rows.length >= 1 << sum_bits)
     unsupported("its rows have {} numbers, expected fewer than {}", rows.length, 1 << sum_bits);
-  const Exponential exponential = exponential_of(static_cast<double>(beta), affine_of(input));
+  const RowExponential exponential = exponential_of(static_cast<double>(beta), affine_of(input));
   if (output.dtype == DType::int8) {
     expect_output(output, 1.0F / 256, -128);
     return softmax_kernel<std::int8_t, std::int8_t>(rows, exponential);
