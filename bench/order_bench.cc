@@ -8,7 +8,7 @@
 #include <string>
 #include <variant>
 
-#include "plan/networks.h"
+#include "plan/context.h"
 #include "plan/ordering.h"
 #include "stowage/planner.h"
 
@@ -23,7 +23,7 @@ void print_row(const std::string& name, const char* sharing, const plan::Orderin
   const std::string proof =
       search.load == search.lower_bound ? "proven" : std::to_string(gap).substr(0, 4) + " %";
   std::printf("%-26s %-5s %5zu %10lld %10lld %10lld %-7s %8lld %8.3f\n", name.c_str(), sharing,
-              ordering.own.clock.steps.size(), static_cast<long long>(search.own_load),
+              ordering.choices.front()->clock.steps.size(), static_cast<long long>(search.own_load),
               static_cast<long long>(search.load), static_cast<long long>(search.lower_bound), proof.c_str(),
               static_cast<long long>(search.states), search.seconds);
   std::fflush(stdout);
@@ -32,10 +32,11 @@ void print_row(const std::string& name, const char* sharing, const plan::Orderin
 void search(const std::string& file, double seconds) {
   const Input input = read_input(file);
   for (const Alias alias : {Alias::none, Alias::all}) {
-    const plan::Ordering ordering = plan::ordering_of(
-        std::get<Graph>(input.content), {.alias = alias,
-                                         .buffers = plan::buffer_options_of(input, 0, PlanOptions()),
-                                         .time_limit = std::chrono::duration<double>(seconds)});
+    PlanOptions options;
+    options.alias = alias;
+    const plan::NetworkFacts network(input, 0, options);
+    const plan::Ordering ordering =
+        plan::ordering_of(network, base::Deadline(base::Deadline::Seconds(seconds)));
     print_row(std::filesystem::path(file).stem(), alias == Alias::none ? "none" : "all", ordering);
   }
 }

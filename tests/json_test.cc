@@ -116,6 +116,7 @@ Plan rich_plan() {
   plan.claims = {
       {ClaimScope::offsets, 80, false}, {ClaimScope::order, 70, true}, {ClaimScope::stream, 6, false}};
   plan.streaming = {2, 88, 96, 1.5, 2, {{{0, 12}, 80, 96}}};
+  plan.order_profile = {{{88, 96}, "conv"}, {{80, 90}, "add"}, {{"add", 1, 0}}};
   plan.summary = {
       .naive = 96, .peak = 96, .lower_bound = 80, .strategy = "s", .order = "keep", .seconds = 0.25};
   return plan;
@@ -154,6 +155,8 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
            {"scope":"stream","lower_bound":6,"proven_optimal":false}],
  "streaming":{"granule":2,"load":88,"load_of_layers":96,"recomputed":1.5,"recompute_limit":2.0,
               "regions":[{"operators":[0,12],"load":80,"load_of_layers":96}]},
+ "order_profile":{"own":{"loads":[88,96],"peak_operator":"conv"},
+                  "planned":{"loads":[80,90],"peak_operator":"add"},"moved":[{"name":"add","from":1,"to":0}]},
  "summary":{"naive":96,"peak":96,"lower_bound":80,"strategy":"s","order":"keep","seconds":0.25}})";
 
 TEST(Json, PlansHaveJustTheseMembers) {

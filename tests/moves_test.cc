@@ -137,10 +137,13 @@ void expect_placed(const levels::Moved& moved) {
   EXPECT_NO_THROW(validate(problem));
 }
 
+/// The work is bounded: time shall not end it first.
+SolveOptions patient() { return {.time_limit = std::chrono::minutes(2)}; }
+
 MovePlan moves_of(const Case& it) {
   const Solution solution = solve(it.problem);
   EXPECT_EQ(solution.outcome, Outcome::fits);
-  MovePlan plan = levels::choose_moves(it.problem, solution, it.movables);
+  MovePlan plan = levels::choose_moves(it.problem, solution, it.movables, patient());
   EXPECT_LE(plan.cost, solution.cost);
   expect_placed(plan.moved);
   expect_played(it, solution, plan);
@@ -176,7 +179,7 @@ TEST(Moves, NothingMovesWhereThatSavesNothing) {
   add(it, "a", 10, {0, 1, 5});
   add(it, "b", 10, {2, 3});
   const Solution solution = solve(it.problem);
-  const MovePlan plan = levels::choose_moves(it.problem, solution, it.movables);
+  const MovePlan plan = levels::choose_moves(it.problem, solution, it.movables, patient());
   EXPECT_EQ(plan.cost, solution.cost);
   EXPECT_EQ(plan.moved.solution.places, solution.places);
   EXPECT_TRUE(plan.moved.copies.empty());
@@ -199,7 +202,7 @@ TEST(Moves, WhoSaysOtherThanWhatIsSoStaysWhereItIs) {
   add(it, "busy", 10, {3, 4, 4, 4, 5});
   it.problem.buffers[0].traffic += 1;
   const Solution solution = solve(it.problem);
-  EXPECT_TRUE(levels::choose_moves(it.problem, solution, it.movables).moved.copies.empty());
+  EXPECT_TRUE(levels::choose_moves(it.problem, solution, it.movables, patient()).moved.copies.empty());
 }
 
 // The naive twin.
@@ -395,7 +398,7 @@ TEST(Moves, AreNeverWorseThanNone) {
     if (solution.outcome != Outcome::fits) continue;
     const MovePlan plan = moves_of(it);
     better += plan.cost < solution.cost ? 1 : 0;
-    EXPECT_EQ(levels::choose_moves(it.problem, solution, it.movables).courses, plan.courses);
+    EXPECT_EQ(levels::choose_moves(it.problem, solution, it.movables, patient()).courses, plan.courses);
   }
   EXPECT_GT(better, problems / 5);
 }

@@ -10,10 +10,8 @@
 #include <sstream>
 #include <string>
 
-#include "export/svg.h"
 #include "lifetime/keep_order.h"
 #include "oracle/random_graph.h"
-#include "plan/order_profile.h"
 #include "stowage/export.h"
 #include "stowage/planner.h"
 
@@ -62,12 +60,12 @@ TEST(OrderProfile, SaysWhatBothOrdersNeedAndWhatWasMoved) {
   const Input input = input_of(fork());
   const PlanOptions options = options_with(Alias::none, 1);
   const Plan plan = make_plan(input, options).plan;
-  const auto profile = plan::order_profile_of(input, options, plan);
+  const auto profile = plan.order_profile;
   ASSERT_TRUE(profile);
-  EXPECT_EQ(profile->own, (std::vector<Bytes>{110, 210, 201, 102, 4}));
-  EXPECT_EQ(*std::ranges::max_element(profile->planned), 111);
+  EXPECT_EQ(profile->own.loads, (std::vector<Bytes>{110, 210, 201, 102, 4}));
+  EXPECT_EQ(*std::ranges::max_element(profile->planned.loads), 111);
   ASSERT_EQ(profile->moved.size(), 1U);
-  EXPECT_EQ(profile->own_names, (std::vector<std::string>{"grow_a", "grow_b", "Shrink", "shrink_b", "join"}));
+  EXPECT_EQ(profile->own.peak_operator, "grow_b");
   std::ostringstream text;
   exporting::write_order_profile(*profile, text);
   EXPECT_NE(text.str().find("210 bytes at position 1 (grow_b)"), std::string::npos) << text.str();
@@ -79,11 +77,12 @@ TEST(OrderProfile, SaysWhatBothOrdersNeedAndWhatWasMoved) {
 TEST(OrderProfile, IsDrawnBelowThePlan) {
   const Input input = input_of(fork());
   const PlanOptions options = options_with(Alias::none, 1);
-  const Plan plan = make_plan(input, options).plan;
+  Plan plan = make_plan(input, options).plan;
+  std::ostringstream with;
+  write_svg(plan, with);
+  plan.order_profile.reset();
   std::ostringstream without;
   write_svg(plan, without);
-  std::ostringstream with;
-  exporting::write_svg(plan, plan::order_profile_of(input, options, plan), with);
   EXPECT_EQ(without.str().find("the model's own order"), std::string::npos);
   for (const std::string part : {"the model's own order: 210 bytes at position 1 (grow_b)", "class=\"move\"",
                                  "1 of 5 operators were moved", "max load 111 bytes"})
@@ -94,7 +93,7 @@ TEST(OrderProfile, OfAnOrderThatWasKeptThereIsNone) {
   const Input input = input_of(fork());
   PlanOptions options = options_with(Alias::none, 1);
   options.order = Order::keep;
-  EXPECT_FALSE(plan::order_profile_of(input, options, make_plan(input, options).plan));
+  EXPECT_FALSE(make_plan(input, options).plan.order_profile);
 }
 
 /// By trying every end of every sequence.
@@ -116,18 +115,20 @@ TEST(OrderProfile, AgreesWithTheSearchAndMovesAsFewAsPossible) {
     const Alias alias = seed % 2 == 0 ? Alias::none : Alias::all;
     const PlanOptions options = options_with(alias, 16);
     const Plan plan = make_plan(input, options).plan;
-    const auto profile = plan::order_profile_of(input, options, plan);
+    const auto profile = plan.order_profile;
     const Clock own = lifetime::keep_order(std::get<Graph>(input.content), 0);
     ASSERT_EQ(profile.has_value(), plan.clocks[0].steps != own.steps) << "seed " << seed;
     if (!profile) continue;
-    ASSERT_EQ(*std::ranges::max_element(profile->own), plan.order_searches[0].own_load) << "seed " << seed;
-    ASSERT_EQ(*std::ranges::max_element(profile->planned), plan.order_searches[0].load) << "seed " << seed;
+    ASSERT_EQ(*std::ranges::max_element(profile->own.loads), plan.order_searches[0].own_load)
+        << "seed " << seed;
+    ASSERT_EQ(*std::ranges::max_element(profile->planned.loads), plan.order_searches[0].load)
+        << "seed " << seed;
     std::vector<std::size_t> from;
     for (const Step& step : plan.clocks[0].steps)
       from.push_back(static_cast<std::size_t>(std::ranges::find(own.steps, step) - own.steps.begin()));
     ASSERT_EQ(profile->moved.size(), from.size() - longest_increasing(from)) << "seed " << seed;
     std::vector<std::size_t> stays = from;
-    for (const plan::MovedOperator& it : profile->moved) {
+    for (const MovedOperator& it : profile->moved) {
       ASSERT_EQ(from.at(it.to), it.from) << "seed " << seed;
       std::erase(stays, it.from);
     }

@@ -16,6 +16,7 @@
 #include "long_tests.h"
 #include "oracle/byte_machine.h"
 #include "oracle/random_graph.h"
+#include "plan/context.h"
 #include "plan/order_model.h"
 #include "plan/order_parts.h"
 #include "plan/ordering.h"
@@ -49,6 +50,15 @@ Bytes load_of(const Graph& graph, const Clock& clock, Alias alias) {
   const alias::Sharing sharing =
       alias::share(graph, clock, uses, residences, {.alias = alias, .alignment = alignment, .apart = {}});
   return max_load(alias::buffers_of(graph, uses, sharing, {.alignment = alignment}).buffers);
+}
+
+plan::Ordering ordering_of(const Graph& graph, Alias alias, const base::Deadline& deadline) {
+  Input input{.info = {"net", "net.json", ModelFormat::json}};
+  input.content = graph;
+  PlanOptions options;
+  options.alias = alias;
+  options.alignment = alignment;
+  return plan::ordering_of(plan::NetworkFacts(input, 0, options), deadline);
 }
 
 /// The storage's peak in the graph's own order.
@@ -105,10 +115,8 @@ TEST(Order, NoOrderIsBelowTheBound) {
   for (std::uint64_t seed = 0; seed < graphs; ++seed) {
     const Graph graph = graph_of(seed);
     for (const Alias alias : {Alias::none, Alias::all}) {
-      const plan::Ordering ordering = plan::ordering_of(
-          graph,
-          {.alias = alias, .buffers = {.alignment = alignment}, .time_limit = std::chrono::seconds(10)});
-      ASSERT_EQ(load_of(graph, ordering.choices.front().clock, alias), ordering.search.load);
+      const plan::Ordering ordering = ordering_of(graph, alias, base::Deadline(std::chrono::seconds(10)));
+      ASSERT_EQ(load_of(graph, ordering.choices.front()->clock, alias), ordering.search.load);
       ASSERT_LE(ordering.search.load, ordering.search.own_load);
       proven += ordering.search.load == ordering.search.lower_bound ? 1 : 0;
       if (has_state(graph)) continue;  // random orders do not care about who touches it first
@@ -211,13 +219,11 @@ TEST(Order, TheModelsOwnOrderIsKeptWhereNoneIsBetter) {
 TEST(Order, SameNetworkSameOrder) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const auto found = [&] {
-      return plan::ordering_of(
-          graph_of(seed),
-          {.alias = Alias::all, .buffers = {.alignment = alignment}, .time_limit = std::chrono::seconds(60)});
+      return ordering_of(graph_of(seed), Alias::all, base::Deadline(std::chrono::seconds(60)));
     };
     const plan::Ordering first = found();
     const plan::Ordering second = found();
-    EXPECT_EQ(first.choices.front().clock, second.choices.front().clock);
+    EXPECT_EQ(first.choices.front()->clock, second.choices.front()->clock);
     EXPECT_EQ(first.search.states, second.search.states);
   }
 }
@@ -227,10 +233,10 @@ TEST(Order, WithoutTimeThereIsAnOrderAllTheSame) {
     const Graph graph = graph_of(seed);
     std::stop_source stop;
     stop.request_stop();
-    const plan::Ordering ordering = plan::ordering_of(
-        graph, {.alias = Alias::all, .buffers = {.alignment = alignment}, .stop = stop.get_token()});
+    const plan::Ordering ordering =
+        ordering_of(graph, Alias::all, base::Deadline(std::chrono::seconds(60), stop.get_token()));
     EXPECT_LE(ordering.search.lower_bound, ordering.search.load);
-    EXPECT_EQ(load_of(graph, ordering.choices.front().clock, Alias::all), ordering.search.load);
+    EXPECT_EQ(load_of(graph, ordering.choices.front()->clock, Alias::all), ordering.search.load);
   }
 }
 

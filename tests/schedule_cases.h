@@ -15,7 +15,7 @@
 /// Random graphs for orders of operators, and what an order of one needs.
 namespace stowage::schedule {
 
-[[nodiscard]] inline Budget unlimited() { return {Budget::Clock::time_point::max(), {}}; }
+[[nodiscard]] inline Budget unlimited() { return Budget(base::Deadline()); }
 
 /// The order must be one of all operators, none in front of what it waits for.
 [[nodiscard]] inline Bytes naive_peak(const Storage& storage, const Order& order) {

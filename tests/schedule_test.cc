@@ -241,7 +241,7 @@ TEST(Schedule, StopsWhenTheTimeIsUpWithAValidOrder) {
   for (int i = 0; i < 20; ++i) {
     const Storage plain = normalized(random_storage(choices, {.operators = 60, .overwrites = true}));
     const Order own = some_order(plain);
-    Budget none(Budget::Clock::time_point::min(), {});
+    Budget none(base::Deadline(base::Deadline::Seconds(0)));
     const Found found = find_order(plain, own, none);
     EXPECT_LE(found.peak, peak_of(plain, own));
     EXPECT_LE(found.bound, found.peak);

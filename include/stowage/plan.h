@@ -207,6 +207,32 @@ struct KeptCopy {
   bool operator==(const KeptCopy&) const = default;
 };
 
+/// An operator that runs at another position than in the model's own order.
+struct MovedOperator {
+  std::string name{};    ///< Its type if it has no name.
+  std::size_t from = 0;  ///< Position in the model's own order.
+  std::size_t to = 0;    ///< Position in the plan's order.
+
+  bool operator==(const MovedOperator&) const = default;
+};
+
+/// Live bytes of a network in an order of its operators, if all tensors share that may.
+struct OrderLoads {
+  std::vector<Bytes> loads{};   ///< Per position.
+  std::string peak_operator{};  ///< Runs at the first position of the peak; its type if it has no name.
+
+  bool operator==(const OrderLoads&) const = default;
+};
+
+/// How the plan's order compares with the model's own.
+struct OrderProfile {
+  OrderLoads own{};
+  OrderLoads planned{};
+  std::vector<MovedOperator> moved{};  ///< As few as possible, in the plan's order.
+
+  bool operator==(const OrderProfile&) const = default;
+};
+
 enum class ClaimScope : std::uint8_t { offsets, order, stream };
 
 [[nodiscard]] std::string_view name_of(ClaimScope scope);
@@ -291,11 +317,16 @@ struct Plan {
   bool interrupted = false;
   std::vector<Claim> claims{};
   std::vector<OrderSearch> order_searches{};  ///< One for each model, in their order, or empty.
-  std::optional<Streaming> streaming{};       ///< Only for a streamed plan.
+  /// Only for one network whose order was searched for and differs from the model's own.
+  std::optional<OrderProfile> order_profile{};
+  std::optional<Streaming> streaming{};  ///< Only for a streamed plan.
   Summary summary{};
 
   bool operator==(const Plan&) const = default;
 };
+
+/// Whether a plan runs operators row by row, or keeps tensors in rings or rows.
+[[nodiscard]] bool is_streamed(const Plan& plan);
 
 /// Reads plan JSON, made by any program. Throws Error naming the place (a JSON pointer), the value and what was
 /// expected. The result is well-formed, but not checked: see `check_plan`.

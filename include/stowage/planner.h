@@ -13,78 +13,11 @@
 #include <vector>
 
 #include "stowage/import.h"
+#include "stowage/options.h"
 #include "stowage/plan.h"
 #include "stowage/problem.h"
 
 namespace stowage {
-
-/// Who provides the memory of inputs and outputs of the network.
-enum class Io : std::uint8_t {
-  arena,     ///< The plan: they are buffers like all others.
-  external,  ///< The caller: they cost nothing here.
-  rows       ///< Only with streaming: inputs arrive row by row; rows of outputs leave as soon as they are
-             ///< computed.
-};
-
-/// Which tensors may share bytes because one repeats or replaces the other.
-enum class Alias : std::uint8_t {
-  none,       ///< No two tensors that are live at the same time.
-  automatic,  ///< As many as possible without raising the peak.
-  all         ///< All that may: removes most copies; the peak may rise.
-};
-
-/// Whether tensors may be copied between memories during a run.
-enum class Moves : std::uint8_t { none, allowed };
-
-/// Whose kernels run the plan. This decides which aliases they support.
-enum class Target : std::uint8_t {
-  any,  ///< Kernels that know the places of their tensors: all aliases.
-  tflm  ///< Stock kernels of TensorFlow Lite Micro: only reshapes (docs/tflm.md).
-};
-
-/// The order of operators.
-enum class Order : std::uint8_t {
-  keep,   ///< That of the file, or the nearest one that respects all dependences.
-  search  ///< The order with the lowest peak found; that of the file if no other plans better.
-};
-
-/// An output of a model that is an input of another one, each as MODEL.TENSOR.
-struct FeedNames {
-  std::string output{};
-  std::string input{};
-};
-
-/// How a network runs row by row instead of operator by operator.
-struct StreamOptions {
-  /// Rows that one step computes (a row block), at least 1. Default 1.
-  std::int64_t granule = 1;
-  /// Multiplies that may run, as a multiple of those of the network, at least 1. Default 1.
-  double recompute = 1;
-};
-
-struct PlanOptions {
-  SolveOptions solve{};
-  /// The memories to plan in, fastest first; at least one. Default: one unlimited memory.
-  std::vector<Memory> memories{{.name = "arena"}};
-  /// Alignment in bytes of every buffer for which the list gives none. Default: 64 for ONNX and graph JSON,
-  /// 16 for TFLite, 1 for lists.
-  std::optional<Bytes> alignment{};
-  Io io = Io::arena;
-  Order order = Order::search;
-  Alias alias = Alias::automatic;
-  /// With several memories: whether tensors move between them during a run.
-  Moves moves = Moves::none;
-  Target target = Target::any;
-  /// Run the network row by row: one network without bodies. `make_plan` throws UsageError for others.
-  std::optional<StreamOptions> stream{};
-  /// Which models run one after the other and which at the same time: "A; B | C", docs/several-models.md.
-  /// Empty: one after the other, as given.
-  std::string run{};
-  std::vector<FeedNames> feeds{};
-  /// Outputs, each as MODEL.TENSOR, that the caller takes when their model has run. Later models may use
-  /// their bytes; a fed output is kept for its readers. All other outputs stay until all models have run.
-  std::vector<std::string> released{};
-};
 
 struct PlanResult {
   Plan plan{};

@@ -58,6 +58,9 @@ struct OfflinePlan {
 /// The file without any plan; errors as above. Operators keep their order.
 [[nodiscard]] std::string without_offline_plan(std::string_view file);
 
+/// Alignment in bytes of everything in the arena of TensorFlow Lite Micro.
+inline constexpr Bytes tflm_alignment = 16;
+
 /// Whether the scratch memory that kernels ask for is known.
 enum class KernelScratch : std::uint8_t {
   unknown,  ///< Operators whose stock kernels are known to ask may ask for any number of bytes.

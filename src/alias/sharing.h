@@ -6,8 +6,8 @@
 #include "lifetime/residence.h"
 #include "lifetime/uses.h"
 #include "stowage/graph.h"
+#include "stowage/options.h"
 #include "stowage/plan.h"
-#include "stowage/planner.h"
 
 namespace stowage::alias {
 

@@ -20,6 +20,12 @@ Deadline::Seconds Deadline::left() const {
   return end_ ? std::max(Seconds(*end_ - Clock::now()), Seconds(0)) : year;
 }
 
+Deadline Deadline::within(Seconds limit) const {
+  Deadline earlier(limit, stop_);
+  if (end_ && (!earlier.end_ || *end_ < *earlier.end_)) earlier.end_ = end_;
+  return earlier;
+}
+
 Deadline Deadline::part(double share) const {
   Deadline part = *this;
   if (end_) part.end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(left() * share);

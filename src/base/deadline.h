@@ -22,6 +22,8 @@ class Deadline {
   [[nodiscard]] Seconds left() const;
   /// An earlier deadline, after that share of the time that is left now.
   [[nodiscard]] Deadline part(double share) const;
+  /// An earlier deadline, if less time than that is left now.
+  [[nodiscard]] Deadline within(Seconds limit) const;
 
  private:
   std::optional<Clock::time_point> end_{};

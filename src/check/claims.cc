@@ -214,6 +214,33 @@ void check_order_searches(const Plan& plan, Faults& faults) {
     claim(fmt::format("the load of the order is said to be {}, above the peak {}", load, plan.summary.peak));
 }
 
+/// The loads of both orders are those that the search names, and what moved is in both.
+void check_order_profile(const Plan& plan, Faults& faults) {
+  if (!plan.order_profile) return;
+  const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };
+  if (plan.order_searches.size() != 1) {
+    claim("two orders of operators are compared, but no search for one is named");
+    return;
+  }
+  const OrderProfile& profile = *plan.order_profile;
+  const auto check_loads = [&](std::string_view what, const std::vector<Bytes>& loads, Bytes most) {
+    const auto peak = std::max_element(loads.begin(), loads.end());
+    if (peak == loads.end() || *peak != most)
+      claim(fmt::format("{} order is said to need {} bytes, expected {}", what,
+                        peak == loads.end() ? 0 : *peak, most));
+  };
+  check_loads("the model's own", profile.own.loads, plan.order_searches[0].own_load);
+  check_loads("the plan's", profile.planned.loads, plan.order_searches[0].load);
+  if (profile.own.loads.size() != profile.planned.loads.size())
+    claim(fmt::format("two orders of operators are compared, one with {} steps, one with {}",
+                      profile.own.loads.size(), profile.planned.loads.size()));
+  for (const MovedOperator& it : profile.moved) {
+    if (it.from >= profile.own.loads.size() || it.to >= profile.planned.loads.size())
+      claim(fmt::format("an operator is said to move from position {} to {} of {}", it.from, it.to,
+                        profile.own.loads.size()));
+  }
+}
+
 /// Loads are the planner's word, but those of a part are not above those of all.
 void check_streaming(const Plan& plan, Faults& faults) {
   if (!plan.streaming) return;
@@ -249,6 +276,7 @@ Faults check_claims(const Plan& plan) {
   check_cost(plan, faults);
   check_savings(plan, faults);
   check_order_searches(plan, faults);
+  check_order_profile(plan, faults);
   check_streaming(plan, faults);
   return faults;
 }

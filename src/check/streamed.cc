@@ -13,16 +13,6 @@
 namespace stowage::check {
 namespace {
 
-bool has_rows(const Step& step) {
-  if (const auto* const run = std::get_if<Run>(&step)) return run->rows || run->sums || run->part;
-  return std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step);
-}
-
-bool has_rows(const PlannedTensor& tensor) {
-  return std::any_of(tensor.views.begin(), tensor.views.end(),
-                     [](const View& view) { return view.ring || view.rows; });
-}
-
 std::string text_of(const RowRange& rows) {
   return fmt::format("rows {} to {} along axis {}", rows.begin, rows.end, rows.axis);
 }
@@ -93,14 +83,6 @@ void expect_one(const char* what, std::size_t count, Faults& faults) {
 }
 
 }  // namespace
-
-bool is_streamed(const Plan& plan) {
-  const auto has_steps = [](const Clock& clock) {
-    return std::any_of(clock.steps.begin(), clock.steps.end(), [](const Step& it) { return has_rows(it); });
-  };
-  return std::any_of(plan.clocks.begin(), plan.clocks.end(), has_steps) ||
-         std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const auto& it) { return has_rows(it); });
-}
 
 void check_streamed_form(const Plan& plan, Faults& faults) {
   if (!is_streamed(plan)) return;

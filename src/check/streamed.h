@@ -4,10 +4,6 @@
 
 namespace stowage::check {
 
-/// Whether a plan runs operators row by row, or has tensors that are in rings or in rows. What such plans
-/// need is in stream.h.
-[[nodiscard]] bool is_streamed(const Plan& plan);
-
 /// Steps with rows, and rows that arrive and leave: tensors, buffers and ranges exist. A streamed plan is of
 /// one model on one clock, without copies. The rest of the plan's form is sound.
 void check_streamed_form(const Plan& plan, Faults& faults);

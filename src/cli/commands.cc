@@ -12,14 +12,10 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "check/streamed.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
 #include "cli/progress.h"
 #include "cli/tflm.h"
-#include "export/order_profile.h"
-#include "export/svg.h"
-#include "plan/order_profile.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/import.h"
@@ -35,10 +31,8 @@ void flush_output() {
   if (!std::cout) throw Error("", "cannot be written").in_file("standard output");
 }
 
-using Profile = std::optional<plan::OrderProfile>;
-
 std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const std::vector<Input>& inputs,
-                                         const Plan& plan, const Profile& profile) {
+                                         const Plan& plan) {
   std::vector<base::OutputFile> outputs;
   if (!command.plan_file.empty()) {
     outputs.push_back({command.plan_file, [&](std::ostream& out) { write_json(plan, out); }});
@@ -47,8 +41,7 @@ std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const std::
     outputs.push_back({command.csv_file, [&](std::ostream& out) { write_csv(plan, out); }});
   }
   if (!command.svg_file.empty()) {
-    outputs.push_back(
-        {command.svg_file, [&](std::ostream& out) { exporting::write_svg(plan, profile, out); }});
+    outputs.push_back({command.svg_file, [&](std::ostream& out) { write_svg(plan, out); }});
   }
   if (!command.header_file.empty()) {
     outputs.push_back({command.header_file, [&](std::ostream& out) {
@@ -92,7 +85,7 @@ Wanted wanted_for(const PlanOptions& options) {
 }
 
 Wanted wanted_for(const Plan& plan) {
-  if (check::is_streamed(plan)) return Wanted::rows;
+  if (is_streamed(plan)) return Wanted::rows;
   const bool has_weights = std::any_of(plan.memories.begin(), plan.memories.end(), [](const auto& memory) {
     return memory.memory.role == MemoryRole::weights;
   });
@@ -169,8 +162,7 @@ ExitStatus run_plan(const PlanCommand& command) {
   const PlanResult result = make_plan(inputs, options);
   clear_progress_line();
   if (!result.faults.empty()) return report_own_fault(result);
-  const Profile profile = plan::order_profile_of(inputs[0], options, result.plan);
-  std::vector<base::OutputFile> outputs = outputs_of(command, inputs, result.plan, profile);
+  std::vector<base::OutputFile> outputs = outputs_of(command, inputs, result.plan);
   const std::vector<PlannedFile> planned = planned_files(command, inputs, result.plan);
   for (const PlannedFile& file : planned) {
     if (!file.faults.empty()) return report_own_fault({.plan = result.plan, .faults = file.faults});
@@ -182,7 +174,6 @@ ExitStatus run_plan(const PlanCommand& command) {
     write_json(result.plan, std::cout);
   } else {
     write_summary(result.plan, std::cout);
-    if (profile) exporting::write_order_profile(*profile, std::cout);
     write_planned_files(planned, inputs, peak_with_all_aliases(command, inputs, options, result.plan),
                         std::cout);
   }

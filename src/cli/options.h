@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stowage/import.h"
-#include "stowage/planner.h"
+#include "stowage/options.h"
 #include "stowage/run.h"
 #include "stowage/sweep.h"
 

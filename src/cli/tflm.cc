@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/models.h"
 #include "stowage/error.h"
-#include "tflm/arena.h"
 
 namespace stowage::cli {
 namespace {
@@ -52,9 +51,9 @@ void prepare_for_tflm(const PlanCommand& command, PlanOptions& options) {
   refuse(!command.model.shapes.empty() || !command.model.bounds.empty(), "--shape and --bound",
          "TensorFlow Lite Micro uses the shapes in the file");
   refuse(!command.model.states.empty(), "--state", "TensorFlow Lite Micro manages variables itself");
-  if (options.alignment.value_or(tflm::arena_alignment) % tflm::arena_alignment != 0)
+  if (options.alignment.value_or(tflm_alignment) % tflm_alignment != 0)
     throw UsageError(fmt::format("--align is {}, expected a multiple of {} for --tflite", *options.alignment,
-                                 tflm::arena_alignment));
+                                 tflm_alignment));
   options.target = Target::tflm;
   if (command.model.scratch.empty()) options.order = Order::keep;  // see docs/tflm.md
 }

@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "check/streamed.h"
 #include "export/header_tables.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -115,7 +114,7 @@ class HeaderWriter {
       throw UsageError(fmt::format("--prefix is \"{}\", expected a C identifier", prefix));
     if (graphs.size() != plan.models.size())
       throw UsageError("--header is for models, a buffer list has no steps and tensors");
-    if (check::is_streamed(plan))
+    if (is_streamed(plan))
       throw UsageError("--header: a plan that runs rows of operators has no place in it yet");
     for (std::size_t m = 0, first = 0; m < graphs.size(); ++m) {
       first_tensor_.push_back(first);

@@ -30,9 +30,6 @@
 namespace stowage::exporting {
 namespace {
 
-using plan::MovedOperator;
-using plan::OrderProfile;
-
 constexpr std::size_t longest_name = 32;
 
 Bytes most_of(const std::vector<Bytes>& loads) { return *std::ranges::max_element(loads); }
@@ -49,9 +46,11 @@ std::vector<Bytes> in_columns(const std::vector<Bytes>& loads, std::size_t most_
 }
 
 /// The first position of the peak, and who runs there.
-std::string place_of_peak(const std::vector<Bytes>& loads, const std::vector<std::string>& names) {
+std::string place_of_peak(const OrderLoads& order) {
+  const std::vector<Bytes>& loads = order.loads;
   const auto at = static_cast<std::size_t>(std::ranges::max_element(loads) - loads.begin());
-  return fmt::format("{} at position {} ({})", in_units(loads[at]), at, shortened(names[at], longest_name));
+  return fmt::format("{} at position {} ({})", in_units(loads[at]), at,
+                     shortened(order.peak_operator, longest_name));
 }
 
 std::string bars_of(const std::vector<Bytes>& loads, Bytes top) {
@@ -86,13 +85,13 @@ class ProfilePanel {
   ProfilePanel(const OrderProfile& profile, const Frame& frame)
       : profile_(profile),
         frame_(frame),
-        top_(std::max({most_of(profile.own), most_of(profile.planned), Bytes{1}})) {}
+        top_(std::max({most_of(profile.own.loads), most_of(profile.planned.loads), Bytes{1}})) {}
 
   void draw(std::ostream& out) const {
     fmt::print(out, "<g transform=\"translate({},{})\">\n", frame_.left, frame_.top);
     draw_moves(out);
-    draw_order("the model's own order", profile_.own, profile_.own_names, title_height, out);
-    draw_order("the order of the plan", profile_.planned, profile_.planned_names, second_top, out);
+    draw_order("the model's own order", profile_.own, title_height, out);
+    draw_order("the order of the plan", profile_.planned, second_top, out);
     draw_positions(out);
     out << "</g>\n";
   }
@@ -104,18 +103,18 @@ class ProfilePanel {
   static constexpr double second_top = title_height + plot_height + gap;
 
   [[nodiscard]] double x_of(std::size_t position) const {
-    return frame_.width * static_cast<double>(position) / static_cast<double>(profile_.own.size());
+    return frame_.width * static_cast<double>(position) / static_cast<double>(profile_.own.loads.size());
   }
   [[nodiscard]] double y_of(Bytes bytes) const {
     return plot_height * (1 - static_cast<double>(bytes) / static_cast<double>(top_));
   }
 
-  void draw_order(std::string_view what, const std::vector<Bytes>& loads,
-                  const std::vector<std::string>& names, double y, std::ostream& out) const {
+  void draw_order(std::string_view what, const OrderLoads& order, double y, std::ostream& out) const {
+    const std::vector<Bytes>& loads = order.loads;
     fmt::print(out,
                "<g transform=\"translate(0,{})\"><text y=\"-12\" class=\"title halo\">{}: {}</text>\n"
                "<rect width=\"{}\" height=\"{}\" class=\"plot\"/>\n",
-               y, what, escaped(place_of_peak(loads, names)), frame_.width, plot_height);
+               y, what, escaped(place_of_peak(order)), frame_.width, plot_height);
     const std::vector<Bytes> columns = in_columns(loads, static_cast<std::size_t>(frame_.width));
     const double width = frame_.width / static_cast<double>(columns.size());
     fmt::print(out, "<path class=\"alive\" d=\"M0,{}", plot_height);
@@ -142,7 +141,7 @@ class ProfilePanel {
 
   void draw_positions(std::ostream& out) const {
     constexpr std::int64_t most_marks = 20;
-    const auto steps = static_cast<std::int64_t>(profile_.own.size());
+    const auto steps = static_cast<std::int64_t>(profile_.own.loads.size());
     const double y = second_top + plot_height;
     for (Position at = 0; at <= steps; at += step_of_marks(steps, most_marks, 10)) {
       fmt::print(
@@ -153,7 +152,7 @@ class ProfilePanel {
     }
     fmt::print(out,
                "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">position; {} of {} operators were moved</text>\n",
-               frame_.width, y + 34, profile_.moved.size(), profile_.own.size());
+               frame_.width, y + 34, profile_.moved.size(), profile_.own.loads.size());
   }
 
   void draw_moves(std::ostream& out) const {
@@ -174,15 +173,14 @@ class ProfilePanel {
 }  // namespace
 
 void write_order_profile(const OrderProfile& profile, std::ostream& out) {
-  const Bytes top = std::max({most_of(profile.own), most_of(profile.planned), Bytes{1}});
+  const Bytes top = std::max({most_of(profile.own.loads), most_of(profile.planned.loads), Bytes{1}});
   out << "\nlive bytes, from the first step to the last, if all shares that may:\n";
-  const auto row = [&](std::string_view what, const std::vector<Bytes>& loads,
-                       const std::vector<std::string>& names) {
-    fmt::print(out, "  {:<8} {}  {}\n", what, bars_of(loads, top), place_of_peak(loads, names));
+  const auto row = [&](std::string_view what, const OrderLoads& order) {
+    fmt::print(out, "  {:<8} {}  {}\n", what, bars_of(order.loads, top), place_of_peak(order));
   };
-  row("own", profile.own, profile.own_names);
-  row("planned", profile.planned, profile.planned_names);
-  fmt::print(out, "  {:<8} {} of {} operators: {}\n", "moved", profile.moved.size(), profile.own.size(),
+  row("own", profile.own);
+  row("planned", profile.planned);
+  fmt::print(out, "  {:<8} {} of {} operators: {}\n", "moved", profile.moved.size(), profile.own.loads.size(),
              farthest_of(profile.moved));
 }
 

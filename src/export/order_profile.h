@@ -2,12 +2,12 @@
 
 #include <iosfwd>
 
-#include "plan/order_profile.h"
+#include "stowage/plan.h"
 
 namespace stowage::exporting {
 
 /// Both orders as a line of bars each, where they need most, and what was moved.
-void write_order_profile(const plan::OrderProfile& profile, std::ostream& out);
+void write_order_profile(const OrderProfile& profile, std::ostream& out);
 
 /// Where a panel is in a picture.
 struct Frame {
@@ -20,7 +20,7 @@ struct Frame {
 inline constexpr double order_profile_height = 550;
 
 /// Both orders one above the other, and lines from where an operator was to where it is.
-void draw_order_profile(const plan::OrderProfile& profile, const Frame& frame, std::ostream& out);
+void draw_order_profile(const OrderProfile& profile, const Frame& frame, std::ostream& out);
 
 /// Of classes that it uses.
 void write_order_profile_style(std::ostream& out);

@@ -108,6 +108,16 @@ Json order_search_json(const OrderSearch& search) {
           {"states", search.states}, {"seconds", search.seconds}};
 }
 
+Json order_profile_json(const OrderProfile& profile) {
+  const auto loads = [](const OrderLoads& order) {
+    return Json{{"loads", order.loads}, {"peak_operator", order.peak_operator}};
+  };
+  Json json{{"own", loads(profile.own)}, {"planned", loads(profile.planned)}, {"moved", Json::array()}};
+  for (const MovedOperator& it : profile.moved)
+    json["moved"].push_back({{"name", it.name}, {"from", it.from}, {"to", it.to}});
+  return json;
+}
+
 Json streaming_json(const Streaming& streaming) {
   Json json{{"granule", streaming.granule},
             {"load", streaming.load},
@@ -182,6 +192,7 @@ void write_json(const Plan& plan, std::ostream& out) {
   });
   if (plan.streaming) document.value("streaming", streaming_json(*plan.streaming));
   if (!plan.order_searches.empty()) document.rows("order_searches", plan.order_searches, order_search_json);
+  if (plan.order_profile) document.value("order_profile", order_profile_json(*plan.order_profile));
   document.value("summary", summary_json(plan.summary));
   document.finish();
 }

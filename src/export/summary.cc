@@ -278,6 +278,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   if (plan.savings) write_savings(*plan.savings, out);
   if (plan.streaming) write_streaming(*plan.streaming, out);
   write_largest(plan, out);
+  if (plan.order_profile) exporting::write_order_profile(*plan.order_profile, out);
 }
 
 }  // namespace stowage

@@ -14,8 +14,6 @@
 // max load is red and its neighbours in time pale red, what reaches it orange, the neighbours of all
 // these blue, all else grey.
 
-#include "export/svg.h"
-
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -307,28 +305,26 @@ void write_legend(double y, std::ostream& out) {
 
 }  // namespace
 
-void exporting::write_svg(const Plan& plan, const std::optional<plan::OrderProfile>& profile,
-                          std::ostream& out) {
+void write_svg(const Plan& plan, std::ostream& out) {
+  const std::optional<OrderProfile>& profile = plan.order_profile;
   constexpr double legend_height = 30;
   const double panels = panel_height * static_cast<double>(plan.memories.size());
-  const double height = panels + legend_height + (profile ? order_profile_height : 0);
+  const double height = panels + legend_height + (profile ? exporting::order_profile_height : 0);
   fmt::print(
       out,
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"#fafafa\"/>\n",
       total_width, height);
   write_style(out);
-  const std::vector<Buffer> buffers = on_one_axis(plan);
+  const std::vector<Buffer> buffers = exporting::on_one_axis(plan);
   for (std::size_t m = 0; m < plan.memories.size(); ++m)
     Panel(plan, buffers, m).draw(static_cast<double>(m) * panel_height, out);
   write_legend(panels + 6, out);
   if (profile) {
-    write_order_profile_style(out);
-    draw_order_profile(*profile, {margin_left, panels + legend_height, plot_width}, out);
+    exporting::write_order_profile_style(out);
+    exporting::draw_order_profile(*profile, {margin_left, panels + legend_height, plot_width}, out);
   }
   out << "</svg>\n";
 }
-
-void write_svg(const Plan& plan, std::ostream& out) { exporting::write_svg(plan, std::nullopt, out); }
 
 }  // namespace stowage

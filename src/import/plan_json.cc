@@ -149,6 +149,18 @@ Savings read_savings(const Json& json) {
   return {read(json.at("weights")), read(json.at("instructions")), read(json.at("working"))};
 }
 
+OrderProfile read_order_profile(const Json& json) {
+  const auto read = [](const Json& order) {
+    OrderLoads result{.peak_operator = order.at("peak_operator").string()};
+    for (const Json& load : order.at("loads").elements()) result.loads.push_back(load.natural());
+    return result;
+  };
+  OrderProfile profile{.own = read(json.at("own")), .planned = read(json.at("planned"))};
+  for (const Json& moved : json.at("moved").elements())
+    profile.moved.push_back({moved.at("name").string(), moved.at("from").index(), moved.at("to").index()});
+  return profile;
+}
+
 Streaming read_streaming(const Json& json) {
   Streaming streaming{.granule = json.at("granule").natural(),
                       .load = json.at("load").natural(),
@@ -233,6 +245,7 @@ Plan parse_plan(std::string_view text) {
     }
   }
   if (const auto streaming = document.find("streaming")) plan.streaming = read_streaming(*streaming);
+  if (const auto profile = document.find("order_profile")) plan.order_profile = read_order_profile(*profile);
   plan.summary = read_summary(document.at("summary"));
   return plan;
 }

@@ -5,7 +5,7 @@
 
 #include "lifetime/uses.h"
 #include "stowage/graph.h"
-#include "stowage/planner.h"
+#include "stowage/options.h"
 
 namespace stowage::lifetime {
 

@@ -1,5 +1,8 @@
 #include "stowage/plan.h"
 
+#include <algorithm>
+#include <variant>
+
 #include "model/names.h"
 
 namespace stowage {
@@ -16,7 +19,25 @@ constexpr std::array<Name<ModelFormat>, 5> formats{{{ModelFormat::onnx, "onnx"},
 constexpr std::array<Name<ClaimScope>, 3> scopes{
     {{ClaimScope::offsets, "offsets"}, {ClaimScope::order, "order"}, {ClaimScope::stream, "stream"}}};
 
+bool is_of_rows(const Step& step) {
+  const Run* const run = std::get_if<Run>(&step);
+  return run == nullptr ? std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step)
+                        : run->rows || run->sums || run->part;
+}
+
+bool is_of_rows(const View& view) { return view.ring || view.rows; }
+
 }  // namespace
+
+bool is_streamed(const Plan& plan) {
+  const auto has_rows = [](const auto& list) {
+    return std::any_of(list.begin(), list.end(), [](const auto& it) { return is_of_rows(it); });
+  };
+  return std::any_of(plan.clocks.begin(), plan.clocks.end(),
+                     [&](const Clock& clock) { return has_rows(clock.steps); }) ||
+         std::any_of(plan.tensors.begin(), plan.tensors.end(),
+                     [&](const PlannedTensor& tensor) { return has_rows(tensor.views); });
+}
 
 std::string_view name_of(ModelFormat format) { return model::name_in(formats, format); }
 

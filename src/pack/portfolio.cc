@@ -122,7 +122,7 @@ constexpr std::size_t many = 1000;
 /// little use.
 std::chrono::nanoseconds grace_of(const Problem& problem) {
   constexpr std::chrono::nanoseconds least = std::chrono::milliseconds(20);
-  constexpr std::chrono::nanoseconds per_buffer{200};
+  constexpr std::chrono::nanoseconds per_buffer{500};
   return std::max(least, per_buffer * std::ssize(problem.buffers));
 }
 

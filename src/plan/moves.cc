@@ -24,7 +24,7 @@
 #include <variant>
 
 #include "levels/moves.h"
-#include "plan/aliasing.h"
+#include "plan/arrangement.h"
 
 namespace stowage::plan {
 namespace {

@@ -1,145 +1,154 @@
-// Networks on one device, from graphs to places:
+// Networks on one device, from graphs to offsets. This page is the pipeline:
 //
-//   each alone      steps, lives, aliases and buffers on a clock of its own
-//   together        the run expression makes common clocks, the buffers move there (composition.cc)
-//   placed          clock by clock, branches as blocks (placement.cc)
-//   moved           from memory to memory, if that is allowed (moves.cc)
-//   weights         what is equal is stored once; offsets, if there is a memory for them (constants.cc)
+//     order     orders of operators that are worth a plan                        ordering.cc
+//     share     which tensors share bytes, each network alone                    arrangement.cc
+//     compose   networks on common clocks, with what they pass on                composition.cc
+//     place     offsets, clock by clock                                          placement.cc
+//     move      from memory to memory, if that is allowed                        moves.cc
+//     finish    peaks, bounds, claims, summary                                   draft.cc
+//     constants what is equal is stored once                                     constants.cc
 //
-// A network that is the only one is placed already when its aliases are decided.
+// An order of less load is, mostly, one that plans to a lower peak, but what packers and several memories make
+// of it is not to be foreseen. So orders are planned, those of less load first and the networks' own among
+// them, until none that is left can be better:
+//
+//     order 1   load 6   plan at 8
+//     order 2   load 7   plan at 7     taken: no plan in the own order is below its load
+//     own       load 9
+//
+// Of several networks, or with several memories, loads do not tell that much: there the first and the own are
+// planned. A plan is better if it misses no capacity that another keeps, then if it costs less, then if its
+// peak is lower. Cost: the search, which takes at most half of the time limit, and mostly one plan.
 
 #include "plan/networks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
-#include <set>
-#include <string>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "base/checked.h"
-#include "base/text.h"
-#include "plan/aliasing.h"
+#include "plan/arrangement.h"
 #include "plan/composition.h"
 #include "plan/constants.h"
+#include "plan/draft.h"
 #include "plan/extent.h"
-#include "plan/in_file.h"
 #include "plan/least_cost.h"
 #include "plan/moves.h"
+#include "plan/order_profile.h"
+#include "plan/ordering.h"
 #include "plan/placement.h"
 #include "share/equal_data.h"
 #include "share/feeds.h"
+#include "share/outputs.h"
 #include "share/run_expression.h"
 #include "share/timeline.h"
-#include "stowage/error.h"
 
 namespace stowage::plan {
 namespace {
 
+using base::Deadline;
 using lifetime::Residence;
 
-std::vector<Memory> memories_for(MemoryRole role, const std::vector<Memory>& memories) {
-  std::vector<Memory> chosen;
-  std::copy_if(memories.begin(), memories.end(), std::back_inserter(chosen),
-               [&](const Memory& memory) { return memory.role == role; });
-  return chosen;
+/// An order for each network.
+using Candidate = std::vector<SchedulePtr>;
+
+std::vector<Ordering> find_orders(const Context& context) {
+  std::vector<Ordering> orderings;
+  for (std::size_t m = 0; m < context.networks.size(); ++m) {
+    const Deadline deadline = context.deadline.part(0.5 / static_cast<double>(context.networks.size() - m));
+    const NetworkFacts& network = context.networks[m];
+    orderings.push_back(in_file_of(network.input(), [&] { return ordering_of(network, deadline); }));
+  }
+  return orderings;
 }
 
-class NetworksPlanner {
+/// Whether loads tell how good a plan can be.
+bool is_simple(const Context& context) { return context.networks.size() == 1 && context.working.size() == 1; }
+
+std::vector<Candidate> candidates_of(const Context& context, const std::vector<Ordering>& orderings) {
+  Candidate own;
+  for (const NetworkFacts& network : context.networks) own.push_back(network.own());
+  if (orderings.empty()) return {own};
+  std::vector<Candidate> candidates;
+  if (is_simple(context)) {
+    for (const SchedulePtr& choice : orderings[0].choices) candidates.push_back({choice});
+    return candidates;
+  }
+  Candidate first;
+  for (const Ordering& ordering : orderings) first.push_back(ordering.choices.front());
+  const bool differs = !std::ranges::equal(
+      first, own, [](const SchedulePtr& a, const SchedulePtr& b) { return a->load == b->load; });
+  if (differs) candidates.push_back(std::move(first));
+  candidates.push_back(std::move(own));
+  return candidates;
+}
+
+/// Networks in a given order of their operators, as far as the offsets of their buffers.
+class OrderedPlanner {
  public:
-  /// `alone` are the steps of each network.
-  NetworksPlanner(std::span<const Input> inputs, const PlanOptions& options, std::vector<Clock> alone,
-                  Plan& plan)
-      : inputs_(inputs), options_(options), alone_(std::move(alone)), plan_(plan) {
-    if (memories_for(MemoryRole::working, options_.memories).empty())
-      options_.memories.insert(options_.memories.begin(), {.name = "arena"});
-    if (options_.moves == Moves::allowed && memories_for(MemoryRole::working, options_.memories).size() == 1)
-      throw UsageError("--moves: there is one memory to plan in, expected several");
-    std::set<std::string_view> names;
-    for (const Input& input : inputs_) {
-      if (!names.insert(input.info.name).second)
-        throw UsageError(fmt::format("two models are called {}", base::quoted(input.info.name)));
-      names_.push_back(input.info.name);
-      networks_.push_back({input.info.name, std::get<Graph>(input.content)});
+  OrderedPlanner(const Context& context, const Candidate& orders, const Deadline& deadline)
+      : context_(context), orders_(orders), deadline_(deadline) {
+    for (const NetworkFacts& network : context.networks) {
+      names_.push_back(network.input().info.name);
+      clocks_.push_back(orders[names_.size() - 1]->clock);
     }
+    for (std::size_t m = 0; m < names_.size(); ++m)
+      graphs_.push_back({names_[m], context.networks[m].graph()});
   }
 
-  Outcome plan() {
-    const share::Timeline timeline(share::parse_run_expression(options_.run, names_), alone_);
+  Draft draft() {
+    const share::Timeline timeline(share::parse_run_expression(context_.options.run, names_), clocks_);
     const Passing passing = passing_on(timeline);
-    arrange_all(timeline, passing);
-    plan_.clocks = timeline.clocks();
-    Composition together = compose_all(timeline, passing);
-    Placement placement = placement_of(together.buffers);
-    plan_.tensors = std::move(together.tensors);
-    plan_.feeds = std::move(together.feeds);
-    plan_.released = std::move(together.released);
-    plan_.buffers = std::move(together.buffers);
-    plan_.places = std::move(placement.places);
-    plan_.slots = placement.slots;
-    if (options_.moves == Moves::allowed) make_moves(placement);
+    share_bytes(timeline, passing);
+    compose_all(timeline, passing);
+    // Beyond this point no buffer is added or resized, but for moves.
+    place_buffers();
+    if (context_.options.moves == Moves::allowed) move_between_memories();
+    // Beyond this point offsets are fixed.
     note_copies();
-    fill_in(placement);
-    share_constants();
-    const auto is_too_small = [](const PlannedMemory& memory) {
-      return memory.peak > memory.memory.capacity.value_or(largest_value);
-    };
-    return std::any_of(plan_.memories.begin(), plan_.memories.end(), is_too_small) ? Outcome::exceeds_capacity
-                                                                                   : Outcome::fits;
+    return std::move(draft_);
   }
+
+  /// The sum of the peaks of networks that are planned alone, with their inputs and outputs.
+  [[nodiscard]] Bytes separate() const { return separate_; }
 
  private:
-  [[nodiscard]] Bytes alignment_of(std::size_t model) const {
-    return options_.alignment.value_or(default_alignment_of(inputs_[model].info.format));
-  }
-
-  /// The strictest of all networks.
-  [[nodiscard]] Bytes alignment() const {
-    Bytes alignment = 1;
-    for (std::size_t m = 0; m < networks_.size(); ++m) alignment = std::max(alignment, alignment_of(m));
-    return alignment;
-  }
-
-  [[nodiscard]] PlanOptions working_options() const {
-    PlanOptions options = options_;
-    options.memories = memories_for(MemoryRole::working, options_.memories);
-    if (networks_.size() > 1) options.solve.time_limit /= static_cast<double>(networks_.size() + 1);
-    return options;
-  }
-
   [[nodiscard]] Passing passing_on(const share::Timeline& timeline) const {
-    Passing passing{share::resolve_feeds(options_.feeds, networks_, timeline),
-                    share::resolve_released(options_.released, networks_),
+    const PlanOptions& options = context_.options;
+    Passing passing{share::resolve_feeds(options.feeds, graphs_, timeline),
+                    share::resolve_released(options.released, graphs_),
                     {}};
-    passing.kept = share::kept_outputs(networks_, timeline, passing.feeds, passing.released, options_.io);
+    passing.kept = share::kept_outputs(graphs_, timeline, passing.feeds, passing.released, options.io);
     return passing;
   }
 
-  void arrange_all(const share::Timeline& timeline, const Passing& passing) {
-    for (std::size_t m = 0; m < networks_.size(); ++m) {
-      ArrangeOptions options{working_options(), buffer_options_of(inputs_[m], m, options_)};
-      const auto arrange_it = [&] {
-        return in_file_of(inputs_[m], [&] { return arrange(networks_[m].graph, alone_[m], options); });
+  /// Each network alone. A network that is the only one is placed with that already.
+  void share_bytes(const share::Timeline& timeline, const Passing& passing) {
+    for (std::size_t m = 0; m < graphs_.size(); ++m) {
+      const NetworkFacts& network = context_.networks[m];
+      const auto arrange_with = [&](const PassedTensors& passed) {
+        const auto others = static_cast<double>(graphs_.size() > 1 ? graphs_.size() + 1 - m : 1);
+        return in_file_of(network.input(), [&] {
+          return arrange(context_, network, *orders_[m], passed, deadline_.part(1 / others));
+        });
       };
-      options.fed = passed_tensors(m, timeline, passing);
-      arrangements_.push_back(arrange_it());
-      separate_ += arrangements_.back().cost.peak;
-      if (options.fed.empty()) continue;
-      separate_ -= arrangements_.back().cost.peak;
-      for (auto& [tensor, residence] : options.fed)
-        residence = Residence::arena;  // alone it shares none of them
-      separate_ += arrange_it().cost.peak;
+      PassedTensors passed = passed_tensors(m, timeline, passing);
+      arrangements_.push_back(arrange_with(passed));
+      if (passed.empty()) {
+        separate_ += arrangements_.back().cost.peak;
+        continue;
+      }
+      for (auto& [tensor, residence] : passed) residence = Residence::arena;  // alone it shares none of them
+      separate_ += arrange_with(passed).cost.peak;
     }
   }
 
   /// Where the tensors are that a network passes to others or is passed by them, or leaves behind when its
   /// branch ends.
-  static std::vector<std::pair<TensorId, Residence>> passed_tensors(std::size_t model,
-                                                                    const share::Timeline& timeline,
-                                                                    const Passing& passing) {
-    std::vector<std::pair<TensorId, Residence>> passed;
+  static PassedTensors passed_tensors(std::size_t model, const share::Timeline& timeline,
+                                      const Passing& passing) {
+    PassedTensors passed;
     for (const share::KeptOutput& kept : passing.kept) {
       for (const share::ModelTensor& input : kept.inputs) {
         if (input.model == model) passed.emplace_back(input.tensor, Residence::feed);
@@ -152,164 +161,121 @@ class NetworksPlanner {
     return passed;
   }
 
-  [[nodiscard]] Composition compose_all(const share::Timeline& timeline, const Passing& passing) const {
+  void compose_all(const share::Timeline& timeline, const Passing& passing) {
     std::vector<Alone> networks;
-    for (std::size_t m = 0; m < networks_.size(); ++m)
-      networks.push_back({networks_[m], arrangements_[m].uses, arrangements_[m].buffers});
-    return compose(networks, timeline, passing, alignment());
+    for (std::size_t m = 0; m < graphs_.size(); ++m)
+      networks.push_back({graphs_[m], orders_[m]->uses, arrangements_[m].shares.buffers});
+    Composition together = compose(networks, timeline, passing, context_.alignment());
+    Plan& plan = draft_.plan;
+    plan.models = infos_of(context_.inputs);
+    plan.clocks = timeline.clocks();
+    plan.tensors = std::move(together.tensors);
+    plan.feeds = std::move(together.feeds);
+    plan.released = std::move(together.released);
+    plan.buffers = std::move(together.buffers);
+    for (const NetworkFacts& network : context_.networks)
+      draft_.alignments.push_back(network.buffer_options().alignment);
   }
 
-  [[nodiscard]] Placement placement_of(const std::vector<Buffer>& buffers) const {
-    const PlanOptions working = working_options();
-    if (networks_.size() > 1) return place(buffers, plan_.clocks, working.memories, working.solve);
-    const Solution& solution = arrangements_[0].solution;
-    std::vector<SlotPool> slots;
-    if (solution.slots) slots.push_back(*solution.slots);
-    return {.places = solution.places,
-            .slots = std::move(slots),
-            .lower_bound = working.memories.size() == 1 ? solution.lower_bound : 0,
-            .certificate = solution.certificate,
-            .cost_bound = solution.cost_bound,
-            .strategy = solution.strategy,
-            .interrupted = solution.interrupted};
-  }
-
-  /// Within what is left of the time, and only if everything fits as it is.
-  void make_moves(Placement& placement) {
-    PlanOptions working = working_options();
-    const auto extents = extents_of(plan_.buffers, plan_.places, plan_.clocks, working.memories.size());
-    for (std::size_t m = 0; m < extents.size(); ++m) {
-      if (extents[m].peak > working.memories[m].capacity.value_or(largest_value)) return;
+  void place_buffers() {
+    if (graphs_.size() == 1) {
+      draft_.placement = placement_of(std::move(arrangements_[0].solution), context_.working.size());
+      return;
     }
-    const auto elapsed = std::chrono::steady_clock::now() - begin_;
-    working.solve.time_limit =
-        std::max<std::chrono::duration<double>>(options_.solve.time_limit - elapsed, {});
-    move_tensors(inputs_, working.memories, working.solve, plan_);
-    placement.cost_bound = least_cost(inputs_, plan_, working.memories);
+    const SolveOptions solve = context_.solve_within(deadline_.left());
+    draft_.placement = place(draft_.plan.buffers, draft_.plan.clocks, context_.working, solve);
+  }
+
+  /// Only if everything fits as it is.
+  void move_between_memories() {
+    const std::vector<Memory>& memories = context_.working;
+    Plan& plan = draft_.plan;
+    const auto extents =
+        extents_of(plan.buffers, draft_.placement.places, plan.clocks, context_.working.size());
+    for (std::size_t m = 0; m < extents.size(); ++m) {
+      if (extents[m].peak > memories[m].capacity.value_or(largest_value)) return;
+    }
+    plan.places = std::move(draft_.placement.places);
+    move_tensors(context_.inputs, memories, context_.solve_within(deadline_.left()), plan);
+    draft_.placement.cost_bound = least_cost(context_.inputs, plan, memories);
+    draft_.placement.places = std::move(plan.places);
   }
 
   void note_copies() {
+    Plan& plan = draft_.plan;
     for (Arrangement& arrangement : arrangements_) {
-      plan_.copies_removed.count += arrangement.sharing.removed.count;
-      plan_.copies_removed.bytes += arrangement.sharing.removed.bytes;
-      std::move(arrangement.sharing.kept.begin(), arrangement.sharing.kept.end(),
-                std::back_inserter(plan_.copies_kept));
+      alias::Sharing& sharing = arrangement.shares.sharing;
+      plan.copies_removed.count += sharing.removed.count;
+      plan.copies_removed.bytes += sharing.removed.bytes;
+      std::move(sharing.kept.begin(), sharing.kept.end(), std::back_inserter(plan.copies_kept));
     }
   }
 
-  /// Takes over what each memory holds and what is proven. Places know working memories only so far.
-  void fill_in(const Placement& placement) {
-    const std::vector<Memory> working = memories_for(MemoryRole::working, options_.memories);
-    const auto extents = extents_of(plan_.buffers, plan_.places, plan_.clocks, working.size());
-    std::vector<std::size_t> index_of;
-    for (const Memory& memory : options_.memories) {
-      const std::size_t m = index_of.size();
-      plan_.memories.push_back({.memory = memory});
-      PlannedMemory& planned = plan_.memories.back();
-      if (memory.role != MemoryRole::working) continue;
-      planned.peak = extents[m].peak;
-      for (const SlotPool& pool : placement.slots) {
-        if (pool.place.memory == m) planned.peak = std::max(planned.peak, pool.end());
-      }
-      planned.lower_bound = std::max(extents[m].bound, placement.lower_bound);
-      if (placement.lower_bound > extents[m].bound) planned.certificate = placement.certificate;
-      index_of.push_back(plan_.memories.size() - 1);
-    }
-    for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
-      plan_.places[b].memory = index_of[plan_.places[b].memory];
-      PlannedMemory& memory = plan_.memories[plan_.places[b].memory];
-      memory.traffic = base::checked_add(memory.traffic, plan_.buffers[b].traffic).value_or(largest_value);
-    }
-    for (SlotPool& pool : plan_.slots) pool.place.memory = index_of[pool.place.memory];
-    for (PlannedMemory& memory : plan_.memories) {
-      for (const Buffer& buffer : plan_.buffers)
-        memory.memory.alignment = std::max(memory.memory.alignment, buffer.alignment);
-    }
-    summarize(placement);
-  }
-
-  void summarize(const Placement& placement) {
-    Summary& summary = plan_.summary;
-    summary = {.naive = naive_size(), .strategy = placement.strategy, .order = "keep"};
-    for (const PlannedMemory& memory : plan_.memories) {
-      summary.peak += memory.peak;
-      summary.lower_bound += memory.lower_bound;
-    }
-    if (memories_for(MemoryRole::working, options_.memories).size() > 1) note_cost(placement);
-    plan_.interrupted = placement.interrupted;
-    plan_.claims = {{ClaimScope::offsets, summary.lower_bound, summary.peak == summary.lower_bound}};
-  }
-
-  /// What the choice among several memories costs.
-  void note_cost(const Placement& placement) {
-    std::int64_t& cost = plan_.summary.cost;
-    for (const PlannedMemory& memory : plan_.memories) {
-      const auto its_cost = base::checked_multiply(memory.traffic, memory.memory.cost);
-      const auto sum = its_cost ? base::checked_add(cost, *its_cost) : std::nullopt;
-      if (!sum) throw Error("", "the cost of all reads and writes overflows");
-      cost = *sum;
-    }
-    plan_.summary.cost_bound = std::min(placement.cost_bound, cost);
-  }
-
-  /// Every tensor of the arena in memory of its own.
-  [[nodiscard]] Bytes naive_size() const {
-    Bytes naive = 0;
-    for (const PlannedTensor& tensor : plan_.tensors) {
-      if (!tensor.views.empty()) naive += base::align_up(tensor.tensor.bytes, alignment_of(tensor.model));
-    }
-    return naive;
-  }
-
-  void share_constants() {
-    const bool are_planned =
-        std::any_of(plan_.memories.begin(), plan_.memories.end(),
-                    [](const auto& memory) { return memory.memory.role == MemoryRole::weights; });
-    if (networks_.size() == 1 && !are_planned) return;
-    share::EqualData classes = share::equal_data(inputs_);
-    share::leave_unread_out(classes, inputs_);
-    if (are_planned) place_constants(classes, alignment(), plan_);
-    plan_.savings = Savings{share::saving_of(classes, inputs_, TensorKind::weight),
-                            share::saving_of(classes, inputs_, TensorKind::instruction),
-                            {separate_, plan_.summary.peak}};
-  }
-
-  std::span<const Input> inputs_;
-  PlanOptions options_;
-  std::vector<Clock> alone_;
-  Plan& plan_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const Context& context_;
+  const Candidate& orders_;
+  Deadline deadline_;
   std::vector<std::string> names_;
-  std::vector<share::NamedGraph> networks_;
+  std::vector<Clock> clocks_;
+  std::vector<share::NamedGraph> graphs_;
   std::vector<Arrangement> arrangements_;
-  Bytes separate_ = 0;  ///< The peaks of the networks planned alone.
+  Draft draft_;
+  Bytes separate_ = 0;
 };
+
+/// What is known of the orders that were searched for. Loads of several networks do not add up.
+void note_searches(const Context& context, const std::vector<Ordering>& orderings, const Candidate& orders,
+                   Draft& draft) {
+  if (orderings.empty()) return;
+  draft.order = "search";
+  for (std::size_t m = 0; m < orderings.size(); ++m) {
+    draft.plan.order_searches.push_back(orderings[m].search);
+    draft.plan.order_searches.back().load = orders[m]->load;
+    draft.plan.interrupted = draft.plan.interrupted || orderings[m].is_cut_short;
+  }
+  if (orderings.size() > 1) return;
+  draft.bounds.emplace_back(ClaimScope::order, orderings[0].search.lower_bound);
+  draft.plan.order_profile =
+      order_profile_of(context.networks[0].graph(), *context.networks[0].own(), *orders[0]);
+}
+
+void share_constants(const Context& context, Bytes separate, Plan& plan) {
+  const bool are_planned = std::any_of(plan.memories.begin(), plan.memories.end(), [](const auto& memory) {
+    return memory.memory.role == MemoryRole::weights;
+  });
+  if (context.networks.size() == 1 && !are_planned) return;
+  const Bytes working = plan.summary.peak;
+  share::EqualData classes = share::equal_data(context.inputs);
+  share::leave_unread_out(classes, context.inputs);
+  if (are_planned) place_constants(classes, context.alignment(), plan);
+  plan.savings = Savings{share::saving_of(classes, context.inputs, TensorKind::weight),
+                         share::saving_of(classes, context.inputs, TensorKind::instruction),
+                         {separate, working}};
+}
 
 }  // namespace
 
-Outcome plan_networks(std::span<const Input> inputs, const PlanOptions& options, std::vector<Clock> alone,
-                      Plan& plan) {
-  return NetworksPlanner(inputs, options, std::move(alone), plan).plan();
-}
-
-alias::BufferOptions buffer_options_of(const Input& input, std::size_t model, const PlanOptions& options) {
-  return {.alignment = options.alignment.value_or(default_alignment_of(input.info.format)),
-          .keeps_state = input.info.format != ModelFormat::tflite,
-          .model = model};
-}
-
-Bytes default_alignment_of(ModelFormat format) {
-  switch (format) {
-    case ModelFormat::onnx:
-    case ModelFormat::json:
-      return 64;
-    case ModelFormat::tflite:
-      return 16;
-    case ModelFormat::csv:
-    case ModelFormat::ops:
-      break;
+Plan plan_networks(const Context& context) {
+  std::vector<Ordering> orderings;
+  if (context.options.order == Order::search) orderings = find_orders(context);
+  const std::vector<Candidate> candidates = candidates_of(context, orderings);
+  const auto worth_of = [](const Plan& plan) {
+    return std::tuple(outcome_of(plan), plan.summary.cost, plan.summary.peak);
+  };
+  std::optional<Plan> best;
+  Bytes separate = 0;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    if (best && is_simple(context) && best->summary.peak <= candidates[c][0]->load) break;
+    const Deadline deadline = context.deadline.part(1 / static_cast<double>(candidates.size() - c));
+    OrderedPlanner planner(context, candidates[c], deadline);
+    Draft draft = planner.draft();
+    note_searches(context, orderings, candidates[c], draft);
+    Plan plan = finish(std::move(draft), context.options.memories);
+    if (best && worth_of(plan) >= worth_of(*best)) continue;
+    best = std::move(plan);
+    separate = planner.separate();
   }
-  return 1;
+  share_constants(context, separate, *best);
+  return std::move(*best);
 }
 
 }  // namespace stowage::plan

@@ -13,12 +13,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <utility>
-#include <variant>
-
-#include "lifetime/keep_order.h"
-#include "plan/networks.h"
-#include "plan/ordering.h"
 
 namespace stowage::plan {
 namespace {
@@ -40,12 +36,18 @@ std::vector<std::string> names_of(const Graph& graph, const Clock& clock) {
   return names;
 }
 
-/// The plan's steps without copies from memory to memory.
-Clock runs_of(const Plan& plan) {
-  Clock clock;
-  std::copy_if(plan.clocks[0].steps.begin(), plan.clocks[0].steps.end(), std::back_inserter(clock.steps),
-               [](const Step& step) { return std::holds_alternative<Run>(step); });
-  return clock;
+OrderLoads loads_of(const Schedule& schedule, const std::vector<std::string>& names) {
+  std::vector<Bytes> loads(schedule.clock.steps.size() + 1, 0);  // first what changes, then what is there
+  for (const Buffer& buffer : schedule.shares.buffers.buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      loads[static_cast<std::size_t>(piece.life.lower)] += piece.size;
+      loads[static_cast<std::size_t>(piece.life.upper)] -= piece.size;
+    }
+  }
+  std::partial_sum(loads.begin(), loads.end(), loads.begin());
+  loads.pop_back();
+  const auto peak = static_cast<std::size_t>(std::ranges::max_element(loads) - loads.begin());
+  return {std::move(loads), names[peak]};
 }
 
 /// For each of these numbers, all different, whether it is in a longest increasing subsequence, always the
@@ -69,7 +71,7 @@ std::vector<bool> longest_increasing(const std::vector<std::size_t>& numbers) {
 }
 
 std::vector<MovedOperator> moved_between(const Clock& own, const Clock& planned,
-                                         const std::vector<std::string>& planned_names) {
+                                         const std::vector<std::string>& names) {
   std::map<Path, std::size_t> own_positions;
   for (const Path& path : paths_of(own)) own_positions.emplace(path, own_positions.size());
   std::vector<std::size_t> from;
@@ -77,28 +79,20 @@ std::vector<MovedOperator> moved_between(const Clock& own, const Clock& planned,
   const std::vector<bool> stays = longest_increasing(from);
   std::vector<MovedOperator> moved;
   for (std::size_t to = 0; to < from.size(); ++to) {
-    if (!stays[to]) moved.push_back({planned_names[to], from[to], to});
+    if (!stays[to]) moved.push_back({names[to], from[to], to});
   }
   return moved;
 }
 
 }  // namespace
 
-std::optional<OrderProfile> order_profile_of(const Input& input, const PlanOptions& options,
-                                             const Plan& plan) {
-  const auto* const graph = std::get_if<Graph>(&input.content);
-  if (graph == nullptr || plan.order_searches.size() != 1 || plan.clocks.size() != 1) return std::nullopt;
-  const Clock own = lifetime::keep_order(*graph, 0);
-  const Clock planned = runs_of(plan);
-  if (planned.steps == own.steps) return std::nullopt;
-  const OrderingOptions ordering = ordering_options_of(input, 0, options);
-  OrderProfile profile;
-  profile.own = loads_of(*graph, own, ordering);
-  profile.planned = loads_of(*graph, planned, ordering);
-  profile.own_names = names_of(*graph, own);
-  profile.planned_names = names_of(*graph, planned);
-  profile.moved = moved_between(own, planned, profile.planned_names);
-  return profile;
+std::optional<OrderProfile> order_profile_of(const Graph& graph, const Schedule& own,
+                                             const Schedule& planned) {
+  if (planned.clock.steps == own.clock.steps) return std::nullopt;
+  const std::vector<std::string> names = names_of(graph, planned.clock);
+  return OrderProfile{.own = loads_of(own, names_of(graph, own.clock)),
+                      .planned = loads_of(planned, names),
+                      .moved = moved_between(own.clock, planned.clock, names)};
 }
 
 }  // namespace stowage::plan

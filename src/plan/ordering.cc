@@ -9,23 +9,19 @@
 //
 // What an order is worth is then seen by letting tensors share as they do in a plan. The choices are the
 // orders of no more load than the network's own; which of them packs best shows when they are placed
-// (orders.cc).
+// (plan.cc).
 //
 // Where a body's order is not proven, what its operator needs may be less by as much, and so is the bound.
 
 #include "plan/ordering.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 
-#include "alias/sharing.h"
 #include "lifetime/keep_order.h"
-#include "lifetime/residence.h"
-#include "lifetime/uses.h"
-#include "plan/networks.h"
 #include "plan/order_model.h"
 #include "plan/order_parts.h"
 #include "schedule/search.h"
@@ -34,18 +30,9 @@
 namespace stowage::plan {
 namespace {
 
+using base::Deadline;
 using schedule::Budget;
 using schedule::Found;
-
-alias::Sharing sharing_in(const Graph& graph, const Clock& clock, const lifetime::Uses& uses,
-                          const std::vector<lifetime::Residence>& residences,
-                          const OrderingOptions& options) {
-  return alias::share(graph, clock, uses, residences,
-                      {.alias = options.alias,
-                       .alignment = options.buffers.alignment,
-                       .apart = {},
-                       .model = options.buffers.model});
-}
 
 /// Orders of all subgraphs, and what is known of the network's.
 struct Orders {
@@ -56,30 +43,31 @@ struct Orders {
 
 class OrderFinder {
  public:
-  OrderFinder(const Graph& graph, const OrderingOptions& options)
-      : graph_(graph),
-        options_(options),
-        own_(lifetime::keep_order(graph, options.buffers.model)),
-        uses_(lifetime::uses_of(graph, own_)),
-        residences_(lifetime::residences_of(graph, uses_, options.io)) {}
+  OrderFinder(const NetworkFacts& network, const Deadline& deadline)
+      : network_(network),
+        graph_(network.graph()),
+        model_(network.buffer_options().model),
+        deadline_(deadline),
+        first_(deadline.part(0.7)),
+        second_(deadline.part(0.85)),
+        half_(deadline.part(0.5)) {}
 
-  Ordering take() {
-    begin_ = Budget::Clock::now();
+  Ordering result() {
+    const auto begin = std::chrono::steady_clock::now();
     OrderSearch& search = result_.search;
-    search.model = options_.buffers.model;
-    result_.own = {own_, load_of(own_, shared_in(own_))};
-    result_.choices.push_back(result_.own);
-    search.own_load = result_.own.load;
-    if (options_.alias == Alias::none) {
+    search.model = model_;
+    result_.choices.push_back(network_.own());
+    search.own_load = network_.own()->load;
+    if (network_.alias() == Alias::none) {
       explore_apart();
     } else {
       explore_shared();
     }
     std::stable_sort(result_.choices.begin(), result_.choices.end(),
-                     [](const OrderedSteps& a, const OrderedSteps& b) { return a.load < b.load; });
-    search.load = result_.choices.front().load;
+                     [](const SchedulePtr& a, const SchedulePtr& b) { return a->load < b->load; });
+    search.load = result_.choices.front()->load;
     result_.is_cut_short = result_.is_cut_short && search.load > search.lower_bound;
-    search.seconds = std::chrono::duration<double>(Budget::Clock::now() - begin_).count();
+    search.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(result_);
   }
 
@@ -89,26 +77,26 @@ class OrderFinder {
     Bytes bound = 0;
     Bytes load = 0;
     std::int64_t work = 0;
-    std::vector<KeptCopy> kept;  ///< In the order found.
+    std::vector<KeptCopy> kept{};  ///< In the order found.
   };
 
   void explore_shared() {
-    const Explored explored = explore(everything_shared(), first_share, unlimited);
+    const Explored explored = explore(everything_shared(), first_, unlimited);
     raise_bound(explored);
     const bool is_proven = explored.load == result_.search.lower_bound;
     if (!is_proven && !explored.kept.empty()) {
       SharingWorld world = everything_shared();
       for (const KeptCopy& kept : explored.kept) world.may_pass_on[kept.subgraph][kept.op] = false;
-      explore(world, second_share, unlimited);
+      explore(world, second_, unlimited);
     }
-    explore(nothing_shared(), 1, is_proven ? std::max(explored.work, least_work) : unlimited);
+    explore(nothing_shared(), deadline_, is_proven ? std::max(explored.work, least_work) : unlimited);
   }
 
   /// What an order needs when everything shares is a bound here, too, and is easier to prove.
   void explore_apart() {
-    raise_bound(explore(nothing_shared(), first_share, quick_work));
-    if (is_open()) raise_bound(explore(everything_shared(), half, unlimited));
-    if (is_open()) raise_bound(explore(nothing_shared(), 1, unlimited));
+    raise_bound(explore(nothing_shared(), first_, quick_work));
+    if (is_open()) raise_bound(explore(everything_shared(), half_, unlimited));
+    if (is_open()) raise_bound(explore(nothing_shared(), deadline_, unlimited));
   }
 
   void raise_bound(const Explored& explored) {
@@ -118,13 +106,9 @@ class OrderFinder {
 
   [[nodiscard]] bool is_open() const {
     return std::all_of(result_.choices.begin(), result_.choices.end(),
-                       [&](const OrderedSteps& choice) { return choice.load > result_.search.lower_bound; });
+                       [&](const SchedulePtr& choice) { return choice->load > result_.search.lower_bound; });
   }
 
-  /// Of the time that there is, up to when a world may be explored.
-  static constexpr double first_share = 0.7;
-  static constexpr double second_share = 0.85;
-  static constexpr double half = 0.5;
   static constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t least_work = 300'000;
   static constexpr std::int64_t quick_work = 3'000'000;
@@ -138,32 +122,27 @@ class OrderFinder {
   [[nodiscard]] SharingWorld everything_shared() const { return world_where(true); }
   [[nodiscard]] SharingWorld nothing_shared() const { return world_where(false); }
 
-  Explored explore(const SharingWorld& world, double share, std::int64_t most_work) {
-    constexpr std::chrono::duration<double> longest{1e6};
-    const auto time = std::min(options_.time_limit, longest) * share;
-    Budget budget(begin_ + std::chrono::duration_cast<Budget::Clock::duration>(time), options_.stop,
-                  most_work);
+  Explored explore(const SharingWorld& world, const Deadline& deadline, std::int64_t most_work) {
+    if (deadline.is_over()) {
+      result_.is_cut_short = true;
+      return {.load = network_.own()->load};
+    }
+    Budget budget(deadline, most_work);
     const Orders orders = orders_in(world, budget);
-    Clock clock = lifetime::clock_of(graph_, options_.buffers.model, orders.orders);
-    alias::Sharing sharing = shared_in(clock);
-    const Bytes load = load_of(clock, sharing);
-    const auto is_known = [&](const OrderedSteps& choice) { return choice.clock == clock; };
-    if (load <= result_.search.own_load &&
-        std::none_of(result_.choices.begin(), result_.choices.end(), is_known))
-      result_.choices.push_back({std::move(clock), load});
+    const SchedulePtr found = schedule_of(lifetime::clock_of(graph_, model_, orders.orders));
     result_.search.states += orders.states;
     result_.is_cut_short = result_.is_cut_short || budget.is_over();
-    return {orders.bound, load, budget.spent(), std::move(sharing.kept)};
+    return {orders.bound, found->load, budget.spent(), found->shares.sharing.kept};
   }
 
-  [[nodiscard]] alias::Sharing shared_in(const Clock& clock) const {
-    return sharing_in(graph_, clock, lifetime::uses_of(graph_, clock), residences_, options_);
-  }
-
-  /// The most live bytes when all that may share does.
-  [[nodiscard]] Bytes load_of(const Clock& clock, const alias::Sharing& sharing) const {
-    const lifetime::Uses uses = lifetime::uses_of(graph_, clock);
-    return max_load(alias::buffers_of(graph_, uses, sharing, options_.buffers).buffers);
+  /// A choice from now on, if its load is not above that of the own order.
+  SchedulePtr schedule_of(Clock clock) {
+    const auto known = std::find_if(result_.choices.begin(), result_.choices.end(),
+                                    [&](const SchedulePtr& choice) { return choice->clock == clock; });
+    if (known != result_.choices.end()) return *known;
+    SchedulePtr schedule = network_.schedule_of(std::move(clock));
+    if (schedule->load <= result_.search.own_load) result_.choices.push_back(schedule);
+    return schedule;
   }
 
   /// Every body before the subgraphs whose operators run it. The own order has been unfolded, so bodies
@@ -180,12 +159,12 @@ class OrderFinder {
   }
 
   Orders orders_in(const SharingWorld& world, Budget& budget) const {
-    const Bytes alignment = options_.buffers.alignment;
-    const Parts parts = parts_of(graph_, own_, residences_, world, alignment);
-    OrderModels models(graph_, residences_, parts,
+    const Bytes alignment = network_.buffer_options().alignment;
+    const Parts parts = parts_of(graph_, network_.own()->clock, network_.residences(), world, alignment);
+    OrderModels models(graph_, network_.residences(), parts,
                        {.alignment = alignment,
                         .may_overwrite = world.may_overwrite,
-                        .keeps_state = options_.buffers.keeps_state});
+                        .keeps_state = network_.buffer_options().keeps_state});
     Orders result;
     result.orders.resize(graph_.subgraphs.size());
     std::vector<Bytes> peaks(graph_.subgraphs.size(), 0);
@@ -205,43 +184,20 @@ class OrderFinder {
     return result;
   }
 
+  const NetworkFacts& network_;
   const Graph& graph_;
-  const OrderingOptions& options_;
-  Clock own_;
-  lifetime::Uses uses_;
-  std::vector<lifetime::Residence> residences_;
-  Budget::Clock::time_point begin_;
+  std::size_t model_;
+  Deadline deadline_;
+  Deadline first_;  ///< For the first world, and so on.
+  Deadline second_;
+  Deadline half_;
   Ordering result_;
 };
 
 }  // namespace
 
-OrderingOptions ordering_options_of(const Input& input, std::size_t model, const PlanOptions& options) {
-  return {.io = options.io,
-          .alias = options.alias,
-          .buffers = buffer_options_of(input, model, options),
-          .time_limit = {},
-          .stop = {}};
-}
-
-std::vector<Bytes> loads_of(const Graph& graph, const Clock& clock, const OrderingOptions& options) {
-  const lifetime::Uses uses = lifetime::uses_of(graph, clock);
-  const auto residences = lifetime::residences_of(graph, uses, options.io);
-  const alias::Sharing sharing = sharing_in(graph, clock, uses, residences, options);
-  std::vector<Bytes> loads(clock.steps.size() + 1, 0);  // first what changes, then what is there
-  for (const Buffer& buffer : alias::buffers_of(graph, uses, sharing, options.buffers).buffers) {
-    for (const Piece& piece : buffer.pieces) {
-      loads[static_cast<std::size_t>(piece.life.lower)] += piece.size;
-      loads[static_cast<std::size_t>(piece.life.upper)] -= piece.size;
-    }
-  }
-  std::partial_sum(loads.begin(), loads.end(), loads.begin());
-  loads.pop_back();
-  return loads;
-}
-
-Ordering ordering_of(const Graph& graph, const OrderingOptions& options) {
-  return OrderFinder(graph, options).take();
+Ordering ordering_of(const NetworkFacts& network, const Deadline& deadline) {
+  return OrderFinder(network, deadline).result();
 }
 
 }  // namespace stowage::plan

@@ -26,7 +26,7 @@
 
 #include "base/checked.h"
 #include "pack/placing.h"
-#include "plan/aliasing.h"
+#include "plan/arrangement.h"
 
 namespace stowage::plan {
 namespace {
@@ -253,6 +253,17 @@ class Placer {
 };
 
 }  // namespace
+
+Placement placement_of(Solution solution, std::size_t memories) {
+  Placement placement{.places = std::move(solution.places),
+                      .lower_bound = memories == 1 ? solution.lower_bound : 0,
+                      .certificate = std::move(solution.certificate),
+                      .cost_bound = solution.cost_bound,
+                      .strategy = std::move(solution.strategy),
+                      .interrupted = solution.interrupted};
+  if (solution.slots) placement.slots.push_back(*solution.slots);
+  return placement;
+}
 
 Placement place(std::span<const Buffer> buffers, std::span<const Clock> clocks,
                 const std::vector<Memory>& memories, const SolveOptions& options) {

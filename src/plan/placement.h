@@ -21,6 +21,9 @@ struct Placement {
   bool interrupted = false;
 };
 
+/// Of buffers that one call to `solve` has placed, in that many memories.
+[[nodiscard]] Placement placement_of(Solution solution, std::size_t memories);
+
 /// Places buffers of all clocks in memories that they share; see placement.cc. Throws as `solve` does.
 [[nodiscard]] Placement place(std::span<const Buffer> buffers, std::span<const Clock> clocks,
                               const std::vector<Memory>& memories, const SolveOptions& options);

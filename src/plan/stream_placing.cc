@@ -11,8 +11,7 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "plan/aliasing.h"
-#include "plan/provable.h"
+#include "plan/arrangement.h"
 #include "stream/recompute.h"
 #include "stream/replay.h"
 #include "stream/timetable.h"
@@ -140,31 +139,21 @@ std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrde
   placed.solution = solve_until_it_fits(placed.problem, options.plan.solve, options.deadline);
   placed.peak = total_peak(placed.problem, placed.solution);
   placed.tensors = std::move(layout.tensors);
-  for (const PlannedTensor& tensor : placed.tensors) {
-    if (!tensor.views.empty()) placed.naive += base::align_up(tensor.tensor.bytes, options.alignment);
-  }
+  placed.alignment = options.alignment;
   placed.streaming = streaming_of(streamed, order, *options.plan.stream, options.alignment);
   return placed;
 }
 
-void write_stream(PlacedStream placed, Bytes bound, Plan& plan) {
-  Solution& solution = placed.solution;
-  plan.clocks = {{std::move(placed.steps)}};
-  plan.memories = {
-      {placed.problem.memories[0], placed.peak, solution.lower_bound, 0, std::move(solution.certificate)}};
-  plan.buffers = std::move(placed.problem.buffers);
-  plan.places = std::move(solution.places);
-  plan.tensors = std::move(placed.tensors);
-  if (solution.slots) plan.slots.push_back(*solution.slots);
-  plan.interrupted = solution.interrupted;
-  plan.claims = {{ClaimScope::offsets, solution.lower_bound, placed.peak == solution.lower_bound},
-                 {ClaimScope::stream, bound, placed.peak == bound}};
-  plan.summary = {.naive = placed.naive,
-                  .peak = placed.peak,
-                  .lower_bound = solution.lower_bound,
-                  .strategy = solution.strategy,
-                  .order = "stream"};
-  plan.streaming = std::move(placed.streaming);
+Draft draft_of(PlacedStream placed, Bytes bound) {
+  Draft draft{.placement = placement_of(std::move(placed.solution), placed.problem.memories.size()),
+              .alignments = {placed.alignment},
+              .order = "stream",
+              .bounds = {{ClaimScope::stream, bound}}};
+  draft.plan.clocks = {{std::move(placed.steps)}};
+  draft.plan.buffers = std::move(placed.problem.buffers);
+  draft.plan.tensors = std::move(placed.tensors);
+  draft.plan.streaming = std::move(placed.streaming);
+  return draft;
 }
 
 }  // namespace stowage::plan

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "plan/draft.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 #include "stream/layout.h"
@@ -39,7 +40,7 @@ struct PlacedStream {
   Problem problem{};
   Solution solution{};
   Bytes peak = 0;
-  Bytes naive = 0;
+  Bytes alignment = 1;
   Streaming streaming{};
 };
 
@@ -54,7 +55,7 @@ struct PlacingOptions {
 [[nodiscard]] std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order,
                                                        stream::Form form, const PlacingOptions& options);
 
-/// Sets everything of the plan but its models and the seconds. `bound` is claimed for all orders of rows.
-void write_stream(PlacedStream placed, Bytes bound, Plan& plan);
+/// `bound` is claimed for all orders of rows.
+[[nodiscard]] Draft draft_of(PlacedStream placed, Bytes bound);
 
 }  // namespace stowage::plan

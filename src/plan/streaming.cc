@@ -28,9 +28,9 @@
 
 #include "base/checked.h"
 #include "base/deadline.h"
-#include "plan/aliasing.h"
+#include "plan/context.h"
+#include "plan/draft.h"
 #include "plan/networks.h"
-#include "plan/orders.h"
 #include "plan/stream_placing.h"
 #include "stowage/error.h"
 #include "stream/bound.h"
@@ -357,40 +357,34 @@ class StreamPlanner {
 };
 
 /// Within a part of the time. With a capacity rows soon get their chance, too.
-Outcome plan_whole(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline,
-                   Plan& plan) {
+Plan plan_whole(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
   PlanOptions whole = options;
   whole.stream.reset();
   if (whole.io == Io::rows) whole.io = Io::arena;
-  whole.solve.time_limit = deadline.part(0.25).left();
-  if (options.memories[0].capacity) whole.solve.time_limit = std::min(whole.solve.time_limit, Seconds(1));
-  return plan_in_order(inputs, whole, plan);
+  Deadline its_own = deadline.part(0.25);
+  if (options.memories[0].capacity) its_own = its_own.within(Seconds(1));
+  return plan_networks(Context(inputs, whole, its_own));
 }
 
 }  // namespace
 
-Outcome plan_streamed(std::span<const Input> inputs, const PlanOptions& options, Plan& plan) {
-  const Deadline deadline(options.solve.time_limit, options.solve.stop);
+Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
   expect_streamable(inputs, options);
   stream::expect_streamable(std::get<Graph>(inputs[0].content));
-  Plan whole{.models = plan.models};
-  const Outcome outcome = plan_whole(inputs, options, deadline, whole);
-  // Rows that arrive one by one are worth something even where they save nothing.
-  const Bytes peak = whole.summary.peak + (options.io == Io::rows ? 1 : 0);
+  Plan whole = plan_whole(inputs, options, deadline);
+  if (whole.summary.peak <= options.memories[0].capacity.value_or(0)) return whole;
   StreamPlanner planner(inputs[0], options, deadline, whole);
-  std::optional<PlacedStream> streamed;
-  const bool fits = whole.summary.peak <= options.memories[0].capacity.value_or(0);
-  if (!fits) streamed = planner.run(peak);
+  // Rows that arrive one by one are worth something even where they save nothing.
+  std::optional<PlacedStream> streamed = planner.run(whole.summary.peak + (options.io == Io::rows ? 1 : 0));
   if (!streamed) {
-    plan = std::move(whole);
-    plan.interrupted = plan.interrupted || (!fits && planner.is_cut_short());
-    return outcome;
+    whole.interrupted = whole.interrupted || planner.is_cut_short();
+    return whole;
   }
-  write_stream(std::move(*streamed), planner.bound(), plan);
+  Draft draft = draft_of(std::move(*streamed), planner.bound());
+  draft.plan.models = infos_of(inputs);
+  Plan plan = finish(std::move(draft), options.memories);
   plan.interrupted = planner.is_cut_short();
-  return plan.memories[0].peak <= options.memories[0].capacity.value_or(largest_value)
-             ? Outcome::fits
-             : Outcome::exceeds_capacity;
+  return plan;
 }
 
 }  // namespace stowage::plan

@@ -2,14 +2,16 @@
 
 #include <span>
 
+#include "base/deadline.h"
 #include "stowage/import.h"
+#include "stowage/options.h"
 #include "stowage/plan.h"
-#include "stowage/planner.h"
 
 namespace stowage::plan {
 
-/// Plans a network row by row; see streaming.cc. Sets everything of the plan but its models and the seconds.
-/// Throws UsageError for options and networks that cannot be streamed.
-[[nodiscard]] Outcome plan_streamed(std::span<const Input> inputs, const PlanOptions& options, Plan& plan);
+/// Plans a network row by row, but for the plan's seconds; see streaming.cc. Throws UsageError for
+/// options and networks that cannot be streamed.
+[[nodiscard]] Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options,
+                                 const base::Deadline& deadline);
 
 }  // namespace stowage::plan

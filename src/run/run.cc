@@ -88,7 +88,7 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
     models.push_back({&programs[m], networks[m]->input.info.source, value});
   }
   try {
-    if (run::is_streamed(plan)) {
+    if (is_streamed(plan)) {
       if (models.size() != 1) throw RunFault{"a streamed plan of several models cannot be run"};
       run_streamed(*networks[0], models[0], prepared_for, plan, options, result);
     } else {
@@ -106,7 +106,7 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
 RunResult run_plan(std::span<const Network> networks, const Plan& plan, const RunOptions& options) {
   static_cast<void>(run::given_inputs(pointers_to(networks), plan, options));  // before kernels are prepared
   RunOptions own = options;
-  if (run::is_streamed(plan)) own.kernels = KernelSet::plain;
+  if (is_streamed(plan)) own.kernels = KernelSet::plain;
   return Runner(networks, own).run(plan, own);
 }
 

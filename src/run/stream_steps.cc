@@ -10,12 +10,6 @@
 namespace stowage::run {
 namespace {
 
-bool is_of_rows(const Step& step) {
-  const Run* const run = std::get_if<Run>(&step);
-  return run == nullptr ? std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step)
-                        : run->rows || run->sums || run->part;
-}
-
 /// Looks at the steps of a plan one by one.
 class StepReader {
  public:
@@ -103,15 +97,6 @@ class StepReader {
 };
 
 }  // namespace
-
-bool is_streamed(const Plan& plan) {
-  const auto has_rows = [](const View& view) { return view.ring || view.rows; };
-  return std::ranges::any_of(
-             plan.clocks, [](const Clock& clock) { return std::ranges::any_of(clock.steps, is_of_rows); }) ||
-         std::ranges::any_of(plan.tensors, [&](const PlannedTensor& tensor) {
-           return std::ranges::any_of(tensor.views, has_rows);
-         });
-}
 
 void expect_sound_steps(const Graph& graph, const Plan& plan) {
   if (graph.subgraphs.size() != 1 || plan.clocks.size() != 1)

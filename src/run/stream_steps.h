@@ -9,9 +9,6 @@
 
 namespace stowage::run {
 
-/// Whether steps run rows, or tensors are in rows.
-[[nodiscard]] bool is_streamed(const Plan& plan);
-
 /// Throws RunFault unless the plan is of one network without bodies, has one clock, and its steps are of
 /// operators, tensors and rows that there are.
 void expect_sound_steps(const Graph& graph, const Plan& plan);

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <limits>
-#include <stop_token>
 #include <utility>
+
+#include "base/deadline.h"
 
 namespace stowage::schedule {
 
@@ -12,11 +12,8 @@ namespace stowage::schedule {
 /// on the machine unless the time is up first.
 class Budget {
  public:
-  using Clock = std::chrono::steady_clock;
-
-  Budget(Clock::time_point end, std::stop_token stop,
-         std::int64_t most_work = std::numeric_limits<std::int64_t>::max())
-      : end_(end), stop_(std::move(stop)), most_work_(most_work) {}
+  explicit Budget(base::Deadline deadline, std::int64_t most_work = std::numeric_limits<std::int64_t>::max())
+      : deadline_(std::move(deadline)), most_work_(most_work) {}
 
   /// Notes work; the clock is looked at now and then.
   void spend(std::int64_t work) {
@@ -25,7 +22,7 @@ class Budget {
     is_over_ = is_over_ || spent_ >= most_work_;
     if (since_look_ < work_between_looks) return;
     since_look_ = 0;
-    is_over_ = is_over_ || stop_.stop_requested() || Clock::now() >= end_;
+    is_over_ = is_over_ || deadline_.is_over();
   }
 
   [[nodiscard]] bool is_over() const { return is_over_; }
@@ -34,8 +31,7 @@ class Budget {
  private:
   static constexpr std::int64_t work_between_looks = 20'000;
 
-  Clock::time_point end_;
-  std::stop_token stop_;
+  base::Deadline deadline_;
   std::int64_t most_work_;
   std::int64_t spent_ = 0;
   std::int64_t since_look_ = 0;

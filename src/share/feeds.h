@@ -7,7 +7,7 @@
 
 #include "share/timeline.h"
 #include "stowage/graph.h"
-#include "stowage/planner.h"
+#include "stowage/options.h"
 
 namespace stowage::share {
 

@@ -6,7 +6,7 @@
 
 #include "share/feeds.h"
 #include "share/timeline.h"
-#include "stowage/planner.h"
+#include "stowage/options.h"
 
 namespace stowage::share {
 

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "stowage/graph.h"
-#include "stowage/planner.h"
+#include "stowage/options.h"
 #include "stream/model.h"
 
 namespace stowage::stream {

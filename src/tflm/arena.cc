@@ -52,7 +52,7 @@ std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offse
   const auto add = [&](TensorId tensor, std::optional<Bytes> offset) {
     const Spans& spans = timeline.tensors[tensor];
     const Span span = spans.empty() ? Span{-1, -1} : spans.back();  // the runtime's record is the last
-    requests.push_back({base::align_up(runtime_bytes(graph.tensors[tensor]), arena_alignment), span, offset,
+    requests.push_back({base::align_up(runtime_bytes(graph.tensors[tensor]), tflm_alignment), span, offset,
                         tensor < offsets.size() ? std::optional(tensor) : std::nullopt});
   };
   for (TensorId t = 0; t < offsets.size(); ++t) {

@@ -10,8 +10,6 @@
 
 namespace stowage::tflm {
 
-constexpr Bytes arena_alignment = 16;
-
 /// Memory that the runtime plans: a tensor, or scratch.
 struct Request {
   Bytes bytes = 0;  ///< Rounded up to the arena's alignment.

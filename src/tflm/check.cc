@@ -91,10 +91,9 @@ class Checker {
                                               *offsets_[t], is_state ? "a variable" : "a constant")});
       return false;
     }
-    if (*offsets_[t] % arena_alignment == 0) return true;
-    faults_.push_back(
-        {FaultKind::alignment, fmt::format("{} is at {}, expected a multiple of {}", describe(graph_, t),
-                                           *offsets_[t], arena_alignment)});
+    if (*offsets_[t] % tflm_alignment == 0) return true;
+    faults_.push_back({FaultKind::alignment, fmt::format("{} is at {}, expected a multiple of {}",
+                                                         describe(graph_, t), *offsets_[t], tflm_alignment)});
     return true;
   }
 

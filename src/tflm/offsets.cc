@@ -133,9 +133,9 @@ class Chooser {
     for (const View& view : views) addresses.insert(plan_.places[view.buffer].offset + view.offset);
     if (addresses.size() != 1) {
       why_[t] = views.empty() ? "the plan has no place for it" : "the plan has several places for it";
-    } else if (*addresses.begin() % arena_alignment != 0) {
+    } else if (*addresses.begin() % tflm_alignment != 0) {
       throw UsageError(fmt::format("{} is at {}, TensorFlow Lite Micro expects multiples of {}",
-                                   describe(graph_, t), *addresses.begin(), arena_alignment));
+                                   describe(graph_, t), *addresses.begin(), tflm_alignment));
     } else if (*addresses.begin() > std::numeric_limits<std::int32_t>::max()) {
       why_[t] = "its offset has more than 32 bits";
     } else if (runtime_bytes(tensor) != tensor.bytes) {

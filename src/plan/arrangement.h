@@ -5,13 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "alias/buffers.h"
-#include "alias/sharing.h"
+#include "base/deadline.h"
 #include "lifetime/residence.h"
-#include "lifetime/uses.h"
+#include "plan/context.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
-#include "stowage/planner.h"
 #include "stowage/problem.h"
 
 namespace stowage::plan {
@@ -25,27 +23,27 @@ struct Cost {
   auto operator<=>(const Cost&) const = default;
 };
 
-/// Which tensors share, the buffers that follow, and where they go.
+/// Which tensors of a network share bytes, the buffers that follow, and where they go if the network is alone.
 struct Arrangement {
-  alias::Sharing sharing;
-  lifetime::Uses uses;
-  alias::Buffers buffers;
-  Solution solution;
+  Shares shares{};
+  Solution solution{};
   Cost cost{};
 };
 
-struct ArrangeOptions {
-  PlanOptions plan{};
-  alias::BufferOptions buffers{};
-  /// Where tensors are that networks pass to each other: Residence::feed or arena.
-  std::vector<std::pair<TensorId, lifetime::Residence>> fed{};
-};
+/// Tensors that networks pass to each other: Residence::feed or arena.
+using PassedTensors = std::vector<std::pair<TensorId, lifetime::Residence>>;
 
-/// Decides aliases and offsets of a network whose steps are known; see aliasing.cc.
-[[nodiscard]] Arrangement arrange(const Graph& graph, const Clock& clock, const ArrangeOptions& options);
+/// Decides aliases and offsets of a network in a given order; see arrangement.cc.
+[[nodiscard]] Arrangement arrange(const Context& context, const NetworkFacts& network,
+                                  const Schedule& schedule, const PassedTensors& passed,
+                                  const base::Deadline& deadline);
 
 /// Buffers and memories as a problem; no memory is aligned less than a buffer.
 [[nodiscard]] Problem problem_of(std::vector<Buffer> buffers, const std::vector<Memory>& memories);
+
+/// As `solve`, but claims only what the checker can verify in acceptable time; otherwise the bound is that of
+/// live bytes.
+[[nodiscard]] Solution solve_provably(const Problem& problem, const SolveOptions& options);
 
 /// Sum of the peaks of all memories.
 [[nodiscard]] Bytes total_peak(const Problem& problem, const Solution& solution);

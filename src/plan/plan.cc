@@ -1,6 +1,6 @@
-// The pipeline: input -> steps -> aliases -> problem -> solution -> plan -> check.
-
-#include "stowage/planner.h"
+// The pipeline: inputs -> draft -> plan -> check. A list of buffers has offsets only to be found; what
+// networks need is in networks.cc, what rows need in streaming.cc. All end in a Draft, and `finish` says of
+// each in the same way what follows from it.
 
 #include <fmt/format.h>
 
@@ -8,36 +8,19 @@
 #include <chrono>
 #include <utility>
 
-#include "pack/load.h"
-#include "plan/aliasing.h"
+#include "plan/arrangement.h"
+#include "plan/context.h"
+#include "plan/draft.h"
 #include "plan/enough.h"
-#include "plan/orders.h"
-#include "plan/provable.h"
+#include "plan/networks.h"
 #include "plan/streaming.h"
 #include "stowage/error.h"
+#include "stowage/planner.h"
 
 namespace stowage {
 namespace {
 
-std::vector<Buffer> listed_buffers(const Problem& list, const std::optional<Bytes>& alignment) {
-  std::vector<Buffer> buffers = list.buffers;
-  for (Buffer& buffer : buffers) {
-    // 1 is also what a list means that says nothing.
-    if (alignment && buffer.alignment == 1) buffer.alignment = *alignment;
-  }
-  return buffers;
-}
-
-/// What each memory holds and what is proven of it.
-std::vector<PlannedMemory> memories_of(const Problem& problem, const Solution& solution) {
-  const std::vector<Bytes> bounds = pack::lower_bounds_of(problem, solution);
-  std::vector<PlannedMemory> memories;
-  for (std::size_t m = 0; m < problem.memories.size(); ++m)
-    memories.push_back({problem.memories[m], peak_of(problem, solution, m), bounds[m], 0});
-  return memories;
-}
-
-Outcome plan_list(const Problem& list, const PlanOptions& options, Plan& plan) {
+void expect_options_of_list(const PlanOptions& options) {
   if (options.stream) throw UsageError("--stream: a buffer list has no operators");
   if (options.io != Io::arena)
     throw UsageError("a buffer list has no inputs and outputs that could be external");
@@ -48,44 +31,44 @@ Outcome plan_list(const Problem& list, const PlanOptions& options, Plan& plan) {
   for (const Memory& memory : options.memories) {
     if (memory.role == MemoryRole::weights) throw UsageError("--memory: a buffer list has no weights");
   }
-  plan.clocks.emplace_back();
-  Problem problem = plan::problem_of(listed_buffers(list, options.alignment), options.memories);
-  const Solution solution = plan::solve_provably(problem, options.solve);
-  const Bytes peak = plan::total_peak(problem, solution);
-  plan.memories = memories_of(problem, solution);
-  plan.memories[0].certificate = solution.certificate;
-  plan.interrupted = solution.interrupted;
-  plan.claims = {{ClaimScope::offsets, solution.lower_bound, peak == solution.lower_bound}};
-  plan.summary = {
-      .peak = peak, .lower_bound = solution.lower_bound, .strategy = solution.strategy, .order = "keep"};
-  for (const Buffer& buffer : problem.buffers) plan.summary.naive += buffer.size;
-  plan.buffers = std::move(problem.buffers);
-  plan.places = solution.places;
-  if (solution.slots) plan.slots.push_back(*solution.slots);
-  return solution.outcome;
 }
 
-PlanResult plan_unlocated(std::span<const Input> inputs, const PlanOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  PlanResult result;
-  Plan& plan = result.plan;
-  bool has_list = false;
+Plan plan_list(const Input& input, const PlanOptions& options) {
+  expect_options_of_list(options);
+  std::vector<Buffer> buffers = std::get<Problem>(input.content).buffers;
+  for (Buffer& buffer : buffers) {
+    // 1 is also what a list means that says nothing.
+    if (options.alignment && buffer.alignment == 1) buffer.alignment = *options.alignment;
+  }
+  Problem problem = plan::problem_of(std::move(buffers), options.memories);
+  plan::Draft draft{
+      .placement = plan::placement_of(plan::solve_provably(problem, options.solve), options.memories.size())};
+  draft.plan.models = {input.info};
+  draft.plan.clocks.emplace_back();
+  draft.plan.buffers = std::move(problem.buffers);
+  return plan::finish(std::move(draft), options.memories);
+}
+
+Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options) {
   for (const Input& input : inputs) {
-    plan.models.push_back(input.info);
-    has_list = has_list || std::holds_alternative<Problem>(input.content);
-    if (has_list && inputs.size() > 1)
+    if (std::holds_alternative<Problem>(input.content) && inputs.size() > 1)
       throw UsageError(fmt::format("{} is a buffer list, which is planned alone", input.info.source));
   }
   if (options.io == Io::rows && !options.stream) throw UsageError("--io rows is for --stream");
-  if (has_list) {
-    result.outcome = plan_list(std::get<Problem>(inputs[0].content), options, plan);
-  } else if (options.stream) {
-    result.outcome = plan::plan_streamed(inputs, options, plan);
-  } else {
-    result.outcome = plan::plan_in_order(inputs, options, plan);
-  }
-  plan.summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  result.faults = check_plan(plan, inputs);
+  const bool is_list = !inputs.empty() && std::holds_alternative<Problem>(inputs[0].content);
+  if (is_list) return plan_list(inputs[0], options);
+  const base::Deadline deadline(options.solve.time_limit, options.solve.stop);
+  if (options.stream) return plan::plan_streamed(inputs, options, deadline);
+  return plan::plan_networks(plan::Context(inputs, options, deadline));
+}
+
+PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  PlanResult result{.plan = plan_inputs(inputs, options)};
+  result.plan.summary.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.outcome = plan::outcome_of(result.plan);
+  result.faults = check_plan(result.plan, inputs);
   if (result.outcome == Outcome::exceeds_capacity) {  // known, and no bug
     std::erase_if(result.faults, [](const Fault& fault) { return fault.kind == FaultKind::capacity; });
   }
@@ -95,7 +78,7 @@ PlanResult plan_unlocated(std::span<const Input> inputs, const PlanOptions& opti
 Comparison comparison_of(std::span<const Input> inputs, const PlanOptions& options) {
   Comparison comparison{.strategy = options.solve.strategy};
   try {
-    PlanResult result = plan_unlocated(inputs, options);
+    PlanResult result = plan_and_check(inputs, options);
     comparison.summary = std::move(result.plan.summary);
     comparison.copies_removed = result.plan.copies_removed;
     comparison.memories = std::move(result.plan.memories);
@@ -115,19 +98,14 @@ PlanResult make_plan(const Input& input, const PlanOptions& options) {
 }
 
 PlanResult make_plan(std::span<const Input> inputs, const PlanOptions& options) {
-  const auto plan_with = [&](const PlanOptions& with) { return plan_unlocated(inputs, with); };
+  const auto plan_with = [&](const PlanOptions& with) { return plan_and_check(inputs, with); };
   const auto plan_it = [&] {
     PlanResult result = plan_with(options);
     if (result.outcome == Outcome::exceeds_capacity)
       result.enough = plan::enough_memory(result, options, plan_with);
     return result;
   };
-  if (inputs.size() != 1) return plan_it();
-  try {
-    return plan_it();
-  } catch (const Error& error) {
-    throw error.in_file(inputs[0].info.source);
-  }
+  return inputs.size() == 1 ? plan::in_file_of(inputs[0], plan_it) : plan_it();
 }
 
 std::vector<Comparison> compare(const Input& input, const PlanOptions& options) {

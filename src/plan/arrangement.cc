@@ -11,82 +11,57 @@
 // Cost: one packing, mostly; two where sharing has to be compared; about log(groups) for each group
 // that is left out. They share the time limit.
 
-#include "plan/aliasing.h"
+#include "plan/arrangement.h"
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 #include <utility>
 
-#include "lifetime/residence.h"
-#include "lifetime/uses.h"
-#include "plan/provable.h"
+#include "check/exhaust.h"
+#include "pack/load.h"
 
 namespace stowage::plan {
 namespace {
 
-using Seconds = std::chrono::duration<double>;
+using Seconds = base::Deadline::Seconds;
 
 class Arranger {
  public:
-  Arranger(const Graph& graph, const Clock& clock, const ArrangeOptions& options)
-      : graph_(graph),
-        clock_(clock),
-        options_(options),
-        uses_(lifetime::uses_of(graph, clock)),
-        residences_(lifetime::residences_of(graph, uses_, options.plan.io)),
-        begin_(std::chrono::steady_clock::now()) {
-    for (const auto& [tensor, residence] : options.fed) residences_[tensor] = residence;
+  Arranger(const Context& context, const NetworkFacts& network, const Schedule& schedule,
+           const PassedTensors& passed, const base::Deadline& deadline)
+      : context_(context),
+        network_(network),
+        schedule_(schedule),
+        deadline_(deadline),
+        is_alone_(passed.empty()),
+        residences_(network.residences()) {
+    for (const auto& [tensor, residence] : passed) residences_[tensor] = residence;
   }
 
-  Arrangement take() {
-    Arrangement taken = decide();
-    taken.uses = std::move(uses_);
-    return taken;
+  Arrangement result() {
+    Shares shares = is_alone_ ? schedule_.shares : shared({});
+    if (network_.alias() != Alias::automatic) return packed(std::move(shares), deadline_.left());
+    const auto is_group = [](const alias::Shared& it) { return it.members.size() > 1; };
+    if (std::none_of(shares.sharing.groups.begin(), shares.sharing.groups.end(), is_group))
+      return packed(std::move(shares), deadline_.left());
+    Arrangement all = packed(std::move(shares), deadline_.left() / 2);
+    if (reaches(all, all.shares.buffers)) return all;  // and the load without sharing is no lower
+    Shares nothing = shared(std::vector<bool>(network_.graph().tensors.size(), true));
+    if (reaches(all, nothing.buffers)) return all;
+    Arrangement apart = packed(std::move(nothing), deadline_.left() / 2);
+    if (all.cost <= apart.cost) return all;
+    return admitted(all.shares.sharing.groups, std::move(apart));
   }
 
  private:
-  Arrangement decide() {
-    if (options_.plan.alias != Alias::automatic) return packed(shared({}), options_.plan.solve.time_limit);
-    alias::Sharing sharing = shared({});
-    const auto is_group = [](const alias::Shared& it) { return it.members.size() > 1; };
-    if (std::none_of(sharing.groups.begin(), sharing.groups.end(), is_group))
-      return packed(std::move(sharing), remaining());
-    Arrangement all = packed(std::move(sharing), remaining() / 2);
-    if (reaches(all, all.buffers)) return all;  // and the load without sharing is no lower
-    alias::Sharing nothing = shared(std::vector<bool>(graph_.tensors.size(), true));
-    if (reaches(all, buffers_of(nothing))) return all;
-    Arrangement apart = packed(std::move(nothing), remaining() / 2);
-    if (all.cost <= apart.cost) return all;
-    return admitted(all.sharing.groups, std::move(apart));
+  [[nodiscard]] Shares shared(std::vector<bool> apart) const {
+    return network_.shares_of(schedule_.clock, schedule_.uses, residences_, std::move(apart));
   }
 
-  [[nodiscard]] Seconds remaining() const {
-    return std::max(options_.plan.solve.time_limit - Seconds(std::chrono::steady_clock::now() - begin_),
-                    Seconds(0));
-  }
-
-  [[nodiscard]] alias::Sharing shared(std::vector<bool> apart) const {
-    return alias::share(graph_, clock_, uses_, residences_,
-                        {.alias = options_.plan.alias,
-                         .target = options_.plan.target,
-                         .alignment = options_.buffers.alignment,
-                         .apart = std::move(apart),
-                         .model = options_.buffers.model});
-  }
-
-  [[nodiscard]] alias::Buffers buffers_of(const alias::Sharing& sharing) const {
-    return alias::buffers_of(graph_, uses_, sharing, options_.buffers);
-  }
-
-  [[nodiscard]] Arrangement packed(alias::Sharing sharing, Seconds time_limit) const {
-    Arrangement result;
-    result.sharing = std::move(sharing);
-    result.buffers = buffers_of(result.sharing);
-    const Problem problem = problem_of(result.buffers.buffers, options_.plan.memories);
-    SolveOptions solve_options = options_.plan.solve;
-    solve_options.time_limit = time_limit;
-    result.solution = solve_provably(problem, solve_options);
+  [[nodiscard]] Arrangement packed(Shares shares, Seconds time) const {
+    Arrangement result{.shares = std::move(shares)};
+    const Problem problem = problem_of(result.shares.buffers.buffers, context_.working);
+    result.solution = solve_provably(problem, context_.solve_within(time));
     result.cost = {result.solution.outcome, result.solution.cost, total_peak(problem, result.solution)};
     return result;
   }
@@ -104,7 +79,7 @@ class Arranger {
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const auto* a, const auto* b) { return a->end > b->end; });
-    is_apart_.assign(graph_.tensors.size(), true);
+    is_apart_.assign(network_.graph().tensors.size(), true);
     const std::span<const alias::Shared* const> all(candidates);
     if (all.size() > 1) {  // all at once is known to be too much
       admit(all.first(all.size() / 2), best);
@@ -114,9 +89,9 @@ class Arranger {
   }
 
   void admit(std::span<const alias::Shared* const> groups, Arrangement& best) {
-    if (remaining() == Seconds(0) || options_.plan.solve.stop.stop_requested()) return;
+    if (deadline_.is_over()) return;
     set_apart(groups, false);
-    Arrangement candidate = packed(shared(is_apart_), remaining() / 4);
+    Arrangement candidate = packed(shared(is_apart_), deadline_.left() / 4);
     if (candidate.cost <= best.cost) {
       best = std::move(candidate);
       return;
@@ -133,19 +108,20 @@ class Arranger {
     }
   }
 
-  const Graph& graph_;
-  const Clock& clock_;
-  const ArrangeOptions& options_;
-  lifetime::Uses uses_;
-  std::vector<lifetime::Residence> residences_;
-  std::chrono::steady_clock::time_point begin_;
+  const Context& context_;
+  const NetworkFacts& network_;
+  const Schedule& schedule_;
+  const base::Deadline& deadline_;
+  const bool is_alone_;
+  Residences residences_;
   std::vector<bool> is_apart_;
 };
 
 }  // namespace
 
-Arrangement arrange(const Graph& graph, const Clock& clock, const ArrangeOptions& options) {
-  return Arranger(graph, clock, options).take();
+Arrangement arrange(const Context& context, const NetworkFacts& network, const Schedule& schedule,
+                    const PassedTensors& passed, const base::Deadline& deadline) {
+  return Arranger(context, network, schedule, passed, deadline).result();
 }
 
 Problem problem_of(std::vector<Buffer> buffers, const std::vector<Memory>& memories) {
@@ -155,6 +131,17 @@ Problem problem_of(std::vector<Buffer> buffers, const std::vector<Memory>& memor
       memory.alignment = std::max(memory.alignment, buffer.alignment);
   }
   return problem;
+}
+
+Solution solve_provably(const Problem& problem, const SolveOptions& options) {
+  Solution solution = solve(problem, options);
+  if (solution.certificate.empty()) return solution;
+  const check::Verdict verdict =
+      check::exhaust(problem.buffers, solution.certificate, solution.lower_bound - 1);
+  if (verdict != check::Verdict::takes_too_long) return solution;
+  solution.certificate.clear();
+  solution.lower_bound = pack::lower_bound_of(problem.buffers);
+  return solution;
 }
 
 Bytes total_peak(const Problem& problem, const Solution& solution) {

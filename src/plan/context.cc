@@ -1,0 +1,103 @@
+// What many parts of planning ask for is computed here, once for each network and once for each order of its
+// operators: live ranges, which tensors share bytes, and the buffers that follow.
+
+#include "plan/context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "base/text.h"
+#include "lifetime/keep_order.h"
+#include "stowage/problem.h"
+
+namespace stowage::plan {
+
+NetworkFacts::NetworkFacts(const Input& input, std::size_t model, const PlanOptions& options)
+    : input_(&input),
+      graph_(&std::get<Graph>(input.content)),
+      buffer_options_{.alignment = options.alignment.value_or(default_alignment_of(input.info.format)),
+                      .keeps_state = input.info.format != ModelFormat::tflite,
+                      .model = model},
+      alias_(options.alias),
+      target_(options.target) {
+  Clock clock = lifetime::keep_order(*graph_, model);
+  residences_ = lifetime::residences_of(*graph_, lifetime::uses_of(*graph_, clock), options.io);
+  own_ = schedule_of(std::move(clock));
+}
+
+SchedulePtr NetworkFacts::schedule_of(Clock clock) const {
+  Schedule schedule{.clock = std::move(clock)};
+  schedule.uses = lifetime::uses_of(*graph_, schedule.clock);
+  schedule.shares = shares_of(schedule.clock, schedule.uses, residences_);
+  schedule.load = max_load(schedule.shares.buffers.buffers);
+  return std::make_shared<const Schedule>(std::move(schedule));
+}
+
+Shares NetworkFacts::shares_of(const Clock& clock, const lifetime::Uses& uses, const Residences& residences,
+                               std::vector<bool> apart) const {
+  Shares shares{.sharing = alias::share(*graph_, clock, uses, residences,
+                                        {.alias = alias_,
+                                         .target = target_,
+                                         .alignment = buffer_options_.alignment,
+                                         .apart = std::move(apart),
+                                         .model = buffer_options_.model})};
+  shares.buffers = alias::buffers_of(*graph_, uses, shares.sharing, buffer_options_);
+  return shares;
+}
+
+Context::Context(std::span<const Input> all_inputs, const PlanOptions& given, base::Deadline end)
+    : inputs(all_inputs), options(given), deadline(std::move(end)) {
+  const auto works = [](const Memory& memory) { return memory.role == MemoryRole::working; };
+  if (std::none_of(options.memories.begin(), options.memories.end(), works))
+    options.memories.insert(options.memories.begin(), {.name = "arena"});
+  std::copy_if(options.memories.begin(), options.memories.end(), std::back_inserter(working), works);
+  if (options.moves == Moves::allowed && working.size() == 1)
+    throw UsageError("--moves: there is one memory to plan in, expected several");
+  std::set<std::string_view> names;
+  for (const Input& input : inputs) {
+    if (!names.insert(input.info.name).second)
+      throw UsageError(fmt::format("two models are called {}", base::quoted(input.info.name)));
+  }
+  for (std::size_t m = 0; m < inputs.size(); ++m)
+    networks.push_back(in_file_of(inputs[m], [&] { return NetworkFacts(inputs[m], m, options); }));
+}
+
+Bytes Context::alignment() const {
+  Bytes strictest = 1;
+  for (const NetworkFacts& network : networks)
+    strictest = std::max(strictest, network.buffer_options().alignment);
+  return strictest;
+}
+
+SolveOptions Context::solve_within(base::Deadline::Seconds time) const {
+  SolveOptions solve = options.solve;
+  solve.time_limit = time;
+  return solve;
+}
+
+std::vector<ModelInfo> infos_of(std::span<const Input> inputs) {
+  std::vector<ModelInfo> infos;
+  for (const Input& input : inputs) infos.push_back(input.info);
+  return infos;
+}
+
+Bytes default_alignment_of(ModelFormat format) {
+  switch (format) {
+    case ModelFormat::onnx:
+    case ModelFormat::json:
+      return 64;
+    case ModelFormat::tflite:
+      return 16;
+    case ModelFormat::csv:
+    case ModelFormat::ops:
+      break;
+  }
+  return 1;
+}
+
+}  // namespace stowage::plan

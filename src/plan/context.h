@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "alias/buffers.h"
+#include "alias/sharing.h"
+#include "base/deadline.h"
+#include "lifetime/residence.h"
+#include "lifetime/uses.h"
+#include "stowage/error.h"
+#include "stowage/import.h"
+#include "stowage/options.h"
+#include "stowage/plan.h"
+
+namespace stowage::plan {
+
+/// Tensors that share bytes, and the buffers that follow.
+struct Shares {
+  alias::Sharing sharing{};
+  alias::Buffers buffers{};
+};
+
+/// An order of a network's operators and what follows from it, computed once for every order.
+struct Schedule {
+  Clock clock{};
+  lifetime::Uses uses{};
+  Shares shares{};  ///< Of all tensors that may share.
+  Bytes load = 0;   ///< Most live bytes of a step.
+};
+
+using SchedulePtr = std::shared_ptr<const Schedule>;
+using Residences = std::vector<lifetime::Residence>;
+
+/// A network and what the options say of it, whatever its order is.
+class NetworkFacts {
+ public:
+  /// `model` is the network's index in the plan. Throws Error if no order respects all dependences.
+  NetworkFacts(const Input& input, std::size_t model, const PlanOptions& options);
+
+  [[nodiscard]] const Input& input() const { return *input_; }
+  [[nodiscard]] const Graph& graph() const { return *graph_; }
+  [[nodiscard]] const alias::BufferOptions& buffer_options() const { return buffer_options_; }
+  [[nodiscard]] Alias alias() const { return alias_; }
+  [[nodiscard]] const Residences& residences() const { return residences_; }
+  /// Of the network's own order, or the nearest one that respects all dependences.
+  [[nodiscard]] const SchedulePtr& own() const { return own_; }
+
+  [[nodiscard]] SchedulePtr schedule_of(Clock clock) const;
+  /// Tensors of `apart` share with none (empty: all may share).
+  [[nodiscard]] Shares shares_of(const Clock& clock, const lifetime::Uses& uses, const Residences& residences,
+                                 std::vector<bool> apart = {}) const;
+
+ private:
+  const Input* input_;
+  const Graph* graph_;
+  alias::BufferOptions buffer_options_;
+  Alias alias_;
+  Target target_;
+  SchedulePtr own_{};
+  Residences residences_{};
+};
+
+/// Networks on one device, the options for them, and when planning must end.
+struct Context {
+  /// Options without a memory for tensors that change get an unlimited one. Throws UsageError if options do
+  /// not fit the networks.
+  Context(std::span<const Input> inputs, const PlanOptions& options, base::Deadline deadline);
+
+  /// The strictest of all networks.
+  [[nodiscard]] Bytes alignment() const;
+  /// How to pack within that time.
+  [[nodiscard]] SolveOptions solve_within(base::Deadline::Seconds time) const;
+
+  std::span<const Input> inputs;
+  PlanOptions options;
+  std::vector<Memory> working{};  ///< Memories for tensors that change.
+  base::Deadline deadline;
+  std::vector<NetworkFacts> networks{};
+};
+
+[[nodiscard]] std::vector<ModelInfo> infos_of(std::span<const Input> inputs);
+
+/// The alignment where neither options nor input give one.
+[[nodiscard]] Bytes default_alignment_of(ModelFormat format);
+
+/// Calls a function; its errors name the file of the network that they are about.
+template <typename Function>
+auto in_file_of(const Input& input, const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    throw error.in_file(input.info.source);
+  }
+}
+
+}  // namespace stowage::plan
