@@ -28,7 +28,7 @@ void expect_wrong_claims(const Plan& plan, const std::vector<WrongClaim>& wrongs
   for (const WrongClaim& wrong : wrongs) {
     Plan spoilt = plan;
     wrong.spoil(spoilt);
-    EXPECT_TRUE(has(check_plan(spoilt), claim, wrong.names)) << testing::PrintToString(wrong.names) << "\n"
+    EXPECT_TRUE(has(check_plan(spoilt), claim, wrong.names)) << ::testing::PrintToString(wrong.names) << "\n"
                                                              << text_of(check_plan(spoilt));
   }
 }

@@ -18,9 +18,9 @@ namespace stowage {
 namespace {
 
 using testing::attribute;
-using testing::Attributes;
 using testing::Names;
 using testing::node;
+using testing::NodeAttributes;
 using testing::onnx_model;
 using testing::read_model;
 using testing::scalar;
@@ -37,7 +37,7 @@ struct Case {
   std::string type;
   std::vector<Shape> shapes;
   std::string expected;
-  Attributes attributes{};
+  NodeAttributes attributes{};
   std::vector<onnx::TensorProto> constants{};
   std::size_t outputs = 1;
   int operator_set = 17;
@@ -289,8 +289,8 @@ const std::vector<Case> split_cases{
      true},
 };
 
-Attributes slice_1(const Integers& starts, const Integers& ends, const Integers& axes) {
-  Attributes attributes{integers("starts", starts), integers("ends", ends)};
+NodeAttributes slice_1(const Integers& starts, const Integers& ends, const Integers& axes) {
+  NodeAttributes attributes{integers("starts", starts), integers("ends", ends)};
   if (!axes.empty()) attributes.push_back(integers("axes", axes));
   return attributes;
 }

@@ -705,7 +705,7 @@ TEST(Lifetime, StepsRespectWhatOperatorsWaitFor) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const Graph graph = random_graph(seed);
     OrderCheck(graph, keep_order(graph, 0)).check();
-    ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "seed " << seed;
   }
 }
 

@@ -124,11 +124,12 @@ std::string rejection_of(const onnx::ModelProto& model) {
 }
 
 /// Compares what can be imported and counts what cannot, reason by reason.
-class Comparison {
+class BackendComparison {
  public:
   using Change = std::function<void(onnx::ModelProto&, const std::filesystem::path&)>;
 
-  explicit Comparison(std::span<const Rejection> expected) : expected_(expected), met_(expected.size(), 0) {}
+  explicit BackendComparison(std::span<const Rejection> expected)
+      : expected_(expected), met_(expected.size(), 0) {}
 
   void compare(const std::string& family, const Change& change = {}) {
     for (const std::filesystem::path& folder : folders_in(family)) {
@@ -211,7 +212,7 @@ TEST_F(OnnxBackend, NodesAsTheyAre) {
       {"loop11", "(Slice), has no known shape"},
   };
   expected.insert(expected.end(), more.begin(), more.end());
-  Comparison comparison(expected);
+  BackendComparison comparison(expected);
   comparison.compare("node");
   comparison.report();
   EXPECT_EQ(comparison.compared(), 888);
@@ -233,7 +234,7 @@ TEST_F(OnnxBackend, NodesWithoutDeclarations) {
       {"range_", "is a constant of unknown shape"},
   };
   expected.insert(expected.end(), more.begin(), more.end());
-  Comparison comparison(expected);
+  BackendComparison comparison(expected);
   comparison.compare("node", stand_alone);
   comparison.report();
   EXPECT_EQ(comparison.compared(), 874);
@@ -245,7 +246,7 @@ TEST_F(OnnxBackend, NetworksAsTheyAre) {
   const std::vector<Rejection> expected{{"sequence_model8", "has the symbolic dimension"},
                                         {"sequence_", "type sequence"},
                                         {"strnorm", "element type string"}};
-  Comparison comparison(expected);
+  BackendComparison comparison(expected);
   for (const std::string& family : families) comparison.compare(family);
   comparison.report();
   EXPECT_EQ(comparison.compared(), 126);
@@ -257,7 +258,7 @@ TEST_F(OnnxBackend, NetworksWithoutDeclarations) {
                                         {"sequence_", "type sequence"},
                                         {"strnorm_model_monday_insensintive", "element type string"},
                                         {"strnorm", "is a constant of unknown shape"}};
-  Comparison comparison(expected);
+  BackendComparison comparison(expected);
   for (const std::string& family : families) comparison.compare(family, stand_alone);
   comparison.report();
   EXPECT_EQ(comparison.compared(), 124);

@@ -47,7 +47,7 @@ Array counting(const Shape& shape, double from = 1) {
 }
 
 /// How a convolution over one axis of a picture of two moves.
-struct Moves {
+struct WindowMoves {
   std::int64_t size;
   std::int64_t kernel;
   std::int64_t stride;
@@ -79,8 +79,9 @@ RandomConvolution random_convolution(std::mt19937& random) {
   const std::int64_t groups = draw(1, 3);
   const std::int64_t in = draw(1, 3);
   const std::int64_t out = draw(1, 3);
-  Moves moves[2];
-  for (Moves& one : moves) one = {draw(5, 9), draw(1, 3), draw(1, 3), draw(1, 2), draw(0, 3), draw(0, 3)};
+  WindowMoves moves[2];
+  for (WindowMoves& one : moves)
+    one = {draw(5, 9), draw(1, 3), draw(1, 3), draw(1, 2), draw(0, 3), draw(0, 3)};
   const auto& [y, x] = moves;
   const Shape input{2, groups * in, y.size, x.size};
   const Shape weights{groups * out, in, y.kernel, x.kernel};

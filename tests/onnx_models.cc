@@ -151,7 +151,7 @@ onnx::AttributeProto attribute_reference(const std::string& name, const std::str
 }
 
 onnx::NodeProto node(const std::string& type, const Names& inputs, const Names& outputs,
-                     const Attributes& attributes, const std::string& domain) {
+                     const NodeAttributes& attributes, const std::string& domain) {
   onnx::NodeProto result;
   result.set_name(outputs.empty() ? "" : outputs[0]);
   result.set_op_type(type);
@@ -193,7 +193,7 @@ onnx::FunctionProto function(const std::string& name, const Names& inputs, const
 }
 
 onnx::NodeProto call(const std::string& name, const Names& inputs, const Names& outputs,
-                     const Attributes& attributes) {
+                     const NodeAttributes& attributes) {
   return node(name, inputs, outputs, attributes, function_domain);
 }
 

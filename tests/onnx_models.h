@@ -57,11 +57,11 @@ using AttributeValue = std::variant<std::int64_t, float, std::string, std::vecto
 [[nodiscard]] onnx::AttributeProto attribute_reference(const std::string& name, const std::string& of);
 
 using Names = std::vector<std::string>;
-using Attributes = std::vector<onnx::AttributeProto>;
+using NodeAttributes = std::vector<onnx::AttributeProto>;
 
 /// An operator, named after its first output; `domain` is that of its type.
 [[nodiscard]] onnx::NodeProto node(const std::string& type, const Names& inputs, const Names& outputs,
-                                   const Attributes& attributes = {}, const std::string& domain = "");
+                                   const NodeAttributes& attributes = {}, const std::string& domain = "");
 
 struct OnnxParts {
   std::vector<onnx::NodeProto> nodes{};
@@ -80,7 +80,7 @@ struct OnnxParts {
                                            const std::vector<onnx::NodeProto>& nodes);
 /// A call of one.
 [[nodiscard]] onnx::NodeProto call(const std::string& name, const Names& inputs, const Names& outputs,
-                                   const Attributes& attributes = {});
+                                   const NodeAttributes& attributes = {});
 [[nodiscard]] onnx::ModelProto with_functions(onnx::ModelProto model,
                                               const std::vector<onnx::FunctionProto>& functions);
 

@@ -18,12 +18,12 @@ namespace {
 
 using onnx::TensorProto;
 using testing::attribute;
-using testing::Attributes;
 using testing::counting_loop;
 using testing::Dimensions;
 using testing::error_of_model;
 using testing::expect_message;
 using testing::node;
+using testing::NodeAttributes;
 using testing::onnx_graph;
 using testing::onnx_model;
 using testing::OnnxParts;
@@ -237,7 +237,7 @@ struct RuleCase {
   std::string type;
   std::vector<Dimensions> inputs;               ///< Called a, b, ...
   std::vector<onnx::TensorProto> initializers;  ///< Operands after those, under their names.
-  Attributes attributes;
+  NodeAttributes attributes;
   std::vector<std::pair<DType, Shape>> outputs;
 };
 
@@ -567,7 +567,7 @@ TEST(OnnxShape, KnowsOperatorsAfterSet17) {
 }
 
 TEST(OnnxShape, KnowsEinsums) {
-  const auto of = [](const std::string& equation) { return Attributes{text("equation", equation)}; };
+  const auto of = [](const std::string& equation) { return NodeAttributes{text("equation", equation)}; };
   expect_outputs({
       {12, "Einsum", {{2, 3}, {3, 4}}, {}, of("ij,jk->ik"), {{f32, {2, 4}}}},
       {12, "Einsum", {{2, 3}, {3, 4}}, {}, of("ij, jk"), {{f32, {2, 4}}}},

@@ -27,7 +27,7 @@
 namespace stowage {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 constexpr auto generous = std::chrono::hours(1);
 
@@ -176,9 +176,9 @@ struct Alone {
 };
 
 Alone run_alone(const Problem& problem, const std::string& name) {
-  const auto begin = Clock::now();
+  const auto begin = SteadyClock::now();
   const Solution solution = solve(problem, {.strategy = name, .time_limit = generous});
-  return {name, Clock::now() - begin, stowage::peak_of(problem, solution, 0)};
+  return {name, SteadyClock::now() - begin, stowage::peak_of(problem, solution, 0)};
 }
 
 /// What `auto` is worse than though it is done alone in a third of the time, measured before and after: the

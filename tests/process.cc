@@ -52,9 +52,9 @@ class Actions {
 };
 
 /// Signals as a fresh login has them, whatever started the tests.
-class Attributes {
+class SpawnAttributes {
  public:
-  Attributes() {
+  SpawnAttributes() {
     check(::posix_spawnattr_init(&attributes_), "attributes");
     sigset_t signals;
     sigemptyset(&signals);
@@ -64,11 +64,11 @@ class Attributes {
     constexpr int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
     ::posix_spawnattr_setflags(&attributes_, static_cast<std::int16_t>(flags));
   }
-  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  Attributes(Attributes&&) = delete;
-  Attributes& operator=(Attributes&&) = delete;
+  ~SpawnAttributes() { ::posix_spawnattr_destroy(&attributes_); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  SpawnAttributes(SpawnAttributes&&) = delete;
+  SpawnAttributes& operator=(SpawnAttributes&&) = delete;
   [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
 
  private:
@@ -82,7 +82,7 @@ pid_t start(const std::string& program, const std::vector<std::string>& argument
   pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
-  const Attributes attributes;
+  const SpawnAttributes attributes;
   pid_t process = 0;
   check(::posix_spawn(&process, program.c_str(), actions.get(), attributes.get(), pointers.data(), environ),
         program);

@@ -25,9 +25,9 @@ using testing::StreamedOptions;
 std::string fault_of(const RunResult& result) { return result.fault ? result.fault->what : ""; }
 
 /// x -> Conv -> t -> Conv -> u -> GlobalAveragePool -> y, with rows one by one in buffers of their own.
-class Sketch {
+class StreamSketch {
  public:
-  explicit Sketch(const StreamedOptions& options = {})
+  explicit StreamSketch(const StreamedOptions& options = {})
       : network_(make()), plan_(streamed_plan(network_, options)) {}
 
   Plan& plan() { return plan_; }
@@ -97,12 +97,12 @@ class Sketch {
 };
 
 TEST(RunStreamedFaults, TheSketchIsRight) {
-  EXPECT_EQ(Sketch().fault(RunCheck::tensors), "");
-  EXPECT_EQ(Sketch({.form = Form::ring, .io_by_rows = true, .seed = 2}).fault(RunCheck::tensors), "");
+  EXPECT_EQ(StreamSketch().fault(RunCheck::tensors), "");
+  EXPECT_EQ(StreamSketch({.form = Form::ring, .io_by_rows = true, .seed = 2}).fault(RunCheck::tensors), "");
 }
 
 TEST(RunStreamedFaults, TwoRowsInOnePlace) {
-  Sketch sketch;
+  StreamSketch sketch;
   auto& views = sketch.tensor("t").views;
   views[3].buffer = views[2].buffer;
   sketch.buffer(views[2]).pieces[0].life = {0, static_cast<Position>(sketch.steps().size())};
@@ -114,27 +114,27 @@ TEST(RunStreamedFaults, TwoRowsInOnePlace) {
 }
 
 TEST(RunStreamedFaults, ARingThatIsTooShort) {
-  Sketch sketch({.form = Form::ring, .seed = 4});
+  StreamSketch sketch({.form = Form::ring, .seed = 4});
   Ring& ring = *sketch.tensor("t").views.at(0).ring;
   --ring.count;
   sketch.expect_fault({"operator 'second'", "reads row", "of tensor 't'", "written by operator 'first'"});
 }
 
 TEST(RunStreamedFaults, APieceThatIsTooShort) {
-  Sketch sketch;
+  StreamSketch sketch;
   --sketch.buffer(sketch.tensor("t").views.at(2)).pieces[0].life.upper;
   sketch.expect_fault(
       {"row 2 of tensor 't' of operator 'second'", "row 3 needs byte", "which nobody holds", "'t 2'"});
 }
 
 TEST(RunStreamedFaults, ALifeThatIsTooShort) {
-  Sketch sketch;
+  StreamSketch sketch;
   --sketch.tensor("t").views.at(2).life.upper;
   sketch.expect_fault({"row 2 of tensor 't'", "operator 'second'", "has no place in the plan"});
 }
 
 TEST(RunStreamedFaults, ARowThatIsReadBeforeItIsWritten) {
-  Sketch sketch({.form = Form::whole});
+  StreamSketch sketch({.form = Form::whole});
   sketch.keep_everything();
   std::swap(sketch.steps().at(5), sketch.steps().at(6));  // row 5 of t, row 0 of u
   EXPECT_EQ(sketch.fault(), "");
@@ -144,7 +144,7 @@ TEST(RunStreamedFaults, ARowThatIsReadBeforeItIsWritten) {
 }
 
 TEST(RunStreamedFaults, SumsThatAreWrittenOver) {
-  Sketch sketch({.seed = 3});
+  StreamSketch sketch({.seed = 3});
   const std::size_t sums = sketch.plan().buffers.size();
   std::size_t buffer = sums;
   for (std::size_t b = 0; b < sums; ++b) {
@@ -163,7 +163,7 @@ TEST(RunStreamedFaults, SumsThatAreWrittenOver) {
 }
 
 TEST(RunStreamedFaults, AWindowThatIsWrittenOver) {
-  Sketch sketch;
+  StreamSketch sketch;
   auto& views = sketch.tensor("t").views;
   auto& written = sketch.tensor("u").views;
   sketch.buffer(views[1]).pieces[0].life = {0, static_cast<Position>(sketch.steps().size())};
@@ -175,7 +175,7 @@ TEST(RunStreamedFaults, AWindowThatIsWrittenOver) {
 }
 
 TEST(RunStreamedFaults, RowsThatNeverLeave) {
-  Sketch sketch({.io_by_rows = true});
+  StreamSketch sketch({.io_by_rows = true});
   ASSERT_EQ(sketch.fault(), "");
   std::erase_if(sketch.steps(), [](const Step& step) {
     const Arrive* const arrive = std::get_if<Arrive>(&step);
@@ -187,7 +187,7 @@ TEST(RunStreamedFaults, RowsThatNeverLeave) {
 TEST(RunStreamedFaults, StepsThatCannotBe) {
   const auto expect = [](const std::string& part, const std::function<void(stowage::Run&)>& change,
                          std::size_t step) {
-    Sketch sketch;
+    StreamSketch sketch;
     change(std::get<stowage::Run>(sketch.steps().at(step)));
     sketch.expect_fault({part});
   };
@@ -230,7 +230,7 @@ TEST(RunStreamedFaults, StepsThatCannotBe) {
 
 TEST(RunStreamedFaults, ViewsThatCannotBe) {
   const auto expect = [](const std::string& part, const std::function<void(View&)>& change, Form form) {
-    Sketch sketch({.form = form});
+    StreamSketch sketch({.form = form});
     change(sketch.tensor("t").views.at(0));
     sketch.expect_fault({part});
   };

@@ -64,12 +64,12 @@ struct Agreement {
   std::size_t close = 0;  ///< Sets of real numbers that are not the same bit for bit.
 };
 
-struct Comparison {
+struct OutputComparison {
   bool is_same = true;
   bool is_close = true;
 };
 
-Comparison compare(const Array& got, const Array& expected, const std::string& place) {
+OutputComparison compare(const Array& got, const Array& expected, const std::string& place) {
   if (got.dtype != expected.dtype || got.shape != expected.shape) {
     ADD_FAILURE() << place << " is " << name_of(got.dtype) << ::testing::PrintToString(got.shape)
                   << ", expected " << name_of(expected.dtype) << ::testing::PrintToString(expected.shape);
@@ -113,7 +113,7 @@ void run_case(const std::filesystem::path& folder) {
     const RunResult result = runner.run(planned.plan, options);
     ASSERT_FALSE(result.fault) << name << ": " << result.fault->what;
     ASSERT_EQ(result.outputs.size(), json.at("outputs").size()) << name;
-    Comparison whole;
+    OutputComparison whole;
     for (std::size_t i = 0; i < result.outputs.size(); ++i) {
       const auto [is_same, is_near] =
           compare(result.outputs[i].array, read_array(values / ("output_" + std::to_string(i) + ".npy")),

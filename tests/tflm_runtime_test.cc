@@ -45,7 +45,7 @@ std::vector<std::filesystem::path> models_in(const std::filesystem::path& folder
 }
 
 /// Models with plans, for the runtime.
-class Comparison {
+class PlannerComparison {
  public:
   /// Plans a model, and notes what is expected of it.
   void add(const std::filesystem::path& model, const ImportOptions& options = {}) {
@@ -105,8 +105,8 @@ TEST(TflmRuntimeData, RunsRealModelsInPlans) {
   if (!std::filesystem::exists(python) || models.empty()) GTEST_SKIP() << "no " << python << " or no models";
   // Of these a run takes up to a second.
   const std::set<std::string> large{"mobilenet_v2_int8_224", "mcunetv2_large", "mcunet_vww"};
-  Comparison quick;
-  Comparison slow;
+  PlannerComparison quick;
+  PlannerComparison slow;
   for (const auto& model : models) {
     if (model.stem() == "person_detect_vela") continue;  // for an accelerator
     (large.contains(model.stem()) ? slow : quick).add(model);
@@ -134,7 +134,7 @@ TEST(TflmRuntimeData, KnowsScratchThatAListGives) {
     options.scratch.push_back({0, o, filters * 4});
     options.scratch.push_back({0, o, units * 4});
   }
-  Comparison comparison;
+  PlannerComparison comparison;
   comparison.add(model, options);
   EXPECT_EQ(options.scratch.size(), 14U);
   EXPECT_EQ(comparison.expect_good(2), 1U);
@@ -143,7 +143,7 @@ TEST(TflmRuntimeData, KnowsScratchThatAListGives) {
 TEST(TflmRuntimeData, RunsSmallModelsInPlans) {
   const auto models = models_in(std::filesystem::path(STOWAGE_ORACLE_DATA) / "tflite");
   if (!std::filesystem::exists(python) || models.empty()) GTEST_SKIP() << "no " << python << " or no models";
-  Comparison comparison;
+  PlannerComparison comparison;
   for (std::size_t i = 0; i < models.size(); i += testing::is_in_a_hurry() ? 10 : 1)
     comparison.add(models[i]);
   EXPECT_GT(comparison.expect_good(1), models.size() / 12);
@@ -189,7 +189,7 @@ testing::TfliteSpec with_bodies(const std::string& type) {
 TEST(TflmRuntime, RunsBodiesInPlans) {
   if (!std::filesystem::exists(python)) GTEST_SKIP() << "no " << python;
   const TemporaryDirectory directory;
-  Comparison comparison;
+  PlannerComparison comparison;
   for (const char* const type : {"IF", "WHILE"}) {
     directory.write(std::string(type) + ".tflite", testing::tflite_model(with_bodies(type)));
     comparison.add(directory / (std::string(type) + ".tflite"));
@@ -208,7 +208,7 @@ TEST(TflmRuntime, RunsOperatorsInThePlansOrder) {
                                                     {.type = "MAXIMUM", .inputs = {1, 2}, .outputs = {3}}},
                                       .inputs = {0},
                                       .outputs = {3}}}}));
-  Comparison comparison;
+  PlannerComparison comparison;
   comparison.add(directory / "m.tflite",
                  TflmPlan{.plan = {{0, 256, 512, 0}, {{1, 0, 2}}}, .head = 768, .own_head = 768});
   EXPECT_EQ(comparison.expect_good(20), 1U);

@@ -1,4 +1,9 @@
-/// What a plan is to be like. Options have their defaults without being set.
+/// Example: options for a memory of 1 KiB, in the order of the file.
+///
+///     stowage::PlanOptions options;
+///     options.memories = {{.name = "SRAM", .capacity = 1024}};
+///     options.order = stowage::Order::keep;
+///     return options.io == stowage::Io::arena && options.memories[0].capacity == 1024 ? 0 : 1;
 #pragma once
 
 #include <cstdint>
