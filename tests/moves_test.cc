@@ -169,7 +169,7 @@ TEST(Moves, WhatIsNotReadForLongIsSpilled) {
   EXPECT_EQ(plan.moved.problem.buffers[0].pieces[0].life, (Lifetime{3, 8}));
   EXPECT_EQ(plan.moved.problem.buffers[1].id, "long@fast");
   EXPECT_EQ(plan.moved.problem.buffers[1].pieces[0].life, (Lifetime{0, 4}));
-  EXPECT_EQ(plan.moved.problem.buffers[2].id, "long@fast'");
+  EXPECT_EQ(plan.moved.problem.buffers[2].id, "long@fast#2");
   EXPECT_EQ(plan.moved.problem.buffers[2].pieces[0].life, (Lifetime{7, 11}));
   EXPECT_EQ(plan.moved.problem.buffers[3].pieces[0].life, (Lifetime{4, 7}));
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/checked.h"
+#include "base/unique_names.h"
 
 namespace stowage::base {
 namespace {
@@ -18,6 +19,18 @@ TEST(Text, IntegersAreWholeAndOf64Bits) {
   for (const char* const text : {"", "-", "1.5", "12 ", " 12", "0x10", "1e3", "+1", "9223372036854775808"}) {
     EXPECT_EQ(parse_integer(text), std::nullopt) << text;
   }
+}
+
+TEST(Text, NamesAreUniqueWhoeverAsksFirst) {
+  UniqueNames names;
+  names.reserve("b");
+  names.reserve("b");
+  EXPECT_EQ(names.unique("a"), "a");
+  EXPECT_EQ(names.unique("a#3"), "a#3");
+  EXPECT_EQ(names.unique("a"), "a#2");
+  EXPECT_EQ(names.unique("a"), "a#4");
+  EXPECT_EQ(names.unique("a#2"), "a#2#2");
+  EXPECT_EQ(names.unique("b"), "b#2");
 }
 
 TEST(Text, SizesTakeDecimalAndBinaryUnits) {

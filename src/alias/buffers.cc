@@ -14,26 +14,13 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <unordered_set>
 
 #include "base/checked.h"
+#include "base/unique_names.h"
 #include "stowage/error.h"
 
 namespace stowage::alias {
 namespace {
-
-/// Names for buffers: those of the tensors, made unique.
-class UniqueIds {
- public:
-  std::string operator()(const Tensor& tensor, TensorId index) {
-    std::string id = tensor.name.empty() ? fmt::format("tensor{}", index) : tensor.name;
-    while (!taken_.insert(id).second) id += fmt::format("#{}", index);
-    return id;
-  }
-
- private:
-  std::unordered_set<std::string> taken_;
-};
 
 class BufferMaker {
  public:
@@ -59,7 +46,7 @@ class BufferMaker {
         *std::max_element(shared.members.begin(), shared.members.end(), [&](const auto& a, const auto& b) {
           return graph_.tensors[a.tensor].bytes < graph_.tensors[b.tensor].bytes;
         });
-    Buffer buffer{.id = unique_id_(graph_.tensors[largest.tensor], largest.tensor),
+    Buffer buffer{.id = id_for(largest.tensor),
                   .size = base::align_up(shared.end, options_.alignment),
                   .alignment = options_.alignment,
                   .pieces = shared.pieces,
@@ -88,9 +75,14 @@ class BufferMaker {
     return graph_.tensors[largest.tensor].kind;
   }
 
+  std::string id_for(TensorId t) {
+    const std::string& name = graph_.tensors[t].name;
+    return ids_.unique(name.empty() ? fmt::format("tensor{}", t) : name);
+  }
+
   std::size_t add_buffer(TensorId t, const Lifetime& life) {
     const Bytes size = base::align_up(graph_.tensors[t].bytes, options_.alignment);
-    result_.buffers.push_back({.id = unique_id_(graph_.tensors[t], t),
+    result_.buffers.push_back({.id = id_for(t),
                                .size = size,
                                .alignment = options_.alignment,
                                .pieces = {{0, size, life}},
@@ -143,7 +135,7 @@ class BufferMaker {
   const lifetime::Uses& uses_;
   const Sharing& sharing_;
   const BufferOptions& options_;
-  UniqueIds unique_id_;
+  base::UniqueNames ids_;
   Buffers result_;
 };
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <unordered_set>
-
+#include "base/unique_names.h"
 #include "export/json.h"
 #include "stowage/export.h"
 
@@ -13,12 +12,8 @@ using exporting::Json;
 /// Tensor names made unique: the format refers to tensors by name.
 std::vector<std::string> unique_names(const Graph& graph) {
   std::vector<std::string> names;
-  std::unordered_set<std::string> taken;
-  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
-    std::string name = graph.tensors[t].name;
-    while (!taken.insert(name).second) name += fmt::format("#{}", t);
-    names.push_back(std::move(name));
-  }
+  base::UniqueNames taken;
+  for (const Tensor& tensor : graph.tensors) names.push_back(taken.unique(tensor.name));
   return names;
 }
 

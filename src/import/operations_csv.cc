@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "base/unique_names.h"
 #include "import/csv.h"
 #include "stowage/error.h"
 
@@ -16,23 +18,16 @@ namespace {
 
 constexpr std::array<std::string_view, 4> operation_columns{"op", "name", "size", "alignment"};
 
-/// What is known of a name: its buffer while it is allocated, and how often it has been.
-struct Name {
-  std::optional<std::size_t> buffer;
-  int allocations = 0;
-};
-
 class Sequence {
  public:
   void allocate(const CsvReader& csv, Position at) {
     const std::string_view name = csv.text("name");
-    Name& entry = names_[std::string(name)];
-    if (entry.buffer) throw Error(csv.place(), fmt::format("{} is allocated already", base::quoted(name)));
+    const auto [entry, is_first] = allocated_.try_emplace(std::string(name));
+    if (entry->second) throw Error(csv.place(), fmt::format("{} is allocated already", base::quoted(name)));
     const Bytes size = csv.required_number("size");
     if (size < 0) throw Error(csv.place(), fmt::format("size is {}, expected at least 0", size));
-    entry.buffer = problem_.buffers.size();
-    ++entry.allocations;
-    if (entry.allocations > 1) again_.emplace_back(problem_.buffers.size(), entry.allocations);
+    entry->second = problem_.buffers.size();
+    if (!is_first) again_.push_back(problem_.buffers.size());
     problem_.buffers.push_back({.id = std::string(name),
                                 .size = size,
                                 .alignment = csv.number("alignment").value_or(1),
@@ -41,35 +36,37 @@ class Sequence {
 
   void free(const CsvReader& csv, Position at) {
     const std::string_view name = csv.text("name");
-    Name& entry = names_[std::string(name)];
-    if (!entry.buffer)
+    std::optional<std::size_t>& allocated = allocated_[std::string(name)];
+    if (!allocated)
       throw Error(csv.place(), fmt::format("{} is freed but not allocated", base::quoted(name)));
-    Buffer& buffer = problem_.buffers[*entry.buffer];
+    Buffer& buffer = problem_.buffers[*allocated];
     const auto size = csv.number("size");
     if (size && *size != buffer.size) {
       throw Error(csv.place(), fmt::format("{} is freed with size {}, expected {} as allocated",
                                            base::quoted(name), *size, buffer.size));
     }
     buffer.pieces[0].life.upper = at;
-    entry.buffer.reset();
+    allocated.reset();
   }
 
   Problem take(Position end) {
-    for (const auto& [name, entry] : names_) {
-      if (entry.buffer) problem_.buffers[*entry.buffer].pieces[0].life.upper = end;
+    base::UniqueNames ids;
+    for (const auto& [name, buffer] : allocated_) {
+      ids.reserve(name);
+      if (buffer) problem_.buffers[*buffer].pieces[0].life.upper = end;
     }
-    for (const auto& [buffer, allocation] : again_) {
+    for (const std::size_t buffer : again_) {
       std::string& id = problem_.buffers[buffer].id;
-      id += fmt::format("#{}", allocation);
-      while (names_.contains(id)) id += "#";  // somebody is called so
+      id = ids.unique(std::move(id));
     }
     return std::move(problem_);
   }
 
  private:
   Problem problem_{{}, {{.name = "arena"}}};
-  std::unordered_map<std::string, Name> names_;
-  std::vector<std::pair<std::size_t, int>> again_;  ///< Buffers that are a later allocation of their name.
+  /// By name: the buffer, while it is allocated.
+  std::unordered_map<std::string, std::optional<std::size_t>> allocated_;
+  std::vector<std::size_t> again_;  ///< Buffers that are a later allocation of their name.
 };
 
 }  // namespace

@@ -12,9 +12,9 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
+#include "base/unique_names.h"
 #include "levels/exact.h"
 #include "levels/sets.h"
 #include "pack/load.h"
@@ -75,7 +75,7 @@ class Realiser {
         clock_(end_of(problem)),
         is_given_(problem.buffers.size()) {
     moved_.problem.memories = problem.memories;
-    for (const Buffer& buffer : problem.buffers) ids_.insert(buffer.id);
+    for (const Buffer& buffer : problem.buffers) ids_.reserve(buffer.id);
     for (std::size_t m = 0; m < movables.size(); ++m) schedule(m);
     clock_.finish();
     std::vector<std::optional<std::size_t>> movable_of(problem.buffers.size());
@@ -141,9 +141,7 @@ class Realiser {
   }
 
   [[nodiscard]] std::string id_of_copy(const std::string& id, std::size_t memory) {
-    std::string unique = id + "@" + problem_.memories[memory].name;
-    while (!ids_.insert(unique).second) unique += "'";
-    return unique;
+    return ids_.unique(id + "@" + problem_.memories[memory].name);
   }
 
   void split(std::size_t m) {
@@ -215,7 +213,7 @@ class Realiser {
   Stretched clock_;
   std::vector<bool> is_given_;                     ///< Per buffer.
   std::vector<std::vector<std::size_t>> numbers_;  ///< Per movable and visit.
-  std::unordered_set<std::string> ids_;
+  base::UniqueNames ids_;
   Moved moved_;
 };
 

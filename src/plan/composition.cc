@@ -15,10 +15,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "base/checked.h"
+#include "base/unique_names.h"
 
 namespace stowage::plan {
 namespace {
@@ -68,9 +68,8 @@ class Composer {
   }
 
   std::string unique_id(std::size_t model, const std::string& name) {
-    std::string id = networks_.size() == 1 ? name : fmt::format("{}.{}", networks_[model].network.name, name);
-    while (!ids_.insert(id).second) id += "#";
-    return id;
+    return ids_.unique(networks_.size() == 1 ? name
+                                             : fmt::format("{}.{}", networks_[model].network.name, name));
   }
 
   /// Moves a lifetime of a model alone to where the model runs, seen from `clock`.
@@ -167,7 +166,7 @@ class Composer {
   const Passing& passing_;
   Bytes alignment_;
   std::vector<std::size_t> first_tensor_;  ///< Per network.
-  std::unordered_set<std::string> ids_;
+  base::UniqueNames ids_;
   Composition result_;
 };
 

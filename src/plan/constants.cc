@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
+#include <utility>
 
 #include "base/checked.h"
+#include "base/unique_names.h"
 
 namespace stowage::plan {
 namespace {
@@ -20,7 +21,7 @@ class ConstantPlacer {
       plan.memories[m].memory.alignment = std::max(plan.memories[m].memory.alignment, alignment);
       memories_.push_back(m);
     }
-    for (const Buffer& buffer : plan.buffers) ids_.insert(buffer.id);
+    for (const Buffer& buffer : plan.buffers) ids_.reserve(buffer.id);
     first_tensor_.resize(plan.models.size());
     for (std::size_t t = plan.tensors.size(); t-- > 0;) first_tensor_[plan.tensors[t].model] = t;
   }
@@ -57,8 +58,7 @@ class ConstantPlacer {
   std::string unique_id(const PlannedTensor& it) {
     std::string id = it.tensor.name;
     if (plan_.models.size() > 1) id = plan_.models[it.model].name + "." + id;
-    while (!ids_.insert(id).second) id += "#";
-    return id;
+    return ids_.unique(std::move(id));
   }
 
   Bytes alignment_;
@@ -66,7 +66,7 @@ class ConstantPlacer {
   Lifetime life_;
   std::vector<std::size_t> memories_;
   std::vector<std::size_t> first_tensor_;  ///< Per model: index in Plan::tensors.
-  std::unordered_set<std::string> ids_;
+  base::UniqueNames ids_;
 };
 
 }  // namespace

@@ -19,10 +19,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 
+#include "base/unique_names.h"
 #include "levels/moves.h"
 #include "plan/arrangement.h"
 
@@ -289,14 +289,13 @@ class ClockMover {
   void replace_buffers(const levels::Moved& moved) {
     std::vector<Buffer> buffers;
     std::vector<Place> places;
-    std::unordered_set<std::string> ids;
+    base::UniqueNames ids;
     const auto add = [&](Buffer buffer, const Place& place) {
-      while (!ids.insert(buffer.id).second) buffer.id += "'";
       buffers.push_back(std::move(buffer));
       places.push_back(place);
     };
     for (const Buffer& buffer : plan_.buffers) {
-      if (buffer.clock != clock_) ids.insert(buffer.id);
+      if (buffer.clock != clock_) ids.reserve(buffer.id);
     }
     new_index_of_.resize(moved.origins.size());
     std::vector<std::vector<std::size_t>> becomes(plan_.buffers.size());
@@ -304,7 +303,6 @@ class ClockMover {
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       Buffer& old = plan_.buffers[b];
       if (old.clock != clock_) {
-        ids.erase(old.id);
         becomes[b].push_back(buffers.size());
         add(std::move(old), plan_.places[b]);
         continue;
@@ -312,6 +310,7 @@ class ClockMover {
       old_index_of_.push_back(b);
       for (; next < moved.origins.size() && moved.origins[next] == index_of_[b]; ++next) {
         Buffer buffer = moved.problem.buffers[next];
+        buffer.id = ids.unique(std::move(buffer.id));
         buffer.kind = old.kind;
         buffer.memories = old.memories;
         new_index_of_[next] = buffers.size();

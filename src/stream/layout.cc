@@ -18,10 +18,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "base/checked.h"
+#include "base/unique_names.h"
 
 namespace stowage::stream {
 namespace {
@@ -36,17 +36,6 @@ struct Family {
   bool is_whole = false;
   bool are_alike = true;    ///< All of the same rows.
   bool is_by_rows = false;  ///< Some may only be stored row by row.
-};
-
-class Names {
- public:
-  std::string unique(std::string name) {
-    while (!taken_.insert(name).second) name += "'";
-    return name;
-  }
-
- private:
-  std::unordered_set<std::string> taken_{};
 };
 
 class LayingOut {
@@ -272,7 +261,7 @@ class LayingOut {
   const Program& program_;
   const Timetable& timetable_;
   LayoutOptions options_;
-  Names names_{};
+  base::UniqueNames names_{};
   Layout layout_{};
 };
 
