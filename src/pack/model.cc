@@ -30,6 +30,7 @@
 #include <tuple>
 
 #include "base/checked.h"
+#include "base/union_find.h"
 
 namespace stowage::pack {
 namespace {
@@ -238,8 +239,7 @@ namespace {
 /// Sections that items connect; pinned ones do not.
 class Sets {
  public:
-  explicit Sets(const Model& model) : parents_(model.sections), is_joined_(model.sections + 1, 0) {
-    std::iota(parents_.begin(), parents_.end(), 0U);
+  explicit Sets(const Model& model) : sections_(model.sections), is_joined_(model.sections + 1, 0) {
     for (const Item& item : model.items) {
       if (item.pin) continue;
       for (const Part& part : item.parts) {
@@ -249,23 +249,18 @@ class Sets {
     }
     std::partial_sum(is_joined_.begin(), is_joined_.end(), is_joined_.begin());
     for (std::uint32_t s = 0; s + 1 < model.sections; ++s) {
-      if (is_joined_[s] > 0) join(s, s + 1);
+      if (is_joined_[s] > 0) sections_.join(s, s + 1);
     }
     for (const Item& item : model.items) {
       if (item.pin) continue;
-      for (const Part& part : item.parts) join(item.parts[0].begin, part.begin);
+      for (const Part& part : item.parts) sections_.join(item.parts[0].begin, part.begin);
     }
   }
 
-  std::uint32_t root(std::uint32_t s) {
-    while (parents_[s] != s) s = parents_[s] = parents_[parents_[s]];
-    return s;
-  }
+  [[nodiscard]] std::size_t root(std::uint32_t section) { return sections_.find(section); }
 
  private:
-  void join(std::uint32_t a, std::uint32_t b) { parents_[root(a)] = root(b); }
-
-  std::vector<std::uint32_t> parents_;
+  base::UnionFind sections_;
   std::vector<std::int32_t> is_joined_;  ///< By so many parts to the section after it.
 };
 

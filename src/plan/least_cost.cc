@@ -20,6 +20,7 @@
 #include <variant>
 
 #include "base/checked.h"
+#include "base/union_find.h"
 #include "pack/score.h"
 
 namespace stowage::plan {
@@ -31,22 +32,8 @@ constexpr std::int64_t most_cost = std::numeric_limits<std::int64_t>::max();
 std::int64_t sum_of(std::int64_t a, std::int64_t b) { return base::checked_add(a, b).value_or(most_cost); }
 
 /// Sets of tensors that may share bytes.
-class Classes {
- public:
-  explicit Classes(std::size_t tensors) : parent_(tensors) { std::iota(parent_.begin(), parent_.end(), 0U); }
-
-  std::size_t of(TensorId tensor) {
-    while (parent_[tensor] != tensor) tensor = parent_[tensor] = parent_[parent_[tensor]];
-    return tensor;
-  }
-  void join(TensorId a, TensorId b) { parent_[of(a)] = of(b); }
-
- private:
-  std::vector<std::size_t> parent_;
-};
-
-Classes classes_of(const Graph& graph) {
-  Classes classes(graph.tensors.size());
+base::UnionFind classes_of(const Graph& graph) {
+  base::UnionFind classes(graph.tensors.size());
   for (const Subgraph& subgraph : graph.subgraphs) {
     for (const Operator& op : subgraph.operators) {
       for (const ByteCopy& copy : op.copies) classes.join(*op.inputs[copy.input], *op.outputs[copy.output]);
@@ -148,7 +135,7 @@ class LeastCost {
       const auto output = in_place_output(graph, op, i);
       if (!output) continue;
       const std::vector<Operand> merged =
-          with_one_of(operands, classes_[run.model].of(*op.inputs[i]), classes_[run.model].of(*output));
+          with_one_of(operands, classes_[run.model].find(*op.inputs[i]), classes_[run.model].find(*output));
       cost = std::min(cost, OperatorCost(merged, memories_).least());
     }
     return cost;
@@ -156,7 +143,7 @@ class LeastCost {
 
   void add(std::size_t model, TensorId tensor, const Tensor& it, std::vector<Operand>& operands) {
     if (plan_.tensors[first_tensor_[model] + tensor].views.empty() || is_constant(it.kind)) return;
-    const std::size_t group = classes_[model].of(tensor);
+    const std::size_t group = classes_[model].find(tensor);
     const auto same = std::find_if(operands.begin(), operands.end(),
                                    [&](const Operand& operand) { return operand.group == group; });
     if (same == operands.end()) {
@@ -187,7 +174,7 @@ class LeastCost {
   const Plan& plan_;
   const std::vector<Memory>& memories_;
   std::vector<std::size_t> first_tensor_;  ///< Per model: index in Plan::tensors.
-  std::vector<Classes> classes_;           ///< Per model.
+  std::vector<base::UnionFind> classes_;   ///< Per model.
 };
 
 }  // namespace

@@ -16,11 +16,11 @@
 #include "plan/order_parts.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "alias/contents.h"
 #include "base/checked.h"
+#include "base/union_find.h"
 
 namespace stowage::plan {
 namespace {
@@ -33,26 +33,17 @@ constexpr std::size_t most_pieces = 1'000'000;  ///< Of one source: parts times 
 /// Which tensors may come to lie in one buffer.
 class Buffers {
  public:
-  explicit Buffers(std::size_t tensors) : parents_(tensors), is_uneven_(tensors, false) {
-    std::iota(parents_.begin(), parents_.end(), std::size_t{0});
-  }
+  explicit Buffers(std::size_t tensors) : tensors_(tensors), is_uneven_(tensors, false) {}
 
   void join(TensorId a, TensorId b, bool are_alike) {
-    a = root_of(a);
-    b = root_of(b);
-    is_uneven_[b] = is_uneven_[a] || is_uneven_[b] || !are_alike;
-    parents_[a] = b;
+    const bool is_uneven = !is_even(a) || !is_even(b) || !are_alike;
+    is_uneven_[tensors_.join(a, b)] = is_uneven;
   }
 
-  [[nodiscard]] bool is_even(TensorId tensor) { return !is_uneven_[root_of(tensor)]; }
+  [[nodiscard]] bool is_even(TensorId tensor) { return !is_uneven_[tensors_.find(tensor)]; }
 
  private:
-  TensorId root_of(TensorId tensor) {
-    while (parents_[tensor] != tensor) tensor = parents_[tensor] = parents_[parents_[tensor]];
-    return tensor;
-  }
-
-  std::vector<TensorId> parents_;
+  base::UnionFind tensors_;
   std::vector<bool> is_uneven_;
 };
 
