@@ -41,7 +41,8 @@ std::vector<Bytes> offsets_of(const pack::Placing& placing) {
 }
 
 pack::Placing exact_with(const Problem& problem, const SolveOptions& options) {
-  return pack::exact(problem, {.options = options, .deadline = pack::deadline_after(options.time_limit)});
+  return pack::exact(problem,
+                     {.options = options, .deadline = base::Deadline(options.time_limit, options.stop)});
 }
 
 void expect_optimal(const Problem& problem) {

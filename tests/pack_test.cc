@@ -842,7 +842,7 @@ TEST(Pack, StrategiesThatAreTooLateReturnNothing) {
   for (const pack::Strategy& strategy : pack::packers()) {
     if (strategy.turn.is_stopgap || strategy.obstacle(problem)) continue;
     SCOPED_TRACE(strategy.info.name);
-    const auto placing = strategy.run(problem, {.options = {.stop = source.get_token()}});
+    const auto placing = strategy.run(problem, {.deadline = base::Deadline(source.get_token())});
     EXPECT_TRUE(placing.places.empty());
     EXPECT_TRUE(placing.cut_short);
     EXPECT_FALSE(placing.is_least);

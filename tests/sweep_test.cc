@@ -87,7 +87,7 @@ TEST(Sweep, ToldToStopItStillPlacesEverything) {
   std::stop_source source;
   source.request_stop();
   const Problem problem = large_problem(2);
-  EXPECT_TRUE(pack::sweep(problem, {.options = {.stop = source.get_token()}}).places.empty());
+  EXPECT_TRUE(pack::sweep(problem, {.deadline = base::Deadline(source.get_token())}).places.empty());
   const Solution solution = solve(problem, {.strategy = "sweep", .stop = source.get_token()});
   EXPECT_EQ(oracle::fault_of(problem, offsets_of(solution.places)), std::nullopt);
   EXPECT_TRUE(solution.interrupted);

@@ -1,7 +1,6 @@
 #include "base/deadline.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace stowage::base {
 namespace {
@@ -16,7 +15,7 @@ Deadline::Deadline(Seconds limit, std::stop_token stop) : stop_(std::move(stop))
 }
 
 Deadline::Seconds Deadline::left() const {
-  if (stop_.stop_requested()) return Seconds(0);
+  if (is_stop_requested()) return Seconds(0);
   return end_ ? std::max(Seconds(*end_ - Clock::now()), Seconds(0)) : year;
 }
 
@@ -24,6 +23,12 @@ Deadline Deadline::within(Seconds limit) const {
   Deadline earlier(limit, stop_);
   if (end_ && (!earlier.end_ || *end_ < *earlier.end_)) earlier.end_ = end_;
   return earlier;
+}
+
+Deadline Deadline::later_by(Seconds time) const {
+  Deadline later = *this;
+  if (end_) later.end_ = *end_ + std::chrono::duration_cast<Clock::duration>(time);
+  return later;
 }
 
 Deadline Deadline::part(double share) const {

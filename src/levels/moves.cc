@@ -102,7 +102,7 @@ class Mover {
         solution_(solution),
         movables_(movables),
         choices_(problem),
-        control_{options, pack::deadline_after(options.time_limit), true},
+        control_{options, base::Deadline(options.time_limit, options.stop), true},
         loads_(problem, std::min(end_of(problem), longest_clock)) {
     for (const Movable& movable : movables)
       plan_.courses.push_back({solution.places[movable.buffer].memory, {}});

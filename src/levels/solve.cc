@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/text.h"
 #include "levels/assign.h"
 #include "levels/cost_bound.h"
@@ -66,7 +67,7 @@ std::optional<std::string> obstacle_to(std::string_view strategy, const Problem&
 }
 
 Solution solve(const Problem& problem, const SolveOptions& options) {
-  const auto deadline = pack::deadline_after(options.time_limit);
+  const base::Deadline deadline(options.time_limit, options.stop);
   validate(problem);
   if (!options.sort.empty())
     (void)pack::parse_sort_order(options.sort);  // wrong even if nobody comes to use it
@@ -77,9 +78,8 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   Solution best = pack::best_of(problem, chosen, {options, deadline});
   const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
   if (is_bounded) return best;
-  pack::Control proof{options, deadline};
-  if (proof.deadline) *proof.deadline += time_of_proof;
-  const std::int64_t bound = levels::cost_bound(problem, [&] { return proof.is_time_up(); });
+  const base::Deadline end_of_proof = deadline.later_by(time_of_proof);
+  const std::int64_t bound = levels::cost_bound(problem, [&] { return end_of_proof.is_over(); });
   best.cost_bound = std::min(bound, best.cost);
   return best;
 }

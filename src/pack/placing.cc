@@ -17,20 +17,8 @@ bool is_ever_alive(const Buffer& buffer) {
 
 }  // namespace
 
-bool Control::is_time_up() const {
-  return options.stop.stop_requested() || (deadline && std::chrono::steady_clock::now() >= *deadline);
-}
-
 void Control::report(std::string_view what, double fraction) const {
   if (options.progress) options.progress(what, fraction);
-}
-
-std::optional<std::chrono::steady_clock::time_point> deadline_after(std::chrono::duration<double> limit) {
-  constexpr std::chrono::hours longest{24 * 365};
-  if (!(limit < longest)) return std::nullopt;
-  using Clock = std::chrono::steady_clock;
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::max(limit, std::chrono::duration<double>(0)));
 }
 
 std::size_t threads_of(const SolveOptions& options) {

@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/deadline.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 
@@ -22,14 +21,14 @@ namespace stowage::pack {
 /// What a strategy is told: what the user asked for, and when to stop.
 struct Control {
   SolveOptions options{};
-  std::optional<std::chrono::steady_clock::time_point> deadline{};
+  base::Deadline deadline{};
   bool has_plan = false;  ///< There is a plan, or it is due: the clock may end what has no placing yet.
   const std::atomic<Bytes>* ceiling = nullptr;  ///< Of one memory: only placings below it are of use.
 
   /// Improving is to end: the user interrupts, or the time is up.
-  [[nodiscard]] bool is_time_up() const;
+  [[nodiscard]] bool is_time_up() const { return deadline.is_over(); }
   /// Who has no placing yet is to return without one: the same, but without a plan only for the user.
-  [[nodiscard]] bool is_too_late() const { return has_plan ? is_time_up() : options.stop.stop_requested(); }
+  [[nodiscard]] bool is_too_late() const { return has_plan ? is_time_up() : deadline.is_stop_requested(); }
   /// Whether a placing of that peak, or one that is not finished and as high already, is beaten by another.
   [[nodiscard]] bool is_beaten(Bytes peak) const { return ceiling != nullptr && peak >= *ceiling; }
   /// Tells how far the strategy is, from 0 to 1.
@@ -41,10 +40,6 @@ struct Control {
 
 /// Whether what is being done is of no use any more; asked now and then.
 using Stop = std::function<bool()>;
-
-/// Limits beyond what the clock can count are no limits, and so is one that is not a number.
-[[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline_after(
-    std::chrono::duration<double> limit);
 
 /// What a strategy returns: a place for every buffer, or none at all if it was too late for one, or beaten.
 struct Placing {

@@ -147,7 +147,9 @@ class Contest {
     if (runs_side_by_side()) run_passes();
     while (next_ < order_.size()) enter(next_++, control_.options.progress);
     // Nobody has come to a placing, for the user has no patience.
-    if (!standing_) keep(order_.size(), stopgap(), stopgap().run(problem_, {.options = control_.options}));
+    if (!standing_)
+      keep(order_.size(), stopgap(),
+           stopgap().run(problem_, {control_.options, base::Deadline(control_.options.stop)}));
   }
 
   [[nodiscard]] Solution result() {
@@ -230,13 +232,8 @@ class Contest {
     }
     if (has_one_memory_) control.ceiling = &ceilings_[entrant];
     if (is_choice_ && strategy.obstacle(problem_)) return;  // asked late: it takes time
-    if (control.deadline && makes_first_plan) *control.deadline += grace_of(problem_);
-    if (control.deadline && is_choice_) {
-      const auto now = std::chrono::steady_clock::now();
-      const auto left = std::max(*control.deadline - now, std::chrono::steady_clock::duration(0));
-      const auto part = strategy.turn.share * left;
-      control.deadline = now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(part);
-    }
+    if (makes_first_plan) control.deadline = control.deadline.later_by(grace_of(problem_));
+    if (is_choice_) control.deadline = control.deadline.part(strategy.turn.share);
     keep(entrant, strategy, strategy.run(problem_, control));
   }
 

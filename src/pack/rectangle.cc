@@ -253,7 +253,7 @@ Placing rectangle(const Problem& problem, const Control& control) {
   if (first.top <= rectangles->threshold) return placing;
   // What the search finds is placed again before the time is up.
   Control early = control;
-  if (early.deadline) *early.deadline -= placings_to_finish * (std::chrono::steady_clock::now() - begin);
+  early.deadline = early.deadline.later_by(-placings_to_finish * (std::chrono::steady_clock::now() - begin));
 
   RectangleSearch search(*rectangles, control, early, starts);
   const Board& board = search.run(std::move(first));
