@@ -14,7 +14,7 @@
 #include "long_tests.h"
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
-#include "pack/load.h"
+#include "pack/bounds.h"
 #include "problems.h"
 #include "stowage/import.h"
 #include "stowage/plan.h"

@@ -20,7 +20,6 @@
 #include "oracle/naive_pack.h"
 #include "oracle/random_graph.h"
 #include "oracle/random_problem.h"
-#include "pack/free_blocks.h"
 #include "problems.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"

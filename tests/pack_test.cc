@@ -21,7 +21,7 @@
 #include "model/overlap.h"
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
-#include "pack/load.h"
+#include "pack/bounds.h"
 #include "pack/occupancy.h"
 #include "pack/portfolio.h"
 #include "problems.h"

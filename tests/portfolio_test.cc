@@ -19,8 +19,8 @@
 #include "long_tests.h"
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
-#include "pack/load.h"
-#include "pack/score.h"
+#include "pack/bounds.h"
+#include "pack/placing.h"
 #include "stowage/import.h"
 #include "stowage/problem.h"
 

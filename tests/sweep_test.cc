@@ -14,8 +14,7 @@
 
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
-#include "pack/load.h"
-#include "pack/slack.h"
+#include "pack/bounds.h"
 #include "problems.h"
 #include "stowage/import.h"
 #include "stowage/problem.h"

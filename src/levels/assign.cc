@@ -40,7 +40,7 @@
 #include "levels/exchange.h"
 #include "levels/sets.h"
 #include "pack/free_list.h"
-#include "pack/score.h"
+#include "pack/placing.h"
 
 namespace stowage::levels {
 namespace {

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "pack/placing.h"
-#include "pack/score.h"
 
 namespace stowage::levels {
 

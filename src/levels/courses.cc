@@ -17,9 +17,9 @@
 #include "base/unique_names.h"
 #include "levels/exact.h"
 #include "levels/sets.h"
-#include "pack/load.h"
+#include "pack/bounds.h"
 #include "pack/occupancy.h"
-#include "pack/score.h"
+#include "pack/placing.h"
 
 namespace stowage::levels {
 namespace {

@@ -12,9 +12,9 @@
 #include <optional>
 
 #include "levels/sets.h"
-#include "pack/load.h"
+#include "pack/bounds.h"
 #include "pack/occupancy.h"
-#include "pack/score.h"
+#include "pack/placing.h"
 
 namespace stowage::levels {
 namespace {

@@ -40,7 +40,7 @@
 #include "levels/choices.h"
 #include "levels/course_options.h"
 #include "levels/sets.h"
-#include "pack/score.h"
+#include "pack/placing.h"
 
 namespace stowage::levels {
 namespace {

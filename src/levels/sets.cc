@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "pack/load.h"
+#include "pack/bounds.h"
 #include "pack/portfolio.h"
 
 namespace stowage::levels {

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pack/placing.h"
+#include "pack/section_search.h"
 #include "stowage/problem.h"
+#include "stowage/units.h"
 
 namespace stowage::pack {
 
@@ -13,5 +18,35 @@ namespace stowage::pack {
 
 /// Several memories; more buffers alive at once than the searches have room for.
 [[nodiscard]] std::optional<std::string> obstacle_to_exact(const Problem& problem);
+
+/// Looks for the least height of a model, round by round: see exact.cc. Keeps references.
+class LeastHeight {
+ public:
+  /// Begins with a first fit, which is of no use if it was too late for it. Nothing lower than `enough` is
+  /// asked for.
+  LeastHeight(const Tables& tables, Bytes enough, const Control& control);
+
+  /// In units, by item.
+  [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
+  [[nodiscard]] Bytes height() const { return height_; }
+  /// Nothing lower than this is possible, or asked for.
+  [[nodiscard]] Bytes low() const { return low_; }
+  void ask_for_no_less_than(Bytes enough) { low_ = std::max(low_, enough); }
+
+  /// The next round, with more searches than the one before; false: there was none left.
+  bool advance();
+
+ private:
+  void keep(std::vector<Bytes> offsets);
+  void halve(std::uint64_t searches);
+
+  const Tables& tables_;
+  const Control& control_;
+  Bytes low_;
+  Bytes height_ = 0;
+  std::vector<Bytes> offsets_;
+  std::uint64_t asked_ = 0;  ///< Numbers of searches that are used up.
+  std::int64_t round_ = 0;
+};
 
 }  // namespace stowage::pack

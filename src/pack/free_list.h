@@ -1,9 +1,65 @@
 #pragma once
 
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "pack/occupancy.h"
 #include "pack/placing.h"
 #include "stowage/problem.h"
+#include "stowage/units.h"
 
 namespace stowage::pack {
+
+/// What is asked of a memory: so many bytes (at least one), at a multiple of the alignment.
+struct Request {
+  Bytes size = 0;
+  Bytes alignment = 1;
+};
+
+/// The free list and the frontier of one memory, for taking and releasing blocks in the order of time;
+/// see free_list.cc. Every `take` gives the block's address, or nothing where there is no such
+/// block; then nothing has changed.
+class FreeBlocks {
+ public:
+  /// Sets never-used bytes aside. Before any block is taken; no two such blocks may overlap.
+  void set_aside(Interval block);
+
+  /// A free block of just this size, whole.
+  [[nodiscard]] std::optional<Bytes> take_equal(const Request& request);
+  /// The beginning of the largest free block; the rest stays free.
+  [[nodiscard]] std::optional<Bytes> take_split(const Request& request);
+  /// The largest free block, too small as it is, with the missing bytes of never-used memory behind
+  /// it; neither reaches beyond `limit`.
+  [[nodiscard]] std::optional<Bytes> take_extended(const Request& request, Bytes limit);
+  /// Never-used memory alone, not beyond `limit`.
+  [[nodiscard]] std::optional<Bytes> take_fresh(const Request& request, Bytes limit);
+
+  /// Gives back a block that was taken or set aside.
+  void release(Interval block);
+
+  /// From the smallest to the largest, of equal ones the lowest first.
+  [[nodiscard]] std::vector<Interval> free_list() const;
+  /// No byte from here on has been taken.
+  [[nodiscard]] Bytes frontier() const { return frontier_; }
+
+ private:
+  /// A block in the order of the free list.
+  using BySize = std::pair<Bytes, Bytes>;  // size, begin
+
+  using ByAddress = std::map<Bytes, Bytes>;  // begin to end
+
+  void add(Interval block);
+  ByAddress::iterator remove(ByAddress::iterator block);
+  Bytes take_from(Interval block, const Request& request);
+
+  std::set<BySize> by_size_;
+  ByAddress by_address_;              ///< The same blocks. No two touch.
+  std::map<Bytes, Bytes> set_aside_;  ///< At or above the frontier: begin to end.
+  Bytes frontier_ = 0;
+};
 
 /// Allocates and releases as a run would, operator by operator, from free lists in every memory.
 [[nodiscard]] Placing free_list(const Problem& problem, const Control& control);

@@ -37,7 +37,7 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "pack/load.h"
+#include "pack/bounds.h"
 #include "pack/occupancy.h"
 
 namespace stowage::pack {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -90,5 +91,28 @@ template <typename Before>
 /// In the order in which they come to life; of those that start together the larger first, then
 /// the one given first.
 [[nodiscard]] std::vector<std::size_t> by_start(const Problem& problem);
+
+/// How good a solution is: the lesser is to be preferred.
+struct Score {
+  Bytes excess = 0;            ///< By how much memories are beyond their capacities, in all; 0: it fits.
+  std::int64_t cost = 0;       ///< Sum of `cost_in` over buffers; the same for all where there is one memory.
+  std::vector<Bytes> peaks{};  ///< The last memory, which is the slowest, first.
+
+  auto operator<=>(const Score&) const = default;
+};
+
+/// The pool of slots counts with all of its bytes, if there is one.
+[[nodiscard]] Score score_of(const Problem& problem, std::span<const Place> places,
+                             const std::optional<SlotPool>& slots = {});
+
+/// What the buffer's traffic costs in a memory. A cost so large that the sum over all buffers could
+/// overflow counts as the largest that cannot.
+[[nodiscard]] std::int64_t cost_in(const Problem& problem, std::size_t buffer, std::size_t memory);
+
+/// What a memory holds at most; without a limit `largest_value`.
+[[nodiscard]] Bytes capacity_of(const Memory& memory);
+
+/// Sum over memories of highest offset + size.
+[[nodiscard]] Bytes total_peak(const Score& score);
 
 }  // namespace stowage::pack

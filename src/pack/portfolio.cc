@@ -44,12 +44,12 @@
 #include <utility>
 #include <vector>
 
+#include "pack/bounds.h"
 #include "pack/exact.h"
 #include "pack/free_list.h"
 #include "pack/greedy.h"
-#include "pack/load.h"
+#include "pack/placing.h"
 #include "pack/rectangle.h"
-#include "pack/score.h"
 #include "pack/slots.h"
 #include "pack/sweep.h"
 #include "pack/two_stack.h"

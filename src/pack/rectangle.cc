@@ -8,8 +8,7 @@
 //             +-+-------+-+-----+--> time
 //
 // The parts: converter and sorter (sort_order.cc), placer (rectangle_container.cc), layout optimiser
-// (rectangle_tuner.cc) with classifier (risk.cc), tuner and re-orderer (rectangle_reorder.cc) and merger
-// (rectangle_groups.cc). The exporter and the checker are the program's.
+// (rectangle_tuner.cc) with classifier, tuner, re-orderer and merger (rectangle_reorder.cc). The exporter and the checker are the program's.
 //
 // Tuning depends on where it starts, so there are many starts: each order of a portfolio is placed, and then
 // tuned, the one that places lowest first; then all are tuned again with larger budgets and other random

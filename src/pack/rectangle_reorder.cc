@@ -1,3 +1,136 @@
+// Idea. A layout is too high because of what sticks out, and of what is alive at the same time and could
+// make room. These are the rectangles worth tuning; the others may be placed after them, anyhow.
+//
+//     address ^      +--+
+//             |......|a |....+--+......  threshold      a, b: high, for a sticks out and b meets it
+//             |  +---+--+--+ |c |                       c, d: medium, for c reaches the threshold
+//             |  |    b    | |d +----+                  e: low, it meets d
+//             +--+---------+-+--+ e  +--> time
+//
+// Who meets whom is not asked pair by pair. The lives of the culprits are merged into disjoint spans, and
+// each piece looks up whether it meets one of them. Cost: n log n.
+// Source: the document of docs/rectangle.md, claim 5, paragraphs 20, 125 and 152. "Time overlap" is between
+// pieces: a buffer does not meet another one in a gap of its life.
+
+#include "pack/rectangle_reorder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "base/checked.h"
+
+namespace stowage::pack {
+namespace {
+
+/// Disjoint stretches of time in rising order.
+using Spans = std::vector<Lifetime>;
+
+template <typename Belongs>
+Spans lives_of(std::span<const Buffer> buffers, Belongs belongs) {
+  Spans lives;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    if (!belongs(b)) continue;
+    for (const Piece& piece : buffers[b].pieces) {
+      if (piece.is_ever_alive()) lives.push_back(piece.life);
+    }
+  }
+  std::sort(lives.begin(), lives.end(),
+            [](const Lifetime& a, const Lifetime& b) { return a.lower < b.lower; });
+  Spans spans;
+  for (const Lifetime& life : lives) {
+    if (!spans.empty() && life.lower <= spans.back().upper) {
+      spans.back().upper = std::max(spans.back().upper, life.upper);
+    } else {
+      spans.push_back(life);
+    }
+  }
+  return spans;
+}
+
+bool is_alive_during(const Buffer& buffer, const Spans& spans) {
+  return std::any_of(buffer.pieces.begin(), buffer.pieces.end(), [&](const Piece& piece) {
+    if (!piece.is_ever_alive()) return false;
+    const auto next = std::upper_bound(spans.begin(), spans.end(), piece.life.lower,
+                                       [](Position at, const Lifetime& span) { return at < span.upper; });
+    return next != spans.end() && next->lower < piece.life.upper;
+  });
+}
+
+}  // namespace
+
+std::vector<Risk> classify(std::span<const Buffer> buffers, std::span<const Bytes> offsets, Bytes threshold) {
+  std::vector<Risk> risks(buffers.size(), Risk::none);
+  const auto raise = [&](Risk risk, const Spans& spans) {
+    for (std::size_t b = 0; b < buffers.size(); ++b) {
+      if (risks[b] < risk && is_alive_during(buffers[b], spans)) risks[b] = risk;
+    }
+  };
+  const auto top = [&](std::size_t b) { return offsets[b] + buffers[b].size; };
+  raise(Risk::high, lives_of(buffers, [&](std::size_t b) { return top(b) > threshold; }));
+  raise(Risk::medium, lives_of(buffers, [&](std::size_t b) { return top(b) == threshold; }));
+  raise(Risk::low, lives_of(buffers, [&](std::size_t b) { return risks[b] >= Risk::medium; }));
+  return risks;
+}
+
+// Groups for the tuner, and the merger of what it has tuned.
+//
+// Idea. Rectangles that are alive together compete for the same addresses, so they are to be ordered
+// together; those that hardly meet can be tuned one group after the other, which is cheaper.
+//
+//     +------+   +--+         first group: a, b (b lies in a's time)
+//     |  a   |   |d |         c shares one of its six positions with the group's span, less than half:
+//     +-+--+-++--+--+-+       it opens the second group, which d joins
+//       |b | |   c    |
+//       +--+ +--------+
+//
+// A group is known by the span of its time only, so one sweep by start does. Cost: n log n.
+// Source: the document of docs/rectangle.md, claim 6 and paragraphs 29, 127 and 157 (claim 6 and paragraph
+// 127 speak of the low ones, 153 to 160 of the medium ones: medium is meant); the merger: claim 5, paragraphs
+// 22 and 154. What "divided by time overlap length" means is open: the share of the shorter of both is ours.
+
+std::vector<std::vector<Rectangle>> groups_by_overlap(std::span<const Rectangle> rectangles, int percent) {
+  std::vector<std::size_t> by_start(rectangles.size());
+  std::iota(by_start.begin(), by_start.end(), std::size_t{0});
+  std::stable_sort(by_start.begin(), by_start.end(), [&](std::size_t a, std::size_t b) {
+    return rectangles[a].life.lower < rectangles[b].life.lower;
+  });
+  std::vector<std::size_t> group_of(rectangles.size(), 0);
+  std::size_t groups = 0;
+  Lifetime span{};
+  for (const std::size_t r : by_start) {
+    const Lifetime& life = rectangles[r].life;
+    const Position shared = std::min(life.upper, span.upper) - std::max(life.lower, span.lower);
+    const Position shorter = std::min(life.upper - life.lower, span.upper - span.lower);
+    const bool joins =
+        groups > 0 && shared > 0 &&
+        static_cast<Large>(shared) * 100 >= static_cast<Large>(shorter) * static_cast<unsigned>(percent);
+    if (joins) {
+      span.upper = std::max(span.upper, life.upper);
+    } else {
+      span = life;
+      ++groups;
+    }
+    group_of[r] = groups - 1;
+  }
+  std::vector<std::vector<Rectangle>> result(groups);
+  for (std::size_t r = 0; r < rectangles.size(); ++r) result[group_of[r]].push_back(rectangles[r]);
+  return result;
+}
+
+Order merged(const Order& high, const Order& medium, std::span<const std::size_t> previous,
+             std::span<const Risk> risks) {
+  Order order = high;
+  order.insert(order.end(), medium.begin(), medium.end());
+  for (const Risk risk : {Risk::low, Risk::none}) {
+    for (const std::size_t b : previous) {
+      if (risks[b] == risk) order.push_back(b);
+    }
+  }
+  return order;
+}
+
 // Idea. An order decides a layout, and a layout decides an order: placed again by rising offset,
 // bottom-aligned, no rectangle lies higher than before. So an order of a lower layout may be looked for among
 // layouts, and these may be unfinished: a roof is lowered, what sticks out is pushed below it, and for the
@@ -26,14 +159,6 @@
 // Tsang 1999; for packing Faroe, Pisinger & Zachariasen 2003). All numbers are integers, so that the result
 // is the same everywhere.
 
-#include "pack/rectangle_reorder.h"
-
-#include <algorithm>
-#include <cmath>
-
-#include "base/checked.h"
-
-namespace stowage::pack {
 namespace {
 
 constexpr std::int64_t plain_burden = 5;

@@ -8,11 +8,35 @@
 #include <vector>
 
 #include "pack/rectangle_container.h"
-#include "pack/rectangle_groups.h"
+#include "pack/sort_order.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 
 namespace stowage::pack {
+
+/// How much a buffer matters for bringing a layout down to a threshold, in rising order.
+enum class Risk : std::uint8_t { none, low, medium, high };
+
+/// The risk of each buffer at its offset. high: its top (offset + size) is above the threshold, or it is
+/// alive at the same time as such a one; medium: the same with tops that are equal to the threshold;
+/// low: alive at the same time as a high or medium one; none: all others, and those never alive. The
+/// highest that applies. See rectangle_reorder.cc.
+[[nodiscard]] std::vector<Risk> classify(std::span<const Buffer> buffers, std::span<const Bytes> offsets,
+                                         Bytes threshold);
+
+/// Rectangles in some order, as indices of buffers.
+using Order = std::vector<std::size_t>;
+
+/// Divides rectangles into groups that are alive together: by rising start, each joins the group before it
+/// when it shares, with the time that group spans, at least `percent` of the shorter of the two (and at least
+/// one position); else it opens the next group. Each group keeps the given order. Cost: n log n.
+[[nodiscard]] std::vector<std::vector<Rectangle>> groups_by_overlap(std::span<const Rectangle> rectangles,
+                                                                    int percent);
+
+/// The merger: tuned high ones, tuned medium ones, then those of `previous` that are neither: the low
+/// ones, and the ones without risk, each as they stood. `risks` is by buffer.
+[[nodiscard]] Order merged(const Order& high, const Order& medium, std::span<const std::size_t> previous,
+                           std::span<const Risk> risks);
 
 /// How one re-orderer differs from the next.
 struct Manner {

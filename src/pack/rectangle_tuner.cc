@@ -5,15 +5,15 @@
 //     sorted --> placed --goal?--> done
 //       ^          |
 //       |          v
-//       |       classify: high   medium   low   none          (risk.cc)
+//       |       classify: high   medium   low   none          (rectangle_reorder.cc)
 //       |                  |       |       |     |
-//       |     groups:    1 2 3    4 5      |     |            (rectangle_groups.cc)
+//       |     groups:    1 2 3    4 5      |     |            (there, too)
 //       |     each: sort, place on top of the groups before it, re-order, place again, until a goal is
 //       |     met; then it stays in the container             (rectangle_reorder.cc)
 //       |                  |       |       |     |
 //       +---- merge:     high + medium + low + none
 //
-// The three goals (rectangle_goals.cc) hold for the whole and for each group.
+// The three goals (below) hold for the whole and for each group.
 // Source: the document of docs/rectangle.md; paragraphs 92 to 95 and 119 to 131, figures 5 to 7, claims 5, 6
 // and 8. Where it is open: the threshold is the best lower bound known, not max load alone; of groups the one
 // that reaches highest comes first; a group is sorted by the keys, but keeps the order it came in where that
@@ -26,11 +26,28 @@
 #include <algorithm>
 #include <utility>
 
-#include "pack/load.h"
-#include "pack/rectangle_goals.h"
-#include "pack/risk.h"
+#include "pack/bounds.h"
+#include "pack/rectangle_reorder.h"
 
 namespace stowage::pack {
+
+// The three goals at which tuning ends. Source: the document of docs/rectangle.md, claim 8 and paragraphs 94,
+// 95 and 131: "no tail above the threshold, the same sorting result, the adjustments reach the preset
+// number". The same result is one equal to any earlier one: in the example of paragraph 95 the third round
+// meets the first. Where it is open: what is counted are the adjustments, so that 0 rounds means the first
+// order only.
+
+std::optional<Goal> Goals::reached(std::span<const std::size_t> order, Bytes top) {
+  if (top <= threshold_) return Goal::fits;
+  std::vector<std::uint32_t> compact;
+  compact.reserve(order.size());
+  for (const std::size_t b : order) compact.push_back(static_cast<std::uint32_t>(b));
+  if (!seen_.insert(std::move(compact)).second) return Goal::repeated;
+  const auto adjustments = static_cast<std::int64_t>(seen_.size()) - 1;
+  if (rounds_ && adjustments >= *rounds_) return Goal::rounds;
+  return std::nullopt;
+}
+
 namespace {
 
 Order order_of(std::span<const Rectangle> rectangles) {

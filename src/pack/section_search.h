@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pack/tables.h"
+#include "pack/model.h"
 #include "stowage/units.h"
 
 namespace stowage::pack {

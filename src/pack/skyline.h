@@ -5,11 +5,30 @@
 #include <limits>
 #include <vector>
 
-#include "pack/tables.h"
-#include "pack/undo_log.h"
+#include "pack/model.h"
 #include "stowage/units.h"
 
 namespace stowage::pack {
+
+/// Numbers that get back the values they had: how a search returns from a branch.
+class UndoLog {
+ public:
+  void set(Bytes& where, Bytes value) {
+    changes_.push_back({&where, where});
+    where = value;
+  }
+  [[nodiscard]] std::size_t mark() const { return changes_.size(); }
+  void undo_to(std::size_t mark) {
+    for (; changes_.size() > mark; changes_.pop_back()) *changes_.back().where = changes_.back().old;
+  }
+
+ private:
+  struct Change {
+    Bytes* where;
+    Bytes old;
+  };
+  std::vector<Change> changes_;
+};
 
 /// A placing below a height that is filled from the bottom, and can be taken back: see skyline.cc. Bytes
 /// count in units. Keeps a reference.

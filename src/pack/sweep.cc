@@ -37,11 +37,10 @@
 #include <tuple>
 
 #include "base/checked.h"
+#include "pack/bounds.h"
 #include "pack/ejection_search.h"
-#include "pack/load.h"
 #include "pack/occupancy.h"
 #include "pack/rectangle_container.h"
-#include "pack/slack.h"
 
 namespace stowage::pack {
 namespace {

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "check/exhaust.h"
-#include "pack/load.h"
+#include "pack/bounds.h"
 
 namespace stowage::plan {
 namespace {

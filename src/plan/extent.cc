@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "pack/load.h"
+#include "pack/bounds.h"
 
 namespace stowage::plan {
 namespace {

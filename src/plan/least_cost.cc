@@ -21,7 +21,7 @@
 
 #include "base/checked.h"
 #include "base/union_find.h"
-#include "pack/score.h"
+#include "pack/placing.h"
 
 namespace stowage::plan {
 namespace {

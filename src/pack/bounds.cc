@@ -1,3 +1,169 @@
+#include "pack/bounds.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/checked.h"
+#include "pack/model.h"
+#include "pack/section_search.h"
+
+namespace stowage::pack {
+namespace {
+
+bool comes_first(const Load& a, const Load& b) { return a.at < b.at; }
+
+/// Sorts by position and adds up what is at the same one.
+void merge_by_sorting(std::vector<Load>& changes) {
+  std::sort(changes.begin(), changes.end(), comes_first);
+  std::size_t count = 0;
+  for (const Load& change : changes) {
+    if (count > 0 && changes[count - 1].at == change.at) {
+      changes[count - 1].bytes += change.bytes;
+    } else {
+      changes[count++] = change;
+    }
+  }
+  changes.resize(count);
+}
+
+/// The same for positions that lie close together: one cell for each from the first to the last.
+void merge_by_counting(std::vector<Load>& changes, Position first, Position last) {
+  std::vector<std::optional<Bytes>> cells(static_cast<std::size_t>(last - first) + 1);
+  for (const Load& change : changes) {
+    std::optional<Bytes>& cell = cells[static_cast<std::size_t>(change.at - first)];
+    cell = cell.value_or(0) + change.bytes;
+  }
+  changes.clear();
+  for (Position at = first; at <= last; ++at) {
+    if (const auto cell = cells[static_cast<std::size_t>(at - first)]) changes.push_back({at, *cell});
+  }
+}
+
+}  // namespace
+
+std::vector<Load> load_profile(std::span<const Buffer> buffers) {
+  std::vector<Load> profile;  // first the change at each position, then the sum of all up to it
+  profile.reserve(2 * buffers.size());
+  for (const Buffer& buffer : buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      if (!piece.is_ever_alive()) continue;
+      profile.push_back({piece.life.lower, piece.size});
+      profile.push_back({piece.life.upper, -piece.size});
+    }
+  }
+  if (profile.empty()) return profile;
+  const auto [first, last] = std::minmax_element(profile.begin(), profile.end(), comes_first);
+  if (last->at - first->at < std::ssize(profile)) {
+    merge_by_counting(profile, first->at, last->at);
+  } else {
+    merge_by_sorting(profile);
+  }
+  Bytes bytes = 0;
+  for (Load& load : profile) load.bytes = bytes += load.bytes;
+  return profile;
+}
+
+namespace {
+
+/// The load of what begins at multiples of a unit only: each takes its bytes rounded up to the next, but for
+/// one on top, which may be the one that gains most by that.
+Bytes padded_load(std::span<const Buffer> buffers, Bytes unit) {
+  struct Event {
+    Position at;
+    bool begins;
+    Bytes size;
+  };
+  std::vector<Event> events;
+  bool is_padded = false;
+  for (const Buffer& buffer : buffers) {
+    if (buffer.alignment % unit != 0) continue;
+    for (const Piece& piece : buffer.pieces) {
+      if (!piece.is_ever_alive() || piece.offset % unit != 0) continue;
+      events.push_back({piece.life.lower, true, piece.size});
+      events.push_back({piece.life.upper, false, piece.size});
+      is_padded = is_padded || piece.size % unit != 0;
+    }
+  }
+  if (!is_padded) return 0;
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.at != b.at ? a.at < b.at : a.begins < b.begins; });
+  std::multiset<Bytes> pads;
+  Bytes padded = 0;
+  Bytes most = 0;
+  for (const Event& event : events) {
+    const Bytes whole = base::align_up(event.size, unit);
+    if (event.begins) {
+      padded += whole;
+      pads.insert(whole - event.size);
+      most = std::max(most, padded - *pads.rbegin());
+    } else {
+      padded -= whole;
+      pads.erase(pads.find(whole - event.size));
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+Bytes lower_bound_of(std::span<const Buffer> buffers) {
+  Bytes bound = max_load(buffers);
+  std::set<Bytes> units;
+  for (const Buffer& buffer : buffers) {
+    bound = std::max(bound, buffer.pinned.value_or(0) + buffer.size);
+    const bool is_alive = std::any_of(buffer.pieces.begin(), buffer.pieces.end(),
+                                      [](const Piece& piece) { return piece.is_ever_alive(); });
+    if (is_alive && std::has_single_bit(static_cast<std::uint64_t>(buffer.alignment)))
+      units.insert(buffer.alignment);
+  }
+  for (const Bytes unit : units) bound = std::max(bound, padded_load(buffers, unit));
+  return bound;
+}
+
+std::vector<Bytes> lower_bounds_of(const Problem& problem, const Solution& solution) {
+  if (problem.memories.size() == 1) return {solution.lower_bound};
+  std::vector<std::vector<Buffer>> inside(problem.memories.size());
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b)
+    inside[solution.places[b].memory].push_back(problem.buffers[b]);
+  std::vector<Bytes> bounds;
+  for (const auto& buffers : inside) bounds.push_back(lower_bound_of(buffers));
+  return bounds;
+}
+
+std::optional<std::vector<Bytes>> loads_during(std::span<const Buffer> buffers, const Control& control) {
+  const std::vector<Load> profile = load_profile(buffers);
+  const std::size_t count = profile.size();
+  std::vector<Bytes> tree(2 * count, 0);  // the maximum of node i is that of 2i and 2i + 1; leaves last
+  for (std::size_t i = 0; i < count; ++i) tree[count + i] = profile[i].bytes;
+  for (std::size_t i = count; i-- > 1;) tree[i] = std::max(tree[2 * i], tree[2 * i + 1]);
+  const auto index = [&](Position at) {
+    const auto it = std::lower_bound(profile.begin(), profile.end(), at,
+                                     [](const Load& load, Position value) { return load.at < value; });
+    return static_cast<std::size_t>(it - profile.begin());
+  };
+  std::vector<Bytes> loads;
+  loads.reserve(buffers.size());
+  for (const Buffer& buffer : buffers) {
+    if (loads.size() % buffers_between_looks == 0 && control.is_time_up()) return std::nullopt;
+    const Lifetime life = life_of(buffer);
+    Bytes most = 0;
+    std::size_t begin = count + index(life.lower);
+    std::size_t end = count + index(life.upper);
+    for (; begin < end; begin /= 2, end /= 2) {
+      if (begin % 2 == 1) most = std::max(most, tree[begin++]);
+      if (end % 2 == 1) most = std::max(most, tree[--end]);
+    }
+    loads.push_back(most);
+  }
+  return loads;
+}
+
 // Idea. Where not everything fits below the highest load, the reason is often in few positions, those that
 // are nearly full: with nothing to spare there is one order at each of them that would do, and no two of
 // these go together. So all but the fullest positions are left out, and with them what is alive nowhere else;
@@ -21,20 +187,6 @@
 // hardly would: that is when the looking ends.
 // Source: ours.
 
-#include "pack/certificate.h"
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <utility>
-
-#include "pack/load.h"
-#include "pack/model.h"
-#include "pack/section_search.h"
-#include "pack/tables.h"
-
-namespace stowage::pack {
 namespace {
 
 constexpr std::size_t most_nodes = 4000;
@@ -181,3 +333,9 @@ Certificate certify(const Problem& problem, Bytes bound, Bytes peak, const Contr
 }
 
 }  // namespace stowage::pack
+
+stowage::Bytes stowage::max_load(std::span<const Buffer> buffers) {
+  Bytes most = 0;
+  for (const pack::Load& load : pack::load_profile(buffers)) most = std::max(most, load.bytes);
+  return most;
+}

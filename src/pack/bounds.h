@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "pack/placing.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 
@@ -25,5 +27,19 @@ struct Load {
 /// For each memory the bound of the buffers that the solution has there. Takes the solution's own where
 /// there is one memory.
 [[nodiscard]] std::vector<Bytes> lower_bounds_of(const Problem& problem, const Solution& solution);
+
+/// Per buffer the most live bytes there are at any position of its life; 0 if it is never alive. Nothing if
+/// the time is up. Cost: n log n, memory linear.
+[[nodiscard]] std::optional<std::vector<Bytes>> loads_during(std::span<const Buffer> buffers,
+                                                             const Control& control);
+
+/// What is alive at these positions alone does not fit below the bound.
+struct Certificate {
+  Bytes bound = 0;
+  std::vector<Position> positions{};
+};
+
+/// Looks for a bound above `bound`, up to `peak`: see bounds.cc. Without positions if it finds none.
+[[nodiscard]] Certificate certify(const Problem& problem, Bytes bound, Bytes peak, const Control& control);
 
 }  // namespace stowage::pack
