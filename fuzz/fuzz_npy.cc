@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "import/npy.h"
+#include "import/arrays.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 

@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "alias/contents.h"
 #include "alias/group.h"
-#include "lifetime/keep_order.h"
+#include "lifetime/lives.h"
 #include "long_tests.h"
 #include "oracle/random_graph.h"
 #include "stowage/graph.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "import/npy.h"
+#include "import/arrays.h"
 #include "onnx_models.h"
 #include "process.h"
 #include "stowage/export.h"

@@ -20,6 +20,7 @@
 #include "pack/bounds.h"
 #include "pack/model.h"
 #include "pack/section_search.h"
+#include "pack/strategies.h"
 #include "problems.h"
 #include "stowage/import.h"
 #include "stowage/problem.h"

@@ -20,6 +20,7 @@
 #include "oracle/naive_pack.h"
 #include "oracle/random_graph.h"
 #include "oracle/random_problem.h"
+#include "pack/strategies.h"
 #include "problems.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"

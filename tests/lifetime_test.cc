@@ -12,9 +12,7 @@
 #include <vector>
 
 #include "alias/buffers.h"
-#include "lifetime/keep_order.h"
-#include "lifetime/residence.h"
-#include "lifetime/uses.h"
+#include "lifetime/lives.h"
 #include "oracle/naive_interpreter.h"
 #include "oracle/random_graph.h"
 #include "stowage/error.h"

@@ -1,7 +1,5 @@
 // npy files: literal bytes as NumPy writes them, round trips of every element type, hostile headers.
 
-#include "import/npy.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "import/arrays.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "temporary.h"

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "lifetime/keep_order.h"
+#include "lifetime/lives.h"
 #include "oracle/random_graph.h"
 #include "stowage/export.h"
 #include "stowage/planner.h"

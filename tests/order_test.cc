@@ -10,9 +10,7 @@
 
 #include "alias/buffers.h"
 #include "alias/sharing.h"
-#include "lifetime/keep_order.h"
-#include "lifetime/residence.h"
-#include "lifetime/uses.h"
+#include "lifetime/lives.h"
 #include "long_tests.h"
 #include "oracle/byte_machine.h"
 #include "oracle/random_graph.h"

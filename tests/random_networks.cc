@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "share/run_expression.h"
 #include "share/timeline.h"
 
 namespace stowage::testing {

@@ -1,7 +1,5 @@
 // The strategy `rectangle`: each of its parts by hand and against naive twins, then the whole.
 
-#include "pack/rectangle.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,6 +28,7 @@
 #include "pack/rectangle_reorder.h"
 #include "pack/rectangle_tuner.h"
 #include "pack/sort_order.h"
+#include "pack/strategies.h"
 #include "problems.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"

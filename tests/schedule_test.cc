@@ -8,12 +8,10 @@
 
 #include "long_tests.h"
 #include "oracle/naive_schedule.h"
-#include "schedule/beam.h"
 #include "schedule/cuts.h"
 #include "schedule/decide.h"
-#include "schedule/greedy.h"
+#include "schedule/heuristics.h"
 #include "schedule/search.h"
-#include "schedule/seen_sets.h"
 #include "schedule/symmetry.h"
 #include "schedule_cases.h"
 

@@ -10,11 +10,10 @@
 #include "long_tests.h"
 #include "oracle/naive_schedule.h"
 #include "schedule/cuts.h"
-#include "schedule/delay.h"
 #include "schedule/executed.h"
-#include "schedule/pair_cut.h"
 #include "schedule/pairs.h"
 #include "schedule/search.h"
+#include "schedule/storage.h"
 #include "schedule/windows.h"
 #include "schedule_cases.h"
 

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "share/feeds.h"
-#include "share/outputs.h"
-#include "share/run_expression.h"
 #include "share/timeline.h"
 #include "stowage/error.h"
 

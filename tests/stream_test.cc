@@ -7,10 +7,10 @@
 
 #include "stowage/error.h"
 #include "stream/bound.h"
+#include "stream/program.h"
 #include "stream/regions.h"
 #include "stream/replay.h"
 #include "stream/search.h"
-#include "stream/state.h"
 #include "stream_cases.h"
 
 namespace stowage::stream {

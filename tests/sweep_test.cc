@@ -1,7 +1,5 @@
 // The sweep: valid on everything, alone on stretches of time, at max load where large problems allow it.
 
-#include "pack/sweep.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -15,6 +13,7 @@
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
 #include "pack/bounds.h"
+#include "pack/strategies.h"
 #include "problems.h"
 #include "stowage/import.h"
 #include "stowage/problem.h"

@@ -18,9 +18,7 @@
 #include "stowage/import.h"
 #include "stowage/planner.h"
 #include "tflite_models.h"
-#include "tflm/arena.h"
-#include "tflm/scopes.h"
-#include "tflm/scratch.h"
+#include "tflm/runtime.h"
 
 namespace stowage {
 namespace {

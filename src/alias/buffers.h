@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "alias/sharing.h"
-#include "lifetime/uses.h"
+#include "lifetime/lives.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 #include "stowage/problem.h"

@@ -231,7 +231,7 @@ class Sharer {
     }
   }
 
-  /// What is made of copies alone is its own source only where contents.h has given up.
+  /// What is made of copies alone is its own source only where group.h has given up.
   [[nodiscard]] bool is_in_too_many_parts(TensorId output, Bytes copied) const {
     return copied == graph_.tensors[output].bytes && contents_[output].front().source == output;
   }

@@ -3,8 +3,7 @@
 #include <vector>
 
 #include "alias/group.h"
-#include "lifetime/residence.h"
-#include "lifetime/uses.h"
+#include "lifetime/lives.h"
 #include "stowage/graph.h"
 #include "stowage/options.h"
 #include "stowage/plan.h"

@@ -2,8 +2,11 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "stowage/plan.h"
 
 namespace stowage::exporting {
 
@@ -42,6 +45,12 @@ class Document {
   void rows(std::string_view name, const Range& range, const ToJson& to_json) {
     key(name);
     write_rows(out_, range, to_json);
+  }
+
+  void models(std::span<const ModelInfo> models) {
+    rows("models", models, [](const ModelInfo& model) {
+      return Json{{"name", model.name}, {"source", model.source}, {"format", name_of(model.format)}};
+    });
   }
 
   void finish() { out_ << "}\n"; }

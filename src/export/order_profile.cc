@@ -24,7 +24,6 @@
 #include <string_view>
 #include <vector>
 
-#include "export/drawing.h"
 #include "export/readable.h"
 
 namespace stowage::exporting {

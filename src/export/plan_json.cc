@@ -145,9 +145,7 @@ Json savings_json(const Savings& savings) {
 
 void write_json(const Plan& plan, std::ostream& out) {
   exporting::Document document(out, "stowage-plan");
-  document.rows("models", plan.models, [](const ModelInfo& model) {
-    return Json{{"name", model.name}, {"source", model.source}, {"format", name_of(model.format)}};
-  });
+  document.models(plan.models);
   document.key("clocks") << "[";
   for (std::size_t c = 0; c < plan.clocks.size(); ++c) {
     out << (c == 0 ? "\n" : ",\n") << "{\"steps\":";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace stowage::exporting {
@@ -38,6 +39,81 @@ std::optional<std::string> gap_in_percent(const Summary& summary) {
   if (summary.lower_bound == 0) return std::nullopt;
   constexpr double percent = 100;
   return fmt::format("{:.2f}", percent * static_cast<double>(gap) / static_cast<double>(summary.lower_bound));
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char letter : text) {
+    switch (letter) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        // Other control characters have no place in XML at all.
+        result += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
+    }
+  }
+  return result;
+}
+
+std::int64_t step_of_marks(std::int64_t range, std::int64_t count, std::int64_t base) {
+  std::int64_t step = 1;
+  while (range / step > count * base) step *= base;
+  while (range / step > count) step *= 2;
+  return step;
+}
+
+namespace {
+
+class Axis {
+ public:
+  explicit Axis(const Plan& plan) : plan_(plan), starts_(plan.clocks.size()) { lay_out(0, 0); }
+
+  [[nodiscard]] Position of(std::size_t clock, Position at) const {
+    const std::vector<Position>& starts = starts_[clock];
+    const auto last = static_cast<Position>(starts.size()) - 1;
+    return at <= last ? starts[static_cast<std::size_t>(at)] : starts.back() + at - last;
+  }
+
+ private:
+  /// Notes where each position of the clock begins, the one behind the last too, which it returns.
+  Position lay_out(std::size_t clock, Position begin) {
+    for (const Step& step : plan_.clocks[clock].steps) {
+      starts_[clock].push_back(begin);
+      Position end = begin + 1;
+      if (const auto* const fork = std::get_if<Fork>(&step)) {
+        for (const std::size_t branch : fork->clocks) end = std::max(end, lay_out(branch, begin));
+      }
+      begin = end;
+    }
+    starts_[clock].push_back(begin);
+    return begin;
+  }
+
+  const Plan& plan_;
+  std::vector<std::vector<Position>> starts_;
+};
+
+}  // namespace
+
+std::vector<Buffer> on_one_axis(const Plan& plan) {
+  std::vector<Buffer> buffers = plan.buffers;
+  if (plan.clocks.size() == 1) return buffers;
+  const Axis axis(plan);
+  for (Buffer& buffer : buffers) {
+    for (Piece& piece : buffer.pieces)
+      piece.life = {axis.of(buffer.clock, piece.life.lower), axis.of(buffer.clock, piece.life.upper)};
+  }
+  return buffers;
 }
 
 }  // namespace stowage::exporting

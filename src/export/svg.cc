@@ -10,7 +10,7 @@
 //             | a  +------+---+
 //             +-----------------> position
 //
-// Colours are the risk classes of the `rectangle` strategy (pack/rectangle_reorder.h): what sticks out above the
+// Colours are the risk classes of strategy `rectangle` (pack/rectangle_reorder.h): what sticks out above the
 // max load is red and its neighbours in time pale red, what reaches it orange, the neighbours of all
 // these blue, all else grey.
 
@@ -24,10 +24,8 @@
 #include <string>
 #include <vector>
 
-#include "export/drawing.h"
 #include "export/order_profile.h"
 #include "export/readable.h"
-#include "export/unfold.h"
 #include "pack/rectangle_reorder.h"
 #include "stowage/export.h"
 

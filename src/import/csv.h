@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stowage/problem.h"
+
 namespace stowage::import {
 
 /// Reads comma-separated rows after a header line, in any column order. Fields may be quoted as in
@@ -46,5 +48,16 @@ class CsvReader {
   std::vector<std::string> columns_;
   std::vector<std::string> fields_;
 };
+
+/// Reads a buffer list: columns `id,lower,upper,size` in any order (or `end`, inclusive, for
+/// `upper`), optional `alignment`, `offset` (pins the buffer) and `gaps`: `lo-hi` for positions at
+/// which nothing of the buffer is needed, or `lo-hi@wlo:whi` where only bytes wlo to whi are, as
+/// many as there are, separated by spaces. All ranges are half-open. Throws Error with the line.
+[[nodiscard]] Problem read_buffer_csv(std::string_view text);
+
+/// Reads a sequence of memory operations: columns `op,name,size,alignment` in any order, `op` being
+/// `alloc` or `free`. Row i is position i; what is never freed lives to the end. A name may be
+/// allocated again once it is freed: that is another buffer, `name#2`. Throws Error with the line.
+[[nodiscard]] Problem read_operations_csv(std::string_view text);
 
 }  // namespace stowage::import

@@ -6,9 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "import/graph_options.h"
 #include "import/json.h"
-#include "import/nearby_files.h"
+#include "import/readers.h"
 
 namespace stowage::import {
 namespace {

@@ -4,12 +4,10 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "import/buffer_csv.h"
 #include "import/csv.h"
 #include "import/graph_json.h"
-#include "import/graph_options.h"
 #include "import/onnx.h"
-#include "import/operations_csv.h"
+#include "import/readers.h"
 #include "import/tflite.h"
 #include "stowage/error.h"
 #include "stowage/import.h"

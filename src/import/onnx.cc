@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "base/text.h"
-#include "import/graph_options.h"
 #include "import/onnx_constants.h"
 #include "import/onnx_copies.h"
-#include "import/onnx_functions.h"
 #include "import/onnx_graph.h"
-#include "import/onnx_network.h"
 #include "import/onnx_shapes.h"
+#include "import/onnx_values.h"
+#include "import/readers.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -117,6 +116,55 @@ std::unique_ptr<Read> read(std::string_view bytes, const ImportOptions& options)
 
 Constants constants_of(const Read& it, const std::filesystem::path& folder) {
   return constants_of(it.model, it.versions, it.values, folder);
+}
+
+Attributes attributes_of(const onnx::NodeProto& node, const std::filesystem::path& folder) {
+  Attributes attributes;
+  for (const onnx::AttributeProto& it : node.attribute()) {
+    using Proto = onnx::AttributeProto;
+    switch (it.type()) {
+      case Proto::INT:
+        attributes.set(it.name(), it.i());
+        break;
+      case Proto::FLOAT:
+        attributes.set(it.name(), it.f());
+        break;
+      case Proto::STRING:
+        attributes.set(it.name(), it.s());
+        break;
+      case Proto::INTS:
+        attributes.set(it.name(), std::vector<std::int64_t>(it.ints().begin(), it.ints().end()));
+        break;
+      case Proto::FLOATS:
+        attributes.set(it.name(), std::vector<float>(it.floats().begin(), it.floats().end()));
+        break;
+      case Proto::STRINGS:
+        attributes.set(it.name(), std::vector<std::string>(it.strings().begin(), it.strings().end()));
+        break;
+      case Proto::TENSOR:
+        if (it.t().data_type() != onnx::TensorProto::STRING)
+          attributes.set(it.name(), array_of(it.t(), folder, "attribute " + base::quoted(it.name())));
+        break;
+      default:
+        break;  // bodies are subgraphs; kernels know nothing of the other kinds
+    }
+  }
+  return attributes;
+}
+
+/// A graph that is complete and its constants, and what its nodes are told.
+Network network_of(OnnxGraph model, const Versions& versions, Constants constants,
+                   const std::filesystem::path& folder) {
+  Network network;
+  for (const auto& nodes : model.nodes) {
+    auto& details = network.details.emplace_back();
+    for (const onnx::NodeProto* const node : nodes)
+      details.push_back({attributes_of(*node, folder), version_of(*node, versions)});
+  }
+  network.quantizations.resize(model.graph.tensors.size());
+  network.input.constants = std::move(constants);
+  network.input.content = std::move(model.graph);
+  return network;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "import/source.h"
+#include "import/readers.h"
 #include "stowage/import.h"
 #include "stowage/network.h"
 

@@ -21,8 +21,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "import/nearby_files.h"
-#include "import/onnx_arrays.h"
+#include "import/onnx_values.h"
+#include "import/readers.h"
 
 namespace stowage::import {
 namespace {

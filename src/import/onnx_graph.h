@@ -24,4 +24,9 @@ struct OnnxGraph {
 /// "Conv", or "com.microsoft.Gelu" outside the standard's own domain.
 [[nodiscard]] std::string type_of(const onnx::NodeProto& node);
 
+/// Replaces every call of one of the model's own functions by the function's nodes, with names made
+/// unique and attribute references filled in. Throws Error for functions that call themselves or
+/// unfold beyond any reasonable size.
+void inline_functions(onnx::ModelProto& model);
+
 }  // namespace stowage::import

@@ -1,7 +1,13 @@
 #include "import/onnx_values.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <string>
+
+#include "base/text.h"
+#include "import/onnx_types.h"
+#include "stowage/error.h"
 
 namespace stowage::import {
 namespace {
@@ -131,6 +137,116 @@ TensorProto to_proto(const Value& value) {
       break;
   }
   return tensor;
+}
+
+// The format keeps elements either as raw bytes, or as numbers in one of five fields: each type has a field
+// of its own, or shares one of a wider type, or lies in a file beside the model.
+
+namespace {
+
+using Bytes8 = std::vector<std::byte>;
+
+Bytes8 bytes_from(std::string_view raw) {
+  Bytes8 bytes(raw.size());
+  if (!raw.empty()) std::memcpy(bytes.data(), raw.data(), raw.size());
+  return bytes;
+}
+
+/// Elements stored as they are in memory, each narrowed to `Element`.
+template <typename Element, typename Field>
+Bytes8 bytes_of_field(const Field& field) {
+  Bytes8 bytes(static_cast<std::size_t>(field.size()) * sizeof(Element));
+  std::size_t at = 0;
+  for (const auto& stored : field) {
+    const auto element = static_cast<Element>(stored);
+    std::memcpy(bytes.data() + at, &element, sizeof(Element));
+    at += sizeof(Element);
+  }
+  return bytes;
+}
+
+Bytes8 numbers_of(const onnx::TensorProto& tensor, DType dtype, const std::string& place) {
+  switch (dtype) {
+    case DType::float32:
+    case DType::complex64:
+      return bytes_of_field<float>(tensor.float_data());
+    case DType::float64:
+    case DType::complex128:
+      return bytes_of_field<double>(tensor.double_data());
+    case DType::int64:
+      return bytes_of_field<std::int64_t>(tensor.int64_data());
+    case DType::uint64:
+      return bytes_of_field<std::uint64_t>(tensor.uint64_data());
+    case DType::uint32:
+      return bytes_of_field<std::uint32_t>(tensor.uint64_data());
+    case DType::int32:
+      return bytes_of_field<std::int32_t>(tensor.int32_data());
+    case DType::int16:
+    case DType::uint16:
+    case DType::float16:
+    case DType::bfloat16:
+      return bytes_of_field<std::uint16_t>(tensor.int32_data());
+    default:
+      break;
+  }
+  constexpr int bits_of_a_byte = 8;
+  if (bits_of(dtype).value_or(bits_of_a_byte + 1) > bits_of_a_byte)
+    throw Error(place, fmt::format("is of type {}, expected a type of numbers", name_of(dtype)));
+  return bytes_of_field<std::uint8_t>(tensor.int32_data());
+}
+
+std::int64_t number_of(const onnx::StringStringEntryProto& entry, const std::string& place) {
+  const auto number = base::parse_integer(entry.value());
+  if (!number || *number < 0)
+    throw Error(place, fmt::format("has external data with {} {}, expected a number of at least 0",
+                                   entry.key(), base::quoted(entry.value())));
+  return *number;
+}
+
+std::size_t size_of(const onnx::TensorProto& tensor, const std::string& place) {
+  try {
+    return static_cast<std::size_t>(
+        bytes_of(dtype_of(tensor.data_type(), place), {tensor.dims().begin(), tensor.dims().end()}));
+  } catch (const Error& error) {
+    throw Error(place, error.what());
+  }
+}
+
+}  // namespace
+
+bool is_external(const onnx::TensorProto& tensor) {
+  return tensor.data_location() == onnx::TensorProto::EXTERNAL;
+}
+
+std::span<const std::byte> external_data(const onnx::TensorProto& tensor, NearbyFiles& files,
+                                         const std::string& place) {
+  std::string location;
+  std::size_t offset = 0;
+  for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") offset = static_cast<std::size_t>(number_of(entry, place));
+  }
+  return files.part(location, offset, size_of(tensor, place), place);
+}
+
+Array array_of(const onnx::TensorProto& tensor, const std::filesystem::path& folder,
+               const std::string& place) {
+  Array array{.dtype = dtype_of(tensor.data_type(), place),
+              .shape = {tensor.dims().begin(), tensor.dims().end()}};
+  const std::size_t size = size_of(tensor, place);
+  if (is_external(tensor)) {
+    NearbyFiles files(folder);
+    const std::span<const std::byte> data = external_data(tensor, files, place);
+    array.data.assign(data.begin(), data.end());
+  } else if (tensor.has_raw_data()) {
+    array.data = bytes_from(tensor.raw_data());
+  } else {
+    array.data = numbers_of(tensor, array.dtype, place);
+  }
+  if (array.data.size() != size)
+    throw Error(place,
+                fmt::format("has {} bytes of data, expected {} by its shape", array.data.size(), size));
+  return array;
 }
 
 }  // namespace stowage::import

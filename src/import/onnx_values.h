@@ -2,11 +2,17 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "import/readers.h"
 #include "stowage/graph.h"
+#include "stowage/network.h"
 
 namespace stowage::import {
 
@@ -31,5 +37,18 @@ inline constexpr std::int64_t most_elements = 4096;
 [[nodiscard]] std::optional<Value> value_of(const onnx::TensorProto& tensor);
 
 [[nodiscard]] onnx::TensorProto to_proto(const Value& value);
+
+/// The elements of a tensor of an ONNX file. External data is looked for beside the file, in `folder` or
+/// below it. Throws Error at `place` for data that does not fit the shape, that is text, or that cannot be
+/// read.
+[[nodiscard]] Array array_of(const onnx::TensorProto& tensor, const std::filesystem::path& folder = {},
+                             const std::string& place = "tensor");
+
+/// Whether a tensor's elements are in another file.
+[[nodiscard]] bool is_external(const onnx::TensorProto& tensor);
+
+/// Those elements, where they lie. Throws as `array_of` does.
+[[nodiscard]] std::span<const std::byte> external_data(const onnx::TensorProto& tensor, NearbyFiles& files,
+                                                       const std::string& place);
 
 }  // namespace stowage::import

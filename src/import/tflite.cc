@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "import/graph_options.h"
+#include "import/readers.h"
 #include "import/tflite_copies.h"
 #include "import/tflite_tables.h"
 #include "stowage/error.h"

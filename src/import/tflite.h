@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "import/source.h"
+#include "import/readers.h"
 #include "stowage/import.h"
 #include "stowage/network.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "import/source.h"
+#include "import/readers.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"

@@ -9,7 +9,7 @@
 //
 // 1. Start with what free-list finds, so that nothing here is worse.
 // 2. Build greedily: buffers in an order of worth (per byte and position, per byte, in all, ...), each at the
-//    lowest place in the cheapest memory that still takes it (build.cc).
+//    lowest place in the cheapest memory that still takes it (build).
 // 3. Bound the cost from below (cost_bound.cc). Few buffers: look at all choices (exact.cc), which proves
 //    what it finds. When the cost meets the bound 4 and 5 are left out.
 // 4. Improve the best order: buffers that were refused move forward (squeaky wheel), some change places
@@ -17,7 +17,7 @@
 //    rounds as a budget of placed buffers allows: the same on every machine.
 // 5. Offer refused buffers, the most worth first, a place in the set of a faster memory, for less worthy ones
 //    that have to go if there are too many bytes alive. Whether the new set can be placed is up to the
-//    packers of one memory, all of them: where one fails another may not (sets.cc).
+//    packers of one memory, all of them: where one fails another may not (memories.h).
 // 6. With the memories decided, pack the set of each with the whole portfolio to lower the peaks.
 //
 // The clock and the user can cut this short after step 1; all else is budgeted.
@@ -33,17 +33,97 @@
 #include <random>
 #include <utility>
 
-#include "levels/build.h"
-#include "levels/choices.h"
 #include "levels/cost_bound.h"
 #include "levels/exact.h"
 #include "levels/exchange.h"
-#include "levels/sets.h"
-#include "pack/free_list.h"
+#include "levels/memories.h"
+#include "pack/occupancy.h"
 #include "pack/placing.h"
+#include "pack/strategies.h"
 
 namespace stowage::levels {
 namespace {
+
+/// What a greedy construction is told: who chooses first, and who is not to have the best.
+struct Wish {
+  std::vector<std::size_t> order;  ///< All buffers.
+  std::vector<std::size_t> ranks;  ///< Per buffer: so many of the memories it may live in are passed over.
+};
+
+/// One greedy construction: an occupancy for each memory, and buffers that choose one after the other. What
+/// is pinned or never alive is settled first. Cost: that of placing each buffer once in each memory it may
+/// live in.
+class Builder {
+ public:
+  Builder(const Problem& problem, const Choices& choices, const Wish& wish)
+      : problem_(problem),
+        choices_(choices),
+        wish_(wish),
+        occupancies_(problem.memories.size(), pack::Occupancy(problem.buffers)),
+        places_(problem.buffers.size()) {}
+
+  /// What needs no room, or has its offset.
+  [[nodiscard]] bool is_settled(std::size_t b) const {
+    return problem_.buffers[b].pinned || !choices_.is_ever_alive[b];
+  }
+
+  void settle(std::size_t b) {
+    const Buffer& buffer = problem_.buffers[b];
+    const auto fits = [&](std::size_t m) { return holds(choices_, m, buffer); };
+    const auto first = std::find_if(first_choice(b), choices_.allowed[b].end(), fits);
+    const std::size_t memory = first != choices_.allowed[b].end() ? *first : choices_.allowed[b].back();
+    put(b, {memory, buffer.pinned.value_or(0)});
+  }
+
+  void choose(std::size_t b) {
+    const Buffer& buffer = problem_.buffers[b];
+    std::optional<Place> best;
+    Bytes least = 0;
+    for (auto m = first_choice(b); m != choices_.allowed[b].end() && (!best || least > 0); ++m) {
+      const Bytes offset = occupancies_[*m].lowest_fit(buffer);
+      const Bytes excess = std::max<Bytes>(0, offset + buffer.size - choices_.capacities[*m]);
+      if (best && least <= excess) continue;
+      best = {*m, offset};
+      least = excess;
+    }
+    put(b, best.value());
+  }
+
+  std::vector<Place> take() { return std::move(places_); }
+
+ private:
+  [[nodiscard]] std::vector<std::size_t>::const_iterator first_choice(std::size_t b) const {
+    const std::vector<std::size_t>& allowed = choices_.allowed[b];
+    return allowed.begin() + static_cast<std::ptrdiff_t>(std::min(wish_.ranks[b], allowed.size() - 1));
+  }
+
+  void put(std::size_t b, Place place) {
+    places_[b] = place;
+    occupancies_[place.memory].reserve(problem_.buffers[b], place.offset);
+  }
+
+  const Problem& problem_;
+  const Choices& choices_;
+  const Wish& wish_;
+  std::vector<pack::Occupancy> occupancies_;
+  std::vector<Place> places_;
+};
+
+/// Gives every buffer, pinned ones first and then in the wish's order, the lowest place in the first memory
+/// in which it stays within capacity; where there is none, in the one that grows least beyond its own.
+/// Nothing when told to stop.
+std::optional<std::vector<Place>> build(const Problem& problem, const Choices& choices, const Wish& wish,
+                                        const pack::Control& control) {
+  Builder builder(problem, choices, wish);
+  for (const std::size_t b : wish.order) {
+    if (builder.is_settled(b)) builder.settle(b);
+  }
+  for (std::size_t done = 0; done < wish.order.size(); ++done) {
+    if (done % pack::buffers_between_looks == 0 && control.is_too_late()) return std::nullopt;
+    if (!builder.is_settled(wish.order[done])) builder.choose(wish.order[done]);
+  }
+  return builder.take();
+}
 
 /// Buffers that step 4 places, over all its rounds.
 constexpr std::size_t improvement_budget = 20000;

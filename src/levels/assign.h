@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "levels/memories.h"
 #include "pack/placing.h"
 #include "stowage/problem.h"
 

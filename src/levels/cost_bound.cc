@@ -39,7 +39,7 @@
 #include <span>
 #include <vector>
 
-#include "levels/choices.h"
+#include "levels/memories.h"
 
 namespace stowage::levels {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "levels/choices.h"
 #include "levels/courses.h"
+#include "levels/memories.h"
 #include "stowage/problem.h"
 
 namespace stowage::levels {

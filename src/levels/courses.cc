@@ -16,7 +16,7 @@
 
 #include "base/unique_names.h"
 #include "levels/exact.h"
-#include "levels/sets.h"
+#include "levels/memories.h"
 #include "pack/bounds.h"
 #include "pack/occupancy.h"
 #include "pack/placing.h"

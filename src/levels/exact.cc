@@ -2,7 +2,7 @@
 // each into the cheapest memory first. A branch is given up when
 // - its cost and the least that the rest can cost are no less than the best known,
 // - somewhere more bytes are alive in a memory than it holds,
-// - the set that a memory has so far cannot be placed in it, whatever comes (packability.cc), which is asked
+// - the set that a memory has so far cannot be placed in it, whatever comes (`packability`), which is asked
 //   once for every set.
 //
 // What is exact: the cost. When this says that it is proven, no choice of memories and offsets that keeps
@@ -15,6 +15,9 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
+
+#include "base/checked.h"
 
 namespace stowage::levels {
 namespace {
@@ -141,6 +144,156 @@ std::optional<Exact> exact(const Problem& problem, const Choices& choices, std::
     if (++alive > most_exact_buffers || !is_whole(problem.buffers[b])) return std::nullopt;
   }
   return ExactSearch(problem, choices, below).run();
+}
+
+// Idea. Buffers of one piece that fit into a memory also fit if each is pushed down until it rests on another
+// or on the floor: as low as its alignment lets it, on the highest of those that are alive with it and lie
+// below. So it is enough to look at placings that are built from the lowest offset to the highest, where
+// the next buffer always rests on what is already there. A pinned buffer does not rest; it comes when its
+// offset is reached.
+//
+//     address ^     +---c---+              a, b, c is the only order looked at for this placing:
+//             |  +--a--+    |              c rests on a, and lies above b, which nothing else needs
+//             |  |     +----+---b---+      to know
+//             +--+-----+----+-------+--> time
+//
+// A branch is given up when
+// - a buffer that is left would end above the capacity, as high as what is there pushes it,
+// - at some position the bytes that are left do not fit above what is there,
+// - a buffer that is left would end below the offset that comes next: it could have been put there before,
+//   and would be pushed there.
+// Exact: yes and no are proven. The third rule is what pushing everything down means: among all placings one
+// has the least sum of offsets, and it is never given up. Several pieces can come to lie in each other's
+// way when pushed, which is why they are not served.
+// What fits when simply stacked is not searched for.
+// Cost: exponential; a budget of placed buffers, then the answer is unknown.
+
+namespace {
+
+constexpr std::int64_t most_steps = 20000;  ///< For one answer.
+
+class Packing {
+ public:
+  Packing(std::span<const Buffer* const> buffers, Bytes capacity, std::int64_t steps)
+      : buffers_(buffers),
+        capacity_(capacity),
+        steps_left_(steps),
+        offsets_(buffers.size()),
+        is_placed_(buffers.size()) {
+    std::vector<Position> events;
+    for (const Buffer* const buffer : buffers) {
+      lives_.push_back(buffer->pieces.front().life);
+      for (const Piece& piece : buffer->pieces) {
+        if (piece.is_ever_alive()) lives_.back() = piece.life;
+      }
+      events.push_back(lives_.back().lower);
+    }
+    std::sort(events.begin(), events.end());
+    events.erase(std::unique(events.begin(), events.end()), events.end());
+    starts_ = std::move(events);
+  }
+
+  Packability run() {
+    const bool is_found = search({0, 0}, buffers_.size());
+    if (is_found) return {Answer::yes, offsets_};
+    return {steps_left_ < 0 ? Answer::unknown : Answer::no, {}};
+  }
+
+  [[nodiscard]] std::int64_t steps_left() const { return std::max<std::int64_t>(0, steps_left_); }
+
+ private:
+  using Rank = std::pair<Bytes, std::size_t>;  ///< An offset, and of equal ones the index.
+
+  [[nodiscard]] bool meet(std::size_t a, std::size_t b) const {
+    return lives_[a].lower < lives_[b].upper && lives_[b].lower < lives_[a].upper;
+  }
+
+  /// Where it would rest.
+  [[nodiscard]] Bytes rest_of(std::size_t b) const {
+    Bytes top = 0;
+    for (std::size_t other = 0; other < buffers_.size(); ++other) {
+      if (is_placed_[other] && meet(b, other)) top = std::max(top, offsets_[other] + buffers_[other]->size);
+    }
+    return base::align_up(top, buffers_[b]->alignment);
+  }
+
+  /// Places what is left, `least` or higher.
+  bool search(Rank least, std::size_t left) {
+    if (left == 0) return true;
+    if (--steps_left_ < 0) return false;
+    std::vector<Rank> next;
+    Bytes first_end = largest_value;  // of what is left, as low as it goes
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      if (is_placed_[b]) continue;
+      const Bytes rest = rest_of(b);
+      const Bytes offset = buffers_[b]->pinned.value_or(rest);
+      if (buffers_[b]->pinned && Rank(offset, b) < least) return false;  // its turn is over
+      if (offset < rest ||
+          std::max(offset, buffers_[b]->pinned ? offset : least.first) + buffers_[b]->size > capacity_)
+        return false;
+      first_end = std::min(first_end, offset + buffers_[b]->size);
+      if (Rank(offset, b) >= least) next.emplace_back(offset, b);
+    }
+    if (!has_room_above(least.first)) return false;
+    std::sort(next.begin(), next.end());
+    for (const Rank& rank : next) {
+      if (rank.first >= first_end) return false;
+      is_placed_[rank.second] = true;
+      offsets_[rank.second] = rank.first;
+      if (search(rank, left - 1)) return true;
+      is_placed_[rank.second] = false;
+    }
+    return false;
+  }
+
+  /// Whether at every position the bytes that are left fit above that offset and what is there.
+  [[nodiscard]] bool has_room_above(Bytes offset) const {
+    for (const Position at : starts_) {
+      Bytes top = 0;
+      Bytes left = 0;
+      for (std::size_t b = 0; b < buffers_.size(); ++b) {
+        if (at < lives_[b].lower || at >= lives_[b].upper) continue;
+        if (is_placed_[b]) top = std::max(top, offsets_[b] + buffers_[b]->size);
+        if (!is_placed_[b]) left += buffers_[b]->size;
+      }
+      if (left > 0 && std::max(top, offset) + left > capacity_) return false;
+    }
+    return true;
+  }
+
+  std::span<const Buffer* const> buffers_;
+  Bytes capacity_;
+  std::int64_t steps_left_;
+  std::vector<Lifetime> lives_;
+  std::vector<Position> starts_;  ///< Where the most are alive is where somebody begins.
+  std::vector<Bytes> offsets_;
+  std::vector<bool> is_placed_;
+};
+
+/// Pins where they are, all others one above the other; nothing when that is too high.
+std::optional<std::vector<Bytes>> stacked(std::span<const Buffer* const> buffers, Bytes capacity) {
+  std::vector<Bytes> offsets;
+  Bytes top = 0;
+  for (const Buffer* const buffer : buffers) {
+    if (buffer->pinned) top = std::max(top, *buffer->pinned + buffer->size);
+  }
+  for (const Buffer* const buffer : buffers) {
+    offsets.push_back(buffer->pinned.value_or(base::align_up(top, buffer->alignment)));
+    if (!buffer->pinned) top = offsets.back() + buffer->size;
+  }
+  if (top > capacity) return std::nullopt;
+  return offsets;
+}
+
+}  // namespace
+
+Packability packability(std::span<const Buffer* const> buffers, Bytes capacity, std::int64_t& budget) {
+  if (auto offsets = stacked(buffers, capacity)) return {Answer::yes, std::move(*offsets)};
+  const std::int64_t steps = std::min(most_steps, budget);
+  Packing packing(buffers, capacity, steps);
+  Packability found = packing.run();
+  budget -= steps - packing.steps_left();
+  return found;
 }
 
 }  // namespace stowage::levels

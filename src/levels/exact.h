@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "levels/choices.h"
+#include "levels/memories.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 

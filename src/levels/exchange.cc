@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "levels/sets.h"
+#include "levels/memories.h"
 #include "pack/bounds.h"
 #include "pack/occupancy.h"
 #include "pack/placing.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "levels/choices.h"
+#include "levels/memories.h"
 #include "pack/placing.h"
 #include "stowage/problem.h"
 

@@ -26,7 +26,7 @@
 // as long as something is found that can be placed (courses.cc) and the budget of placings lasts.
 // Exact: `is_exhaustive` says that all combinations were looked at. Each of those that cost less was given up
 // because of too many bytes, or since the packers found no place; sets of up to 14 buffers in a memory are
-// searched (packability.cc), and then that too is proven, up to the budget of that search.
+// searched (packability, exact.h), and then that too is proven, up to the budget of that search.
 // Cost: budgets of placings, each about n log n.
 // Source: ours.
 
@@ -37,9 +37,8 @@
 #include <optional>
 #include <utility>
 
-#include "levels/choices.h"
 #include "levels/course_options.h"
-#include "levels/sets.h"
+#include "levels/memories.h"
 #include "pack/placing.h"
 
 namespace stowage::levels {

@@ -37,6 +37,7 @@
 #include "pack/bounds.h"
 #include "pack/ejection_search.h"
 #include "pack/model.h"
+#include "pack/strategies.h"
 
 namespace stowage::pack {
 namespace {

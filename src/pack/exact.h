@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "pack/placing.h"
@@ -12,12 +10,6 @@
 #include "stowage/units.h"
 
 namespace stowage::pack {
-
-/// See exact.cc.
-[[nodiscard]] Placing exact(const Problem& problem, const Control& control);
-
-/// Several memories; more buffers alive at once than the searches have room for.
-[[nodiscard]] std::optional<std::string> obstacle_to_exact(const Problem& problem);
 
 /// Looks for the least height of a model, round by round: see exact.cc. Keeps references.
 class LeastHeight {

@@ -37,6 +37,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "pack/strategies.h"
 
 namespace stowage::pack {
 

@@ -61,7 +61,4 @@ class FreeBlocks {
   Bytes frontier_ = 0;
 };
 
-/// Allocates and releases as a run would, operator by operator, from free lists in every memory.
-[[nodiscard]] Placing free_list(const Problem& problem, const Control& control);
-
 }  // namespace stowage::pack

@@ -27,8 +27,6 @@
 // (offset calculation), operators generalised to positions. First and best fit: Knuth, The Art of Computer
 // Programming, vol. 1, section 2.5. Area and duration: folklore.
 
-#include "pack/greedy.h"
-
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -39,6 +37,7 @@
 #include "base/checked.h"
 #include "pack/bounds.h"
 #include "pack/occupancy.h"
+#include "pack/strategies.h"
 
 namespace stowage::pack {
 namespace {

@@ -45,14 +45,8 @@
 #include <vector>
 
 #include "pack/bounds.h"
-#include "pack/exact.h"
-#include "pack/free_list.h"
-#include "pack/greedy.h"
 #include "pack/placing.h"
-#include "pack/rectangle.h"
-#include "pack/slots.h"
-#include "pack/sweep.h"
-#include "pack/two_stack.h"
+#include "pack/strategies.h"
 
 namespace stowage::pack {
 namespace {

@@ -8,7 +8,8 @@
 //             +-+-------+-+-----+--> time
 //
 // The parts: converter and sorter (sort_order.cc), placer (rectangle_container.cc), layout optimiser
-// (rectangle_tuner.cc) with classifier, tuner, re-orderer and merger (rectangle_reorder.cc). The exporter and the checker are the program's.
+// (rectangle_tuner.cc) with classifier, tuner, re-orderer and merger (rectangle_reorder.cc). The
+// exporter and the checker are the program's.
 //
 // Tuning depends on where it starts, so there are many starts: each order of a portfolio is placed, and then
 // tuned, the one that places lowest first; then all are tuned again with larger budgets and other random
@@ -22,8 +23,6 @@
 // twentieth of the cube of the pairs: a model of 200 tensors with three alive at a time gets milliseconds, a
 // few hundred with fifty alive at a time more than usual time limits. Source: docs/rectangle.md.
 
-#include "pack/rectangle.h"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -36,6 +35,7 @@
 
 #include "pack/rectangle_tuner.h"
 #include "pack/sort_order.h"
+#include "pack/strategies.h"
 
 namespace stowage::pack {
 namespace {

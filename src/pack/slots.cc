@@ -25,8 +25,6 @@
 // - Several pieces: a slot is held from the first position of a buffer to its last.
 // - Alignment: the pool's base and the size of a slot are multiples of all alignments.
 
-#include "pack/slots.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,6 +35,7 @@
 
 #include "base/checked.h"
 #include "pack/occupancy.h"
+#include "pack/strategies.h"
 
 namespace stowage::pack {
 namespace {

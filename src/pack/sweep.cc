@@ -28,8 +28,6 @@
 // Memory is linear: whom a buffer meets is looked up (Neighbours).
 // Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
 
-#include "pack/sweep.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -41,6 +39,7 @@
 #include "pack/ejection_search.h"
 #include "pack/occupancy.h"
 #include "pack/rectangle_container.h"
+#include "pack/strategies.h"
 
 namespace stowage::pack {
 namespace {

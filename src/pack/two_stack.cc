@@ -51,8 +51,6 @@
 // Cost: n log n.
 // Source: CN112256441B, claims 1-8.
 
-#include "pack/two_stack.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,6 +59,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "pack/strategies.h"
 
 namespace stowage::pack {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "lifetime/residence.h"
+#include "lifetime/lives.h"
 #include "plan/context.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"

@@ -3,7 +3,7 @@
 //
 //   state           on the root clock, for all of it
 //   an output       from its producer to the last step that reads it, in whatever network that is, and to
-//                   the end unless it is released (share/outputs.h). If its own clock sees all of that, its
+//                   the end unless it is released (share/feeds.h). If its own clock sees all of that, its
 //                   buffer there is kept longer; if not, it has a buffer on the clock that does, held from
 //                   fork to fork
 //   weights         are not here

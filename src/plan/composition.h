@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "alias/buffers.h"
-#include "lifetime/uses.h"
+#include "lifetime/lives.h"
 #include "share/feeds.h"
-#include "share/outputs.h"
 #include "share/timeline.h"
 #include "stowage/plan.h"
 #include "stowage/problem.h"

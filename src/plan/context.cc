@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "base/text.h"
-#include "lifetime/keep_order.h"
+#include "lifetime/lives.h"
 #include "stowage/problem.h"
 
 namespace stowage::plan {

@@ -40,8 +40,6 @@
 #include "plan/placement.h"
 #include "share/equal_data.h"
 #include "share/feeds.h"
-#include "share/outputs.h"
-#include "share/run_expression.h"
 #include "share/timeline.h"
 
 namespace stowage::plan {

@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "lifetime/residence.h"
+#include "lifetime/lives.h"
 #include "plan/order_parts.h"
 #include "schedule/storage.h"
 #include "stowage/graph.h"

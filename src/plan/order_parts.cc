@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "alias/contents.h"
+#include "alias/group.h"
 #include "base/checked.h"
 #include "base/union_find.h"
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lifetime/residence.h"
+#include "lifetime/lives.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "lifetime/keep_order.h"
+#include "lifetime/lives.h"
 #include "plan/order_model.h"
 #include "plan/order_parts.h"
 #include "schedule/search.h"

@@ -34,7 +34,7 @@
 #include "plan/stream_placing.h"
 #include "stowage/error.h"
 #include "stream/bound.h"
-#include "stream/in_place.h"
+#include "stream/choose.h"
 #include "stream/instances.h"
 #include "stream/recompute.h"
 #include "stream/regions.h"

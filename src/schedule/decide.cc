@@ -8,7 +8,7 @@
 // Depth first, the operator that leaves least alive first: where there is an order one is found soon. Where
 // there is none all sets that can be reached have been looked at, and the smallest step that was rejected is
 // a bound: with any capacity below that the same steps would be rejected again. After each operator those
-// follow that lose nothing (settle.cc), which leaves few sets to choose in; sets that are symmetric are one
+// follow that lose nothing (executed.cc), which leaves few sets to choose in; sets that are symmetric are one
 // (symmetry.cc).
 //
 // Cost: operators * ready operators per set; one bit per operator and set. Source: Ahn et al., "Ordering
@@ -20,8 +20,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "schedule/seen_sets.h"
-#include "schedule/settle.h"
+#include "schedule/executed.h"
 
 namespace stowage::schedule {
 namespace {
@@ -130,6 +129,34 @@ class StateSearch {
 Decision decide(const Storage& storage, Symmetry& symmetry, Direction direction, Bytes capacity,
                 std::int64_t most_states, Budget& budget) {
   return StateSearch(storage, symmetry, direction, capacity, most_states, budget).decide();
+}
+
+bool SeenSets::insert(std::span<const std::uint64_t> bits, std::uint64_t hash) {
+  if (2 * (size() + 1) > slots_.size()) grow();
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = hash & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    if (is_at(slots_[slot] - 1, bits, hash)) return false;
+  }
+  hashes_.push_back(hash);
+  pool_.insert(pool_.end(), bits.begin(), bits.end());
+  slots_[slot] = hashes_.size();
+  return true;
+}
+
+bool SeenSets::is_at(std::size_t index, std::span<const std::uint64_t> bits, std::uint64_t hash) const {
+  return hashes_[index] == hash &&
+         std::equal(bits.begin(), bits.end(), pool_.begin() + static_cast<std::ptrdiff_t>(index * words_));
+}
+
+void SeenSets::grow() {
+  slots_.assign(2 * slots_.size(), 0);
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t index = 0; index < hashes_.size(); ++index) {
+    std::size_t slot = hashes_[index] & mask;
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = index + 1;
+  }
 }
 
 }  // namespace stowage::schedule

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "schedule/budget.h"
 #include "schedule/storage.h"
 
 namespace stowage::schedule {
@@ -87,5 +88,10 @@ class Executed {
   std::uint64_t hash_ = 0;
   Bytes live_ = 0;
 };
+
+/// Executes operators of which it is certain that executing them next loses nothing: if the set can be
+/// completed with no step above `capacity`, so it can be afterwards. Lowers `rejected` to the
+/// smallest step above the capacity that it came across.
+void settle(Executed& executed, Bytes capacity, Bytes& rejected, Budget& budget);
 
 }  // namespace stowage::schedule

@@ -18,7 +18,7 @@
 // witness for every other operator that can run next as well, and, once that has run, for the one behind it.
 //
 // From the peak of a known order P goes down step by step: what is known of a larger P holds for a smaller,
-// and most witnesses serve again. Of a chain of operators the first decides for the others (pair_cut.h).
+// and most witnesses serve again. Of a chain of operators the first decides for the others (cuts.h).
 // Cost: in practice some dozen cuts an operator; a bit for each pair, twice, and one per operator and
 // witness. Source: orders that follow from what too little room is left for are an idea of job shop
 // scheduling (Carlier, Pinson, "An algorithm for solving the job-shop problem", 1989); to draw them from
@@ -33,8 +33,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/pair_cut.h"
-#include "schedule/precedence.h"
+#include "schedule/cuts.h"
 
 namespace stowage::schedule {
 namespace {

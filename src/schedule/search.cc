@@ -1,5 +1,5 @@
-// Idea. Between a bound (cuts.cc) and the peak of a known order (greedy.cc) lies the optimum. It is closed in
-// on by deciding whether there is an order within some capacity:
+// Idea. Between a bound (cuts.cc) and the peak of a known order (heuristics.cc) lies the optimum. It is closed
+// in on by deciding whether there is an order within some capacity:
 //
 //      bound                                   peak
 //        |---------------|----------------------|
@@ -7,7 +7,7 @@
 //
 //     an order       the peak comes down to it
 //     none           the bound goes up
-//     undecided      within so many sets, from either end of time: a beam may find one (beam.cc);
+//     undecided      within so many sets, from either end of time: a beam may find one (heuristics.cc);
 //                    if not, what is above is looked at, and all again with more sets
 //
 // Between two rounds windows of the best order are ordered anew (windows.cc), and what holds for pairs of
@@ -24,12 +24,11 @@
 #include <optional>
 #include <utility>
 
-#include "schedule/beam.h"
 #include "schedule/cuts.h"
 #include "schedule/decide.h"
-#include "schedule/delay.h"
-#include "schedule/greedy.h"
+#include "schedule/heuristics.h"
 #include "schedule/pairs.h"
+#include "schedule/storage.h"
 #include "schedule/symmetry.h"
 #include "schedule/windows.h"
 

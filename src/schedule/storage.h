@@ -48,4 +48,8 @@ using Order = std::vector<std::size_t>;
 /// The largest of them; without operators, what is there at first.
 [[nodiscard]] Bytes peak_of(const Storage& storage, std::span<const std::size_t> order);
 
+/// Lets operators wait that gain nothing by running early. The least peak stays what it is. The
+/// storage must be normalized.
+[[nodiscard]] Storage delayed(Storage storage);
+
 }  // namespace stowage::schedule

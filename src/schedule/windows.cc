@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/beam.h"
 #include "schedule/decide.h"
-#include "schedule/delay.h"
+#include "schedule/heuristics.h"
+#include "schedule/storage.h"
 #include "schedule/symmetry.h"
 
 namespace stowage::schedule {

@@ -42,4 +42,22 @@ struct ResolvedFeed {
 [[nodiscard]] std::vector<ModelTensor> resolve_released(std::span<const std::string> names,
                                                         std::span<const NamedGraph> networks);
 
+/// An output whose bytes somebody needs when its network has run.
+struct KeptOutput {
+  ModelTensor output{};
+  /// Of all that have these bytes, the inputs that are fed with them, through other networks too.
+  std::vector<ModelTensor> inputs{};
+  /// Those that are outputs and not released: they are there until everything has run.
+  std::vector<ModelTensor> lasting{};
+  /// The innermost clock on which all of that is seen.
+  std::size_t clock = 0;
+};
+
+/// Outputs that are fed or not released, but for constants and state, which nobody writes over; see
+/// feeds.cc. What the caller owns (Io::external) is not among them unless it is fed.
+[[nodiscard]] std::vector<KeptOutput> kept_outputs(std::span<const NamedGraph> networks,
+                                                   const Timeline& timeline,
+                                                   std::span<const ResolvedFeed> feeds,
+                                                   std::span<const ModelTensor> released, Io io);
+
 }  // namespace stowage::share

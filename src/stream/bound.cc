@@ -39,7 +39,7 @@
 #include <vector>
 
 #include "base/max_flow.h"
-#include "stream/state.h"
+#include "stream/program.h"
 
 namespace stowage::stream {
 namespace {

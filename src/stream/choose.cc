@@ -3,6 +3,7 @@
 #include "stream/choose.h"
 
 #include <utility>
+#include <vector>
 
 namespace stowage::stream {
 
@@ -27,6 +28,45 @@ std::set<TensorId> choose_tensors(const std::vector<TensorId>& candidates,
     best = std::move(other);
   }
   return best;
+}
+
+// Idea. A row that is written over lies in the bytes of the row that takes its place, from the first on. If
+// that is larger, and the small one is there for long, it costs more than it saves:
+//
+//     x (2 bytes)  . a a a a a a a         x and its PAD in one place: 4 bytes all the time
+//     PAD (4)                    b b       apart: 2 bytes, 6 in the step that makes b of a, 4 then
+//
+// Which of them are better apart is found by trying.
+//
+// Cost: an order for each, as long as there is time.
+
+namespace {
+
+/// Tensors whose rows are larger than those that they are written over.
+std::vector<TensorId> larger_than_what_was_there(const Model& model) {
+  std::vector<TensorId> larger;
+  for (const Tensor& tensor : model.tensors) {
+    if (tensor.takes_over && model.tensors[tensor.takes_over->tensor].bytes_per_row < tensor.bytes_per_row)
+      larger.push_back(*tensor.source);
+  }
+  return larger;
+}
+
+}  // namespace
+
+InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOptions& options,
+                                        const TrialEffort& effort) {
+  const auto with = [&](const std::set<TensorId>& apart) {
+    InstanceOptions other = options;
+    other.apart = apart;
+    return other;
+  };
+  return with(choose_tensors(
+      larger_than_what_was_there(instances_of(graph, options)),
+      [&](const std::set<TensorId>& apart) {
+        return least_peak_of(instances_of(graph, with(apart)), effort);
+      },
+      effort.deadline));
 }
 
 }  // namespace stowage::stream

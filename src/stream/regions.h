@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "stream/state.h"
+#include "stream/program.h"
 
 namespace stowage::stream {
 

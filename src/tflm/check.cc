@@ -18,8 +18,7 @@
 
 #include "base/checked.h"
 #include "stowage/tflm.h"
-#include "tflm/arena.h"
-#include "tflm/scopes.h"
+#include "tflm/runtime.h"
 
 namespace stowage::tflm {
 namespace {

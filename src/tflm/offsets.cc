@@ -1,7 +1,7 @@
 // From a plan to the offsets that a file may give TensorFlow Lite Micro. The runtime takes offsets as they
 // are and then places what it plans by itself around them: tensors without an offset, and the scratch memory
 // that kernels ask for, of which no file tells. So offsets for some can make others go higher. Where all
-// scratch is known, the arena is simulated (arena.h), and that is that. Where it is not, this keeps the
+// scratch is known, the arena is simulated (runtime.h), and that is that. Where it is not, this keeps the
 // runtime from doing anything else than what it would do without a plan, as far as scratch can matter:
 //
 //     unstable   tensors kept during an operator that may ask, and, in the order in which the runtime places
@@ -36,9 +36,7 @@
 #include "base/text.h"
 #include "stowage/error.h"
 #include "stowage/tflm.h"
-#include "tflm/arena.h"
-#include "tflm/scopes.h"
-#include "tflm/scratch.h"
+#include "tflm/runtime.h"
 
 namespace stowage::tflm {
 namespace {

@@ -1,3 +1,67 @@
+#include "lifetime/lives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "stowage/error.h"
+
+namespace stowage::lifetime {
+namespace {
+
+/// Bodies that run bodies can unfold to exponentially many steps; this many path entries are
+/// about 100 MB.
+constexpr std::size_t most_path_entries = 4'000'000;
+constexpr std::size_t longest_path = 1'000;
+
+class Unfolding {
+ public:
+  Unfolding(const Graph& graph, std::size_t model, const std::vector<std::vector<std::size_t>>& orders)
+      : graph_(graph), model_(model), orders_(orders) {}
+
+  void add(std::size_t subgraph) {
+    if (path_.size() > longest_path)
+      throw Error(fmt::format("subgraph {}", subgraph), "bodies are nested too deeply");
+    for (const std::size_t o : orders_[subgraph]) {
+      const Operator& op = graph_.subgraphs[subgraph].operators[o];
+      if (op.folded) continue;
+      path_.push_back(subgraph);
+      path_.push_back(o);
+      path_entries_ += path_.size();
+      if (path_entries_ > most_path_entries) {
+        throw Error(describe(graph_, subgraph, o),
+                    fmt::format("unfolds to more than {} path entries", most_path_entries));
+      }
+      clock_.steps.emplace_back(Run{model_, path_, std::nullopt});
+      for (const std::size_t body : op.bodies) add(body);
+      path_.resize(path_.size() - 2);
+    }
+  }
+
+  [[nodiscard]] Clock take() { return std::move(clock_); }
+
+ private:
+  const Graph& graph_;
+  std::size_t model_;
+  const std::vector<std::vector<std::size_t>>& orders_;
+  std::vector<std::size_t> path_;
+  std::size_t path_entries_ = 0;
+  Clock clock_;
+};
+
+}  // namespace
+
+Clock keep_order(const Graph& graph, std::size_t model) {
+  return clock_of(graph, model, topological_orders(graph));
+}
+
+Clock clock_of(const Graph& graph, std::size_t model, const std::vector<std::vector<std::size_t>>& orders) {
+  Unfolding unfolding(graph, model, orders);
+  unfolding.add(0);
+  return unfolding.take();
+}
+
 // Idea. One pass over the steps finds when every tensor is written and last read. The operator at
 // position t writes its outputs and reads its inputs at t, so a tensor written at a and last read
 // at b lives in [a, b+1). Beyond that:
@@ -19,12 +83,6 @@
 // A subgraph that several operators run has its tensors alive several times: one buffer, one piece
 // per run. Source: the interval rule of docs/design.md.
 
-#include "lifetime/uses.h"
-
-#include <algorithm>
-#include <optional>
-
-namespace stowage::lifetime {
 namespace {
 
 class UsesOfSteps {
@@ -134,5 +192,26 @@ class UsesOfSteps {
 }  // namespace
 
 Uses uses_of(const Graph& graph, const Clock& clock) { return UsesOfSteps(graph, clock).take(); }
+
+std::vector<Residence> residences_of(const Graph& graph, const Uses& uses, Io io) {
+  std::vector<Residence> residences(graph.tensors.size(), Residence::arena);
+  if (io == Io::external) {
+    for (const auto* tensors : {&graph.subgraphs[0].inputs, &graph.subgraphs[0].outputs}) {
+      for (const TensorId tensor : *tensors) residences[tensor] = Residence::caller;
+    }
+  }
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    const TensorKind kind = graph.tensors[t].kind;
+    if (is_constant(kind)) {
+      residences[t] = Residence::weights;
+    } else if (kind == TensorKind::state) {
+      residences[t] = Residence::state;
+    } else if (uses.lives[t].empty()) {
+      residences[t] = Residence::nowhere;
+    }
+  }
+  for (const StateTie& tie : graph.ties) residences[tie.input] = residences[tie.output] = Residence::state;
+  return residences;
+}
 
 }  // namespace stowage::lifetime

@@ -2,14 +2,20 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "schedule/budget.h"
 #include "schedule/executed.h"
+#include "schedule/storage.h"
 
 namespace stowage::schedule {
 
+/// Orders that cost next to nothing to find: breadth first, depth first, reverse post-order, and always what
+/// leaves least alive, from the beginning and from the end.
+[[nodiscard]] std::vector<Order> greedy_orders(const Storage& storage);
+
 /// Looks for an order with no step above the capacity among the sets that seem best, at most `width` of each
-/// number of operators; see beam.cc. That it finds none means nothing.
+/// number of operators; see heuristics.cc. That it finds none means nothing.
 [[nodiscard]] std::optional<Order> beam(const Storage& storage, Direction direction, Bytes capacity,
                                         std::size_t width, Budget& budget);
 

@@ -1,0 +1,263 @@
+// When TensorFlow Lite Micro keeps a tensor. Its clock counts allocation scopes: inputs are there from scope
+// 0, every operator begins a scope, and one with bodies begins another before each body, inside of which the
+// body's operators begin theirs.
+//
+//     scope   0        1         2       3        4
+//     main    inputs   CONV_2D   IF                         an operator's inputs and outputs are kept to the
+//     bodies                     (IF)    then     ABS       end of its last body, its scratch likewise
+//
+// A subgraph's inputs begin with it, its outputs last until its end. Source: TensorFlow Lite Micro,
+// micro_allocation_info.cc. Its record of a body that runs several times has the last run only; here all are
+// kept, for all are there when the network runs. Cost: operands of all runs.
+
+#include "tflm/runtime.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string_view>
+
+#include "base/checked.h"
+#include "stowage/error.h"
+#include "tflite_generated.h"
+
+namespace stowage::tflm {
+namespace {
+
+constexpr std::size_t deepest = 500;
+constexpr std::size_t most_operands = 40'000'000;  // when bodies in bodies unfold
+
+class Marker {
+ public:
+  Marker(const Graph& graph, const Orders& orders)
+      : graph_(graph), orders_(orders), run_of_(graph.tensors.size(), 0) {
+    timeline_.tensors.resize(graph.tensors.size());
+    for (const Subgraph& subgraph : graph.subgraphs)
+      timeline_.operators.emplace_back(subgraph.operators.size());
+  }
+
+  Timeline take() {
+    run(0, 0);
+    return std::move(timeline_);
+  }
+
+ private:
+  void run(std::size_t s, std::size_t depth) {
+    if (depth > deepest) throw Error(fmt::format("subgraph {}", s), "bodies are nested too deeply");
+    const Subgraph& subgraph = graph_.subgraphs[s];
+    const std::size_t this_run = ++runs_;
+    spend(subgraph.inputs.size() + subgraph.outputs.size(), s);
+    for (const TensorId tensor : subgraph.inputs) create(tensor, this_run);
+    for (const TensorId tensor : subgraph.outputs) create(tensor, this_run);
+    for (const std::size_t o : orders_[s]) {
+      const Operator& op = subgraph.operators[o];
+      spend(1 + op.inputs.size() + op.outputs.size() + op.scratch.size(), s);
+      const Position begin = ++scope_;
+      for (const auto& tensor : op.outputs) {
+        if (tensor) create(*tensor, this_run);
+      }
+      for (const std::size_t body : op.bodies) {
+        ++scope_;
+        run(body, depth + 1);
+      }
+      for (const auto* operands : {&op.inputs, &op.outputs}) {
+        for (const auto& tensor : *operands) {
+          if (tensor) use(*tensor, this_run);
+        }
+      }
+      timeline_.operators[s][o].push_back({begin, scope_});
+      for (const TensorId tensor : op.scratch) timeline_.tensors[tensor].push_back({begin, scope_});
+    }
+    for (const TensorId tensor : subgraph.outputs) use(tensor, this_run);
+  }
+
+  void spend(std::size_t operands, std::size_t s) {
+    operands_ += operands;
+    if (operands_ > most_operands)
+      throw Error(fmt::format("subgraph {}", s),
+                  fmt::format("unfolds to more than {} operands", most_operands));
+  }
+
+  /// The last time that a tensor is created in a run counts.
+  void create(TensorId tensor, std::size_t run) {
+    Spans& spans = timeline_.tensors[tensor];
+    if (run_of_[tensor] != run) spans.emplace_back();
+    run_of_[tensor] = run;
+    spans.back() = {scope_, scope_};
+  }
+
+  void use(TensorId tensor, std::size_t run) {
+    Spans& spans = timeline_.tensors[tensor];
+    if (run_of_[tensor] != run) spans.push_back({-1, scope_});
+    run_of_[tensor] = run;
+    spans.back().last = scope_;
+  }
+
+  const Graph& graph_;
+  const Orders& orders_;
+  Timeline timeline_;
+  std::vector<std::size_t> run_of_;  // the last run of a subgraph that had the tensor, from 1
+  std::size_t runs_ = 0;
+  std::size_t operands_ = 0;
+  Position scope_ = 0;
+};
+
+}  // namespace
+
+Orders file_orders(const Graph& graph) {
+  Orders orders;
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    orders.emplace_back(subgraph.operators.size());
+    std::iota(orders.back().begin(), orders.back().end(), std::size_t{0});
+  }
+  return orders;
+}
+
+Timeline timeline_of(const Graph& graph, const Orders& orders) { return Marker(graph, orders).take(); }
+
+Scopes::Scopes(Spans spans) {
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.first < b.first; });
+  for (const Span& span : spans) {
+    if (!spans_.empty() && span.first <= spans_.back().last) {
+      spans_.back().last = std::max(spans_.back().last, span.last);
+    } else {
+      spans_.push_back(span);
+    }
+  }
+}
+
+bool Scopes::meet(std::span<const Span> spans) const {
+  return std::any_of(spans.begin(), spans.end(), [&](const Span& span) {
+    const auto reaches = std::partition_point(spans_.begin(), spans_.end(),
+                                              [&](const Span& it) { return it.last < span.first; });
+    return reaches != spans_.end() && reaches->first <= span.last;
+  });
+}
+
+namespace {
+
+/// Source: TensorFlow Lite Micro, kernels/, the calls of RequestScratchBufferInArena.
+constexpr std::array<std::string_view, 10> always{
+    "ADD_N",      "BATCH_MATMUL", "MEAN", "MIRROR_PAD",     "REDUCE_MAX",
+    "REDUCE_MIN", "SUM",          "SVDF", "TRANSPOSE_CONV", "UNIDIRECTIONAL_SEQUENCE_LSTM"};
+/// These unpack weights of half a byte.
+constexpr std::array<std::string_view, 3> for_small_weights{"CONV_2D", "DEPTHWISE_CONV_2D",
+                                                            "FULLY_CONNECTED"};
+
+bool is_one_of(std::string_view type, std::span<const std::string_view> types) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+bool is_builtin(std::string_view type) {
+  const auto& all = tflite::EnumValuesBuiltinOperator();
+  return std::any_of(std::begin(all), std::end(all),
+                     [&](const auto builtin) { return tflite::EnumNameBuiltinOperator(builtin) == type; });
+}
+
+}  // namespace
+
+bool may_ask_for_scratch(const Graph& graph, const Operator& op) {
+  if (is_one_of(op.type, always) || !is_builtin(op.type)) return true;
+  return is_one_of(op.type, for_small_weights) &&
+         std::any_of(op.inputs.begin(), op.inputs.end(), [&](const auto& input) {
+           return input && bits_of(graph.tensors[*input].dtype).value_or(8) < 8;
+         });
+}
+
+// What TensorFlow Lite Micro's greedy planner makes of offsets that it is given. It keeps those as they are,
+// whatever they overlap, and takes the rest by falling size, of equal ones the later first: each goes to the
+// lowest gap among what is placed already and is kept at any of the same scopes. Source: TensorFlow
+// Lite Micro, memory_planner/greedy_memory_planner.cc.
+//
+// Cost: the square of the number of requests at worst, as in the runtime.
+
+namespace {
+
+/// More than any device has room for, and as many as can be placed in a second.
+constexpr std::size_t most_requests = 10'000;
+
+/// Requests placed so far, by offset; those at one offset in the order in which they came.
+using Placed = std::multimap<Bytes, const Request*>;
+
+Bytes lowest_gap(const Request& wanted, const Placed& placed) {
+  Bytes candidate = 0;
+  for (const auto& [offset, other] : placed) {
+    if (!other->span.overlaps(wanted.span)) continue;
+    if (offset - candidate >= wanted.bytes) break;
+    candidate = std::max(candidate, offset + other->bytes);
+  }
+  return candidate;
+}
+
+}  // namespace
+
+Bytes runtime_bytes(const Tensor& tensor) {
+  const std::optional<int> bits = bits_of(tensor.dtype);
+  if (!bits || *bits >= 8 || !tensor.shape) return tensor.bytes;
+  return bytes_of(DType::int8, *tensor.shape);
+}
+
+bool is_planned(const Tensor& tensor) {
+  return !is_constant(tensor.kind) && tensor.kind != TensorKind::state && tensor.bytes > 0;
+}
+
+std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offsets, const Orders& orders,
+                                 const Timeline& timeline) {
+  std::vector<Request> requests;
+  const auto add = [&](TensorId tensor, std::optional<Bytes> offset) {
+    const Spans& spans = timeline.tensors[tensor];
+    const Span span = spans.empty() ? Span{-1, -1} : spans.back();  // the runtime's record is the last
+    requests.push_back({base::align_up(runtime_bytes(graph.tensors[tensor]), tflm_alignment), span, offset,
+                        tensor < offsets.size() ? std::optional(tensor) : std::nullopt});
+  };
+  for (TensorId t = 0; t < offsets.size(); ++t) {
+    if (is_planned(graph.tensors[t])) add(t, offsets[t]);
+  }
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    for (const std::size_t o : orders[s]) {
+      for (const TensorId tensor : graph.subgraphs[s].operators[o].scratch) {
+        if (tensor >= offsets.size()) add(tensor, std::nullopt);
+      }
+    }
+  }
+  if (requests.size() > most_requests) {
+    throw UsageError(
+        fmt::format("{} tensors to be planned are more than TensorFlow Lite Micro is expected to, {}",
+                    requests.size(), most_requests));
+  }
+  return requests;
+}
+
+std::vector<std::size_t> placing_order(std::span<const Request> requests) {
+  std::vector<std::size_t> order;
+  std::vector<std::size_t> online;
+  for (std::size_t i = 0; i < requests.size(); ++i) (requests[i].offset ? order : online).push_back(i);
+  std::reverse(online.begin(), online.end());
+  std::stable_sort(online.begin(), online.end(),
+                   [&](std::size_t a, std::size_t b) { return requests[a].bytes > requests[b].bytes; });
+  order.insert(order.end(), online.begin(), online.end());
+  return order;
+}
+
+std::vector<Bytes> placed_offsets(std::span<const Request> requests) {
+  std::vector<Bytes> offsets(requests.size());
+  Placed placed;
+  for (const std::size_t i : placing_order(requests)) {
+    offsets[i] = requests[i].offset ? *requests[i].offset : lowest_gap(requests[i], placed);
+    placed.emplace(offsets[i], &requests[i]);
+  }
+  return offsets;
+}
+
+Bytes head_of(std::span<const Request> requests) {
+  const std::vector<Bytes> offsets = placed_offsets(requests);
+  Bytes head = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) head = std::max(head, offsets[i] + requests[i].bytes);
+  return head;
+}
+
+}  // namespace stowage::tflm
