@@ -28,7 +28,7 @@ class BufferMaker {
               const BufferOptions& options)
       : graph_(graph), uses_(uses), sharing_(sharing), options_(options) {}
 
-  Buffers take() {
+  Buffers run() {
     for (const Tensor& tensor : graph_.tensors) result_.tensors.push_back({options_.model, tensor, {}});
     for (const Shared& shared : sharing_.groups) add_shared(shared);
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
@@ -143,7 +143,7 @@ class BufferMaker {
 
 Buffers buffers_of(const Graph& graph, const lifetime::Uses& uses, const Sharing& sharing,
                    const BufferOptions& options) {
-  return BufferMaker(graph, uses, sharing, options).take();
+  return BufferMaker(graph, uses, sharing, options).run();
 }
 
 }  // namespace stowage::alias

@@ -127,7 +127,7 @@ class Sharer {
         outlives_readers_(tensors_that_outlive_readers(graph)),
         is_seen_(seen_by_kernels()) {}
 
-  Sharing take() {
+  Sharing run() {
     do {
       start_over();
       if (options_.alias == Alias::none) break;
@@ -443,7 +443,7 @@ class Sharer {
 
 Sharing share(const Graph& graph, const Clock& clock, const lifetime::Uses& uses,
               const std::vector<lifetime::Residence>& residences, const Options& options) {
-  return Sharer(graph, clock, uses, residences, options).take();
+  return Sharer(graph, clock, uses, residences, options).run();
 }
 
 }  // namespace stowage::alias

@@ -114,7 +114,7 @@ class Rewriter {
   }
 
   /// The new file: with a plan, or without any.
-  std::string take(const OfflinePlan* plan) {
+  std::string run(const OfflinePlan* plan) {
     const auto subgraphs = plan == nullptr ? old(model_.subgraphs()) : write_subgraphs(plan->orders);
     write_buffers(plan);
     const auto metadata = write_metadata(plan != nullptr);
@@ -347,9 +347,9 @@ std::optional<OfflineOffsets> read_offline_offsets(std::string_view bytes) {
 }
 
 std::string with_offline_plan(std::string_view file, const OfflinePlan& plan) {
-  return Rewriter(file).take(&plan);
+  return Rewriter(file).run(&plan);
 }
 
-std::string without_offline_plan(std::string_view file) { return Rewriter(file).take(nullptr); }
+std::string without_offline_plan(std::string_view file) { return Rewriter(file).run(nullptr); }
 
 }  // namespace stowage

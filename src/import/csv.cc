@@ -269,7 +269,7 @@ class Sequence {
     allocated.reset();
   }
 
-  Problem take(Position end) {
+  Problem run_until(Position end) {
     base::UniqueNames ids;
     for (const auto& [name, buffer] : allocated_) {
       ids.reserve(name);
@@ -308,7 +308,7 @@ Problem read_operations_csv(std::string_view text) {
       throw Error(csv.place(), fmt::format("op is {}, expected alloc or free", base::quoted(csv.text("op"))));
     }
   }
-  Problem problem = sequence.take(at);
+  Problem problem = sequence.run_until(at);
   validate(problem);
   return problem;
 }

@@ -36,7 +36,7 @@ class GraphReader {
   GraphReader(const Json& document, const std::filesystem::path& folder, bool wants_data)
       : document_(document), folder_(folder), files_(folder), wants_data_(wants_data) {}
 
-  Input take() {
+  Input run() {
     if (const auto name = document_.find("name")) graph_.name = name->string();
     for (const Json& tensor : document_.at("tensors").elements()) add_tensor(tensor);
     for (const Json& subgraph : document_.at("subgraphs").elements()) add_subgraph(subgraph);
@@ -227,7 +227,7 @@ Input read_graph_json(const Source& source, const ImportOptions& options) {
   const Json::Value value = Json::parse(source.bytes);
   const Json document(value);
   expect_format(document, "stowage-graph");
-  Input input = GraphReader(document, source.folder, options.constants).take();
+  Input input = GraphReader(document, source.folder, options.constants).run();
   auto& graph = std::get<Graph>(input.content);
   validate(graph);  // so that indices are in range
   add_states(graph, options.states);

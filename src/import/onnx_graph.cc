@@ -33,7 +33,7 @@ std::vector<const onnx::GraphProto*> bodies_of(const onnx::NodeProto& node) {
 
 class Resolver {
  public:
-  OnnxGraph take(const onnx::GraphProto& main) {
+  OnnxGraph run(const onnx::GraphProto& main) {
     add_subgraph(main);
     return std::move(result_);
   }
@@ -159,7 +159,7 @@ class Resolver {
 
 }  // namespace
 
-OnnxGraph resolve_names(const onnx::GraphProto& main) { return Resolver().take(main); }
+OnnxGraph resolve_names(const onnx::GraphProto& main) { return Resolver().run(main); }
 
 std::string type_of(const onnx::NodeProto& node) {
   const bool is_standard = node.domain().empty() || node.domain() == "ai.onnx";

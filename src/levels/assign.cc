@@ -89,7 +89,7 @@ class Builder {
     put(b, best.value());
   }
 
-  std::vector<Place> take() { return std::move(places_); }
+  std::vector<Place> result() { return std::move(places_); }
 
  private:
   [[nodiscard]] std::vector<std::size_t>::const_iterator first_choice(std::size_t b) const {
@@ -122,7 +122,7 @@ std::optional<std::vector<Place>> build(const Problem& problem, const Choices& c
     if (done % pack::buffers_between_looks == 0 && control.is_too_late()) return std::nullopt;
     if (!builder.is_settled(wish.order[done])) builder.choose(wish.order[done]);
   }
-  return builder.take();
+  return builder.result();
 }
 
 /// Buffers that step 4 places, over all its rounds.

@@ -55,7 +55,7 @@ class Stretched {
   /// What is alive up to there, or handed over before, or produced there.
   [[nodiscard]] Position upper(Position old) const { return old == 0 ? 0 : of(old - 1) + 1; }
 
-  std::vector<Position> take() { return std::move(positions_); }
+  std::vector<Position> positions() { return std::move(positions_); }
 
  private:
   std::vector<std::size_t> spills_;  ///< Per old position, the copies between it and the one before.
@@ -93,10 +93,10 @@ class Realiser {
     }
     std::sort(moved_.copies.begin(), moved_.copies.end(),
               [](const Copied& a, const Copied& b) { return a.at < b.at; });
-    moved_.positions = clock_.take();
+    moved_.positions = clock_.positions();
   }
 
-  Moved take() { return std::move(moved_); }
+  Moved result() { return std::move(moved_); }
 
  private:
   /// Which copies of a movable come where.
@@ -317,7 +317,7 @@ Position end_of(const Problem& problem) {
 std::optional<Moved> realised(const Problem& problem, std::span<const Place> places,
                               std::span<const Movable> movables, std::span<const Course> courses,
                               const pack::Control& control) {
-  Moved moved = Realiser(problem, places, movables, courses).take();
+  Moved moved = Realiser(problem, places, movables, courses).result();
   if (!place(moved, places, control)) return std::nullopt;
   moved.solution.cost = pack::score_of(moved.problem, moved.solution.places).cost;
   for (const Bytes bound : pack::lower_bounds_of(moved.problem, moved.solution))

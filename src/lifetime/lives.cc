@@ -39,7 +39,7 @@ class Unfolding {
     }
   }
 
-  [[nodiscard]] Clock take() { return std::move(clock_); }
+  [[nodiscard]] Clock result() { return std::move(clock_); }
 
  private:
   const Graph& graph_;
@@ -59,7 +59,7 @@ Clock keep_order(const Graph& graph, std::size_t model) {
 Clock clock_of(const Graph& graph, std::size_t model, const std::vector<std::vector<std::size_t>>& orders) {
   Unfolding unfolding(graph, model, orders);
   unfolding.add(0);
-  return unfolding.take();
+  return unfolding.result();
 }
 
 // Idea. One pass over the steps finds when every tensor is written and last read. The operator at
@@ -96,7 +96,7 @@ class UsesOfSteps {
               std::vector<std::int64_t>(graph.tensors.size(), 0),
               std::max<Position>(static_cast<Position>(clock.steps.size()), 1)} {}
 
-  Uses take() {
+  Uses run() {
     const auto end = static_cast<Position>(steps_.size());
     for (const TensorId input : graph_.subgraphs[0].inputs) start(input, 0, 1);
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
@@ -191,7 +191,7 @@ class UsesOfSteps {
 
 }  // namespace
 
-Uses uses_of(const Graph& graph, const Clock& clock) { return UsesOfSteps(graph, clock).take(); }
+Uses uses_of(const Graph& graph, const Clock& clock) { return UsesOfSteps(graph, clock).run(); }
 
 std::vector<Residence> residences_of(const Graph& graph, const Uses& uses, Io io) {
   std::vector<Residence> residences(graph.tensors.size(), Residence::arena);

@@ -59,7 +59,7 @@ class OrderSearch {
     if (storage.first == 0) directions_.push_back(Direction::backward);
   }
 
-  Found take() {
+  Found run() {
     for (Order& order : greedy_orders(storage_)) improve(std::move(order));
     for (Order& order : greedy_orders(delayed_)) improve(std::move(order));
     found_.bound = std::min(bound_by_cuts(storage_, found_.order, budget_), found_.peak);
@@ -147,7 +147,7 @@ class OrderSearch {
 }  // namespace
 
 Found find_order(const Storage& storage, std::span<const std::size_t> own, Budget& budget) {
-  return OrderSearch(storage, own, budget).take();
+  return OrderSearch(storage, own, budget).run();
 }
 
 }  // namespace stowage::schedule

@@ -132,7 +132,7 @@ class Delayer {
       overwrites_[storage_.overwrites[i].op].push_back(i);
   }
 
-  Storage take() {
+  Storage run() {
     for (std::size_t op = 0; op < storage_.operators(); ++op) {
       if (followers_[op].size() == 1 && gains_nothing(op, *followers_[op].begin()))
         wait(op, *followers_[op].begin());
@@ -199,7 +199,7 @@ class Delayer {
 
 Storage delayed(Storage storage) {
   if (storage.first > 0) return storage;  // whoever runs first then needs more
-  return Delayer(std::move(storage)).take();
+  return Delayer(std::move(storage)).run();
 }
 
 }  // namespace stowage::schedule

@@ -35,7 +35,7 @@ class Window {
     for (std::size_t at = 0; at < order.size(); ++at) positions_[order[at]] = at;
   }
 
-  Storage take() {
+  Storage storage() {
     result_.always = storage_.always;
     if (begin_ == 0) result_.first = storage_.first;
     for (std::size_t at = begin_; at < end_; ++at) {
@@ -98,7 +98,7 @@ class Mender {
         most_states_(most_states),
         budget_(budget) {}
 
-  std::optional<Order> take() {
+  std::optional<Order> run() {
     for (;;) {
       const std::vector<Bytes> loads = loads_of(storage_, order_);
       const auto high = std::ranges::find_if(loads, [&](Bytes load) { return load > capacity_; });
@@ -150,12 +150,12 @@ class Mender {
 
 Storage window_of(const Storage& storage, std::span<const std::size_t> order, std::size_t begin,
                   std::size_t end) {
-  return Window(storage, order, begin, end).take();
+  return Window(storage, order, begin, end).storage();
 }
 
 std::optional<Order> mended(const Storage& storage, Order order, Bytes capacity, std::int64_t most_states,
                             Budget& budget) {
-  return Mender(storage, std::move(order), capacity, most_states, budget).take();
+  return Mender(storage, std::move(order), capacity, most_states, budget).run();
 }
 
 }  // namespace stowage::schedule

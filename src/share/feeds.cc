@@ -114,7 +114,7 @@ class Keeper {
     for (const ResolvedFeed& feed : feeds) fed_by_.emplace(feed.input, feed.output);
   }
 
-  std::vector<KeptOutput> take() {
+  std::vector<KeptOutput> run() {
     for (const auto& [input, output] : fed_by_) kept_[source_of(output)].inputs.push_back(input);
     for (std::size_t m = 0; m < networks_.size(); ++m) {
       const std::vector<TensorId>& outputs = networks_[m].graph.subgraphs[0].outputs;
@@ -172,7 +172,7 @@ class Keeper {
 std::vector<KeptOutput> kept_outputs(std::span<const NamedGraph> networks, const Timeline& timeline,
                                      std::span<const ResolvedFeed> feeds,
                                      std::span<const ModelTensor> released, Io io) {
-  return Keeper(networks, timeline, feeds, released, io).take();
+  return Keeper(networks, timeline, feeds, released, io).run();
 }
 
 }  // namespace stowage::share

@@ -47,7 +47,7 @@ class Checker {
     }
   }
 
-  Faults take() {
+  Faults run() {
     std::vector<Stay> stays;
     for (TensorId t = 0; t < offsets_.size(); ++t) {
       if (!offsets_[t] || !has_good_offset(t) || graph_.tensors[t].kind == TensorKind::scratch) continue;
@@ -161,7 +161,7 @@ class Checker {
 namespace stowage {
 
 Faults check_offline_offsets(const Graph& graph, const OfflineOffsets& offsets) {
-  return tflm::Checker(graph, offsets).take();
+  return tflm::Checker(graph, offsets).run();
 }
 
 }  // namespace stowage

@@ -101,7 +101,7 @@ class Chooser {
     if (scratch == KernelScratch::unknown) find_askers();
   }
 
-  TflmPlan take() {
+  TflmPlan run() {
     for (TensorId t = 0; t < count_; ++t) place(t);
     if (const auto kept = kept_tensor()) {
       expect_all_placed(*kept);
@@ -321,7 +321,7 @@ namespace stowage {
 
 TflmPlan plan_for_tflm(const Graph& graph, const Plan& plan, std::size_t model, KernelScratch scratch) {
   tflm::expect_followable(graph, plan);
-  return tflm::Chooser(graph, plan, model, scratch).take();
+  return tflm::Chooser(graph, plan, model, scratch).run();
 }
 
 Bytes tflm_head(const Graph& graph, const OfflineOffsets& offsets) {

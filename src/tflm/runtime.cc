@@ -40,7 +40,7 @@ class Marker {
       timeline_.operators.emplace_back(subgraph.operators.size());
   }
 
-  Timeline take() {
+  Timeline run() {
     run(0, 0);
     return std::move(timeline_);
   }
@@ -117,7 +117,7 @@ Orders file_orders(const Graph& graph) {
   return orders;
 }
 
-Timeline timeline_of(const Graph& graph, const Orders& orders) { return Marker(graph, orders).take(); }
+Timeline timeline_of(const Graph& graph, const Orders& orders) { return Marker(graph, orders).run(); }
 
 Scopes::Scopes(Spans spans) {
   std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.first < b.first; });
