@@ -366,8 +366,8 @@ void LeastHeight::keep(std::vector<Bytes> offsets) {
 }
 
 bool LeastHeight::advance() {
-  const std::int64_t most_rounds = most_doublings - doublings_before;
-  const std::int64_t rounds = std::min(control_.options.rounds.value_or(most_rounds), most_rounds);
+  const std::int64_t last_round = most_doublings - doublings_before;
+  const std::int64_t rounds = std::min(control_.options.rounds.value_or(last_round), last_round);
   if (round_ > rounds) return false;
   halve(std::uint64_t{1} << (doublings_before + round_));
   ++round_;
