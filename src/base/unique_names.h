@@ -6,8 +6,8 @@
 
 namespace stowage::base {
 
-/// Names that no two have: the first who asks for a name gets it, later ones get it with "#2", "#3" ... behind
-/// it. Amortised constant time.
+/// Names that no two have: the first who asks for a name gets it, later ones get it with "#2", "#3" and so on
+/// behind it. Amortised constant time.
 class UniqueNames {
  public:
   [[nodiscard]] std::string unique(std::string name);

@@ -1,5 +1,5 @@
-// Idea. Between a bound (cuts.cc) and the peak of a known order (heuristics.cc) lies the optimum. It is closed
-// in on by deciding whether there is an order within some capacity:
+// Idea. Between a bound (cuts.cc) and the peak of a known order (heuristics.cc) lies the optimum. It is
+// closed in on by deciding whether there is an order within some capacity:
 //
 //      bound                                   peak
 //        |---------------|----------------------|
