@@ -6,9 +6,8 @@
 //   breadth    The breadth of a position is the sum of what is alive at it; the position of greatest breadth
 //              decides the peak, so its buffers go first. Positions by falling breadth (the earlier of equal
 //              ones first), at each the buffers alive there that have no place yet, by falling size.
-//   area       What a buffer takes from the plane of time and address: bytes times positions, over its
-//   pieces. duration   A buffer that lives long meets many others: longest life first, at the bottom, where
-//   it stands
+//   area       What a buffer takes from the plane of time and address: bytes times positions, over its pieces.
+//   duration   A buffer that lives long meets many others: longest life first, at the bottom, where it stands
 //              in nobody's way; of equal ones the larger.
 //   start      What an allocator at run time would do: earliest start first, of equal ones the larger. First
 //              fit takes the lowest free addresses, best fit the tightest gap.
@@ -28,6 +27,7 @@
 // Programming, vol. 1, section 2.5. Area and duration: folklore.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <queue>
@@ -238,27 +238,37 @@ Placing place_by_start(const Problem& problem, std::span<const std::size_t> orde
   return placing;
 }
 
-}  // namespace
-
-constexpr std::array<Greedy, 6> greedies{{
+constexpr std::array<Greedy, 6> table{{
     {{"greedy-by-size", "largest buffer first, each in the tightest gap", "Pisarchyk & Lee 2020"},
      by_size,
-     Fit::tightest},
+     Fit::tightest,
+     8},
     {{"greedy-by-breadth", "buffers of the fullest position first, each in the tightest gap",
       "Pisarchyk & Lee 2020"},
      by_breadth,
-     Fit::tightest},
+     Fit::tightest,
+     4},
     {{"greedy-by-area", "largest size times duration first, as low as it goes", "folklore"},
      by_area,
-     Fit::lowest},
-    {{"greedy-by-duration", "longest life first, as low as it goes", "folklore"}, by_duration, Fit::lowest},
+     Fit::lowest,
+     5},
+    {{"greedy-by-duration", "longest life first, as low as it goes", "folklore"},
+     by_duration,
+     Fit::lowest,
+     6},
     {{"first-fit-by-start", "earliest start first, as low as it goes", "Knuth, TAOCP 1, 2.5"},
      by_start_of_life,
-     Fit::lowest},
+     Fit::lowest,
+     1},
     {{"best-fit-by-start", "earliest start first, each in the tightest gap", "Knuth, TAOCP 1, 2.5"},
      by_start_of_life,
-     Fit::tightest},
+     Fit::tightest,
+     2},
 }};
+
+}  // namespace
+
+std::span<const Greedy> greedies() { return table; }
 
 Placing place_greedily(const Greedy& greedy, const Problem& problem, const Control& control) {
   if (control.is_too_late()) return no_placing();

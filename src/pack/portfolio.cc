@@ -34,10 +34,10 @@
 #include "pack/portfolio.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <initializer_list>
 #include <limits>
 #include <mutex>
 #include <thread>
@@ -53,30 +53,26 @@ namespace {
 
 std::optional<std::string> nothing(const Problem&) { return std::nullopt; }
 
-template <std::size_t index>
-Strategy greedy(Turn turn) {
-  constexpr auto run = [](const Problem& problem, const Control& control) {
-    return place_greedily(greedies[index], problem, control);
-  };
-  return {greedies[index].info, run, several_memories, turn};
-}
-
 constexpr StrategyInfo info_of_sweep{
     "sweep", "from the fullest position to both sides; what is left over throws out what weighs less",
     "stowage"};
 
 /// One pass, which is at the bound on many large real lists.
-constexpr Strategy opening_of_sweep{info_of_sweep, sweep_once, several_memories, {.of_many = 3}};
+const Strategy& opening_of_sweep() {
+  static const Strategy opening{info_of_sweep, sweep_once, several_memories, {.of_many = 3}};
+  return opening;
+}
 
-const std::array<Strategy, 12>& all() {
-  static const std::array<Strategy, 12> strategies{{
-      greedy<0>({.of_many = 8}),
-      greedy<1>({.of_many = 4}),
-      greedy<2>({.of_many = 5}),
-      greedy<3>({.of_many = 6}),
-      greedy<4>({.of_many = 1}),
-      greedy<5>({.of_many = 2}),
-      {info_of_sweep, sweep, several_memories, {.of_many = 7, .opening = &opening_of_sweep}},
+std::vector<Strategy> make_all() {
+  std::vector<Strategy> strategies;
+  for (const Greedy& greedy : greedies()) {
+    const auto run = [&greedy](const Problem& problem, const Control& control) {
+      return place_greedily(greedy, problem, control);
+    };
+    strategies.push_back({greedy.info, run, several_memories, {.of_many = greedy.of_many}});
+  }
+  const std::initializer_list<Strategy> others{
+      {info_of_sweep, sweep, several_memories, {.of_many = 7, .opening = &opening_of_sweep()}},
       {{"exact", "branch and bound over sections of time, and a search by ejection; proves where it can",
         "stowage"},
        exact,
@@ -101,7 +97,13 @@ const std::array<Strategy, 12>& all() {
        slots,
        obstacle_to_slots,
        {.of_many = 10}},
-  }};
+  };
+  strategies.insert(strategies.end(), others);
+  return strategies;
+}
+
+const std::vector<Strategy>& all() {
+  static const std::vector<Strategy> strategies = make_all();
   return strategies;
 }
 

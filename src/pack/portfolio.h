@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,7 +24,7 @@ struct Turn {
 
 struct Strategy {
   StrategyInfo info;
-  Placing (*run)(const Problem& problem, const Control& control);
+  std::function<Placing(const Problem& problem, const Control& control)> run;
   /// Why it cannot serve a problem; none if it can.
   std::optional<std::string> (*obstacle)(const Problem& problem);
   Turn turn{};

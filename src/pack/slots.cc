@@ -4,8 +4,7 @@
 // the lowest that is free (colouring intervals, which needs no more colours than intervals meet at a point).
 //
 //     address ^
-//             |  | x | state |y|         outside of the pool: inputs, outputs, what stays from run to run,
-//             pins
+//             |  | x | state |y|         outside of the pool: inputs, outputs, pins, what stays between runs
 //     slot 2  |  | c     ....|
 //     slot 1  |  |   b   | d |           b, c, d, e: whatever their sizes, one slot each
 //     slot 0  |  | a |  e    |
@@ -15,8 +14,7 @@
 // Source: the document of docs/slots.md.
 //
 // Where the document is open:
-// - The pool is for temporaries (the document's claim is of these only) and for scratch, which is one.
-// Inputs,
+// - The pool is for temporaries (the document's claim is of these only) and for scratch, which is one. Inputs,
 //   outputs, state, weights and instructions are outside of it, and so is what is pinned: it may lie at a
 //   place that is no slot's. A list does not say what its buffers are: all of them are temporaries.
 // - The pool is there all the time and takes all of its bytes, used or not: they count in the peak.

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +17,11 @@ struct Greedy {
   /// All buffers; fewer when told to stop, see Control::is_too_late.
   std::vector<std::size_t> (*order)(const Problem& problem, const Control& control);
   Fit fit;
+  int of_many;  ///< See Turn.
 };
 
-extern const std::array<Greedy, 6> greedies;
+/// Each in a row of a table.
+[[nodiscard]] std::span<const Greedy> greedies();
 
 [[nodiscard]] Placing place_greedily(const Greedy& greedy, const Problem& problem, const Control& control);
 
