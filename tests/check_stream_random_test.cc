@@ -25,19 +25,6 @@ namespace {
 using namespace cases;
 using oracle::Choices;
 
-bool is_streamed(const Plan& plan) {
-  const auto& steps = plan.clocks[0].steps;
-  return std::any_of(steps.begin(), steps.end(),
-                     [](const Step& step) {
-                       const auto* const run = std::get_if<Run>(&step);
-                       return run == nullptr || run->rows;
-                     }) ||
-         std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const PlannedTensor& tensor) {
-           return std::any_of(tensor.views.begin(), tensor.views.end(),
-                              [](const View& view) { return view.ring || view.rows; });
-         });
-}
-
 bool is_broken(const Faults& faults) {
   return std::any_of(faults.begin(), faults.end(),
                      [](const Fault& fault) { return fault.kind == FaultKind::format; });

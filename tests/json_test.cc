@@ -237,9 +237,9 @@ std::string place_of(const Pointer& pointer) { return pointer.empty() ? "documen
 /// Members that a plan may leave out; a memory without limit and a tensor whose shape depends on data
 /// may also have null there.
 bool is_optional_member(const Pointer& at) {
-  static const std::set<std::string> optional{"capacity", "shape", "rows",        "ring",        "pinned",
-                                              "traffic",  "role",  "certificate", "copies_kept", "streaming",
-                                              "sums",     "feeds", "released"};
+  static const std::set<std::string> optional{"capacity", "shape", "rows",        "ring",         "pinned",
+                                              "traffic",  "role",  "certificate", "copies_kept",  "streaming",
+                                              "sums",     "feeds", "released",    "order_profile"};
   const std::string owner = at.parent_pointer().empty() ? "" : at.parent_pointer().back();
   return optional.contains(at.back()) && owner != "arrive" && owner != "leave";
 }

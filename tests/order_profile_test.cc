@@ -18,8 +18,6 @@
 namespace stowage {
 namespace {
 
-using plan::OrderProfile;
-
 /// x -> a (100) -> a2 (1), x -> b (100) -> b2 (1), both joined; both large ones first.
 Graph fork() {
   Graph graph;

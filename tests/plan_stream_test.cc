@@ -32,8 +32,6 @@ PlanOptions streaming(Io io, std::int64_t granule = 1) {
   return options;
 }
 
-bool is_streamed(const Plan& plan) { return plan.streaming.has_value(); }
-
 TEST(PlanStream, RandomNetworksRunInTheirPlans) {
   Random random(1);
   int streamed = 0;
