@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "model/resize_taps.h"
-#include "model/row_windows.h"
-#include "model/row_words.h"
+#include "model/row_readings.h"
 
 namespace stowage::model {
 namespace {
