@@ -122,11 +122,16 @@ struct RowMap {
   bool operator==(const RowMap&) const = default;
 };
 
+/// The row at which those begin that row r is made of; there may be no such row.
+[[nodiscard]] inline std::int64_t first_row(const RowMap& map, std::int64_t r) {
+  const std::int64_t dividend = map.scale * r + map.offset;
+  return dividend / map.divisor - (dividend % map.divisor < 0 ? 1 : 0);
+}
+
 /// Calls `visit(row)` for every row that row r is made of, in the order of taps. The tensor has `rows` rows.
 template <typename Visit>
 void for_each_row(const RowMap& map, std::int64_t rows, std::int64_t r, Visit visit) {
-  const std::int64_t dividend = map.scale * r + map.offset;
-  const std::int64_t first = dividend / map.divisor - (dividend % map.divisor < 0 ? 1 : 0);
+  const std::int64_t first = first_row(map, r);
   for (std::int64_t k = 0; k < map.taps; ++k) {
     const std::int64_t row = first + k * map.dilation;
     if (row >= 0 && row < rows) visit(row);
@@ -250,6 +255,15 @@ void validate(const Graph& graph);
 /// says; none if there is no such output.
 [[nodiscard]] std::optional<TensorId> in_place_output(const Graph& graph, const Operator& op,
                                                       std::size_t input);
+
+/// How the operator runs rows of its outputs along that axis; null if it does not.
+[[nodiscard]] const RowAxis* row_axis(const Operator& op, std::size_t axis);
+
+/// What the operator then reads by rows of an input; null: all of it.
+[[nodiscard]] const RowRead* row_read(const RowAxis& along, std::size_t input);
+
+/// Whether the operator can sum up rows of its first input along that axis.
+[[nodiscard]] bool can_sum_up(const Operator& op, std::size_t axis);
 
 /// Size of the accumulator for this output, in bytes: at least 32 bits per element.
 [[nodiscard]] Bytes bytes_of_sums(const Tensor& output);

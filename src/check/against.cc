@@ -1,5 +1,5 @@
 // A plan against its networks. Tensors of the plan are matched to those of a network, what the replayed steps
-// need is looked for among the plan's views (meet.cc), and what is left over is a fault: a tensor that is
+// need is looked for among the plan's views (replay.h), and what is left over is a fault: a tensor that is
 // missing or has another size, bytes that are needed and nowhere, state that is not in one place, a loop's
 // result in the place of its input. State, outputs that other models are fed with, and all outputs that are
 // not released are needed beyond their own model's steps. What may share bytes is decided for all networks at
@@ -13,21 +13,20 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "check/clocks.h"
 #include "check/constants.h"
 #include "check/feeds.h"
 #include "check/matching.h"
-#include "check/meet.h"
 #include "check/moves.h"
 #include "check/names.h"
 #include "check/replay.h"
 #include "check/sharing.h"
 #include "check/stream.h"
-#include "check/streamed.h"
-#include "check/weights.h"
 
 namespace stowage::check {
 namespace {
@@ -101,7 +100,7 @@ void check_hand_overs(const Graph& graph, const std::vector<const PlannedTensor*
 }
 
 /// Where a model without steps stands nothing says but where its inputs and outputs are.
-Stretch span_without_steps(const Plan& plan, const ClockTree& tree, std::size_t model) {
+model::Stretch span_without_steps(const Plan& plan, const model::ClockTree& tree, std::size_t model) {
   for (const PlannedTensor& tensor : plan.tensors) {
     if (plan.models.size() == 1 || tensor.model != model || tensor.views.empty()) continue;
     if (is_constant(tensor.tensor.kind) || tensor.tensor.kind == TensorKind::state) continue;
@@ -146,8 +145,8 @@ void check_moved(const Graph& graph, const Part& part, Faults& faults) {
 }
 
 /// What a model's steps are, and what of them is known from the plan.
-Part part_of(const Plan& plan, const ClockTree& tree, std::size_t model, const std::optional<Stretch>& span,
-             const Ids& ids, const Graph& graph) {
+Part part_of(const Plan& plan, const model::ClockTree& tree, std::size_t model,
+             const std::optional<model::Stretch>& span, const Ids& ids, const Graph& graph) {
   Part part;
   part.span = span ? *span : span_without_steps(plan, tree, model);
   part.clock = &plan.clocks[part.span.clock];
@@ -165,7 +164,7 @@ Part part_of(const Plan& plan, const ClockTree& tree, std::size_t model, const s
   return part;
 }
 
-void begin_model(const Plan& plan, const ClockTree& tree, Model& model, Faults& faults) {
+void begin_model(const Plan& plan, const model::ClockTree& tree, Model& model, Faults& faults) {
   const Graph& graph = model.network.graph;
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
     if (model.matched[t] != nullptr) check_tensor(graph, t, model.matched[t]->tensor, faults);
@@ -183,7 +182,7 @@ void begin_model(const Plan& plan, const ClockTree& tree, Model& model, Faults& 
 /// Says that tensors of a model are needed beyond its steps.
 class Keeper {
  public:
-  Keeper(const ClockTree& tree, Model& model)
+  Keeper(const model::ClockTree& tree, Model& model)
       : tree_(tree),
         graph_(model.network.graph),
         played_(model.network.played),
@@ -216,23 +215,23 @@ class Keeper {
   }
 
  private:
-  void keep(TensorId tensor, const std::vector<Stretch>& stretches) {
+  void keep(TensorId tensor, const std::vector<model::Stretch>& stretches) {
     if (!played_.last_needs[tensor]) return;
     auto& beyond = played_.needs[*played_.last_needs[tensor]].beyond;
     beyond.insert(beyond.end(), stretches.begin(), stretches.end());
   }
 
-  const ClockTree& tree_;
+  const model::ClockTree& tree_;
   const Graph& graph_;
   Played& played_;
-  Moment begin_;
-  Moment end_;
-  std::vector<Stretch> after_;
+  model::Moment begin_;
+  model::Moment end_;
+  std::vector<model::Stretch> after_;
 };
 
 /// Outputs and state, which are there when their model has run. Those that are tied are state.
-void keep_for_later(const Plan& plan, const ClockTree& tree, const Ids& ids, std::size_t m, Model& model,
-                    Faults& faults) {
+void keep_for_later(const Plan& plan, const model::ClockTree& tree, const Ids& ids, std::size_t m,
+                    Model& model, Faults& faults) {
   const Graph& graph = model.network.graph;
   std::vector<bool> is_taken(graph.tensors.size(), false);
   std::vector<bool> is_output(graph.tensors.size(), false);
@@ -254,23 +253,8 @@ void keep_for_later(const Plan& plan, const ClockTree& tree, const Ids& ids, std
   }
 }
 
-/// What a feed may join: an output of one network, and an input of the other that is not its old state.
-void check_feed(const Graph& from, TensorId output, const Graph& to, TensorId input, Faults& faults) {
-  const auto fault = [&](const Graph& graph, TensorId tensor, const std::string& what) {
-    faults.push_back({FaultKind::accounting, describe(graph, tensor) + what});
-  };
-  const auto has = [](const std::vector<TensorId>& tensors, TensorId tensor) {
-    return std::find(tensors.begin(), tensors.end(), tensor) != tensors.end();
-  };
-  if (!has(from.subgraphs[0].outputs, output))
-    fault(from, output, " feeds another model but is no output of its own");
-  if (!has(to.subgraphs[0].inputs, input)) fault(to, input, " is fed but is no input of its model");
-  if (std::any_of(to.ties.begin(), to.ties.end(), [&](const StateTie& tie) { return tie.input == input; }))
-    fault(to, input, " is fed but is state of its model");
-}
-
 /// An output is needed until those have read it that are fed with it, also through others.
-std::vector<Joined> join_feeds(const Plan& plan, const ClockTree& tree, const Ids& ids,
+std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, const Ids& ids,
                                std::vector<Model>& models, Faults& faults) {
   std::vector<Joined> joined;
   std::map<std::size_t, std::size_t> source_of;
@@ -290,7 +274,8 @@ std::vector<Joined> join_feeds(const Plan& plan, const ClockTree& tree, const Id
     if (!written || !read) continue;
     const Need& last = models[to].network.played.needs[*read];
     Need& need = played.needs[*written];
-    for (const Stretch& stretch : tree.between({need.clock, need.life.upper}, {last.clock, last.life.upper}))
+    for (const model::Stretch& stretch :
+         tree.between({need.clock, need.life.upper}, {last.clock, last.life.upper}))
       need.beyond.push_back(stretch);
   }
   return joined;
@@ -313,8 +298,23 @@ void check_needs(const Model& model, Faults& faults) {
   }
 }
 
+/// No step writes weights; where they have views nobody else may be there.
+void hold_weights(const Plan& plan, Network& network, const std::vector<Views>& views) {
+  const auto hold = [&](TensorId t, const View& view) {
+    const Lifetime life{std::min(view.life.lower, largest_value), std::min(view.life.upper, largest_value)};
+    network.played.needs.push_back(
+        {.tensor = t, .clock = plan.buffers[view.buffer].clock, .life = life, .view = &view});
+  };
+  for (TensorId t = 0; t < views.size(); ++t) {
+    if (!is_constant(network.graph.tensors[t].kind)) continue;
+    for (const auto& [clock, of_clock] : views[t]) {
+      for (const View* const view : of_clock) hold(t, *view);
+    }
+  }
+}
+
 /// What the replayed network needs, where the plan meets it.
-void finish_model(const Plan& plan, const ClockTree& tree, Model& model, Faults& faults) {
+void finish_model(const Plan& plan, const model::ClockTree& tree, Model& model, Faults& faults) {
   Network& network = model.network;
   std::vector<Views> views;
   for (const PlannedTensor* const tensor : model.matched)
@@ -336,7 +336,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
     return faults;
   }
   if (is_streamed(plan)) return check_stream(plan, given[0]);
-  ClockTree tree(plan);
+  model::ClockTree tree(plan.clocks);
   const auto spans = spans_of(plan);
   std::vector<Model> models;
   Ids ids(plan.tensors.size());
@@ -362,6 +362,32 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   }
   stored.check_savings(faults);
   check_sharing(plan, tree, networks, joined, faults);
+  return faults;
+}
+
+Faults check_list(const Plan& plan, const Problem& list) {
+  Faults faults;
+  const auto fault = [&](const std::string& id, const std::string& what) {
+    faults.push_back({FaultKind::accounting, "buffer " + base::quoted(id) + what});
+  };
+  std::unordered_map<std::string_view, std::size_t> index_of;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) index_of.emplace(plan.buffers[b].id, b);
+  for (const Buffer& given : list.buffers) {
+    const auto it = index_of.find(given.id);
+    if (it == index_of.end()) {
+      fault(given.id, " is missing in the plan");
+      continue;
+    }
+    const Buffer& planned = plan.buffers[it->second];
+    if (planned.size != given.size || planned.pieces != given.pieces)
+      fault(given.id, " has another size or lifetime in the plan");
+    if (planned.alignment % given.alignment != 0) fault(given.id, " has a weaker alignment in the plan");
+    if (given.pinned && plan.places[it->second].offset != *given.pinned)
+      fault(given.id, " is not where it is pinned");
+    index_of.erase(it);
+  }
+  for (const auto& [id, index] : index_of)
+    fault(plan.buffers[index].id, " is in the plan but not in the list");
   return faults;
 }
 

@@ -1,5 +1,5 @@
-// The checker trusts nobody: it shares only facts about operators with planners, reads only what a plan file says,
-// and derives again, by replaying the steps, when every tensor needs its bytes.
+// The checker trusts nobody: it shares only facts about operators with planners, reads only what a plan file
+// says, and derives again, by replaying the steps, when every tensor needs its bytes.
 
 #include <fmt/format.h>
 
@@ -10,12 +10,10 @@
 #include "base/text.h"
 #include "check/against.h"
 #include "check/claims.h"
+#include "check/constants.h"
 #include "check/feeds.h"
 #include "check/form.h"
-#include "check/list.h"
 #include "check/places.h"
-#include "check/views.h"
-#include "check/weights.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
 

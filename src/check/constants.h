@@ -52,4 +52,8 @@ class StoredConstants {
   Bytes instructions_ = 0;
 };
 
+/// Where a memory is for weights and instructions, those that are stored are there, as long as the plan runs,
+/// and nothing else is. Which must be stored the networks tell.
+[[nodiscard]] Faults check_weights(const Plan& plan);
+
 }  // namespace stowage::check

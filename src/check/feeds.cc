@@ -109,7 +109,7 @@ std::vector<Feed> feeds_from_their_sources(const Plan& plan) {
 
 Faults check_feeds(const Plan& plan) {
   Faults faults;
-  const ClockTree tree(plan);
+  const model::ClockTree tree(plan.clocks);
   const auto spans = spans_of(plan);
   // For what is fed the last model with steps that has it: one without steps hands it on at any time.
   std::unordered_map<std::size_t, std::size_t> had_by;

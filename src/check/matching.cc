@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -63,6 +64,20 @@ std::vector<bool> may_be_elsewhere(const Graph& graph) {
   }
   for (const StateTie& tie : graph.ties) elsewhere[tie.input] = elsewhere[tie.output] = false;
   return elsewhere;
+}
+
+void check_feed(const Graph& from, TensorId output, const Graph& to, TensorId input, Faults& faults) {
+  const auto fault = [&](const Graph& graph, TensorId tensor, const std::string& what) {
+    faults.push_back({FaultKind::accounting, describe(graph, tensor) + what});
+  };
+  const auto has = [](const std::vector<TensorId>& tensors, TensorId tensor) {
+    return std::find(tensors.begin(), tensors.end(), tensor) != tensors.end();
+  };
+  if (!has(from.subgraphs[0].outputs, output))
+    fault(from, output, " feeds another model but is no output of its own");
+  if (!has(to.subgraphs[0].inputs, input)) fault(to, input, " is fed but is no input of its model");
+  if (std::any_of(to.ties.begin(), to.ties.end(), [&](const StateTie& tie) { return tie.input == input; }))
+    fault(to, input, " is fed but is state of its model");
 }
 
 }  // namespace stowage::check

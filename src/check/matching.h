@@ -20,4 +20,7 @@ void check_tensor(const Graph& graph, TensorId t, const Tensor& planned, Faults&
 /// not in working memory.
 [[nodiscard]] std::vector<bool> may_be_elsewhere(const Graph& graph);
 
+/// What a feed may join: an output of one network, and an input of the other that is not its old state.
+void check_feed(const Graph& from, TensorId output, const Graph& to, TensorId input, Faults& faults);
+
 }  // namespace stowage::check

@@ -21,8 +21,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "check/constants.h"
 #include "check/names.h"
-#include "check/weights.h"
 
 namespace stowage::check {
 namespace {
@@ -82,7 +82,7 @@ void check_alone(const Plan& plan, const std::vector<bool>& moved, Faults& fault
 
 class Follower {
  public:
-  Follower(const Plan& plan, const ClockTree& tree, std::size_t tensor, const std::string& name,
+  Follower(const Plan& plan, const model::ClockTree& tree, std::size_t tensor, const std::string& name,
            std::size_t clock, Faults& faults)
       : plan_(plan), name_(name), clock_(clock), faults_(faults) {
     for (const View& view : plan.tensors[tensor].views) add_view(tree, view);
@@ -118,7 +118,7 @@ class Follower {
     return views_[v].need && *views_[v].need >= first_valid_;
   }
 
-  void add_view(const ClockTree& tree, const View& view) {
+  void add_view(const model::ClockTree& tree, const View& view) {
     const std::size_t clock = plan_.buffers[view.buffer].clock;
     const Lifetime all{0, tree.end_of(clock_)};
     if (clock == clock_) {
@@ -258,8 +258,8 @@ std::vector<bool> moved_tensors(const Plan& plan) {
   return moved;
 }
 
-std::vector<Need> follow(const Plan& plan, const ClockTree& tree, std::size_t tensor, const std::string& name,
-                         std::span<const Use> uses, Faults& faults) {
+std::vector<Need> follow(const Plan& plan, const model::ClockTree& tree, std::size_t tensor,
+                         const std::string& name, std::span<const Use> uses, Faults& faults) {
   if (uses.empty()) return {};
   return Follower(plan, tree, tensor, name, uses.front().clock, faults).follow(uses);
 }

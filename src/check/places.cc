@@ -17,22 +17,88 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "check/clocks.h"
 #include "check/exhaust.h"
-#include "check/loads.h"
 #include "check/names.h"
 #include "check/slots.h"
+#include "model/clock_tree.h"
 #include "model/overlap.h"
 
 namespace stowage::check {
 namespace {
+
+// Loads. What is alive at a position lies above each other and ends no lower than the sum of its sizes. Where
+// all begin at multiples of some unit the space between an end and the next multiple is lost, too, except
+// above the topmost, which may be the one that would lose most.
+//
+//     unit 8     |xxxxx...|yyyyyyy.|zzz      x, y and z of 5, 7 and 3 bytes: 19 at least, not 15
+//
+// The units are the powers of two among the alignments. What does not begin at their multiples is left out.
+// Cost: n log n for each unit.
+
+/// Bytes [begin, begin + size) of a buffer that lies at a multiple of its alignment.
+struct LiveBytes {
+  Lifetime life{};
+  Bytes begin = 0;
+  Bytes size = 0;
+  Bytes alignment = 1;
+};
+
+__extension__ using Sum = __int128;  // what overlaps may add up to more than 64 bits hold
+
+Sum least_top(std::span<const LiveBytes> all, Bytes unit) {
+  const auto loses = [unit](const LiveBytes& it) { return it.size % unit != 0; };
+  if (unit > 1 && std::none_of(all.begin(), all.end(), loses)) return 0;
+  std::vector<std::pair<Position, Bytes>> changes;  // at one position what ends, below 0, comes first
+  changes.reserve(2 * all.size());
+  for (const LiveBytes& it : all) {
+    if (it.life.lower >= it.life.upper || it.size <= 0) continue;
+    if (it.alignment % unit != 0 || it.begin % unit != 0) continue;
+    changes.emplace_back(it.life.lower, it.size);
+    changes.emplace_back(it.life.upper, -it.size);
+  }
+  std::sort(changes.begin(), changes.end());
+  std::multiset<Bytes> lost;  // above each
+  Sum sum = 0;
+  Sum most = 0;
+  for (const auto& [at, change] : changes) {
+    const Bytes size = std::abs(change);
+    const Bytes loss = (unit - size % unit) % unit;
+    if (change > 0) {
+      sum += Sum{size} + loss;
+      lost.insert(loss);
+      most = std::max(most, sum - *lost.rbegin());
+    } else {
+      sum -= Sum{size} + loss;
+      lost.erase(lost.find(loss));
+    }
+  }
+  return most;
+}
+
+/// However they are placed, some of them end at or above this.
+Bytes least_top(std::span<const LiveBytes> all) {
+  std::set<Bytes> units{1};
+  for (const LiveBytes& it : all) {
+    if (std::has_single_bit(static_cast<std::uint64_t>(it.alignment))) units.insert(it.alignment);
+  }
+  Sum most = 0;
+  for (const Bytes unit : units) most = std::max(most, least_top(all, unit));
+  return static_cast<Bytes>(std::min<Sum>(most, largest_value));
+}
+
+// Memories
 
 using Boxes = std::vector<model::Box>;
 
@@ -93,7 +159,7 @@ struct Used {
 /// One memory, clock by clock.
 class MemoryCheck {
  public:
-  MemoryCheck(const Plan& plan, const ClockTree& tree, Faults& faults)
+  MemoryCheck(const Plan& plan, const model::ClockTree& tree, Faults& faults)
       : plan_(plan), tree_(tree), faults_(faults) {}
 
   void add(std::size_t buffer) {
@@ -141,7 +207,7 @@ class MemoryCheck {
   }
 
   void hand_up(std::size_t clock, const Used& used, Bytes proven) {
-    const Moment& fork = tree_.fork_of(clock);
+    const model::Moment& fork = *tree_.fork_of(clock);
     const Lifetime life{fork.at, fork.at + 1};
     Used& parent = used_[tree_.rank_of(fork.clock)];
     Boxes taken = used.boxes;
@@ -152,7 +218,7 @@ class MemoryCheck {
   }
 
   const Plan& plan_;
-  const ClockTree& tree_;
+  const model::ClockTree& tree_;
   Faults& faults_;
   std::map<std::size_t, Used, std::greater<>> used_;  ///< By rank of the clock, those in forks first.
 };
@@ -180,7 +246,7 @@ std::optional<std::string> why_unproven(const Plan& plan, std::size_t m,
   return "";
 }
 
-void check_memory(const Plan& plan, const ClockTree& tree, std::size_t m,
+void check_memory(const Plan& plan, const model::ClockTree& tree, std::size_t m,
                   const std::vector<std::size_t>& buffers, Faults& faults) {
   MemoryCheck check(plan, tree, faults);
   Bytes peak = 0;
@@ -219,13 +285,70 @@ void check_memory(const Plan& plan, const ClockTree& tree, std::size_t m,
 
 Faults check_places(const Plan& plan) {
   Faults faults;
-  const ClockTree tree(plan);
+  const model::ClockTree tree(plan.clocks);
   std::vector<std::vector<std::size_t>> buffers_in(plan.memories.size());
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     check_place(plan, b, faults);
     buffers_in[plan.places[b].memory].push_back(b);
   }
   for (std::size_t m = 0; m < plan.memories.size(); ++m) check_memory(plan, tree, m, buffers_in[m], faults);
+  return faults;
+}
+
+namespace {
+
+/// The pieces of a buffer in order of time, to ask which bytes they hold when. A buffer of a body
+/// that runs many times has as many pieces; a question looks only at those near it in time.
+class PiecesInTime {
+ public:
+  explicit PiecesInTime(const Buffer& buffer) : pieces_(buffer.pieces) {
+    std::sort(pieces_.begin(), pieces_.end(),
+              [](const Piece& a, const Piece& b) { return a.life.lower < b.life.lower; });
+    Position latest = 0;
+    for (const Piece& piece : pieces_) latest_upper_.push_back(latest = std::max(latest, piece.life.upper));
+  }
+
+  /// Whether live pieces hold bytes [begin, end) during all of `life`. Pieces of one buffer do not
+  /// overlap (check_memory), so they do when together they cover as much of that rectangle as it has.
+  [[nodiscard]] bool hold(Bytes begin, Bytes end, const Lifetime& life) const {
+    __extension__ using Area = unsigned __int128;
+    const auto area = [](Bytes bytes, Position time) {
+      return bytes > 0 && time > 0 ? static_cast<Area>(bytes) * static_cast<Area>(time) : Area{0};
+    };
+    Area covered = 0;
+    const auto first = std::upper_bound(latest_upper_.begin(), latest_upper_.end(), life.lower);
+    for (auto at = pieces_.begin() + (first - latest_upper_.begin());
+         at != pieces_.end() && at->life.lower < life.upper; ++at) {
+      covered += area(std::min(end, at->offset + at->size) - std::max(begin, at->offset),
+                      std::min(life.upper, at->life.upper) - std::max(life.lower, at->life.lower));
+    }
+    return covered >= area(end - begin, life.upper - life.lower);
+  }
+
+ private:
+  std::vector<Piece> pieces_;
+  std::vector<Position> latest_upper_;  ///< Of the pieces up to each one.
+};
+
+}  // namespace
+
+Faults check_views(const Plan& plan) {
+  Faults faults;
+  if (is_streamed(plan)) return faults;  // bytes are needed where rows are, which the network says: stream.h
+  std::unordered_map<std::size_t, PiecesInTime> pieces_of;
+  for (const PlannedTensor& tensor : plan.tensors) {
+    for (const View& view : tensor.views) {
+      const PiecesInTime& pieces =
+          pieces_of.try_emplace(view.buffer, plan.buffers[view.buffer]).first->second;
+      if (!pieces.hold(view.offset, view.offset + tensor.tensor.bytes, view.life)) {
+        faults.push_back(
+            {FaultKind::accounting,
+             fmt::format("{} is in {} from {} to {}, but not all of its bytes are reserved there then",
+                         name_of_tensor(tensor), name_of_buffer(plan, view.buffer), view.life.lower,
+                         view.life.upper)});
+      }
+    }
+  }
   return faults;
 }
 

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "check/clocks.h"
+#include "model/clock_tree.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 
@@ -18,7 +19,7 @@ struct Need {
   Lifetime life{};
   /// When other models need the bytes, too: those that are fed with them, or nobody until the plan ends or
   /// since it began, if they are state.
-  std::vector<Stretch> beyond{};
+  std::vector<model::Stretch> beyond{};
   bool is_given = false;  ///< Handed over before the operator at `life.lower` runs, not written by it.
   bool is_read = false;
   bool is_written_over = false;  ///< By the operator at `life.upper`, which reads it first.
@@ -63,7 +64,7 @@ struct Played {
 /// The part of a plan's steps that is a network's.
 struct Part {
   const Clock* clock = nullptr;
-  Stretch span{};          ///< All steps of the network; at least one position.
+  model::Stretch span{};   ///< All steps of the network; at least one position.
   Position steps_end = 0;  ///< Where the steps end; where they begin if there is none.
   /// Tensors of the network that come from another one.
   std::vector<bool> is_fed{};
@@ -73,5 +74,14 @@ struct Part {
 
 /// Plays a part of the plan's steps back on the network they are of; faults where they are not steps of it.
 [[nodiscard]] Played replay(const Graph& graph, const Part& part, Faults& faults);
+
+/// Views of one tensor: by the clock of their buffer, and in order of time.
+using Views = std::map<std::size_t, std::vector<const View*>>;
+
+[[nodiscard]] Views views_in_time(const Plan& plan, const PlannedTensor& tensor);
+
+/// Decides which inputs are written over where they lie, and finds the view in which each need is met.
+/// `views` has those of every tensor.
+void meet(const model::ClockTree& tree, Played& played, const std::vector<Views>& views);
 
 }  // namespace stowage::check

@@ -1,5 +1,5 @@
 // Idea. Every need that is met makes boxes: addresses by time, one for each fragment of the tensor's
-// content. Boxes of one clock that overlap must have the same content (live_content.cc).
+// content. Boxes of one clock that overlap must have the same content (LiveContent).
 //
 // What is in different buffers does not overlap, or the buffers do (places.cc): so it is enough that boxes
 // meet which may be in one buffer. Those of a buffer's own clock do. Needs of a branch may be met in a buffer
@@ -21,20 +21,185 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "check/live_content.h"
+#include "check/constants.h"
+#include "check/content.h"
 #include "check/names.h"
-#include "check/sources.h"
-#include "check/weights.h"
 
 namespace stowage::check {
 namespace {
+
+// Live content. A box says of its bytes which source they are of, and by its shift which of them: two boxes
+// may overlap if source and shift are the same, for then every common byte is the same byte. One sweep over
+// time keeps the live addresses as segments of one content each, and counts who holds them:
+//
+//   address   0        8       12
+//   concat    [ a, shift 0 | b, shift 8 ]
+//   a         [ a, shift 0 ]                counts   2 ... 2  1 ... 1
+//   other         [ c ]                     another source: refused
+//
+// Cost: n log n in boxes, plus the segments that each box spans; these are few unless many tensors
+// overlap in many ways.
+
+/// What a box holds: bytes of a source, moved by a shift.
+struct Content {
+  std::size_t source = 0;  ///< Counted through all networks; beyond those, content that nobody else has.
+  Bytes shift = 0;         ///< Address minus offset in the source.
+
+  auto operator<=>(const Content&) const = default;
+};
+
+/// A need, and the network it is of.
+struct Holder {
+  std::size_t network = 0;
+  const Need* need = nullptr;
+};
+
+struct HeldBox {
+  Lifetime life;  ///< In halves of positions.
+  Bytes begin = 0;
+  Bytes end = 0;
+  Content content{};
+  Holder holder{};
+};
+
+/// Two that hold different content in one byte at one position.
+struct Conflict {
+  Holder first{};
+  Holder second{};
+  Position at = 0;
+};
+
+/// Live addresses, each with its content.
+class LiveContent {
+ public:
+  /// The holder of other content in these bytes, if there is any; nothing may be done then any more.
+  std::optional<Holder> add(const HeldBox& box) {
+    split_at(box.begin);
+    split_at(box.end);
+    Bytes done = box.begin;
+    auto next = segments_.lower_bound(box.begin);
+    while (done < box.end) {
+      if (next == segments_.end() || next->first > done) {
+        const Bytes end = next == segments_.end() ? box.end : std::min(box.end, next->first);
+        segments_.emplace_hint(next, done, Segment{end, box.content, box.holder, 1});
+        done = end;
+        continue;
+      }
+      Segment& segment = next->second;
+      if (segment.content != box.content) return segment.longest;
+      if (segment.longest.need->life.upper < box.holder.need->life.upper) segment.longest = box.holder;
+      ++segment.holders;
+      done = segment.end;
+      ++next;
+    }
+    return std::nullopt;
+  }
+
+  void remove(const HeldBox& box) {
+    for (auto it = segments_.lower_bound(box.begin); it != segments_.end() && it->first < box.end;)
+      it = --it->second.holders == 0 ? segments_.erase(it) : std::next(it);
+  }
+
+ private:
+  struct Segment {
+    Bytes end = 0;
+    Content content{};
+    Holder longest{};  ///< Of those who hold it the one that needs it longest.
+    std::size_t holders = 0;
+  };
+
+  void split_at(Bytes address) {
+    const auto after = segments_.lower_bound(address);
+    if (after == segments_.begin()) return;
+    Segment& segment = std::prev(after)->second;
+    if (segment.end <= address) return;
+    Segment upper = segment;
+    segment.end = address;
+    segments_.emplace_hint(after, address, upper);
+  }
+
+  std::map<Bytes, Segment> segments_;  ///< By first address.
+};
+
+std::optional<Conflict> find_conflict(const std::vector<HeldBox>& boxes) {
+  struct Event {
+    Position at;
+    bool begins;  // ends come first: lifetimes are half-open
+    std::size_t box;
+  };
+  std::vector<Event> events;
+  for (std::size_t b = 0; b < boxes.size(); ++b) {
+    if (boxes[b].life.lower >= boxes[b].life.upper || boxes[b].begin >= boxes[b].end) continue;
+    events.push_back({boxes[b].life.lower, true, b});
+    events.push_back({boxes[b].life.upper, false, b});
+  }
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    if (a.at != b.at) return a.at < b.at;
+    return a.begins != b.begins ? a.begins < b.begins : a.box < b.box;
+  });
+  LiveContent live;
+  for (const Event& event : events) {
+    const HeldBox& box = boxes[event.box];
+    if (!event.begins) {
+      live.remove(box);
+    } else if (const auto other = live.add(box)) {
+      return Conflict{*other, box.holder, event.at / 2};
+    }
+  }
+  return std::nullopt;
+}
+
+/// What the boxes hold at any time, as boxes of another life. Where that is not always the same content it
+/// becomes one that nobody else has: the next from `unique` on.
+std::vector<HeldBox> held_together(const std::vector<HeldBox>& boxes, const Lifetime& life,
+                                   std::size_t& unique) {
+  using Event = std::tuple<Bytes, bool, std::size_t>;  // address, whether the box begins there, which
+  std::vector<Event> events;
+  for (std::size_t b = 0; b < boxes.size(); ++b) {
+    if (boxes[b].life.lower >= boxes[b].life.upper || boxes[b].begin >= boxes[b].end) continue;
+    events.emplace_back(boxes[b].begin, true, b);
+    events.emplace_back(boxes[b].end, false, b);
+  }
+  std::sort(events.begin(), events.end());
+  std::vector<HeldBox> together;
+  struct Present {
+    std::size_t boxes = 0;
+    Holder holder{};
+  };
+  std::map<Content, Present> present;
+  Bytes done = 0;
+  for (const auto& [address, begins, b] : events) {
+    if (!present.empty() && done < address) {
+      const bool is_same = present.size() == 1;
+      const Content content = is_same ? present.begin()->first : Content{unique++, 0};
+      HeldBox* const last = together.empty() ? nullptr : &together.back();
+      if (last != nullptr && is_same && last->end == done && last->content == content) {
+        last->end = address;
+      } else {
+        together.push_back({life, done, address, content, present.begin()->second.holder});
+      }
+    }
+    done = address;
+    const auto it = present.try_emplace(boxes[b].content, Present{0, boxes[b].holder}).first;
+    if (begins) {
+      ++it->second.boxes;
+    } else if (--it->second.boxes == 0) {
+      present.erase(it);
+    }
+  }
+  return together;
+}
+
+// From needs to boxes
 
 using HeldBoxes = std::vector<HeldBox>;
 
@@ -47,7 +212,8 @@ using BoxesByClock = std::map<std::size_t, BoxesByMemory, std::greater<>>;
 /// Makes the boxes of all needs.
 class BoxMaker {
  public:
-  BoxMaker(const Plan& plan, const ClockTree& tree, std::span<const Network> networks, const Sources& sources)
+  BoxMaker(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
+           const Sources& sources)
       : plan_(plan), tree_(tree), networks_(networks), sources_(sources), users_(plan.buffers.size()) {}
 
   BoxesByClock make() {
@@ -81,7 +247,7 @@ class BoxMaker {
     add_boxes(holder, need.clock,
               {2 * need.life.lower + (need.is_given ? 0 : 1),
                2 * need.life.upper + (need.is_written_over ? 1 : 0)});
-    for (const Stretch& stretch : need.beyond)
+    for (const model::Stretch& stretch : need.beyond)
       add_boxes(holder, stretch.clock, {2 * stretch.life.lower, 2 * stretch.life.upper});
   }
 
@@ -104,7 +270,7 @@ class BoxMaker {
   }
 
   const Plan& plan_;
-  const ClockTree& tree_;
+  const model::ClockTree& tree_;
   std::span<const Network> networks_;
   const Sources& sources_;
   BoxesByClock boxes_;
@@ -112,9 +278,9 @@ class BoxMaker {
 };
 
 /// What a branch has in buffers of clocks that fork it, to be looked at there.
-void hand_up(const Plan& plan, const ClockTree& tree, std::size_t clock, const BoxesByMemory& boxes,
+void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const BoxesByMemory& boxes,
              std::size_t& unique, BoxesByClock& all) {
-  const Moment& fork = tree.fork_of(clock);
+  const model::Moment& fork = *tree.fork_of(clock);
   for (const auto& [memory, of_memory] : boxes) {
     std::map<std::size_t, HeldBoxes> by_buffer;
     for (const HeldBox& box : of_memory) {
@@ -129,7 +295,7 @@ void hand_up(const Plan& plan, const ClockTree& tree, std::size_t clock, const B
   }
 }
 
-void check_content(const Plan& plan, const ClockTree& tree, std::span<const Network> networks,
+void check_content(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults) {
   const auto name = [&](const Holder& holder) {
     return describe(networks[holder.network].graph, holder.need->tensor);
@@ -260,21 +426,7 @@ void check_alignment(const Plan& plan, const Network& network, const Removed& re
 
 }  // namespace
 
-void hold_weights(const Plan& plan, Network& network, const std::vector<Views>& views) {
-  const auto hold = [&](TensorId t, const View& view) {
-    const Lifetime life{std::min(view.life.lower, largest_value), std::min(view.life.upper, largest_value)};
-    network.played.needs.push_back(
-        {.tensor = t, .clock = plan.buffers[view.buffer].clock, .life = life, .view = &view});
-  };
-  for (TensorId t = 0; t < views.size(); ++t) {
-    if (!is_constant(network.graph.tensors[t].kind)) continue;
-    for (const auto& [clock, of_clock] : views[t]) {
-      for (const View* const view : of_clock) hold(t, *view);
-    }
-  }
-}
-
-void check_sharing(const Plan& plan, const ClockTree& tree, std::span<const Network> networks,
+void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults) {
   check_content(plan, tree, networks, joined, faults);
   CopiesRemoved sum;

@@ -4,9 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "check/clocks.h"
-#include "check/meet.h"
 #include "check/replay.h"
+#include "model/clock_tree.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
 #include "stowage/plan.h"
@@ -31,12 +30,9 @@ struct Joined {
   TensorRef input{};
 };
 
-/// No step writes weights; where they have views nobody else may be there.
-void hold_weights(const Plan& plan, Network& network, const std::vector<Views>& views);
-
 /// Tensors share bytes only if these are the same byte of the same source, what is said of removed copies
 /// is true, and every tensor that a kernel touches is aligned. Feeds are in an order from their sources.
-void check_sharing(const Plan& plan, const ClockTree& tree, std::span<const Network> networks,
+void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults);
 
 }  // namespace stowage::check

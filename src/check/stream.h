@@ -11,4 +11,8 @@ namespace stowage::check {
 /// how many multiplies are run, and the loads, are the planner's word. The plan's form is sound.
 [[nodiscard]] Faults check_stream(const Plan& plan, const Given& given);
 
+/// What only the network tells of a streamed plan's form: its tensors, rows that they have, and steps that
+/// can be run, each by itself. The rest of the form is sound.
+[[nodiscard]] Faults check_stream_form(const Plan& plan, const Graph& graph);
+
 }  // namespace stowage::check

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "model/resize_taps.h"
-#include "model/row_windows.h"
-#include "model/row_words.h"
+#include "model/row_readings.h"
 
 namespace stowage::model {
 namespace {
@@ -38,9 +37,7 @@ Reading along_line(std::size_t axis, const std::vector<Span>& read, std::int64_t
   map.offset = *offset;
   for (std::size_t r = 0; r < read.size(); ++r) {
     if (!read[r]) continue;
-    const std::int64_t dividend = map.scale * static_cast<std::int64_t>(r) + map.offset;
-    const std::int64_t first = dividend / map.divisor - (dividend % map.divisor < 0 ? 1 : 0);
-    map.taps = std::max(map.taps, read[r]->second - first);
+    map.taps = std::max(map.taps, read[r]->second - first_row(map, static_cast<std::int64_t>(r)));
   }
   return rows_along(axis, map);
 }

@@ -14,9 +14,7 @@
 #include <string_view>
 
 #include "model/in_place.h"
-#include "model/row_shapes.h"
-#include "model/row_windows.h"
-#include "model/row_words.h"
+#include "model/row_readings.h"
 
 namespace stowage::model {
 namespace {

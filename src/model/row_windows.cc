@@ -3,14 +3,12 @@
 // even number of rows the first window has no padding at all, so the last rows become ready without new
 // input.
 
-#include "model/row_windows.h"
-
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 
-#include "model/row_words.h"
+#include "model/row_readings.h"
 
 namespace stowage::model {
 

@@ -113,4 +113,18 @@ void add_rows(Network& network) {
   }
 }
 
+const RowAxis* row_axis(const Operator& op, std::size_t axis) {
+  const auto found = std::ranges::find(op.row_axes, axis, &RowAxis::axis);
+  return found == op.row_axes.end() ? nullptr : &*found;
+}
+
+const RowRead* row_read(const RowAxis& along, std::size_t input) {
+  const auto found = std::ranges::find(along.reads, input, &RowRead::input);
+  return found == along.reads.end() ? nullptr : &*found;
+}
+
+bool can_sum_up(const Operator& op, std::size_t axis) {
+  return std::ranges::find(op.sums_over, axis) != op.sums_over.end();
+}
+
 }  // namespace stowage

@@ -150,14 +150,13 @@ RunExpression parse_run_expression(std::string_view text, std::span<const std::s
 Timeline::Timeline(const RunExpression& expression, std::vector<Clock> steps_of)
     : steps_of_(std::move(steps_of)),
       clocks_(1),
-      forks_(1),
+      tree_(clocks_),
       stages_(steps_of_.size()),
       ranks_(steps_of_.size()) {
   add(expression, 0);
-  for (const Clock& clock : clocks_)
-    ends_.push_back(std::max<Position>(static_cast<Position>(clock.steps.size()), 1));
+  tree_ = model::ClockTree(clocks_);
   for (const Stage& stage : stages_)
-    ends_[stage.clock] = std::max({ends_[stage.clock], stage.end, stage.begin + 1});
+    tree_.stretch({stage.clock, {stage.begin, std::max(stage.end, stage.begin + 1)}});
 }
 
 void Timeline::add(const RunExpression& part, std::size_t clock) {
@@ -174,12 +173,10 @@ void Timeline::add(const RunExpression& part, std::size_t clock) {
       for (const RunExpression& next : part.parts) add(next, clock);
       break;
     case RunExpression::Kind::parallel: {
-      const Moment fork{clock, static_cast<Position>(clocks_[clock].steps.size())};
       Fork step;
       for (const RunExpression& branch : part.parts) {
         step.clocks.push_back(clocks_.size());
         clocks_.emplace_back();
-        forks_.emplace_back(fork);
         add(branch, step.clocks.back());
       }
       clocks_[clock].steps.emplace_back(std::move(step));
@@ -188,37 +185,21 @@ void Timeline::add(const RunExpression& part, std::size_t clock) {
   }
 }
 
-std::size_t Timeline::common_clock(std::size_t a, std::size_t b) const {
-  while (a != b) {  // a clock's number is larger than that of the clock it branches from
-    std::size_t& inner = a > b ? a : b;
-    inner = forks_[inner]->clock;
-  }
-  return a;
-}
-
 std::size_t Timeline::lasting_clock(std::size_t clock) const {
   std::size_t lasting = clock;
-  while (forks_[clock]) {
-    const Moment& fork = *forks_[clock];
-    if (fork.at + 1 < ends_[fork.clock]) lasting = fork.clock;
-    clock = fork.clock;
+  while (const auto& fork = tree_.fork_of(clock)) {
+    if (fork->at + 1 < tree_.end_of(fork->clock)) lasting = fork->clock;
+    clock = fork->clock;
   }
   return lasting;
 }
 
 Position Timeline::position_on(std::size_t clock, Moment moment) const {
-  while (moment.clock != clock) moment = *forks_[moment.clock];
-  return moment.at;
+  return tree_.seen_from(clock, {moment.clock, {moment.at, moment.at + 1}})->lower;
 }
 
 bool Timeline::runs_before(std::size_t a, std::size_t b) const {
-  const Stage& first = stages_[a];
-  const Stage& second = stages_[b];
-  const std::size_t common = common_clock(first.clock, second.clock);
-  const bool are_both_in_branches = first.clock != common && second.clock != common;
-  const bool is_at_one_fork = are_both_in_branches && position_on(common, {first.clock, first.begin}) ==
-                                                          position_on(common, {second.clock, second.begin});
-  return a != b && !is_at_one_fork && ranks_[a] < ranks_[b];
+  return a != b && !tree_.run_at_one_time(stages_[a].clock, stages_[b].clock) && ranks_[a] < ranks_[b];
 }
 
 }  // namespace stowage::share

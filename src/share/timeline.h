@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/clock_tree.h"
 #include "stowage/plan.h"
 
 namespace stowage::share {
@@ -32,11 +33,7 @@ struct Stage {
   Position end = 0;
 };
 
-/// A position of a clock.
-struct Moment {
-  std::size_t clock = 0;
-  Position at = 0;
-};
+using model::Moment;
 
 /// When several models run: clocks, a model's steps together on one of them. Clock 0 is the root, every other
 /// one is a branch of a fork.
@@ -48,12 +45,14 @@ class Timeline {
   [[nodiscard]] const std::vector<Clock>& clocks() const { return clocks_; }
   [[nodiscard]] const Stage& stage_of(std::size_t model) const { return stages_[model]; }
   /// The fork that a clock is a branch of; none for the root.
-  [[nodiscard]] const std::optional<Moment>& fork_of(std::size_t clock) const { return forks_[clock]; }
+  [[nodiscard]] const std::optional<Moment>& fork_of(std::size_t clock) const { return tree_.fork_of(clock); }
 
   /// The innermost clock that both are on, or on branches of.
-  [[nodiscard]] std::size_t common_clock(std::size_t a, std::size_t b) const;
+  [[nodiscard]] std::size_t common_clock(std::size_t a, std::size_t b) const {
+    return tree_.common_clock(a, b);
+  }
   /// Where a clock ends, a model without steps at its end included; at least 1.
-  [[nodiscard]] Position end_of(std::size_t clock) const { return ends_[clock]; }
+  [[nodiscard]] Position end_of(std::size_t clock) const { return tree_.end_of(clock); }
   /// The clock on which that is kept until everything has run that is on `clock`: the outermost one on which
   /// anything comes after the fork, or the clock itself.
   [[nodiscard]] std::size_t lasting_clock(std::size_t clock) const;
@@ -67,8 +66,7 @@ class Timeline {
 
   std::vector<Clock> steps_of_;
   std::vector<Clock> clocks_;
-  std::vector<std::optional<Moment>> forks_;
-  std::vector<Position> ends_;
+  model::ClockTree tree_;
   std::vector<Stage> stages_;
   std::vector<std::size_t> ranks_;  ///< Per model: its place in the expression.
   std::size_t placed_ = 0;

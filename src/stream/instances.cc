@@ -102,10 +102,9 @@ class Reading {
     for (const RowAxis& along : operator_at(op).row_axes) {
       if (!along.is_windows) continue;
       choose(*operator_at(op).outputs[0], along.axis);
-      const auto read = std::find_if(along.reads.begin(), along.reads.end(),
-                                     [](const RowRead& it) { return it.input == 0; });
+      const RowRead* const read = row_read(along, 0);
       // Without rows it is a sum over all of them.
-      choose(*operator_at(op).inputs[0], read != along.reads.end() ? read->axis : along.axis);
+      choose(*operator_at(op).inputs[0], read != nullptr ? read->axis : along.axis);
     }
   }
 
@@ -113,7 +112,7 @@ class Reading {
   void spread_back(std::size_t op) {
     const auto& outputs = operator_at(op).outputs;
     if (outputs.empty() || !outputs[0] || !axes_[*outputs[0]]) return;
-    const RowAxis* const along = rows_along(op, *axes_[*outputs[0]]);
+    const RowAxis* const along = row_axis(operator_at(op), *axes_[*outputs[0]]);
     if (along == nullptr) return;
     for (const RowRead& read : along->reads) choose(*operator_at(op).inputs[read.input], read.axis);
   }
@@ -132,13 +131,6 @@ class Reading {
     }
     if (!operator_at(op).outputs.empty() && operator_at(op).outputs[0])
       choose_outputs(op, default_axis(*operator_at(op).outputs[0]));
-  }
-
-  [[nodiscard]] const RowAxis* rows_along(std::size_t op, std::size_t axis) const {
-    const auto& axes = operator_at(op).row_axes;
-    const auto found =
-        std::find_if(axes.begin(), axes.end(), [&](const RowAxis& it) { return it.axis == axis; });
-    return found == axes.end() ? nullptr : &*found;
   }
 
   void choose_outputs(std::size_t op, std::size_t axis) {
@@ -227,8 +219,7 @@ class Reading {
   [[nodiscard]] bool sums_up(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
     if (source.sums_over.empty() || source.outputs.size() != 1 || !has_rows(source.inputs[0])) return false;
-    return std::find(source.sums_over.begin(), source.sums_over.end(), *axes_[*source.inputs[0]]) !=
-           source.sums_over.end();
+    return can_sum_up(source, *axes_[*source.inputs[0]]);
   }
 
   /// How the operator runs over the rows of its outputs; null: as a whole, or summing up.
@@ -236,11 +227,10 @@ class Reading {
     const stowage::Operator& source = operator_at(op);
     if (source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op)) return nullptr;
     const std::size_t axis = *axes_[*source.outputs[0]];
-    if (std::find(source.sums_over.begin(), source.sums_over.end(), axis) != source.sums_over.end())
-      return nullptr;  // rows along it are those of sums
+    if (can_sum_up(source, axis)) return nullptr;  // rows along it are those of sums
     const bool is_alike = std::all_of(source.outputs.begin(), source.outputs.end(),
                                       [&](const auto& it) { return !it || axes_[*it] == axis; });
-    return is_alike ? rows_along(op, axis) : nullptr;
+    return is_alike ? row_axis(source, axis) : nullptr;
   }
 
   [[nodiscard]] Access whole(std::size_t tensor) const {
@@ -251,10 +241,8 @@ class Reading {
     const TensorId t = *operator_at(op).inputs[input];
     const std::size_t tensor = *index_[t];
     if (along == nullptr) return sums_up(op) && input == 0 ? Access{tensor} : whole(tensor);
-    const auto read = std::find_if(along->reads.begin(), along->reads.end(), [&](const RowRead& it) {
-      return it.input == input && it.axis == axes_[t];
-    });
-    return read == along->reads.end() ? whole(tensor) : Access{tensor, read->rows};
+    const RowRead* const read = row_read(*along, input);
+    return read == nullptr || read->axis != axes_[t] ? whole(tensor) : Access{tensor, read->rows};
   }
 
   // In place
@@ -296,13 +284,11 @@ class Reading {
   /// How the output would take the input over.
   [[nodiscard]] std::optional<TakenOver> taken_over(const stowage::Operator& source, std::size_t input,
                                                     const RowAxis& along, std::size_t output) const {
-    const auto read = std::find_if(along.reads.begin(), along.reads.end(),
-                                   [&](const RowRead& it) { return it.input == input; });
+    const RowRead* const read = row_read(along, input);
     const std::size_t t = *index_[*source.inputs[input]];
     const Tensor& from = model_.tensors[t];
     const Tensor& to = model_.tensors[output];
-    if (read == along.reads.end() || read->axis != from.axis || from.granule != to.granule)
-      return std::nullopt;
+    if (read == nullptr || read->axis != from.axis || from.granule != to.granule) return std::nullopt;
     if (from.bytes_per_row == 0 || to.bytes_per_row == 0) return std::nullopt;
     const bool is_alike =
         from.rows == to.rows && from.bytes_per_row == to.bytes_per_row && from.runs == to.runs;

@@ -4,8 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "check/present_rows.h"
-#include "check/tensor_rows.h"
+#include "check/stream_rows.h"
 #include "stowage/plan.h"
 
 namespace stowage::check {

@@ -3,12 +3,11 @@
 #include <span>
 #include <vector>
 
-#include "check/tensor_rows.h"
+#include "check/stream_lives.h"
+#include "check/stream_rows.h"
 #include "stowage/plan.h"
 
 namespace stowage::check {
-
-struct RowLife;
 
 /// Rows that lie in one view from when they are written to when they are last read. Row r begins at
 /// `first + (r - rows.first) * step` of the buffer, and is `outer` runs of `run` bytes, `stride` bytes apart.
@@ -31,5 +30,10 @@ struct PlacedRows {
 /// Cost: n log n in lives and views, for views of which no two are alive together.
 void place_rows(const Streamed& it, TensorId tensor, const TensorRows& rows, std::span<const RowLife> lives,
                 std::vector<PlacedRows>& placed, Faults& faults);
+
+/// Ends the lives of rows that operators write over, in the step that reads them last, one position earlier.
+/// Rows are cut where only some of them are written over. `placed` has the rows of all tensors.
+void end_rows_written_over(const Streamed& it, const std::vector<TensorRows>& rows,
+                           std::span<const RowStep> steps, std::vector<PlacedRows>& placed);
 
 }  // namespace stowage::check

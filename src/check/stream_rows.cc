@@ -1,9 +1,15 @@
-#include "check/tensor_rows.h"
+// What a streamed plan and its network say of rows: along which axis each tensor has them, which of them a
+// step runs and reads, and which are there at a time.
+
+#include "check/stream_rows.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
+#include <tuple>
+#include <utility>
 #include <variant>
 
 #include "base/checked.h"
@@ -106,10 +112,50 @@ class RowAxes {
   std::vector<std::optional<std::size_t>> axes_;
 };
 
-/// Where the rows begin that row r is made of.
-std::int64_t first_row(const RowMap& map, std::int64_t r) {
-  const std::int64_t dividend = map.scale * r + map.offset;
-  return dividend / map.divisor - (dividend % map.divisor < 0 ? 1 : 0);
+std::optional<Fault> fault_in_run(const Graph& graph, const Run& run, Position at) {
+  const Operator* const op = operator_of(graph, run);
+  if (op == nullptr) {
+    return Fault{FaultKind::order,
+                 fmt::format("step {} is not an operator of the network's main subgraph", at)};
+  }
+  const auto name = [&] { return describe(graph, 0, run.path[1]); };
+  if (op->folded)
+    return Fault{FaultKind::order, fmt::format("{} runs at step {} though it is folded", name(), at)};
+  if (!run.rows) return std::nullopt;
+  const RowRange& rows = *run.rows;
+  const std::optional<std::int64_t> extent = rows_to_run(graph, *op, run);
+  const RowAxis* const along = row_axis(*op, rows.axis);
+  if (run.part && (!extent || run.sums || !along->adds_rows || along->reads[0].axis != run.part->axis)) {
+    return Fault{FaultKind::format,
+                 fmt::format("step {} adds rows along axis {} for {}, which does not add rows along it", at,
+                             run.part->axis, name())};
+  }
+  if (!extent && !run.sums && can_sum_up(*op, rows.axis)) {
+    return Fault{FaultKind::accounting,
+                 fmt::format("step {} sums up rows of {} but has no sums", at, name())};
+  }
+  if (!extent) {
+    return Fault{FaultKind::format,
+                 fmt::format("step {} runs rows of {} along axis {}, along which it cannot run by rows", at,
+                             name(), rows.axis)};
+  }
+  if (rows.end > *extent) {
+    return Fault{FaultKind::order, fmt::format("step {} runs rows {} to {} of {}, which has {}", at,
+                                               rows.begin, rows.end, name(), *extent)};
+  }
+  return std::nullopt;
+}
+
+/// Of rows that arrive or leave.
+std::optional<Fault> fault_in_passage(const Streamed& it, std::size_t tensor,
+                                      const std::vector<TensorId>& those, Position at,
+                                      std::string_view what) {
+  const auto& t = it.ids[tensor];
+  if (!t) return std::nullopt;  // not of the network, which is a fault of its own
+  if (std::find(those.begin(), those.end(), *t) != those.end() && is_variable(it.graph.tensors[*t]))
+    return std::nullopt;
+  return Fault{FaultKind::order,
+               fmt::format("step {}: rows of {} {} with bytes", at, describe(it.graph, *t), what)};
 }
 
 }  // namespace
@@ -120,16 +166,6 @@ std::vector<TensorRows> rows_of_tensors(const Streamed& it, Faults& faults) {
 
 bool is_variable(const Tensor& tensor) {
   return !is_constant(tensor.kind) && tensor.kind != TensorKind::state && tensor.bytes > 0;
-}
-
-bool can_sum_up(const Operator& op, std::size_t axis) {
-  return std::find(op.sums_over.begin(), op.sums_over.end(), axis) != op.sums_over.end();
-}
-
-const RowAxis* row_axis(const Operator& op, std::size_t axis) {
-  const auto found = std::find_if(op.row_axes.begin(), op.row_axes.end(),
-                                  [&](const RowAxis& along) { return along.axis == axis; });
-  return found == op.row_axes.end() ? nullptr : &*found;
 }
 
 std::optional<std::int64_t> rows_to_run(const Graph& graph, const Operator& op, const Run& run) {
@@ -148,16 +184,21 @@ std::optional<std::int64_t> rows_to_run(const Graph& graph, const Operator& op, 
   return extent;
 }
 
-const RowRead* row_read(const RowAxis& along, std::size_t input) {
-  const auto found = std::find_if(along.reads.begin(), along.reads.end(),
-                                  [&](const RowRead& read) { return read.input == input; });
-  return found == along.reads.end() ? nullptr : &*found;
-}
-
 const Operator* operator_of(const Graph& graph, const Run& run) {
   const auto& operators = graph.subgraphs[0].operators;
   if (run.path.size() != 2 || run.path[0] != 0 || run.path[1] >= operators.size()) return nullptr;
   return &operators[run.path[1]];
+}
+
+std::optional<Fault> fault_in_step(const Streamed& it, Position at) {
+  const Step& step = it.plan.clocks[0].steps[static_cast<std::size_t>(at)];
+  if (const auto* const run = std::get_if<Run>(&step)) return fault_in_run(it.graph, *run, at);
+  const Subgraph& main = it.graph.subgraphs[0];
+  if (const auto* const arrive = std::get_if<Arrive>(&step))
+    return fault_in_passage(it, arrive->tensor, main.inputs, at, "arrive, which is not an input");
+  if (const auto* const leave = std::get_if<Leave>(&step))
+    return fault_in_passage(it, leave->tensor, main.outputs, at, "leave, which is not an output");
+  return std::nullopt;
 }
 
 std::optional<std::vector<Rows>> rows_read(const RowMap& map, std::int64_t count, const Rows& rows,
@@ -188,6 +229,86 @@ std::optional<std::vector<Rows>> rows_read(const RowMap& map, std::int64_t count
   std::swap(read, sorted);
   for (const Rows& it : sorted) add(it.first, it.second);
   return read;
+}
+
+// Present rows. Rows that are written in one step and read for the last time in one are one entry:
+//
+//   rows       0 . . 3 . . 6 . . 9
+//   written    |  1  |  4  |  7  |
+//   last read  |  5  |  8  |  8  |
+//
+// A step that reads rows 2 to 5 cuts the entries at 2 and at 5. A step that writes rows again ends the live
+// ranges of the rows that were there. So what it takes grows with the steps, not with the rows.
+
+void PresentRows::end(const Rows& rows) {
+  cut(rows.first);
+  cut(rows.second);
+  const auto begin = entries_.lower_bound(rows.first);
+  const auto end = entries_.lower_bound(rows.second);
+  for (auto it = begin; it != end; ++it) past_.push_back({{it->first, it->second.end}, it->second.life});
+  entries_.erase(begin, end);
+}
+
+void PresentRows::write(const Rows& rows, const Lifetime& life) {
+  end(rows);
+  entries_.emplace(rows.first, Entry{rows.second, life});
+}
+
+std::optional<std::int64_t> PresentRows::read(const Rows& rows, Position until) {
+  cut(rows.first);
+  cut(rows.second);
+  std::int64_t there = rows.first;
+  std::optional<std::int64_t> missing;
+  for (auto it = entries_.lower_bound(rows.first); it != entries_.end() && it->first < rows.second; ++it) {
+    if (it->first > there && !missing) missing = there;
+    there = it->second.end;
+    it->second.life.upper = std::max(it->second.life.upper, until);
+  }
+  if (!missing && there < rows.second) missing = there;
+  return missing;
+}
+
+std::vector<RowLife> PresentRows::take() {
+  for (const auto& [begin, entry] : entries_) past_.push_back({{begin, entry.end}, entry.life});
+  std::sort(past_.begin(), past_.end(), [](const RowLife& a, const RowLife& b) {
+    return std::tie(a.life.lower, a.life.upper, a.rows) < std::tie(b.life.lower, b.life.upper, b.rows);
+  });
+  std::vector<RowLife> lives;
+  for (const RowLife& it : past_) {
+    if (!lives.empty() && lives.back().life == it.life && lives.back().rows.second == it.rows.first) {
+      lives.back().rows.second = it.rows.second;
+    } else {
+      lives.push_back(it);
+    }
+  }
+  return lives;
+}
+
+/// No entry is on both sides of the row's beginning.
+void PresentRows::cut(std::int64_t row) {
+  auto it = entries_.lower_bound(row);
+  if (it == entries_.begin()) return;
+  --it;
+  if (it->second.end <= row) return;
+  entries_.emplace(row, it->second);
+  it->second.end = row;
+}
+
+bool AddedRows::is_next(const Rows& part) const {
+  return !missing.empty() && next <= part.first && part.first <= missing[0].first &&
+         missing[0].first < part.second;
+}
+
+std::vector<Rows> AddedRows::take(const Rows& part) {
+  std::vector<Rows> taken;
+  std::vector<Rows> left;
+  for (const auto& [first, last] : missing) {
+    if (first < part.second) taken.emplace_back(first, std::min(last, part.second));
+    if (part.second < last) left.emplace_back(std::max(first, part.second), last);
+  }
+  missing = std::move(left);
+  next = part.second;
+  return taken;
 }
 
 }  // namespace stowage::check

@@ -1,9 +1,9 @@
 // Idea. The steps are played as a run would play them: every operator remembers how far it is, every tensor
-// which of its rows are there, written in which step and last read in which (present_rows.h). Reads of rows
+// which of its rows are there, written in which step and last read in which (PresentRows). Reads of rows
 // that leave rows out, with a stride larger than their window, are gone through row by row; all else costs as
 // much as there are steps and operands.
 
-#include "check/row_lives.h"
+#include "check/stream_lives.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,7 @@
 #include <utility>
 #include <variant>
 
-#include "check/added_rows.h"
-#include "check/present_rows.h"
+#include "check/stream_rows.h"
 
 namespace stowage::check {
 namespace {
@@ -56,6 +55,12 @@ class RowReplay {
 
  private:
   void fault(FaultKind kind, std::string what) { faults_.push_back({kind, std::move(what)}); }
+  /// The step by itself has one, which is noted.
+  bool has_fault() {
+    const auto found = fault_in_step(it_, at_);
+    if (found) faults_.push_back(*found);
+    return found.has_value();
+  }
   [[nodiscard]] std::string name(std::size_t op) const { return describe(graph_, 0, op); }
   [[nodiscard]] std::string name_of(TensorId t) const { return describe(graph_, t); }
   [[nodiscard]] const Operator& operator_at(std::size_t op) const {
@@ -86,12 +91,12 @@ class RowReplay {
   void play(const Fork&) {}
 
   void play(const Arrive& arrive) {
-    if (!passes(arrive, graph_.subgraphs[0].inputs, "arrive", "an input")) return;
+    if (!passes(arrive, "arrive")) return;
     present_[*it_.ids[arrive.tensor]].write(rows_passing(arrive), {at_, at_ + 1});
   }
 
   void play(const Leave& leave) {
-    if (!passes(leave, graph_.subgraphs[0].outputs, "leave", "an output")) return;
+    if (!passes(leave, "leave")) return;
     read(*it_.ids[leave.tensor], rows_passing(leave), at_ + 1, "the caller");
   }
 
@@ -102,14 +107,9 @@ class RowReplay {
 
   /// Rows of a tensor arrive or leave once, in ascending order.
   template <typename Passage>
-  bool passes(const Passage& passage, const std::vector<TensorId>& those, const char* how, const char* what) {
+  bool passes(const Passage& passage, const char* how) {
     const auto t = it_.ids[passage.tensor];
-    if (!t) return false;  // not of the network, which is a fault
-    if (std::find(those.begin(), those.end(), *t) == those.end() || !is_variable(graph_.tensors[*t])) {
-      fault(FaultKind::order,
-            fmt::format("step {}: rows of {} {}, which is not {} with bytes", at_, name_of(*t), how, what));
-      return false;
-    }
+    if (!t || has_fault()) return false;  // one not of the network is a fault
     const Rows rows = rows_passing(passage);
     std::int64_t& passed = std::is_same_v<Passage, Arrive> ? passed_[*t].first : passed_[*t].second;
     if (rows.first != passed) {
@@ -141,11 +141,8 @@ class RowReplay {
   // Operators
 
   void play(const Run& run) {
+    if (has_fault()) return;
     const Operator* const op = operator_of(graph_, run);
-    if (op == nullptr) {
-      fault(FaultKind::order, fmt::format("step {} is not an operator of the network's main subgraph", at_));
-      return;
-    }
     const std::size_t o = run.path[1];
     check_turn(*op, o);
     if (const auto& adding = progress_[o].adding; adding && !(run.part && run.rows == adding->rows)) {
@@ -154,7 +151,7 @@ class RowReplay {
     }
     if (!run.rows) {
       run_whole(*op, o);
-    } else if (!has_rows(*op, o, run)) {
+    } else if (!goes_on(o, rows_to_run(graph_, *op, run), run)) {
       return;
     } else if (run.part) {
       run_part(*op, o, run);
@@ -168,8 +165,6 @@ class RowReplay {
 
   /// Operators that must have run before, and those that keep their order.
   void check_turn(const Operator& op, std::size_t o) {
-    if (op.folded)
-      fault(FaultKind::order, fmt::format("{} runs at step {} though it is folded", name(o), at_));
     for (const std::size_t earlier : op.after) {
       if (progress_[earlier].has_run || operator_at(earlier).folded) continue;
       fault(FaultKind::order,
@@ -183,35 +178,22 @@ class RowReplay {
     last_stateful_ = o;
   }
 
-  /// Whether the operator can run these rows at all.
-  bool has_rows(const Operator& op, std::size_t o, const Run& run) {
-    const RowRange& range = *run.rows;
-    const std::optional<std::int64_t> extent = rows_to_run(graph_, op, run);
-    const bool sums = run.sums.has_value();
+  /// Whether the operator runs rows as it did before.
+  bool goes_on(std::size_t o, const std::optional<std::int64_t>& of, const Run& run) {
     Progress& progress = progress_[o];
-    if (!extent && run.part) {
-      refuse_part(o, *run.part);
-    } else if (!extent && !sums && can_sum_up(op, range.axis)) {
-      fault(FaultKind::accounting, fmt::format("step {} sums up rows of {} but has no sums", at_, name(o)));
-    } else if (!extent) {
-      fault(FaultKind::format,
-            fmt::format("step {} runs rows of {} along axis {}, along which it cannot run by rows", at_,
-                        name(o), range.axis));
-    } else if (progress.of && (progress.axis != range.axis || progress.sums_up != sums)) {
+    const std::size_t axis = run.rows->axis;
+    const bool sums = run.sums.has_value();
+    if (progress.of && (progress.axis != axis || progress.sums_up != sums)) {
       fault(FaultKind::format,
             fmt::format("step {} {} rows of {} along axis {}, others {} rows along axis {}", at_,
-                        sums ? "sums up" : "runs", name(o), range.axis, progress.sums_up ? "sum up" : "run",
+                        sums ? "sums up" : "runs", name(o), axis, progress.sums_up ? "sum up" : "run",
                         *progress.axis));
-    } else if (range.end > *extent) {
-      fault(FaultKind::order, fmt::format("step {} runs rows {} to {} of {}, which has {}", at_, range.begin,
-                                          range.end, name(o), *extent));
-    } else {
-      progress.of = extent;
-      progress.axis = range.axis;
-      progress.sums_up = sums;
-      return true;
+      return false;
     }
-    return false;
+    progress.of = of;
+    progress.axis = axis;
+    progress.sums_up = sums;
+    return true;
   }
 
   void run_whole(const Operator& op, std::size_t o) {
@@ -259,21 +241,10 @@ class RowReplay {
     progress.has_run = progress.has_run || progress.done == *progress.of;
   }
 
-  void refuse_part(std::size_t o, const RowRange& part) {
-    fault(FaultKind::format,
-          fmt::format("step {} adds rows along axis {} for {}, which does not add rows along it", at_,
-                      part.axis, name(o)));
-  }
-
   /// The rows hold bytes from the first part on, and are there after the last.
   void run_part(const Operator& op, std::size_t o, const Run& run) {
     const RowRange& range = *run.rows;
     const RowRange& part = *run.part;
-    if (run.sums || !row_axis(op, range.axis)->adds_rows ||
-        row_axis(op, range.axis)->reads[0].axis != part.axis) {
-      refuse_part(o, part);
-      return;
-    }
     const RowRead& by_rows = row_axis(op, range.axis)->reads[0];
     const TensorId from = *op.inputs[by_rows.input];
     const TensorId to = *op.outputs[0];
