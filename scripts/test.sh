@@ -22,7 +22,7 @@ build() {  # PRESET
   cmake --build --preset "$1"
 }
 
-# A few processes for all tests, not one for each: under the sanitizers a start takes longer than most of them.
+# A few processes for all tests, not one for each: a start takes longer than most of them.
 run_tests_at_once() {  # PRESET
   local shards=8
   seq 0 $((shards - 1)) | OMP_NUM_THREADS=1 GTEST_TOTAL_SHARDS=$shards xargs -P "$(nproc)" -I{} \
@@ -41,7 +41,8 @@ scripts/oracles.sh >build/oracles.txt 2>&1 &
 oracles=$!
 build release
 wait "$oracles" || { cat build/oracles.txt; exit 1; }
-ctest --preset release
+run_tests_at_once release
+ctest --preset release -R '^(Example\.|Campaign$)'
 
 step "installed package"
 scripts/test_consumer.sh build/release
