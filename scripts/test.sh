@@ -18,7 +18,7 @@ esac
 step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
 build() {  # PRESET
-  cmake --preset "$1" >/dev/null
+  cmake --preset "$1" -DSTOWAGE_TESTS=ON >/dev/null  # the quickstart does without
   cmake --build --preset "$1"
 }
 
