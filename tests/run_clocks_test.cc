@@ -329,34 +329,35 @@ TEST(RunClocks, PlansThatCannotBeRunAreFaults) {
   EXPECT_EQ(fault_with([](Plan& plan) {
               plan.clocks[0].steps[0] = Fork{{1, 2, 9}};
             }),
-            "step 0 of clock 0 forks clock 9, which the plan has not");
+            "step 0 of clock 0 forks clock 9, there are 3");
   EXPECT_EQ(fault_with([](Plan& plan) {
               plan.clocks[0].steps[0] = Fork{{1, 2, 1}};
             }),
-            "step 0 of clock 0 forks clock 1, which is forked twice");
+            "step 0 of clock 0 forks clock 1, which has been forked before");
   EXPECT_EQ(fault_with([](Plan& plan) { plan.clocks[1].steps.emplace_back(Fork{{0}}); }),
             "step 2 of clock 1 forks clock 0, which is the root");
   EXPECT_EQ(fault_with([](Plan& plan) { plan.clocks[1].steps.emplace_back(Fork{{1}}); }),
-            "step 2 of clock 1 forks clock 1, which is forked twice");
-  EXPECT_EQ(fault_with([](Plan& plan) { plan.clocks[0].steps[0] = Fork{{1}}; }), "clock 2 is never forked");
+            "step 2 of clock 1 forks clock 1, which has been forked before");
+  EXPECT_EQ(fault_with([](Plan& plan) { plan.clocks[0].steps[0] = Fork{{1}}; }),
+            "clock 2 is not forked by any step");
   EXPECT_EQ(fault_with([](Plan& plan) {
               plan.clocks.push_back({{Fork{{4}}}});
               plan.clocks.push_back({{Fork{{3}}}});
             }),
-            "clock 3 is never forked");
+            "clock 3 is forked by itself, or by clocks that it forks");
   EXPECT_EQ(fault_with([](Plan& plan) { std::get<stowage::Run>(plan.clocks[1].steps[0]).model = 3; }),
-            "step 0 of clock 1 is not an operator of the network that could run there");
+            "step 0 of clock 1 is of model 3, there are 3");
   EXPECT_EQ(fault_with([](Plan& plan) { std::get<stowage::Run>(plan.clocks[1].steps[1]).model = 1; }),
-            "model 'b' has steps on clocks 1 and 2");
+            "step 0 of clock 2 is of model 1 ('b'), whose other steps are not next to it");
   EXPECT_EQ(fault_with([](Plan& plan) {
               plan.clocks[1].steps.emplace_back(Copy{99, 0, 0});
             }),
-            "step 2 of clock 1 is not a copy of anything the plan has");
+            "step 2 of clock 1 copies tensor 99, there are 9");
   EXPECT_EQ(fault_with([](Plan& plan) { plan.clocks.clear(); }),
-            "buffer 'a.x' has a clock, a memory, an offset or a size that cannot be");
-  EXPECT_EQ(fault_with([](Plan& plan) { plan.models.pop_back(); }), "the plan has 2 models, expected 3");
-  EXPECT_EQ(fault_with([](Plan& plan) { plan.tensors.pop_back(); }),
-            "the plan has 8 tensors, the networks have 9");
+            "the plan has 0 clocks, expected at least the root");
+  EXPECT_EQ(fault_with([](Plan& plan) { plan.models.pop_back(); }),
+            "step 1 of clock 0 is of model 2, there are 2");
+  EXPECT_EQ(fault_with([](Plan& plan) { plan.tensors.pop_back(); }), "tensor 8 is released, there are 8");
   EXPECT_NE(fault_with([](Plan& plan) { std::swap(plan.tensors[0], plan.tensors[3]); }), "");
   EXPECT_NE(fault_with([](Plan& plan) { plan.tensors[0].views[0].buffer = 99; }), "");
   EXPECT_NE(fault_with([](Plan& plan) { plan.places.pop_back(); }), "");
@@ -366,10 +367,9 @@ TEST(RunClocks, PlansThatCannotBeRunAreFaults) {
   EXPECT_NE(fault_with([](Plan& plan) { plan.feeds = {{2, 3}, {2, 3}}; }), "");
 }
 
-TEST(RunClocks, EmptyBranchesAndForksEnd) {
+TEST(RunClocks, EmptyBranchesEnd) {
   PlanSketch sketch = two_at_one_time();
   sketch.fork(1, {3, 4});
-  sketch.fork(0, {});
   expect_as_alone(sketch, sketch.result(), 0);
 }
 

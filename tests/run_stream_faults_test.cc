@@ -153,6 +153,7 @@ TEST(RunStreamedFaults, SumsThatAreWrittenOver) {
   ASSERT_NE(buffer, sums);
   auto& views = sketch.tensor("t").views;
   Buffer& kept = sketch.plan().buffers[buffer];
+  kept.size = 24;
   kept.pieces[0] = {0, 24, {0, static_cast<Position>(sketch.steps().size())}};
   sketch.plan().places[buffer].offset = sketch.plan().memories[0].peak;
   sketch.plan().memories[0].peak += 24;
@@ -193,13 +194,13 @@ TEST(RunStreamedFaults, StepsThatCannotBe) {
   };
   constexpr std::size_t last = 17;  // of the mean
   expect(
-      "step 0 is not of rows that tensor 't' has", [](stowage::Run& run) { run.rows->end = 7; }, 0);
+      "step 0 runs rows 0 to 7 of operator", [](stowage::Run& run) { run.rows->end = 7; }, 0);
   expect(
-      "step 0 is not of rows that tensor 't' has", [](stowage::Run& run) { run.rows->begin = -1; }, 0);
+      "step 0 runs rows -1 to", [](stowage::Run& run) { run.rows->begin = -1; }, 0);
   expect(
-      "step 0 is not of rows that tensor 't' has", [](stowage::Run& run) { run.rows->end = 0; }, 0);
+      "step 0 runs rows 0 to 0", [](stowage::Run& run) { run.rows->end = 0; }, 0);
   expect(
-      "of an operator with rows along axis 99", [](stowage::Run& run) { run.rows->axis = 99; }, 0);
+      "has rows along axis", [](stowage::Run& run) { run.rows->axis = 99; }, 0);
   expect(
       "step 0 is not an operator",
       [](stowage::Run& run) {
@@ -209,17 +210,17 @@ TEST(RunStreamedFaults, StepsThatCannotBe) {
   expect(
       "step 0 is not an operator", [](stowage::Run& run) { run.path = {0}; }, 0);
   expect(
-      "step 0 is not an operator", [](stowage::Run& run) { run.model = 1; }, 0);
+      "step 0 of clock 0 is of model 1", [](stowage::Run& run) { run.model = 1; }, 0);
   expect(
-      "of an operator that sums up", [](stowage::Run& run) { run.sums = Sums{}; }, 0);
+      "along which it cannot run by rows", [](stowage::Run& run) { run.sums = Sums{}; }, 0);
   expect(
-      "of an operator that has a place for its sums", [](stowage::Run& run) { run.sums->buffer = 99; }, last);
+      "has its sums in a buffer that does not exist", [](stowage::Run& run) { run.sums->buffer = 99; }, last);
   expect(
-      "of an operator that has a place for its sums", [](stowage::Run& run) { run.sums->offset = -1; }, last);
+      "has its sums at -1", [](stowage::Run& run) { run.sums->offset = -1; }, last);
   expect(
-      "of an operator that has rows to sum up", [](stowage::Run& run) { run.rows.reset(); }, last);
+      "has sums but no rows", [](stowage::Run& run) { run.rows.reset(); }, last);
   expect(
-      "is not of rows that tensor 'y' has", [](stowage::Run& run) { run.sums.reset(); }, last);
+      "which has 1", [](stowage::Run& run) { run.sums.reset(); }, last);
   expect(
       "sums up rows from 4 on, but 5 rows before",
       [](stowage::Run& run) {
@@ -236,23 +237,22 @@ TEST(RunStreamedFaults, ViewsThatCannotBe) {
   };
   constexpr std::int64_t much = std::int64_t{1} << 61;
   expect(
-      "'t' has views of rows along axis 9", [](View& view) { view.rows->axis = 9; }, Form::rows);
+      "'t' is in rows along axis 9, which it does not have", [](View& view) { view.rows->axis = 9; },
+      Form::rows);
   expect(
-      "'t' has views of rows along axis", [](View& view) { view.rows->axis = 3; }, Form::rows);
+      "'t' takes 48 bytes for rows", [](View& view) { view.rows->axis = 3; }, Form::rows);
   expect(
       "'t' has a view of rows 0 to 7", [](View& view) { view.rows->end = 7; }, Form::rows);
   expect(
       "'t' has a view of rows -1 to 1", [](View& view) { view.rows->begin = -1; }, Form::rows);
   expect(
-      "'t' has a ring of 6 granules of 0 rows", [](View& view) { view.ring->granule = 0; }, Form::ring);
+      "'t' is in a ring of 6 granules of 0 rows", [](View& view) { view.ring->granule = 0; }, Form::ring);
   expect(
-      "'t' has a ring", [](View& view) { view.ring->count = much; }, Form::ring);
+      "'t' is in a ring of -1 granules", [](View& view) { view.ring->count = -1; }, Form::ring);
   expect(
-      "'t' has a ring", [](View& view) { view.ring->count = -1; }, Form::ring);
+      "'t' takes", [](View& view) { view.offset = -1; }, Form::ring);
   expect(
-      "'t' has a view that cannot be run", [](View& view) { view.offset = -1; }, Form::ring);
-  expect(
-      "needs byte", [](View& view) { view.offset = much; }, Form::ring);
+      "'t' takes", [](View& view) { view.offset = much; }, Form::ring);
 }
 
 /// One change somewhere in a plan.

@@ -16,17 +16,17 @@
 #include "long_tests.h"
 #include "random_networks.h"
 #include "run/arena.h"
+#include "run/inputs.h"
 #include "run/plan_run.h"
 #include "run/program.h"
-#include "run/random.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
 
 namespace stowage {
 namespace {
 
+using model::ClockTree;
 using run::Arena;
-using run::ClockTree;
 
 std::string fault_of(const std::function<void()>& action) {
   try {
@@ -51,7 +51,7 @@ Plan plan_of_two(Lifetime a, Bytes offset_a, Lifetime b, Bytes offset_b) {
 
 TEST(RunArena, FillsWhatIsGivenBackAndNothingElse) {
   const Plan plan = plan_of_two({0, 2}, 0, {1, 4}, 16);
-  const ClockTree tree(plan);
+  const ClockTree tree(plan.clocks);
   Arena arena(plan, tree, 0);
   arena.move_to(0, 0);
   EXPECT_EQ(arena.live(), 16);
@@ -74,13 +74,13 @@ TEST(RunArena, FillsWhatIsGivenBackAndNothingElse) {
 
 TEST(RunArena, RefusesTwoHoldersOfOneByte) {
   const Plan plan = plan_of_two({0, 2}, 0, {1, 3}, 15);
-  const ClockTree tree(plan);
+  const ClockTree tree(plan.clocks);
   Arena arena(plan, tree, 0);
   arena.move_to(0, 0);
   EXPECT_EQ(fault_of([&] { arena.move_to(0, 1); }),
             "buffers 'a' and 'b' both hold byte 15 of memory 'arena' at position 1");
   const Plan other = plan_of_two({1, 3}, 15, {0, 2}, 0);
-  const ClockTree other_tree(other);
+  const ClockTree other_tree(other.clocks);
   Arena again(other, other_tree, 0);
   again.move_to(0, 0);
   EXPECT_NE(fault_of([&] { again.move_to(0, 1); }), "");
@@ -88,7 +88,7 @@ TEST(RunArena, RefusesTwoHoldersOfOneByte) {
 
 TEST(RunArena, LetsOneFollowTheOther) {
   const Plan plan = plan_of_two({0, 2}, 0, {2, 3}, 0);
-  const ClockTree tree(plan);
+  const ClockTree tree(plan.clocks);
   Arena arena(plan, tree, 0);
   for (const Position at : {0, 1, 2}) arena.move_to(0, at);
   EXPECT_EQ(arena.holder_of(0), "buffer 'b'");
@@ -96,7 +96,7 @@ TEST(RunArena, LetsOneFollowTheOther) {
 
 TEST(RunArena, KeepsWhatABufferHoldsBeforeAndAfterAJump) {
   const Plan plan = plan_of_two({0, 4}, 0, {2, 3}, 16);
-  const ClockTree tree(plan);
+  const ClockTree tree(plan.clocks);
   Arena arena(plan, tree, 0);
   arena.move_to(0, 0);
   std::memset(arena.bytes(), 1, 16);
@@ -111,7 +111,7 @@ TEST(RunArena, KeepsWhatABufferHoldsBeforeAndAfterAJump) {
 TEST(RunArena, KeepsBytesThatAnotherPieceOfTheBufferTakesOver) {
   Plan plan = plan_of_two({0, 1}, 0, {0, 1}, 16);
   plan.buffers[0].pieces = {{0, 16, {0, 2}}, {4, 4, {2, 3}}};
-  const ClockTree tree(plan);
+  const ClockTree tree(plan.clocks);
   Arena arena(plan, tree, 0);
   arena.move_to(0, 0);
   std::memset(arena.bytes(), 1, 16);
@@ -129,7 +129,7 @@ TEST(RunArena, KeepsBytesThatAnotherPieceOfTheBufferTakesOver) {
 
 TEST(RunArena, RefusesBuffersOutsideTheMemory) {
   const Plan plan = plan_of_two({0, 1}, 17, {0, 1}, 0);
-  const ClockTree tree(plan);
+  const ClockTree tree(plan.clocks);
   EXPECT_EQ(fault_of([&] { const Arena arena(plan, tree, 0); }),
             "buffer 'a' has bytes 17 to 33 of memory 'arena', which has 32");
 }
@@ -269,8 +269,12 @@ TEST_F(RunMachine, RefusesStepsThatTheNetworkDoesNotHave) {
 }
 
 TEST_F(RunMachine, WorksOnAlignedCopiesWhereThePlanHasNone) {
-  for (Tensor& tensor : it_.graph.tensors) tensor.dtype = DType::float32;
-  for (PlannedTensor& tensor : it_.plan.tensors) tensor.tensor.dtype = DType::float32;
+  const auto make_float = [](Tensor& tensor) {
+    tensor.dtype = DType::float32;
+    tensor.shape = Shape{tensor.bytes / 4};
+  };
+  for (Tensor& tensor : it_.graph.tensors) make_float(tensor);
+  for (PlannedTensor& tensor : it_.plan.tensors) make_float(tensor.tensor);
   it_.plan.memories[0].peak += 1;
   for (Place& place : it_.plan.places) place.offset += 1;
   bool is_aligned = true;

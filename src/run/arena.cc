@@ -38,18 +38,20 @@ bool is_alive(const Lifetime& life, Position at) { return life.lower <= at && at
 
 void Arena::Free::operator()(std::byte* bytes) const { ::operator delete(bytes, alignment); }
 
-Arena::Arena(const Plan& plan, const ClockTree& clocks, std::size_t memory)
+Arena::Arena(const Plan& plan, const model::ClockTree& clocks, std::size_t memory)
     : plan_(plan),
       clocks_(clocks),
       memory_(memory),
       size_(plan.memories[memory].peak),
       spans_of_(clocks.size()),
       at_(clocks.size()) {
+  if (size_ < 0 || size_ > largest_value)
+    throw RunFault{fmt::format("memory {} has {} bytes", base::quoted(name()), size_)};
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     if (plan.places[b].memory != memory) continue;
     for (const Piece& piece : plan.buffers[b].pieces) {
       const Bytes begin = plan.places[b].offset + piece.offset;
-      if (begin < 0 || piece.size < 0 || begin > size_ || piece.size > size_ - begin) {
+      if (begin > size_ || piece.size > size_ - begin) {
         throw RunFault{fmt::format("buffer {} has bytes {} to {} of memory {}, which has {}",
                                    base::quoted(plan.buffers[b].id), begin, begin + piece.size,
                                    base::quoted(name()), size_)};

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "run/clocks.h"
+#include "model/clock_tree.h"
 #include "stowage/plan.h"
 
 namespace stowage::run {
@@ -26,7 +26,7 @@ class Arena {
   };
 
   /// Takes the buffers of the plan that are in `memory`. Throws RunFault for one that lies outside.
-  Arena(const Plan& plan, const ClockTree& clocks, std::size_t memory);
+  Arena(const Plan& plan, const model::ClockTree& clocks, std::size_t memory);
 
   /// Lets pieces that are not alive at `to` go and fills their bytes with a pattern, and gives those
   /// that are their bytes. Bytes that the same buffer holds before and after keep their value. Throws
@@ -79,7 +79,7 @@ class Arena {
   [[noreturn]] void refuse(std::size_t a, std::size_t b, Bytes byte, const std::string& when) const;
 
   const Plan& plan_;
-  const ClockTree& clocks_;
+  const model::ClockTree& clocks_;
   std::size_t memory_;
   Bytes size_ = 0;
   std::unique_ptr<std::byte, Free> bytes_{};

@@ -5,14 +5,57 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "run/sound.h"
+#include "check/form.h"
+#include "check/matching.h"
 #include "stowage/run.h"
 
 namespace stowage::run {
+namespace {
 
-Device::Device(std::span<const Graph* const> graphs, const Plan& plan, const ClockTree& clocks)
+/// The index of each graph's first tensor in Plan::tensors.
+std::vector<std::size_t> first_tensors(std::span<const Graph* const> graphs) {
+  std::vector<std::size_t> first;
+  std::size_t next = 0;
+  for (const Graph* const graph : graphs) {
+    first.push_back(next);
+    next += graph->tensors.size();
+  }
+  return first;
+}
+
+void refuse_first(const Faults& faults) {
+  if (!faults.empty()) throw RunFault{faults.front().what};
+}
+
+}  // namespace
+
+void expect_plan_of(std::span<const Graph* const> graphs, const Plan& plan) {
+  refuse_first(check::check_form(plan));
+  if (plan.models.size() != graphs.size())
+    throw RunFault{fmt::format("the plan has {} models, expected {}", plan.models.size(), graphs.size())};
+  Faults faults;
+  const std::vector<std::size_t> bases = first_tensors(graphs);
+  for (std::size_t m = 0; m < graphs.size(); ++m) {
+    const auto matched = check::match_tensors(plan, *graphs[m], m, faults);
+    refuse_first(faults);
+    for (TensorId t = 0; t < matched.size(); ++t) {
+      check::check_tensor(*graphs[m], t, matched[t]->tensor, faults);
+      if (matched[t] != &plan.tensors[bases[m] + t])
+        throw RunFault{
+            fmt::format("{} comes in another order in the plan", stowage::describe(*graphs[m], t))};
+    }
+  }
+  for (const Feed& feed : plan.feeds) {
+    const std::size_t from = plan.tensors[feed.output].model;
+    const std::size_t to = plan.tensors[feed.input].model;
+    check::check_feed(*graphs[from], feed.output - bases[from], *graphs[to], feed.input - bases[to], faults);
+  }
+  refuse_first(faults);
+}
+
+Device::Device(std::span<const Graph* const> graphs, const Plan& plan, const model::ClockTree& clocks)
     : graphs_(graphs.begin(), graphs.end()),
-      bases_(expect_sound(graphs, plan)),
+      bases_(first_tensors(graphs)),
       plan_(plan),
       clocks_(clocks),
       at_(clocks.size()),

@@ -6,12 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "model/clock_tree.h"
 #include "run/arena.h"
-#include "run/clocks.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 
 namespace stowage::run {
+
+/// Throws RunFault, with the first fault that the checker finds, unless the plan's form is sound and its
+/// tensors and feeds are those of the graphs. The tensors are in the order of the graphs'.
+void expect_plan_of(std::span<const Graph* const> graphs, const Plan& plan);
 
 /// Where a tensor is or was.
 struct Spot {
@@ -26,8 +30,8 @@ struct Spot {
 /// index in Plan::tensors.
 class Device {
  public:
-  /// The plan is as `expect_sound` wants it. Throws RunFault where it reaches outside its memories.
-  Device(std::span<const Graph* const> graphs, const Plan& plan, const ClockTree& clocks);
+  /// The plan is as `expect_plan_of` wants it. Throws RunFault where it reaches outside its memories.
+  Device(std::span<const Graph* const> graphs, const Plan& plan, const model::ClockTree& clocks);
 
   /// Says what buffers gave back.
   std::vector<Arena::GivenBack> move_to(std::size_t clock, Position at);
@@ -54,7 +58,7 @@ class Device {
   /// Live bytes of all memories.
   [[nodiscard]] Bytes live() const;
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  [[nodiscard]] const ClockTree& clocks() const { return clocks_; }
+  [[nodiscard]] const model::ClockTree& clocks() const { return clocks_; }
   [[nodiscard]] std::size_t first_tensor_of(std::size_t model) const { return bases_[model]; }
   [[nodiscard]] const Graph& graph_of(std::size_t model) const { return *graphs_[model]; }
   /// " of model 'eye'" where there are several.
@@ -71,7 +75,7 @@ class Device {
   std::vector<const Graph*> graphs_;
   std::vector<std::size_t> bases_;
   const Plan& plan_;
-  const ClockTree& clocks_;
+  const model::ClockTree& clocks_;
   std::vector<Arena> arenas_{};
   std::vector<std::optional<Position>> at_;           ///< Per clock.
   std::vector<bool> is_done_;                         ///< Per clock.

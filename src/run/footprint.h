@@ -5,10 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "run/shadow.h"
+#include "run/device.h"
 #include "stowage/graph.h"
 
 namespace stowage::run {
+
+struct ByteRange {
+  const std::byte* begin = nullptr;
+  Bytes size = 0;
+};
 
 /// Where an operator's operands are; null where one is left out.
 struct OperandPlaces {
@@ -25,5 +30,20 @@ struct OperandPlaces {
 /// another operand, other than element by element in place.
 void expect_apart(const Graph& graph, const Operator& op, const OperandPlaces& operands,
                   const std::string& who);
+
+/// While it lives, in a build with AddressSanitizer, touching any other byte of a plan's memories ends the
+/// program with the name of the operator and of the tensor that lies there. In other builds it does nothing.
+class OnlyThese {
+ public:
+  OnlyThese(const Device& device, std::span<const ByteRange> allowed, const std::string& who);
+  ~OnlyThese();
+  OnlyThese(const OnlyThese&) = delete;
+  OnlyThese& operator=(const OnlyThese&) = delete;
+  OnlyThese(OnlyThese&&) = delete;
+  OnlyThese& operator=(OnlyThese&&) = delete;
+
+ private:
+  [[maybe_unused]] const Device& device_;
+};
 
 }  // namespace stowage::run

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "stowage/graph.h"
 #include "stowage/network.h"
 #include "stowage/plan.h"
 #include "stowage/run.h"
@@ -24,5 +27,18 @@ using GivenInputs = std::map<std::pair<std::size_t, TensorId>, const Array*>;
 /// What is given an input or a state: what the options say, else its own initial value or random numbers.
 [[nodiscard]] std::vector<std::byte> value_of(const Network& network, TensorId tensor, const Array* given,
                                               std::uint64_t seed);
+
+/// Fills a weight: uniform in [0.5, 1.5) for vectors, and for what has more dimensions so that sums over all
+/// but the first keep their variance. Float32 only; element by element from name, place and seed
+/// alone, so that others can compute the same.
+void fill_random_weight(std::span<std::byte> bytes, const Shape& shape, std::string_view name,
+                        std::uint64_t seed);
+
+/// Whether it is a float32 tensor of several elements that are all the same.
+[[nodiscard]] bool is_constant_filled(const Tensor& tensor, std::span<const std::byte> bytes);
+
+/// Fills an input: real numbers in [-1, 1), integers of 8 and 16 bits anything, longer ones, which are
+/// often indices, 0 to 3.
+void fill_random_input(std::span<std::byte> bytes, DType dtype, std::string_view name, std::uint64_t seed);
 
 }  // namespace stowage::run

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "run/shadow.h"
+#include "run/footprint.h"
 #include "stowage/error.h"
 #include "stowage/run.h"
 

@@ -20,7 +20,6 @@
 #include <set>
 #include <utility>
 
-#include "run/sound.h"
 #include "stowage/error.h"
 
 namespace stowage::run {
@@ -34,7 +33,7 @@ std::vector<const Graph*> graphs_of(std::span<const ModelToRun> models) {
 
 Timetable sound_timetable(std::span<const ModelToRun> models, const Plan& plan) {
   const std::vector<const Graph*> graphs = graphs_of(models);
-  static_cast<void>(expect_sound(graphs, plan));
+  expect_plan_of(graphs, plan);
   return timetable_of(graphs, plan);
 }
 
@@ -123,7 +122,7 @@ void PlanRun::take(std::size_t clock, const Happening& happening) {
 /// Ends the clock if nothing more happens on it, and those that only waited for it.
 void PlanRun::end_clocks(std::size_t clock) {
   while (progress_[clock].branches.empty() && progress_[clock].next == table_.clocks[clock].size()) {
-    const auto& origin = table_.tree.origin_of(clock);
+    const auto& origin = table_.tree.fork_of(clock);
     if (!origin) {
       is_done_ = true;
       return;

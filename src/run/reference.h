@@ -7,7 +7,7 @@
 
 #include "run/home.h"
 #include "run/program.h"
-#include "run/row_places.h"
+#include "run/row_memory.h"
 #include "stowage/run.h"
 
 namespace stowage::run {

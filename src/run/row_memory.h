@@ -1,17 +1,125 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "run/contents.h"
 #include "run/device.h"
-#include "run/reference.h"
-#include "run/row_places.h"
+#include "run/home.h"
+#include "stowage/graph.h"
+#include "stowage/plan.h"
 #include "stowage/run.h"
+#include "stowage/units.h"
 
 namespace stowage::run {
+
+class Reference;
+
+/// One row of a tensor.
+struct Row {
+  std::size_t axis = 0;
+  std::int64_t index = 0;
+};
+
+/// All of a tensor, or one of its rows.
+struct Part {
+  TensorId tensor = 0;
+  std::optional<Row> row{};
+};
+
+/// Bytes of a tensor that are in memory.
+struct PlacedBytes {
+  std::byte* at = nullptr;
+  Bytes offset = 0;  ///< In the tensor.
+  Bytes size = 0;
+};
+
+/// The bytes of a part in its order: that of the tensor's elements, of those of the row.
+using PlacedPart = std::vector<PlacedBytes>;
+
+/// "row 3", "rows 3..4"
+[[nodiscard]] std::string text_of(const RowRange& rows);
+
+/// The size of a part.
+[[nodiscard]] Bytes bytes_of(const Graph& graph, const Part& part);
+
+/// The runs of bytes of a tensor that a part is made of; `at` is not theirs.
+[[nodiscard]] PlacedPart runs_of(const Graph& graph, const Part& part);
+
+/// Where the tensors of a streamed plan of one network are. Those that are nowhere in it have memory of their
+/// own.
+class RowPlaces {
+ public:
+  /// The plan is as `expect_plan_of` and `check_stream_form` want it.
+  explicit RowPlaces(const Device& device);
+
+  /// Where the part is now. Throws RunFault where it has no place, or bytes that its buffer does not hold.
+  [[nodiscard]] PlacedPart find(const Part& part, const std::string& who);
+  /// In a buffer, if that holds them now.
+  [[nodiscard]] std::byte* find(std::size_t buffer, Bytes offset, Bytes size, const std::string& who) const;
+
+  /// "row 3 of tensor 'x'"
+  [[nodiscard]] std::string describe(const Part& part) const;
+  /// The same of the row that has a byte of the tensor.
+  [[nodiscard]] std::string describe_at(TensorId tensor, Bytes offset) const;
+  /// "byte 17 of memory 'arena'"
+  [[nodiscard]] std::string describe_byte(const std::byte* at) const;
+  [[nodiscard]] Position now() const { return device_.position_of(0).value_or(0); }
+  /// The end of the part's highest byte in every memory; both as many as there are memories.
+  void note_touched(const PlacedPart& part, std::vector<Bytes>& highest) const;
+
+ private:
+  /// How a tensor's views cut it into rows.
+  struct Layout {
+    std::optional<std::size_t> axis{};  ///< None: all views are of the whole tensor.
+    std::int64_t rows = 1;
+    Bytes inner = 0;                    ///< Bytes of a row that lie together in the whole tensor.
+    std::vector<std::size_t> always{};  ///< Views that are of all rows.
+    std::vector<std::vector<std::size_t>> of_row{};  ///< Views that are of some.
+  };
+
+  [[nodiscard]] Layout layout_of(TensorId tensor) const;
+  [[nodiscard]] const View* view_now(TensorId tensor, std::int64_t row) const;
+  [[nodiscard]] PlacedPart find_pieces(const Part& part, const std::string& who);
+  [[nodiscard]] PlacedPart find_outside(const Part& part);
+
+  const Device& device_;
+  const Graph& graph_;
+  OwnHome outside_;
+  std::vector<Layout> layouts_{};  ///< Per tensor.
+};
+
+/// What lies at every address: which byte of which value, and the position of the step that wrote it. A value
+/// is a number that its owner gives it.
+class Contents {
+ public:
+  struct Held {
+    std::size_t value = 0;
+    Bytes offset = 0;  ///< Of the byte, in its value.
+    Position written = 0;
+  };
+  /// A byte, and what is there instead of what somebody wants.
+  struct Other {
+    const std::byte* at = nullptr;
+    std::optional<Held> held{};
+  };
+
+  /// Bytes [offset, offset + size) of a value are at this address now, and nothing else is.
+  void put(const std::byte* at, Bytes size, const Held& first);
+  void remove(const std::byte* at, Bytes size);
+  /// The first of these bytes that is not that of the value; none if all are.
+  [[nodiscard]] std::optional<Other> first_other(const std::byte* at, Bytes size, std::size_t value,
+                                                 Bytes offset) const;
+
+ private:
+  struct Segment {
+    const std::byte* end = nullptr;
+    Held first{};
+  };
+  std::map<const std::byte*, Segment> segments_{};  ///< By their first bytes; they do not overlap.
+};
 
 /// The memory of a streamed plan: where rows are, and whether they are still there.
 class RowMemory {

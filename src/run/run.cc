@@ -8,7 +8,6 @@
 #include "run/plan_run.h"
 #include "run/program.h"
 #include "run/stream_run.h"
-#include "run/stream_steps.h"
 #include "stowage/error.h"
 
 namespace stowage {

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "run/multiplies.h"
+#include "model/multiplies.h"
 #include "run/stream_run.h"
-#include "run/stream_steps.h"
 #include "stowage/error.h"
 
 namespace stowage::run {
@@ -57,10 +56,9 @@ bool StreamRun::may_write_over(const Operands& operands, const Operand& input, c
              input.at.front().at + copy.from == output.at.front().at + copy.to;
     });
   }
-  const auto& reads = operands.way->axis.reads;
-  const auto read = std::ranges::find(reads, input.index, &RowRead::input);
-  if (read == reads.end()) return false;
-  if (is_updated && reads_same_row(*read) && is_same_place(input.at, output.at)) return true;
+  const RowRead* const read = row_read(operands.way->axis, input.index);
+  if (read == nullptr) return false;
+  if (is_updated && read->rows == RowMap{} && is_same_place(input.at, output.at)) return true;
   return read->kept_at && is_dense(input.at) && is_dense(output.at) &&
          input.at.front().at == output.at.front().at + *read->kept_at;
 }
@@ -175,6 +173,11 @@ void StreamRun::call_windows(const Operands& operands, RowOperands& beside) {
                                                     .adds = operands.adds});
 }
 
+std::int64_t StreamRun::multiplies_of_rows(std::size_t index, const RowRange& rows) const {
+  const std::int64_t extent = (*graph_.tensors[*op(index).outputs[0]].shape)[rows.axis];
+  return model::multiplies_of_rows(op(index).multiplies, extent, rows.begin, rows.end);
+}
+
 // Parts
 
 /// The rows of the output are the sums so far, and its rows when the last part has been added.
@@ -187,7 +190,7 @@ void StreamRun::run_part(const Run& run) {
   if (run.part->begin < adding.next)
     throw RunFault{fmt::format("{} adds row {} again", who_, run.part->begin)};
   if (adding.rows != *run.rows)
-    throw RunFault{fmt::format("{} runs while its {} are added up", who_, describe(adding.rows))};
+    throw RunFault{fmt::format("{} runs while its {} are added up", who_, text_of(adding.rows))};
   const std::vector<Operand> whole = inputs_of(index, &way.axis, std::nullopt);
   bool is_last = true;
   std::vector<Operand> outputs;
@@ -217,7 +220,7 @@ void StreamRun::run_part(const Run& run) {
   }
   if (!is_last) return;
   adding_.erase(index);
-  result_.multiplies += multiplies_of(network_.graph(), index, *run.rows);
+  result_.multiplies += multiplies_of_rows(index, *run.rows);
 }
 
 // Sums

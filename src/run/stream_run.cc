@@ -1,5 +1,5 @@
 // Idea. A step runs its rows one by one, each where the plan has it: rows it reads are looked up in views
-// that are alive now, must lie there byte for byte (contents.h), and go to the kernel as they lie in memory.
+// that are alive now, must lie there byte for byte (Contents), and go to the kernel as they lie in memory.
 // So a plan that puts two rows in one place, takes a ring that is too short, or reads a row before it is
 // written ends with a fault that names the row and who wrote over it.
 //
@@ -18,20 +18,29 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/checked.h"
+#include "check/stream.h"
 #include "run/interpreter.h"
-#include "run/multiplies.h"
-#include "run/sound.h"
-#include "run/stream_steps.h"
 #include "stowage/error.h"
 
 namespace stowage::run {
 namespace {
 
-const Plan& sound(const Plan& plan, const Graph& graph) {
+/// Throws RunFault unless the form of the plan is sound, and it is of that network.
+const Plan& expect_streamed_plan_of(const Graph& graph, const Plan& plan) {
   const Graph* const graphs[]{&graph};
-  static_cast<void>(expect_sound(graphs, plan));
-  expect_sound_steps(graph, plan);
+  expect_plan_of(graphs, plan);
+  const Faults faults = check::check_stream_form(plan, graph);
+  if (!faults.empty()) throw RunFault{faults.front().what};
   return plan;
+}
+
+/// Multiplies of all operators of the main subgraph that run.
+std::int64_t multiplies_of(const Graph& graph) {
+  std::int64_t sum = 0;
+  for (const Operator& op : graph.subgraphs[0].operators)
+    sum = base::checked_add(sum, op.folded ? 0 : op.multiplies).value_or(sum);
+  return sum;
 }
 
 /// Row by row, or all of it.
@@ -50,10 +59,10 @@ StreamRun::StreamRun(const Network& network, ModelToRun model, const Plan& plan,
     : network_(network),
       model_(std::move(model)),
       graph_(network.graph()),
-      plan_(sound(plan, graph_)),
+      plan_(expect_streamed_plan_of(graph_, plan)),
       options_(options),
       result_(result),
-      clocks_(plan),
+      clocks_(plan.clocks),
       device_(std::vector<const Graph*>{&graph_}, plan, clocks_),
       reference_(options.check == RunCheck::none
                      ? nullptr
@@ -76,7 +85,7 @@ void StreamRun::prepare_rows() {
     }
     const auto [at, is_new] = rows_.try_emplace({index, run->rows->axis});
     if (is_new) {
-      at->second = row_kernel_of(network_, *model_.program, index, *row_axis_of(op(index), run->rows->axis));
+      at->second = row_kernel_of(network_, *model_.program, index, *row_axis(op(index), run->rows->axis));
       if (at->second.alone) scratch = std::max(scratch, at->second.alone->scratch);
     }
     const bool can_add = at->second.way == RowWay::windows && model_.program->kernels[0][index].adds_rows;
@@ -87,7 +96,7 @@ void StreamRun::prepare_rows() {
 }
 
 void StreamRun::run() {
-  result_.multiplies_of_network = multiplies_of(network_.graph());
+  result_.multiplies_of_network = multiplies_of(graph_);
   report_.highest.assign(plan_.memories.size(), 0);
   memory_.move_to(0);
   who_ = "the caller";
@@ -135,7 +144,7 @@ void StreamRun::give() {
 void StreamRun::take_step(const Step& step) {
   using Clock = std::chrono::steady_clock;
   const auto begin = [&](std::string who, const std::optional<RowRange>& rows) {
-    if (rows) who += " " + run::describe(*rows);
+    if (rows) who += " " + text_of(*rows);
     who_ = report_.what = who;
     memory_.begin_step(who_);
   };
@@ -185,7 +194,7 @@ void StreamRun::run_rows(std::size_t op, const RowRange& rows) {
     operands.outputs = outputs_of(op, Row{rows.axis, row});
     compute(operands);
   }
-  result_.multiplies += multiplies_of(network_.graph(), op, rows);
+  result_.multiplies += multiplies_of_rows(op, rows);
 }
 
 /// What a row of the outputs reads of inputs that have rows; without one, the inputs that are read whole.
@@ -196,10 +205,7 @@ std::vector<StreamRun::Operand> StreamRun::inputs_of(std::size_t op, const RowAx
   const auto add = [&](std::size_t i, const Part& part) { inputs.push_back({i, part.row, read(part)}); };
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!tensors[i]) continue;
-    const auto* const found = axis == nullptr ? nullptr : [&]() -> const RowRead* {
-      const auto at = std::ranges::find(axis->reads, i, &RowRead::input);
-      return at == axis->reads.end() ? nullptr : &*at;
-    }();
+    const RowRead* const found = axis == nullptr ? nullptr : row_read(*axis, i);
     if (found == nullptr && !row) add(i, {.tensor = *tensors[i]});
     if (found == nullptr || !row) continue;
     const std::int64_t extent = (*graph_.tensors[*tensors[i]].shape)[found->axis];

@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "run/clocks.h"
+#include "model/clock_tree.h"
 #include "run/device.h"
 #include "run/plan_run.h"
 #include "run/reference.h"
 #include "run/row_kernels.h"
 #include "run/row_memory.h"
-#include "run/row_operands.h"
 #include "stowage/network.h"
 #include "stowage/run.h"
 
@@ -97,6 +96,7 @@ class StreamRun {
   void make_copies(const Operator& op, std::span<const std::byte* const> inputs,
                    std::span<std::byte* const> outputs);
   void wrote(const Part& part, const PlacedPart& at);
+  [[nodiscard]] std::int64_t multiplies_of_rows(std::size_t index, const RowRange& rows) const;
 
   [[nodiscard]] const Operator& op(std::size_t index) const { return graph_.subgraphs[0].operators[index]; }
   [[nodiscard]] std::span<const std::byte> constant(TensorId tensor) const {
@@ -110,7 +110,7 @@ class StreamRun {
   const Plan& plan_;
   const RunOptions& options_;
   RunResult& result_;
-  ClockTree clocks_;
+  model::ClockTree clocks_;
   Device device_;
   std::unique_ptr<Reference> reference_{};  ///< Null: nothing is checked.
   RowMemory memory_;

@@ -8,16 +8,16 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "check/clocks.h"
 #include "stowage/run.h"
 
 namespace stowage::run {
 namespace {
 
-/// Turns the steps of a clock into what happens, trusting none of them.
+/// Turns the steps of a clock into what happens, if they are steps of the graphs.
 class ClockReader {
  public:
-  ClockReader(std::span<const Graph* const> graphs, const Plan& plan, const ClockTree& tree,
+  ClockReader(std::span<const Graph* const> graphs, const Plan& plan, const model::ClockTree& tree,
               std::size_t clock)
       : graphs_(graphs), plan_(plan), tree_(tree), clock_(clock), steps_(plan.clocks[clock].steps) {}
 
@@ -29,15 +29,11 @@ class ClockReader {
         happenings.push_back({.at = at, .what = *fork});
         ++at_;
       } else if (const Copy* const copy = std::get_if<Copy>(&steps_[at_])) {
-        if (copy->tensor >= plan_.tensors.size() || copy->from >= plan_.buffers.size() ||
-            copy->to >= plan_.buffers.size())
-          refuse("a copy of anything the plan has");
         happenings.push_back({.at = at, .model = plan_.tensors[copy->tensor].model, .what = *copy});
         ++at_;
       } else {
         const std::size_t model = std::get<Run>(steps_[at_]).model;
-        if (model >= graphs_.size() || !is_in(model, 0, 1))
-          refuse("an operator of the network that could run there");
+        if (!is_in(model, 0, 1)) refuse();
         happenings.push_back({.at = at, .model = model, .what = read_call(model, 0, 1)});
       }
     }
@@ -45,9 +41,9 @@ class ClockReader {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& expected) const {
-    throw RunFault{tree_.size() == 1 ? fmt::format("step {} is not {}", at_, expected)
-                                     : fmt::format("step {} of clock {} is not {}", at_, clock_, expected)};
+  [[noreturn]] void refuse() const {
+    throw RunFault{fmt::format("step {}{} is not an operator of the network that could run there", at_,
+                               tree_.size() == 1 ? "" : fmt::format(" of clock {}", clock_))};
   }
 
   /// Whether the next step is of that subgraph, at that depth below the open operators.
@@ -75,33 +71,15 @@ class ClockReader {
 
   std::span<const Graph* const> graphs_;
   const Plan& plan_;
-  const ClockTree& tree_;
+  const model::ClockTree& tree_;
   std::size_t clock_;
   const std::vector<Step>& steps_;
   std::vector<std::size_t> open_{};
   std::size_t at_ = 0;
 };
 
-/// Finds the clock of every model that has steps; none for the others.
-std::vector<std::optional<std::size_t>> find_clocks(const Plan& plan, Timetable& table) {
-  std::vector<std::optional<std::size_t>> clocks(plan.models.size());
-  for (std::size_t clock = 0; clock < table.clocks.size(); ++clock) {
-    for (const Happening& happening : table.clocks[clock]) {
-      if (std::holds_alternative<Fork>(happening.what)) continue;
-      ++table.steps_of[happening.model];
-      auto& of_model = clocks[happening.model];
-      if (of_model && *of_model != clock) {
-        throw RunFault{fmt::format("model {} has steps on clocks {} and {}",
-                                   base::quoted(plan.models[happening.model].name), *of_model, clock)};
-      }
-      of_model = clock;
-    }
-  }
-  return clocks;
-}
-
 /// Where a model without steps happens.
-ClockTree::Origin standing_place(const Graph& graph, const Plan& plan, std::size_t base) {
+model::Moment standing_place(const Graph& graph, const Plan& plan, std::size_t base) {
   for (const auto* tensors : {&graph.subgraphs[0].inputs, &graph.subgraphs[0].outputs}) {
     for (const TensorId tensor : *tensors) {
       const bool is_of_a_run =
@@ -127,7 +105,7 @@ std::size_t next_of(const std::vector<std::size_t>& standing, const Plan& plan) 
   return ready == standing.end() ? standing.front() : *ready;
 }
 
-void insert(const ClockTree::Origin& place, std::size_t model, Timetable& table) {
+void insert(const model::Moment& place, std::size_t model, Timetable& table) {
   auto& happenings = table.clocks[place.clock];
   const auto is_before = [&](const Happening& it) {
     return it.at < place.at || (it.at == place.at && std::holds_alternative<Stand>(it.what));
@@ -141,18 +119,22 @@ void insert(const ClockTree::Origin& place, std::size_t model, Timetable& table)
 }  // namespace
 
 Timetable timetable_of(std::span<const Graph* const> graphs, const Plan& plan) {
-  Timetable table{.tree = ClockTree(plan),
+  Timetable table{.tree = model::ClockTree(plan.clocks),
                   .clock_of = std::vector<std::size_t>(graphs.size(), 0),
                   .steps_of = std::vector<std::size_t>(graphs.size(), 0)};
   for (std::size_t clock = 0; clock < plan.clocks.size(); ++clock)
     table.clocks.push_back(ClockReader(graphs, plan, table.tree, clock).read());
-  const auto clocks = find_clocks(plan, table);
+  for (const auto& happenings : table.clocks) {
+    for (const Happening& it : happenings)
+      table.steps_of[it.model] += std::holds_alternative<Fork>(it.what) ? 0 : 1;
+  }
+  const auto spans = check::spans_of(plan);
   std::vector<std::size_t> standing;
-  std::vector<ClockTree::Origin> places(graphs.size());
+  std::vector<model::Moment> places(graphs.size());
   std::size_t base = 0;
   for (std::size_t m = 0; m < graphs.size(); ++m) {
-    if (clocks[m]) {
-      table.clock_of[m] = *clocks[m];
+    if (spans[m]) {
+      table.clock_of[m] = spans[m]->clock;
     } else {
       standing.push_back(m);
       places[m] = standing_place(*graphs[m], plan, base);

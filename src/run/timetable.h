@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "run/clocks.h"
+#include "model/clock_tree.h"
 #include "run/program.h"
 #include "stowage/plan.h"
 
@@ -24,14 +24,13 @@ struct Happening {
 
 /// What happens on each clock of a plan.
 struct Timetable {
-  ClockTree tree;
+  model::ClockTree tree;
   std::vector<std::vector<Happening>> clocks{};  ///< Per clock.
   std::vector<std::size_t> clock_of{};           ///< Per model.
   std::vector<std::size_t> steps_of{};  ///< Per model: how often it comes in `clocks`; at least once.
 };
 
-/// Throws RunFault for steps that the graphs do not have, clocks that are no tree, and models whose steps are
-/// on several clocks. The plan is as `expect_sound` wants it.
+/// Throws RunFault for steps that the graphs do not have. The plan is as `expect_plan_of` wants it.
 [[nodiscard]] Timetable timetable_of(std::span<const Graph* const> graphs, const Plan& plan);
 
 }  // namespace stowage::run
