@@ -12,7 +12,8 @@
 //
 // Nothing here looks at a row by itself, and nothing is shared with the replay: one is tested by the other.
 //
-// Source: the patent on polyhedral scheduling: operators as polyhedra in one reference space, orders as affine maps, cost in granules.
+// Source: the patent on polyhedral scheduling (docs/streaming.md): operators as polyhedra in one reference
+// space, orders as affine maps, cost in granules.
 // Sets and relations: S. Verdoolaege, "isl: An Integer Set Library for the Polyhedral Model", 2010.
 //
 // Cost: emptiness is integer programming, bounded by `effort`; in practice linear in the number of accesses.

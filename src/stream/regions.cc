@@ -15,7 +15,8 @@
 // again only when those there were have been read, are never apart.
 //
 // Source: the patent on polyhedral scheduling: the order inside a region is one affine map for each operator,
-// scale and shift, at its latest; that regions are chosen by their peak, and that rows between them come and go, is ours.
+// scale and shift, at its latest; that regions are chosen by their peak, and that rows between them come and
+// go, is ours.
 //
 // Cost: operators^2 / 2 regions of as many steps as they have instances, until `work` is used up; those that
 // exceed what is known for their end stop there, and longer ones are not tried when the end's share of `work`

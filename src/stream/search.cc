@@ -26,8 +26,8 @@
 // The limit is found by bisection between the target and the peak, with a small number of tries for each
 // detour; when no limit helps any more, all over again with four times as many.
 //
-// Source: the patent on polyhedral scheduling (docs/streaming.md) improves the orders of operators step by step with affine maps until a target is met.
-// Orders here are freer: any list of instances, with each operator's rows ascending. The order to start from
+// Source: the patent on polyhedral scheduling (docs/streaming.md) improves the orders of operators step by step
+// with affine maps until a target is met. Orders here are freer: any list of instances, with each operator's rows ascending. The order to start from
 // (regions.cc) is piecewise affine. That detours are shortest bottleneck paths, and mending, is ours.
 //
 // Cost: tries * (steps of a pull + operators); memory: tries of one detour * operators.
