@@ -9,6 +9,7 @@
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "stowage/graph.h"
@@ -116,6 +117,9 @@ using Prepare = Kernel (*)(const Signature& signature);
 
 /// What runs each operator type of a format, by Operator::type.
 using KernelTable = std::unordered_map<std::string_view, Prepare>;
+
+/// A part of such a table: operator types, and what prepares them.
+using TablePart = std::vector<std::pair<std::string_view, Prepare>>;
 
 [[nodiscard]] inline std::int64_t count_of(const Shape& shape) {
   std::int64_t count = 1;

@@ -4,6 +4,14 @@
 
 namespace stowage::kernels {
 
+KernelTable table_of(std::initializer_list<TablePart (*)()> parts) {
+  KernelTable table;
+  for (const auto part : parts) {
+    for (const auto& [type, prepare_one] : part()) table.emplace(type, prepare_one);
+  }
+  return table;
+}
+
 Kernel prepare(const Signature& signature, KernelSet kernels) {
   if (kernels == KernelSet::fast) {
     if (const auto fast = dnnl_kernels().find(signature.type); fast != dnnl_kernels().end()) {

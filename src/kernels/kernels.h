@@ -1,9 +1,13 @@
 #pragma once
 
+#include <initializer_list>
+
 #include "kernels/kernel.h"
 #include "stowage/run.h"
 
 namespace stowage::kernels {
+
+[[nodiscard]] KernelTable table_of(std::initializer_list<TablePart (*)()> parts);
 
 /// Kernels in plain loops, for operators of ONNX and of TFLite. Control flow (If, Loop, WHILE ..) is not
 /// theirs.

@@ -39,28 +39,28 @@ class Arranger {
   }
 
   Arrangement result() {
-    Shares shares = is_alone_ ? schedule_.shares : shared({});
+    SharesPtr shares = is_alone_ ? schedule_.shares : shared({});
     if (network_.alias() != Alias::automatic) return packed(std::move(shares), deadline_.left());
     const auto is_group = [](const alias::Shared& it) { return it.members.size() > 1; };
-    if (std::none_of(shares.sharing.groups.begin(), shares.sharing.groups.end(), is_group))
+    if (std::none_of(shares->sharing.groups.begin(), shares->sharing.groups.end(), is_group))
       return packed(std::move(shares), deadline_.left());
     Arrangement all = packed(std::move(shares), deadline_.left() / 2);
-    if (reaches(all, all.shares.buffers)) return all;  // and the load without sharing is no lower
-    Shares nothing = shared(std::vector<bool>(network_.graph().tensors.size(), true));
-    if (reaches(all, nothing.buffers)) return all;
+    if (reaches(all, all.shares->buffers)) return all;  // and the load without sharing is no lower
+    SharesPtr nothing = shared(std::vector<bool>(network_.graph().tensors.size(), true));
+    if (reaches(all, nothing->buffers)) return all;
     Arrangement apart = packed(std::move(nothing), deadline_.left() / 2);
     if (all.cost <= apart.cost) return all;
-    return admitted(all.shares.sharing.groups, std::move(apart));
+    return admitted(all.shares->sharing.groups, std::move(apart));
   }
 
  private:
-  [[nodiscard]] Shares shared(std::vector<bool> apart) const {
+  [[nodiscard]] SharesPtr shared(std::vector<bool> apart) const {
     return network_.shares_of(schedule_.clock, schedule_.uses, residences_, std::move(apart));
   }
 
-  [[nodiscard]] Arrangement packed(Shares shares, Seconds time) const {
+  [[nodiscard]] Arrangement packed(SharesPtr shares, Seconds time) const {
     Arrangement result{.shares = std::move(shares)};
-    const Problem problem = problem_of(result.shares.buffers.buffers, context_.working);
+    const Problem problem = problem_of(result.shares->buffers.buffers, context_.working);
     result.solution = solve_provably(problem, context_.solve_within(time));
     result.cost = {result.solution.outcome, result.solution.cost, total_peak(problem, result.solution)};
     return result;

@@ -25,7 +25,7 @@ struct Cost {
 
 /// Which tensors of a network share bytes, the buffers that follow, and where they go if the network is alone.
 struct Arrangement {
-  Shares shares{};
+  SharesPtr shares{};
   Solution solution{};
   Cost cost{};
 };

@@ -34,12 +34,12 @@ SchedulePtr NetworkFacts::schedule_of(Clock clock) const {
   Schedule schedule{.clock = std::move(clock)};
   schedule.uses = lifetime::uses_of(*graph_, schedule.clock);
   schedule.shares = shares_of(schedule.clock, schedule.uses, residences_);
-  schedule.load = max_load(schedule.shares.buffers.buffers);
+  schedule.load = max_load(schedule.shares->buffers.buffers);
   return std::make_shared<const Schedule>(std::move(schedule));
 }
 
-Shares NetworkFacts::shares_of(const Clock& clock, const lifetime::Uses& uses, const Residences& residences,
-                               std::vector<bool> apart) const {
+SharesPtr NetworkFacts::shares_of(const Clock& clock, const lifetime::Uses& uses,
+                                  const Residences& residences, std::vector<bool> apart) const {
   Shares shares{.sharing = alias::share(*graph_, clock, uses, residences,
                                         {.alias = alias_,
                                          .target = target_,
@@ -47,7 +47,7 @@ Shares NetworkFacts::shares_of(const Clock& clock, const lifetime::Uses& uses, c
                                          .apart = std::move(apart),
                                          .model = buffer_options_.model})};
   shares.buffers = alias::buffers_of(*graph_, uses, shares.sharing, buffer_options_);
-  return shares;
+  return std::make_shared<const Shares>(std::move(shares));
 }
 
 Context::Context(std::span<const Input> all_inputs, const PlanOptions& given, base::Deadline end)

@@ -23,12 +23,14 @@ struct Shares {
   alias::Buffers buffers{};
 };
 
+using SharesPtr = std::shared_ptr<const Shares>;
+
 /// An order of a network's operators and what follows from it, computed once for every order.
 struct Schedule {
   Clock clock{};
   lifetime::Uses uses{};
-  Shares shares{};  ///< Of all tensors that may share.
-  Bytes load = 0;   ///< Most live bytes of a step.
+  SharesPtr shares{};  ///< Of all tensors that may share.
+  Bytes load = 0;      ///< Most live bytes of a step.
 };
 
 using SchedulePtr = std::shared_ptr<const Schedule>;
@@ -50,8 +52,8 @@ class NetworkFacts {
 
   [[nodiscard]] SchedulePtr schedule_of(Clock clock) const;
   /// Tensors of `apart` share with none (empty: all may share).
-  [[nodiscard]] Shares shares_of(const Clock& clock, const lifetime::Uses& uses, const Residences& residences,
-                                 std::vector<bool> apart = {}) const;
+  [[nodiscard]] SharesPtr shares_of(const Clock& clock, const lifetime::Uses& uses,
+                                    const Residences& residences, std::vector<bool> apart = {}) const;
 
  private:
   const Input* input_;

@@ -162,7 +162,7 @@ class OrderedPlanner {
   void compose_all(const share::Timeline& timeline, const Passing& passing) {
     std::vector<Alone> networks;
     for (std::size_t m = 0; m < graphs_.size(); ++m)
-      networks.push_back({graphs_[m], orders_[m]->uses, arrangements_[m].shares.buffers});
+      networks.push_back({graphs_[m], orders_[m]->uses, arrangements_[m].shares->buffers});
     Composition together = compose(networks, timeline, passing, context_.alignment());
     Plan& plan = draft_.plan;
     plan.models = infos_of(context_.inputs);
@@ -201,11 +201,11 @@ class OrderedPlanner {
 
   void note_copies() {
     Plan& plan = draft_.plan;
-    for (Arrangement& arrangement : arrangements_) {
-      alias::Sharing& sharing = arrangement.shares.sharing;
+    for (const Arrangement& arrangement : arrangements_) {
+      const alias::Sharing& sharing = arrangement.shares->sharing;
       plan.copies_removed.count += sharing.removed.count;
       plan.copies_removed.bytes += sharing.removed.bytes;
-      std::move(sharing.kept.begin(), sharing.kept.end(), std::back_inserter(plan.copies_kept));
+      plan.copies_kept.insert(plan.copies_kept.end(), sharing.kept.begin(), sharing.kept.end());
     }
   }
 

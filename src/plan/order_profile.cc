@@ -38,7 +38,7 @@ std::vector<std::string> names_of(const Graph& graph, const Clock& clock) {
 
 OrderLoads loads_of(const Schedule& schedule, const std::vector<std::string>& names) {
   std::vector<Bytes> loads(schedule.clock.steps.size() + 1, 0);  // first what changes, then what is there
-  for (const Buffer& buffer : schedule.shares.buffers.buffers) {
+  for (const Buffer& buffer : schedule.shares->buffers.buffers) {
     for (const Piece& piece : buffer.pieces) {
       loads[static_cast<std::size_t>(piece.life.lower)] += piece.size;
       loads[static_cast<std::size_t>(piece.life.upper)] -= piece.size;

@@ -132,7 +132,7 @@ class OrderFinder {
     const SchedulePtr found = schedule_of(lifetime::clock_of(graph_, model_, orders.orders));
     result_.search.states += orders.states;
     result_.is_cut_short = result_.is_cut_short || budget.is_over();
-    return {orders.bound, found->load, budget.spent(), found->shares.sharing.kept};
+    return {orders.bound, found->load, budget.spent(), found->shares->sharing.kept};
   }
 
   /// A choice from now on, if its load is not above that of the own order.

@@ -9,35 +9,31 @@ namespace {
 
 KernelTable all_parts() {
   using namespace onnx_ops;
-  KernelTable table;
-  for (const auto part : {unary_kernels,
-                          binary_kernels,
-                          variadic_kernels,
-                          cast_kernels,
-                          copy_kernels,
-                          constant_kernels,
-                          view_kernels,
-                          pad_kernels,
-                          gather_kernels,
-                          scatter_kernels,
-                          reduce_kernels,
-                          order_kernels,
-                          softmax_kernels,
-                          normalize_kernels,
-                          layer_kernels,
-                          convolution_kernels,
-                          transposed_convolution_kernels,
-                          pool_kernels,
-                          product_kernels,
-                          quantize_kernels,
-                          recurrent_kernels,
-                          resize_kernels,
-                          einsum_kernels,
-                          image_kernels,
-                          loss_kernels}) {
-    for (const auto& [type, prepare_one] : part()) table.emplace(type, prepare_one);
-  }
-  return table;
+  return table_of({unary_kernels,
+                   binary_kernels,
+                   variadic_kernels,
+                   cast_kernels,
+                   copy_kernels,
+                   constant_kernels,
+                   view_kernels,
+                   pad_kernels,
+                   gather_kernels,
+                   scatter_kernels,
+                   reduce_kernels,
+                   order_kernels,
+                   softmax_kernels,
+                   normalize_kernels,
+                   layer_kernels,
+                   convolution_kernels,
+                   transposed_convolution_kernels,
+                   pool_kernels,
+                   product_kernels,
+                   quantize_kernels,
+                   recurrent_kernels,
+                   resize_kernels,
+                   einsum_kernels,
+                   image_kernels,
+                   loss_kernels});
 }
 
 const KernelTable& parts() {

@@ -1,15 +1,10 @@
 #pragma once
 
-#include <utility>
-#include <vector>
-
 #include "kernels/kernel.h"
 
 namespace stowage::kernels::onnx_ops {
 
-/// A part of the table of kernels: operator types, and what prepares them.
-using TablePart = std::vector<std::pair<std::string_view, Prepare>>;
-
+// The kernels of one file each.
 [[nodiscard]] TablePart unary_kernels();
 [[nodiscard]] TablePart binary_kernels();
 [[nodiscard]] TablePart variadic_kernels();

@@ -235,16 +235,16 @@ Kernel prepare_elu(const Signature& signature) {
 
 }  // namespace
 
-void add_activations(KernelTable& table) {
-  table.insert({{"ELU", prepare_elu},
-                {"HARD_SWISH", prepare_hard_swish},
-                {"LEAKY_RELU", prepare_leaky_relu},
-                {"LOGISTIC", prepare_logistic},
-                {"RELU", prepare_relu},
-                {"RELU6", prepare_relu6},
-                {"RELU_0_TO_1", prepare_relu_0_to_1},
-                {"RELU_N1_TO_1", prepare_relu_n1_to_1},
-                {"TANH", prepare_tanh}});
+TablePart activation_kernels() {
+  return {{"ELU", prepare_elu},
+          {"HARD_SWISH", prepare_hard_swish},
+          {"LEAKY_RELU", prepare_leaky_relu},
+          {"LOGISTIC", prepare_logistic},
+          {"RELU", prepare_relu},
+          {"RELU6", prepare_relu6},
+          {"RELU_0_TO_1", prepare_relu_0_to_1},
+          {"RELU_N1_TO_1", prepare_relu_n1_to_1},
+          {"TANH", prepare_tanh}};
 }
 
 }  // namespace stowage::kernels

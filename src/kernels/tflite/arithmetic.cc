@@ -331,27 +331,27 @@ Kernel prepare_select(const Signature& signature) {
 
 }  // namespace
 
-void add_arithmetic(KernelTable& table) {
-  table.insert({{"ADD", prepare_sum<false>},
-                {"DIV", prepare_real<Divide>},
-                {"EQUAL", prepare_comparison<Relation::equal>},
-                {"FLOOR_DIV", prepare_real<FloorDivide>},
-                {"FLOOR_MOD", prepare_real<FloorModulo>},
-                {"GREATER", prepare_comparison<Relation::greater>},
-                {"GREATER_EQUAL", prepare_comparison<Relation::greater_equal>},
-                {"LESS", prepare_comparison<Relation::less>},
-                {"LESS_EQUAL", prepare_comparison<Relation::less_equal>},
-                {"LOGICAL_AND", prepare_logical<true>},
-                {"LOGICAL_OR", prepare_logical<false>},
-                {"MAXIMUM", prepare_extreme<true>},
-                {"MINIMUM", prepare_extreme<false>},
-                {"MUL", prepare_mul},
-                {"NOT_EQUAL", prepare_comparison<Relation::not_equal>},
-                {"POW", prepare_real<Power>},
-                {"PRELU", prepare_prelu},
-                {"SELECT_V2", prepare_select},
-                {"SQUARED_DIFFERENCE", prepare_squared_difference},
-                {"SUB", prepare_sum<true>}});
+TablePart arithmetic_kernels() {
+  return {{"ADD", prepare_sum<false>},
+          {"DIV", prepare_real<Divide>},
+          {"EQUAL", prepare_comparison<Relation::equal>},
+          {"FLOOR_DIV", prepare_real<FloorDivide>},
+          {"FLOOR_MOD", prepare_real<FloorModulo>},
+          {"GREATER", prepare_comparison<Relation::greater>},
+          {"GREATER_EQUAL", prepare_comparison<Relation::greater_equal>},
+          {"LESS", prepare_comparison<Relation::less>},
+          {"LESS_EQUAL", prepare_comparison<Relation::less_equal>},
+          {"LOGICAL_AND", prepare_logical<true>},
+          {"LOGICAL_OR", prepare_logical<false>},
+          {"MAXIMUM", prepare_extreme<true>},
+          {"MINIMUM", prepare_extreme<false>},
+          {"MUL", prepare_mul},
+          {"NOT_EQUAL", prepare_comparison<Relation::not_equal>},
+          {"POW", prepare_real<Power>},
+          {"PRELU", prepare_prelu},
+          {"SELECT_V2", prepare_select},
+          {"SQUARED_DIFFERENCE", prepare_squared_difference},
+          {"SUB", prepare_sum<true>}};
 }
 
 }  // namespace stowage::kernels

@@ -130,9 +130,8 @@ Kernel prepare_batch_to_space(const Signature& signature) {
 
 }  // namespace
 
-void add_batches(KernelTable& table) {
-  table.insert(
-      {{"BATCH_TO_SPACE_ND", prepare_batch_to_space}, {"SPACE_TO_BATCH_ND", prepare_space_to_batch}});
+TablePart batch_kernels() {
+  return {{"BATCH_TO_SPACE_ND", prepare_batch_to_space}, {"SPACE_TO_BATCH_ND", prepare_space_to_batch}};
 }
 
 }  // namespace stowage::kernels

@@ -275,8 +275,8 @@ Kernel prepare_depthwise_conv_2d(const Signature& signature) {
 
 }  // namespace
 
-void add_convolutions(KernelTable& table) {
-  table.insert({{"CONV_2D", prepare_conv_2d}, {"DEPTHWISE_CONV_2D", prepare_depthwise_conv_2d}});
+TablePart convolution_kernels() {
+  return {{"CONV_2D", prepare_conv_2d}, {"DEPTHWISE_CONV_2D", prepare_depthwise_conv_2d}};
 }
 
 }  // namespace stowage::kernels

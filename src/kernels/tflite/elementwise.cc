@@ -92,20 +92,20 @@ Kernel prepare_not(const Signature& signature) {
 
 }  // namespace
 
-void add_elementwise(KernelTable& table) {
-  table.insert({{"ABS", prepare_abs},
-                {"CEIL", prepare_function<Ceiling>},
-                {"COS", prepare_function<Cosine>},
-                {"EXP", prepare_function<Exponential>},
-                {"FLOOR", prepare_function<Floor>},
-                {"LOG", prepare_function<Logarithm>},
-                {"LOGICAL_NOT", prepare_not},
-                {"NEG", prepare_function<Negative>},
-                {"ROUND", prepare_function<Round>},
-                {"RSQRT", prepare_function<ReciprocalRoot>},
-                {"SIN", prepare_function<Sine>},
-                {"SQRT", prepare_function<SquareRoot>},
-                {"SQUARE", prepare_function<Square>}});
+TablePart elementwise_kernels() {
+  return {{"ABS", prepare_abs},
+          {"CEIL", prepare_function<Ceiling>},
+          {"COS", prepare_function<Cosine>},
+          {"EXP", prepare_function<Exponential>},
+          {"FLOOR", prepare_function<Floor>},
+          {"LOG", prepare_function<Logarithm>},
+          {"LOGICAL_NOT", prepare_not},
+          {"NEG", prepare_function<Negative>},
+          {"ROUND", prepare_function<Round>},
+          {"RSQRT", prepare_function<ReciprocalRoot>},
+          {"SIN", prepare_function<Sine>},
+          {"SQRT", prepare_function<SquareRoot>},
+          {"SQUARE", prepare_function<Square>}};
 }
 
 }  // namespace stowage::kernels

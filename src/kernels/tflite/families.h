@@ -4,24 +4,24 @@
 
 namespace stowage::kernels {
 
-/// Each adds the kernels of one file to the table.
-void add_convolutions(KernelTable& table);
-void add_fully_connected(KernelTable& table);
-void add_pooling(KernelTable& table);
-void add_softmax(KernelTable& table);
-void add_arithmetic(KernelTable& table);
-void add_activations(KernelTable& table);
-void add_elementwise(KernelTable& table);
-void add_reductions(KernelTable& table);
-void add_moves(KernelTable& table);
-void add_indexing(KernelTable& table);
-void add_batches(KernelTable& table);
-void add_resizing(KernelTable& table);
-void add_transpose_conv(KernelTable& table);
-void add_products(KernelTable& table);
-void add_svdf(KernelTable& table);
-void add_joining(KernelTable& table);
-void add_lstm(KernelTable& table);
-void add_quantize(KernelTable& table);
+// The kernels of one file each.
+[[nodiscard]] TablePart convolution_kernels();
+[[nodiscard]] TablePart fully_connected_kernels();
+[[nodiscard]] TablePart pooling_kernels();
+[[nodiscard]] TablePart softmax_kernels();
+[[nodiscard]] TablePart arithmetic_kernels();
+[[nodiscard]] TablePart activation_kernels();
+[[nodiscard]] TablePart elementwise_kernels();
+[[nodiscard]] TablePart reduction_kernels();
+[[nodiscard]] TablePart movement_kernels();
+[[nodiscard]] TablePart indexing_kernels();
+[[nodiscard]] TablePart batch_kernels();
+[[nodiscard]] TablePart resizing_kernels();
+[[nodiscard]] TablePart transpose_conv_kernels();
+[[nodiscard]] TablePart product_kernels();
+[[nodiscard]] TablePart svdf_kernels();
+[[nodiscard]] TablePart joining_kernels();
+[[nodiscard]] TablePart lstm_kernels();
+[[nodiscard]] TablePart quantize_kernels();
 
 }  // namespace stowage::kernels

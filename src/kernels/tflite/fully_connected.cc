@@ -114,6 +114,6 @@ Kernel prepare_fully_connected(const Signature& signature) {
 
 }  // namespace
 
-void add_fully_connected(KernelTable& table) { table.insert({{"FULLY_CONNECTED", prepare_fully_connected}}); }
+TablePart fully_connected_kernels() { return {{"FULLY_CONNECTED", prepare_fully_connected}}; }
 
 }  // namespace stowage::kernels

@@ -175,13 +175,13 @@ Kernel prepare_shape(const Signature& signature) {
 
 }  // namespace
 
-void add_indexing(KernelTable& table) {
-  table.insert({{"DYNAMIC_UPDATE_SLICE", prepare_dynamic_update_slice},
-                {"FILL", prepare_fill},
-                {"GATHER", prepare_gather},
-                {"GATHER_ND", prepare_gather_nd},
-                {"SHAPE", prepare_shape},
-                {"ZEROS_LIKE", prepare_zeros_like}});
+TablePart indexing_kernels() {
+  return {{"DYNAMIC_UPDATE_SLICE", prepare_dynamic_update_slice},
+          {"FILL", prepare_fill},
+          {"GATHER", prepare_gather},
+          {"GATHER_ND", prepare_gather_nd},
+          {"SHAPE", prepare_shape},
+          {"ZEROS_LIKE", prepare_zeros_like}};
 }
 
 }  // namespace stowage::kernels

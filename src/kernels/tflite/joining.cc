@@ -157,12 +157,12 @@ Kernel prepare_split_v(const Signature& signature) {
 
 }  // namespace
 
-void add_joining(KernelTable& table) {
-  table.insert({{"CONCATENATION", prepare_concatenation},
-                {"PACK", prepare_pack},
-                {"SPLIT", prepare_split},
-                {"SPLIT_V", prepare_split_v},
-                {"UNPACK", prepare_unpack}});
+TablePart joining_kernels() {
+  return {{"CONCATENATION", prepare_concatenation},
+          {"PACK", prepare_pack},
+          {"SPLIT", prepare_split},
+          {"SPLIT_V", prepare_split_v},
+          {"UNPACK", prepare_unpack}};
 }
 
 }  // namespace stowage::kernels

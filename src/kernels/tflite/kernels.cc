@@ -5,15 +5,11 @@
 namespace stowage::kernels {
 
 const KernelTable& tflite_kernels() {
-  static const KernelTable table = [] {
-    KernelTable all;
-    for (const auto add :
-         {add_convolutions, add_fully_connected, add_pooling, add_softmax, add_arithmetic, add_activations,
-          add_elementwise, add_reductions, add_moves, add_joining, add_indexing, add_batches, add_resizing,
-          add_transpose_conv, add_products, add_svdf, add_lstm, add_quantize})
-      add(all);
-    return all;
-  }();
+  static const KernelTable table =
+      table_of({convolution_kernels, fully_connected_kernels, pooling_kernels, softmax_kernels,
+                arithmetic_kernels, activation_kernels, elementwise_kernels, reduction_kernels,
+                movement_kernels, indexing_kernels, batch_kernels, resizing_kernels, transpose_conv_kernels,
+                product_kernels, svdf_kernels, joining_kernels, lstm_kernels, quantize_kernels});
   return table;
 }
 

@@ -242,6 +242,6 @@ Kernel prepare_lstm(const Signature& signature) {
 
 }  // namespace
 
-void add_lstm(KernelTable& table) { table.insert({{"UNIDIRECTIONAL_SEQUENCE_LSTM", prepare_lstm}}); }
+TablePart lstm_kernels() { return {{"UNIDIRECTIONAL_SEQUENCE_LSTM", prepare_lstm}}; }
 
 }  // namespace stowage::kernels

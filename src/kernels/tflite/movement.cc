@@ -310,20 +310,20 @@ Kernel prepare_depth(const Signature& signature) {
 
 }  // namespace
 
-void add_moves(KernelTable& table) {
-  table.insert({{"BROADCAST_TO", prepare_broadcast_to},
-                {"DEPTH_TO_SPACE", prepare_depth<false>},
-                {"EXPAND_DIMS", prepare_copy},
-                {"MIRROR_PAD", prepare_mirror_pad},
-                {"PAD", prepare_pad},
-                {"PADV2", prepare_pad_v2},
-                {"RESHAPE", prepare_copy},
-                {"SLICE", prepare_slice},
-                {"SPACE_TO_DEPTH", prepare_depth<true>},
-                {"SQUEEZE", prepare_copy},
-                {"STRIDED_SLICE", prepare_strided_slice},
-                {"TILE", prepare_tile},
-                {"TRANSPOSE", prepare_transpose}});
+TablePart movement_kernels() {
+  return {{"BROADCAST_TO", prepare_broadcast_to},
+          {"DEPTH_TO_SPACE", prepare_depth<false>},
+          {"EXPAND_DIMS", prepare_copy},
+          {"MIRROR_PAD", prepare_mirror_pad},
+          {"PAD", prepare_pad},
+          {"PADV2", prepare_pad_v2},
+          {"RESHAPE", prepare_copy},
+          {"SLICE", prepare_slice},
+          {"SPACE_TO_DEPTH", prepare_depth<true>},
+          {"SQUEEZE", prepare_copy},
+          {"STRIDED_SLICE", prepare_strided_slice},
+          {"TILE", prepare_tile},
+          {"TRANSPOSE", prepare_transpose}};
 }
 
 }  // namespace stowage::kernels

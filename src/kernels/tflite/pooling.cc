@@ -170,8 +170,8 @@ Kernel prepare_pool(const Signature& signature) {
 
 }  // namespace
 
-void add_pooling(KernelTable& table) {
-  table.insert({{"AVERAGE_POOL_2D", prepare_pool<true>}, {"MAX_POOL_2D", prepare_pool<false>}});
+TablePart pooling_kernels() {
+  return {{"AVERAGE_POOL_2D", prepare_pool<true>}, {"MAX_POOL_2D", prepare_pool<false>}};
 }
 
 }  // namespace stowage::kernels

@@ -191,8 +191,8 @@ Kernel prepare_l2_normalization(const Signature& signature) {
 
 }  // namespace
 
-void add_products(KernelTable& table) {
-  table.insert({{"BATCH_MATMUL", prepare_batch_matmul}, {"L2_NORMALIZATION", prepare_l2_normalization}});
+TablePart product_kernels() {
+  return {{"BATCH_MATMUL", prepare_batch_matmul}, {"L2_NORMALIZATION", prepare_l2_normalization}};
 }
 
 }  // namespace stowage::kernels

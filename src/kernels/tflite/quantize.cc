@@ -118,8 +118,8 @@ Kernel prepare_cast(const Signature& signature) {
 
 }  // namespace
 
-void add_quantize(KernelTable& table) {
-  table.insert({{"CAST", prepare_cast}, {"DEQUANTIZE", prepare_dequantize}, {"QUANTIZE", prepare_quantize}});
+TablePart quantize_kernels() {
+  return {{"CAST", prepare_cast}, {"DEQUANTIZE", prepare_dequantize}, {"QUANTIZE", prepare_quantize}};
 }
 
 }  // namespace stowage::kernels

@@ -264,14 +264,14 @@ Kernel prepare_cumsum(const Signature& signature) {
 
 }  // namespace
 
-void add_reductions(KernelTable& table) {
-  table.insert({{"ARG_MAX", prepare_arg<true>},
-                {"ARG_MIN", prepare_arg<false>},
-                {"CUMSUM", prepare_cumsum},
-                {"MEAN", prepare_mean},
-                {"REDUCE_MAX", prepare_reduce_extreme<true>},
-                {"REDUCE_MIN", prepare_reduce_extreme<false>},
-                {"SUM", prepare_sum_of}});
+TablePart reduction_kernels() {
+  return {{"ARG_MAX", prepare_arg<true>},
+          {"ARG_MIN", prepare_arg<false>},
+          {"CUMSUM", prepare_cumsum},
+          {"MEAN", prepare_mean},
+          {"REDUCE_MAX", prepare_reduce_extreme<true>},
+          {"REDUCE_MIN", prepare_reduce_extreme<false>},
+          {"SUM", prepare_sum_of}};
 }
 
 }  // namespace stowage::kernels

@@ -130,8 +130,8 @@ Kernel prepare_bilinear(const Signature& signature) {
 
 }  // namespace
 
-void add_resizing(KernelTable& table) {
-  table.insert({{"RESIZE_BILINEAR", prepare_bilinear}, {"RESIZE_NEAREST_NEIGHBOR", prepare_nearest}});
+TablePart resizing_kernels() {
+  return {{"RESIZE_BILINEAR", prepare_bilinear}, {"RESIZE_NEAREST_NEIGHBOR", prepare_nearest}};
 }
 
 }  // namespace stowage::kernels

@@ -146,6 +146,6 @@ Kernel prepare_softmax(const Signature& signature) {
 
 }  // namespace
 
-void add_softmax(KernelTable& table) { table.insert({{"SOFTMAX", prepare_softmax}}); }
+TablePart softmax_kernels() { return {{"SOFTMAX", prepare_softmax}}; }
 
 }  // namespace stowage::kernels

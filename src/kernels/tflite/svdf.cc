@@ -120,6 +120,6 @@ Kernel prepare_svdf(const Signature& signature) {
 
 }  // namespace
 
-void add_svdf(KernelTable& table) { table.insert({{"SVDF", prepare_svdf}}); }
+TablePart svdf_kernels() { return {{"SVDF", prepare_svdf}}; }
 
 }  // namespace stowage::kernels

@@ -114,6 +114,6 @@ Kernel prepare_transpose_conv(const Signature& signature) {
 
 }  // namespace
 
-void add_transpose_conv(KernelTable& table) { table.insert({{"TRANSPOSE_CONV", prepare_transpose_conv}}); }
+TablePart transpose_conv_kernels() { return {{"TRANSPOSE_CONV", prepare_transpose_conv}}; }
 
 }  // namespace stowage::kernels
