@@ -221,8 +221,7 @@ class OrderedPlanner {
 };
 
 /// What is known of the orders that were searched for. Loads of several networks do not add up.
-void note_searches(const Context& context, const std::vector<Ordering>& orderings, const Candidate& orders,
-                   Draft& draft) {
+void note_searches(const std::vector<Ordering>& orderings, const Candidate& orders, Draft& draft) {
   if (orderings.empty()) return;
   draft.order = "search";
   for (std::size_t m = 0; m < orderings.size(); ++m) {
@@ -232,8 +231,6 @@ void note_searches(const Context& context, const std::vector<Ordering>& ordering
   }
   if (orderings.size() > 1) return;
   draft.bounds.emplace_back(ClaimScope::order, orderings[0].search.lower_bound);
-  draft.plan.order_profile =
-      order_profile_of(context.networks[0].graph(), *context.networks[0].own(), *orders[0]);
 }
 
 void share_constants(const Context& context, Bytes separate, Plan& plan) {
@@ -260,17 +257,23 @@ Plan plan_networks(const Context& context) {
     return std::tuple(outcome_of(plan), plan.summary.cost, plan.summary.peak);
   };
   std::optional<Plan> best;
+  std::size_t best_candidate = 0;
   Bytes separate = 0;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     if (best && is_simple(context) && best->summary.peak <= candidates[c][0]->load) break;
     const Deadline deadline = context.deadline.part(1 / static_cast<double>(candidates.size() - c));
     OrderedPlanner planner(context, candidates[c], deadline);
     Draft draft = planner.draft();
-    note_searches(context, orderings, candidates[c], draft);
+    note_searches(orderings, candidates[c], draft);
     Plan plan = finish(std::move(draft), context.options.memories);
     if (best && worth_of(plan) >= worth_of(*best)) continue;
     best = std::move(plan);
+    best_candidate = c;
     separate = planner.separate();
+  }
+  if (orderings.size() == 1) {
+    const NetworkFacts& network = context.networks[0];
+    best->order_profile = order_profile_of(network.graph(), *network.own(), *candidates[best_candidate][0]);
   }
   share_constants(context, separate, *best);
   return std::move(*best);
