@@ -1,3 +1,6 @@
+// Several memories as two questions: which of them may take a buffer, and at what cost (Choices); and
+// whether a set of buffers fits into one of them, which the packers of one memory are asked.
+
 #include "levels/memories.h"
 
 #include <algorithm>

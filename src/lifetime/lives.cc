@@ -1,3 +1,7 @@
+// From a graph to live ranges, in three steps: the order of steps that is nearest to the order of the
+// file, when these steps write and read every tensor, and where the bytes of a tensor are. The idea of
+// the second stands in front of it.
+
 #include "lifetime/lives.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// Lower bounds on the peak of one memory: live bytes at a position, alignments included, and a
+// certificate, a few positions whose buffers do not fit below a height. The idea of the second stands in
+// front of it.
+
 #include "pack/bounds.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Sets of executed operators: what is live after each, what the next operator needs, and which operators
+// can run at once without a choice. The idea of the last stands in front of it.
+
 #include "schedule/executed.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Orders that are found without a proof: greedy ones, and a beam of sets of executed operators. The idea
+// of the beam stands in front of it.
+
 #include "schedule/heuristics.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// What networks pass to each other and to the caller: names of feeds and of released outputs become
+// tensors, and outputs are kept for those who read them. The idea of the second stands in front of it.
+
 #include "share/feeds.h"
 
 #include <fmt/format.h>
