@@ -81,8 +81,7 @@ std::vector<Fragment> content_of(const Graph& graph, const Operator& op, std::si
   return fragments.size() <= most_fragments ? fragments : itself(graph, tensor);
 }
 
-void follow(const Graph& graph, const Operator& op, Contents& contents) {
-  std::vector<ByteCopy> copies = op.copies;
+void follow(const Graph& graph, const Operator& op, std::vector<ByteCopy> copies, Contents& contents) {
   std::sort(copies.begin(), copies.end(), [](const ByteCopy& a, const ByteCopy& b) {
     return a.output != b.output ? a.output < b.output : a.to < b.to;
   });
@@ -98,14 +97,23 @@ void follow(const Graph& graph, const Operator& op, Contents& contents) {
 }  // namespace
 
 Contents contents_of(const Graph& graph, const Clock& clock) {
+  return contents_of(graph, clock, [](std::size_t, std::size_t, const ByteCopy&) { return true; });
+}
+
+Contents contents_of(const Graph& graph, const Clock& clock,
+                     const std::function<bool(std::size_t, std::size_t, const ByteCopy&)>& is_followed) {
   Contents contents;
   contents.reserve(graph.tensors.size());
   for (TensorId t = 0; t < graph.tensors.size(); ++t) contents.push_back(itself(graph, t));
   std::unordered_set<const Operator*> followed;  // a body may run many times
   for (const Step& step : clock.steps) {
     const auto& path = std::get<Run>(step).path;
-    const Operator& op = graph.subgraphs[path[path.size() - 2]].operators[path.back()];
-    if (!op.copies.empty() && followed.insert(&op).second) follow(graph, op, contents);
+    const std::size_t subgraph = path[path.size() - 2];
+    const Operator& op = graph.subgraphs[subgraph].operators[path.back()];
+    if (op.copies.empty() || !followed.insert(&op).second) continue;
+    std::vector<ByteCopy> copies = op.copies;
+    std::erase_if(copies, [&](const ByteCopy& copy) { return !is_followed(subgraph, path.back(), copy); });
+    follow(graph, op, std::move(copies), contents);
   }
   return contents;
 }

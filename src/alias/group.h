@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,10 @@ constexpr std::size_t most_fragments = 1024;
 /// For each tensor what its bytes are, in rising order and without holes; see group.cc. Nothing for
 /// tensors without bytes.
 [[nodiscard]] std::vector<std::vector<Fragment>> contents_of(const Graph& graph, const Clock& clock);
+/// Copies that the predicate, called with subgraph, operator and copy, refuses count as computed.
+[[nodiscard]] std::vector<std::vector<Fragment>> contents_of(
+    const Graph& graph, const Clock& clock,
+    const std::function<bool(std::size_t, std::size_t, const ByteCopy&)>& is_followed);
 
 /// A tensor and where its first byte is in its group.
 struct Member {

@@ -75,17 +75,27 @@ void check_tensors(const Graph& graph) {
   }
 }
 
+/// An operator that an error may be about; its text is made only then.
+struct NamedOperator {
+  const Graph& graph;
+  std::size_t subgraph = 0;
+  std::size_t op = 0;
+
+  [[nodiscard]] std::string text() const { return describe(graph, subgraph, op); }
+};
+
 /// Every copy lies in both of its tensors, and no byte of an output is copied twice.
-void check_copies(const Graph& graph, const Operator& op, const std::string& place) {
+void check_copies(const Graph& graph, const Operator& op, const NamedOperator& place) {
   std::vector<std::vector<std::pair<Bytes, Bytes>>> written(op.outputs.size());
   const auto expect_inside = [&](const std::vector<std::optional<TensorId>>& operands, std::size_t index,
                                  Bytes offset, Bytes size, std::string_view role) {
     if (index >= operands.size() || !operands[index])
-      throw Error(place, fmt::format("copies bytes of {} {}, which does not exist", role, index));
+      throw Error(place.text(), fmt::format("copies bytes of {} {}, which does not exist", role, index));
     const Bytes bytes = graph.tensors[*operands[index]].bytes;
     if (offset < 0 || size < 1 || offset > bytes || size > bytes - offset) {
-      throw Error(place, fmt::format("copies {} bytes at {} of {} {}, expected them within its {} bytes",
-                                     size, offset, role, index, bytes));
+      throw Error(place.text(),
+                  fmt::format("copies {} bytes at {} of {} {}, expected them within its {} bytes", size,
+                              offset, role, index, bytes));
     }
   };
   for (const ByteCopy& copy : op.copies) {
@@ -97,34 +107,35 @@ void check_copies(const Graph& graph, const Operator& op, const std::string& pla
     std::sort(ranges.begin(), ranges.end());
     for (std::size_t i = 1; i < ranges.size(); ++i) {
       if (ranges[i].first < ranges[i - 1].second)
-        throw Error(place, fmt::format("copies to byte {} of an output twice", ranges[i].first));
+        throw Error(place.text(), fmt::format("copies to byte {} of an output twice", ranges[i].first));
     }
   }
 }
 
 /// The extent of an operand along an axis.
 std::int64_t extent_of(const Graph& graph, const std::vector<std::optional<TensorId>>& operands,
-                       std::size_t index, std::size_t axis, const std::string& place) {
+                       std::size_t index, std::size_t axis, const NamedOperator& place) {
   if (index >= operands.size() || !operands[index])
-    throw Error(place, fmt::format("has rows of operand {}, which does not exist", index));
+    throw Error(place.text(), fmt::format("has rows of operand {}, which does not exist", index));
   const auto& shape = graph.tensors[*operands[index]].shape;
   if (!shape || axis >= shape->size()) {
-    throw Error(place, fmt::format("has rows along axis {} of {}, expected an axis of a known shape", axis,
-                                   describe(graph, *operands[index])));
+    throw Error(place.text(), fmt::format("has rows along axis {} of {}, expected an axis of a known shape",
+                                          axis, describe(graph, *operands[index])));
   }
   if (!bytes_of_row(graph.tensors[*operands[index]], axis)) {
-    throw Error(place, fmt::format("has rows along axis {} of {}, expected rows of whole bytes", axis,
-                                   describe(graph, *operands[index])));
+    throw Error(place.text(), fmt::format("has rows along axis {} of {}, expected rows of whole bytes", axis,
+                                          describe(graph, *operands[index])));
   }
   return (*shape)[axis];
 }
 
 /// No row that it maps to, nor any number on the way there, is out of range.
-void check_row_map(const RowMap& map, std::int64_t rows, const std::string& place) {
+void check_row_map(const RowMap& map, std::int64_t rows, const NamedOperator& place) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
   const auto expect = [&](const char* what, std::int64_t value, std::int64_t least, std::int64_t greatest) {
     if (value < least || value > greatest)
-      throw Error(place, fmt::format("reads rows by {} {}, expected {} to {}", what, value, least, greatest));
+      throw Error(place.text(),
+                  fmt::format("reads rows by {} {}, expected {} to {}", what, value, least, greatest));
   };
   expect("scale", map.scale, -most, most);
   expect("divisor", map.divisor, 1, most);
@@ -132,60 +143,61 @@ void check_row_map(const RowMap& map, std::int64_t rows, const std::string& plac
   expect("taps", map.taps, 0, std::int64_t{1} << 24);
   expect("dilation", map.dilation, 1, most);
   if (rows > largest_value / most)
-    throw Error(place, fmt::format("has {} rows, expected at most {}", rows, largest_value / most));
+    throw Error(place.text(), fmt::format("has {} rows, expected at most {}", rows, largest_value / most));
 }
 
 /// A row of the input lies in one of the output.
 void check_kept(const Graph& graph, const Operator& op, const RowRead& read, std::int64_t rows,
-                std::int64_t rows_of_input, const std::string& place) {
+                std::int64_t rows_of_input, const NamedOperator& place) {
   const bool is_one = read.rows.taps == 1 && read.rows.scale == 1 && read.rows.divisor == 1;
   if (!is_one || op.outputs.size() != 1)
-    throw Error(place, "keeps rows unchanged, expected one output and one row read for each of it");
+    throw Error(place.text(), "keeps rows unchanged, expected one output and one row read for each of it");
   const Bytes input = graph.tensors[*op.inputs[read.input]].bytes / std::max<std::int64_t>(rows_of_input, 1);
   const Bytes output = graph.tensors[*op.outputs[0]].bytes / std::max<std::int64_t>(rows, 1);
   if (*read.kept_at < 0 || input > output || *read.kept_at > output - input) {
-    throw Error(place, fmt::format("keeps rows of {} bytes at byte {}, expected them within {} bytes", input,
-                                   *read.kept_at, output));
+    throw Error(place.text(), fmt::format("keeps rows of {} bytes at byte {}, expected them within {} bytes",
+                                          input, *read.kept_at, output));
   }
 }
 
-void check_row_axis(const Graph& graph, const Operator& op, const RowAxis& along, const std::string& place) {
+void check_row_axis(const Graph& graph, const Operator& op, const RowAxis& along,
+                    const NamedOperator& place) {
   std::optional<std::int64_t> rows;
   for (std::size_t o = 0; o < op.outputs.size(); ++o) {
     if (!op.outputs[o]) continue;
     const std::int64_t extent = extent_of(graph, op.outputs, o, along.axis, place);
     if (rows && *rows != extent)
-      throw Error(place, fmt::format("has {} and {} rows along axis {}", *rows, extent, along.axis));
+      throw Error(place.text(), fmt::format("has {} and {} rows along axis {}", *rows, extent, along.axis));
     rows = extent;
   }
-  if (!rows) throw Error(place, "has rows but no output");
+  if (!rows) throw Error(place.text(), "has rows but no output");
   std::set<std::size_t> read_inputs;
   for (const RowRead& read : along.reads) {
     const std::int64_t rows_of_input = extent_of(graph, op.inputs, read.input, read.axis, place);
     if (!read_inputs.insert(read.input).second)
-      throw Error(place, fmt::format("reads rows of input {} twice", read.input));
+      throw Error(place.text(), fmt::format("reads rows of input {} twice", read.input));
     check_row_map(read.rows, *rows, place);
     if (read.kept_at) check_kept(graph, op, read, *rows, rows_of_input, place);
   }
   if (along.adds_rows && (along.reads.size() != 1 || op.outputs.size() != 1 || !op.outputs[0]))
-    throw Error(place, fmt::format("adds up rows of {} inputs for {} outputs, expected one of each",
-                                   along.reads.size(), op.outputs.size()));
+    throw Error(place.text(), fmt::format("adds up rows of {} inputs for {} outputs, expected one of each",
+                                          along.reads.size(), op.outputs.size()));
 }
 
 /// Axes are those of tensors with known shapes, and each is there once.
-void check_rows(const Graph& graph, const Operator& op, const std::string& place) {
+void check_rows(const Graph& graph, const Operator& op, const NamedOperator& place) {
   std::set<std::size_t> axes;
   for (const RowAxis& along : op.row_axes) {
     if (!axes.insert(along.axis).second)
-      throw Error(place, fmt::format("has rows along axis {} twice", along.axis));
+      throw Error(place.text(), fmt::format("has rows along axis {} twice", along.axis));
     check_row_axis(graph, op, along, place);
   }
   std::set<std::size_t> sums;
   for (const std::size_t axis : op.sums_over) {
-    if (!sums.insert(axis).second) throw Error(place, fmt::format("sums up over axis {} twice", axis));
+    if (!sums.insert(axis).second) throw Error(place.text(), fmt::format("sums up over axis {} twice", axis));
     (void)extent_of(graph, op.inputs, 0, axis, place);
     if (op.outputs.size() != 1 || !op.outputs[0])
-      throw Error(place, "sums up and has another number of outputs than one");
+      throw Error(place.text(), "sums up and has another number of outputs than one");
   }
 }
 
@@ -335,8 +347,9 @@ void validate(const Graph& graph) {
     const auto& operators = graph.subgraphs[s].operators;
     for (std::size_t o = 0; o < operators.size(); ++o) {
       const Operator& op = operators[o];
-      if (!op.copies.empty()) check_copies(graph, op, describe(graph, s, o));
-      if (!op.row_axes.empty() || !op.sums_over.empty()) check_rows(graph, op, describe(graph, s, o));
+      const NamedOperator place{graph, s, o};
+      if (!op.copies.empty()) check_copies(graph, op, place);
+      if (!op.row_axes.empty() || !op.sums_over.empty()) check_rows(graph, op, place);
     }
   }
   check_producers(graph);

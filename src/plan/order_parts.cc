@@ -68,7 +68,10 @@ class PartsMaker {
   Parts take(const Clock& clock) {
     parts_.of_tensor.resize(graph_.tensors.size());
     parts_.is_computed.assign(graph_.tensors.size(), true);
-    const auto contents = alias::contents_of(with_copies_that_share(), clock);
+    join_what_may_share();
+    const auto contents = alias::contents_of(
+        graph_, clock,
+        [&](std::size_t s, std::size_t o, const ByteCopy& copy) { return may_remove(s, o, copy); });
     std::vector<std::vector<HeldBytes>> stretches(graph_.tensors.size());
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       if (residences_[t] != Residence::arena) continue;
@@ -83,16 +86,13 @@ class PartsMaker {
   }
 
  private:
-  /// The graph with those copies only that sharing may remove; notes what may share.
-  Graph with_copies_that_share() {
-    Graph graph = graph_;
-    for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
-      for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
-        Operator& op = graph.subgraphs[s].operators[o];
-        std::erase_if(op.copies, [&](const ByteCopy& copy) {
-          return !world_.may_pass_on[s][o] || !may_share(*op.inputs[copy.input], *op.outputs[copy.output]);
-        });
+  /// Notes which tensors may come to lie in one buffer.
+  void join_what_may_share() {
+    for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
+      for (std::size_t o = 0; o < graph_.subgraphs[s].operators.size(); ++o) {
+        const Operator& op = graph_.subgraphs[s].operators[o];
         for (const ByteCopy& copy : op.copies) {
+          if (!may_remove(s, o, copy)) continue;
           const TensorId input = *op.inputs[copy.input];
           const TensorId output = *op.outputs[copy.output];
           const bool is_whole =
@@ -105,7 +105,12 @@ class PartsMaker {
         }
       }
     }
-    return graph;
+  }
+
+  /// Whether sharing may make a copy superfluous.
+  [[nodiscard]] bool may_remove(std::size_t subgraph, std::size_t o, const ByteCopy& copy) const {
+    const Operator& op = graph_.subgraphs[subgraph].operators[o];
+    return world_.may_pass_on[subgraph][o] && may_share(*op.inputs[copy.input], *op.outputs[copy.output]);
   }
 
   [[nodiscard]] bool may_share(TensorId a, TensorId b) const {

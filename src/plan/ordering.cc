@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -123,16 +124,13 @@ class OrderFinder {
   [[nodiscard]] SharingWorld nothing_shared() const { return world_where(false); }
 
   Explored explore(const SharingWorld& world, const Deadline& deadline, std::int64_t most_work) {
-    if (deadline.is_over()) {
-      result_.is_cut_short = true;
-      return {.load = network_.own()->load};
-    }
     Budget budget(deadline, most_work);
-    const Orders orders = orders_in(world, budget);
-    const SchedulePtr found = schedule_of(lifetime::clock_of(graph_, model_, orders.orders));
-    result_.search.states += orders.states;
+    const std::optional<Orders> orders = orders_in(world, budget);
     result_.is_cut_short = result_.is_cut_short || budget.is_over();
-    return {orders.bound, found->load, budget.spent(), found->shares->sharing.kept};
+    if (!orders) return {.load = network_.own()->load};
+    const SchedulePtr found = schedule_of(lifetime::clock_of(graph_, model_, orders->orders));
+    result_.search.states += orders->states;
+    return {orders->bound, found->load, budget.spent(), found->shares->sharing.kept};
   }
 
   /// A choice from now on, if its load is not above that of the own order.
@@ -158,13 +156,18 @@ class OrderFinder {
     subgraphs.push_back(subgraph);
   }
 
-  Orders orders_in(const SharingWorld& world, Budget& budget) const {
+  /// Nothing if the time is up before the search can begin.
+  std::optional<Orders> orders_in(const SharingWorld& world, Budget& budget) const {
+    budget.look();
+    if (budget.is_over()) return std::nullopt;
     const Bytes alignment = network_.buffer_options().alignment;
     const Parts parts = parts_of(graph_, network_.own()->clock, network_.residences(), world, alignment);
     OrderModels models(graph_, network_.residences(), parts,
                        {.alignment = alignment,
                         .may_overwrite = world.may_overwrite,
                         .keeps_state = network_.buffer_options().keeps_state});
+    budget.look();
+    if (budget.is_over()) return std::nullopt;
     Orders result;
     result.orders.resize(graph_.subgraphs.size());
     std::vector<Bytes> peaks(graph_.subgraphs.size(), 0);

@@ -21,6 +21,11 @@ class Budget {
     since_look_ += work;
     is_over_ = is_over_ || spent_ >= most_work_;
     if (since_look_ < work_between_looks) return;
+    look();
+  }
+
+  /// Looks at the clock.
+  void look() {
     since_look_ = 0;
     is_over_ = is_over_ || deadline_.is_over();
   }

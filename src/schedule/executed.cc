@@ -23,11 +23,14 @@ std::uint64_t mixed(std::uint64_t value) {
 
 }  // namespace
 
-void Executed::Lists::assign(const std::vector<std::vector<std::size_t>>& lists) {
-  for (const auto& list : lists) {
-    items.insert(items.end(), list.begin(), list.end());
-    first.push_back(items.size());
-  }
+void Executed::Lists::assign(std::size_t lists,
+                             std::span<const std::pair<std::size_t, std::size_t>> list_and_item) {
+  first.assign(lists + 1, 0);
+  for (const auto& [list, item] : list_and_item) ++first[list + 1];
+  for (std::size_t list = 0; list < lists; ++list) first[list + 1] += first[list];
+  items.resize(list_and_item.size());
+  std::vector<std::size_t> ends(first.begin(), first.end() - 1);
+  for (const auto& [list, item] : list_and_item) items[ends[list]++] = item;
 }
 
 Executed::Executed(const Storage& storage, Direction direction)
@@ -36,15 +39,15 @@ Executed::Executed(const Storage& storage, Direction direction)
       missing_(storage.operators(), 0),
       place_in_ready_(storage.operators(), 0),
       bits_((storage.operators() + word_bits - 1) / word_bits, 0) {
-  std::vector<std::vector<std::size_t>> next(operators());
+  std::vector<std::pair<std::size_t, std::size_t>> next;
   for (std::size_t op = 0; op < operators(); ++op) {
     for (const std::size_t earlier : storage.waits_for[op]) {
       const bool forward = direction == Direction::forward;
-      next[forward ? earlier : op].push_back(forward ? op : earlier);
+      next.emplace_back(forward ? earlier : op, forward ? op : earlier);
       ++missing_[forward ? op : earlier];
     }
   }
-  next_.assign(next);
+  next_.assign(operators(), next);
   add_values(storage);
   for (std::size_t op = 0; op < operators(); ++op) {
     if (missing_[op] == 0) add_ready(op);
@@ -52,13 +55,13 @@ Executed::Executed(const Storage& storage, Direction direction)
 }
 
 void Executed::add_values(const Storage& storage) {
-  std::vector<std::vector<std::size_t>> begins(operators());
-  std::vector<std::vector<std::size_t>> ends(operators());
+  std::vector<std::pair<std::size_t, std::size_t>> begins;
+  std::vector<std::pair<std::size_t, std::size_t>> ends;
   const bool forward = direction_ == Direction::forward;
   for (const Value& value : storage.values) {
     const std::size_t v = courses_.size();
-    for (const std::size_t reader : value.readers) (forward ? ends : begins)[reader].push_back(v);
-    if (value.writer) (forward ? begins : ends)[*value.writer].push_back(v);
+    for (const std::size_t reader : value.readers) (forward ? ends : begins).emplace_back(reader, v);
+    if (value.writer) (forward ? begins : ends).emplace_back(*value.writer, v);
     const std::size_t writers = value.writer ? 1 : 0;
     courses_.push_back({.size = value.size,
                         .to_end = forward ? value.readers.size() : writers,
@@ -66,12 +69,12 @@ void Executed::add_values(const Storage& storage) {
                         .is_kept = forward ? value.kept : !value.writer});
     if (courses_.back().is_there) live_ += value.size;
   }
-  begins_.assign(begins);
-  ends_.assign(ends);
-  std::vector<std::vector<std::size_t>> overwrites(operators());
+  begins_.assign(operators(), begins);
+  ends_.assign(operators(), ends);
+  std::vector<std::pair<std::size_t, std::size_t>> overwrites;
   for (std::size_t i = 0; i < storage.overwrites.size(); ++i)
-    overwrites[storage.overwrites[i].op].push_back(i);
-  overwrites_.assign(overwrites);
+    overwrites.emplace_back(storage.overwrites[i].op, i);
+  overwrites_.assign(operators(), overwrites);
 }
 
 Order Executed::order() const {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "schedule/budget.h"
@@ -62,7 +63,8 @@ class Executed {
     std::vector<std::size_t> first{0};
     std::vector<std::size_t> items;
 
-    void assign(const std::vector<std::vector<std::size_t>>& lists);
+    /// Each item goes to the end of the list that is named with it.
+    void assign(std::size_t lists, std::span<const std::pair<std::size_t, std::size_t>> list_and_item);
     [[nodiscard]] std::span<const std::size_t> operator[](std::size_t i) const {
       return std::span(items).subspan(first[i], first[i + 1] - first[i]);
     }

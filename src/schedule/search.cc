@@ -51,7 +51,7 @@ Bytes unit_of(const Storage& storage) {
 class OrderSearch {
  public:
   OrderSearch(const Storage& storage, std::span<const std::size_t> own, Budget& budget)
-      : storage_(storage), delayed_(delayed(storage)), budget_(budget), unit_(unit_of(storage)) {
+      : storage_(storage), budget_(budget), unit_(unit_of(storage)) {
     found_.order.assign(own.begin(), own.end());
     found_.peak = peak_of(storage, own);
     // What the first step needs besides would be what the last one needs, and then commits may be wrong.
@@ -60,8 +60,12 @@ class OrderSearch {
   }
 
   Found run() {
-    for (Order& order : greedy_orders(storage_)) improve(std::move(order));
-    for (Order& order : greedy_orders(delayed_)) improve(std::move(order));
+    budget_.look();
+    if (!is_over()) found_.bound = bound_by_highest_step();
+    if (!is_over()) try_greedy_orders(storage_);
+    if (is_over()) return std::move(found_);
+    delayed_ = delayed(storage_);
+    try_greedy_orders(delayed_);
     found_.bound = std::min(bound_by_cuts(storage_, found_.order, budget_), found_.peak);
     if (!is_over()) symmetry_.emplace(delayed_);
     std::size_t width = first_width;
@@ -76,6 +80,19 @@ class OrderSearch {
 
  private:
   [[nodiscard]] bool is_over() const { return found_.peak == found_.bound || budget_.is_over(); }
+
+  /// Of the own order: it decides many networks before another order is tried.
+  [[nodiscard]] Bytes bound_by_highest_step() const {
+    const std::vector<Bytes> loads = loads_of(storage_, found_.order);
+    if (loads.empty()) return found_.peak;
+    const auto highest = std::max_element(loads.begin(), loads.end()) - loads.begin();
+    return std::min(least_load(storage_, found_.order[static_cast<std::size_t>(highest)]), found_.peak);
+  }
+
+  void try_greedy_orders(const Storage& storage) {
+    for (Order& order : greedy_orders(storage)) improve(std::move(order));
+    budget_.look();
+  }
 
   void improve(Order order) {
     const Bytes peak = peak_of(storage_, order);
