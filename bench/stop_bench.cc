@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
   std::vector<std::size_t> counts{1000, 10'000, 100'000, 1'000'000};
   if (argc > 2) counts = {static_cast<std::size_t>(std::atol(argv[2]))};
   std::vector<std::string> strategies(argv + std::min(argc, 3), argv + argc);
-  if (strategies.empty()) strategies = {"auto", "sweep", "exact", "rectangle"};
+  if (strategies.empty()) strategies = {"auto", "from-peak", "exact", "rectangle"};
   fmt::print("| buffers | strategy | after a request, ms | after the limit, ms |\n|---|---|---|---|\n");
   for (const std::size_t count : counts) {
     for (const std::string_view kind : {"mixed", "saturated", "sparse", "pieces", "two-memories"}) {

@@ -35,17 +35,17 @@ class Stopwatch {
 };
 
 void measure(const std::string& name, const Network& network, stowage::Io io) {
-  const stream::Model model = stream::instances_of(network.graph(), {.io = io});
-  const stream::Program whole = stream::unroll(stream::without_rows(model));
+  const stream::RowModel model = stream::instances_of(network.graph(), {.io = io});
+  const stream::RowProgram whole = stream::unroll(stream::without_rows(model));
   const Stopwatch stopwatch;
-  const stream::Program program = stream::unroll(model);
+  const stream::RowProgram program = stream::unroll(model);
   const stream::RegionOrder regions = stream::order_by_regions(program, 50'000'000);
   const double ordered = stopwatch.seconds();
   const stream::Bound bound = stream::lower_bound(program, regions.steps, {.most_cuts = 200});
   const double bounded = stopwatch.seconds();
   const auto order = stream::improve(program, regions.steps, {.target = bound.bytes});
   const double improved = stopwatch.seconds();
-  const stream::Replay found = stream::replay(program, order);
+  const stream::RowReplay found = stream::replay(program, order);
   std::printf("%-24s %-5s %10lld %10lld %10lld %10lld%c %8.2f %8.2f %8.2f %s\n", name.c_str(),
               io == stowage::Io::arena ? "arena" : "rows",
               static_cast<long long>(stream::replay(whole, stream::layer_by_layer(whole)).peak),

@@ -113,9 +113,9 @@ model::Stretch span_without_steps(const Plan& plan, const model::ClockTree& tree
 }
 
 /// A network of the plan while it is being checked.
-struct Model {
+struct MatchedNetwork {
   std::vector<const PlannedTensor*> matched{};
-  Part part{};
+  NetworkSteps part{};
   Network network;
 };
 
@@ -129,7 +129,7 @@ void note_ids(const Plan& plan, const std::vector<const PlannedTensor*>& matched
 }
 
 /// A copy of a tensor that is not of the network itself, or kept for its next run, has no place to be made.
-void check_moved(const Graph& graph, const Part& part, Faults& faults) {
+void check_moved(const Graph& graph, const NetworkSteps& part, Faults& faults) {
   if (part.moved.empty()) return;
   const auto owners = owners_of(graph);
   for (const auto& tensor : part.moved) {
@@ -145,9 +145,9 @@ void check_moved(const Graph& graph, const Part& part, Faults& faults) {
 }
 
 /// What a model's steps are, and what of them is known from the plan.
-Part part_of(const Plan& plan, const model::ClockTree& tree, std::size_t model,
-             const std::optional<model::Stretch>& span, const Ids& ids, const Graph& graph) {
-  Part part;
+NetworkSteps part_of(const Plan& plan, const model::ClockTree& tree, std::size_t model,
+                     const std::optional<model::Stretch>& span, const Ids& ids, const Graph& graph) {
+  NetworkSteps part;
   part.span = span ? *span : span_without_steps(plan, tree, model);
   part.clock = &plan.clocks[part.span.clock];
   part.steps_end = span ? span->life.upper : part.span.life.lower;
@@ -164,7 +164,7 @@ Part part_of(const Plan& plan, const model::ClockTree& tree, std::size_t model,
   return part;
 }
 
-void begin_model(const Plan& plan, const model::ClockTree& tree, Model& model, Faults& faults) {
+void begin_model(const Plan& plan, const model::ClockTree& tree, MatchedNetwork& model, Faults& faults) {
   const Graph& graph = model.network.graph;
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
     if (model.matched[t] != nullptr) check_tensor(graph, t, model.matched[t]->tensor, faults);
@@ -174,7 +174,7 @@ void begin_model(const Plan& plan, const model::ClockTree& tree, Model& model, F
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
     if (model.matched[t] == nullptr) continue;
     const auto tensor = static_cast<std::size_t>(model.matched[t] - plan.tensors.data());
-    for (Need& need : follow(plan, tree, tensor, describe(graph, t), played.uses[t], faults))
+    for (KeptBytes& need : follow(plan, tree, tensor, describe(graph, t), played.uses[t], faults))
       played.needs.push_back(std::move(need));
   }
 }
@@ -182,7 +182,7 @@ void begin_model(const Plan& plan, const model::ClockTree& tree, Model& model, F
 /// Says that tensors of a model are needed beyond its steps.
 class Keeper {
  public:
-  Keeper(const model::ClockTree& tree, Model& model)
+  Keeper(const model::ClockTree& tree, MatchedNetwork& model)
       : tree_(tree),
         graph_(model.network.graph),
         played_(model.network.played),
@@ -231,7 +231,7 @@ class Keeper {
 
 /// Outputs and state, which are there when their model has run. Those that are tied are state.
 void keep_for_later(const Plan& plan, const model::ClockTree& tree, const Ids& ids, std::size_t m,
-                    Model& model, Faults& faults) {
+                    MatchedNetwork& model, Faults& faults) {
   const Graph& graph = model.network.graph;
   std::vector<bool> is_taken(graph.tensors.size(), false);
   std::vector<bool> is_output(graph.tensors.size(), false);
@@ -255,7 +255,7 @@ void keep_for_later(const Plan& plan, const model::ClockTree& tree, const Ids& i
 
 /// An output is needed until those have read it that are fed with it, also through others.
 std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, const Ids& ids,
-                               std::vector<Model>& models, Faults& faults) {
+                               std::vector<MatchedNetwork>& models, Faults& faults) {
   std::vector<Joined> joined;
   std::map<std::size_t, std::size_t> source_of;
   for (const Feed& feed : feeds_from_their_sources(plan)) {
@@ -272,8 +272,8 @@ std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, c
     const auto& written = played.last_needs[*ids[source]];
     const auto& read = models[to].network.played.last_needs[*ids[feed.input]];
     if (!written || !read) continue;
-    const Need& last = models[to].network.played.needs[*read];
-    Need& need = played.needs[*written];
+    const KeptBytes& last = models[to].network.played.needs[*read];
+    KeptBytes& need = played.needs[*written];
     for (const model::Stretch& stretch :
          tree.between({need.clock, need.life.upper}, {last.clock, last.life.upper}))
       need.beyond.push_back(stretch);
@@ -281,10 +281,10 @@ std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, c
   return joined;
 }
 
-void check_needs(const Model& model, Faults& faults) {
+void check_needs(const MatchedNetwork& model, Faults& faults) {
   const Graph& graph = model.network.graph;
   const auto elsewhere = may_be_elsewhere(graph);
-  for (const Need& need : model.network.played.needs) {
+  for (const KeptBytes& need : model.network.played.needs) {
     const PlannedTensor* const tensor = model.matched[need.tensor];
     if (tensor == nullptr || (tensor->views.empty() && elsewhere[need.tensor]) || need.view != nullptr ||
         need.is_followed || graph.tensors[need.tensor].bytes == 0) {
@@ -314,7 +314,7 @@ void hold_weights(const Plan& plan, Network& network, const std::vector<Views>& 
 }
 
 /// What the replayed network needs, where the plan meets it.
-void finish_model(const Plan& plan, const model::ClockTree& tree, Model& model, Faults& faults) {
+void finish_model(const Plan& plan, const model::ClockTree& tree, MatchedNetwork& model, Faults& faults) {
   Network& network = model.network;
   std::vector<Views> views;
   for (const PlannedTensor* const tensor : model.matched)
@@ -338,7 +338,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   if (is_streamed(plan)) return check_stream(plan, given[0]);
   model::ClockTree tree(plan.clocks);
   const auto spans = spans_of(plan);
-  std::vector<Model> models;
+  std::vector<MatchedNetwork> models;
   Ids ids(plan.tensors.size());
   for (std::size_t m = 0; m < given.size(); ++m) {
     models.push_back(
@@ -347,7 +347,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   }
   for (std::size_t m = 0; m < given.size(); ++m)
     models[m].part = part_of(plan, tree, m, spans[m], ids, *given[m].graph);
-  for (const Model& model : models) tree.stretch(model.part.span);
+  for (const MatchedNetwork& model : models) tree.stretch(model.part.span);
   for (std::size_t m = 0; m < given.size(); ++m) {
     begin_model(plan, tree, models[m], faults);
     keep_for_later(plan, tree, ids, m, models[m], faults);
@@ -355,7 +355,7 @@ Faults check_against(const Plan& plan, std::span<const Given> given) {
   const std::vector<Joined> joined = join_feeds(plan, tree, ids, models, faults);
   std::vector<Network> networks;
   StoredConstants stored(plan);
-  for (Model& model : models) {
+  for (MatchedNetwork& model : models) {
     stored.check(model.network.graph, model.matched, faults);
     finish_model(plan, tree, model, faults);
     networks.push_back(std::move(model.network));

@@ -90,7 +90,7 @@ class Follower {
               [](const Seen& a, const Seen& b) { return a.life.lower < b.life.lower; });
   }
 
-  std::vector<Need> follow(std::span<const Use> uses) {
+  std::vector<KeptBytes> follow(std::span<const Use> uses) {
     for (const Use& use : uses) {
       while (begun_ < views_.size() && views_[begun_].life.lower <= use.life.lower) begin_next();
       if (use.copy != nullptr) {
@@ -175,7 +175,7 @@ class Follower {
   }
 
   void take(std::size_t v, const Use& use) {
-    Need& need = needs_[*views_[v].need];
+    KeptBytes& need = needs_[*views_[v].need];
     need.is_read = true;
     need.life.upper = std::max(need.life.upper, use.life.upper);
   }
@@ -219,7 +219,7 @@ class Follower {
   std::size_t begun_ = 0;
   std::set<std::pair<std::size_t, std::size_t>> alive_;     ///< Memory, fastest first, and view.
   std::unordered_map<std::size_t, std::size_t> in_buffer_;  ///< The last view that began in each.
-  std::vector<Need> needs_;
+  std::vector<KeptBytes> needs_;
   std::size_t first_valid_ = 0;                             ///< The first of the needs for the present value.
   std::vector<std::pair<std::size_t, std::size_t>> spans_;  ///< Needs, and which view each is of.
 };
@@ -258,8 +258,8 @@ std::vector<bool> moved_tensors(const Plan& plan) {
   return moved;
 }
 
-std::vector<Need> follow(const Plan& plan, const model::ClockTree& tree, std::size_t tensor,
-                         const std::string& name, std::span<const Use> uses, Faults& faults) {
+std::vector<KeptBytes> follow(const Plan& plan, const model::ClockTree& tree, std::size_t tensor,
+                              const std::string& name, std::span<const Use> uses, Faults& faults) {
   if (uses.empty()) return {};
   return Follower(plan, tree, tensor, name, uses.front().clock, faults).follow(uses);
 }

@@ -20,7 +20,8 @@ void check_copies_form(const Plan& plan, Faults& faults);
 /// Follows the value of a tensor that is copied from view to view: every view that has it for a time makes a
 /// need, met there. A fault where somebody looks for the value in a view that does not have it. `name` is
 /// the tensor's; `uses` are in the order of time.
-[[nodiscard]] std::vector<Need> follow(const Plan& plan, const model::ClockTree& tree, std::size_t tensor,
-                                       const std::string& name, std::span<const Use> uses, Faults& faults);
+[[nodiscard]] std::vector<KeptBytes> follow(const Plan& plan, const model::ClockTree& tree,
+                                            std::size_t tensor, const std::string& name,
+                                            std::span<const Use> uses, Faults& faults);
 
 }  // namespace stowage::check

@@ -20,7 +20,7 @@ namespace {
 
 class Replay {
  public:
-  Replay(const Graph& graph, const Part& part, Faults& faults)
+  Replay(const Graph& graph, const NetworkSteps& part, Faults& faults)
       : graph_(graph),
         part_(part),
         faults_(faults),
@@ -47,7 +47,7 @@ class Replay {
     if (at_ < part_.steps_end)
       fault(FaultKind::order, fmt::format("step {} is not an operator that could run there", at_));
     for (const TensorId output : graph_.subgraphs[0].outputs) read(output, end, "the caller");
-    for (Need& need : played_.needs) {
+    for (KeptBytes& need : played_.needs) {
       // Old state that nobody reads may be written over at once.
       if (need.is_given && !need.is_read && !is_old_state(need.tensor))
         need.life.upper = std::max(need.life.upper, need.life.lower + 1);
@@ -255,7 +255,7 @@ class Replay {
   }
 
   const Graph& graph_;
-  const Part& part_;
+  const NetworkSteps& part_;
   Faults& faults_;
   Position at_ = 0;
   std::vector<std::size_t> open_;  ///< Path of the operators whose bodies are being played.
@@ -269,7 +269,7 @@ class Replay {
 
 }  // namespace
 
-Played replay(const Graph& graph, const Part& part, Faults& faults) {
+Played replay(const Graph& graph, const NetworkSteps& part, Faults& faults) {
   return Replay(graph, part, faults).play();
 }
 
@@ -289,7 +289,7 @@ Played replay(const Graph& graph, const Part& part, Faults& faults) {
 namespace {
 
 /// The need's life as another clock sees it; none if part of it cannot be seen from there.
-std::optional<Lifetime> life_on(std::size_t clock, const Need& need, const model::ClockTree& tree) {
+std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, const model::ClockTree& tree) {
   auto life = tree.seen_from(clock, {need.clock, need.life});
   for (const model::Stretch& stretch : need.beyond) {
     const auto more = tree.seen_from(clock, stretch);
@@ -302,7 +302,7 @@ std::optional<Lifetime> life_on(std::size_t clock, const Need& need, const model
 /// The view that is there when it is needed and satisfies the condition: mostly the last that begins
 /// early enough.
 template <typename Condition>
-const View* view_during(const Need& need, const std::vector<Views>& views, const model::ClockTree& tree,
+const View* view_during(const KeptBytes& need, const std::vector<Views>& views, const model::ClockTree& tree,
                         const Condition& condition) {
   for (const auto& [clock, of_clock] : views[need.tensor]) {
     const auto life = life_on(clock, need, tree);
@@ -317,13 +317,14 @@ const View* view_during(const Need& need, const std::vector<Views>& views, const
   return nullptr;
 }
 
-const View* view_during(const Need& need, const std::vector<Views>& views, const model::ClockTree& tree) {
+const View* view_during(const KeptBytes& need, const std::vector<Views>& views,
+                        const model::ClockTree& tree) {
   return view_during(need, views, tree, [](const View&) { return true; });
 }
 
 /// The input's view in the bytes that the output is written to, if there is one.
-const View* view_written_over(const Need& read, const Need& written, const std::vector<Views>& views,
-                              const model::ClockTree& tree) {
+const View* view_written_over(const KeptBytes& read, const KeptBytes& written,
+                              const std::vector<Views>& views, const model::ClockTree& tree) {
   const View* const output = view_during(written, views, tree);
   if (output == nullptr) return nullptr;
   return view_during(read, views, tree, [&](const View& view) {
@@ -345,14 +346,14 @@ Views views_in_time(const Plan& plan, const PlannedTensor& tensor) {
 
 void meet(const model::ClockTree& tree, Played& played, const std::vector<Views>& views) {
   for (auto update = played.updates.rbegin(); update != played.updates.rend(); ++update) {
-    Need& read = played.needs[update->read];
+    KeptBytes& read = played.needs[update->read];
     if (read.life.upper > update->at) continue;  // somebody needs it longer; else it is `at`
     const View* const view = view_written_over(read, played.needs[update->written], views, tree);
     if (view != nullptr) read.view = view;
     read.is_written_over = view != nullptr;
     read.life.upper = view != nullptr ? update->at : update->at + 1;
   }
-  for (Need& need : played.needs) {
+  for (KeptBytes& need : played.needs) {
     if (need.view == nullptr && !need.is_followed) need.view = view_during(need, views, tree);
   }
 }

@@ -13,7 +13,7 @@
 namespace stowage::check {
 
 /// A tensor's bytes must be kept from when they are written to after their last reading.
-struct Need {
+struct KeptBytes {
   TensorId tensor = 0;
   std::size_t clock = 0;  ///< Of the network's steps.
   Lifetime life{};
@@ -54,7 +54,7 @@ struct PassedOn {
 };
 
 struct Played {
-  std::vector<Need> needs{};
+  std::vector<KeptBytes> needs{};
   std::vector<Update> updates{};  ///< In the order of the run.
   std::vector<PassedOn> copies{};
   std::vector<std::optional<std::size_t>> last_needs{};  ///< Of each tensor: index in `needs`.
@@ -62,7 +62,7 @@ struct Played {
 };
 
 /// The part of a plan's steps that is a network's.
-struct Part {
+struct NetworkSteps {
   const Clock* clock = nullptr;
   model::Stretch span{};   ///< All steps of the network; at least one position.
   Position steps_end = 0;  ///< Where the steps end; where they begin if there is none.
@@ -73,7 +73,7 @@ struct Part {
 };
 
 /// Plays a part of the plan's steps back on the network they are of; faults where they are not steps of it.
-[[nodiscard]] Played replay(const Graph& graph, const Part& part, Faults& faults);
+[[nodiscard]] Played replay(const Graph& graph, const NetworkSteps& part, Faults& faults);
 
 /// Views of one tensor: by the clock of their buffer, and in order of time.
 using Views = std::map<std::size_t, std::vector<const View*>>;

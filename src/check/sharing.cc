@@ -60,7 +60,7 @@ struct Content {
 /// A need, and the network it is of.
 struct Holder {
   std::size_t network = 0;
-  const Need* need = nullptr;
+  const KeptBytes* need = nullptr;
 };
 
 struct HeldBox {
@@ -218,12 +218,12 @@ class BoxMaker {
 
   BoxesByClock make() {
     for (std::size_t n = 0; n < networks_.size(); ++n) {
-      for (const Need& need : networks_[n].played.needs) {
+      for (const KeptBytes& need : networks_[n].played.needs) {
         if (need.view != nullptr) note_user(need.view->buffer, sources_.of_all({n, need.tensor}));
       }
     }
     for (std::size_t n = 0; n < networks_.size(); ++n) {
-      for (const Need& need : networks_[n].played.needs) {
+      for (const KeptBytes& need : networks_[n].played.needs) {
         if (need.view != nullptr) add_need({n, &need});
       }
     }
@@ -243,7 +243,7 @@ class BoxMaker {
   }
 
   void add_need(const Holder& holder) {
-    const Need& need = *holder.need;
+    const KeptBytes& need = *holder.need;
     add_boxes(holder, need.clock,
               {2 * need.life.lower + (need.is_given ? 0 : 1),
                2 * need.life.upper + (need.is_written_over ? 1 : 0)});
@@ -252,7 +252,7 @@ class BoxMaker {
   }
 
   void add_boxes(const Holder& holder, std::size_t clock, const Lifetime& halves) {
-    const Need& need = *holder.need;
+    const KeptBytes& need = *holder.need;
     const Place& place = plan_.places[need.view->buffer];
     const Bytes address = place.offset + need.view->offset;
     const TensorRef tensor{holder.network, need.tensor};
@@ -411,7 +411,7 @@ std::vector<bool> touched_tensors(const Graph& graph, const Removed& removed) {
 
 void check_alignment(const Plan& plan, const Network& network, const Removed& removed, Faults& faults) {
   const auto touched = touched_tensors(network.graph, removed);
-  for (const Need& need : network.played.needs) {
+  for (const KeptBytes& need : network.played.needs) {
     if (need.view == nullptr || !touched[need.tensor] || network.graph.tensors[need.tensor].bytes == 0)
       continue;
     const Bytes address = plan.places[need.view->buffer].offset + need.view->offset;

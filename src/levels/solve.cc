@@ -35,8 +35,9 @@ const std::vector<pack::Strategy>& all() {
   return strategies;
 }
 
-/// The strategies that a name asks for.
+/// The strategies that a name asks for; `from-peak` was called `sweep`.
 std::vector<const pack::Strategy*> strategies_named(std::string_view name) {
+  if (name == "sweep") name = "from-peak";
   std::vector<const pack::Strategy*> chosen;
   for (const pack::Strategy& strategy : all()) {
     if (name == auto_info.name || name == strategy.info.name) chosen.push_back(&strategy);

@@ -252,12 +252,12 @@ class Doubt {
   Doubt(std::span<const Buffer> buffers, const std::vector<Position>& positions, const Control& control)
       : control_(control) {
     const std::vector<Buffer> restricted = restricted_to(buffers, positions);
-    const Model model = model_of(restricted);
+    const SectionModel model = model_of(restricted);
     std::vector<Bytes> settled(restricted.size());
     unit_ = model.unit;
     const Stop stop = [&] { return control_.is_time_up(); };
     regions_ = regions_of(model, settled, stop);
-    for (const Region& region : regions_) tables_.push_back(std::make_unique<Tables>(region.model, stop));
+    for (const Subproblem& region : regions_) tables_.push_back(std::make_unique<Tables>(region.model, stop));
   }
 
   [[nodiscard]] Bytes unit() const { return unit_; }
@@ -284,7 +284,7 @@ class Doubt {
  private:
   const Control& control_;
   Bytes unit_ = 1;
-  std::vector<Region> regions_;
+  std::vector<Subproblem> regions_;
   std::vector<std::unique_ptr<Tables>> tables_;
 };
 

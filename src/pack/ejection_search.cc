@@ -12,10 +12,10 @@
 //
 // Where to put it: the weight in the way changes only where another item begins or ends; one walk over these
 // offsets in rising order adds and takes off weights. Pinned items stay. Two items are in each other's way
-// when the difference of their offsets is in an interval (Clash): pieces, gaps and slots are several
+// when the difference of their offsets is in an interval (ForbiddenOffsets): pieces, gaps and slots are several
 // intervals. Every two thousand steps everything falls as low as it can.
 //
-// It says yes or nothing. It is at home where a few items are left over (sweep.cc). From nothing it is one
+// It says yes or nothing. It is at home where a few items are left over (from_peak.cc). From nothing it is one
 // search among others. Cost: a step sorts whom an item meets. Source: ours; ejection pools are Nagata &
 // Braysy (2009).
 
@@ -91,7 +91,7 @@ class EjectionSearch {
   bool put(std::uint32_t i) {
     const auto offset = best_offset(i);
     if (!offset) return false;
-    for (const Clash& clash : clashes_(i)) {
+    for (const ForbiddenOffsets& clash : clashes_(i)) {
       if (is_placed_[clash.other] == 0) continue;
       const Bytes distance = *offset - offsets_[clash.other];
       if (distance <= clash.low || distance >= clash.high) continue;
@@ -114,7 +114,7 @@ class EjectionSearch {
     candidates_.clear();
     candidates_.push_back(0);
     candidates_.push_back(last / item.alignment * item.alignment);
-    for (const Clash& clash : clashes_(i)) {
+    for (const ForbiddenOffsets& clash : clashes_(i)) {
       if (is_placed_[clash.other] == 0) continue;
       const int pins = items_[clash.other].pin ? 1 : 0;
       const double weight = weights_[clash.other];
@@ -184,7 +184,7 @@ class EjectionSearch {
     Bytes offset = 0;
     starts_.clear();
     std::vector<std::pair<Bytes, Bytes>> taken;
-    for (const Clash& clash : clashes_(i)) {
+    for (const ForbiddenOffsets& clash : clashes_(i)) {
       if (is_placed_[clash.other] != 0)
         taken.emplace_back(offsets_[clash.other] + clash.low, offsets_[clash.other] + clash.high);
     }
@@ -227,7 +227,9 @@ Found search_by_ejection(const Tables& tables, Bytes height, const Ejection& eje
     const double weight = std::sqrt(static_cast<double>(item.size) * tables.widths[i]);
     movables.push_back({item.size, item.alignment, item.pin, weight});
   }
-  const ClashesOf clashes = [&](std::uint32_t i) { return std::span<const Clash>(tables.clashes[i]); };
+  const ClashesOf clashes = [&](std::uint32_t i) {
+    return std::span<const ForbiddenOffsets>(tables.clashes[i]);
+  };
   return search_by_ejection(movables, clashes, height, ejection, stop);
 }
 

@@ -21,7 +21,7 @@ struct Movable {
 };
 
 /// Whom a movable meets; valid until the next call.
-using ClashesOf = std::function<std::span<const Clash>(std::uint32_t)>;
+using ClashesOf = std::function<std::span<const ForbiddenOffsets>(std::uint32_t)>;
 
 struct Ejection {
   std::uint64_t seed = 0;

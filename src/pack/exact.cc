@@ -92,7 +92,7 @@ Extent extent_of(std::span<const Buffer> buffers) {
   return extent;
 }
 
-/// Whether the model is for sure: see Model::is_simple. Pieces that are never alive, or are made whole by
+/// Whether the model is for sure: see SectionModel::is_simple. Pieces that are never alive, or are made whole by
 /// rounding up, are doubted here.
 bool is_simple(std::span<const Buffer> buffers) {
   Bytes sizes = 0;
@@ -111,7 +111,7 @@ bool is_simple(std::span<const Buffer> buffers) {
 /// All regions, each with its search. The highest gets the next round, for only it decides the peak.
 class Searches {
  public:
-  Searches(const std::vector<Region>& regions, Bytes enough, const Control& control)
+  Searches(const std::vector<Subproblem>& regions, Bytes enough, const Control& control)
       : regions_(regions), enough_(enough), control_(control) {
     const Stop stop = [&] { return control.is_too_late(); };
     for (std::size_t r = 0; r < regions.size() && !stop(); ++r) {
@@ -147,7 +147,7 @@ class Searches {
     return highest;
   }
 
-  const std::vector<Region>& regions_;
+  const std::vector<Subproblem>& regions_;
   Bytes enough_;  ///< No placing of all has a lower top.
   const Control& control_;
   std::vector<std::unique_ptr<Tables>> tables_;
@@ -163,10 +163,10 @@ Placing exact(const Problem& problem, const Control& control) {
   offsets.reserve(problem.buffers.size());
   for (const Buffer& buffer : problem.buffers) offsets.push_back(buffer.pinned.value_or(0));
   const Stop stop = [&] { return control.is_too_late(); };
-  Model model = model_of(problem.buffers);
+  SectionModel model = model_of(problem.buffers);
   if (stop()) return no_placing();
   const Bytes unit = model.unit;
-  const std::vector<Region> regions = regions_of(std::move(model), offsets, stop);
+  const std::vector<Subproblem> regions = regions_of(std::move(model), offsets, stop);
   const Bytes bound = lower_bound_of(problem.buffers);
   Searches searches(regions, bound / unit, control);
   if (stop()) return no_placing();  // what there is may be incomplete
@@ -255,7 +255,7 @@ std::vector<Bytes> first_fit(const Tables& tables, const Stop& stop, Before befo
   for (const std::uint32_t i : order) {
     if (stop()) break;
     taken.clear();
-    for (const Clash& clash : tables.clashes[i]) {
+    for (const ForbiddenOffsets& clash : tables.clashes[i]) {
       if (is_placed[clash.other] != 0)
         taken.emplace_back(offsets[clash.other] + clash.low, offsets[clash.other] + clash.high);
     }

@@ -44,7 +44,7 @@ struct Event {
 };
 
 /// What comes to an end at a position does so before anything begins there.
-std::vector<Event> events_of(std::span<const Buffer> buffers, Model& model) {
+std::vector<Event> events_of(std::span<const Buffer> buffers, SectionModel& model) {
   std::vector<Event> events;
   events.reserve(2 * buffers.size());
   model.items.reserve(buffers.size());
@@ -67,10 +67,10 @@ std::vector<Event> events_of(std::span<const Buffer> buffers, Model& model) {
   return events;
 }
 
-void find_sections(std::span<const Event> events, Model& model) {
+void find_sections(std::span<const Event> events, SectionModel& model) {
   bool has_new = false;
   for (const Event& event : events) {
-    Part& part = model.items[event.item].parts[event.part];
+    Segment& part = model.items[event.item].parts[event.part];
     if (event.is_start) {
       part.begin = model.sections;
       has_new = true;
@@ -83,24 +83,24 @@ void find_sections(std::span<const Event> events, Model& model) {
 }
 
 /// Finds the grid, and rounds up to it.
-void round_up(Model& model) {
+void round_up(SectionModel& model) {
   Bytes grid = 0;
   for (const Item& item : model.items) {
     grid = std::gcd(grid, item.alignment);
-    for (const Part& part : item.parts) grid = std::gcd(grid, part.low);
+    for (const Segment& part : item.parts) grid = std::gcd(grid, part.low);
   }
   if (grid <= 1) return;
   model.grid = grid;
   for (Item& item : model.items) {
-    for (Part& part : item.parts) part.high = base::align_up(part.high, grid);
+    for (Segment& part : item.parts) part.high = base::align_up(part.high, grid);
   }
 }
 
-void divide(Model& model) {
+void divide(SectionModel& model) {
   Bytes unit = 0;
   for (const Item& item : model.items) {
     for (const Bytes value : {item.size, item.alignment, item.pin.value_or(0)}) unit = std::gcd(unit, value);
-    for (const Part& part : item.parts) unit = std::gcd(unit, std::gcd(part.low, part.high));
+    for (const Segment& part : item.parts) unit = std::gcd(unit, std::gcd(part.low, part.high));
   }
   if (unit == 0) return;
   model.unit = unit;
@@ -109,7 +109,7 @@ void divide(Model& model) {
     item.size /= unit;
     item.alignment /= unit;
     if (item.pin) *item.pin /= unit;
-    for (Part& part : item.parts) {
+    for (Segment& part : item.parts) {
       part.low /= unit;
       part.high /= unit;
     }
@@ -117,12 +117,12 @@ void divide(Model& model) {
 }
 
 /// Alignment alone does not keep sizes from being divided by more when it divides them all.
-void drop_alignment(Model& model) {
+void drop_alignment(SectionModel& model) {
   Bytes all = 0;
   Bytes alignment = 1;
   for (const Item& item : model.items) {
     all = std::gcd(std::gcd(all, item.size), item.pin.value_or(0));
-    for (const Part& part : item.parts) all = std::gcd(all, std::gcd(part.low, part.high));
+    for (const Segment& part : item.parts) all = std::gcd(all, std::gcd(part.low, part.high));
     alignment = std::max(alignment, item.alignment);
   }
   const bool is_given = std::all_of(model.items.begin(), model.items.end(),
@@ -133,17 +133,17 @@ void drop_alignment(Model& model) {
 
 }  // namespace
 
-bool Model::is_simple() const {
+bool SectionModel::is_simple() const {
   return std::all_of(items.begin(), items.end(), [this](const Item& item) {
     return item.parts.size() == 1 && item.parts[0].low == 0 && item.parts[0].high >= item.size &&
            item.alignment == grid && !item.pin;
   });
 }
 
-std::vector<Bytes> Model::loads() const {
+std::vector<Bytes> SectionModel::loads() const {
   std::vector<Bytes> loads(sections + 1, 0);
   for (const Item& item : items) {
-    for (const Part& part : item.parts) {
+    for (const Segment& part : item.parts) {
       loads[part.begin] += part.high - part.low;
       loads[part.end] -= part.high - part.low;
     }
@@ -153,7 +153,7 @@ std::vector<Bytes> Model::loads() const {
   return loads;
 }
 
-Bytes Model::bound() const {
+Bytes SectionModel::bound() const {
   Bytes bound = 0;
   for (const Bytes load : loads())
     bound = std::max(bound, load - (grid - 1));  // the topmost is not rounded up
@@ -161,10 +161,10 @@ Bytes Model::bound() const {
   return bound;
 }
 
-std::vector<std::vector<Entry>> Model::entries() const {
+std::vector<std::vector<Entry>> SectionModel::entries() const {
   std::vector<std::vector<Entry>> entries(sections);
   for (std::uint32_t i = 0; i < items.size(); ++i) {
-    for (const Part& part : items[i].parts) {
+    for (const Segment& part : items[i].parts) {
       for (std::uint32_t s = part.begin; s < part.end; ++s) entries[s].push_back({i, part.low, part.high});
     }
   }
@@ -175,13 +175,15 @@ namespace {
 
 /// Everyone writes itself into the lists of those it clashes with: the lists come out sorted, but where a
 /// pair clashes in several parts.
-std::vector<std::vector<Clash>> sorted(const std::vector<std::vector<Clash>>& clashes, const Stop& stop) {
-  std::vector<std::vector<Clash>> result(clashes.size());
+std::vector<std::vector<ForbiddenOffsets>> sorted(const std::vector<std::vector<ForbiddenOffsets>>& clashes,
+                                                  const Stop& stop) {
+  std::vector<std::vector<ForbiddenOffsets>> result(clashes.size());
   for (std::size_t i = 0; i < clashes.size(); ++i) result[i].reserve(clashes[i].size());
   for (std::uint32_t i = 0; i < clashes.size() && !stop(); ++i) {
-    for (const Clash& clash : clashes[i]) result[clash.other].push_back({i, -clash.high, -clash.low});
+    for (const ForbiddenOffsets& clash : clashes[i])
+      result[clash.other].push_back({i, -clash.high, -clash.low});
   }
-  const auto before = [](const Clash& a, const Clash& b) {
+  const auto before = [](const ForbiddenOffsets& a, const ForbiddenOffsets& b) {
     return std::tie(a.other, a.low, a.high) < std::tie(b.other, b.low, b.high);
   };
   for (auto& list : result) {
@@ -192,18 +194,18 @@ std::vector<std::vector<Clash>> sorted(const std::vector<std::vector<Clash>>& cl
 
 }  // namespace
 
-std::vector<std::vector<Clash>> Model::clashes(const Stop& stop) const {
+std::vector<std::vector<ForbiddenOffsets>> SectionModel::clashes(const Stop& stop) const {
   struct Alive {
     std::uint32_t item;
-    Part part;
+    Segment part;
   };
   std::vector<Alive> starts;
   for (std::uint32_t i = 0; i < items.size(); ++i) {
-    for (const Part& part : items[i].parts) starts.push_back({i, part});
+    for (const Segment& part : items[i].parts) starts.push_back({i, part});
   }
   std::sort(starts.begin(), starts.end(),
             [](const Alive& a, const Alive& b) { return a.part.begin < b.part.begin; });
-  std::vector<std::vector<Clash>> clashes(items.size());
+  std::vector<std::vector<ForbiddenOffsets>> clashes(items.size());
   std::vector<Alive> alive;
   for (const Alive& mine : starts) {
     if (stop()) return clashes;
@@ -220,12 +222,12 @@ std::vector<std::vector<Clash>> Model::clashes(const Stop& stop) const {
   return sorted(clashes, stop);
 }
 
-Model model_of(std::span<const Buffer> buffers) {
-  Model model;
+SectionModel model_of(std::span<const Buffer> buffers) {
+  SectionModel model;
   const auto events = events_of(buffers, model);
   find_sections(events, model);
   for (Item& item : model.items) {
-    std::sort(item.parts.begin(), item.parts.end(), [](const Part& a, const Part& b) {
+    std::sort(item.parts.begin(), item.parts.end(), [](const Segment& a, const Segment& b) {
       return a.begin != b.begin ? a.begin < b.begin : a.low < b.low;
     });
   }
@@ -240,10 +242,10 @@ namespace {
 /// Sections that items connect; pinned ones do not.
 class Sets {
  public:
-  explicit Sets(const Model& model) : sections_(model.sections), is_joined_(model.sections + 1, 0) {
+  explicit Sets(const SectionModel& model) : sections_(model.sections), is_joined_(model.sections + 1, 0) {
     for (const Item& item : model.items) {
       if (item.pin) continue;
-      for (const Part& part : item.parts) {
+      for (const Segment& part : item.parts) {
         ++is_joined_[part.begin];
         --is_joined_[part.end - 1];
       }
@@ -254,7 +256,7 @@ class Sets {
     }
     for (const Item& item : model.items) {
       if (item.pin) continue;
-      for (const Part& part : item.parts) sections_.join(item.parts[0].begin, part.begin);
+      for (const Segment& part : item.parts) sections_.join(item.parts[0].begin, part.begin);
     }
   }
 
@@ -268,10 +270,10 @@ class Sets {
 /// Sections get new numbers in the models they go to.
 class Splitter {
  public:
-  Splitter(const Model& model, const Stop& stop)
+  Splitter(const SectionModel& model, const Stop& stop)
       : model_(model), stop_(stop), sets_(model), numbers_(model.sections) {}
 
-  std::vector<Model> run() {
+  std::vector<SectionModel> run() {
     std::vector<std::size_t> model_of_root(model_.sections, none);
     for (std::uint32_t s = 0; s < model_.sections; ++s) {
       std::size_t& target = model_of_root[sets_.root(s)];
@@ -286,7 +288,7 @@ class Splitter {
       if (stop_()) break;
       add(item);
     }
-    std::erase_if(models_, [](const Model& model) {
+    std::erase_if(models_, [](const SectionModel& model) {
       return std::all_of(model.items.begin(), model.items.end(), [](const Item& s) { return s.pin; });
     });
     return std::move(models_);
@@ -297,7 +299,7 @@ class Splitter {
 
   void add(const Item& item) {
     std::size_t target = none;
-    for (const Part& part : item.parts) {
+    for (const Segment& part : item.parts) {
       for (std::uint32_t s = part.begin; s < part.end;) {
         std::uint32_t end = s + 1;  // a pinned one goes through several sets
         while (end < part.end && targets_[end] == targets_[s]) ++end;
@@ -310,16 +312,16 @@ class Splitter {
     }
   }
 
-  const Model& model_;
+  const SectionModel& model_;
   const Stop& stop_;
   Sets sets_;
   std::vector<std::uint32_t> numbers_;
   std::vector<std::size_t> targets_;
-  std::vector<Model> models_;
+  std::vector<SectionModel> models_;
 };
 
 /// Takes out what is everywhere; returns how high it stacks.
-Bytes settle(Model& model, Bytes base, std::vector<Bytes>& settled) {
+Bytes settle(SectionModel& model, Bytes base, std::vector<Bytes>& settled) {
   if (!model.is_simple()) return base;
   std::erase_if(model.items, [&](const Item& item) {
     if (item.parts[0].begin > 0 || item.parts[0].end < model.sections) return false;
@@ -333,15 +335,15 @@ Bytes settle(Model& model, Bytes base, std::vector<Bytes>& settled) {
 
 }  // namespace
 
-std::vector<Region> regions_of(Model model, std::vector<Bytes>& settled, const Stop& stop) {
-  std::vector<Region> regions;
-  std::vector<Region> open;
+std::vector<Subproblem> regions_of(SectionModel model, std::vector<Bytes>& settled, const Stop& stop) {
+  std::vector<Subproblem> regions;
+  std::vector<Subproblem> open;
   open.push_back({0, std::move(model)});
   while (!open.empty() && !stop()) {
-    Region region = std::move(open.back());
+    Subproblem region = std::move(open.back());
     open.pop_back();
-    std::vector<Model> parts = Splitter(region.model, stop).run();
-    for (Model& part : parts) {
+    std::vector<SectionModel> parts = Splitter(region.model, stop).run();
+    for (SectionModel& part : parts) {
       const std::size_t before = part.items.size();
       const Bytes base = settle(part, region.base, settled);
       const bool is_done = part.items.size() == before;
@@ -351,7 +353,7 @@ std::vector<Region> regions_of(Model model, std::vector<Bytes>& settled, const S
   return regions;
 }
 
-Tables::Tables(const Model& the_model, const Stop& stop)
+Tables::Tables(const SectionModel& the_model, const Stop& stop)
     : model(the_model),
       is_simple(the_model.is_simple()),
       has_alignments(std::any_of(the_model.items.begin(), the_model.items.end(),
@@ -367,7 +369,7 @@ Tables::Tables(const Model& the_model, const Stop& stop)
   for (std::uint32_t i = 0; i < model.items.size(); ++i) {
     const Item& item = model.items[i];
     std::uint32_t width = 0;
-    for (const Part& part : item.parts) width += part.end - part.begin;
+    for (const Segment& part : item.parts) width += part.end - part.begin;
     widths.push_back(width);
     if (item.pin) continue;
     auto& same = seen[{item.parts.front().begin, item.parts.back().end, item.size}];

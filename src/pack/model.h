@@ -14,13 +14,13 @@ namespace stowage::pack {
 
 /// In the sections [begin, end) an item needs the bytes [low, high) above its offset; high may be above its
 /// size.
-struct Part {
+struct Segment {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   Bytes low = 0;
   Bytes high = 0;
 
-  bool operator==(const Part&) const = default;
+  bool operator==(const Segment&) const = default;
 };
 
 /// A buffer as the searches see it.
@@ -29,11 +29,11 @@ struct Item {
   Bytes size = 0;
   Bytes alignment = 1;
   std::optional<Bytes> pin{};
-  std::vector<Part> parts{};  ///< By their first section.
+  std::vector<Segment> parts{};  ///< By their first section.
 };
 
 /// The offset of an item less that of `other` must not lie in the open interval (low, high).
-struct Clash {
+struct ForbiddenOffsets {
   std::uint32_t other = 0;
   Bytes low = 0;
   Bytes high = 0;
@@ -47,7 +47,7 @@ struct Entry {
 };
 
 /// What searches work on: see model.cc. All bytes count in `unit`s.
-struct Model {
+struct SectionModel {
   Bytes unit = 1;
   Bytes grid = 1;  ///< Items begin at multiples of it. Their parts begin and end there, too, rounded up.
   std::uint32_t sections = 0;
@@ -62,33 +62,34 @@ struct Model {
   /// Per section the parts there are.
   [[nodiscard]] std::vector<std::vector<Entry>> entries() const;
   /// Per item whom it meets, and how; not all of it when told to stop.
-  [[nodiscard]] std::vector<std::vector<Clash>> clashes(const Stop& stop) const;
+  [[nodiscard]] std::vector<std::vector<ForbiddenOffsets>> clashes(const Stop& stop) const;
 };
 
 /// The buffers that are ever alive.
-[[nodiscard]] Model model_of(std::span<const Buffer> buffers);
+[[nodiscard]] SectionModel model_of(std::span<const Buffer> buffers);
 
 /// A model that can be solved alone, with `base` units below it that others have taken.
-struct Region {
+struct Subproblem {
   Bytes base = 0;
-  Model model{};
+  SectionModel model{};
 };
 
 /// What is left of a model when items that are everywhere lie at the bottom, and what has no item in
 /// common is told apart; `settled` gets the offsets of the former, in bytes and by buffer. Told to stop, some
 /// may be missing.
-[[nodiscard]] std::vector<Region> regions_of(Model model, std::vector<Bytes>& settled, const Stop& stop);
+[[nodiscard]] std::vector<Subproblem> regions_of(SectionModel model, std::vector<Bytes>& settled,
+                                                 const Stop& stop);
 
 /// What all searches of a model need and none changes.
 struct Tables {
   /// Told to stop they are incomplete and of no use.
-  Tables(const Model& the_model, const Stop& stop);
+  Tables(const SectionModel& the_model, const Stop& stop);
 
-  const Model& model;
+  const SectionModel& model;
   bool is_simple;
   bool has_alignments;  ///< Some items begin at multiples of more than the grid.
   std::vector<std::vector<Entry>> entries;
-  std::vector<std::vector<Clash>> clashes;
+  std::vector<std::vector<ForbiddenOffsets>> clashes;
   std::vector<std::vector<std::uint32_t>> items_in;  ///< Per section, those of `entries`.
   std::vector<std::int64_t> equal_before;            ///< The last item before it that is the same, or -1.
   std::vector<std::uint32_t> widths;                 ///< Sections that an item is in.

@@ -9,7 +9,7 @@
 // follow one by one.
 //
 //     thread 1   free-list | best-fit | breadth    | duration, given up | size | slots |     | exact, then
-//     thread 2   first-fit | sweep once | area | sweep ...                                   | rectangle
+//     thread 2   first-fit | from-peak once | area | from-peak ...                           | rectangle
 //
 // Microseconds of one thread per buffer, alone and given up with the lowest of the other passes known, on S_1
 // (28 526 buffers), 10^5 generated ones and 62 185 of perturbed copies of pangu_2.6B:
@@ -19,13 +19,13 @@
 //     best-fit   0.3 0.2 0.4   0.0 0.1 0.0         area         2.7 2.1 2.2   0.2 1.0 0.4
 //     free-list  0.3 0.3 0.3                       duration     1.8 2.6 2.7   0.6 1.5 1.9
 //     two-stack  0.1 0.1 0.1                       size         7.1 2.7 4.6   0.6 2.3 4.6
-//     slots      0.2 0.1 0.2                       sweep        24  5.1 1.8   0.5 0.1 0.5 (its first pass)
+//     slots      0.2 0.1 0.2                       from-peak    24  5.1 1.8   0.5 0.1 0.5 (its first pass)
 //
 // breadth begins where the peak is decided: either it is given up at once or it is low, so it comes before
 // those that take less alone. two-stack and slots come after the greedy ones, for on lists they are never the
-// lowest. The sweep's first pass, which is all of it on many real lists and else is given up early, has a
-// turn of its own. All of the sweep is begun before the pass that takes longest, so that one thread goes on
-// with passes while another sweeps.
+// lowest. The first pass of `from-peak`, which is all of it on many real lists and else is given up early, has a
+// turn of its own. All of `from-peak` begins before the pass that takes longest, so that one thread goes on
+// with passes while another searches.
 //
 // The result does not depend on the threads, as long as nothing is cut by the clock: the lowest placing wins,
 // of equal ones that of the strategy that comes first in the order, and a strategy is given up only where it
@@ -53,13 +53,13 @@ namespace {
 
 std::optional<std::string> nothing(const Problem&) { return std::nullopt; }
 
-constexpr StrategyInfo info_of_sweep{
-    "sweep", "from the fullest position to both sides; what is left over throws out what weighs less",
+constexpr StrategyInfo info_of_from_peak{
+    "from-peak", "from the fullest position to both sides; what is left over throws out what weighs less",
     "stowage"};
 
 /// One pass, which is at the bound on many large real lists.
-const Strategy& opening_of_sweep() {
-  static const Strategy opening{info_of_sweep, sweep_once, several_memories, {.of_many = 3}};
+const Strategy& opening_of_from_peak() {
+  static const Strategy opening{info_of_from_peak, from_peak_once, several_memories, {.of_many = 3}};
   return opening;
 }
 
@@ -72,7 +72,7 @@ std::vector<Strategy> make_all() {
     strategies.push_back({greedy.info, run, several_memories, {.of_many = greedy.of_many}});
   }
   const std::initializer_list<Strategy> others{
-      {info_of_sweep, sweep, several_memories, {.of_many = 7, .opening = &opening_of_sweep()}},
+      {info_of_from_peak, from_peak, several_memories, {.of_many = 7, .opening = &opening_of_from_peak()}},
       {{"exact", "branch and bound over sections of time, and a search by ejection; proves where it can",
         "stowage"},
        exact,

@@ -200,7 +200,7 @@ class SectionSearch {
         case ValueOrder::coarsest_first:
           break;
       }
-      const bool leaves_hole = std::none_of(item.parts.begin(), item.parts.end(), [&](const Part& part) {
+      const bool leaves_hole = std::none_of(item.parts.begin(), item.parts.end(), [&](const Segment& part) {
         return part.begin <= section && section < part.end && skyline_.rest(i) + part.low == floor;
       });
       return std::tuple(leaves_hole, -item.alignment, -width, -item.size, i);
@@ -228,7 +228,7 @@ class SectionSearch {
     }
     if (!tables_.is_simple) return least;
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
-      const Part& part = items_[i].parts[0];
+      const Segment& part = items_[i].parts[0];
       const bool is_beside = part.end <= section || part.begin > section;
       if (is_beside && part.begin < end && part.end > begin)
         least = std::min(least, skyline_.rest(i) + part.high);
@@ -240,7 +240,7 @@ class SectionSearch {
   [[nodiscard]] Bytes lifted(const Entry& entry) const {
     const Bytes above = skyline_.rest(entry.item) + 1;
     Bytes least = never;
-    for (const Clash& clash : tables_.clashes[entry.item]) {
+    for (const ForbiddenOffsets& clash : tables_.clashes[entry.item]) {
       if (!skyline_.is_placed(clash.other)) {
         least = std::min(least, std::max(above, skyline_.rest(clash.other) + clash.high));
       } else if (skyline_.offsets()[clash.other] + clash.high >= above) {

@@ -73,7 +73,7 @@ bool Skyline::place(std::uint32_t i) {
   const Bytes offset = rests_[i];
   put(i, offset);
   set(left_, left_ - 1);
-  for (const Clash& clash : tables_.clashes[i]) {
+  for (const ForbiddenOffsets& clash : tables_.clashes[i]) {
     const Bytes rest = rests_[clash.other];
     if (rest == never || offset - rest >= clash.high || offset - rest <= clash.low) continue;
     if (!raise(clash.other, offset - clash.low)) return false;
@@ -94,14 +94,14 @@ void Skyline::undo_to(std::size_t mark) {
   for (; std::ssize(blocked_) > blocks_count_; blocked_.pop_back()) blocks_[blocked_.back()].pop_back();
 }
 
-void Skyline::widen_touched(const Part& part) {
+void Skyline::widen_touched(const Segment& part) {
   touched_begin_ = std::min(touched_begin_, part.begin);
   touched_end_ = std::max(touched_end_, part.end);
 }
 
 /// The item is no choice any more where it could begin at the floor.
 void Skyline::leave(const Item& item, Bytes rest) {
-  for (const Part& part : item.parts) {
+  for (const Segment& part : item.parts) {
     widen_touched(part);
     for (std::uint32_t s = part.begin; s < part.end; ++s) {
       if (rest + part.low > floors_[s] || is_touched_[s] != 0) continue;
@@ -118,7 +118,7 @@ void Skyline::leave(const Item& item, Bytes rest) {
 void Skyline::put(std::uint32_t i, Bytes offset) {
   offsets_[i] = offset;
   set(rests_[i], never);
-  for (const Part& part : items_[i].parts) {
+  for (const Segment& part : items_[i].parts) {
     widen_touched(part);
     for (std::uint32_t s = part.begin; s < part.end; ++s) {
       set(open_[s], open_[s] - 1);
@@ -143,7 +143,7 @@ Bytes Skyline::free_offset(const Item& item, Bytes from) const {
       offset = base::align_up(least, item.alignment);
       is_free = false;
     };
-    for (const Part& part : item.parts) {
+    for (const Segment& part : item.parts) {
       for (std::uint32_t s = part.begin; s < part.end; ++s) {
         if (offset + part.low < floors_[s]) lift(floors_[s] - part.low);
         for (const Block& block : blocks_[s]) {

@@ -75,7 +75,7 @@ class Skyline {
   };
 
   void set(Bytes& where, Bytes value) { log_.set(where, value); }
-  void widen_touched(const Part& part);
+  void widen_touched(const Segment& part);
   void leave(const Item& item, Bytes rest);
   void put(std::uint32_t item, Bytes offset);
   [[nodiscard]] Bytes free_offset(const Item& item, Bytes from) const;

@@ -39,9 +39,9 @@ struct Greedy {
 /// Several memories; alignments without a reasonable common multiple; a pool larger than any address.
 [[nodiscard]] std::optional<std::string> obstacle_to_slots(const Problem& problem);
 
-[[nodiscard]] Placing sweep(const Problem& problem, const Control& control);
+[[nodiscard]] Placing from_peak(const Problem& problem, const Control& control);
 /// Its first pass alone, which is all of it where that comes to the bound; nothing where it does not.
-[[nodiscard]] Placing sweep_once(const Problem& problem, const Control& control);
+[[nodiscard]] Placing from_peak_once(const Problem& problem, const Control& control);
 
 /// Throws UsageError for a `sort` that says no order.
 [[nodiscard]] Placing rectangle(const Problem& problem, const Control& control);

@@ -60,7 +60,7 @@ bool bring_together(const stream::Repeated& network, std::vector<PlannedTensor>&
 }
 
 /// The steps of the plan: operators are those of the network, and know where their sums are.
-std::vector<Step> steps_of(const Streamed& streamed, stream::Timetable timetable,
+std::vector<Step> steps_of(const Streamed& streamed, stream::RowTimetable timetable,
                            const stream::Layout& layout) {
   std::vector<Step> steps = std::move(timetable.steps);
   for (std::size_t op = 0; op < streamed.model.operators.size(); ++op) {
@@ -83,7 +83,8 @@ Bytes largest(const std::vector<Bytes>& loads) {
 
 Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const StreamOptions& options,
                        Bytes alignment) {
-  const stream::Program whole = stream::unroll(stream::without_rows(streamed.once), {.alignment = alignment});
+  const stream::RowProgram whole =
+      stream::unroll(stream::without_rows(streamed.once), {.alignment = alignment});
   const std::vector<Bytes> of_layers = stream::replay(whole, stream::layer_by_layer(whole)).loads;
   std::vector<Bytes> loads(streamed.model.operators.size(), 0);  // while some of its rows are computed
   for (std::size_t step = 0; step < order.steps.size(); ++step) {
@@ -129,7 +130,7 @@ Solution solve_until_it_fits(const Problem& problem, SolveOptions options, const
 std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order, stream::Form form,
                                          const PlacingOptions& options) {
   if (!has_one_axis_each(streamed)) return std::nullopt;
-  stream::Timetable timetable = stream::timetable_of(streamed.model, streamed.program, order.steps);
+  stream::RowTimetable timetable = stream::timetable_of(streamed.model, streamed.program, order.steps);
   if (options.deadline.is_over()) return std::nullopt;
   stream::Layout layout = stream::lay_out(streamed.network.graph, streamed.model, streamed.program, timetable,
                                           {.form = form, .alignment = options.alignment});

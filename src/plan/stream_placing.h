@@ -19,15 +19,15 @@ namespace stowage::plan {
 /// A network as operators over rows.
 struct Streamed {
   stream::Repeated network{};
-  stream::Model once{};   ///< Every row is computed once.
-  stream::Model model{};  ///< What is planned.
-  stream::Program program{};
+  stream::RowModel once{};   ///< Every row is computed once.
+  stream::RowModel model{};  ///< What is planned.
+  stream::RowProgram program{};
   stream::RegionOrder regions{};
 };
 
 /// An order of a program's instances.
 struct RowOrder {
-  std::vector<stream::InstanceId> steps{};
+  std::vector<stream::IterationId> steps{};
   std::vector<stream::Form> forms{};  ///< Those whose rows take what was counted.
   std::vector<Bytes> loads{};         ///< Bytes that are live while each step runs.
   std::vector<stream::Region> regions{};

@@ -225,8 +225,8 @@ class StreamPlanner {
   [[nodiscard]] bool may_be_below(const Way& way, const Graph& graph, Bytes peak) const {
     if (way.recompute > 1) return true;
     const Deadline deadline = deadline_.part(0.05);
-    const stream::Model model = stream::instances_of(graph, instance_options(way));
-    const stream::Program program = stream::unroll(model, {.deadline = deadline});
+    const stream::RowModel model = stream::instances_of(graph, instance_options(way));
+    const stream::RowProgram program = stream::unroll(model, {.deadline = deadline});
     if (deadline.is_over()) return true;
     const Bytes bound = stream::lower_bound(program, stream::layer_by_layer(program),
                                             {.most_cuts = most_cuts, .enough = peak, .deadline = deadline})
@@ -249,10 +249,10 @@ class StreamPlanner {
   }
 
   /// Proven of all orders of a model's rows; 0 if there is no time.
-  [[nodiscard]] Bytes bound_of(stream::Model model, const Streamed& streamed) const {
+  [[nodiscard]] Bytes bound_of(stream::RowModel model, const Streamed& streamed) const {
     const Deadline deadline = deadline_.part(1.0 / 6);
     for (stream::Operator& op : model.operators) op.accumulator = 0;  // an operator may run as a whole
-    const stream::Program program = stream::unroll(model, {.deadline = deadline});
+    const stream::RowProgram program = stream::unroll(model, {.deadline = deadline});
     if (deadline.is_over()) return 0;
     const auto& steps = streamed.regions.steps;
     const Bytes bound =
@@ -314,7 +314,7 @@ class StreamPlanner {
   std::vector<RowOrder> orders_of(const Streamed& streamed, const Deadline& deadline) {
     using stream::Form;
     std::vector<RowOrder> orders;
-    const stream::Program rounded =
+    const stream::RowProgram rounded =
         stream::unroll(streamed.model, {.alignment = alignment_, .deadline = deadline});
     if (deadline.is_over()) return orders;
     const bool is_rounded =
@@ -329,14 +329,14 @@ class StreamPlanner {
     return orders;
   }
 
-  void add_orders(const stream::Program& program, const stream::RegionOrder& regions,
+  void add_orders(const stream::RowProgram& program, const stream::RegionOrder& regions,
                   const std::vector<stream::Form>& forms, const Deadline& deadline,
                   std::vector<RowOrder>& orders) {
     const Bytes enough = std::max(bound_, options_.memories[0].capacity.value_or(0));
     const Bytes bound =
         stream::lower_bound(program, regions.steps, {.most_cuts = most_cuts, .deadline = deadline.part(0.4)})
             .bytes;
-    const auto add = [&](std::vector<stream::InstanceId> steps) {
+    const auto add = [&](std::vector<stream::IterationId> steps) {
       orders.push_back({.steps = std::move(steps), .forms = forms, .loads = {}, .regions = regions.regions});
       orders.back().loads = stream::replay(program, orders.back().steps).loads;
     };

@@ -1,4 +1,4 @@
-// Idea. A plan is run one happening at a time: an operator with all its bodies, or a copy. Where a clock
+// Idea. A plan is run one event at a time: an operator with all its bodies, or a copy. Where a clock
 // forks, its branches take turns that are drawn at random, so that different seeds try different orders of
 // what may happen in any. A clock that has branches waits for them; only what runs now is remembered, so that
 // forks may nest without end.
@@ -8,7 +8,7 @@
 //   clock 2                   c0              one of the orders: a0 a1 b0 c0 b1 d0
 //
 // A branch that has ended keeps its bytes until the clock that forked it goes on. A model's inputs are
-// written when its first happening comes. Outputs that are released are read right after the model's last
+// written when its first event comes. Outputs that are released are read right after the model's last
 // one, before time goes on, all others when everything has run: nobody promises more. State is there from the
 // start.
 
@@ -97,23 +97,23 @@ bool PlanRun::advance() {
     const auto& branches = progress_[clock].branches;
     clock = branches[turns_() % branches.size()];
   }
-  const std::vector<Happening>& happenings = table_.clocks[clock];
+  const std::vector<Event>& events = table_.clocks[clock];
   Progress& progress = progress_[clock];
-  if (progress.next < happenings.size()) take(clock, happenings[progress.next++]);
+  if (progress.next < events.size()) take(clock, events[progress.next++]);
   end_clocks(clock);
   return !is_done_;
 }
 
-void PlanRun::take(std::size_t clock, const Happening& happening) {
+void PlanRun::take(std::size_t clock, const Event& event) {
   leave_branches(clock);
-  if (const Fork* const fork = std::get_if<Fork>(&happening.what)) {
-    device_.move_to(clock, happening.at);
+  if (const Fork* const fork = std::get_if<Fork>(&event.what)) {
+    device_.move_to(clock, event.at);
     progress_[clock].branches = fork->clocks;
     return;
   }
-  Resident& resident = *residents_[happening.model];
+  Resident& resident = *residents_[event.model];
   try {
-    take_step(resident, happening);
+    take_step(resident, event);
   } catch (const Error& error) {
     throw resident.model.file.empty() ? error : error.in_file(resident.model.file);
   }
@@ -143,18 +143,17 @@ void PlanRun::leave_branches(std::size_t clock) {
   }
 }
 
-void PlanRun::take_step(Resident& resident, const Happening& happening) {
-  const Copy* const copy = std::get_if<Copy>(&happening.what);
+void PlanRun::take_step(Resident& resident, const Event& event) {
+  const Copy* const copy = std::get_if<Copy>(&event.what);
   if (copy != nullptr) resident.planned.await(*copy);
-  resident.interpreter.move_to(happening.at);
-  if (resident.steps_done == 0) begin_model(happening.model);
-  if (const Call* const call = std::get_if<Call>(&happening.what)) {
+  resident.interpreter.move_to(event.at);
+  if (resident.steps_done == 0) begin_model(event.model);
+  if (const Call* const call = std::get_if<Call>(&event.what)) {
     resident.interpreter.run(*call);
   } else if (copy != nullptr) {
-    resident.interpreter.run(*copy, happening.at);
+    resident.interpreter.run(*copy, event.at);
   }
-  if (++resident.steps_done == table_.steps_of[happening.model])
-    read_outputs(happening.model, When::released);
+  if (++resident.steps_done == table_.steps_of[event.model]) read_outputs(event.model, When::released);
 }
 
 void PlanRun::begin_model(std::size_t model) {

@@ -56,11 +56,11 @@ class PlanRun {
   void give_states();
   /// Takes one step of one clock, or ends a clock that has no more; false when the root has ended.
   bool advance();
-  void take(std::size_t clock, const Happening& happening);
+  void take(std::size_t clock, const Event& event);
   void end_clocks(std::size_t clock);
   /// The clock goes on: nobody has the bytes any more that its branches had.
   void leave_branches(std::size_t clock);
-  void take_step(Resident& resident, const Happening& happening);
+  void take_step(Resident& resident, const Event& event);
   void begin_model(std::size_t model);
   /// When the caller reads an output.
   enum class When : std::uint8_t { released, at_the_end };

@@ -45,12 +45,12 @@ std::string text_of(const RowRange& rows) {
                                     : fmt::format("rows {}..{}", rows.begin, rows.end - 1);
 }
 
-Bytes bytes_of(const Graph& graph, const Part& part) {
+Bytes bytes_of(const Graph& graph, const TensorPart& part) {
   const Tensor& tensor = graph.tensors[part.tensor];
   return part.row ? *bytes_of_row(tensor, part.row->axis) : tensor.bytes;
 }
 
-PlacedPart runs_of(const Graph& graph, const Part& part) {
+PlacedPart runs_of(const Graph& graph, const TensorPart& part) {
   const Tensor& tensor = graph.tensors[part.tensor];
   if (tensor.bytes == 0) return {};
   if (!part.row) return {{.size = tensor.bytes}};
@@ -107,14 +107,14 @@ const View* RowPlaces::view_now(TensorId tensor, std::int64_t row) const {
   return best;
 }
 
-PlacedPart RowPlaces::find_outside(const Part& part) {
+PlacedPart RowPlaces::find_outside(const TensorPart& part) {
   outside_.settle(part.tensor);
   PlacedPart found = runs_of(graph_, part);
   for (PlacedBytes& bytes : found) bytes.at = outside_.bytes_of(part.tensor, "") + bytes.offset;
   return found;
 }
 
-PlacedPart RowPlaces::find(const Part& part, const std::string& who) {
+PlacedPart RowPlaces::find(const TensorPart& part, const std::string& who) {
   try {
     return find_pieces(part, who);
   } catch (const RunFault& fault) {
@@ -122,7 +122,7 @@ PlacedPart RowPlaces::find(const Part& part, const std::string& who) {
   }
 }
 
-PlacedPart RowPlaces::find_pieces(const Part& part, const std::string& who) {
+PlacedPart RowPlaces::find_pieces(const TensorPart& part, const std::string& who) {
   if (device_.plan().tensors[part.tensor].views.empty()) return find_outside(part);
   const Layout& layout = layouts_[part.tensor];
   PlacedPart found;
@@ -157,15 +157,15 @@ std::byte* RowPlaces::find(std::size_t buffer, Bytes offset, Bytes size, const s
   return arena.bytes() + place.offset + offset;
 }
 
-std::string RowPlaces::describe(const Part& part) const {
+std::string RowPlaces::describe(const TensorPart& part) const {
   const std::string tensor = stowage::describe(graph_, part.tensor);
   return part.row ? fmt::format("row {} of {}", part.row->index, tensor) : tensor;
 }
 
 std::string RowPlaces::describe_at(TensorId tensor, Bytes offset) const {
   const Layout& layout = layouts_[tensor];
-  if (!layout.axis) return describe(Part{.tensor = tensor});
-  return describe(Part{tensor, Row{*layout.axis, offset / layout.inner % layout.rows}});
+  if (!layout.axis) return describe(TensorPart{.tensor = tensor});
+  return describe(TensorPart{tensor, Row{*layout.axis, offset / layout.inner % layout.rows}});
 }
 
 std::string RowPlaces::describe_byte(const std::byte* at) const {
@@ -256,19 +256,19 @@ void RowMemory::move_to(Position at) {
   }
 }
 
-PlacedPart RowMemory::find_written(const Part& part, const std::string& who) {
+PlacedPart RowMemory::find_written(const TensorPart& part, const std::string& who) {
   PlacedPart found = places_.find(part, who);
   if (const auto other = first_other(found, part.tensor)) refuse(*other, places_.describe(part), who);
   return found;
 }
 
-PlacedPart RowMemory::read(const Part& part, const std::string& who) {
+PlacedPart RowMemory::read(const TensorPart& part, const std::string& who) {
   PlacedPart found = find_written(part, who);
   if (check_ != nullptr) compare(part, found, *check_, "read by " + who);
   return found;
 }
 
-void RowMemory::wrote(const Part& part, const PlacedPart& at, const std::string& who) {
+void RowMemory::wrote(const TensorPart& part, const PlacedPart& at, const std::string& who) {
   for (const PlacedBytes& bytes : at)
     contents_.put(bytes.at, bytes.size, {.value = part.tensor, .offset = bytes.offset, .written = step()});
   if (check_ != nullptr) compare(part, at, *check_, "written by " + who);
@@ -288,7 +288,7 @@ void RowMemory::added(std::size_t op, const PlacedPart& sums) {
                   {.value = value_of_sums(op), .offset = bytes.offset, .written = step()});
 }
 
-void RowMemory::compare(const Part& part, const PlacedPart& at, Reference& reference,
+void RowMemory::compare(const TensorPart& part, const PlacedPart& at, Reference& reference,
                         const std::string& who) {
   if (const auto element = reference.first_difference(part.tensor, at))
     throw RunFault{fmt::format("{} differs from an unstreamed run, first in element {} of its tensor, {}",

@@ -24,7 +24,7 @@ struct Row {
 };
 
 /// All of a tensor, or one of its rows.
-struct Part {
+struct TensorPart {
   TensorId tensor = 0;
   std::optional<Row> row{};
 };
@@ -43,10 +43,10 @@ using PlacedPart = std::vector<PlacedBytes>;
 [[nodiscard]] std::string text_of(const RowRange& rows);
 
 /// The size of a part.
-[[nodiscard]] Bytes bytes_of(const Graph& graph, const Part& part);
+[[nodiscard]] Bytes bytes_of(const Graph& graph, const TensorPart& part);
 
 /// The runs of bytes of a tensor that a part is made of; `at` is not theirs.
-[[nodiscard]] PlacedPart runs_of(const Graph& graph, const Part& part);
+[[nodiscard]] PlacedPart runs_of(const Graph& graph, const TensorPart& part);
 
 /// Where the tensors of a streamed plan of one network are. Those that are nowhere in it have memory of their
 /// own.
@@ -56,12 +56,12 @@ class RowPlaces {
   explicit RowPlaces(const Device& device);
 
   /// Where the part is now. Throws RunFault where it has no place, or bytes that its buffer does not hold.
-  [[nodiscard]] PlacedPart find(const Part& part, const std::string& who);
+  [[nodiscard]] PlacedPart find(const TensorPart& part, const std::string& who);
   /// In a buffer, if that holds them now.
   [[nodiscard]] std::byte* find(std::size_t buffer, Bytes offset, Bytes size, const std::string& who) const;
 
   /// "row 3 of tensor 'x'"
-  [[nodiscard]] std::string describe(const Part& part) const;
+  [[nodiscard]] std::string describe(const TensorPart& part) const;
   /// The same of the row that has a byte of the tensor.
   [[nodiscard]] std::string describe_at(TensorId tensor, Bytes offset) const;
   /// "byte 17 of memory 'arena'"
@@ -82,8 +82,8 @@ class RowPlaces {
 
   [[nodiscard]] Layout layout_of(TensorId tensor) const;
   [[nodiscard]] const View* view_now(TensorId tensor, std::int64_t row) const;
-  [[nodiscard]] PlacedPart find_pieces(const Part& part, const std::string& who);
-  [[nodiscard]] PlacedPart find_outside(const Part& part);
+  [[nodiscard]] PlacedPart find_pieces(const TensorPart& part, const std::string& who);
+  [[nodiscard]] PlacedPart find_outside(const TensorPart& part);
 
   const Device& device_;
   const Graph& graph_;
@@ -132,15 +132,15 @@ class RowMemory {
   void begin_step(const std::string& what) { steps_.push_back(what); }
 
   /// The part, which `who` reads now. Throws RunFault unless all of it is there.
-  [[nodiscard]] PlacedPart read(const Part& part, const std::string& who);
+  [[nodiscard]] PlacedPart read(const TensorPart& part, const std::string& who);
   /// The same without comparing it.
-  [[nodiscard]] PlacedPart find_written(const Part& part, const std::string& who);
+  [[nodiscard]] PlacedPart find_written(const TensorPart& part, const std::string& who);
   /// Where `who` is to write the part.
-  [[nodiscard]] PlacedPart room_for(const Part& part, const std::string& who) {
+  [[nodiscard]] PlacedPart room_for(const TensorPart& part, const std::string& who) {
     return places_.find(part, who);
   }
   /// The part has been written there by `who`.
-  void wrote(const Part& part, const PlacedPart& at, const std::string& who);
+  void wrote(const TensorPart& part, const PlacedPart& at, const std::string& who);
 
   /// The place of an operator's sums.
   [[nodiscard]] PlacedPart find_sums(const Sums& sums, Bytes size, const std::string& who) const;
@@ -149,7 +149,7 @@ class RowMemory {
   void added(std::size_t op, const PlacedPart& sums);
 
   /// Throws RunFault unless the part is what it is in the reference.
-  void compare(const Part& part, const PlacedPart& at, Reference& reference, const std::string& who);
+  void compare(const TensorPart& part, const PlacedPart& at, Reference& reference, const std::string& who);
 
   [[nodiscard]] const RowPlaces& places() const { return places_; }
 

@@ -28,12 +28,12 @@ void StreamRun::compute(const Operands& operands) {
 /// where that was agreed.
 void StreamRun::expect_apart(const Operands& operands) const {
   const Operator& own = op(operands.op);
-  const auto refuse = [&](const Part& written, const Part& other) {
+  const auto refuse = [&](const TensorPart& written, const TensorPart& other) {
     throw RunFault{fmt::format("{} writes {} over {}, which it needs", who_,
                                memory_.places().describe(written), memory_.places().describe(other))};
   };
   for (const Operand& output : operands.outputs) {
-    const Part written{*own.outputs[output.index], output.row};
+    const TensorPart written{*own.outputs[output.index], output.row};
     for (const Operand& input : operands.inputs) {
       if (overlap(output.at, input.at) && !may_write_over(operands, input, output))
         refuse(written, {*own.inputs[input.index], input.row});
@@ -202,7 +202,7 @@ void StreamRun::run_part(const Run& run) {
         throw RunFault{fmt::format("{} adds row {} before row {}", who_, run.part->begin, r)};
       is_last = is_last && r < run.part->end;
       if (r < run.part->begin || r >= run.part->end) return;
-      const Part part{*op(index).inputs[0], Row{read.axis, r}};
+      const TensorPart part{*op(index).inputs[0], Row{read.axis, r}};
       operands.inputs.push_back({0, part.row, this->read(part)});
     });
     operands.outputs = outputs_of(index, Row{run.rows->axis, row});
@@ -252,7 +252,7 @@ void StreamRun::add_rows(const Run& run, const kernels::RowSums& kernel, std::by
                          const PlacedPart& place) {
   const TensorId input = *op(run.path[1]).inputs[0];
   for (std::int64_t row = run.rows->begin; row < run.rows->end; ++row) {
-    const Part part{input, Row{run.rows->axis, row}};
+    const TensorPart part{input, Row{run.rows->axis, row}};
     const PlacedPart at = read(part);
     if (overlap(at, place))
       throw RunFault{
@@ -264,7 +264,7 @@ void StreamRun::add_rows(const Run& run, const kernels::RowSums& kernel, std::by
 
 void StreamRun::finish_sums(std::size_t op, const kernels::RowSums& kernel, const std::byte* sums,
                             const PlacedPart& place) {
-  const Part part{.tensor = *this->op(op).outputs[0]};
+  const TensorPart part{.tensor = *this->op(op).outputs[0]};
   const PlacedPart at = memory_.room_for(part, who_);
   if (overlap(at, place))
     throw RunFault{fmt::format("{} writes {} over its sums", who_, memory_.places().describe(part))};

@@ -44,9 +44,9 @@ std::int64_t multiplies_of(const Graph& graph) {
 }
 
 /// Row by row, or all of it.
-std::vector<Part> parts_of(TensorId tensor, const std::optional<RowRange>& rows) {
+std::vector<TensorPart> parts_of(TensorId tensor, const std::optional<RowRange>& rows) {
   if (!rows) return {{.tensor = tensor}};
-  std::vector<Part> parts;
+  std::vector<TensorPart> parts;
   for (std::int64_t row = rows->begin; row < rows->end; ++row)
     parts.push_back({tensor, Row{rows->axis, row}});
   return parts;
@@ -132,7 +132,7 @@ void StreamRun::give() {
     const auto& inputs = graph_.subgraphs[0].inputs;
     const bool is_input = std::ranges::find(inputs, t) != inputs.end() && kind != TensorKind::weight;
     if ((!is_input && kind != TensorKind::state) || given_.contains(t)) continue;
-    const Part part{.tensor = t};
+    const TensorPart part{.tensor = t};
     const PlacedPart at = memory_.room_for(part, who_);
     const std::vector<std::byte> value = model_.value(t);
     for (const PlacedBytes& bytes : at)
@@ -202,7 +202,9 @@ std::vector<StreamRun::Operand> StreamRun::inputs_of(std::size_t op, const RowAx
                                                      std::optional<std::int64_t> row) {
   std::vector<Operand> inputs;
   const auto& tensors = this->op(op).inputs;
-  const auto add = [&](std::size_t i, const Part& part) { inputs.push_back({i, part.row, read(part)}); };
+  const auto add = [&](std::size_t i, const TensorPart& part) {
+    inputs.push_back({i, part.row, read(part)});
+  };
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!tensors[i]) continue;
     const RowRead* const found = axis == nullptr ? nullptr : row_read(*axis, i);
@@ -227,7 +229,7 @@ std::vector<StreamRun::Operand> StreamRun::outputs_of(std::size_t op, const std:
   return outputs;
 }
 
-PlacedPart StreamRun::read(const Part& part) {
+PlacedPart StreamRun::read(const TensorPart& part) {
   if (is_constant(part.tensor)) {
     PlacedPart runs = runs_of(graph_, part);
     // Nobody writes to constants: no operator that is not folded has one as an output.
@@ -239,14 +241,14 @@ PlacedPart StreamRun::read(const Part& part) {
   return at;
 }
 
-void StreamRun::wrote(const Part& part, const PlacedPart& at) {
+void StreamRun::wrote(const TensorPart& part, const PlacedPart& at) {
   memory_.places().note_touched(at, report_.highest);
   memory_.wrote(part, at, who_);
 }
 
 void StreamRun::arrive(const Arrive& arrive) {
   const std::vector<std::byte>& value = given_.at(arrive.tensor);
-  for (const Part& part : parts_of(arrive.tensor, arrive.rows)) {
+  for (const TensorPart& part : parts_of(arrive.tensor, arrive.rows)) {
     const PlacedPart at = memory_.room_for(part, who_);
     for (const PlacedBytes& bytes : at)
       std::memcpy(bytes.at, value.data() + bytes.offset, static_cast<std::size_t>(bytes.size));
@@ -259,7 +261,7 @@ void StreamRun::leave(const Leave& leave) {
   const auto size = static_cast<std::size_t>(graph_.tensors[leave.tensor].bytes);
   leaving.bytes.resize(size);
   leaving.has_left.resize(size, false);
-  for (const Part& part : parts_of(leave.tensor, leave.rows)) {
+  for (const TensorPart& part : parts_of(leave.tensor, leave.rows)) {
     const PlacedPart at = memory_.find_written(part, who_);
     if (reference_ != nullptr) memory_.compare(part, at, *reference_, "taken by the caller");
     memory_.places().note_touched(at, report_.highest);
@@ -285,7 +287,7 @@ void StreamRun::take_output(TensorId output) {
                                  stowage::describe(graph_, output))};
     array.array.data = leaving->second.bytes;
   } else {
-    const Part part{.tensor = output};
+    const TensorPart part{.tensor = output};
     const PlacedPart at = memory_.find_written(part, who_);
     if (reference_ != nullptr) memory_.compare(part, at, *reference_, "taken by the caller");
     for (const PlacedBytes& bytes : at)

@@ -81,7 +81,7 @@ class StreamRun {
   [[nodiscard]] std::vector<Operand> inputs_of(std::size_t op, const RowAxis* axis,
                                                std::optional<std::int64_t> row);
   [[nodiscard]] std::vector<Operand> outputs_of(std::size_t op, const std::optional<Row>& row);
-  [[nodiscard]] PlacedPart read(const Part& part);
+  [[nodiscard]] PlacedPart read(const TensorPart& part);
   void compute(const Operands& operands);
   void compute_only(const Operands& operands);
   void expect_apart(const Operands& operands) const;
@@ -95,7 +95,7 @@ class StreamRun {
   void call_kernel(const Operands& operands, RowOperands& beside, const Kernel& kernel, Seen seen);
   void make_copies(const Operator& op, std::span<const std::byte* const> inputs,
                    std::span<std::byte* const> outputs);
-  void wrote(const Part& part, const PlacedPart& at);
+  void wrote(const TensorPart& part, const PlacedPart& at);
   [[nodiscard]] std::int64_t multiplies_of_rows(std::size_t index, const RowRange& rows) const;
 
   [[nodiscard]] const Operator& op(std::size_t index) const { return graph_.subgraphs[0].operators[index]; }

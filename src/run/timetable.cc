@@ -21,23 +21,23 @@ class ClockReader {
               std::size_t clock)
       : graphs_(graphs), plan_(plan), tree_(tree), clock_(clock), steps_(plan.clocks[clock].steps) {}
 
-  std::vector<Happening> read() {
-    std::vector<Happening> happenings;
+  std::vector<Event> read() {
+    std::vector<Event> events;
     while (at_ < steps_.size()) {
       const auto at = static_cast<Position>(at_);
       if (const Fork* const fork = std::get_if<Fork>(&steps_[at_])) {
-        happenings.push_back({.at = at, .what = *fork});
+        events.push_back({.at = at, .what = *fork});
         ++at_;
       } else if (const Copy* const copy = std::get_if<Copy>(&steps_[at_])) {
-        happenings.push_back({.at = at, .model = plan_.tensors[copy->tensor].model, .what = *copy});
+        events.push_back({.at = at, .model = plan_.tensors[copy->tensor].model, .what = *copy});
         ++at_;
       } else {
         const std::size_t model = std::get<Run>(steps_[at_]).model;
         if (!is_in(model, 0, 1)) refuse();
-        happenings.push_back({.at = at, .model = model, .what = read_call(model, 0, 1)});
+        events.push_back({.at = at, .model = model, .what = read_call(model, 0, 1)});
       }
     }
-    return happenings;
+    return events;
   }
 
  private:
@@ -106,12 +106,12 @@ std::size_t next_of(const std::vector<std::size_t>& standing, const Plan& plan) 
 }
 
 void insert(const model::Moment& place, std::size_t model, Timetable& table) {
-  auto& happenings = table.clocks[place.clock];
-  const auto is_before = [&](const Happening& it) {
-    return it.at < place.at || (it.at == place.at && std::holds_alternative<Stand>(it.what));
+  auto& events = table.clocks[place.clock];
+  const auto is_before = [&](const Event& it) {
+    return it.at < place.at || (it.at == place.at && std::holds_alternative<Idle>(it.what));
   };
-  const auto next = std::ranges::find_if_not(happenings, is_before);
-  happenings.insert(next, {.at = place.at, .model = model, .what = Stand{}});
+  const auto next = std::ranges::find_if_not(events, is_before);
+  events.insert(next, {.at = place.at, .model = model, .what = Idle{}});
   table.clock_of[model] = place.clock;
   table.steps_of[model] = 1;
 }
@@ -124,9 +124,8 @@ Timetable timetable_of(std::span<const Graph* const> graphs, const Plan& plan) {
                   .steps_of = std::vector<std::size_t>(graphs.size(), 0)};
   for (std::size_t clock = 0; clock < plan.clocks.size(); ++clock)
     table.clocks.push_back(ClockReader(graphs, plan, table.tree, clock).read());
-  for (const auto& happenings : table.clocks) {
-    for (const Happening& it : happenings)
-      table.steps_of[it.model] += std::holds_alternative<Fork>(it.what) ? 0 : 1;
+  for (const auto& events : table.clocks) {
+    for (const Event& it : events) table.steps_of[it.model] += std::holds_alternative<Fork>(it.what) ? 0 : 1;
   }
   const auto spans = check::spans_of(plan);
   std::vector<std::size_t> standing;

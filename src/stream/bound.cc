@@ -46,21 +46,21 @@ namespace {
 
 class CutBound {
  public:
-  explicit CutBound(const Program& program)
+  explicit CutBound(const RowProgram& program)
       : program_(program),
         source_(program.instances.size() + program.granules.size()),
         sink_(source_ + 1),
         network_(sink_ + 1),
         witness_(program.instances.size(), base::FlowNetwork::unlimited) {
-    for (InstanceId i = 0; i < program_.instances.size(); ++i) add_instance(i);
+    for (IterationId i = 0; i < program_.instances.size(); ++i) add_instance(i);
     for (GranuleId g = 0; g < program_.granules.size(); ++g) add_granule(g);
   }
 
-  Bound run(std::span<const InstanceId> order, const BoundOptions& options) {
+  Bound run(std::span<const IterationId> order, const BoundOptions& options) {
     witness_order(order);
     Bound bound{.bytes = program_.resident};  // before the first instance
-    std::priority_queue<std::pair<Bytes, InstanceId>> queue;
-    for (InstanceId i = 0; i < witness_.size(); ++i) queue.emplace(witness_[i], i);
+    std::priority_queue<std::pair<Bytes, IterationId>> queue;
+    for (IterationId i = 0; i < witness_.size(); ++i) queue.emplace(witness_[i], i);
     for (; !queue.empty() && queue.top().first > bound.bytes && bound.bytes < options.enough;) {
       const auto [bytes, i] = queue.top();
       queue.pop();
@@ -80,10 +80,10 @@ class CutBound {
   }
 
  private:
-  void add_instance(InstanceId i) {
-    const Instance& instance = program_.instances[i];
+  void add_instance(IterationId i) {
+    const Iteration& instance = program_.instances[i];
     if (instance.index > 0) network_.add(i, i - 1, base::FlowNetwork::unlimited);
-    for (const Need& need : instance.needs)
+    for (const Dependence& need : instance.needs)
       network_.add(i, program_.at(need.op, need.count - 1), base::FlowNetwork::unlimited);
     from_source_.push_back(network_.add(source_, i, 0));
     to_sink_.push_back(network_.add(i, sink_, 0));
@@ -100,7 +100,7 @@ class CutBound {
   }
 
   /// The fewest bytes that are live while the instance runs, or less.
-  Bytes cut(InstanceId i, const base::Deadline& deadline) {
+  Bytes cut(IterationId i, const base::Deadline& deadline) {
     Bytes least = cut(i, std::nullopt, deadline);
     for (const GranuleId g : program_.instances[i].may_overwrite)
       least = std::min(least, cut(i, g, deadline));
@@ -108,8 +108,8 @@ class CutBound {
   }
 
   /// The same if it writes over a granule, which all others have read then.
-  Bytes cut(InstanceId i, std::optional<GranuleId> over, const base::Deadline& deadline) {
-    const Instance& instance = program_.instances[i];
+  Bytes cut(IterationId i, std::optional<GranuleId> over, const base::Deadline& deadline) {
+    const Iteration& instance = program_.instances[i];
     std::vector<std::size_t> forced;
     Bytes saved = 0;
     if (over) {
@@ -120,7 +120,7 @@ class CutBound {
       }
     }
     if (instance.index > 0) forced.push_back(from_source_[i - 1]);
-    for (const Need& need : instance.needs)
+    for (const Dependence& need : instance.needs)
       forced.push_back(from_source_[program_.at(need.op, need.count - 1)]);
     forced.push_back(to_sink_[i]);
     for (const std::size_t pipe : forced) network_.set_capacity(pipe, base::FlowNetwork::unlimited);
@@ -133,7 +133,7 @@ class CutBound {
 
   /// Bytes that are live while an operator's next instance runs, over what it reads if it may.
   [[nodiscard]] Bytes load_of(const State& state, std::size_t op) const {
-    const Instance& instance = state.next(op);
+    const Iteration& instance = state.next(op);
     Bytes saved = 0;
     for (const GranuleId g : instance.may_overwrite) {
       const Granule& granule = program_.granules[g];
@@ -153,9 +153,9 @@ class CutBound {
     }
   }
 
-  void witness_order(std::span<const InstanceId> order) {
+  void witness_order(std::span<const IterationId> order) {
     State state(program_);
-    for (const InstanceId id : order) {
+    for (const IterationId id : order) {
       witness(state);
       state.run(program_.instances[id].op);
     }
@@ -169,7 +169,7 @@ class CutBound {
     witness(state);
   }
 
-  const Program& program_;
+  const RowProgram& program_;
   std::size_t source_;
   std::size_t sink_;
   base::FlowNetwork network_;
@@ -180,7 +180,8 @@ class CutBound {
 
 }  // namespace
 
-Bound lower_bound(const Program& program, std::span<const InstanceId> order, const BoundOptions& options) {
+Bound lower_bound(const RowProgram& program, std::span<const IterationId> order,
+                  const BoundOptions& options) {
   if (options.most_cuts == 0 || options.deadline.is_over())
     return {.bytes = program.resident, .is_complete = program.instances.empty()};
   return CutBound(program).run(order, options);

@@ -25,7 +25,7 @@ struct Bound {
 /// is the fewer cuts are needed. With fewer cuts, and with one that the deadline ends, the bound is weaker,
 /// and still one. An instance that may write over what it
 /// reads does so where that is less.
-[[nodiscard]] Bound lower_bound(const Program& program, std::span<const InstanceId> order,
+[[nodiscard]] Bound lower_bound(const RowProgram& program, std::span<const IterationId> order,
                                 const BoundOptions& options);
 
 }  // namespace stowage::stream

@@ -43,7 +43,7 @@ std::set<TensorId> choose_tensors(const std::vector<TensorId>& candidates,
 namespace {
 
 /// Tensors whose rows are larger than those that they are written over.
-std::vector<TensorId> larger_than_what_was_there(const Model& model) {
+std::vector<TensorId> larger_than_what_was_there(const RowModel& model) {
   std::vector<TensorId> larger;
   for (const Tensor& tensor : model.tensors) {
     if (tensor.takes_over && model.tensors[tensor.takes_over->tensor].bytes_per_row < tensor.bytes_per_row)

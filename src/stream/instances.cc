@@ -34,7 +34,7 @@ class Reading {
   Reading(const Graph& graph, const InstanceOptions& options)
       : graph_(graph), options_(options), axes_(graph_.tensors.size()), index_(graph_.tensors.size()) {}
 
-  Model run() {
+  RowModel run() {
     expect_streamable(graph_);
     const stowage::Subgraph& main = graph_.subgraphs[0];
     const auto orders = topological_orders(graph_);
@@ -355,7 +355,7 @@ class Reading {
       std::vector<std::optional<std::size_t>>(graph_.subgraphs[0].operators.size());
   std::vector<std::optional<std::size_t>> axes_;   ///< Of rows, by tensor; none for a single number.
   std::vector<std::optional<std::size_t>> index_;  ///< In the model, by tensor.
-  Model model_{};
+  RowModel model_{};
   // By tensor of the model:
   std::vector<std::vector<std::size_t>> readers_{};
   std::vector<bool> is_written_{};
@@ -377,13 +377,13 @@ void expect_streamable(const Graph& graph) {
   }
 }
 
-Model instances_of(const Graph& graph, const InstanceOptions& options) {
+RowModel instances_of(const Graph& graph, const InstanceOptions& options) {
   if (options.granule < 1) throw UsageError("a granule has at least one row");
   return Reading(graph, options).run();
 }
 
-Model without_rows(const Model& model) {
-  Model whole = model;
+RowModel without_rows(const RowModel& model) {
+  RowModel whole = model;
   for (Tensor& tensor : whole.tensors) {
     tensor.granule = tensor.rows;
     tensor.is_whole = false;

@@ -29,10 +29,10 @@ void expect_streamable(const Graph& graph);
 
 /// The operators of a network (`add_rows`) over rows, and what they read. Constants, and what is computed
 /// from nothing else, is not part of it. Throws UsageError as `expect_streamable` does.
-[[nodiscard]] Model instances_of(const Graph& graph, const InstanceOptions& options);
+[[nodiscard]] RowModel instances_of(const Graph& graph, const InstanceOptions& options);
 
 /// The same network with operators and tensors as wholes: each operator has one instance, each tensor one
 /// granule.
-[[nodiscard]] Model without_rows(const Model& model);
+[[nodiscard]] RowModel without_rows(const RowModel& model);
 
 }  // namespace stowage::stream

@@ -40,8 +40,8 @@ struct Family {
 
 class LayingOut {
  public:
-  LayingOut(const Graph& graph, const Model& model, const Program& program, const Timetable& timetable,
-            const LayoutOptions& options)
+  LayingOut(const Graph& graph, const RowModel& model, const RowProgram& program,
+            const RowTimetable& timetable, const LayoutOptions& options)
       : graph_(graph), model_(model), program_(program), timetable_(timetable), options_(options) {
     for (const stowage::Tensor& tensor : graph.tensors) layout_.tensors.push_back({0, tensor, {}});
     layout_.sums.resize(model.operators.size());
@@ -257,9 +257,9 @@ class LayingOut {
   }
 
   const Graph& graph_;
-  const Model& model_;
-  const Program& program_;
-  const Timetable& timetable_;
+  const RowModel& model_;
+  const RowProgram& program_;
+  const RowTimetable& timetable_;
   LayoutOptions options_;
   base::UniqueNames names_{};
   Layout layout_{};
@@ -267,8 +267,8 @@ class LayingOut {
 
 }  // namespace
 
-Layout lay_out(const Graph& graph, const Model& model, const Program& program, const Timetable& timetable,
-               const LayoutOptions& options) {
+Layout lay_out(const Graph& graph, const RowModel& model, const RowProgram& program,
+               const RowTimetable& timetable, const LayoutOptions& options) {
   return LayingOut(graph, model, program, timetable, options).run();
 }
 

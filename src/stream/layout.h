@@ -32,7 +32,7 @@ struct Layout {
 };
 
 /// Gives tensors of a streamed network their buffers; see layout.cc.
-[[nodiscard]] Layout lay_out(const Graph& graph, const Model& model, const Program& program,
-                             const Timetable& timetable, const LayoutOptions& options);
+[[nodiscard]] Layout lay_out(const Graph& graph, const RowModel& model, const RowProgram& program,
+                             const RowTimetable& timetable, const LayoutOptions& options);
 
 }  // namespace stowage::stream

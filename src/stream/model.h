@@ -16,7 +16,7 @@ namespace stowage::stream {
 /// Which rows of a tensor an operator's row reads. All of a tensor is scale 0, offset 0, and as many taps as
 /// it has rows.
 struct Access {
-  std::size_t tensor = 0;  ///< Index in Model::tensors.
+  std::size_t tensor = 0;  ///< Index in RowModel::tensors.
   RowMap rows{};
   /// Of a tensor whose rows are computed again: those that each instance reads.
   std::vector<std::vector<std::int64_t>> listed{};
@@ -27,7 +27,7 @@ struct Access {
 /// A tensor whose rows lie inside those of another, which is written over them: row r in row r + shift, from
 /// that byte of it on.
 struct TakenOver {
-  std::size_t tensor = 0;  ///< Index in Model::tensors.
+  std::size_t tensor = 0;  ///< Index in RowModel::tensors.
   std::int64_t shift = 0;  ///< A multiple of the granule.
   Bytes offset = 0;
   bool by_rows = false;  ///< The bytes come back where both are stored row by row, not where both are whole.
@@ -99,16 +99,16 @@ struct Operator {
 
 /// A network, ready to be streamed: each tensor is written by one operator at most, operators stand behind
 /// those they read from. Tensors that none writes are there from the start.
-struct Model {
+struct RowModel {
   std::vector<Tensor> tensors{};
   std::vector<Operator> operators{};
 
-  bool operator==(const Model&) const = default;
+  bool operator==(const RowModel&) const = default;
 };
 
 /// Calls `visit(row)` for every row of the tensor that an instance of the operator reads; some come twice.
 template <typename Visit>
-void for_each_read(const Model& model, const Operator& op, const Access& access, std::int64_t instance,
+void for_each_read(const RowModel& model, const Operator& op, const Access& access, std::int64_t instance,
                    Visit visit) {
   const Tensor& tensor = model.tensors[access.tensor];
   if (!access.listed.empty()) {

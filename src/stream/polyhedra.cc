@@ -14,7 +14,7 @@
 //
 // Source: the patent on polyhedral scheduling (docs/streaming.md): operators as polyhedra in one reference
 // space, orders as affine maps, cost in granules.
-// Sets and relations: S. Verdoolaege, "isl: An Integer Set Library for the Polyhedral Model", 2010.
+// Sets and relations: S. Verdoolaege, "isl: An Integer Set Library for the Polyhedral RowModel", 2010.
 //
 // Cost: emptiness is integer programming, bounded by `effort`; in practice linear in the number of accesses.
 
@@ -74,7 +74,7 @@ isl_stat count_at_time(isl_point* point, void* user) {
 
 class Relations {
  public:
-  Relations(const Model& model, const std::vector<AffineTime>& times, unsigned long effort)
+  Relations(const RowModel& model, const std::vector<AffineTime>& times, unsigned long effort)
       : model_(model), times_(times), context_(isl_ctx_alloc()) {
     isl_options_set_on_error(context_.get(), ISL_ON_ERROR_CONTINUE);
     isl_ctx_set_max_operations(context_.get(), effort);
@@ -185,7 +185,7 @@ class Relations {
     return both(std::move(begun), inverse(not_after(copy(steps_), std::move(ending))));
   }
 
-  const Model& model_;
+  const RowModel& model_;
   const std::vector<AffineTime>& times_;
   Context context_;
   Map steps_{};  ///< Goes before its context does.
@@ -193,11 +193,12 @@ class Relations {
 
 }  // namespace
 
-std::optional<bool> is_legal(const Model& model, const std::vector<AffineTime>& times, unsigned long effort) {
+std::optional<bool> is_legal(const RowModel& model, const std::vector<AffineTime>& times,
+                             unsigned long effort) {
   return Relations(model, times, effort).is_legal();
 }
 
-std::optional<std::vector<std::int64_t>> windows(const Model& model, const std::vector<AffineTime>& times,
+std::optional<std::vector<std::int64_t>> windows(const RowModel& model, const std::vector<AffineTime>& times,
                                                  unsigned long effort) {
   const Relations relations(model, times, effort);
   std::vector<std::int64_t> all;
@@ -209,15 +210,15 @@ std::optional<std::vector<std::int64_t>> windows(const Model& model, const std::
   return all;
 }
 
-std::vector<InstanceId> order_of(const Program& program, const std::vector<AffineTime>& times) {
-  std::vector<InstanceId> order(program.instances.size());
-  for (InstanceId i = 0; i < order.size(); ++i) order[i] = i;
-  const auto time = [&](InstanceId i) {
-    const Instance& instance = program.instances[i];
+std::vector<IterationId> order_of(const RowProgram& program, const std::vector<AffineTime>& times) {
+  std::vector<IterationId> order(program.instances.size());
+  for (IterationId i = 0; i < order.size(); ++i) order[i] = i;
+  const auto time = [&](IterationId i) {
+    const Iteration& instance = program.instances[i];
     const AffineTime& it = times[instance.op];
     return std::tuple(it.scale * instance.index + it.shift, it.position, instance.index);
   };
-  std::sort(order.begin(), order.end(), [&](InstanceId a, InstanceId b) { return time(a) < time(b); });
+  std::sort(order.begin(), order.end(), [&](IterationId a, IterationId b) { return time(a) < time(b); });
   return order;
 }
 

@@ -32,10 +32,10 @@ using Writer = std::optional<std::size_t>;
 
 class Unrolling {
  public:
-  Unrolling(const Model& model, const UnrollOptions& options)
+  Unrolling(const RowModel& model, const UnrollOptions& options)
       : model_(model), options_(options), left_(options.limit) {}
 
-  Program run() {
+  RowProgram run() {
     note_written();
     find_places();
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) check_extent(model_.tensors[t]);
@@ -156,7 +156,7 @@ class Unrolling {
     for (std::int64_t i = 0; i < op.instances(); ++i) {
       is_too_late_ = is_too_late_ || (i % instances_between_looks == 0 && options_.deadline.is_over());
       if (is_too_late_) return;
-      Instance instance{.op = id, .index = i};
+      Iteration instance{.op = id, .index = i};
       if (i == 0) {
         for (const std::size_t earlier : op.after)
           add_need({earlier, model_.operators[earlier].instances()}, instance);
@@ -165,11 +165,11 @@ class Unrolling {
       add_writes(op, place, instance);
       program_.instances.push_back(std::move(instance));
     }
-    program_.first.push_back(static_cast<InstanceId>(program_.instances.size()));
+    program_.first.push_back(static_cast<IterationId>(program_.instances.size()));
     if (op.accumulator > 0 && op.instances() > 1) add_accumulator(op);
   }
 
-  void add_reads(const Operator& op, const std::string& place, Instance& instance) {
+  void add_reads(const Operator& op, const std::string& place, Iteration& instance) {
     for (const Access& access : op.reads) {
       if (access.tensor >= model_.tensors.size() || access.rows.divisor < 1 || access.rows.dilation < 1 ||
           access.rows.taps < 0)
@@ -214,7 +214,7 @@ class Unrolling {
   }
 
   /// What is written row by row is there up to a granule when its writer has come as far.
-  void need_granule(const std::string& place, std::size_t tensor, std::int64_t granule, Instance& instance) {
+  void need_granule(const std::string& place, std::size_t tensor, std::int64_t granule, Iteration& instance) {
     if (!writers_[tensor]) return;
     const std::size_t op = *writers_[tensor];
     if (op >= instance.op)
@@ -224,9 +224,9 @@ class Unrolling {
     add_need({op, is_by_row ? writer.instances_for(granule + 1) : writer.instances()}, instance);
   }
 
-  static void add_need(const Need& need, Instance& instance) {
+  static void add_need(const Dependence& need, Iteration& instance) {
     const auto same = std::find_if(instance.needs.begin(), instance.needs.end(),
-                                   [&](const Need& it) { return it.op == need.op; });
+                                   [&](const Dependence& it) { return it.op == need.op; });
     if (same == instance.needs.end()) {
       instance.needs.push_back(need);
     } else {
@@ -234,14 +234,14 @@ class Unrolling {
     }
   }
 
-  static void note_reader(const Instance& instance, Granule& granule) {
+  static void note_reader(const Iteration& instance, Granule& granule) {
     if (granule.last_readers.empty() || granule.last_readers.back().op != instance.op)
       granule.last_readers.push_back({instance.op, 0});
     granule.last_readers.back().index = instance.index;
   }
 
-  void add_writes(const Operator& op, const std::string& place, Instance& instance) {
-    const auto id = static_cast<InstanceId>(program_.instances.size());
+  void add_writes(const Operator& op, const std::string& place, Iteration& instance) {
+    const auto id = static_cast<IterationId>(program_.instances.size());
     for (const std::size_t t : op.writes) {
       const Tensor& tensor = model_.tensors[t];
       const bool is_by_row = op.writing == Writing::row_by_row;
@@ -266,7 +266,7 @@ class Unrolling {
   }
 
   /// Who reads what is there has read it.
-  static void await_readers(const Granule& granule, Instance& instance) {
+  static void await_readers(const Granule& granule, Iteration& instance) {
     for (const LastReader& reader : granule.last_readers) {
       if (reader.op != instance.op) add_need({reader.op, reader.index + 1}, instance);
     }
@@ -280,7 +280,7 @@ class Unrolling {
       const auto [it, is_first] = former.emplace(again[i], i);
       const std::size_t last = std::exchange(it->second, i);
       if (is_first) continue;
-      Instance& instance = program_.instances[program_.at(op, static_cast<std::int64_t>(i))];
+      Iteration& instance = program_.instances[program_.at(op, static_cast<std::int64_t>(i))];
       for (const std::size_t t : model_.operators[op].writes)
         await_readers(program_.granules[ranges_[t].first + static_cast<GranuleId>(last)], instance);
     }
@@ -289,9 +289,9 @@ class Unrolling {
   /// Written by the first instance and read by the last.
   void add_accumulator(const Operator& op) {
     const auto id = static_cast<GranuleId>(program_.granules.size());
-    const InstanceId first = program_.first[program_.first.size() - 2];
-    Instance& start = program_.instances[first];
-    Instance& end = program_.instances.back();
+    const IterationId first = program_.first[program_.first.size() - 2];
+    Iteration& start = program_.instances[first];
+    Iteration& end = program_.instances.back();
     program_.granules.push_back(
         {.bytes = op.accumulator, .writer = first, .last_readers = {{end.op, end.index}}});
     start.writes.push_back(id);
@@ -300,8 +300,8 @@ class Unrolling {
   }
 
   void add_releases(std::size_t op) {
-    for (InstanceId i = program_.first[op]; i < program_.first[op + 1]; ++i) {
-      Instance& instance = program_.instances[i];
+    for (IterationId i = program_.first[op]; i < program_.first[op + 1]; ++i) {
+      Iteration& instance = program_.instances[i];
       for (const GranuleId g : instance.reads) {
         const Granule& granule = program_.granules[g];
         const bool is_last =
@@ -319,11 +319,11 @@ class Unrolling {
 
   static constexpr std::int64_t instances_between_looks = 256;
 
-  const Model& model_;
+  const RowModel& model_;
   const UnrollOptions& options_;
   std::int64_t left_;
   bool is_too_late_ = false;
-  Program program_;
+  RowProgram program_;
   std::vector<Writer> writers_;
   std::vector<std::optional<std::size_t>> takers_;
   std::vector<Place> places_;
@@ -332,15 +332,17 @@ class Unrolling {
 
 }  // namespace
 
-Program unroll(const Model& model, const UnrollOptions& options) { return Unrolling(model, options).run(); }
+RowProgram unroll(const RowModel& model, const UnrollOptions& options) {
+  return Unrolling(model, options).run();
+}
 
-State::State(const Program& program, std::size_t operators, Bytes live) : State(program) {
+State::State(const RowProgram& program, std::size_t operators, Bytes live) : State(program) {
   for (std::size_t op = 0; op < operators; ++op) done_[op] = static_cast<std::int32_t>(program.count(op));
   live_ = live;
 }
 
 Bytes State::live_after(std::size_t op) const {
-  const Instance& instance = next(op);
+  const Iteration& instance = next(op);
   Bytes live = live_ + instance.bytes_written - instance.bytes_dropped;
   for (const GranuleId g : instance.releases) {
     const Granule& granule = program_->granules[g];

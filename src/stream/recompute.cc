@@ -43,7 +43,7 @@ namespace {
 
 /// Who writes and who reads each tensor.
 struct Links {
-  explicit Links(const Model& model) : writer(model.tensors.size()), readers(model.tensors.size()) {
+  explicit Links(const RowModel& model) : writer(model.tensors.size()), readers(model.tensors.size()) {
     for (std::size_t op = 0; op < model.operators.size(); ++op) {
       for (const std::size_t t : model.operators[op].writes) writer[t] = op;
       for (const Access& access : model.operators[op].reads) readers[access.tensor].push_back(op);
@@ -61,7 +61,7 @@ struct Links {
 };
 
 /// An operator whose rows can be computed at any time, as often as one likes.
-bool is_repeatable(const Model& model, const Links& links, std::size_t op) {
+bool is_repeatable(const RowModel& model, const Links& links, std::size_t op) {
   const Operator& it = model.operators[op];
   if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty() ||
       it.adds_rows || links.is_awaited.contains(op))
@@ -71,7 +71,7 @@ bool is_repeatable(const Model& model, const Links& links, std::size_t op) {
 }
 
 /// What it reads must be there whenever it runs: nothing may be written over it.
-bool reads_what_stays(const Model& model, const Links& links, std::size_t op) {
+bool reads_what_stays(const RowModel& model, const Links& links, std::size_t op) {
   const Operator& it = model.operators[op];
   return !model.tensors[it.writes[0]].takes_over &&
          std::all_of(it.reads.begin(), it.reads.end(), [&](const Access& access) {
@@ -88,7 +88,8 @@ struct Again {
 };
 
 /// The rows that each instance of the reader wants, ascending.
-std::vector<std::set<std::int64_t>> wanted_rows(const Model& model, std::size_t reader, std::size_t tensor) {
+std::vector<std::set<std::int64_t>> wanted_rows(const RowModel& model, std::size_t reader,
+                                                std::size_t tensor) {
   const Operator& op = model.operators[reader];
   std::vector<std::set<std::int64_t>> wanted(static_cast<std::size_t>(op.instances()));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -104,7 +105,7 @@ std::vector<std::set<std::int64_t>> wanted_rows(const Model& model, std::size_t 
 /// For each instance of the reader the rows it wants, ascending. An operator computes its rows one after the
 /// other when it does so first: those that are left out in front of a wanted one, and behind the last, are
 /// computed once, though nobody reads them.
-Again rows_again(const Model& model, std::size_t reader, std::size_t tensor) {
+Again rows_again(const RowModel& model, std::size_t reader, std::size_t tensor) {
   const auto wanted = wanted_rows(model, reader, tensor);
   Again again;
   std::int64_t done = 0;  // rows that have been computed at least once
@@ -132,7 +133,7 @@ std::int64_t multiplies_of_all(const Operator& op, const std::vector<std::int64_
 
 /// The chain that ends with what an access of the reader reads; none if it cannot be computed again, or if no
 /// row is read twice.
-std::optional<Recomputable> chain_in_front(const Model& model, const Links& links, std::size_t reader,
+std::optional<Recomputable> chain_in_front(const RowModel& model, const Links& links, std::size_t reader,
                                            const Access& access) {
   const Operator& last_reader = model.operators[reader];
   if (last_reader.writing != Writing::row_by_row || access.rows.taps < 2 || !access.listed.empty())
@@ -162,12 +163,12 @@ using Chosen = std::set<std::size_t>;
 /// Looks for the chains to compute again.
 class Choosing {
  public:
-  Choosing(const Model& model, double factor, const TrialEffort& effort)
+  Choosing(const RowModel& model, double factor, const TrialEffort& effort)
       : model_(model),
         most_(static_cast<std::int64_t>(factor * static_cast<double>(multiplies_of(model)))),
         effort_(effort) {}
 
-  Model run() {
+  RowModel run() {
     Chosen best;
     Bytes least = peak_of(with(best));
     for (bool is_better = true; is_better;) {
@@ -187,10 +188,10 @@ class Choosing {
  private:
   [[nodiscard]] bool is_time_up() const { return effort_.deadline.is_over(); }
 
-  [[nodiscard]] Bytes peak_of(const Model& model) const { return least_peak_of(model, effort_); }
+  [[nodiscard]] Bytes peak_of(const RowModel& model) const { return least_peak_of(model, effort_); }
 
-  [[nodiscard]] Model with(const Chosen& chosen) const {
-    Model model = model_;
+  [[nodiscard]] RowModel with(const Chosen& chosen) const {
+    RowModel model = model_;
     for (const std::size_t last : chosen) {
       for (const Recomputable& it : recomputables(model)) {
         if (it.operators.back() != last) continue;
@@ -204,7 +205,7 @@ class Choosing {
   /// The chain that lowers the peak most for a multiply; if none does by itself, the one of the widest rows
   /// for a multiply. False: none is left that may be paid for, or no time.
   bool add_one(Chosen& chosen) const {
-    const Model model = with(chosen);
+    const RowModel model = with(chosen);
     const Bytes before = peak_of(model);
     std::optional<std::size_t> best;
     std::pair<double, double> most{0, 0};
@@ -235,7 +236,7 @@ class Choosing {
     return chosen;
   }
 
-  const Model& model_;
+  const RowModel& model_;
   std::int64_t most_;  ///< Multiplies.
   TrialEffort effort_;
 };
@@ -256,7 +257,7 @@ void add_up(Again& again, Operator& reader) {
 
 }  // namespace
 
-std::vector<Recomputable> recomputables(const Model& model) {
+std::vector<Recomputable> recomputables(const RowModel& model) {
   const Links links(model);
   std::vector<Recomputable> found;
   for (std::size_t op = 0; op < model.operators.size(); ++op) {
@@ -267,8 +268,8 @@ std::vector<Recomputable> recomputables(const Model& model) {
   return found;
 }
 
-Model recompute(const Model& model, const Recomputable& what) {
-  Model result = model;
+RowModel recompute(const RowModel& model, const Recomputable& what) {
+  RowModel result = model;
   const std::size_t last = model.operators[what.operators.back()].writes[0];
   Again again = rows_again(model, what.reader, last);
   const auto times = static_cast<std::int64_t>(again.rows.size());
@@ -294,11 +295,11 @@ Model recompute(const Model& model, const Recomputable& what) {
   return result;
 }
 
-Model recompute_within(const Model& model, double factor, const TrialEffort& effort) {
+RowModel recompute_within(const RowModel& model, double factor, const TrialEffort& effort) {
   return Choosing(model, factor, effort).run();
 }
 
-std::int64_t multiplies_of(const Model& model) {
+std::int64_t multiplies_of(const RowModel& model) {
   std::int64_t sum = 0;
   for (const Operator& op : model.operators) sum += op.multiplies;
   return sum;

@@ -18,16 +18,16 @@ struct Recomputable {
 };
 
 /// All that may be computed again, each by itself.
-[[nodiscard]] std::vector<Recomputable> recomputables(const Model& model);
+[[nodiscard]] std::vector<Recomputable> recomputables(const RowModel& model);
 
 /// The model in which their rows are computed for each instance of the reader, and gone after it.
-[[nodiscard]] Model recompute(const Model& model, const Recomputable& what);
+[[nodiscard]] RowModel recompute(const RowModel& model, const Recomputable& what);
 
 /// Computes again what helps most, as long as the multiplies of all operators do not exceed `factor` times
 /// those of the model.
-[[nodiscard]] Model recompute_within(const Model& model, double factor, const TrialEffort& effort);
+[[nodiscard]] RowModel recompute_within(const RowModel& model, double factor, const TrialEffort& effort);
 
 /// Multiplies of a model in which rows are computed again, and of one in which none is.
-[[nodiscard]] std::int64_t multiplies_of(const Model& model);
+[[nodiscard]] std::int64_t multiplies_of(const RowModel& model);
 
 }  // namespace stowage::stream

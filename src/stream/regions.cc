@@ -34,9 +34,9 @@ bool Walk::pull(std::size_t target, const Region& region, Bytes limit) {
   std::vector<std::size_t> wanted{target};
   while (!wanted.empty()) {
     const std::size_t op = wanted.back();
-    const Instance& instance = state_.next(op);
+    const Iteration& instance = state_.next(op);
     const auto missing = std::find_if(instance.needs.begin(), instance.needs.end(),
-                                      [&](const Need& it) { return state_.done(it.op) < it.count; });
+                                      [&](const Dependence& it) { return state_.done(it.op) < it.count; });
     if (missing != instance.needs.end()) {
       if (!region.has(missing->op)) return false;
       wanted.push_back(missing->op);
@@ -74,7 +74,7 @@ constexpr std::size_t rows_between_looks = 256;
 
 /// Runs a region from the state in which all operators in front of it have run, or a part of it if it needs
 /// more than the limit or the time is up.
-Walk run_region(const Program& program, const State& start, const Region& region, Bytes limit,
+Walk run_region(const RowProgram& program, const State& start, const Region& region, Bytes limit,
                 const base::Deadline& deadline) {
   Walk walk(program, start);
   for (std::size_t op = region.end; op-- > region.begin;) {
@@ -96,7 +96,7 @@ bool is_finished(const State& state, const Region& region) {
 }
 
 /// Bytes that are live when the first 0, 1, .. operators have run, and no other.
-std::vector<Bytes> lives_between(const Program& program) {
+std::vector<Bytes> lives_between(const RowProgram& program) {
   State state(program);
   std::vector<Bytes> lives{state.live()};
   for (std::size_t op = 0; op < program.operators(); ++op) {
@@ -107,13 +107,13 @@ std::vector<Bytes> lives_between(const Program& program) {
 }
 
 /// Where regions may begin and end: whether no operator in front waits for one behind.
-std::vector<bool> boundaries(const Program& program) {
+std::vector<bool> boundaries(const RowProgram& program) {
   std::vector<bool> is_boundary;
   std::size_t awaited = 0;  // how many operators those in front wait for
   for (std::size_t op = 0; op < program.operators(); ++op) {
     is_boundary.push_back(awaited <= op);
-    for (InstanceId i = program.first[op]; i < program.first[op + 1]; ++i) {
-      for (const Need& need : program.instances[i].needs) awaited = std::max(awaited, need.op + 1);
+    for (IterationId i = program.first[op]; i < program.first[op + 1]; ++i) {
+      for (const Dependence& need : program.instances[i].needs) awaited = std::max(awaited, need.op + 1);
     }
   }
   is_boundary.push_back(true);
@@ -123,7 +123,7 @@ std::vector<bool> boundaries(const Program& program) {
 /// The least peak of all that runs up to an operator, and the region it ends with.
 class LeastPeaks {
  public:
-  LeastPeaks(const Program& program, std::int64_t work, const base::Deadline& deadline)
+  LeastPeaks(const RowProgram& program, std::int64_t work, const base::Deadline& deadline)
       : program_(program),
         deadline_(deadline),
         lives_(lives_between(program)),
@@ -172,7 +172,7 @@ class LeastPeaks {
     }
   }
 
-  const Program& program_;
+  const RowProgram& program_;
   const base::Deadline& deadline_;
   std::vector<Bytes> lives_;
   std::vector<bool> may_begin_;  ///< A region, with an operator.
@@ -184,13 +184,13 @@ class LeastPeaks {
 
 }  // namespace
 
-RegionOrder order_by_regions(const Program& program, std::int64_t work, const base::Deadline& deadline) {
+RegionOrder order_by_regions(const RowProgram& program, std::int64_t work, const base::Deadline& deadline) {
   if (deadline.is_over()) return {.peak = unbounded};
   return LeastPeaks(program, work, deadline).run();
 }
 
-Bytes least_peak_of(const Model& model, const TrialEffort& effort) {
-  const Program program = unroll(model, {.deadline = effort.deadline});
+Bytes least_peak_of(const RowModel& model, const TrialEffort& effort) {
+  const RowProgram program = unroll(model, {.deadline = effort.deadline});
   return order_by_regions(program, effort.work, effort.deadline).peak;
 }
 

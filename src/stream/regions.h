@@ -20,7 +20,7 @@ struct Region {
 /// Takes steps from a state and notes them.
 class Walk {
  public:
-  Walk(const Program& program, State start) : program_(program), state_(std::move(start)) {}
+  Walk(const RowProgram& program, State start) : program_(program), state_(std::move(start)) {}
 
   /// Runs the operator's next instance, and before it what it needs, as late as possible; all of it must be
   /// in the region or have run. False, and stopped where that is, if it is not or a step has more than
@@ -31,19 +31,19 @@ class Walk {
   void settle(const Region& region, Bytes limit);
 
   [[nodiscard]] const State& state() const { return state_; }
-  [[nodiscard]] const std::vector<InstanceId>& steps() const { return steps_; }
+  [[nodiscard]] const std::vector<IterationId>& steps() const { return steps_; }
   [[nodiscard]] Bytes peak() const { return peak_; }
 
  private:
-  const Program& program_;
+  const RowProgram& program_;
   State state_;
-  std::vector<InstanceId> steps_;
+  std::vector<IterationId> steps_;
   Bytes peak_ = 0;
 };
 
 /// An order, the most bytes that are live in it, and the regions it was put together from.
 struct RegionOrder {
-  std::vector<InstanceId> steps{};
+  std::vector<IterationId> steps{};
   Bytes peak = 0;
   std::vector<Region> regions{};
 };
@@ -57,10 +57,10 @@ struct TrialEffort {
 /// The best order that runs the operators region by region, each region pulled from its last operator. `work`
 /// is how many steps are tried at most; beyond that, operators are regions of their own. Over the deadline
 /// there are no steps, and the peak is the largest there is.
-[[nodiscard]] RegionOrder order_by_regions(const Program& program, std::int64_t work,
+[[nodiscard]] RegionOrder order_by_regions(const RowProgram& program, std::int64_t work,
                                            const base::Deadline& deadline = {});
 
 /// The peak of that order; the largest there is if the deadline is over.
-[[nodiscard]] Bytes least_peak_of(const Model& model, const TrialEffort& effort);
+[[nodiscard]] Bytes least_peak_of(const RowModel& model, const TrialEffort& effort);
 
 }  // namespace stowage::stream

@@ -230,7 +230,7 @@ Repeated repeat(const Repeated& repeated, const Repeatable& what) { return Repea
 namespace {
 
 /// Rows can be run again at any time, but neither sums nor whole operators while they are being computed.
-bool can_interleave(const Repeated& repeated, const Model& model) {
+bool can_interleave(const Repeated& repeated, const RowModel& model) {
   std::vector<int> times(repeated.operators.size(), 0);
   for (const std::size_t own : repeated.operators) ++times[own];
   return std::all_of(model.operators.begin(), model.operators.end(), [&](const Operator& op) {
@@ -265,7 +265,7 @@ Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& opt
                                const TrialEffort& effort) {
   const auto with = [&](const std::set<TensorId>& tensors) { return repeat_each(given, tensors); };
   const auto peak_of = [&](const Repeated& it) {
-    const Model model = instances_of(it.graph, options);
+    const RowModel model = instances_of(it.graph, options);
     if (!can_interleave(it, model)) return std::numeric_limits<Bytes>::max();
     return least_peak_of(model, effort);
   };

@@ -15,9 +15,9 @@ namespace stowage::stream {
 namespace {
 
 /// Reads to come of every granule; what stays is read once more, after the end.
-std::vector<std::int64_t> reads_to_come(const Program& program) {
+std::vector<std::int64_t> reads_to_come(const RowProgram& program) {
   std::vector<std::int64_t> reads(program.granules.size(), 0);
-  for (const Instance& instance : program.instances) {
+  for (const Iteration& instance : program.instances) {
     for (const GranuleId g : instance.reads) ++reads[g];
   }
   for (std::size_t g = 0; g < reads.size(); ++g) reads[g] += program.granules[g].stays ? 1 : 0;
@@ -26,7 +26,7 @@ std::vector<std::int64_t> reads_to_come(const Program& program) {
 
 /// Runs the order and tells `visit` of every granule that begins or ends to live. Stops at a fault.
 template <typename Begin, typename End, typename Step>
-std::optional<std::string> walk(const Program& program, std::span<const InstanceId> order, Begin begin,
+std::optional<std::string> walk(const RowProgram& program, std::span<const IterationId> order, Begin begin,
                                 End end, Step step) {
   std::vector<std::int64_t> reads = reads_to_come(program);
   std::vector<char> is_there(program.granules.size(), 0);
@@ -36,9 +36,9 @@ std::optional<std::string> walk(const Program& program, std::span<const Instance
     is_there[g] = 1;
     if (reads[g] > 0) begin(g);
   }
-  for (const InstanceId id : order) {
+  for (const IterationId id : order) {
     if (id >= program.instances.size()) return fmt::format("there is no instance {}", id);
-    const Instance& instance = program.instances[id];
+    const Iteration& instance = program.instances[id];
     const auto place = [&] { return fmt::format("instance {} of operator {}", instance.index, instance.op); };
     if (has_run[id] != 0) return place() + " runs twice";
     if (instance.index > 0 && has_run[id - 1] == 0) return place() + " runs before the one in front of it";
@@ -50,7 +50,7 @@ std::optional<std::string> walk(const Program& program, std::span<const Instance
     for (const GranuleId g : instance.reads) {
       if (is_there[g] == 0) return place() + fmt::format(" reads granule {} before it is written", g);
     }
-    for (const Need& need : instance.needs) {
+    for (const Dependence& need : instance.needs) {
       if (need.count > 0 && has_run[program.at(need.op, need.count - 1)] == 0)
         return place() + fmt::format(" runs before instance {} of operator {}", need.count - 1, need.op);
     }
@@ -69,8 +69,8 @@ std::optional<std::string> walk(const Program& program, std::span<const Instance
 
 }  // namespace
 
-Replay replay(const Program& program, std::span<const InstanceId> order) {
-  Replay result;
+RowReplay replay(const RowProgram& program, std::span<const IterationId> order) {
+  RowReplay result;
   Bytes live = 0;
   const auto begin = [&](GranuleId g) {
     live += program.granules[g].bytes;
@@ -81,8 +81,8 @@ Replay replay(const Program& program, std::span<const InstanceId> order) {
   return result;
 }
 
-std::vector<std::int64_t> windows(const Model& model, const Program& program,
-                                  std::span<const InstanceId> order) {
+std::vector<std::int64_t> windows(const RowModel& model, const RowProgram& program,
+                                  std::span<const IterationId> order) {
   std::vector<std::int64_t> live(model.tensors.size(), 0);
   std::vector<std::int64_t> most(model.tensors.size(), 0);
   const auto begin = [&](GranuleId g) {
@@ -95,9 +95,9 @@ std::vector<std::int64_t> windows(const Model& model, const Program& program,
   return most;
 }
 
-std::vector<InstanceId> layer_by_layer(const Program& program) {
-  std::vector<InstanceId> order(program.instances.size());
-  std::iota(order.begin(), order.end(), InstanceId{0});
+std::vector<IterationId> layer_by_layer(const RowProgram& program) {
+  std::vector<IterationId> order(program.instances.size());
+  std::iota(order.begin(), order.end(), IterationId{0});
   return order;
 }
 

@@ -10,7 +10,7 @@
 namespace stowage::stream {
 
 /// What an order of all instances needs.
-struct Replay {
+struct RowReplay {
   std::vector<Bytes> loads{};  ///< Bytes that are live while each step runs.
   Bytes peak = 0;
   std::optional<std::string> fault{};  ///< Why the order is none; then there are loads up to there only.
@@ -18,13 +18,13 @@ struct Replay {
 
 /// Runs an order step by step. A granule is live from the step that writes it to the last that reads it, both
 /// included; what is there from the start from the first step on; what stays up to the end.
-[[nodiscard]] Replay replay(const Program& program, std::span<const InstanceId> order);
+[[nodiscard]] RowReplay replay(const RowProgram& program, std::span<const IterationId> order);
 
 /// The largest number of granules of each tensor that are live at once. The order must be a legal one.
-[[nodiscard]] std::vector<std::int64_t> windows(const Model& model, const Program& program,
-                                                std::span<const InstanceId> order);
+[[nodiscard]] std::vector<std::int64_t> windows(const RowModel& model, const RowProgram& program,
+                                                std::span<const IterationId> order);
 
 /// Operator after operator, each from its first instance to its last.
-[[nodiscard]] std::vector<InstanceId> layer_by_layer(const Program& program);
+[[nodiscard]] std::vector<IterationId> layer_by_layer(const RowProgram& program);
 
 }  // namespace stowage::stream

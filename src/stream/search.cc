@@ -59,7 +59,7 @@ std::uint64_t hash_of(const State& state) {
 /// A state on the way from the start of a detour.
 struct Node {
   State state;
-  std::vector<InstanceId> steps{};  ///< From the parent.
+  std::vector<IterationId> steps{};  ///< From the parent.
   std::size_t parent = 0;
 };
 
@@ -86,8 +86,8 @@ struct Effort {
 
 class Detour {
  public:
-  Detour(const Program& program, const std::vector<InstanceId>& order, std::size_t start, std::size_t hill,
-         Bytes limit)
+  Detour(const RowProgram& program, const std::vector<IterationId>& order, std::size_t start,
+         std::size_t hill, Bytes limit)
       : program_(program),
         order_(order),
         start_(start),
@@ -96,7 +96,7 @@ class Detour {
         all_{0, program.operators()} {}
 
   /// The whole order, with the detour; nothing if none is found.
-  std::optional<std::vector<InstanceId>> find(const State& base, Preference preference, Effort& effort) {
+  std::optional<std::vector<IterationId>> find(const State& base, Preference preference, Effort& effort) {
     std::unordered_set<std::uint64_t> seen{hash_of(base)};
     std::priority_queue<Open> open;
     nodes_ = {{base}};
@@ -123,13 +123,13 @@ class Detour {
 
  private:
   /// From the last node on as in the order, if that meets the order behind the hill.
-  [[nodiscard]] std::optional<std::vector<InstanceId>> join() const {
-    std::vector<InstanceId> steps = steps_of_last();
+  [[nodiscard]] std::optional<std::vector<IterationId>> join() const {
+    std::vector<IterationId> steps = steps_of_last();
     std::size_t ahead = steps.size();
     State state = nodes_.back().state;
     std::size_t at = start_;
     for (; ahead > 0; ++at) {
-      const Instance& instance = program_.instances[order_[at]];
+      const Iteration& instance = program_.instances[order_[at]];
       if (instance.index < state.done(instance.op)) {
         --ahead;
         continue;
@@ -139,21 +139,21 @@ class Detour {
       steps.push_back(order_[at]);
     }
     if (at <= hill_) return std::nullopt;
-    std::vector<InstanceId> result = order_;
+    std::vector<IterationId> result = order_;
     std::copy(steps.begin(), steps.end(), result.begin() + static_cast<std::ptrdiff_t>(start_));
     return result;
   }
 
-  [[nodiscard]] std::vector<InstanceId> steps_of_last() const {
-    std::vector<InstanceId> steps;
+  [[nodiscard]] std::vector<IterationId> steps_of_last() const {
+    std::vector<IterationId> steps;
     for (std::size_t n = nodes_.size() - 1; n != 0; n = nodes_[n].parent)
       steps.insert(steps.end(), nodes_[n].steps.rbegin(), nodes_[n].steps.rend());
     std::reverse(steps.begin(), steps.end());
     return steps;
   }
 
-  const Program& program_;
-  const std::vector<InstanceId>& order_;
+  const RowProgram& program_;
+  const std::vector<IterationId>& order_;
   std::size_t start_;
   std::size_t hill_;
   Bytes limit_;
@@ -163,11 +163,11 @@ class Detour {
 
 class Mending {
  public:
-  Mending(const Program& program, std::vector<InstanceId> order, Bytes limit)
+  Mending(const RowProgram& program, std::vector<IterationId> order, Bytes limit)
       : program_(program), order_(std::move(order)), limit_(limit) {}
 
   /// An order that stays below the limit, if detours around all hills are found.
-  std::optional<std::vector<InstanceId>> run(Effort& effort) {
+  std::optional<std::vector<IterationId>> run(Effort& effort) {
     while (const auto hill = find_hill()) {
       if (!pass(*hill, effort)) return std::nullopt;
     }
@@ -212,19 +212,19 @@ class Mending {
     return valleys;
   }
 
-  const Program& program_;
-  std::vector<InstanceId> order_;
+  const RowProgram& program_;
+  std::vector<IterationId> order_;
   Bytes limit_;
   std::vector<Bytes> lives_{};
 };
 
 }  // namespace
 
-std::vector<InstanceId> improve(const Program& program, std::span<const InstanceId> order,
-                                const SearchOptions& options) {
+std::vector<IterationId> improve(const RowProgram& program, std::span<const IterationId> order,
+                                 const SearchOptions& options) {
   constexpr std::int64_t least_tries = 1000;
   constexpr std::int64_t most_tries = 64 * least_tries;
-  std::vector<InstanceId> best(order.begin(), order.end());
+  std::vector<IterationId> best(order.begin(), order.end());
   Bytes peak = replay(program, best).peak;
   Effort effort{.left = options.work, .deadline = options.deadline};
   for (effort.each = least_tries; effort.each <= most_tries; effort.each *= 4) {

@@ -16,7 +16,7 @@ struct SearchOptions {
 };
 
 /// An order with a peak that is no higher than that of the given one, which must be legal.
-[[nodiscard]] std::vector<InstanceId> improve(const Program& program, std::span<const InstanceId> order,
-                                              const SearchOptions& options);
+[[nodiscard]] std::vector<IterationId> improve(const RowProgram& program, std::span<const IterationId> order,
+                                               const SearchOptions& options);
 
 }  // namespace stowage::stream

@@ -14,7 +14,7 @@ namespace {
 
 class Recorder {
  public:
-  Recorder(const Model& model, const Program& program) : model_(model), program_(program) {
+  Recorder(const RowModel& model, const RowProgram& program) : model_(model), program_(program) {
     for (std::size_t t = 0; t < model.tensors.size(); ++t) {
       const auto granules = static_cast<std::size_t>(program.ranges[t].count);
       table_.lives.emplace_back(granules, Lifetime{0, 1});
@@ -23,8 +23,8 @@ class Recorder {
     table_.summing.resize(model.operators.size());
   }
 
-  Timetable run(std::span<const InstanceId> order) {
-    for (const InstanceId id : order) take(program_.instances[id]);
+  RowTimetable run(std::span<const IterationId> order) {
+    for (const IterationId id : order) take(program_.instances[id]);
     const auto end = static_cast<Position>(table_.steps.size());
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
       if (!model_.tensors[t].stays) continue;
@@ -34,7 +34,7 @@ class Recorder {
   }
 
  private:
-  void take(const Instance& instance) {
+  void take(const Iteration& instance) {
     const Operator& op = model_.operators[instance.op];
     const auto at = static_cast<Position>(table_.steps.size());
     table_.steps.push_back(step_of(instance));
@@ -60,7 +60,7 @@ class Recorder {
     return Passage{*tensor.source, tensor.axis ? std::optional(rows_of(tensor, granule)) : std::nullopt};
   }
 
-  [[nodiscard]] Step step_of(const Instance& instance) const {
+  [[nodiscard]] Step step_of(const Iteration& instance) const {
     const Operator& op = model_.operators[instance.op];
     if (!op.source) return passage<Arrive>(model_.tensors[op.writes[0]], instance.index);
     Run run{.path = {0, *op.source}};
@@ -74,7 +74,7 @@ class Recorder {
     return run;
   }
 
-  void note_read(const Access& access, const Instance& instance, Position at) {
+  void note_read(const Access& access, const Iteration& instance, Position at) {
     const Tensor& tensor = model_.tensors[access.tensor];
     for_each_read(model_, model_.operators[instance.op], access, instance.index, [&](std::int64_t row) {
       Lifetime& life = table_.lives[access.tensor][static_cast<std::size_t>(row / tensor.granule)];
@@ -82,7 +82,7 @@ class Recorder {
     });
   }
 
-  void note_written(std::size_t t, const Instance& instance, Position at) {
+  void note_written(std::size_t t, const Iteration& instance, Position at) {
     const Operator& op = model_.operators[instance.op];
     const bool is_by_row = op.writing == Writing::row_by_row;
     if (!is_by_row && instance.index + 1 < op.instances()) return;
@@ -100,9 +100,9 @@ class Recorder {
     }
   }
 
-  const Model& model_;
-  const Program& program_;
-  Timetable table_{};
+  const RowModel& model_;
+  const RowProgram& program_;
+  RowTimetable table_{};
 };
 
 }  // namespace
@@ -116,7 +116,8 @@ RowRange rows_of(const Tensor& tensor, std::int64_t granule) {
   return {axis, granule * tensor.granule, std::min(tensor.rows, (granule + 1) * tensor.granule)};
 }
 
-Timetable timetable_of(const Model& model, const Program& program, std::span<const InstanceId> order) {
+RowTimetable timetable_of(const RowModel& model, const RowProgram& program,
+                          std::span<const IterationId> order) {
   return Recorder(model, program).run(order);
 }
 

@@ -12,7 +12,7 @@
 namespace stowage::stream {
 
 /// An order of instances as the steps of a plan, and when things are needed.
-struct Timetable {
+struct RowTimetable {
   std::vector<Step> steps{};  ///< Of model 0.
   /// Of each tensor's granules: from being written to after the last reading.
   std::vector<std::vector<Lifetime>> lives{};
@@ -25,7 +25,7 @@ struct Timetable {
 
 /// The order must be a legal one. Where the output leaves by rows, a step for that follows each that writes
 /// some.
-[[nodiscard]] Timetable timetable_of(const Model& model, const Program& program,
-                                     std::span<const InstanceId> order);
+[[nodiscard]] RowTimetable timetable_of(const RowModel& model, const RowProgram& program,
+                                        std::span<const IterationId> order);
 
 }  // namespace stowage::stream

@@ -86,10 +86,10 @@ const pack::Stop never = [] { return false; };
 bool fits_below(const Problem& problem, Bytes height, const pack::Dive& dive) {
   std::vector<Bytes> settled;
   for (const Buffer& buffer : problem.buffers) settled.push_back(buffer.pinned.value_or(0));
-  const pack::Model model = pack::model_of(problem.buffers);
+  const pack::SectionModel model = pack::model_of(problem.buffers);
   std::vector<bool> is_settled(problem.buffers.size(), true);  // also what is never alive
   bool fits = true;
-  for (const pack::Region& region : pack::regions_of(model, settled, never)) {
+  for (const pack::Subproblem& region : pack::regions_of(model, settled, never)) {
     for (const pack::Item& item : region.model.items) is_settled[item.buffer] = false;
     const pack::Tables tables(region.model, never);
     const Bytes rest = height / model.unit - region.base;
@@ -169,7 +169,7 @@ TEST(Exact, RepeatedSearchesGiveTheSamePlan) {
   const int repetitions = testing::has_time() ? 100 : 2;
   if (testing::is_in_a_hurry()) problems.resize(1);
   for (std::size_t p = 0; p < problems.size(); ++p) {
-    for (const char* const strategy : {"exact", "auto", "sweep"}) {
+    for (const char* const strategy : {"exact", "auto", "from-peak"}) {
       SCOPED_TRACE(std::string(strategy) + " on problem " + std::to_string(p));
       SolveOptions options{
           .strategy = strategy, .time_limit = std::chrono::hours(1), .threads = 2, .seed = p, .rounds = 0};
@@ -216,19 +216,20 @@ TEST(Exact, ToldToStopTablesAreIncompleteButNotBroken) {
                                                      .largest_size = 9,
                                                      .percent_with_pieces = 20,
                                                      .percent_pinned = 10});
-  const pack::Model model = pack::model_of(problem.buffers);
+  const pack::SectionModel model = pack::model_of(problem.buffers);
   std::size_t fewest = model.items.size();
   for (int calls = 0; calls < 200; ++calls) {
     int left = calls;
     const pack::Stop stop = [&] { return left-- <= 0; };
     std::vector<Bytes> settled(problem.buffers.size());
     std::size_t items = 0;
-    for (const pack::Region& region : pack::regions_of(model, settled, stop)) {
+    for (const pack::Subproblem& region : pack::regions_of(model, settled, stop)) {
       const pack::Tables tables(region.model, stop);
       EXPECT_EQ(tables.clashes.size(), region.model.items.size());
       EXPECT_EQ(tables.entries.size(), region.model.sections);
       for (std::size_t i = 0; i < tables.clashes.size(); ++i) {
-        for (const pack::Clash& clash : tables.clashes[i]) EXPECT_LT(clash.other, region.model.items.size());
+        for (const pack::ForbiddenOffsets& clash : tables.clashes[i])
+          EXPECT_LT(clash.other, region.model.items.size());
       }
       items += region.model.items.size();
     }
@@ -257,13 +258,13 @@ TEST(Exact, CountsPairsThatAreAliveTogether) {
 }
 
 TEST(Exact, SectionsAreMaximal) {
-  const pack::Model model = pack::model_of(
+  const pack::SectionModel model = pack::model_of(
       problem_of({whole("a", 4, 0, 4), whole("b", 8, 2, 9), whole("c", 2, 3, 5), whole("d", 6, 6, 8)})
           .buffers);
   EXPECT_EQ(model.sections, 2U);
   EXPECT_EQ(model.unit, 2);
   EXPECT_EQ(model.loads(), (std::vector<Bytes>{7, 7}));
-  EXPECT_EQ(model.items[1].parts, (std::vector<pack::Part>{{0, 2, 0, 4}}));
+  EXPECT_EQ(model.items[1].parts, (std::vector<pack::Segment>{{0, 2, 0, 4}}));
 }
 
 TEST(Exact, RealInstancesAreSolved) {

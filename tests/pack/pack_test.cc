@@ -816,14 +816,14 @@ TEST(Pack, WithoutTimeThereIsStillAPlan) {
 TEST(Pack, OfVeryManyBuffersSomePlanComesSoon) {
   const Problem problem = oracle::random_problem(
       9, {.buffers = 10'000, .positions = 10'000, .longest_life = 40, .largest_size = 1000});
-  for (const std::string name : {"rectangle", "sweep", "greedy-by-duration", "slots", "auto"}) {
+  for (const std::string name : {"rectangle", "from-peak", "greedy-by-duration", "slots", "auto"}) {
     SCOPED_TRACE(name);
     const Solution hasty = solve(problem, {.strategy = name, .time_limit = std::chrono::seconds(0)});
     EXPECT_EQ(hasty.strategy, "free-list");
     EXPECT_TRUE(hasty.interrupted);
     expect_valid(problem, hasty);
   }
-  for (const std::string name : {"greedy-by-duration", "sweep"}) {
+  for (const std::string name : {"greedy-by-duration", "from-peak"}) {
     const Solution asked = solve(problem, {.strategy = name, .time_limit = generous});
     EXPECT_EQ(asked.strategy, name) << "even where the stopgap is better";
     EXPECT_FALSE(asked.interrupted);
@@ -859,7 +859,7 @@ TEST(Pack, CutAtAnyMomentThereIsAValidPlan) {
                                                      .percent_with_pieces = 5,
                                                      .percent_pinned = 1});
   const auto moments = static_cast<int>(testing::cases_of(60));
-  for (const std::string name : {"rectangle", "sweep", "exact", "auto"}) {
+  for (const std::string name : {"rectangle", "from-peak", "exact", "auto"}) {
     SCOPED_TRACE(name);
     ASSERT_EQ(obstacle_to(name, problem), std::nullopt);
     for (int moment = 0; moment < moments && !HasFailure(); ++moment) {

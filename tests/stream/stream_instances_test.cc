@@ -96,7 +96,7 @@ void for_each_element(const Shape& shape, std::size_t axis, std::int64_t row, Vi
   }
 }
 
-bool is_read(const Model& model, std::size_t tensor, std::int64_t r, std::int64_t row) {
+bool is_read(const RowModel& model, std::size_t tensor, std::int64_t r, std::int64_t row) {
   bool found = false;
   for (const Access& access : model.operators[0].reads) {
     if (access.tensor == tensor)
@@ -108,7 +108,7 @@ bool is_read(const Model& model, std::size_t tensor, std::int64_t r, std::int64_
 
 /// How many pairs (row of the output, row of data) are read.
 std::int64_t expect_honest(const Call& call, std::mt19937_64& random) {
-  const Model model = instances_of(network_of(call).graph(), {});
+  const RowModel model = instances_of(network_of(call).graph(), {});
   const Operator& op = model.operators.at(0);
   KernelCall kernel{.type = call.type,
                     .outputs = {testing::result<float>(call.output)},
@@ -323,11 +323,11 @@ TEST(StreamInstances, ResizingNamesAllRowsItReads) {
 
 TEST(StreamInstances, SumsRunOverTheRowsOfTheirInput) {
   const Call call{.type = "GlobalAveragePool", .data = {{1, 2, 13, 29}}, .output = {1, 2, 1, 1}};
-  const Model model = instances_of(network_of(call).graph(), {.granule = 4});
+  const RowModel model = instances_of(network_of(call).graph(), {.granule = 4});
   ASSERT_EQ(model.operators.size(), 1U);
   EXPECT_EQ(model.operators[0].instances(), 4);
   EXPECT_EQ(model.operators[0].accumulator, 8);
-  const Program program = unroll(model);
+  const RowProgram program = unroll(model);
   constexpr Bytes row = 2 * 29 * 4;
   EXPECT_EQ(replay(program, layer_by_layer(program)).loads,
             (std::vector<Bytes>{13 * row + 8, 9 * row + 8, 5 * row + 8, row + 16}));
@@ -335,14 +335,14 @@ TEST(StreamInstances, SumsRunOverTheRowsOfTheirInput) {
 
 TEST(StreamInstances, AnInputByRowsIsAnOperator) {
   const Call call{.type = "Relu", .data = {{1, 2, 13, 29}}, .output = {1, 2, 13, 29}};
-  const Model model = instances_of(network_of(call).graph(), {.io = Io::rows});
+  const RowModel model = instances_of(network_of(call).graph(), {.io = Io::rows});
   ASSERT_EQ(model.operators.size(), 2U);
   EXPECT_FALSE(model.operators[0].source);
-  const Program program = unroll(model);
+  const RowProgram program = unroll(model);
   constexpr Bytes row = 2 * 29 * 4;
   EXPECT_EQ(improve(program, layer_by_layer(program), {}).size(), 26U);
   EXPECT_EQ(order_by_regions(program, 1000).peak, row);  // in place
-  const Program apart =
+  const RowProgram apart =
       unroll(instances_of(network_of(call).graph(), {.io = Io::rows, .in_place = InPlace::never}));
   EXPECT_EQ(order_by_regions(apart, 1000).peak, 2 * row);
   EXPECT_THROW((void)instances_of(network_of(call).graph(), {.granule = 0}), UsageError);
@@ -363,11 +363,11 @@ TEST(StreamInstances, RealNetworksReachTheirBound) {
         Figures{"mobilenet_v2_int8_224", Io::arena, 192678},
         Figures{"mobilenet_v2_int8_224", Io::rows, 96326}}) {
     const Network network = read_network(folder / (std::string(name) + ".tflite"));
-    const Program program = unroll(instances_of(network.graph(), {.io = io}));
+    const RowProgram program = unroll(instances_of(network.graph(), {.io = io}));
     const auto start = order_by_regions(program, 10'000'000).steps;
     const Bound bound = lower_bound(program, start, {.most_cuts = 100});
     EXPECT_EQ(bound.bytes, live) << name;
-    const Replay found = replay(program, improve(program, start, {.target = bound.bytes}));
+    const RowReplay found = replay(program, improve(program, start, {.target = bound.bytes}));
     EXPECT_EQ(found.fault, std::nullopt);
     EXPECT_EQ(found.peak, live) << name;
   }

@@ -22,7 +22,7 @@ std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t high) 
 }
 
 /// Later operators start later, by no more than their rows; then it is legal about every other time.
-std::vector<AffineTime> random_times(const Model& model, std::mt19937_64& random) {
+std::vector<AffineTime> random_times(const RowModel& model, std::mt19937_64& random) {
   std::vector<AffineTime> times;
   std::int64_t shift = 0;
   for (std::size_t o = 0; o < model.operators.size(); ++o) {
@@ -39,7 +39,7 @@ TEST(StreamPolyhedra, AgreeWithLookingAtEveryRow) {
   int broken = 0;
   const int enough = testing::is_in_a_hurry() ? 100 : 1000;
   for (int i = 0; i < 3000 && (legal < enough || broken < enough / 4); ++i) {
-    const Model model = random_model(random, {.operators = 3, .rows = 6, .is_chain = i % 2 == 0});
+    const RowModel model = random_model(random, {.operators = 3, .rows = 6, .is_chain = i % 2 == 0});
     const auto times = random_times(model, random);
     const auto order = order_of(unroll(model), times);
     const auto expected = naive_replay(model, naive_steps(unroll(model), order));
@@ -60,8 +60,8 @@ TEST(StreamPolyhedra, NoOrderSurvivesThatBreaksADependence) {
   std::mt19937_64 random(2);
   int broken = 0;
   for (int i = 0; i < 100; ++i) {
-    const Model model = random_model(random, {.operators = 4, .rows = 6});
-    const Program program = unroll(model);
+    const RowModel model = random_model(random, {.operators = 4, .rows = 6});
+    const RowProgram program = unroll(model);
     std::vector<AffineTime> times(model.operators.size());
     for (std::size_t o = 0; o < times.size(); ++o)
       times[o] = {1, static_cast<std::int64_t>(o) * 10, static_cast<std::int64_t>(o)};
@@ -77,7 +77,7 @@ TEST(StreamPolyhedra, NoOrderSurvivesThatBreaksADependence) {
 
 TEST(StreamPolyhedra, SayWhenAQuestionTakesTooMuchEffort) {
   std::mt19937_64 random(3);
-  const Model model = random_model(random, {});
+  const RowModel model = random_model(random, {});
   const std::vector<AffineTime> times = random_times(model, random);
   EXPECT_EQ(is_legal(model, times, 1), std::nullopt);
   EXPECT_EQ(windows(model, times, 1), std::nullopt);

@@ -22,7 +22,7 @@ using testing::random_model;
 using testing::random_order;
 
 /// As if it were made from a network, of which some operators add up rows.
-Model sourced(Model model, std::mt19937_64& random) {
+RowModel sourced(RowModel model, std::mt19937_64& random) {
   for (std::size_t t = 0; t < model.tensors.size(); ++t) {
     model.tensors[t].source = t;
     model.tensors[t].axis = 0;
@@ -37,7 +37,7 @@ Model sourced(Model model, std::mt19937_64& random) {
 }
 
 /// Some chains computed again, one after the other.
-Model computed_again(Model model, std::mt19937_64& random) {
+RowModel computed_again(RowModel model, std::mt19937_64& random) {
   while (random() % 4 != 0) {
     const auto all = recomputables(model);
     if (all.empty()) break;
@@ -47,7 +47,7 @@ Model computed_again(Model model, std::mt19937_64& random) {
 }
 
 /// Rows that run for the first time ascend without gaps, and all are run.
-void expect_first_rows_ascend(const Model& model, const Timetable& table, int i) {
+void expect_first_rows_ascend(const RowModel& model, const RowTimetable& table, int i) {
   std::map<std::size_t, std::int64_t> done;
   std::map<std::size_t, std::int64_t> rows;
   for (const Tensor& tensor : model.tensors) {
@@ -71,7 +71,7 @@ void expect_first_rows_ascend(const Model& model, const Timetable& table, int i)
 }
 
 /// No row is in two places at once.
-void expect_one_place(const Model& model, const Timetable& table, int i) {
+void expect_one_place(const RowModel& model, const RowTimetable& table, int i) {
   for (std::size_t t = 0; t < model.tensors.size(); ++t) {
     std::map<std::int64_t, std::vector<Lifetime>> lives;
     for (std::size_t g = 0; g < model.tensors[t].again.size(); ++g)
@@ -89,19 +89,19 @@ TEST(StreamRecompute, EveryOrderKeepsTheRules) {
   int again = 0;
   int adding = 0;
   for (int i = 0; i < 600; ++i) {
-    const Model once =
+    const RowModel once =
         sourced(random_model(random, {.operators = 5, .rows = 9, .is_chain = i % 2 == 0}), random);
-    const Model model = computed_again(once, random);
+    const RowModel model = computed_again(once, random);
     if (model == once) continue;
     ++again;
     adding += std::any_of(model.operators.begin(), model.operators.end(),
                           [](const Operator& op) { return op.adds_rows; });
-    const Program program = unroll(model);
+    const RowProgram program = unroll(model);
     const RegionOrder regions = order_by_regions(program, i % 3 == 0 ? 0 : 100'000);
     const auto improved = improve(program, regions.steps, {.work = 2'000});
     for (const auto& order : {random_order(program, random), regions.steps, improved}) {
       ASSERT_FALSE(replay(program, order).fault) << i << ": " << *replay(program, order).fault;
-      const Timetable table = timetable_of(model, program, order);
+      const RowTimetable table = timetable_of(model, program, order);
       expect_first_rows_ascend(model, table, i);
       expect_one_place(model, table, i);
     }
@@ -114,8 +114,8 @@ TEST(StreamRecompute, EveryOrderKeepsTheRules) {
 }
 
 /// An operator of six rows, and windows over them.
-Model windows_over_six_rows(std::int64_t rows, const RowMap& windows) {
-  Model model;
+RowModel windows_over_six_rows(std::int64_t rows, const RowMap& windows) {
+  RowModel model;
   model.tensors = {{.name = "x", .rows = 6, .bytes_per_row = 1, .source = 0},
                    {.name = "y", .rows = 6, .bytes_per_row = 9, .source = 1},
                    {.name = "z", .rows = rows, .bytes_per_row = 1, .stays = true, .source = 2}};
@@ -128,9 +128,9 @@ Model windows_over_six_rows(std::int64_t rows, const RowMap& windows) {
 using Rows = std::vector<std::int64_t>;
 
 TEST(StreamRecompute, ComputesRowsInHolesOnce) {
-  Model model = windows_over_six_rows(4, {.taps = 2, .dilation = 2});
+  RowModel model = windows_over_six_rows(4, {.taps = 2, .dilation = 2});
   ASSERT_EQ(recomputables(model).size(), 1U);
-  Model again = recompute(model, recomputables(model)[0]);
+  RowModel again = recompute(model, recomputables(model)[0]);
   EXPECT_EQ(again.tensors[1].again, (Rows{0, 1, 2, 1, 3, 2, 4, 3, 5}));  // the first 1 is for nobody
   EXPECT_EQ(again.operators[1].reads[0].listed, (std::vector<Rows>{{0, 2}, {3, 4}, {5, 6}, {7, 8}}));
   EXPECT_EQ(multiplies_of(again), 900);
@@ -143,20 +143,20 @@ TEST(StreamRecompute, ComputesRowsInHolesOnce) {
 }
 
 TEST(StreamRecompute, ComputesRowsThatNobodyReadsOnce) {
-  const Model model = windows_over_six_rows(2, {.scale = 2, .taps = 3});
+  const RowModel model = windows_over_six_rows(2, {.scale = 2, .taps = 3});
   ASSERT_EQ(recomputables(model).size(), 1U);
-  const Model again = recompute(model, recomputables(model)[0]);
+  const RowModel again = recompute(model, recomputables(model)[0]);
   EXPECT_EQ(again.tensors[1].again, (Rows{0, 1, 2, 2, 3, 4, 5}));
   EXPECT_EQ(again.operators[1].reads[0].listed, (std::vector<Rows>{{0, 1, 2}, {3, 4, 5}}));
 }
 
 TEST(StreamRecompute, NothingToRunNeedsWhatIsThere) {
-  Model model;
-  const Program none = unroll(model);
+  RowModel model;
+  const RowProgram none = unroll(model);
   EXPECT_EQ(order_by_regions(none, 100).peak, 0);
   EXPECT_TRUE(order_by_regions(none, 100).steps.empty());
   model.tensors = {{.name = "x", .rows = 4, .bytes_per_row = 10, .stays = true}};
-  const Program program = unroll(model);
+  const RowProgram program = unroll(model);
   EXPECT_EQ(order_by_regions(program, 100).peak, 40);
   EXPECT_EQ(replay(program, {}).peak, 40);
   EXPECT_EQ(lower_bound(program, {}, {.most_cuts = 10}).bytes, 40);

@@ -1,4 +1,4 @@
-// Replay, orders and bounds of models over rows, against looking at every row, and at every state.
+// RowReplay, orders and bounds of models over rows, against looking at every row, and at every state.
 
 #include <gtest/gtest.h>
 
@@ -23,8 +23,8 @@ using testing::random_model;
 using testing::random_order;
 
 /// An input of 4 rows, a window of 3 rows over it, and one of 2 with stride 2 over that.
-Model two_windows() {
-  Model model;
+RowModel two_windows() {
+  RowModel model;
   model.tensors = {{.name = "x", .rows = 4, .bytes_per_row = 10},
                    {.name = "y", .rows = 4, .bytes_per_row = 7},
                    {.name = "z", .rows = 2, .bytes_per_row = 5, .stays = true}};
@@ -35,9 +35,9 @@ Model two_windows() {
 }
 
 TEST(StreamReplay, CountsWhatIsLive) {
-  const Program program = unroll(two_windows());
-  const std::vector<InstanceId> order{0, 1, 4, 2, 3, 5};  // a a b a a b
-  const Replay result = replay(program, order);
+  const RowProgram program = unroll(two_windows());
+  const std::vector<IterationId> order{0, 1, 4, 2, 3, 5};  // a a b a a b
+  const RowReplay result = replay(program, order);
   EXPECT_FALSE(result.fault);
   // x0..x3 y0 | y0 y1 | x1..x3 y0 y1 z0 | ..: a row of x goes with the window behind it
   EXPECT_EQ(result.loads, (std::vector<Bytes>{47, 54, 49, 42, 39, 24}));
@@ -46,8 +46,8 @@ TEST(StreamReplay, CountsWhatIsLive) {
 }
 
 TEST(StreamReplay, NamesWhatIsWrong) {
-  const Program program = unroll(two_windows());
-  const auto fault = [&](const std::vector<InstanceId>& order) {
+  const RowProgram program = unroll(two_windows());
+  const auto fault = [&](const std::vector<IterationId>& order) {
     return replay(program, order).fault.value_or("");
   };
   EXPECT_EQ(fault({0, 4}), "instance 0 of operator 1 reads granule 5 before it is written");
@@ -58,7 +58,7 @@ TEST(StreamReplay, NamesWhatIsWrong) {
 }
 
 TEST(StreamReplay, AccumulatorsLiveFromTheFirstRowToTheLast) {
-  Model model;
+  RowModel model;
   model.tensors = {{.name = "x", .rows = 3, .bytes_per_row = 10},
                    {.name = "sum", .bytes_per_row = 2, .stays = true}};
   model.operators = {{.name = "sum",
@@ -67,34 +67,34 @@ TEST(StreamReplay, AccumulatorsLiveFromTheFirstRowToTheLast) {
                       .writes = {1},
                       .writing = Writing::at_the_end,
                       .accumulator = 8}};
-  const Program program = unroll(model);
+  const RowProgram program = unroll(model);
   EXPECT_EQ(replay(program, layer_by_layer(program)).loads, (std::vector<Bytes>{38, 28, 20}));
 }
 
 TEST(StreamModel, RefusesWhatContradictsItself) {
   const auto change = [](auto how) {
-    Model model = two_windows();
+    RowModel model = two_windows();
     how(model);
     return model;
   };
-  EXPECT_THROW((void)unroll(change([](Model& m) { std::swap(m.operators[0], m.operators[1]); })), Error);
-  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[0].writes = {2}; })), Error);
-  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[0].writes = {3}; })), Error);
-  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].writes = {1}; })), Error);
-  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].reads[0].tensor = 3; })), Error);
-  EXPECT_THROW((void)unroll(change([](Model& m) { m.operators[1].reads[0].rows.divisor = 0; })), Error);
-  EXPECT_THROW((void)unroll(change([](Model& m) { m.tensors[0].rows = 0; })), Error);
+  EXPECT_THROW((void)unroll(change([](RowModel& m) { std::swap(m.operators[0], m.operators[1]); })), Error);
+  EXPECT_THROW((void)unroll(change([](RowModel& m) { m.operators[0].writes = {2}; })), Error);
+  EXPECT_THROW((void)unroll(change([](RowModel& m) { m.operators[0].writes = {3}; })), Error);
+  EXPECT_THROW((void)unroll(change([](RowModel& m) { m.operators[1].writes = {1}; })), Error);
+  EXPECT_THROW((void)unroll(change([](RowModel& m) { m.operators[1].reads[0].tensor = 3; })), Error);
+  EXPECT_THROW((void)unroll(change([](RowModel& m) { m.operators[1].reads[0].rows.divisor = 0; })), Error);
+  EXPECT_THROW((void)unroll(change([](RowModel& m) { m.tensors[0].rows = 0; })), Error);
   EXPECT_THROW((void)unroll(two_windows(), {.limit = 10}), Error);
 }
 
 TEST(StreamReplay, EqualsLookingAtEveryRow) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 1000; ++i) {
-    const Model model = random_model(random, {.operators = 5, .rows = 7, .is_chain = i % 2 == 0});
-    const Program program = unroll(model);
+    const RowModel model = random_model(random, {.operators = 5, .rows = 7, .is_chain = i % 2 == 0});
+    const RowProgram program = unroll(model);
     const auto order = random_order(program, random);
     const auto expected = naive_replay(model, naive_steps(program, order));
-    const Replay found = replay(program, order);
+    const RowReplay found = replay(program, order);
     ASSERT_TRUE(expected.is_legal && !found.fault) << i << found.fault.value_or("");
     ASSERT_EQ(found.loads, expected.loads) << i;
     ASSERT_EQ(windows(model, program, order), expected.windows) << i;
@@ -112,8 +112,8 @@ TEST(StreamReplay, NoOrderSurvivesThatBreaksADependence) {
   std::mt19937_64 random(2);
   int broken = 0;
   for (int i = 0; i < 1000; ++i) {
-    const Model model = random_model(random, {.operators = 4, .rows = 6});
-    const Program program = unroll(model);
+    const RowModel model = random_model(random, {.operators = 4, .rows = 6});
+    const RowProgram program = unroll(model);
     auto order = random_order(program, random);
     std::uniform_int_distribution<std::size_t> place(0, order.size() - 1);
     std::swap(order[place(random)], order[place(random)]);
@@ -127,11 +127,11 @@ TEST(StreamReplay, NoOrderSurvivesThatBreaksADependence) {
 TEST(StreamOrder, RegionsAreLegalAndNoWorseThanLayers) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 500; ++i) {
-    const Program program =
+    const RowProgram program =
         unroll(random_model(random, {.operators = 7, .rows = 12, .is_chain = i % 2 == 0}));
     for (const std::int64_t work : {0, 1'000'000}) {
       const RegionOrder order = order_by_regions(program, work);
-      const Replay found = replay(program, order.steps);
+      const RowReplay found = replay(program, order.steps);
       ASSERT_FALSE(found.fault) << i << *found.fault;
       ASSERT_EQ(found.peak, order.peak) << i;
       ASSERT_LE(found.peak, replay(program, layer_by_layer(program)).peak) << i;
@@ -145,14 +145,15 @@ TEST(StreamOrder, ReachesTheBestOfAllOrdersOrTheBoundLeavesAGap) {
   int bound_reached = 0;
   constexpr int cases = 400;
   for (int i = 0; i < cases; ++i) {
-    const Model model = random_model(random, {.operators = 4, .rows = 6, .is_chain = i % 2 == 0});
-    const Program program = unroll(model);
+    const RowModel model = random_model(random, {.operators = 4, .rows = 6, .is_chain = i % 2 == 0});
+    const RowProgram program = unroll(model);
     const Bytes best = least_peak(model);
     const auto start = order_by_regions(program, 1'000'000).steps;
     const Bound bound = lower_bound(program, start, {.most_cuts = 1000});
     ASSERT_TRUE(bound.is_complete);
     ASSERT_LE(bound.bytes, best) << i;
-    const Replay found = replay(program, improve(program, start, {.target = bound.bytes, .work = 100'000}));
+    const RowReplay found =
+        replay(program, improve(program, start, {.target = bound.bytes, .work = 100'000}));
     ASSERT_FALSE(found.fault) << i;
     ASSERT_GE(found.peak, best) << i;
     ASSERT_LE(found.peak, replay(program, start).peak) << i;
@@ -168,7 +169,7 @@ TEST(StreamOrder, ReachesTheBestOfAllOrdersOrTheBoundLeavesAGap) {
 }
 
 TEST(StreamOrder, WithoutWorkTheOrderIsTheSame) {
-  const Program program = unroll(two_windows());
+  const RowProgram program = unroll(two_windows());
   const auto layers = layer_by_layer(program);
   EXPECT_EQ(improve(program, layers, {.work = 0}), layers);
   const auto better = improve(program, layers, {});
@@ -176,7 +177,7 @@ TEST(StreamOrder, WithoutWorkTheOrderIsTheSame) {
 }
 
 TEST(StreamBound, WithFewerCutsIsWeakerAndSaysSo) {
-  const Program program = unroll(two_windows());
+  const RowProgram program = unroll(two_windows());
   const auto layers = layer_by_layer(program);
   const Bound none = lower_bound(program, layers, {.most_cuts = 0});
   EXPECT_EQ(none.bytes, program.resident);

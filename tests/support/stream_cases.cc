@@ -8,8 +8,8 @@
 namespace stowage::testing {
 namespace {
 
-using stream::Model;
 using stream::Operator;
+using stream::RowModel;
 using stream::Writing;
 
 std::int64_t pick(std::mt19937_64& random, std::int64_t low, std::int64_t high) {
@@ -28,7 +28,7 @@ stream::Access random_access(std::mt19937_64& random, std::size_t tensor, std::i
 }
 
 /// The rows of a tensor that instance i of an operator reads by one access, by trying every row and tap.
-bool reads_row(const Model& model, const Operator& op, const stream::Access& access, std::int64_t i,
+bool reads_row(const RowModel& model, const Operator& op, const stream::Access& access, std::int64_t i,
                std::int64_t row) {
   for (std::int64_t r = i * op.granule; r < (i + 1) * op.granule && r < op.rows; ++r) {
     for (std::int64_t k = 0; k < access.rows.taps; ++k) {
@@ -48,7 +48,7 @@ struct NaiveGranule {
   bool stays = false;
 };
 
-NaiveGranule granule_of(const Model& model, std::size_t t, std::int64_t g) {
+NaiveGranule granule_of(const RowModel& model, std::size_t t, std::int64_t g) {
   const stream::Tensor& tensor = model.tensors[t];
   const std::int64_t end = std::min(tensor.rows, (g + 1) * tensor.granule);
   NaiveGranule granule{
@@ -69,7 +69,7 @@ NaiveGranule granule_of(const Model& model, std::size_t t, std::int64_t g) {
   return granule;
 }
 
-std::vector<NaiveGranule> granules_of(const Model& model) {
+std::vector<NaiveGranule> granules_of(const RowModel& model) {
   std::vector<NaiveGranule> granules;
   for (std::size_t t = 0; t < model.tensors.size(); ++t) {
     for (std::int64_t g = 0; g * model.tensors[t].granule < model.tensors[t].rows; ++g)
@@ -116,8 +116,8 @@ Bytes load_of(const std::vector<NaiveGranule>& granules, const Counters& done, c
 
 }  // namespace
 
-Model random_model(std::mt19937_64& random, const ModelShape& shape) {
-  Model model;
+RowModel random_model(std::mt19937_64& random, const ModelShape& shape) {
+  RowModel model;
   model.tensors.push_back(
       {.name = "in", .rows = pick(random, 1, shape.rows), .bytes_per_row = pick(random, 1, 9)});
   model.tensors[0].granule = pick(random, 1, 2);
@@ -149,7 +149,7 @@ Model random_model(std::mt19937_64& random, const ModelShape& shape) {
   return model;
 }
 
-NaiveReplay naive_replay(const Model& model, const std::vector<NaiveStep>& steps) {
+NaiveReplay naive_replay(const RowModel& model, const std::vector<NaiveStep>& steps) {
   const auto granules = granules_of(model);
   Counters done(model.operators.size(), 0);
   NaiveReplay replay{.windows = std::vector<std::int64_t>(model.tensors.size(), 0)};
@@ -170,7 +170,7 @@ NaiveReplay naive_replay(const Model& model, const std::vector<NaiveStep>& steps
   return replay;
 }
 
-Bytes least_peak(const Model& model) {
+Bytes least_peak(const RowModel& model) {
   const auto granules = granules_of(model);
   using Path = std::pair<Bytes, Counters>;
   std::priority_queue<Path, std::vector<Path>, std::greater<>> open;
@@ -195,16 +195,16 @@ Bytes least_peak(const Model& model) {
   return -1;
 }
 
-std::vector<NaiveStep> naive_steps(const stream::Program& program,
-                                   const std::vector<stream::InstanceId>& order) {
+std::vector<NaiveStep> naive_steps(const stream::RowProgram& program,
+                                   const std::vector<stream::IterationId>& order) {
   std::vector<NaiveStep> steps;
   for (const auto i : order) steps.push_back({program.instances[i].op, program.instances[i].index});
   return steps;
 }
 
-std::vector<stream::InstanceId> random_order(const stream::Program& program, std::mt19937_64& random) {
+std::vector<stream::IterationId> random_order(const stream::RowProgram& program, std::mt19937_64& random) {
   std::vector<std::int64_t> done(program.operators(), 0);
-  std::vector<stream::InstanceId> order;
+  std::vector<stream::IterationId> order;
   while (order.size() < program.instances.size()) {
     const auto op = static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(done.size()) - 1));
     if (done[op] == program.count(op)) continue;

@@ -18,7 +18,7 @@ struct ModelShape {
 };
 
 /// Operators over random windows (stride, dilation, padding, granule), sums, wholes and joins.
-[[nodiscard]] stream::Model random_model(std::mt19937_64& random, const ModelShape& shape);
+[[nodiscard]] stream::RowModel random_model(std::mt19937_64& random, const ModelShape& shape);
 
 /// A step of an operator.
 struct NaiveStep {
@@ -34,16 +34,16 @@ struct NaiveReplay {
   std::vector<std::int64_t> windows{};  ///< Most live granules, by tensor.
 };
 
-[[nodiscard]] NaiveReplay naive_replay(const stream::Model& model, const std::vector<NaiveStep>& steps);
+[[nodiscard]] NaiveReplay naive_replay(const stream::RowModel& model, const std::vector<NaiveStep>& steps);
 
 /// The least peak of all legal orders with ascending rows: a shortest path over all states.
-[[nodiscard]] Bytes least_peak(const stream::Model& model);
+[[nodiscard]] Bytes least_peak(const stream::RowModel& model);
 
-[[nodiscard]] std::vector<NaiveStep> naive_steps(const stream::Program& program,
-                                                 const std::vector<stream::InstanceId>& order);
+[[nodiscard]] std::vector<NaiveStep> naive_steps(const stream::RowProgram& program,
+                                                 const std::vector<stream::IterationId>& order);
 
 /// Any legal order.
-[[nodiscard]] std::vector<stream::InstanceId> random_order(const stream::Program& program,
-                                                           std::mt19937_64& random);
+[[nodiscard]] std::vector<stream::IterationId> random_order(const stream::RowProgram& program,
+                                                            std::mt19937_64& random);
 
 }  // namespace stowage::testing

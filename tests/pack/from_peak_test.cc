@@ -1,4 +1,4 @@
-// The sweep: valid on everything, alone on stretches of time, at max load where large problems allow it.
+// Packing from the peak outwards: valid on everything, alone on stretches of time, at max load where large problems allow it.
 
 #include <gtest/gtest.h>
 
@@ -43,19 +43,19 @@ Problem large_problem(std::uint64_t seed) {
                                        .percent_never_alive = 2});
 }
 
-TEST(Sweep, LargeProblemsAreValidAndTheSameEachTime) {
+TEST(FromPeak, LargeProblemsAreValidAndTheSameEachTime) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE(seed);
     const Problem problem = large_problem(seed);
     const pack::Control control{.options = {.rounds = 0}};
-    const auto placing = pack::sweep(problem, control);
+    const auto placing = pack::from_peak(problem, control);
     const auto fault = oracle::fault_of(problem, offsets_of(placing.places));
     EXPECT_FALSE(fault) << *fault;
-    EXPECT_EQ(pack::sweep(problem, control).places, placing.places);
+    EXPECT_EQ(pack::from_peak(problem, control).places, placing.places);
   }
 }
 
-TEST(Sweep, WhatIsRepeatedInTimeNeedsNoMore) {
+TEST(FromPeak, WhatIsRepeatedInTimeNeedsNoMore) {
   const Problem once = oracle::random_problem(3, {.buffers = 60, .positions = 40, .longest_life = 12});
   Problem twice = once;
   for (Buffer buffer : once.buffers) {
@@ -63,13 +63,13 @@ TEST(Sweep, WhatIsRepeatedInTimeNeedsNoMore) {
     for (Piece& piece : buffer.pieces) piece.life = {piece.life.lower + 40, piece.life.upper + 40};
     twice.buffers.push_back(buffer);
   }
-  const auto offsets = offsets_of(pack::sweep(twice, {}).places);
+  const auto offsets = offsets_of(pack::from_peak(twice, {}).places);
   EXPECT_EQ(oracle::fault_of(twice, offsets), std::nullopt);
   EXPECT_EQ(oracle::peak_of_offsets(twice, offsets),
-            oracle::peak_of_offsets(once, offsets_of(pack::sweep(once, {}).places)));
+            oracle::peak_of_offsets(once, offsets_of(pack::from_peak(once, {}).places)));
 }
 
-TEST(Sweep, PinsStayWhenOthersAreThrownOut) {
+TEST(FromPeak, PinsStayWhenOthersAreThrownOut) {
   std::vector<Buffer> buffers;
   for (Bytes i = 0; i < 1200; ++i) {
     const Position begin = i / 3;
@@ -77,36 +77,41 @@ TEST(Sweep, PinsStayWhenOthersAreThrownOut) {
     if (i % 100 == 0) buffers.push_back(pinned(whole("pin" + std::to_string(i), 5, begin, begin + 12), 8));
   }
   const Problem problem = problem_of(buffers);
-  const auto placing = pack::sweep(problem, {.options = {.rounds = 0}});
+  const auto placing = pack::from_peak(problem, {.options = {.rounds = 0}});
   EXPECT_EQ(oracle::fault_of(problem, offsets_of(placing.places)), std::nullopt);
 }
 
-TEST(Sweep, ToldToStopItStillPlacesEverything) {
+TEST(FromPeak, ToldToStopItStillPlacesEverything) {
   std::stop_source source;
   source.request_stop();
   const Problem problem = large_problem(2);
-  EXPECT_TRUE(pack::sweep(problem, {.deadline = base::Deadline(source.get_token())}).places.empty());
-  const Solution solution = solve(problem, {.strategy = "sweep", .stop = source.get_token()});
+  EXPECT_TRUE(pack::from_peak(problem, {.deadline = base::Deadline(source.get_token())}).places.empty());
+  const Solution solution = solve(problem, {.strategy = "from-peak", .stop = source.get_token()});
   EXPECT_EQ(oracle::fault_of(problem, offsets_of(solution.places)), std::nullopt);
   EXPECT_TRUE(solution.interrupted);
 }
 
-TEST(Sweep, OnceIsAllOfItOrNothing) {
+TEST(FromPeak, OnceIsAllOfItOrNothing) {
   std::size_t found = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     const Problem problem = oracle::random_problem(seed);
-    const auto once = pack::sweep_once(problem, {});
+    const auto once = pack::from_peak_once(problem, {});
     EXPECT_FALSE(once.cut_short);
     if (once.places.empty()) continue;
     ++found;
-    EXPECT_EQ(once.places, pack::sweep(problem, {}).places);
+    EXPECT_EQ(once.places, pack::from_peak(problem, {}).places);
   }
   EXPECT_GT(found, 30U);
   EXPECT_LT(found, 270U);
 }
 
-TEST(Sweep, LoadsDuringLivesAreThoseOfTheOracle) {
+TEST(FromPeak, FormerNameStillWorks) {
+  const Problem problem = problem_of({whole("a", 4, 0, 2), whole("b", 10, 1, 4)});
+  EXPECT_EQ(solve(problem, {.strategy = "sweep"}).strategy, "from-peak");
+}
+
+TEST(FromPeak, LoadsDuringLivesAreThoseOfTheOracle) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Problem problem = oracle::random_problem(seed);
     const auto loads = *pack::loads_during(problem.buffers, {});
@@ -120,14 +125,14 @@ TEST(Sweep, LoadsDuringLivesAreThoseOfTheOracle) {
   }
 }
 
-TEST(Sweep, ReachesMaxLoadOnLargeRealProblems) {
+TEST(FromPeak, ReachesMaxLoadOnLargeRealProblems) {
   const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "packing" / "idealloc";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "there is no folder " << folder;
   for (const char* const name : {"G_1", "pangu_2.6B"}) {
     SCOPED_TRACE(name);
     const Input input = read_input(folder / (std::string(name) + ".csv"));
     const auto& problem = std::get<Problem>(input.content);
-    const Solution solution = solve(problem, {.strategy = "sweep", .time_limit = std::chrono::hours(1)});
+    const Solution solution = solve(problem, {.strategy = "from-peak", .time_limit = std::chrono::hours(1)});
     EXPECT_EQ(peak_of(problem, solution, 0), solution.lower_bound);
   }
 }

@@ -131,7 +131,7 @@ class Sweep {
   bool try_cap(Bytes cap) {
     for (std::size_t tried = 0; tried < manners.size(); ++tried) {
       const std::size_t m = (first_manner_ + tried) % manners.size();
-      control_.report("sweep", static_cast<double>(tried) / manners.size());
+      control_.report("from-peak", static_cast<double>(tried) / manners.size());
       std::optional<Pass> pass = place(manners[m], cap, buffers_.size());
       if (!pass) return false;
       const bool is_promising = !pass->left_over.empty() && pass->left_over.size() <= most_left_over;
@@ -230,7 +230,7 @@ class Sweep {
       movables.push_back({buffer.size, buffer.alignment, buffer.pinned,
                           std::sqrt(area) / (slack + least_slack), pass.offsets[b]});
     }
-    std::vector<Clash> clashes;
+    std::vector<ForbiddenOffsets> clashes;
     const ClashesOf clashes_of = [&](std::uint32_t b) {
       clashes.clear();
       neighbours_->for_each(b, [&](std::size_t other) {
@@ -238,7 +238,7 @@ class Sweep {
           clashes.push_back({static_cast<std::uint32_t>(other), it.begin, it.end});
         });
       });
-      return std::span<const Clash>(clashes);
+      return std::span<const ForbiddenOffsets>(clashes);
     };
     const Found found = search_by_ejection(movables, clashes_of, cap, {control_.options.seed, steps_of_cap},
                                            [&] { return control_.is_time_up(); });
@@ -350,11 +350,11 @@ Placing run_in_stretches(const Problem& problem, const Control& control, SweepEx
 
 }  // namespace
 
-Placing sweep(const Problem& problem, const Control& control) {
+Placing from_peak(const Problem& problem, const Control& control) {
   return run_in_stretches(problem, control, SweepExtent::all);
 }
 
-Placing sweep_once(const Problem& problem, const Control& control) {
+Placing from_peak_once(const Problem& problem, const Control& control) {
   return run_in_stretches(problem, control, SweepExtent::first_pass);
 }
 
