@@ -246,7 +246,9 @@ Placing rectangle(const Problem& problem, const Control& control) {
   Order order;
   for (const Rectangle& it : sorted) order.push_back(it.buffer);
   const auto begin = std::chrono::steady_clock::now();
-  Placing placing = place_in_order(problem, order, Fit::lowest, control, "rectangle");
+  Control patient = control;  // the search may go below a placing that the first one does not beat
+  patient.ceiling = nullptr;
+  Placing placing = place_in_order(problem, order, Fit::lowest, patient, "rectangle");
   if (placing.places.empty() && !problem.buffers.empty()) return placing;
   Tuned first = first_placing(problem, placing);
   if (first.top <= rectangles->threshold) return placing;

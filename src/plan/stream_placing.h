@@ -31,6 +31,7 @@ struct RowOrder {
   std::vector<stream::Form> forms{};  ///< Those whose rows take what was counted.
   std::vector<Bytes> loads{};         ///< Bytes that are live while each step runs.
   std::vector<stream::Region> regions{};
+  Bytes counted_in = 1;  ///< Rows were counted rounded up to multiples of this.
 };
 
 /// An order in one form, with offsets, ready to be a plan.

@@ -22,6 +22,7 @@
 #include "plan/streaming.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -108,6 +109,13 @@ std::vector<Way> ways_of(const PlanOptions& options) {
   return ways;
 }
 
+/// An order of rows in one form.
+struct Attempt {
+  std::shared_ptr<const Streamed> streamed{};
+  std::shared_ptr<const RowOrder> order{};
+  stream::Form form = stream::Form::rings;
+};
+
 class StreamPlanner {
  public:
   StreamPlanner(const Input& input, const PlanOptions& options, const Deadline& deadline, const Plan& whole)
@@ -123,11 +131,11 @@ class StreamPlanner {
     std::vector<Way> ways = ways_of(options_);
     if (order_of_whole() == stream::once(graph_).operators)
       std::erase_if(ways, [&](const Way& way) { return way.order != ways[0].order; });
-    const std::optional<Streamed> first = prepare(ways[0], deadline_);
+    const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
     note_bound(*first);
     if (!is_repeated(first->network)) std::erase_if(ways, [](const Way& way) { return !way.repeats; });
-    constexpr double share_of_first = 0.6;
+    constexpr double share_of_first = 0.75;
     const std::vector<Graph> graphs = graphs_of(*first);
     const auto may_be_lower = [&](const Way& way, Bytes least) {
       return std::any_of(graphs.begin(), way.repeats ? graphs.end() : graphs.begin() + 1,
@@ -135,15 +143,16 @@ class StreamPlanner {
     };
     const bool are_others_needed = std::any_of(
         ways.begin() + 1, ways.end(), [&](const Way& way) { return may_be_lower(way, first->regions.peak); });
-    plan_in(*first, are_others_needed ? deadline_.part(share_of_first) : deadline_);
+    plan_in(first, are_others_needed ? deadline_.part(share_of_first) : deadline_);
     for (std::size_t w = 1; w < ways.size() && !is_done(); ++w) {
       if (!may_be_lower(ways[w], peak_)) continue;
       const Deadline deadline = deadline_.part(1.0 / static_cast<double>(ways.size() - w));
-      const std::optional<Streamed> streamed = prepare(ways[w], deadline);
+      const std::shared_ptr<const Streamed> streamed = prepare(ways[w], deadline);
       if (!streamed) continue;
       note_recomputed(*streamed);
-      plan_in(*streamed, deadline);
+      plan_in(streamed, deadline);
     }
+    go_on();
     return std::move(best_);
   }
 
@@ -166,7 +175,7 @@ class StreamPlanner {
   }
 
   /// None: the time was up.
-  [[nodiscard]] std::optional<Streamed> prepare(const Way& way, const Deadline& deadline) {
+  [[nodiscard]] std::shared_ptr<const Streamed> prepare(const Way& way, const Deadline& deadline) {
     const Deadline trying = deadline.part(0.25);
     Streamed streamed{.network = best_order(way, deadline)};
     if (way.repeats) {
@@ -175,8 +184,8 @@ class StreamPlanner {
     }
     is_cut_ = is_cut_ || trying.is_over();
     complete(way, deadline, streamed);
-    if (deadline.is_over()) return std::nullopt;
-    return streamed;
+    if (deadline.is_over()) return nullptr;
+    return std::make_shared<const Streamed>(std::move(streamed));
   }
 
   void complete(const Way& way, const Deadline& deadline, Streamed& streamed) {
@@ -284,29 +293,51 @@ class StreamPlanner {
   }
 
   /// Every order in every form, for a part of the time; what is left of it is for the best of these.
-  void plan_in(const Streamed& streamed, const Deadline& deadline) {
-    std::vector<std::pair<RowOrder, stream::Form>> tries;
-    for (const RowOrder& order : orders_of(streamed, deadline)) {
-      for (const stream::Form form : order.forms) tries.emplace_back(order, form);
+  void plan_in(const std::shared_ptr<const Streamed>& streamed, const Deadline& deadline) {
+    std::vector<Attempt> attempts;
+    for (RowOrder& order : orders_of(*streamed, deadline)) {
+      const auto shared = std::make_shared<const RowOrder>(std::move(order));
+      for (const stream::Form form : shared->forms) attempts.push_back({streamed, shared, form});
     }
     std::optional<std::size_t> best;
     const Deadline first = deadline.part(0.5);
-    for (std::size_t t = 0; t < tries.size(); ++t) {
-      const double share = 1 / static_cast<double>(tries.size() - t);
-      if (place(streamed, tries[t].first, tries[t].second, first.part(share))) best = t;
+    for (std::size_t a = 0; a < attempts.size(); ++a) {
+      const double share = 1 / static_cast<double>(attempts.size() - a);
+      if (place(attempts[a], first.part(share))) best = a;
     }
-    if (best && best_->peak > best_->solution.lower_bound)
-      place(streamed, tries[*best].first, tries[*best].second, deadline);
+    if (best && best_->peak > best_->solution.lower_bound) place(attempts[*best], deadline);
+  }
+
+  /// Spends the time that is left on the best plan: on its order if that search was cut, then on offsets.
+  void go_on() {
+    if (!best_from_) return;
+    if (is_order_cut_ && !is_done()) {
+      const Attempt from = *best_from_;
+      const RowOrder& order = *from.order;
+      const stream::RowProgram program =
+          stream::unroll(from.streamed->model, {.alignment = order.counted_in, .deadline = deadline_});
+      if (deadline_.is_over()) return;
+      auto steps =
+          stream::improve(program, order.steps, {.target = target(), .deadline = deadline_.part(0.6)});
+      if (steps != order.steps) {
+        const auto better = std::make_shared<const RowOrder>(order_of(program, std::move(steps), order));
+        for (const stream::Form form : better->forms)
+          place({from.streamed, better, form}, deadline_.part(0.4));
+      }
+    }
+    if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_);
   }
 
   /// Whether that is lower than all before.
-  bool place(const Streamed& streamed, const RowOrder& order, stream::Form form, const Deadline& deadline) {
+  bool place(const Attempt& attempt, const Deadline& deadline) {
     if (is_done() || deadline.is_over()) return false;
-    auto placed = place_stream(streamed, order, form, {options_, alignment_, deadline});
+    auto placed =
+        place_stream(*attempt.streamed, *attempt.order, attempt.form, {options_, alignment_, deadline});
     is_cut_ = is_cut_ || (placed ? placed->solution.interrupted : deadline.is_over());
     if (!placed || placed->peak >= peak_) return false;
     peak_ = placed->peak;
     best_ = std::move(placed);
+    best_from_ = attempt;
     return true;
   }
 
@@ -320,29 +351,42 @@ class StreamPlanner {
     const bool is_rounded =
         !std::equal(rounded.granules.begin(), rounded.granules.end(), streamed.program.granules.begin(),
                     [](const auto& a, const auto& b) { return a.bytes == b.bytes; });
-    const std::vector<Form> all{Form::rings, Form::tight_rings, Form::granules};
-    add_orders(streamed.program, streamed.regions, all, deadline.part(is_rounded ? 0.25 : 0.4), orders);
+    const RowOrder by_bytes{.forms = {Form::rings, Form::tight_rings, Form::granules},
+                            .regions = streamed.regions.regions};
+    add_orders(streamed.program, streamed.regions.steps, by_bytes, deadline.part(is_rounded ? 0.3 : 0.4),
+               orders);
     if (is_rounded) {
       const stream::RegionOrder regions = stream::order_by_regions(rounded, work_on_regions, deadline);
-      if (!deadline.is_over()) add_orders(rounded, regions, {Form::granules}, deadline.part(0.25), orders);
+      if (deadline.is_over()) return orders;
+      const RowOrder by_granules{
+          .forms = {Form::granules}, .regions = regions.regions, .counted_in = alignment_};
+      add_orders(rounded, regions.steps, by_granules, deadline.part(0.3), orders);
     }
     return orders;
   }
 
-  void add_orders(const stream::RowProgram& program, const stream::RegionOrder& regions,
-                  const std::vector<stream::Form>& forms, const Deadline& deadline,
-                  std::vector<RowOrder>& orders) {
-    const Bytes enough = std::max(bound_, options_.memories[0].capacity.value_or(0));
+  /// What is good enough for an order's load.
+  [[nodiscard]] Bytes target() const { return std::max(bound_, options_.memories[0].capacity.value_or(0)); }
+
+  void add_orders(const stream::RowProgram& program, const std::vector<stream::IterationId>& steps,
+                  const RowOrder& kind, const Deadline& deadline, std::vector<RowOrder>& orders) {
     const Bytes bound =
-        stream::lower_bound(program, regions.steps, {.most_cuts = most_cuts, .deadline = deadline.part(0.4)})
-            .bytes;
-    const auto add = [&](std::vector<stream::IterationId> steps) {
-      orders.push_back({.steps = std::move(steps), .forms = forms, .loads = {}, .regions = regions.regions});
-      orders.back().loads = stream::replay(program, orders.back().steps).loads;
-    };
-    add(stream::improve(program, regions.steps, {.target = std::max(bound, enough), .deadline = deadline}));
-    is_cut_ = is_cut_ || deadline.is_over();
-    if (orders.back().steps != regions.steps) add(regions.steps);
+        stream::lower_bound(program, steps, {.most_cuts = most_cuts, .deadline = deadline.part(0.2)}).bytes;
+    orders.push_back(order_of(
+        program, stream::improve(program, steps, {.target = std::max(bound, target()), .deadline = deadline}),
+        kind));
+    is_order_cut_ = deadline.is_over();
+    is_cut_ = is_cut_ || is_order_cut_;
+    if (orders.back().steps != steps) orders.push_back(order_of(program, steps, kind));
+  }
+
+  /// An order of that kind.
+  static RowOrder order_of(const stream::RowProgram& program, std::vector<stream::IterationId> steps,
+                           const RowOrder& kind) {
+    RowOrder order = kind;
+    order.loads = stream::replay(program, steps).loads;
+    order.steps = std::move(steps);
+    return order;
   }
 
   const Graph& graph_;
@@ -353,7 +397,9 @@ class StreamPlanner {
   Bytes bound_ = 0;
   Bytes peak_ = 0;  ///< The least there is by now, of whole operators as well.
   bool is_cut_ = false;
+  bool is_order_cut_ = false;  ///< The last search for an order of rows.
   std::optional<PlacedStream> best_{};
+  std::optional<Attempt> best_from_{};
 };
 
 /// Within a part of the time. With a capacity rows soon get their chance, too.

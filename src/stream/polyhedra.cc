@@ -14,7 +14,7 @@
 //
 // Source: the patent on polyhedral scheduling (docs/streaming.md): operators as polyhedra in one reference
 // space, orders as affine maps, cost in granules.
-// Sets and relations: S. Verdoolaege, "isl: An Integer Set Library for the Polyhedral RowModel", 2010.
+// Sets and relations: S. Verdoolaege, "isl: An Integer Set Library for the Polyhedral Model", 2010.
 //
 // Cost: emptiness is integer programming, bounded by `effort`; in practice linear in the number of accesses.
 
@@ -32,7 +32,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 
 namespace stowage::stream {
 namespace {
@@ -208,18 +207,6 @@ std::optional<std::vector<std::int64_t>> windows(const RowModel& model, const st
     all.push_back(*window);
   }
   return all;
-}
-
-std::vector<IterationId> order_of(const RowProgram& program, const std::vector<AffineTime>& times) {
-  std::vector<IterationId> order(program.instances.size());
-  for (IterationId i = 0; i < order.size(); ++i) order[i] = i;
-  const auto time = [&](IterationId i) {
-    const Iteration& instance = program.instances[i];
-    const AffineTime& it = times[instance.op];
-    return std::tuple(it.scale * instance.index + it.shift, it.position, instance.index);
-  };
-  std::sort(order.begin(), order.end(), [&](IterationId a, IterationId b) { return time(a) < time(b); });
-  return order;
 }
 
 }  // namespace stowage::stream

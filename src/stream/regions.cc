@@ -42,13 +42,20 @@ bool Walk::pull(std::size_t target, const Region& region, Bytes limit) {
       wanted.push_back(missing->op);
       continue;
     }
-    const Bytes load = state_.load_of(op);
-    if (load > limit) return false;
-    peak_ = std::max(peak_, load);
-    steps_.push_back(program_.at(op, state_.done(op)));
-    state_.run(op);
+    if (!run(op, limit)) return false;
     wanted.pop_back();
   }
+  return true;
+}
+
+bool Walk::take(std::size_t op, Bytes limit) { return state_.is_ready(op) && run(op, limit); }
+
+bool Walk::run(std::size_t op, Bytes limit) {
+  const Bytes load = state_.load_of(op);
+  if (load > limit) return false;
+  peak_ = std::max(peak_, load);
+  steps_.push_back(program_.at(op, state_.done(op)));
+  state_.run(op);
   return true;
 }
 
@@ -57,13 +64,9 @@ void Walk::settle(const Region& region, Bytes limit) {
   while (is_changed) {
     is_changed = false;
     for (std::size_t op = region.end; op-- > region.begin;) {
-      while (!state_.is_finished(op) && state_.is_ready(op) && state_.load_of(op) <= limit &&
-             state_.live_after(op) <= state_.live()) {
-        peak_ = std::max(peak_, state_.load_of(op));
-        steps_.push_back(program_.at(op, state_.done(op)));
-        state_.run(op);
+      while (!state_.is_finished(op) && state_.is_ready(op) && state_.live_after(op) <= state_.live() &&
+             run(op, limit))
         is_changed = true;
-      }
     }
   }
 }
@@ -74,8 +77,8 @@ constexpr std::size_t rows_between_looks = 256;
 
 /// Runs a region from the state in which all operators in front of it have run, or a part of it if it needs
 /// more than the limit or the time is up.
-Walk run_region(const RowProgram& program, const State& start, const Region& region, Bytes limit,
-                const base::Deadline& deadline) {
+Walk pull_region(const RowProgram& program, const State& start, const Region& region, Bytes limit,
+                 const base::Deadline& deadline) {
   Walk walk(program, start);
   for (std::size_t op = region.end; op-- > region.begin;) {
     for (std::size_t rows = 0; !walk.state().is_finished(op); ++rows) {
@@ -123,9 +126,11 @@ std::vector<bool> boundaries(const RowProgram& program) {
 /// The least peak of all that runs up to an operator, and the region it ends with.
 class LeastPeaks {
  public:
-  LeastPeaks(const RowProgram& program, std::int64_t work, const base::Deadline& deadline)
+  LeastPeaks(const RowProgram& program, std::int64_t work, const base::Deadline& deadline,
+             const RegionRunner& run_region)
       : program_(program),
         deadline_(deadline),
+        run_region_(run_region),
         lives_(lives_between(program)),
         may_begin_(boundaries(program)),
         left_(work),
@@ -144,7 +149,7 @@ class LeastPeaks {
       order.regions.push_back({begins_[end], end});
     std::reverse(order.regions.begin(), order.regions.end());
     for (const Region& region : order.regions) {
-      const Walk walk = run_region(program_, start_of(region), region, unbounded, deadline_);
+      const Walk walk = run_region_(start_of(region), region, unbounded);
       order.steps.insert(order.steps.end(), walk.steps().begin(), walk.steps().end());
     }
     return deadline_.is_over() ? RegionOrder{.peak = unbounded} : order;
@@ -162,7 +167,7 @@ class LeastPeaks {
         continue;
       const Region region{begin, end};
       const Bytes limit = peaks_[end] == unbounded ? unbounded : peaks_[end] - 1;
-      const Walk walk = run_region(program_, start_of(region), region, limit, deadline_);
+      const Walk walk = run_region_(start_of(region), region, limit);
       left_ -= static_cast<std::int64_t>(walk.steps().size());
       in_vain += static_cast<std::int64_t>(walk.steps().size());
       if (!is_finished(walk.state(), region)) continue;
@@ -174,6 +179,7 @@ class LeastPeaks {
 
   const RowProgram& program_;
   const base::Deadline& deadline_;
+  const RegionRunner& run_region_;
   std::vector<Bytes> lives_;
   std::vector<bool> may_begin_;  ///< A region, with an operator.
   std::int64_t left_;            ///< Steps that may still be tried.
@@ -184,9 +190,17 @@ class LeastPeaks {
 
 }  // namespace
 
-RegionOrder order_by_regions(const RowProgram& program, std::int64_t work, const base::Deadline& deadline) {
+RegionOrder order_by_regions(const RowProgram& program, std::int64_t work, const base::Deadline& deadline,
+                             const RegionRunner& run) {
   if (deadline.is_over()) return {.peak = unbounded};
-  return LeastPeaks(program, work, deadline).run();
+  return LeastPeaks(program, work, deadline, run).run();
+}
+
+RegionOrder order_by_regions(const RowProgram& program, std::int64_t work, const base::Deadline& deadline) {
+  return order_by_regions(program, work, deadline,
+                          [&](const State& start, const Region& region, Bytes limit) {
+                            return pull_region(program, start, region, limit, deadline);
+                          });
 }
 
 Bytes least_peak_of(const RowModel& model, const TrialEffort& effort) {

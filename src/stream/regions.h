@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,10 @@ class Walk {
   /// `limit` bytes.
   [[nodiscard]] bool pull(std::size_t op, const Region& region, Bytes limit);
 
+  /// Runs the operator's next instance; false, and it does not run, if it is not ready or has more than
+  /// `limit` bytes.
+  [[nodiscard]] bool take(std::size_t op, Bytes limit);
+
   /// Takes steps in the region that do not leave more bytes than there were, while there are any.
   void settle(const Region& region, Bytes limit);
 
@@ -35,6 +40,8 @@ class Walk {
   [[nodiscard]] Bytes peak() const { return peak_; }
 
  private:
+  [[nodiscard]] bool run(std::size_t op, Bytes limit);
+
   const RowProgram& program_;
   State state_;
   std::vector<IterationId> steps_;
@@ -54,9 +61,16 @@ struct TrialEffort {
   base::Deadline deadline{};
 };
 
-/// The best order that runs the operators region by region, each region pulled from its last operator. `work`
-/// is how many steps are tried at most; beyond that, operators are regions of their own. Over the deadline
-/// there are no steps, and the peak is the largest there is.
+/// Runs a region from the state in which all operators before it have run, or a part of it if a step needs
+/// more than the limit.
+using RegionRunner = std::function<Walk(const State& start, const Region& region, Bytes limit)>;
+
+/// The best order that runs the operators region by region. `work` is how many steps are tried at most; beyond
+/// that, operators are regions of their own. Over the deadline there are no steps, and the peak is the largest
+/// there is.
+[[nodiscard]] RegionOrder order_by_regions(const RowProgram& program, std::int64_t work,
+                                           const base::Deadline& deadline, const RegionRunner& run);
+/// The same with each region pulled from its last operator.
 [[nodiscard]] RegionOrder order_by_regions(const RowProgram& program, std::int64_t work,
                                            const base::Deadline& deadline = {});
 
