@@ -1,9 +1,9 @@
-// From groups of tensors to buffers: each group becomes one, called after its largest tensor. Its size is
-// rounded up to the alignment, and the piece at its end reaches over the padding, so that a tensor
-// alone takes what it would without any sharing. State is never in a group:
+// From groups of tensors to buffers: each group becomes one, named after its largest tensor. Its size is
+// rounded up to the alignment, and the piece at its end covers the padding, so that a single tensor takes the
+// same bytes as without sharing. State is never in a group:
 //
-//     kept by a tensor of kind state    a buffer of its own, for all of the clock, unless the runtime keeps
-//     it tied, an output to an input       one buffer for all of the clock: first the old state, then the new
+//     kept by a tensor of kind state    a buffer for all of the clock, unless the runtime keeps it
+//     tied, an output to an input       one buffer for all of the clock: first the old state, then the new
 //
 // Cost: linear in tensors and pieces.
 
@@ -32,7 +32,7 @@ class BufferMaker {
     for (const Tensor& tensor : graph_.tensors) result_.tensors.push_back({options_.model, tensor, {}});
     for (const Shared& shared : sharing_.groups) add_shared(shared);
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
-      if (graph_.tensors[t].kind == TensorKind::state && options_.keeps_state)  // which no tie is of
+      if (graph_.tensors[t].kind == TensorKind::state && options_.keeps_state)  // no tie is of that kind
         result_.tensors[t].views = {{add_buffer(t, {0, uses_.end}), 0, {0, uses_.end}, std::nullopt}};
     }
     for (const StateTie& tie : graph_.ties) add_tied(tie);
@@ -40,7 +40,7 @@ class BufferMaker {
   }
 
  private:
-  /// The buffer is called after the largest tensor in it.
+  /// Names the buffer after its largest tensor.
   void add_shared(const Shared& shared) {
     const Member& largest =
         *std::max_element(shared.members.begin(), shared.members.end(), [&](const auto& a, const auto& b) {
@@ -51,7 +51,7 @@ class BufferMaker {
                   .alignment = options_.alignment,
                   .pieces = shared.pieces,
                   .kind = kind_of(shared, largest)};
-    if (shared.end == 0) {  // no byte to be needed at any time
+    if (shared.end == 0) {  // no byte is ever needed
       for (const Lifetime& life : sharing_.lives[largest.tensor]) buffer.pieces.push_back({0, 0, life});
     }
     for (Piece& piece : buffer.pieces) {
@@ -66,7 +66,7 @@ class BufferMaker {
     result_.buffers.push_back(std::move(buffer));
   }
 
-  /// That of its largest tensor, unless it has bytes that the caller hands over or takes.
+  /// The kind of the largest tensor, unless the buffer has bytes of an output or an input.
   [[nodiscard]] TensorKind kind_of(const Shared& shared, const Member& largest) const {
     for (const TensorKind kind : {TensorKind::output, TensorKind::input}) {
       const auto is_it = [&](const Member& member) { return graph_.tensors[member.tensor].kind == kind; };
@@ -91,7 +91,7 @@ class BufferMaker {
     return result_.buffers.size() - 1;
   }
 
-  /// The old state is in the buffer until the new one is written over it.
+  /// The buffer holds the old state until the new one is written over it.
   void add_tied(const StateTie& tie) {
     const Lifetime old_life = uses_.lives[tie.input].front();
     const Lifetime new_life =

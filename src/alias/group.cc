@@ -1,14 +1,14 @@
-// Idea. Operators that only pass bytes on (ByteCopy) make tensors that repeat others. Following the
-// copies back to where the bytes were computed tells for every byte of every tensor what it is:
+// Idea. Operators that only pass bytes on (ByteCopy) make tensors that repeat others. Following the copies
+// back to the operator that computed the bytes gives the source of every byte:
 //
 //     a = conv(..)   [a a a a]            two tensors may lie on the same addresses at the same time
 //     b = conv(..)   [b b]                wherever they have the same byte of the same source there
 //     c = concat     [a a a a|b b]
 //     d = c[3:6]     [a|b b]
 //
-// Steps come in an order in which sources are known before those that repeat them, so one pass
-// suffices. Cost: linear in fragments; a chain of concats, each longer by one part, has a quadratic
-// number of them, which `most_fragments` bounds.
+// In the order of steps, sources come before tensors that repeat them, so one pass is enough. Cost: linear in
+// fragments; a chain of concats, each longer by one part, has a quadratic number of them, which
+// `most_fragments` bounds.
 
 #include "alias/group.h"
 
@@ -32,7 +32,7 @@ std::vector<Fragment> itself(const Graph& graph, TensorId tensor) {
   return {{0, bytes, tensor, 0}};
 }
 
-/// Appends the part [from, from + size) of what an input is, to lie at `to`.
+/// Appends the fragments of an input's part [from, from + size), moved to `to`.
 void append_part(const std::vector<Fragment>& input, const ByteCopy& copy, std::vector<Fragment>& output) {
   auto fragment = std::upper_bound(input.begin(), input.end(), copy.from,
                                    [](Bytes at, const Fragment& it) { return at < it.end; });
@@ -45,7 +45,7 @@ void append_part(const std::vector<Fragment>& input, const ByteCopy& copy, std::
   }
 }
 
-/// Joins neighbours that are one run of their source.
+/// Joins adjacent fragments that continue each other in their source.
 void join(std::vector<Fragment>& fragments) {
   std::size_t count = 0;
   for (const Fragment& fragment : fragments) {
@@ -62,7 +62,7 @@ void join(std::vector<Fragment>& fragments) {
   fragments.resize(count);
 }
 
-/// What an output is, given its copies in rising order of where they go.
+/// The fragments of an output, given its copies in rising order of their target.
 std::vector<Fragment> content_of(const Graph& graph, const Operator& op, std::size_t output,
                                  std::span<const ByteCopy> copies, const Contents& contents) {
   const TensorId tensor = *op.outputs[output];
@@ -118,19 +118,19 @@ Contents contents_of(const Graph& graph, const Clock& clock,
   return contents;
 }
 
-// Idea. A group is what will be one buffer: tensors at fixed distances. It is sound when at every
-// position every byte has one meaning: two of its tensors may overlap in bytes and time only where
-// they hold the same byte of the same source (above). That alone decides whether two groups may
-// be joined; which operators made them need not be known.
+// Idea. A group is a future buffer: tensors at fixed distances. It is valid if every byte has one meaning at
+// every position: two tensors may overlap in bytes and time only where they hold the same byte of the same
+// source (above). This alone decides whether two groups may be joined; the operators that made them do not
+// matter.
 //
 //     bytes  ^            c = concat(a, b), a and b in their slots:
 //            |   bbbbb|cc
-//            | aaaaaaa|cc    a box per fragment and life; those of one source at one place are
-//            +---------->    joined into one piece, which is needed from when it is first written
-//                      time  to when it is last read through any tensor
+//            | aaaaaaa|cc    a box per fragment and life; boxes of one source at one place are
+//            +---------->    joined into one piece, which lives from the first write to the
+//                      time  last read through any tensor
 //
-// Cost: joining costs the boxes of the smaller group times those of the larger that live at the same
-// time; boxes are kept in order of time so that the others are not looked at.
+// Cost: joining costs the boxes of the smaller group times those of the larger that live at the same time.
+// Boxes are sorted by time, so the others are not visited.
 
 namespace {
 
@@ -142,7 +142,7 @@ Position end_of_life(const Box& box, std::optional<TensorId> overwritten) {
 
 using Lives = std::multiset<std::pair<Position, Position>>;
 
-/// Adds a piece for each stretch of time in which some of the lives go on.
+/// Adds a piece for each stretch of time covered by some of the lives.
 void add_pieces(Bytes begin, Bytes end, const Lives& lives, std::vector<Piece>& pieces) {
   std::optional<Lifetime> open;
   for (const auto& [lower, upper] : lives) {
@@ -156,8 +156,8 @@ void add_pieces(Bytes begin, Bytes end, const Lives& lives, std::vector<Piece>& 
   if (open) pieces.push_back({begin, end - begin, *open});
 }
 
-/// Pieces of boxes that hold one source at one place: a sweep over addresses with the lives of the boxes
-/// that reach over each stretch of them.
+/// Pieces of boxes that hold one source at one place: a sweep over addresses, with the lives of the boxes
+/// that cover each stretch.
 void add_pieces(std::span<const Box> boxes, std::vector<Piece>& pieces) {
   struct Edge {
     Bytes at = 0;
@@ -182,7 +182,7 @@ void add_pieces(std::span<const Box> boxes, std::vector<Piece>& pieces) {
   }
 }
 
-/// Joins neighbours in an order if they continue each other.
+/// Joins neighbours in the order of a key if they continue each other.
 template <typename Key, typename Continues, typename Join>
 void join_neighbours(std::vector<Piece>& pieces, Key key, Continues continues, Join join) {
   std::sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) { return key(a) < key(b); });
@@ -197,7 +197,7 @@ void join_neighbours(std::vector<Piece>& pieces, Key key, Continues continues, J
   pieces.resize(count);
 }
 
-/// Pieces of one life that touch become one, and so do pieces of the same bytes that follow each other.
+/// Joins touching pieces of one life, and pieces of the same bytes that follow each other in time.
 std::vector<Piece> joined(std::vector<Piece> pieces) {
   const auto by_time = [](const Piece& it) { return std::tuple(it.life.lower, it.life.upper, it.offset); };
   const auto by_place = [](const Piece& it) { return std::tuple(it.offset, it.size, it.life.lower); };
@@ -261,7 +261,7 @@ void Group::join(Group& other, Bytes shift) {
     boxes_.push_back(
         {box.begin + shift, box.end + shift, box.life, box.source, box.origin + shift, box.tensor});
   }
-  // Mostly all of theirs come after most of ours: only what comes after the first of them has to move.
+  // Most new boxes usually come after ours: only our boxes after the first new one have to move.
   const auto middle = boxes_.begin() + count;
   const auto first =
       middle == boxes_.end() ? middle : std::upper_bound(boxes_.begin(), middle, *middle, starts_before);

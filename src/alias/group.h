@@ -11,8 +11,8 @@
 
 namespace stowage::alias {
 
-/// Bytes [begin, end) of a tensor are bytes of `source` from `source_begin` on: those that some
-/// operator computed, or the network was given.
+/// Bytes [begin, end) of a tensor are bytes of `source` from `source_begin` on. An operator computed them, or
+/// they are an input of the network.
 struct Fragment {
   Bytes begin = 0;
   Bytes end = 0;
@@ -22,42 +22,42 @@ struct Fragment {
   bool operator==(const Fragment&) const = default;
 };
 
-/// A tensor that would fall into more fragments counts as computed by its operator.
+/// A tensor with more fragments counts as computed by its operator.
 constexpr std::size_t most_fragments = 1024;
 
-/// For each tensor what its bytes are, in rising order and without holes; see group.cc. Nothing for
-/// tensors without bytes.
+/// The fragments of each tensor, in rising order and without holes; see group.cc. Nothing for tensors without
+/// bytes.
 [[nodiscard]] std::vector<std::vector<Fragment>> contents_of(const Graph& graph, const Clock& clock);
-/// Copies that the predicate, called with subgraph, operator and copy, refuses count as computed.
+/// Copies for which the predicate (of subgraph, operator and copy) is false count as computed.
 [[nodiscard]] std::vector<std::vector<Fragment>> contents_of(
     const Graph& graph, const Clock& clock,
     const std::function<bool(std::size_t, std::size_t, const ByteCopy&)>& is_followed);
 
-/// A tensor and where its first byte is in its group.
+/// A tensor and the offset of its first byte in its group.
 struct Member {
   TensorId tensor = 0;
   Bytes offset = 0;
 };
 
-/// Bytes that hold one run of a source during one life of a tensor.
+/// Bytes that hold consecutive bytes of a source during one life of a tensor.
 struct Box {
   Bytes begin = 0;
   Bytes end = 0;
   Lifetime life{};
   TensorId source = 0;
-  Bytes origin = 0;  ///< Where the source's first byte would be.
+  Bytes origin = 0;  ///< The address of the source's first byte.
   TensorId tensor = 0;
 };
 
-/// Two tensors that would hold different bytes at one place, and a position at which they would.
+/// Two tensors that would hold different bytes at one address, and a position at which they would.
 struct Clash {
   TensorId first = 0;
   TensorId second = 0;
   Position at = 0;
 };
 
-/// Tensors at fixed distances from each other; see group.cc. Addresses are relative and may be
-/// negative until the group is laid out.
+/// Tensors at fixed distances from each other; see group.cc. Addresses are relative and may be negative until
+/// the group is laid out.
 class Group {
  public:
   /// A tensor alone, at 0. `lives` has one entry per run of its subgraph, in order of time.
@@ -66,19 +66,18 @@ class Group {
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] std::size_t size() const { return boxes_.size(); }
 
-  /// What stands in the way of moving `other` by `shift` and joining it. Boxes of the tensor
-  /// `overwritten` are needed one position less: what is written there is written over it. Costs least if
-  /// `other` is the smaller one.
+  /// The clash that forbids moving `other` by `shift` and joining it. The lives of tensor `overwritten` count
+  /// as one position shorter, since the last one writes over it. Costs least if `other` is the smaller group.
   [[nodiscard]] std::optional<Clash> clash_with(const Group& other, Bytes shift,
                                                 std::optional<TensorId> overwritten) const;
 
   /// Joins another group, which is empty afterwards. They must not clash.
   void join(Group& other, Bytes shift);
 
-  /// Takes the last position from each of these lives of a tensor, which are all it has.
+  /// Removes the last position from each of these lives of a tensor, which must be all it has.
   void shorten(TensorId tensor, const std::vector<Lifetime>& lives);
 
-  /// The bytes that are needed and when: disjoint, in order of time, then of address.
+  /// The bytes needed and their lives: disjoint, in order of time, then of address.
   [[nodiscard]] std::vector<Piece> pieces() const;
 
  private:

@@ -1,21 +1,21 @@
-// Idea. Two kinds of operators allow an output to lie where an input lies. One that passes bytes on
-// (ByteCopy: reshape, concat, split, slice) has nothing to do when they do; one that computes element by
-// element may write over an input that nobody reads any more. Each such pair of tensors fixes their
-// distance; pairs are taken one after the other, and each joins two groups of tensors whose
-// distances are fixed already, unless a byte would then have two meanings at once (group.h).
+// Idea. Two kinds of operators allow an output to share bytes with an input. One that passes bytes on
+// (ByteCopy: reshape, concat, split, slice) then has nothing to do. One that computes element by element may
+// write over an input that has no later reader (in place). Each such pair of tensors fixes their distance.
+// The pairs are processed one after the other. Each joins two groups of tensors with fixed distances, unless
+// a byte would then have two meanings at once (group.h).
 //
 //     a ──concat──> c ──split──> d, e         a, b in their slots of c, d and e in theirs: one group
 //     b ──┘                                   c ──relu──> r : r over c, if c dies there
 //
-// A slot of a concat is a piece of its own, needed only from when it is written: the load of no
-// position is higher than without sharing. What may get worse is how well the larger, oddly shaped
-// buffers pack; whether it does is found out by packing (plan/aliasing.cc).
+// A slot of a concat is a piece of its own, needed only after it is written: at no position are more bytes
+// live than without sharing. But the larger, oddly shaped buffers may pack worse; only packing shows whether
+// they do (plan/aliasing.cc).
 //
-// Copies come first, larger ones before smaller, since each removes work; then updates in place in
-// the order of steps. Refused are pairs of which one is not in the arena or must survive (weights,
-// state, what the caller owns), pairs of different subgraphs, and distances that would put a tensor
-// that a kernel sees on an address that is not aligned. A tensor that only copies touch which are all
-// gone is seen by no kernel: that can turn out wrong, and then everything is decided again with that known.
+// Copies come first, larger ones before smaller, since each removes work; then updates in place in the order
+// of steps. Refused are pairs of which one is not in the arena or must survive (weights, state, the caller's
+// tensors), pairs of different subgraphs, and distances that would put a tensor that a kernel sees on an
+// unaligned address. A tensor touched only by removed copies is invisible to kernels. If one of the copies
+// stays after all, the decisions restart with that tensor marked visible.
 //
 // Cost: see group.cc; linear in operands where groups are small. Source: reshape, concat and split as in the
 // document of free-list, paragraphs 150 to 171 (docs/aliasing.md); pieces, chains and in-place updates are
@@ -49,10 +49,10 @@ struct Place {
 struct Candidate {
   Place place;
   const ByteCopy* copy = nullptr;
-  bool is_in_too_many_parts = false;  ///< Its output is.
+  bool is_in_too_many_parts = false;  ///< Its output has too many.
 };
 
-/// Of each output the bytes that are only passed on.
+/// Per output the number of bytes that are only passed on.
 std::vector<Bytes> copied_bytes(const Operator& op) {
   std::vector<Bytes> copied(op.outputs.size(), 0);
   for (const ByteCopy& copy : op.copies) copied[copy.output] += copy.size;
@@ -71,8 +71,8 @@ std::vector<Place> operators_of(const Clock& clock) {
   return places;
 }
 
-/// Whether a group has inputs and results of bodies that run again and again. Results are handed over to
-/// the inputs one after the other, so none may lie where an input does.
+/// Whether a group has inputs and results of repeated bodies. Results are handed over to the inputs one after
+/// the other, so no result may share the place of an input.
 struct Loops {
   bool has_input = false;
   bool has_result = false;
@@ -96,8 +96,8 @@ std::vector<Loops> loops_of_tensors(const Graph& graph) {
   return loops;
 }
 
-/// What is wanted after the last operator that reads it: results, which are handed over when their
-/// subgraph ends, and the inputs of loops, which the next round expects in their place.
+/// Tensors needed after their last reader: results, which are handed over when their subgraph ends, and
+/// inputs of loops, which the next round expects in their place.
 std::vector<bool> tensors_that_outlive_readers(const Graph& graph) {
   std::vector<bool> outlives(graph.tensors.size(), false);
   const auto mark = [&](const std::vector<TensorId>& tensors) {
@@ -160,7 +160,7 @@ class Sharer {
     }
   }
 
-  /// All that operators read and write, but for operands of which only copies are made.
+  /// All operands of operators, except those that are only copied.
   [[nodiscard]] std::vector<bool> seen_by_kernels() const {
     std::vector<bool> seen(graph_.tensors.size(), false);
     for (const Place& place : operators_) see_operands(operator_at(place), seen);
@@ -172,7 +172,7 @@ class Sharer {
     return seen;
   }
 
-  /// Marks what the kernel of an operator sees when all its copies are gone.
+  /// Marks the operands that an operator's kernel sees if all its copies are removed.
   void see_operands(const Operator& op, std::vector<bool>& seen) const {
     const std::vector<Bytes> copied = copied_bytes(op);
     std::vector<bool> is_copied(op.inputs.size(), false);
@@ -212,15 +212,15 @@ class Sharer {
     }
   }
 
-  /// Whether the kernel sees that its output lies where its input is. A reshape compares the addresses, and
-  /// an expansion copies element by element onto itself. Source: TensorFlow Lite Micro, kernels/reshape.cc
-  /// and expand_dims.cc.
+  /// Whether the kernel does nothing if its output has the address of its input. A reshape compares the
+  /// addresses, and an expansion copies element by element onto itself. Source: TensorFlow Lite Micro,
+  /// kernels/reshape.cc and expand_dims.cc.
   [[nodiscard]] bool is_left_alone(const Operator& op) const {
     return options_.target == Target::any || op.type == "RESHAPE" || op.type == "EXPAND_DIMS";
   }
 
   void share_in_place() {
-    if (options_.target == Target::tflm) return;  // which kernels bear it depends on how they are built
+    if (options_.target == Target::tflm) return;  // which kernels allow it depends on their build
     for (const Place& place : operators_) {
       const Operator& op = operator_at(place);
       for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -231,7 +231,7 @@ class Sharer {
     }
   }
 
-  /// What is made of copies alone is its own source only where group.h has given up.
+  /// A tensor made of copies alone is its own source only if it exceeded `most_fragments`.
   [[nodiscard]] bool is_in_too_many_parts(TensorId output, Bytes copied) const {
     return copied == graph_.tensors[output].bytes && contents_[output].front().source == output;
   }
@@ -240,7 +240,7 @@ class Sharer {
     return !options_.apart.empty() && options_.apart[tensor];
   }
 
-  /// What keeps two tensors from being in one buffer, whatever their lives.
+  /// Why two tensors cannot be in one buffer, whatever their lives.
   [[nodiscard]] std::string why_strangers(TensorId input, TensorId output) const {
     for (const TensorId tensor : {input, output}) {
       switch (residences_[tensor]) {
@@ -263,7 +263,7 @@ class Sharer {
     return "";
   }
 
-  /// The operator is the last to read the input, in every run, and as nothing but what it updates.
+  /// Whether the operator reads the input last, in every run, and only through operands that it updates.
   [[nodiscard]] bool may_overwrite(const Operator& op, TensorId input, TensorId output) const {
     if (graph_.tensors[input].bytes == 0 || outlives_readers_[input] || !why_strangers(input, output).empty())
       return false;
@@ -325,7 +325,7 @@ class Sharer {
     return !phases_[into] || !phases_[from] || *phases_[into] == phase(*phases_[from] + shift);
   }
 
-  /// Both tensors have the bytes at one place.
+  /// Whether both tensors have the bytes at one place.
   [[nodiscard]] bool is_removed(const Operator& op, const ByteCopy& copy) const {
     const TensorId input = *op.inputs[copy.input];
     const TensorId output = *op.outputs[copy.output];
@@ -333,8 +333,8 @@ class Sharer {
            offsets_[input] + copy.from == offsets_[output] + copy.to;
   }
 
-  /// Copies that stay are made by kernels, which see their tensors: if one of them is not aligned, that
-  /// has to be known from the beginning.
+  /// Marks the operands of copies that stay, since kernels make these copies. If one was not marked before,
+  /// its alignment must be known from the beginning.
   bool has_seen_more() {
     bool has_more = false;
     for (const Place& place : operators_) {
@@ -368,7 +368,7 @@ class Sharer {
     return sharing;
   }
 
-  /// The group with its first byte, or aligned address, at 0.
+  /// The group with its first byte, or the aligned address before it, at 0.
   [[nodiscard]] Shared laid_out(std::size_t index) const {
     const Group& group = groups_[index];
     Bytes begin = group.members().front().offset;
@@ -411,7 +411,7 @@ class Sharer {
     for (std::size_t o = 0; o < written.size(); ++o) spare(op.outputs[o], written[o], sharing);
   }
 
-  /// An operand of which `bytes` are not touched any more, however often the operator runs.
+  /// Counts `bytes` of an operand as no longer touched, in every run of the operator.
   void spare(const std::optional<TensorId>& tensor, Bytes bytes, Sharing& sharing) const {
     if (!tensor || bytes == 0) return;
     const auto runs = static_cast<std::int64_t>(lives_[*tensor].size());
@@ -424,17 +424,17 @@ class Sharer {
   const lifetime::Uses& uses_;
   const std::vector<Residence>& residences_;
   const Options& options_;
-  std::vector<Place> operators_;  ///< Those that run, once each, in the order of their first runs.
+  std::vector<Place> operators_;  ///< Those that run, once each, by their first run.
   std::vector<std::vector<Fragment>> contents_;
   std::vector<std::optional<std::size_t>> owners_;
   std::vector<bool> outlives_readers_;
-  std::vector<bool> is_seen_;  ///< By some kernel, which expects it to be aligned.
+  std::vector<bool> is_seen_;  ///< By some kernel, which expects an aligned address.
   std::vector<Group> groups_;
-  /// Where in a group aligned addresses are, if a kernel sees it.
+  /// Per group, the remainder of aligned addresses, if a kernel sees a tensor of it.
   std::vector<std::optional<Bytes>> phases_;
-  std::vector<Loops> loops_of_;  ///< Of groups.
+  std::vector<Loops> loops_of_;  ///< Per group.
   std::vector<std::optional<std::size_t>> group_of_;
-  std::vector<Bytes> offsets_;  ///< Of tensors in their groups.
+  std::vector<Bytes> offsets_;  ///< Per tensor, in its group.
   std::vector<std::vector<Lifetime>> lives_;
   std::unordered_map<const ByteCopy*, std::string> whys_;  ///< Why a copy could not be removed.
 };

@@ -11,17 +11,17 @@
 namespace stowage::alias {
 
 struct Options {
-  /// Whether to share at all. `automatic` shares like `all`: what that costs only a packer can tell.
+  /// Whether to share at all. `automatic` shares like `all`: only a packer can tell the cost.
   Alias alias = Alias::none;
   Target target = Target::any;
-  /// What kernels expect the addresses of tensors to be multiples of.
+  /// Kernels expect addresses of tensors to be multiples of this.
   Bytes alignment = 1;
-  /// Per tensor, whether it is to have memory apart from what its operator reads. Empty: none.
+  /// Per tensor, whether it must not share with the inputs of its operator. Empty: none.
   std::vector<bool> apart{};
   std::size_t model = 0;  ///< The network's index in the plan.
 };
 
-/// Tensors that lie in one buffer. Offsets are from its beginning.
+/// Tensors in one buffer. Offsets are from its beginning.
 struct Shared {
   std::vector<Member> members;
   std::vector<Piece> pieces;
@@ -29,11 +29,11 @@ struct Shared {
 };
 
 struct Sharing {
-  /// Every tensor of the arena is in one of them, in the order of their first tensors.
+  /// Every tensor of the arena is in one of them; sorted by their first tensors.
   std::vector<Shared> groups;
-  /// For each tensor its lives; the position at which it is written over is not one of them.
+  /// Per tensor its lives, without the position at which it is written over.
   std::vector<std::vector<Lifetime>> lives;
-  /// For each tensor the bytes of it that steps would read or write, but for what is not copied any more.
+  /// Per tensor the bytes that steps no longer read or write because copies are removed.
   std::vector<Bytes> spared;
   CopiesRemoved removed;
   std::vector<KeptCopy> kept;

@@ -7,7 +7,7 @@
 
 namespace stowage::base {
 
-/// When work must end: at a point in time, or as soon as somebody asks for it.
+/// When work must end: at a point in time, or as soon as it is cancelled.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
@@ -18,19 +18,19 @@ class Deadline {
   /// The limit starts now. NaN and more than a year mean no limit.
   explicit Deadline(Seconds limit, std::stop_token stop = {});
 
-  /// Only somebody's asking is a reason to stop.
+  /// No time limit: only cancellation ends the work.
   explicit Deadline(std::stop_token stop) : stop_(std::move(stop)) {}
 
   [[nodiscard]] bool is_over() const { return is_stop_requested() || (end_ && Clock::now() >= *end_); }
-  /// Somebody asked for it, whatever the time.
+  /// Whether the work is cancelled, whatever the time.
   [[nodiscard]] bool is_stop_requested() const { return stop_.stop_requested(); }
-  /// What is left of the time: 0 when it is over, a year without a limit.
+  /// The remaining time: 0 when it is over, a year without a limit.
   [[nodiscard]] Seconds left() const;
-  /// An earlier deadline, after that share of the time that is left now.
+  /// An earlier deadline, after that share of the remaining time.
   [[nodiscard]] Deadline part(double share) const;
-  /// A deadline so much later, or earlier if that is negative; none stays none.
+  /// A deadline later by that time, or earlier if it is negative; none stays none.
   [[nodiscard]] Deadline later_by(Seconds time) const;
-  /// An earlier deadline, if less time than that is left now.
+  /// An earlier deadline, if more time than `limit` remains.
   [[nodiscard]] Deadline within(Seconds limit) const;
 
  private:

@@ -40,8 +40,8 @@ Error unwritable(const std::filesystem::path& file, const std::string& why) {
   return Error("", "cannot be written: " + why).in_file(file.string());
 }
 
-/// Where the bytes go: behind symbolic links, also where they lead to nothing yet, so that the links
-/// themselves stay.
+/// The file that receives the bytes: the target of symbolic links, even if it does not exist yet, so that the
+/// links themselves stay.
 std::filesystem::path target_of(std::filesystem::path file) {
   constexpr int longest_chain = 40;
   std::error_code error;
@@ -92,16 +92,16 @@ class TemporaryFiles {
   struct File {
     std::filesystem::path temporary;
     std::filesystem::path target;
-    std::filesystem::path named;  ///< As the user calls it.
+    std::filesystem::path named;  ///< The user's name for it.
   };
 
-  /// A new file with the permissions that the target has, or that a new file would get.
+  /// A new file with the permissions of the target, or of a new file.
   static std::filesystem::path create_beside(const std::filesystem::path& target,
                                              const std::filesystem::path& named) {
-    constexpr mode_t for_all = 0666;  // the process's mask takes away from it
+    constexpr mode_t for_all = 0666;  // the process's mask reduces it
     struct stat status {};
     const bool exists = ::stat(target.c_str(), &status) == 0;
-    if (!exists && errno != ENOENT) throw unwritable(named, reason());  // so that renaming will not fail
+    if (!exists && errno != ENOENT) throw unwritable(named, reason());  // the later rename must not fail
     for (int attempt = 0;; ++attempt) {
       std::filesystem::path temporary =
           target.parent_path() / fmt::format(".stowage-{}-{}.tmp", ::getpid(), attempt);
@@ -116,7 +116,7 @@ class TemporaryFiles {
   std::vector<File> files_;
 };
 
-/// Devices and pipes cannot be replaced by a rename: they are written in place.
+/// Devices and pipes cannot be replaced by a rename: they are written directly.
 bool is_stream(const std::filesystem::path& file) {
   std::error_code error;
   return std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);

@@ -9,8 +9,8 @@
 
 namespace stowage::base {
 
-/// A file's bytes: mapped into memory and read only when touched, or, of a pipe, read whole. Throws
-/// Error, naming the file, when it cannot be read.
+/// A file's bytes: mapped into memory and read only when touched, or, for a pipe, read whole. Throws Error,
+/// naming the file, if it cannot be read.
 class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& file);
@@ -27,15 +27,15 @@ class InputFile {
   std::string content_;
 };
 
-/// One file to write: where, and what writes its content.
+/// One file to write: its path, and a function that writes its content.
 struct OutputFile {
   std::filesystem::path file;
   std::function<void(std::ostream&)> write;
 };
 
-/// Writes files whole or not at all: each goes to a temporary file beside its place, and only when
-/// all of them are complete are they renamed. Throws Error, naming the file, when one cannot be
-/// written; then no temporary file is left and the old ones are untouched.
+/// Writes files whole or not at all: each goes to a temporary file next to its place, and all are renamed
+/// when they are complete. Throws Error, naming the file, if one cannot be written; then no temporary file is
+/// left and the old files are untouched.
 void write_files(std::span<const OutputFile> outputs);
 
 /// Whether two names lead to one regular file, which need not exist yet.

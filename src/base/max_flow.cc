@@ -1,6 +1,6 @@
 // The least cut as the largest flow, by E. A. Dinic, "Algorithm for solution of a problem of maximum flow in
-// networks with power estimation", 1970: level by level from the source, then paths that rise a level with
-// each arc until none is left. At most nodes^2 * arcs, in practice a few passes over the arcs.
+// networks with power estimation", 1970: find levels from the source, then send along paths that rise a level
+// with each arc, until none is left. At most nodes^2 * arcs, in practice a few passes over the arcs.
 
 #include "base/max_flow.h"
 
@@ -72,7 +72,7 @@ std::vector<bool> FlowNetwork::at_sink(std::size_t sink) const {
   return is_there;
 }
 
-/// One path from the source to the sink, and as much as goes through it; 0 when there is none.
+/// Sends as much as possible along one path from the source to the sink; 0 if no path is left.
 Bytes FlowNetwork::push(std::size_t source, std::size_t sink) {
   path_.clear();
   std::size_t node = source;

@@ -12,7 +12,7 @@
 namespace stowage::base {
 namespace {
 
-/// Bytes of the valid UTF-8 character a text begins with; 0 when it does not begin with one.
+/// The length of the valid UTF-8 character at the start of a text; 0 if none is there.
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

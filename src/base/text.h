@@ -23,8 +23,8 @@ namespace stowage::base {
 /// Without blanks, tabs and carriage returns at both ends.
 [[nodiscard]] std::string_view trim(std::string_view text);
 
-/// The text with anything that is not printable ASCII or UTF-8 made visible, and cut at 120 bytes:
-/// for quoting untrusted values in messages.
+/// The text with everything but printable ASCII and UTF-8 made visible, truncated at 120 bytes: for quoting
+/// untrusted values in messages.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 [[nodiscard]] bool is_utf8(std::string_view text);

@@ -6,16 +6,16 @@
 
 namespace stowage::base {
 
-/// Names that no two have: the first who asks for a name gets it, later ones get it with "#2", "#3" and so on
-/// behind it. Amortised constant time.
+/// Unique names: the first request for a name gets it, later ones get it with "#2", "#3" and so on appended.
+/// Amortised constant time.
 class UniqueNames {
  public:
   [[nodiscard]] std::string unique(std::string name);
-  /// From now on the name is somebody's.
+  /// Marks the name as taken.
   void reserve(const std::string& name) { uses_.try_emplace(name, 1); }
 
  private:
-  std::unordered_map<std::string, std::int64_t> uses_;  ///< Of each name, and the number it was given last.
+  std::unordered_map<std::string, std::int64_t> uses_;  ///< Per name the number it was given last.
 };
 
 }  // namespace stowage::base

@@ -1,26 +1,26 @@
-// Idea. Fast memory is a knapsack that time cuts into slices: what lives in it must fit at every position,
-// and at addresses that do not change. What a buffer is worth there is what its traffic would cost in the
-// slowest memory it may live in, less what it costs here. Wanted are, in this order, a fit; the least cost;
-// the least peaks, the slowest memory's first.
+// Idea. Fast memory is a knapsack that time cuts into slices: its buffers must fit at every position, at
+// addresses that do not change. The worth of a buffer there is the cost of its traffic in the slowest memory
+// it may live in, less the cost here. The goals are, in this order: a fit; the least cost; the least peaks,
+// the slowest memory's first.
 //
 //     fast |####a####|  b  |        a is read often, b hardly, c not worth its room
 //          +---------+-----+-->
 //     slow |     ccccccccc |
 //
-// 1. Start with what free-list finds, so that nothing here is worse.
+// 1. Start with the result of free-list, so that the final result is never worse.
 // 2. Build greedily: buffers in an order of worth (per byte and position, per byte, in all, ...), each at the
 //    lowest place in the cheapest memory that still takes it (build).
-// 3. Bound the cost from below (cost_bound.cc). Few buffers: look at all choices (exact.cc), which proves
-//    what it finds. When the cost meets the bound 4 and 5 are left out.
-// 4. Improve the best order: buffers that were refused move forward (squeaky wheel), some change places
-//    at random, some have to take the second-best memory; what is not worse is kept. So many
-//    rounds as a budget of placed buffers allows: the same on every machine.
-// 5. Offer refused buffers, the most worth first, a place in the set of a faster memory, for less worthy ones
-//    that have to go if there are too many bytes alive. Whether the new set can be placed is up to the
-//    packers of one memory, all of them: where one fails another may not (memories.h).
+// 3. Bound the cost from below (cost_bound.cc). With few buffers, try all choices (exact.cc), which proves
+//    the result. If the cost meets the bound, skip 4 and 5.
+// 4. Improve the best order: refused buffers move forward (squeaky wheel), some change places at random, some
+//    must take the second-best memory; results that are not worse are kept. A budget of placed buffers limits
+//    the rounds, so that the result is equal on all machines.
+// 5. Offer refused buffers, the most worth first, a place in the set of a faster memory. If too many bytes
+//    are alive there, less worthy buffers leave. All packers of one memory try to place the new set, since
+//    one may succeed where another fails (memories.h).
 // 6. With the memories decided, pack the set of each with the whole portfolio to lower the peaks.
 //
-// The clock and the user can cut this short after step 1; all else is budgeted.
+// The clock and the user can cut this short after step 1; budgets limit all other work.
 // Cost: some hundred constructions of n log n for small problems, a dozen for large ones.
 // Source: ours; squeaky-wheel optimisation is Joslin & Clements (1999).
 
@@ -44,15 +44,15 @@
 namespace stowage::levels {
 namespace {
 
-/// What a greedy construction is told: who chooses first, and who is not to have the best.
+/// Input of a greedy construction: the order of choice, and buffers that must not take the best memory.
 struct Wish {
   std::vector<std::size_t> order;  ///< All buffers.
-  std::vector<std::size_t> ranks;  ///< Per buffer: so many of the memories it may live in are passed over.
+  std::vector<std::size_t> ranks;  ///< Per buffer, how many of its allowed memories it skips.
 };
 
-/// One greedy construction: an occupancy for each memory, and buffers that choose one after the other. What
-/// is pinned or never alive is settled first. Cost: that of placing each buffer once in each memory it may
-/// live in.
+/// One greedy construction: an occupancy for each memory, and buffers that choose one after the other.
+/// Buffers that are pinned or never alive are settled first. Cost: that of placing each buffer once in each
+/// memory allowed for it.
 class Builder {
  public:
   Builder(const Problem& problem, const Choices& choices, const Wish& wish)
@@ -62,7 +62,7 @@ class Builder {
         occupancies_(problem.memories.size(), pack::Occupancy(problem.buffers)),
         places_(problem.buffers.size()) {}
 
-  /// What needs no room, or has its offset.
+  /// Whether it needs no room or has its offset.
   [[nodiscard]] bool is_settled(std::size_t b) const {
     return problem_.buffers[b].pinned || !choices_.is_ever_alive[b];
   }
@@ -110,8 +110,8 @@ class Builder {
 };
 
 /// Gives every buffer, pinned ones first and then in the wish's order, the lowest place in the first memory
-/// in which it stays within capacity; where there is none, in the one that grows least beyond its own.
-/// Nothing when told to stop.
+/// in which it stays within capacity. If none does, it takes the memory that grows least beyond its capacity.
+/// Nothing if cancelled.
 std::optional<std::vector<Place>> build(const Problem& problem, const Choices& choices, const Wish& wish,
                                         const pack::Control& control) {
   Builder builder(problem, choices, wish);
@@ -187,7 +187,7 @@ class Search {
     (void)consider({pack::by_start(problem_), no_ranks});
   }
 
-  /// In which orders buffers are tried: by saving per byte and position, per byte, in all; by area and by
+  /// Keys of the orders in which buffers are tried: saving per byte and position, per byte, in all; area;
   /// size. Of equal savings the larger area goes first.
   [[nodiscard]] std::vector<std::vector<std::pair<double, double>>> worths() const {
     std::vector<std::vector<std::pair<double, double>>> keys(5);
@@ -204,7 +204,7 @@ class Search {
     return keys;
   }
 
-  /// Small problems: all choices of memories. What is best is known then, and its cost is the bound.
+  /// Small problems: tries all choices of memories. This proves the best cost, which becomes the bound.
   void prove(std::int64_t& bound) {
     const bool fits = score_.excess == 0;
     if (fits && score_.cost == bound) return;
@@ -217,7 +217,7 @@ class Search {
     if (found->is_proven && score_.excess == 0) bound = score_.cost;
   }
 
-  /// The cost does not decide where everything lives.
+  /// Whether the cost leaves the memory of some buffer open.
   [[nodiscard]] bool leaves_a_choice() const {
     for (std::size_t b = 0; b < problem_.buffers.size(); ++b) {
       if (choices_.saving(b) == 0 && choices_.allowed[b].size() > 1) return true;
@@ -236,7 +236,7 @@ class Search {
     }
   }
 
-  /// Everything is in its cheapest memory, and all in the first.
+  /// Whether every buffer is in its cheapest memory, and all are in the first.
   [[nodiscard]] bool has_the_best() const {
     for (std::size_t b = 0; b < best_.size(); ++b) {
       if (best_[b].memory != 0 || is_refused(b, best_)) return false;
@@ -267,7 +267,7 @@ class Search {
     return wish;
   }
 
-  /// Where in the order a refused buffer stands, if a few draws find one.
+  /// The place of a refused buffer in the order, if a few draws find one.
   std::size_t refused_one(const Wish& wish) {
     constexpr int draws = 8;
     std::size_t at = below(wish.order.size());
@@ -288,7 +288,7 @@ class Search {
   std::mt19937_64 random_;
   std::vector<Place> best_;
   pack::Score score_;
-  Wish wish_;  ///< What the changes start from: the best that was built.
+  Wish wish_;  ///< The changes start from the best wish that was built.
   std::vector<Place> wish_places_;
   pack::Score wish_score_;
   bool cut_short_ = false;

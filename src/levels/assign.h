@@ -11,8 +11,8 @@
 
 namespace stowage::levels {
 
-/// A memory and an offset for every buffer; see assign.cc. Never worse than free-list. Ignores what a memory
-/// is for: who plans weights apart gives a problem without them and their memories.
+/// A memory and an offset for every buffer; see assign.cc. Never worse than free-list. Ignores the purpose of
+/// memories: to plan weights apart, call it without them and their memories.
 [[nodiscard]] pack::Placing assign(const Problem& problem, const pack::Control& control);
 
 /// One memory.

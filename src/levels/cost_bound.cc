@@ -1,32 +1,32 @@
-// Idea. Two memories: what can the fast one of C bytes save at best? Forget addresses: let what lives there
-// be any bytes of buffers, as long as no more than C are alive at any position. That is a flow of C units
-// from the first position to the last. Each byte of the memory is a unit; it passes through a buffer from its
-// lower to its upper and earns the buffer's saving per byte, or idles for nothing:
+// Idea. Two memories: how much can the fast one of C bytes save at best? Forget addresses: it may hold any
+// bytes of buffers, as long as no more than C are alive at any position. That is a flow of C units from the
+// first position to the last. Each byte of the memory is a unit. It passes through a buffer from its lower to
+// its upper and earns the buffer's saving per byte, or it idles and earns nothing:
 //
 //     C --> 0 ---idle---> 1 ---idle---> 2 ---idle---> 3 --> C
 //           |             |             |             |
 //           |             +---- b: size 4, saves 9 ---+
 //           +-- a: size 6, saves 20 ----+
 //
-// The dearest flow is the exact optimum of this relaxation, and a bound for the rest of us. From a flow's
-// prices (distances in what remains of the network) follows how much a byte earns between two
-// positions, y(t) >= 0, and every such y proves, by weak duality,
+// The maximum-profit flow solves this relaxation exactly, hence bounds the real problem. A flow's prices
+// (distances in the residual network) say how much a byte earns between two positions, y(t) >= 0. Every such
+// y proves, by weak duality,
 //
 //     saved <= C * sum of y(t) + sum over buffers of max(0, saving - size * sum of y(t) over its life).
 //
-// This sum is computed in exact integers, so neither rounding (savings per byte are) nor giving up early (a
-// budget of arcs) makes the bound wrong, only weaker; y = 0 is the trivial bound: everything in
-// its cheapest memory.
+// This sum is computed in exact integers. So neither rounding (savings per byte are rounded) nor an early end
+// (a budget of arcs) makes the bound wrong, only weaker; y = 0 is the trivial bound: everything in its
+// cheapest memory.
 //
 // More memories, from cheap to dear c0 <= c1 <= ...: a buffer in memory m costs the dearest price less the
 // steps c(k+1) - c(k) of all k >= m. So for each k the buffers in the first k+1 memories save a step, and
 // they share these memories' capacities: one flow each, and the savings add up.
 //
-// What is relaxed besides: of several pieces of a buffer only the largest in bytes times positions counts,
-// memories that a buffer may not live in hold their part of the flow all the same, and pins are anywhere. A
-// buffer that no cheap memory may hold, or that is larger than it, saves nothing there. Cost: flows *
-// (augmentations * n log n), within the budget. Source: the relaxation is ours; min-cost flow by successive
-// shortest paths with potentials (Edmonds & Karp 1972).
+// Also relaxed: of several pieces of a buffer only the largest in bytes times positions counts; memories that
+// a buffer may not live in still carry their part of the flow; pins are ignored. A buffer that no cheap
+// memory may hold, or that is larger than it, saves nothing there.
+// Cost: flows * (augmentations * n log n), within the budget. Source: the relaxation is ours; min-cost flow
+// by successive shortest paths with potentials (Edmonds & Karp 1972).
 
 #include "levels/cost_bound.h"
 
@@ -46,9 +46,9 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-constexpr std::int64_t arcs_per_bound = 3000000;  ///< Looked at, over all flows.
+constexpr std::int64_t arcs_per_bound = 3000000;  ///< Arcs examined, over all flows.
 
-/// What wants to be in the memory, and what it saves there.
+/// A buffer that could use the memory, and its saving there.
 struct Claim {
   Bytes size = 0;
   std::size_t lower = 0;  ///< Events, not positions.
@@ -64,7 +64,7 @@ class Flow {
     for (const Claim& claim : claims)
       add(claim.lower, claim.upper, claim.size,
           static_cast<std::int64_t>((static_cast<Wide>(claim.saving) << shift) / claim.size));
-    // Longest paths from the first event; arcs lead upwards, so one pass does.
+    // Longest paths from the first event; arcs lead upwards, so one pass is enough.
     potentials_.assign(events, 0);
     for (std::size_t e = 0; e < events; ++e) {
       for (const std::size_t a : arcs_of_[e]) {
@@ -74,7 +74,7 @@ class Flow {
     }
   }
 
-  /// Sends units along the paths that gain most, as long as they gain anything and the budget lasts.
+  /// Sends units along the paths that gain most, as long as they gain and the budget lasts.
   void send(Bytes units, std::int64_t& budget, const pack::Stop& stop) {
     while (units > 0 && potentials_.back() > 0) {
       const Bytes sent = augment(units);
@@ -85,7 +85,7 @@ class Flow {
     }
   }
 
-  /// What a byte earns on its way to each event; never falling.
+  /// The gain of a byte on its way to each event; never falling.
   [[nodiscard]] const std::vector<std::int64_t>& prices() const { return potentials_; }
 
  private:
@@ -95,7 +95,7 @@ class Flow {
     std::int64_t gain = 0;
   };
 
-  /// An arc and, at the next index, the way back.
+  /// Adds an arc and, at the next index, its reverse.
   void add(std::size_t from, std::size_t to, Bytes room, std::int64_t gain) {
     arcs_of_[from].push_back(arcs_.size());
     arcs_.push_back({to, room, gain});
@@ -103,15 +103,15 @@ class Flow {
     arcs_.push_back({from, 0, -gain});
   }
 
-  /// What is missed by taking the arc rather than the best path to its end; not negative where there is room.
+  /// The loss of taking the arc instead of the best path to its end; not negative if the arc has room.
   [[nodiscard]] std::int64_t missed(std::size_t from, const Arc& arc) const {
     return potentials_[from] + arc.gain > potentials_[arc.to]
                ? 0
                : potentials_[arc.to] - potentials_[from] - arc.gain;
   }
 
-  /// Dijkstra over what is missed; afterwards the potentials are the longest distances. Told to stop it
-  /// leaves them as they were.
+  /// Dijkstra over these losses; afterwards the potentials are the longest distances. If cancelled, they do
+  /// not change.
   bool find_paths(const pack::Stop& stop) {
     using Entry = std::pair<std::int64_t, std::size_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
@@ -135,7 +135,7 @@ class Flow {
     return true;
   }
 
-  /// Sends what fits along one path that misses nothing; there is one.
+  /// Sends as much as possible along one path without loss; such a path exists.
   Bytes augment(Bytes most) {
     std::vector<std::optional<std::size_t>> via(potentials_.size());
     std::vector<std::size_t> open{0};
@@ -173,7 +173,7 @@ std::int64_t sum_of_savings(std::span<const Claim> claims) {
   return sum;
 }
 
-/// What the prices, in units of 2^-shift, prove to be the most that is saved, rounded up.
+/// The largest saving that the prices, in units of 2^-shift, allow, rounded up.
 std::int64_t proven(std::span<const Claim> claims, Bytes capacity, std::span<const std::int64_t> prices,
                     int shift) {
   Wide most = static_cast<Wide>(capacity) * (prices.back() - prices.front());
@@ -193,7 +193,7 @@ std::int64_t most_saved(std::span<const Claim> claims, std::size_t events, Bytes
   Bytes size = 0;
   for (const Claim& claim : claims) size += claim.size;
   if (claims.empty() || size <= capacity || stop()) return all;
-  // Distances stay below 2^61: no path gains more than all together.
+  // Distances stay below 2^61: no path gains more than all claims together.
   const int shift = std::clamp(60 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all))), 0, 20);
   Flow flow(claims, events, shift);
   flow.send(capacity, budget, stop);
@@ -227,7 +227,7 @@ class Bound {
   }
 
  private:
-  /// The piece of the buffer that counts.
+  /// The largest piece of the buffer in bytes times positions.
   static Piece span_of(const Buffer& buffer) {
     Piece span;
     const auto area = [](const Piece& piece) {
@@ -239,7 +239,7 @@ class Bound {
     return span;
   }
 
-  /// What the first k + 1 memories can save of the step in price that comes after them.
+  /// The most that the first k + 1 memories can save of the price step after them.
   std::int64_t saved_by(std::size_t k, std::int64_t& budget, const pack::Stop& stop) const {
     std::vector<Claim> claims;
     std::int64_t saved = 0;

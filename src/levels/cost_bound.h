@@ -7,8 +7,8 @@
 
 namespace stowage::levels {
 
-/// No choice of memories that keeps all capacities has a smaller cost (sum of pack::cost_in); see
-/// cost_bound.cc. Told to stop, it says less.
+/// No choice of memories within all capacities has a smaller cost (sum of pack::cost_in); see cost_bound.cc.
+/// If cancelled, the bound is weaker.
 [[nodiscard]] std::int64_t cost_bound(const Problem& problem, const pack::Stop& stop);
 
 }  // namespace stowage::levels

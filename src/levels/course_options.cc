@@ -1,8 +1,8 @@
-// The courses a buffer can take: a home, and visits to faster memories, each for some consecutive accesses.
-// Before a visit that does not begin with the write there is a fetch, after one that does there is a spill,
-// unless nobody needs the buffer any more; so the value is written once, and a copy at home stays good. A
-// visit for one read only costs more than it saves and is left out where `can_visit` says so. Cost:
-// exponential in accesses for all courses, which are cut at a number; quadratic for the changes of one.
+// The courses a buffer can take: a home, and visits to faster memories, each for some consecutive accesses. A
+// visit that begins with the write ends with a spill, unless the buffer is not needed any more; any other
+// visit begins with a fetch. So the value is written once, and a copy at home stays good. A visit for one
+// read costs more than it saves; `can_visit` excludes it where it says so. Cost: exponential in accesses for
+// all courses, up to a limit; quadratic for the changes of one.
 
 #include "levels/course_options.h"
 
@@ -15,7 +15,7 @@
 namespace stowage::levels {
 namespace {
 
-/// Where a movable is during operators.
+/// The memories of a movable, per interval of operators.
 std::vector<Stay> stays_of(const Movable& movable, const Lifetime& life, const Course& course) {
   const auto& accesses = movable.accesses;
   Lifetime home = life;
@@ -46,7 +46,7 @@ bool Options::can_move() const {
   const std::int64_t paid = std::ssize(accesses) - (movable_.is_given ? 1 : 0);
   const auto traffic = base::checked_multiply(movable_.bytes, paid);
   if (!is_inside || !traffic || *traffic != buffer().traffic) return false;
-  // There are at most twice as many copies as accesses, and each has two prices.
+  // At most twice as many copies as accesses, and each has two prices.
   const std::int64_t most = largest_value / (8 * std::ssize(problem_.buffers) * (paid + 1));
   return std::all_of(problem_.memories.begin(), problem_.memories.end(), [&](const Memory& memory) {
     const auto cost = base::checked_multiply(movable_.bytes, memory.cost);
@@ -60,7 +60,7 @@ Option Options::of(Course course) const {
   return {cost, std::move(course), std::move(stays)};
 }
 
-/// Whether a copy can come in front of an access.
+/// Whether a copy can come before an access.
 bool Options::may_part(std::size_t access) const {
   const auto& accesses = movable_.accesses;
   return access == 0 || access == accesses.size() || accesses[access - 1] < accesses[access];
@@ -79,7 +79,7 @@ std::vector<std::size_t> Options::homes() const {
   return memories;
 }
 
-/// Where it can go on visits: operators take the fastest copy there is, and it is to cost less.
+/// The memories for visits: operators use the fastest copy, and a visit must cost less.
 std::vector<std::size_t> Options::faster(std::size_t home) const {
   std::vector<std::size_t> memories = homes();
   std::erase_if(memories, [&](std::size_t m) {
@@ -88,7 +88,7 @@ std::vector<std::size_t> Options::faster(std::size_t home) const {
   return memories;
 }
 
-/// All courses that go on like this one from an access on.
+/// Adds all courses that continue this one from an access on.
 void Options::extend(const Course& course, std::size_t access, std::size_t most,
                      std::vector<Option>& options) const {
   if (options.size() > most) return;
@@ -131,7 +131,7 @@ std::vector<Option> Options::changes(const Course& course) const {
   return options;
 }
 
-/// The course with one visit more.
+/// Adds every course with one visit more.
 void Options::add_visits(const Course& course, std::vector<Option>& options) const {
   const auto is_free = [&](std::size_t access) {
     return std::none_of(course.visits.begin(), course.visits.end(), [&](const Visit& visit) {

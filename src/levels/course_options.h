@@ -12,7 +12,7 @@ namespace stowage::levels {
 
 struct Stay {
   std::size_t memory = 0;
-  Lifetime life{};  ///< In operators' positions; what copies need in between is left out.
+  Lifetime life{};  ///< In positions of operators; copies between them do not count.
 };
 
 /// A course that a movable can take.
@@ -22,18 +22,18 @@ struct Option {
   std::vector<Stay> stays{};
 };
 
-/// What courses a movable can take.
+/// The courses that a movable can take.
 class Options {
  public:
   Options(const Problem& problem, const Choices& choices, const Movable& movable)
       : problem_(problem), choices_(choices), movable_(movable) {}
 
-  /// Whether the movable is what it is to be (courses.h), and its costs are not beyond all bounds.
+  /// Whether it satisfies the conditions of Movable (courses.h), and its costs cannot overflow.
   [[nodiscard]] bool can_move() const;
 
   [[nodiscard]] Option of(Course course) const;
 
-  /// Every course, the cheapest first; when there are more than `most`, some of them, but more than that.
+  /// Every course, the cheapest first. If more than `most` exist, it returns some, but more than `most`.
   [[nodiscard]] std::vector<Option> all(std::size_t most) const;
 
   /// Another home, a visit more, a visit less, or another home and a visit.

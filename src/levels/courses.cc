@@ -1,12 +1,12 @@
-// From courses to a problem on a longer clock. A copy takes a position of its own, before the operator that
-// wants it; in front of one operator first the spills, which make room, then the fetches:
+// From courses to a problem on a longer clock. A copy takes a position of its own before the operator that
+// needs it. Before an operator the spills come first, since they make room, then the fetches:
 //
 //     old positions     3            4                 5
 //     new positions     3   4 spill  5 fetch   6       7      copies before the operator that was at 4
 //
-// A buffer that visits faster memories becomes several: one at home, from its spill or its beginning to the
-// last that reads or fetches it there, and one for each visit. Every one is told its memory, and all are
-// packed anew. Cost: linear in accesses and positions, and one packing.
+// A buffer that visits faster memories becomes several. One is at home, from its spill or its beginning to
+// the last read or fetch there; each visit adds another. The memory of each is fixed, and all are packed
+// anew. Cost: linear in accesses and positions, and one packing.
 
 #include "levels/courses.h"
 
@@ -24,12 +24,12 @@
 namespace stowage::levels {
 namespace {
 
-/// Old positions, and where the copies before each of them are.
+/// Old positions and the copies before each of them.
 class Stretched {
  public:
   explicit Stretched(Position end) : spills_(static_cast<std::size_t>(end) + 1), fetches_(spills_.size()) {}
 
-  /// Counts a copy that comes before the operator at that position; returns which it is of its kind there.
+  /// Counts a copy before the operator at that position; returns its index among copies of its kind there.
   std::size_t add_spill(Position before) { return spills_[static_cast<std::size_t>(before)]++; }
   std::size_t add_fetch(Position before) { return fetches_[static_cast<std::size_t>(before)]++; }
 
@@ -52,7 +52,7 @@ class Stretched {
   [[nodiscard]] Position fetch(Position before, std::size_t which) const {
     return spill(before, spills_[static_cast<std::size_t>(before)] + which);
   }
-  /// What is alive up to there, or handed over before, or produced there.
+  /// The end of a life that ended at `old`; no copies before `old` are included.
   [[nodiscard]] Position upper(Position old) const { return old == 0 ? 0 : of(old - 1) + 1; }
 
   std::vector<Position> positions() { return std::move(positions_); }
@@ -99,7 +99,7 @@ class Realiser {
   Moved result() { return std::move(moved_); }
 
  private:
-  /// Which copies of a movable come where.
+  /// Finds the copies of a movable and their positions.
   void schedule(std::size_t m) {
     auto& numbers = numbers_.emplace_back();
     const auto& accesses = movables_[m].accesses;
@@ -110,7 +110,7 @@ class Realiser {
     }
   }
 
-  /// What is handed over, or stays from run to run, is there before the copies in front of its position.
+  /// Inputs and state exist before the copies that precede their position; results of operators do not.
   [[nodiscard]] Position start_of(std::size_t b, Position old) const {
     const TensorKind kind = problem_.buffers[b].kind;
     const bool is_produced =
@@ -118,7 +118,7 @@ class Realiser {
     return is_produced && !is_given_[b] ? clock_.of(old) : clock_.first_copy_before(old);
   }
 
-  /// A later piece may go on with bytes of an earlier one: no copy may come between them.
+  /// A later piece may continue bytes of an earlier one: no copy may come between them.
   void keep(std::size_t b, std::size_t memory) {
     Buffer buffer = problem_.buffers[b];
     const Position first = pack::life_of(buffer).lower;
@@ -189,7 +189,7 @@ class Realiser {
     return clock_.fetch(accesses[visit.first_access], numbers_[m][v]);
   }
 
-  /// A visit's copy is read or written once at either end; the home and its visits are next to each other.
+  /// A visit's copy is read or written once at one end; the buffers of home and visits are adjacent.
   void count_traffic(std::size_t m, std::size_t home) {
     const Movable& movable = movables_[m];
     auto& buffers = moved_.problem.buffers;
@@ -217,7 +217,7 @@ class Realiser {
   Moved moved_;
 };
 
-/// Those that were there stay where they were, as far as that still can be, the others go where they fit, the
+/// Buffers that were in this memory stay where they were, if possible. The others go where they fit, the
 /// largest first.
 std::optional<std::vector<Bytes>> kept_offsets(const Moved& moved, std::span<const std::size_t> set,
                                                std::span<const Place> places, Bytes capacity) {
@@ -252,7 +252,7 @@ std::optional<std::vector<Bytes>> kept_offsets(const Moved& moved, std::span<con
   return of_set;
 }
 
-/// By exact search, for sets that are small enough.
+/// Finds offsets by exact search, if the set is small enough.
 std::optional<std::vector<Bytes>> searched_offsets(const Problem& problem, std::span<const std::size_t> set,
                                                    Bytes capacity) {
   std::vector<const Buffer*> buffers;

@@ -12,18 +12,18 @@
 
 namespace stowage::levels {
 
-/// A buffer that may be copied from memory to memory. It is if it is unpinned, has one piece, which is all of
-/// it, its traffic is `bytes` for every access that costs something, and nobody needs it between accesses.
+/// A buffer that may be copied between memories. Conditions: it is unpinned and has one piece, which is all
+/// of it; its traffic is `bytes` for every access that costs something; and it is not used between accesses.
 struct Movable {
   std::size_t buffer = 0;
-  Bytes bytes = 0;  ///< What an access or a copy moves.
+  Bytes bytes = 0;  ///< Bytes that an access or a copy moves.
   /// Rising. The first is the write, or for a given buffer the handing over, at the beginning of its life,
-  /// which costs nothing; all others are reads. Several at one position are not parted by a copy.
+  /// which costs nothing; all others are reads. No copy comes between accesses at one position.
   std::vector<Position> accesses{};
   bool is_given = false;
 };
 
-/// Consecutive accesses that are served from a faster memory than the home.
+/// Consecutive accesses served from a faster memory than the home.
 struct Visit {
   std::size_t memory = 0;
   std::size_t first_access = 0;
@@ -32,8 +32,8 @@ struct Visit {
   bool operator==(const Visit&) const = default;
 };
 
-/// Where a buffer is in the course of time. At home it is served as long as it is on no visit. Without
-/// visits it lives at home for its whole life. See moves.cc for what is copied when.
+/// The memory of a buffer over time. The home serves all accesses that are on no visit. Without visits the
+/// buffer lives at home for its whole life. moves.cc explains the copies.
 struct Course {
   std::size_t home = 0;
   std::vector<Visit> visits{};  ///< In the order of time.
@@ -52,23 +52,23 @@ struct Copied {
 struct Moved {
   Problem problem{};  ///< Every buffer has one memory.
   Solution solution{};
-  std::vector<std::size_t> origins{};  ///< Per new buffer: which old one it is, or is a copy of.
+  std::vector<std::size_t> origins{};  ///< Per new buffer the old one that it is, or is a copy of.
   std::vector<Copied> copies{};        ///< In the order of time.
-  /// Where each old position has gone, that of the clock's end too.
+  /// The new position of each old one, including the end of the clock.
   std::vector<Position> positions{};
 };
 
-/// What one access or copy costs in a memory.
+/// The cost of one access or copy in a memory.
 [[nodiscard]] std::int64_t price(const Problem& problem, const Movable& movable, std::size_t memory);
 
-/// Accesses and copies of a course.
+/// The cost of all accesses and copies of a course.
 [[nodiscard]] std::int64_t cost_of(const Problem& problem, const Movable& movable, const Course& course);
 
-/// From the first old position to beyond the last at which anything is alive.
+/// The end of the last life on the old clock.
 [[nodiscard]] Position end_of(const Problem& problem);
 
-/// Makes the moves of each movable's course, and packs everything anew; buffers that are no movable stay in
-/// the memories they have in `places`. None: it does not fit, as far as the packers can tell.
+/// Makes the moves of each movable's course and packs everything anew. Buffers that are not movable stay in
+/// their memories in `places`. None: the packers found no fit.
 [[nodiscard]] std::optional<Moved> realised(const Problem& problem, std::span<const Place> places,
                                             std::span<const Movable> movables,
                                             std::span<const Course> courses, const pack::Control& control);

@@ -1,15 +1,14 @@
-// Idea. Few buffers have few choices: go through them buffer by buffer, those with the most to save first,
-// each into the cheapest memory first. A branch is given up when
-// - its cost and the least that the rest can cost are no less than the best known,
-// - somewhere more bytes are alive in a memory than it holds,
-// - the set that a memory has so far cannot be placed in it, whatever comes (`packability`), which is asked
-//   once for every set.
+// Idea. Few buffers have few choices. Try them buffer by buffer, those with the most to save first, each in
+// the cheapest memory first. A branch is given up if
+// - its cost plus the least cost of the rest is no less than the best known,
+// - more bytes are alive at some position than a memory holds,
+// - the present set of a memory cannot be placed in it (`packability`, called once for every set).
 //
-// What is exact: the cost. When this says that it is proven, no choice of memories and offsets that keeps
-// all capacities costs less. Peaks are not looked at. It serves up to 14 buffers that are ever alive, each
-// with a single piece that is all of it; those that never are go where they cost least. When a question about
-// a set stays open, or the budget of choices is used up, nothing is claimed. Cost: memories to the power of
-// buffers at worst, within the budget. Source: ours; branch and bound as always.
+// The cost is exact: if the result is proven, no choice of memories and offsets within all capacities costs
+// less. Peaks are ignored. The search serves up to 14 buffers that are ever alive, each with a single piece
+// that is all of it. Buffers that are never alive go where they cost least. If a set remains undecided, or
+// the budget of choices is used up, nothing is proven. Cost: memories to the power of buffers at worst,
+// within the budget. Source: ours; ordinary branch and bound.
 
 #include "levels/exact.h"
 
@@ -23,7 +22,7 @@ namespace stowage::levels {
 namespace {
 
 constexpr std::int64_t most_choices = 50000;
-constexpr std::int64_t most_placed = 200000;  ///< Buffers placed, to answer what sets fit.
+constexpr std::int64_t most_placed = 200000;  ///< Buffers placed to decide which sets fit.
 
 class ExactSearch {
  public:
@@ -49,7 +48,7 @@ class ExactSearch {
   }
 
  private:
-  /// What is never alive takes nothing from anybody. Its cost; none: it fits nowhere.
+  /// Buffers that are never alive take no room. Returns their cost; none if one fits nowhere.
   std::optional<std::int64_t> settle_the_dead() {
     std::int64_t cost = 0;
     for (std::size_t b = 0; b < problem_.buffers.size(); ++b) {
@@ -115,7 +114,7 @@ class ExactSearch {
   const Choices& choices_;
   std::int64_t below_;
   std::vector<std::size_t> order_;   ///< The buffers that are ever alive.
-  std::vector<std::int64_t> rest_;   ///< What they cost at least, from the i-th on.
+  std::vector<std::int64_t> rest_;   ///< The least cost of the buffers from the i-th on.
   std::vector<std::uint64_t> sets_;  ///< Per memory, a bit for each of the order.
   std::vector<std::unordered_map<std::uint64_t, Packability>> answers_;
   std::vector<Place> places_;
@@ -147,26 +146,24 @@ std::optional<Exact> exact(const Problem& problem, const Choices& choices, std::
 }
 
 // Idea. Buffers of one piece that fit into a memory also fit if each is pushed down until it rests on another
-// or on the floor: as low as its alignment lets it, on the highest of those that are alive with it and lie
-// below. So it is enough to look at placings that are built from the lowest offset to the highest, where
-// the next buffer always rests on what is already there. A pinned buffer does not rest; it comes when its
-// offset is reached.
+// or on the floor: as low as its alignment allows, on the highest buffer below it that is alive with it. So
+// the search only needs placings built from the lowest offset to the highest, where the next buffer always
+// rests on those already placed. A pinned buffer does not rest; it is placed when its offset is reached.
 //
-//     address ^     +---c---+              a, b, c is the only order looked at for this placing:
-//             |  +--a--+    |              c rests on a, and lies above b, which nothing else needs
-//             |  |     +----+---b---+      to know
+//     address ^     +---c---+              a, b, c is the only order tried for this placing: c rests on
+//             |  +--a--+    |              a, and is above b, which no other buffer needs to know
+//             |  |     +----+---b---+
 //             +--+-----+----+-------+--> time
 //
-// A branch is given up when
-// - a buffer that is left would end above the capacity, as high as what is there pushes it,
-// - at some position the bytes that are left do not fit above what is there,
-// - a buffer that is left would end below the offset that comes next: it could have been put there before,
-//   and would be pushed there.
-// Exact: yes and no are proven. The third rule is what pushing everything down means: among all placings one
-// has the least sum of offsets, and it is never given up. Several pieces can come to lie in each other's
-// way when pushed, which is why they are not served.
-// What fits when simply stacked is not searched for.
-// Cost: exponential; a budget of placed buffers, then the answer is unknown.
+// A branch is given up if
+// - a remaining buffer would end above the capacity, as high as the placed ones push it,
+// - at some position the remaining bytes do not fit above the placed ones,
+// - a remaining buffer would end below the next offset: it could have been placed before, and would be pushed
+//   there.
+// Yes and no are proven. The third rule follows from pushing everything down: of all placings one has the
+// least sum of offsets, and it is never given up. Several pieces can get in each other's way when pushed, so
+// they are not served. Buffers that fit when simply stacked need no search.
+// Cost: exponential, up to a budget of placed buffers; then the answer is unknown.
 
 namespace {
 
@@ -202,13 +199,13 @@ class Packing {
   [[nodiscard]] std::int64_t steps_left() const { return std::max<std::int64_t>(0, steps_left_); }
 
  private:
-  using Rank = std::pair<Bytes, std::size_t>;  ///< An offset, and of equal ones the index.
+  using Rank = std::pair<Bytes, std::size_t>;  ///< An offset; the index decides between equal ones.
 
   [[nodiscard]] bool meet(std::size_t a, std::size_t b) const {
     return lives_[a].lower < lives_[b].upper && lives_[b].lower < lives_[a].upper;
   }
 
-  /// Where it would rest.
+  /// The offset at which the buffer would rest.
   [[nodiscard]] Bytes rest_of(std::size_t b) const {
     Bytes top = 0;
     for (std::size_t other = 0; other < buffers_.size(); ++other) {
@@ -217,12 +214,12 @@ class Packing {
     return base::align_up(top, buffers_[b]->alignment);
   }
 
-  /// Places what is left, `least` or higher.
+  /// Places the remaining buffers at `least` or higher.
   bool search(Rank least, std::size_t left) {
     if (left == 0) return true;
     if (--steps_left_ < 0) return false;
     std::vector<Rank> next;
-    Bytes first_end = largest_value;  // of what is left, as low as it goes
+    Bytes first_end = largest_value;  // of the remaining buffers, each as low as it goes
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       if (is_placed_[b]) continue;
       const Bytes rest = rest_of(b);
@@ -246,7 +243,7 @@ class Packing {
     return false;
   }
 
-  /// Whether at every position the bytes that are left fit above that offset and what is there.
+  /// Whether at every position the remaining bytes fit above that offset and the placed buffers.
   [[nodiscard]] bool has_room_above(Bytes offset) const {
     for (const Position at : starts_) {
       Bytes top = 0;
@@ -265,12 +262,12 @@ class Packing {
   Bytes capacity_;
   std::int64_t steps_left_;
   std::vector<Lifetime> lives_;
-  std::vector<Position> starts_;  ///< Where the most are alive is where somebody begins.
+  std::vector<Position> starts_;  ///< The most bytes are alive where some buffer begins.
   std::vector<Bytes> offsets_;
   std::vector<bool> is_placed_;
 };
 
-/// Pins where they are, all others one above the other; nothing when that is too high.
+/// Pins stay, all others are stacked; nothing if that is too high.
 std::optional<std::vector<Bytes>> stacked(std::span<const Buffer* const> buffers, Bytes capacity) {
   std::vector<Bytes> offsets;
   Bytes top = 0;

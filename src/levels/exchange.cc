@@ -1,9 +1,9 @@
-// Idea. A buffer was refused by a memory because where the others lie there was no room. Perhaps there is if
-// they lie differently: if at no position too many bytes are alive, the packers of one memory try to place
-// the set with it. If there are too many, the least worthy buffers at these positions have to go first, as
-// long as all they save together is less than what the newcomer saves.
+// Idea. A memory refused a buffer because the others left no room at their offsets. Other offsets may leave
+// room: if no position has too many bytes alive, the packers of one memory try to place the set with the
+// buffer. Otherwise the least worthy buffers at these positions have to leave first, as long as together they
+// save less than the newcomer.
 //
-// Those that have to go look for a place in the memories that cost them more, as the others lie there.
+// Buffers that leave look for a place in memories that cost more, at the present offsets there.
 // Cost: a budget of tries, each of them n log n times the number of packers.
 
 #include "levels/exchange.h"
@@ -19,7 +19,7 @@
 namespace stowage::levels {
 namespace {
 
-constexpr std::size_t exchange_budget = 20000;  ///< Buffers that packers may be given, over all tries.
+constexpr std::size_t exchange_budget = 20000;  ///< Buffers given to packers, over all tries.
 constexpr std::size_t most_tries = 64;
 
 class Exchange {
@@ -28,7 +28,7 @@ class Exchange {
            const pack::Control& control)
       : problem_(problem), choices_(choices), places_(places), control_(control) {}
 
-  /// Everything with b in that memory, if that can be.
+  /// All places with b in that memory, if possible.
   std::optional<std::vector<Place>> with(std::size_t b, std::size_t memory) {
     set_ = set_of(places_, memory);
     set_.push_back(b);
@@ -44,7 +44,7 @@ class Exchange {
   }
 
  private:
-  /// Removes the least worthy from the set until the newcomer's bytes fit at every position of its life.
+  /// Removes the least worthy buffers from the set until the newcomer fits at every position of its life.
   bool make_room(std::size_t newcomer, std::size_t memory) {
     std::int64_t lost = 0;
     while (const auto at = full_position(memory)) {
@@ -62,7 +62,7 @@ class Exchange {
     return true;
   }
 
-  /// The first position with more bytes alive than the memory holds.
+  /// The first position with more live bytes than the memory holds.
   [[nodiscard]] std::optional<Position> full_position(std::size_t memory) const {
     std::vector<Buffer> buffers;
     for (const std::size_t b : set_) buffers.push_back(problem_.buffers[b]);
@@ -83,7 +83,7 @@ class Exchange {
     return choices_.costs[b][dear] - choices_.costs[b][cheap];
   }
 
-  /// What it costs at least to be sent away from a memory.
+  /// The least cost of moving the buffer out of a memory.
   [[nodiscard]] std::int64_t loss(std::size_t b, std::size_t memory) const {
     const auto& allowed = choices_.allowed[b];
     const auto next = std::find(allowed.begin(), allowed.end(), memory) + 1;
@@ -95,7 +95,7 @@ class Exchange {
            static_cast<double>(std::max<Bytes>(1, problem_.buffers[b].size));
   }
 
-  /// Puts it where it fits in a memory after that one, among those that lie there.
+  /// Puts the buffer in a later memory where it fits among the buffers there.
   bool find_other_place(std::size_t b, std::size_t memory) {
     const Buffer& buffer = problem_.buffers[b];
     if (buffer.pinned) return false;
@@ -118,7 +118,7 @@ class Exchange {
   std::vector<Place> places_;
   const pack::Control& control_;
   std::vector<std::size_t> set_;   ///< To be placed in the memory; the newcomer is the last.
-  std::vector<std::size_t> gone_;  ///< Had to leave it.
+  std::vector<std::size_t> gone_;  ///< Buffers that had to leave it.
 };
 
 struct Offer {
@@ -127,7 +127,7 @@ struct Offer {
   std::size_t memory = 0;
 };
 
-/// Who could live cheaper and where, the most saving first.
+/// Buffers that could live cheaper, and in which memory; the most saving first.
 std::vector<Offer> offers(const Problem& problem, const Choices& choices, const std::vector<Place>& places) {
   std::vector<Offer> all;
   for (std::size_t b = 0; b < places.size(); ++b) {

@@ -8,8 +8,8 @@
 
 namespace stowage::levels {
 
-/// Offers buffers that were refused a place in a cheaper memory, in exchange for less worthy ones; keeps
-/// what makes the whole better. See exchange.cc.
+/// Offers refused buffers a place in a cheaper memory, in exchange for less worthy ones. Keeps exchanges that
+/// improve the whole. See exchange.cc.
 void exchange_refused(const Problem& problem, const Choices& choices, std::vector<Place>& places,
                       const pack::Control& control);
 

@@ -1,5 +1,5 @@
-// Several memories as two questions: which of them may take a buffer, and at what cost (Choices); and
-// whether a set of buffers fits into one of them, which the packers of one memory are asked.
+// Several memories raise two questions. Which memories may take a buffer, and at what cost (Choices)? And
+// does a set of buffers fit into one memory? The packers of one memory answer the second.
 
 #include "levels/memories.h"
 
@@ -38,8 +38,8 @@ bool holds(const Choices& choices, std::size_t memory, const Buffer& buffer) {
   return buffer.pinned.value_or(0) + buffer.size <= choices.capacities[memory];
 }
 
-// The buffers of one memory are a problem of one memory: here the packers are asked whether a set fits, and
-// for a lower peak of it. Cost: that of the packers.
+// The buffers of one memory are a problem of one memory. Here the packers decide whether a set fits, and
+// lower its peak. Cost: that of the packers.
 
 namespace {
 
@@ -52,7 +52,7 @@ Problem alone(const Problem& problem, std::span<const std::size_t> set) {
   return one;
 }
 
-/// As the user asked, but quietly, without more threads, and with tuning that ends soon.
+/// The user's options, but quiet, with no more threads, and with short tuning.
 pack::Control control_of_part(const pack::Control& control, std::int64_t rounds) {
   pack::Control part = control;
   part.options.progress = nullptr;
@@ -95,7 +95,7 @@ std::optional<std::vector<Bytes>> pack_within(const Problem& problem, std::span<
 }
 
 void lower_peaks(const Problem& problem, std::vector<Place>& places, const pack::Control& control) {
-  constexpr std::size_t few = 40;  // tuning more of them takes longer than everything else
+  constexpr std::size_t few = 40;  // tuning more buffers takes longer than everything else
   for (std::size_t m = problem.memories.size(); m-- > 0;) {
     const std::vector<std::size_t> set = set_of(places, m);
     if (set.empty() || control.is_time_up()) continue;

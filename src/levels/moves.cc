@@ -1,6 +1,6 @@
-// Idea. A buffer need not live where it lives for its whole life. Written in fast memory and read at once,
-// then not for long, it can be spilled to slow memory and come back (or not) when it is read again. A course
-// says so: a home, and visits to faster memories, each for some accesses in a row.
+// Idea. A buffer need not stay in one memory for its whole life. If it is written to fast memory and read at
+// once, but then not for long, it can be spilled to slow memory and come back (or not) for the next read. A
+// course describes this: a home, and visits to faster memories, each for some consecutive accesses.
 //
 //     accesses      w   r           r r r       r
 //     fast         [=====]         [=====]                  visits: w r, and r r r
@@ -8,25 +8,25 @@
 //                       ^ spill    ^ fetch
 //
 // An access costs the price of the memory that serves it, a copy that of both memories. A value is written
-// once, so the copy at home stays good while its buffer is away, and coming home costs nothing. Hence
+// once, so the copy at home stays good during visits, and returning home costs nothing. Hence
 //   a visit from the first access on    is made there, and costs a spill after its last access,
 //   any other                           costs a fetch before its first access.
-// The home is kept from the write, or the spill, to the last access or fetch that needs it; where the buffer
-// is needed beyond its last access (an output), to its end. Copies have positions of their own between two
-// operators, first all spills, then all fetches, each kind in the order of the movables. All others keep
-// their memories.
+// The home is kept from the write, or the spill, to the last access or fetch that needs it; if the buffer is
+// needed beyond its last access (an output), to its end. Copies have positions of their own between two
+// operators: first all spills, then all fetches, each kind in the order of the movables. All other buffers
+// keep their memories.
 //
-// Search: start with the courses without visits that the solution has. Small problems, after the rest has
-// found something to compare with: all combinations of all courses, cheapest first, given up when no
-// cheaper one is to come or more bytes are alive at an operator than a memory holds. Otherwise, over and
-// over, the change that saves most, of
+// Search: start with the solution's courses, which have no visits. Over and over, make the change that saves
+// most, one of
 //   another home, a visit more, a visit less,
-//   and a change that finds no room together with one that makes it: of another buffer that is in that
-//   memory and costs less to send away than the first saves,
-// as long as something is found that can be placed (courses.cc) and the budget of placings lasts.
-// Exact: `is_exhaustive` says that all combinations were looked at. Each of those that cost less was given up
-// because of too many bytes, or since the packers found no place; sets of up to 14 buffers in a memory are
-// searched (packability, exact.h), and then that too is proven, up to the budget of that search.
+//   a change without room together with one that makes room: of another buffer in that memory, which costs
+//   less to send away than the first saves,
+// as long as the result can be placed (courses.cc) and the budget of placings lasts. Small problems then try
+// all combinations of all courses, the cheapest first. They give up a combination if no cheaper result is
+// possible or an operator has more live bytes than a memory holds.
+// Exact: `is_exhaustive` means that all combinations were examined. Each cheaper one failed because of too
+// many bytes, or because the packers found no place. Sets of up to 14 buffers in a memory are searched
+// (packability, exact.h); for these the failure is proven too, up to the budget of that search.
 // Cost: budgets of placings, each about n log n.
 // Source: ours.
 
@@ -47,9 +47,9 @@ namespace {
 constexpr Position longest_clock = 1000000;
 constexpr std::size_t placing_budget = 50000;  ///< Buffers placed by the search from change to change.
 constexpr std::size_t most_placings = 400;
-constexpr std::size_t most_courses = 2000;   ///< Of a movable, to look at all.
-constexpr std::int64_t most_pairs = 200000;  ///< Of changes that may make room for each other.
-constexpr std::size_t most_movables = 10;    ///< To look at all.
+constexpr std::size_t most_courses = 2000;   ///< Of a movable, for the search of all combinations.
+constexpr std::int64_t most_pairs = 200000;  ///< Of changes, one of which may make room for the other.
+constexpr std::size_t most_movables = 10;    ///< For the search of all combinations.
 constexpr std::int64_t most_combinations = 200000;
 constexpr std::size_t most_exhaustive_placings = 3000;
 
@@ -70,7 +70,7 @@ class Loads {
     for (const Stay& stay : stays) add(stay, bytes);
   }
 
-  /// A memory and a position at which so many more bytes are too many.
+  /// The first memory and position that cannot take so many more bytes.
   [[nodiscard]] std::optional<std::pair<std::size_t, Position>> obstacle_to(std::span<const Stay> stays,
                                                                             Bytes bytes) const {
     for (const Stay& stay : stays) {
@@ -127,7 +127,7 @@ class Mover {
     std::size_t movable = 0;
     Bytes size = 0;
     Options options;
-    Option now{};  ///< What it has in `plan_`.
+    Option now{};  ///< Its option in `plan_`.
   };
 
   struct Change {
@@ -148,7 +148,7 @@ class Mover {
     return moved;
   }
 
-  /// Counts all that is alive, and finds who can move.
+  /// Counts all live bytes and finds the buffers that can move.
   void begin() {
     std::vector<bool> is_mobile(problem_.buffers.size());
     for (std::size_t m = 0; m < movables_.size(); ++m) {
@@ -168,7 +168,7 @@ class Mover {
     }
   }
 
-  /// Makes the changes that save most; false when none can be made.
+  /// Makes the changes that save most; false if none is possible.
   bool improve() {
     std::vector<Change> all;
     for (std::size_t i = 0; i < mobiles_.size(); ++i) {
@@ -182,7 +182,7 @@ class Mover {
     std::vector<bool> has_changed(mobiles_.size());
     bool is_any = false;
     for (const Change& change : all) {
-      if (has_changed[change.mobile]) continue;  // and its changes are others now
+      if (has_changed[change.mobile]) continue;  // its changes are outdated
       if (control_.is_time_up() || placings_left_ == 0) return false;
       const auto changed = make(change);
       for (const std::size_t i : changed) has_changed[i] = true;
@@ -191,7 +191,7 @@ class Mover {
     return is_any;
   }
 
-  /// Whom it changed; nobody: there is no room, or no place.
+  /// Returns the buffers that it changed; none if there is no room or no place.
   std::vector<std::size_t> make(const Change& change) {
     Mobile& mobile = mobiles_[change.mobile];
     loads_.add(mobile.now.stays, -mobile.size);
@@ -201,7 +201,7 @@ class Mover {
     return settle({&change}) ? std::vector{change.mobile} : std::vector<std::size_t>{};
   }
 
-  /// Sends another away from where it is in the way, for less than the change saves.
+  /// Sends away another buffer that is in the way, at a lower cost than the change saves.
   std::vector<std::size_t> make_with_another(const Change& change, std::size_t memory, Position at) {
     for (std::size_t other = 0; other < mobiles_.size(); ++other) {
       if (other == change.mobile || !is_there(mobiles_[other].now, memory, at)) continue;
@@ -216,7 +216,7 @@ class Mover {
     return {};
   }
 
-  /// Whether both have room when neither has what it has now.
+  /// Whether both changes have room once the present options of both buffers are removed.
   [[nodiscard]] bool have_room(const Change& first, const Change& second) {
     const Mobile& a = mobiles_[first.mobile];
     const Mobile& b = mobiles_[second.mobile];
@@ -231,7 +231,7 @@ class Mover {
     return have;
   }
 
-  /// Places everything with these changes; keeps them if that can be.
+  /// Places everything with these changes; keeps them if that succeeds and costs less.
   bool settle(std::initializer_list<const Change*> changes) {
     std::vector<Course> courses = plan_.courses;
     for (const Change* const change : changes)
@@ -257,7 +257,7 @@ class Mover {
     return true;
   }
 
-  /// All combinations, if they are few.
+  /// Tries all combinations, if they are few.
   void look_at_all() {
     std::int64_t fixed = plan_.cost;
     for (const Mobile& mobile : mobiles_) {
@@ -299,13 +299,13 @@ class Mover {
   pack::Control control_;
   Loads loads_;
   MovePlan plan_;
-  std::vector<Mobile> mobiles_;  ///< Those that can move.
+  std::vector<Mobile> mobiles_;  ///< The buffers that can move.
   bool has_moved_ = false;
   std::size_t placings_left_ = 0;
   std::int64_t pairs_left_ = most_pairs;
   std::int64_t combinations_left_ = most_combinations;
   std::vector<std::vector<Option>> all_options_;  ///< Per mobile; for all combinations.
-  std::vector<std::int64_t> rest_;                ///< What mobiles cost at least, from the i-th on.
+  std::vector<std::int64_t> rest_;                ///< The least cost of mobiles from the i-th on.
   std::vector<Course> tried_;
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr StrategyInfo auto_info{"auto", "the best of all strategies, within the time limit", "stowage"};
 
-/// A bound is worth a little more time than there is.
+/// A proof may exceed the time limit a little.
 constexpr std::chrono::milliseconds time_of_proof{20};
 
 const std::vector<pack::Strategy>& all() {
@@ -35,7 +35,7 @@ const std::vector<pack::Strategy>& all() {
   return strategies;
 }
 
-/// The strategies that a name asks for; `from-peak` was called `sweep`.
+/// The strategies of that name; `from-peak` was called `sweep`.
 std::vector<const pack::Strategy*> strategies_named(std::string_view name) {
   if (name == "sweep") name = "from-peak";
   std::vector<const pack::Strategy*> chosen;
@@ -71,7 +71,7 @@ Solution solve(const Problem& problem, const SolveOptions& options) {
   const base::Deadline deadline(options.time_limit, options.stop);
   validate(problem);
   if (!options.sort.empty())
-    (void)pack::parse_sort_order(options.sort);  // wrong even if nobody comes to use it
+    (void)pack::parse_sort_order(options.sort);  // an error even if no strategy uses it
   const auto chosen = strategies_named(options.strategy);
   if (chosen.size() == 1) {
     if (const auto obstacle = chosen[0]->obstacle(problem)) throw NotApplicable(options.strategy, *obstacle);

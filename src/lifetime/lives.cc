@@ -1,6 +1,6 @@
-// From a graph to live ranges, in three steps: the order of steps that is nearest to the order of the
-// file, when these steps write and read every tensor, and where the bytes of a tensor are. The idea of
-// the second stands in front of it.
+// From a graph to live ranges, in three steps: the order of steps nearest to the order of the file, the
+// positions where these steps write and read every tensor, and the place of a tensor's bytes. The second step
+// has its own explanation below.
 
 #include "lifetime/lives.h"
 
@@ -14,8 +14,7 @@
 namespace stowage::lifetime {
 namespace {
 
-/// Bodies that run bodies can unfold to exponentially many steps; this many path entries are
-/// about 100 MB.
+/// Nested bodies can unfold to exponentially many steps; this many path entries are about 100 MB.
 constexpr std::size_t most_path_entries = 4'000'000;
 constexpr std::size_t longest_path = 1'000;
 
@@ -81,11 +80,11 @@ Clock clock_of(const Graph& graph, std::size_t model, const std::vector<std::vec
 //                    ..    last step of the else-branch
 //   a branch       its inputs live from its first step to their last reader, its outputs to its
 //                  last step, where they are handed over
-//   Loop at t      the same, but its body runs again: what the body reads from outside, and the
-//                  body's inputs, live until the loop is done
+//   Loop at t      the same, but its body runs again: outside tensors that the body reads, and the
+//                  body's inputs, live until the loop ends
 //
-// A subgraph that several operators run has its tensors alive several times: one buffer, one piece
-// per run. Source: the interval rule of docs/design.md.
+// The tensors of a subgraph that several operators run are alive several times: one buffer, one piece per
+// run. Source: the interval rule of docs/design.md.
 
 namespace {
 
@@ -116,8 +115,8 @@ class UsesOfSteps {
 
   void start(TensorId tensor, Position at, Position until) {
     auto& lives = uses_.lives[tensor];
-    if (graph_.tensors[tensor].kind == TensorKind::state && !lives.empty()) return;  // lives always
-    // Its producer is the only one that starts it, but an input may be listed twice.
+    if (graph_.tensors[tensor].kind == TensorKind::state && !lives.empty()) return;  // always alive
+    // Only its producer starts it, but an input may be listed twice.
     if (!lives.empty() && lives.back().lower == at) {
       lives.back().upper = std::max(lives.back().upper, until);
     } else {
@@ -125,17 +124,17 @@ class UsesOfSteps {
     }
   }
 
-  /// Keeps a tensor alive to `until`, and if a loop stands between it and its reader, to the end of
-  /// the outermost of them, whose body may read it again.
+  /// Keeps a tensor alive to `until`. If its reader is in a loop and its producer is outside, keeps it to the
+  /// end of the outermost such loop, whose body may read it again.
   void hold(TensorId tensor, Position until) {
     auto& lives = uses_.lives[tensor];
-    if (lives.empty()) return;  // has a value of its own, or no bytes
+    if (lives.empty()) return;  // has its own value, or no bytes
     const std::size_t depth = owners_[tensor] ? depth_of_[*owners_[tensor]] : 0;
     for (std::size_t d = depth; d < loop_ends_.size(); ++d) until = std::max(until, loop_ends_[d]);
     lives.back().upper = std::max(lives.back().upper, until);
   }
 
-  /// The steps [begin, end) are a run of `subgraph`; operators of it stand at one depth of paths.
+  /// The steps [begin, end) are a run of `subgraph`; its operators have paths of one depth.
   void run(std::size_t subgraph, Position begin, Position end) {
     const std::size_t length = 2 * (loop_ends_.size() + 1);
     depth_of_[subgraph] = loop_ends_.size();
@@ -170,14 +169,14 @@ class UsesOfSteps {
       run(body, begin, body_end);
       for (const TensorId output : graph_.subgraphs[body].outputs) {
         hold(output, body_end);
-        ++uses_.accesses[output];  // it is handed over
+        ++uses_.accesses[output];  // handing over counts
       }
       begin = body_end;
     }
     loop_ends_.pop_back();
   }
 
-  /// The steps of a body follow those of the one before; each says which subgraph it is of.
+  /// The steps of a body follow those of the one before; each names its subgraph.
   Position end_of_body(std::size_t body, Position begin, Position end) const {
     const std::size_t place = 2 * loop_ends_.size();
     Position at = begin;
@@ -188,8 +187,8 @@ class UsesOfSteps {
   const Graph& graph_;
   const std::vector<Step>& steps_;
   std::vector<std::optional<std::size_t>> owners_;
-  std::vector<std::size_t> depth_of_;  ///< Of subgraphs that run at the moment.
-  std::vector<Position> loop_ends_;    ///< Per open operator with bodies: where it ends if a loop, else 0.
+  std::vector<std::size_t> depth_of_;  ///< Of the subgraphs that are running.
+  std::vector<Position> loop_ends_;    ///< Per open operator with bodies: the end of a loop, otherwise 0.
   Uses uses_;
 };
 

@@ -1,12 +1,12 @@
-// Idea. Clocks make a tree: a step of one clock forks others, and goes on when they are done. What is in a
-// branch takes, seen from the clock that forks it, the one position of the fork:
+// Idea. Clocks form a tree: a step of one clock forks others and continues when they are done. Seen from the
+// clock that forks it, a branch takes the one position of the fork:
 //
 //   clock 0     | 0 | 1: fork 1, 2 | 2 |          positions 0 to 2 of clock 1, and 0 and 1 of clock 2,
 //   clock 1         | 0 | 1 | 2 |                 are all in position 1 of clock 0
 //   clock 2         | 0 | 1 |
 //
-// Two times are compared on the clock on which both can be seen; where that puts them into one fork they are
-// in branches of it, which run at the same time. Cost: as deep as the tree is.
+// Two times are compared on the innermost clock that sees both. If it sees both in one fork, they are in
+// different branches of it, which run at the same time. Cost: the depth of the tree.
 
 #include "model/clock_tree.h"
 

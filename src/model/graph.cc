@@ -15,8 +15,8 @@
 namespace stowage {
 namespace {
 
-/// Throws when running the bodies of a subgraph's operators leads back to it. Otherwise returns the
-/// subgraphs with every body before the subgraph that runs it.
+/// Throws if a subgraph runs itself through bodies. Otherwise returns the subgraphs, every body before the
+/// subgraph that runs it.
 std::vector<std::size_t> bodies_first(const Graph& graph) {
   enum class Mark : std::uint8_t { unseen, open, done };
   std::vector<Mark> marks(graph.subgraphs.size(), Mark::unseen);
@@ -58,7 +58,7 @@ std::vector<std::size_t> bodies_first(const Graph& graph) {
   return order;
 }
 
-/// Operators of a subgraph, and for each those that wait for it and how many it waits for.
+/// Operators of a subgraph: for each its followers, and the number of operators it waits for.
 struct Dependences {
   std::vector<std::vector<std::size_t>> waiting;
   std::vector<std::size_t> missing;
@@ -101,7 +101,7 @@ Dependences dependences_in(const Graph& graph, std::size_t subgraph,
   return result;
 }
 
-/// A new state is written over the old one: whoever writes it waits for all who read the old one.
+/// A new state is written over the old one: its writer waits for all readers of the old one.
 void add_ties(const Graph& graph, const std::vector<std::vector<TensorId>>& captures,
               Dependences& dependences) {
   const auto& operators = graph.subgraphs[0].operators;
@@ -124,8 +124,8 @@ void add_ties(const Graph& graph, const std::vector<std::vector<TensorId>>& capt
   }
 }
 
-/// Two operators on a cycle, the second waiting for the first: followed from who waits for whom until
-/// one comes up again.
+/// Two operators on a cycle, the second waiting for the first. Follows the dependences until an operator
+/// repeats.
 std::pair<std::size_t, std::size_t> wait_on_cycle(const Dependences& dependences) {
   std::vector<std::optional<std::size_t>> waits_for(dependences.missing.size());
   for (std::size_t o = 0; o < dependences.waiting.size(); ++o) {
@@ -142,7 +142,7 @@ std::pair<std::size_t, std::size_t> wait_on_cycle(const Dependences& dependences
   return {waits_for[at].value_or(at), at};
 }
 
-/// The tensor through which one operator waits for another; none where it is a control dependence.
+/// The tensor through which one operator waits for another; none for a control dependence.
 std::optional<TensorId> tensor_between(const Graph& graph, std::size_t subgraph, std::size_t earlier,
                                        std::size_t later,
                                        const std::vector<std::vector<TensorId>>& captures) {
@@ -159,7 +159,7 @@ std::optional<TensorId> tensor_between(const Graph& graph, std::size_t subgraph,
   return std::nullopt;
 }
 
-/// All operators that are on no cycle and wait for none, each after those it waits for; the others miss some.
+/// All operators that neither are on a cycle nor depend on one, each after those it waits for.
 std::vector<std::size_t> order_of(Dependences& dependences) {
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
   for (std::size_t o = 0; o < dependences.missing.size(); ++o) {

@@ -1,5 +1,5 @@
-// Which operators may write their output over an input while they read it. That is a fact about operators,
-// like the size of an element type, so planner and checker take it from here, and whoever runs a plan proves
+// Operators that may write their output over an input while they read it. This is a fact about operators,
+// like the size of an element type. So planner and checker take it from here, and every run of a plan tests
 // it. An operator that is not listed writes over nothing.
 
 #include "model/in_place.h"
@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Operators that compute each element of their output from the same element of their inputs, of any
-/// input as large as the output.
+/// Operators that compute each element of their output from the same element of their inputs. They may write
+/// over any input as large as the output.
 constexpr std::array elementwise{
     // ONNX
     "Abs"sv, "Acos"sv, "Acosh"sv, "Add"sv, "And"sv, "Asin"sv, "Asinh"sv, "Atan"sv, "Atanh"sv, "BitShift"sv,
@@ -34,11 +34,11 @@ constexpr std::array elementwise{
     "RELU6"sv, "RELU_0_TO_1"sv, "RELU_N1_TO_1"sv, "RIGHT_SHIFT"sv, "ROUND"sv, "RSQRT"sv, "SELECT_V2"sv,
     "SIGN"sv, "SIN"sv, "SQRT"sv, "SQUARE"sv, "SQUARED_DIFFERENCE"sv, "SUB"sv, "TANH"sv};
 
-/// Operators of any number of inputs, which kernels add up one by one: what is written over must be one of
-/// the two that are read first.
+/// Operators of any number of inputs, which kernels add up one by one: they may only write over one of the
+/// two inputs that are read first.
 constexpr std::array first_two_inputs_only{"ADD_N"sv, "Max"sv, "Mean"sv, "Min"sv, "Sum"sv};
 
-/// Operators for which that is so of their first input only, or that change parts of a copy of it.
+/// Operators that may write over their first input only, or that change parts of a copy of it.
 constexpr std::array first_input_only{"BatchNormalization"sv,
                                       "Cast"sv,
                                       "CastLike"sv,

@@ -1,5 +1,5 @@
-// Every element of an output is a sum of as many products as its filter has weights; of a transposed
-// convolution, every element of its input is.
+// Every element of an output is a sum of as many products as its filter has weights. In a transposed
+// convolution this holds for every element of the input.
 
 #include "model/multiplies.h"
 
@@ -20,12 +20,12 @@ std::int64_t element_count(const Shape& shape) {
   return product;
 }
 
-/// Elements of a shape for each index of a dimension of it.
+/// The number of elements of a shape per index of one dimension.
 std::int64_t count_for(const Shape& shape, std::size_t axis) {
   return axis < shape.size() && shape[axis] > 0 ? element_count(shape) / shape[axis] : 0;
 }
 
-/// Products of an element of the output.
+/// The number of products per element of the output.
 std::int64_t products(const Site& site) {
   constexpr std::array convolutions{"Conv"sv, "ConvInteger"sv, "CONV_2D"sv, "FULLY_CONNECTED"sv};
   constexpr std::array matrices{"MatMul"sv, "MatMulInteger"sv, "QLinearMatMul"sv, "Gemm"sv, "BATCH_MATMUL"sv};

@@ -6,12 +6,12 @@
 
 namespace stowage::model {
 
-/// Multiplies of a run of a convolution or product, those in the padding included; 0 of other operators, and
-/// where there would be too many to count.
+/// The multiplications of one run of a convolution or product, including those in the padding; 0 for other
+/// operators, and if there are too many to count.
 [[nodiscard]] std::int64_t multiplies_of(const Site& site);
 
-/// Multiplies of rows [begin, end) of an operator that has `extent` rows and that many multiplies in all. What
-/// rows do not share evenly is counted with the first rows.
+/// The multiplications of rows [begin, end) of an operator with `extent` rows and `multiplies` in all. The
+/// remainder of an uneven division counts with the first rows.
 [[nodiscard]] std::int64_t multiplies_of_rows(std::int64_t multiplies, std::int64_t extent,
                                               std::int64_t begin, std::int64_t end);
 

@@ -1,6 +1,6 @@
-// Idea. Sweep over time; keep the boxes that are alive ordered by their first address. While no two of
-// them overlap, a box that begins can only meet the one below and the one above its own first
-// address: two look-ups instead of a comparison with all. The first hit ends the sweep.
+// Idea. Sweep over time and keep the live boxes ordered by their first address. As long as no two of them
+// overlap, a new box can only meet the boxes directly below and above its first address: two look-ups instead
+// of a comparison with all. The first hit ends the sweep.
 // Cost: n log n. Source: the plane sweep of Shamos & Hoey (1976).
 
 #include "model/overlap.h"

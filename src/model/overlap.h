@@ -9,7 +9,7 @@
 
 namespace stowage::model {
 
-/// Addresses [begin, end) during a lifetime, held by somebody.
+/// Addresses [begin, end) that are taken during a lifetime.
 struct Box {
   Lifetime life;
   Bytes begin = 0;
@@ -24,9 +24,8 @@ struct Overlap {
   Position at = 0;
 };
 
-/// The earliest pair of boxes that overlap in time and space; boxes without bytes or without life
-/// overlap nothing. Sweeps over time with the live boxes ordered by address: as long as none
-/// overlap, a new box can only meet its neighbours. Cost: n log n.
+/// The earliest pair of boxes that overlap in time and space. Boxes without bytes or without life overlap
+/// nothing. See overlap.cc. Cost: n log n.
 [[nodiscard]] std::optional<Overlap> find_overlap(std::span<const Box> boxes);
 
 }  // namespace stowage::model

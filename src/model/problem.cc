@@ -52,7 +52,7 @@ void check_buffer(const Buffer& buffer, std::size_t memories) {
   }
 }
 
-/// Sorts the ids by their hashes, so that of a million few are looked at in full.
+/// Sorts the ids by their hashes, so that of a million only a few are compared in full.
 void check_ids(const Problem& problem) {
   struct Id {
     std::size_t hash;
@@ -76,7 +76,7 @@ void check_ids(const Problem& problem) {
   if (first) throw Error(place_of(problem.buffers[*first]), "its id is used twice, expected unique ids");
 }
 
-/// The sum of all sizes with their padding bounds every offset that a packer can come to.
+/// The sum of all sizes with their padding bounds every possible offset.
 void check_total(const Problem& problem) {
   Bytes total = 0;
   for (const Buffer& buffer : problem.buffers) {

@@ -1,5 +1,5 @@
-// Idea. On each axis a table says of which elements of the input, with which weights, an element of the
-// output consists; modes differ in the table only.
+// Idea. On each axis a table gives, for an element of the output, the elements of the input and their
+// weights. Modes differ in the table only.
 //
 // Sources: ONNX's operator Resize; the steps of TensorFlow Lite's reference kernels.
 
@@ -38,7 +38,7 @@ constexpr std::array<Named<Rounding>, 4> rounding_names{{{"round_prefer_floor", 
                                                          {"floor", Rounding::floor},
                                                          {"ceil", Rounding::ceil}}};
 
-/// What an attribute stands for; refused where it stands for nothing.
+/// The value of an attribute by its name; refused if the name is unknown.
 template <typename Value, std::size_t Count>
 Value value_of(const ResizeCall& call, const char* attribute, const char* otherwise,
                const std::array<Named<Value>, Count>& names, std::string& refusal) {
@@ -50,7 +50,7 @@ Value value_of(const ResizeCall& call, const char* attribute, const char* otherw
   return names[0].second;
 }
 
-/// The axes that are resized: all, or those that are named. None: there is no such axis.
+/// The resized axes: all, or those that are named. None: a named axis does not exist.
 std::optional<std::vector<std::size_t>> resized_axes(const ResizeCall& call) {
   const auto rank = static_cast<std::int64_t>(call.input.size());
   std::vector<std::size_t> axes;
@@ -65,7 +65,7 @@ std::optional<std::vector<std::size_t>> resized_axes(const ResizeCall& call) {
   return axes;
 }
 
-/// One scale for all axes, so that none becomes larger (smaller) than its size.
+/// Uses one scale for all axes, so that none becomes larger (smaller) than its size.
 void keep_aspect_ratio(const ResizeCall& call, const std::vector<std::size_t>& resized, Resizing& it) {
   const std::string policy = call.attributes.text("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch") return;
@@ -82,7 +82,7 @@ void keep_aspect_ratio(const ResizeCall& call, const std::vector<std::size_t>& r
   for (const std::size_t d : resized) it.axes[d].scale = common;
 }
 
-/// Scales are those told, or follow from the sizes.
+/// The scales are given, or follow from the sizes.
 void scale_axes(const ResizeCall& call, const std::vector<std::size_t>& resized, Resizing& it) {
   std::vector<double> scales = call.scales.value_or(std::vector<double>{});
   for (const float scale : call.attributes.reals("scales", {})) scales.push_back(static_cast<double>(scale));
@@ -126,7 +126,7 @@ void set_axes(const ResizeCall& call, Resizing& it) {
   if (it.refusal.empty()) scale_axes(call, *resized, it);
 }
 
-/// Where an element of the output is in the input.
+/// The place in the input of an element of the output.
 double source_of(double x, const ResizeAxis& axis, Coordinates coordinates) {
   const auto in = static_cast<double>(axis.input);
   const auto out = static_cast<double>(axis.output);
@@ -141,7 +141,7 @@ double source_of(double x, const ResizeAxis& axis, Coordinates coordinates) {
     case Coordinates::tf_half_pixel_for_nn:
       return (x + 0.5) / axis.scale;
     case Coordinates::align_corners: {
-      // Not the size that the output has, but what the scale makes of the input's: a fraction, maybe.
+      // The size that the scale gives, possibly a fraction, not the size of the output.
       const double resized = axis.scale * in;
       return resized == 1 ? 0 : x * (in - 1) / (resized - 1);
     }
@@ -177,7 +177,7 @@ double cubic_weight(double distance, double a) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/// Taps at whole places that may be outside, which the nearest inside then stands for.
+/// Taps at whole places; the nearest place inside replaces those outside.
 Taps taps_at(double x, const ResizeAxis& axis, const Resizing& it) {
   const auto inside = [&](double at) {
     return static_cast<std::int64_t>(std::clamp(at, 0.0, static_cast<double>(axis.input - 1)));

@@ -9,17 +9,17 @@
 #include "stowage/graph.h"
 #include "stowage/network.h"
 
-/// Which elements of its input an element of a resized tensor consists of, along one axis. Rules of rows and
-/// kernels take it from here, so that the ones name just the rows that the others read.
+/// The elements of the input that an element of a resized tensor is made of, along one axis. Both the rules
+/// of rows and the kernels use it, so the rules name exactly the rows that the kernels read.
 namespace stowage::model {
 
-/// An element of the input, with what it counts.
+/// An element of the input and its weight.
 struct Tap {
   std::int64_t at = 0;
   double weight = 0;
 };
 
-/// What an element of the output consists of: nothing where it is outside.
+/// The taps of an element of the output; empty if it is outside.
 using Taps = std::vector<Tap>;
 
 /// One axis of Resize or Upsample.
@@ -27,11 +27,11 @@ struct ResizeAxis {
   std::int64_t input = 1;
   std::int64_t output = 1;
   double scale = 1;
-  double begin = 0;  ///< Of the region of interest, of 1.
+  double begin = 0;  ///< Begin of the region of interest, as a fraction.
   double end = 1;
 };
 
-/// What ONNX's Resize or Upsample is told. Inputs that are left out are none.
+/// The arguments of ONNX's Resize or Upsample. Inputs that are left out are none.
 struct ResizeCall {
   std::string_view type{};
   std::int64_t version = 1;
@@ -42,7 +42,7 @@ struct ResizeCall {
   std::optional<std::vector<std::int64_t>> sizes{};
   std::optional<std::vector<double>> region{};
 
-  /// Before operator set 11: scales are the second input, and there are no sizes.
+  /// Before operator set 11: scales are the second input, and sizes do not exist.
   [[nodiscard]] static bool is_first(std::string_view type, std::int64_t version) {
     return type == "Upsample" || version < 11;
   }
@@ -50,7 +50,7 @@ struct ResizeCall {
 
 enum class ResizeMode : std::uint8_t { nearest, linear, cubic };
 
-/// How a place of the output is one in the input.
+/// The map from places of the output to places of the input.
 enum class Coordinates : std::uint8_t {
   asymmetric,
   half_pixel,
@@ -63,7 +63,7 @@ enum class Coordinates : std::uint8_t {
 
 enum class Rounding : std::uint8_t { prefer_floor, prefer_ceil, floor, ceil };
 
-/// What ONNX's Resize or Upsample does.
+/// The work of ONNX's Resize or Upsample.
 struct Resizing {
   std::vector<ResizeAxis> axes{};
   ResizeMode mode = ResizeMode::nearest;
@@ -78,7 +78,7 @@ struct Resizing {
 
 [[nodiscard]] Resizing resizing_of(const ResizeCall& call);
 
-/// For each element of the output along the axis.
+/// The taps of each element of the output along the axis.
 [[nodiscard]] std::vector<Taps> taps_of(const Resizing& resizing, const ResizeAxis& axis);
 
 /// One dimension of TFLite's RESIZE_BILINEAR or RESIZE_NEAREST_NEIGHBOR. Neither extent is zero.
@@ -86,13 +86,13 @@ struct TfliteResizeAxis {
   std::int64_t input = 1;
   std::int64_t output = 1;
   bool aligns_corners = false;
-  bool centers = false;  ///< Places count by the middle of their pixels.
+  bool centers = false;  ///< Places count by the centres of their pixels.
 
-  /// Places of the input from one of the output to the next.
+  /// The distance in the input between neighbours of the output.
   [[nodiscard]] float scale() const;
 };
 
-/// Between which places of the input one of the output is, and how far from the first.
+/// The two places of the input around one of the output, and its distance from the first.
 template <typename Number>
 struct Between {
   std::int64_t first = 0;
@@ -100,7 +100,7 @@ struct Between {
   Number distance = 0;
 };
 
-constexpr std::int64_t units_of_distance = 1024;  ///< Of whole numbers.
+constexpr std::int64_t units_of_distance = 1024;  ///< Units per distance of 1, for integers.
 
 [[nodiscard]] std::vector<std::int64_t> nearest_places(const TfliteResizeAxis& axis);
 [[nodiscard]] std::vector<Between<float>> real_places(const TfliteResizeAxis& axis);

@@ -6,12 +6,12 @@
 
 #include "model/row_rules.h"
 
-/// What operators read of an input for a row of their output, type by type, and words for that.
+/// The rows of an input that operators read for a row of their output, type by type, and words for that.
 namespace stowage::model {
 
 // Words
 
-/// TFLite's types have no small letters.
+/// TFLite's types have no lower-case letters.
 [[nodiscard]] bool is_tflite(const Site& site);
 
 [[nodiscard]] Reading rows_along(std::size_t axis, const RowMap& rows);
@@ -20,19 +20,19 @@ namespace stowage::model {
 [[nodiscard]] Reading shared();
 [[nodiscard]] Reading all();
 
-/// Elements of dimensions [begin, end).
+/// The number of elements in dimensions [begin, end).
 [[nodiscard]] std::int64_t count(const Shape& shape, std::size_t begin, std::size_t end);
 
-/// An axis that may count from the end; none: there is no such axis.
+/// Resolves an axis that may count from the end; none: no such axis exists.
 [[nodiscard]] std::optional<std::size_t> from_end(std::int64_t axis, std::size_t rank);
 
 /// The attribute "axis" of an operator, counted from the front.
 [[nodiscard]] std::optional<std::size_t> axis_attribute(const Site& site, std::int64_t otherwise,
                                                         std::size_t rank);
 
-// Operators that only move elements about (row_shapes.cc)
+// Operators that only move elements (row_shapes.cc)
 
-/// Rows are runs of elements if all dimensions in front are one; or nothing changed up to the axis.
+/// Rows are consecutive elements if all dimensions before the axis are one, or nothing changed up to it.
 [[nodiscard]] Reading reshape(const Site& site, std::size_t input, std::size_t axis);
 
 [[nodiscard]] Reading transpose(const Site& site, std::size_t input, std::size_t axis);
@@ -53,13 +53,13 @@ namespace stowage::model {
 
 [[nodiscard]] Reading transposed_window(const Site& site, std::size_t input, std::size_t axis);
 
-/// Just the rows that kernels read.
+/// Exactly the rows that kernels read.
 [[nodiscard]] Reading resize(const Site& site, std::size_t input, std::size_t axis);
 
-/// Blocks of pixels become channels, or the other way round.
+/// Blocks of pixels become channels, or vice versa.
 [[nodiscard]] Reading blocks(const Site& site, std::size_t input, std::size_t axis);
 
-/// Whether a pool has a single window over all rows along the axis: then it is a sum, too.
+/// Whether a pool has a single window over all rows along the axis, so that it is also a sum.
 [[nodiscard]] bool is_pool_of_all(const Site& site, std::size_t axis);
 
 }  // namespace stowage::model

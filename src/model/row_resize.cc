@@ -1,6 +1,6 @@
-// The rows of a resized image read what the tables of its kernel say, a few rows around a line. The line has
-// the slope of the extents, or of the distances between the first row and the last; its offset and the number
-// of rows are the least that cover them all, so that whole and broken scales, nearest and cubic are all one.
+// The tables of a kernel give the rows that each row of a resized image reads, a few rows around a line. The
+// line has the slope of the extents, or of the distances between the first row and the last. The least offset
+// and number of rows that cover all of them treat integer and fractional scales, nearest and cubic alike.
 //
 // Cost: rows of the output.
 
@@ -21,12 +21,12 @@ constexpr std::int64_t most_resized_rows = std::int64_t{1} << 20;
 /// Half-open; none: a row of the output that reads nothing.
 using Span = std::optional<std::pair<std::int64_t, std::int64_t>>;
 
-/// What rows of the output read, with their numbers times scale / divisor as the line that they follow.
+/// The rows that rows of the output read, along a line of slope scale / divisor.
 Reading along_line(std::size_t axis, const std::vector<Span>& read, std::int64_t scale,
                    std::int64_t divisor) {
   const std::int64_t common = std::gcd(scale, divisor);
   RowMap map{.scale = scale / common, .divisor = divisor / common};
-  std::optional<std::int64_t> offset;  // the greatest with which no row begins behind what it reads
+  std::optional<std::int64_t> offset;  // the greatest with which no row begins after its input rows
   for (std::size_t r = 0; r < read.size(); ++r) {
     if (!read[r]) continue;
     const std::int64_t greatest =
@@ -79,7 +79,7 @@ std::optional<std::vector<Span>> spans_of_tflite(const Site& site, std::size_t a
   return dtype == DType::int8 ? std::optional(spans_of(integer_places(along))) : std::nullopt;
 }
 
-/// None: it is not known before what its scales are.
+/// None: its scales are unknown before it runs.
 std::optional<std::vector<Span>> spans_of_onnx(const Site& site, std::size_t axis) {
   const bool is_first = ResizeCall::is_first(site.type(), site.version());
   const Resizing resizing = resizing_of({.type = site.type(),

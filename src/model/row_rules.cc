@@ -1,8 +1,8 @@
-// What each type of operator reads for a row of its output. The rule of a type is a function from (operator,
-// input, axis of the output) to rows of the input; a type without a rule runs as a whole. Rules need not be
-// exact, but must name every row that is read: one too many costs bytes, one too few is a wrong plan. A rule
-// that is unsure of its operator says that it reads everything; only of what it is sure that all rows read
-// it alike it says that they share it, for then a kernel for a single row may run.
+// The rows that each type of operator reads for a row of its output. The rule of a type is a function from
+// (operator, input, axis of the output) to rows of the input; a type without a rule runs as a whole. Rules
+// need not be exact, but must name every row that is read: one too many costs bytes, one too few makes a
+// wrong plan. A rule that does not know its operator fully answers that it reads everything. It answers that
+// rows share an input only if all rows certainly read it alike, since then a kernel for a single row may run.
 
 #include "model/row_rules.h"
 
@@ -22,8 +22,8 @@ namespace {
 using namespace std::string_view_literals;
 using Rule = Reading (*)(const Site&, std::size_t input, std::size_t axis);
 
-/// Whether a kernel for one row computes each of them. Not where it makes a difference to the operator which
-/// row it is or how many there are: places in the whole tensor, or scales that follow from extents.
+/// Whether a kernel for one row computes each of the rows. Never if the operator depends on the number of a
+/// row or of all rows: places in the whole tensor, or scales that follow from extents.
 enum class Alike : std::uint8_t { never, where_same_rows };
 
 struct RowRule {
@@ -31,13 +31,13 @@ struct RowRule {
   Alike alike = Alike::where_same_rows;
 };
 
-/// Before operator set 7 a second input could be put at an axis, and slopes were those of channels.
+/// Before operator set 7 a second input could be placed at an axis, and slopes were those of channels.
 bool is_put_elsewhere(const Site& site, std::size_t input) {
   if (is_tflite(site) || site.version() >= 7 || input != 1) return false;
   return site.attributes().has("axis") || (site.type() == "PRelu" && site.input_shape(1).size() == 1);
 }
 
-/// Element by element, a shorter shape or an extent of one repeated.
+/// Element by element; a shorter shape or an extent of one is repeated.
 Reading elementwise(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(input);
   const Shape out = site.output_shape();
@@ -48,8 +48,7 @@ Reading elementwise(const Site& site, std::size_t input, std::size_t axis) {
   return in[own] == 1 ? shared() : all();
 }
 
-/// Parameters behind the first input: a number, one for each place along an axis, or for each block of
-/// places.
+/// Parameters after the first input: a number, one for each place along an axis, or for each block of places.
 Reading with_parameters(const Site& site, std::size_t input, std::size_t axis, std::int64_t otherwise) {
   const Shape in = site.input_shape(input);
   const std::size_t rank = site.output_shape().size();
@@ -72,7 +71,7 @@ Reading quantized(const Site& site, std::size_t input, std::size_t axis) {
 
 // Products
 
-/// The matrices are in the last two dimensions, those before are a batch.
+/// The matrices are the last two dimensions; those before are a batch.
 Reading matrix_product(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(input);
   const std::size_t rank = site.output_shape().size();
@@ -102,7 +101,7 @@ Reading fully_connected(const Site& site, std::size_t input, std::size_t axis) {
 
 // Along an axis
 
-/// All of the axes from one on belong together; rows along those in front are independent.
+/// All axes from one on belong together; rows along earlier axes are independent.
 Reading independent_before(const Site& site, std::size_t axis, std::int64_t otherwise) {
   const auto own = axis_attribute(site, otherwise, site.output_shape().size());
   return own && axis < *own ? same_row(axis) : all();
@@ -132,7 +131,7 @@ Reading gather(const Site& site, std::size_t input, std::size_t axis) {
 
 // Reductions
 
-/// The axes that a reduction goes over; none where that is not known.
+/// The axes of a reduction; none if they are unknown.
 std::optional<std::vector<std::size_t>> reduced_axes(const Site& site) {
   const std::size_t rank = site.input_shape(0).size();
   std::vector<std::size_t> axes;
@@ -176,7 +175,7 @@ Reading reduction(const Site& site, std::size_t input, std::size_t axis) {
 
 // The table
 
-/// They change parts of what they are given, wherever indices say.
+/// Whether the operator changes parts of its input at places that indices give.
 bool scatters(std::string_view type) {
   constexpr std::array scattering{"Scatter"sv, "ScatterElements"sv, "ScatterND"sv, "TensorScatter"sv,
                                   "DYNAMIC_UPDATE_SLICE"sv};
@@ -228,7 +227,7 @@ RowRule rule_of(const Site& site) {
   return found == rules().end() ? RowRule{} : found->second;
 }
 
-/// Whether the input is there and has all its rows along that axis.
+/// Whether the input exists and has all its rows along that axis.
 bool has_rows(const Site& site, std::size_t input, std::size_t axis) {
   const auto* const tensor = site.input(input);
   return tensor != nullptr && bytes_of_row(*tensor, axis).has_value();
@@ -252,7 +251,7 @@ bool is_rowwise(const Site& site, std::size_t axis) {
     if (output == nullptr) continue;
     if (!bytes_of_row(*output, axis) || (*output->shape)[axis] != first[axis]) return false;
   }
-  // What it reads by rows must have these rows: int4 of an odd number, say, would run as a whole.
+  // An input read by rows must have these rows: int4 of an odd number, for instance, would run as a whole.
   for (std::size_t i = 0; i < site.op().inputs.size(); ++i) {
     const Reading reading = reading_of(site, i, axis);
     if (reading.reach == Reach::rows && !has_rows(site, i, reading.axis)) return false;

@@ -10,7 +10,7 @@
 
 namespace stowage::model {
 
-/// An operator of a network, and what may be asked of it.
+/// An operator of a network, with queries about it.
 class Site {
  public:
   Site(const Network& network, std::size_t subgraph, std::size_t op);
@@ -20,17 +20,17 @@ class Site {
   [[nodiscard]] const Attributes& attributes() const { return details_->attributes; }
   [[nodiscard]] std::int64_t version() const { return details_->version; }
   [[nodiscard]] bool has_input(std::size_t i) const { return i < op_->inputs.size() && op_->inputs[i]; }
-  /// Null where it is left out.
+  /// Null if it is left out.
   [[nodiscard]] const Tensor* input(std::size_t i) const;
   [[nodiscard]] const Tensor* output(std::size_t i) const;
-  /// Empty where there is none.
+  /// Empty if it does not exist.
   [[nodiscard]] Shape input_shape(std::size_t i) const;
   [[nodiscard]] Shape output_shape(std::size_t i = 0) const;
-  /// The integers of a constant input, if it is one that is known.
+  /// The integers of a constant input with known bytes.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::size_t input) const;
-  /// The real numbers of one.
+  /// The real numbers of a constant input with known bytes.
   [[nodiscard]] std::optional<std::vector<double>> reals(std::size_t input) const;
-  /// The integers of an attribute that became an input with some version.
+  /// The integers of an attribute that became an input in a later version.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view attribute,
                                                                   std::size_t input) const;
 
@@ -40,35 +40,35 @@ class Site {
   const OperatorDetails* details_;
 };
 
-/// How much of an input a row of the output reads.
+/// The part of an input that a row of the output reads.
 enum class Reach : std::uint8_t {
   rows,    ///< Some of its rows.
-  shared,  ///< All of it, and every row of the output alike: weights, or what is repeated for all rows.
+  shared,  ///< All of it, and every row of the output alike: weights, or an input repeated for all rows.
   all      ///< All of it, as far as is known.
 };
 
-/// What a row of the output reads of an input.
+/// The rows of an input that a row of the output reads.
 struct Reading {
   Reach reach = Reach::all;
-  std::size_t axis = 0;  ///< What its rows are along.
+  std::size_t axis = 0;  ///< The axis of its rows.
   RowMap rows{};
 };
 
-/// The axes of the first input over whose rows the operator sums up.
+/// The axes of the first input over whose rows the operator sums.
 [[nodiscard]] std::vector<std::size_t> summed_axes(const Site& site);
 
 /// Whether rows of the outputs along that axis can be computed one by one.
 [[nodiscard]] bool is_rowwise(const Site& site, std::size_t axis);
 
-/// What the output's rows along that axis read of the input.
+/// The rows of the input that the output's rows along that axis read.
 [[nodiscard]] Reading reading_of(const Site& site, std::size_t input, std::size_t axis);
 
-/// Whether every row of the outputs is what the operator makes of tensors of one row: of that row of each
-/// input that it reads by rows, and of all others as they are. It must not matter which row it is, nor how
-/// many there are.
+/// Whether the operator computes every row of the outputs from tensors of one row: that row of each input
+/// that it reads by rows, and all other inputs whole. The number of the row, and of all rows, must not
+/// matter.
 [[nodiscard]] bool has_rows_alike(const Site& site, std::size_t axis);
 
-/// The axis along which an operator moves windows, of input and output alike; none if it moves none.
+/// The axis along which an operator moves windows, the same in input and output; none if it moves none.
 [[nodiscard]] std::optional<std::size_t> window_axis(const Site& site);
 
 /// All types of operators that have rows.

@@ -33,11 +33,11 @@ std::optional<std::size_t> axis_attribute(const Site& site, std::int64_t otherwi
   return from_end(site.attributes().integer("axis", otherwise), rank);
 }
 
-// Operators that only move elements about
+// Operators that only move elements
 
 namespace {
 
-/// The place in a list that an axis has which an attribute, or an input, names; all axes if there is none.
+/// The index of an axis in the list of axes that an attribute or an input gives; without a list, the axis.
 std::optional<std::size_t> place_among(const Site& site, std::size_t axes_input, std::size_t axis,
                                        std::size_t rank) {
   if (!site.attributes().has("axes") && !site.has_input(axes_input)) return axis;
@@ -48,7 +48,7 @@ std::optional<std::size_t> place_among(const Site& site, std::size_t axes_input,
   return static_cast<std::size_t>(own - axes->begin());
 }
 
-/// Rows in front of the first one of the input; none if that is not known.
+/// Rows before the first one of the input; none if that is unknown.
 std::optional<std::int64_t> padding_before(const Site& site, std::size_t axis, std::size_t rank) {
   if (is_tflite(site)) {
     const auto pads = site.integers(1);
@@ -118,7 +118,7 @@ Reading slice(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return shared();
   if (in.size() != site.output_shape().size()) return all();
   if (in[axis] == site.output_shape()[axis]) {
-    // A reversal has as many rows.
+    // A reversal has the same number of rows.
     const auto steps = site.type() == "Slice" ? site.integers("steps", 4) : std::nullopt;
     const bool may_reverse =
         site.type() == "STRIDED_SLICE" || (site.has_input(4) && !steps) ||

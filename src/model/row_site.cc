@@ -31,7 +31,7 @@ Shape Site::output_shape(std::size_t i) const {
 
 namespace {
 
-/// Elements of one type, as another.
+/// Converts elements of one type to another.
 template <typename Element, typename Number>
 std::vector<Number> numbers_in(std::span<const std::byte> bytes) {
   std::vector<Number> numbers;

@@ -1,7 +1,6 @@
-// Padding is what the two formats say differently: ONNX counts it, or names a policy, TFLite only names one.
-// With SAME there are as many windows as strides, and the odd row of padding is behind: with stride 2 over an
-// even number of rows the first window has no padding at all, so the last rows become ready without new
-// input.
+// The two formats describe padding differently: ONNX counts it or names a policy, TFLite only names one. SAME
+// gives as many windows as strides, and the odd row of padding comes last. With stride 2 over an even number
+// of rows the first window has no padding, so the last rows become ready without new input.
 
 #include <algorithm>
 #include <array>
@@ -33,12 +32,12 @@ struct WindowRows {
   std::int64_t taps = 1;
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
-  std::int64_t before = 0;  ///< Padding in front of the first row.
+  std::int64_t before = 0;  ///< Padding before the first row.
 
   [[nodiscard]] std::int64_t reach() const { return (taps - 1) * dilation + 1; }
 };
 
-/// Padding in front so that `out` windows fit, the odd row behind.
+/// Padding before the first row so that `out` windows fit; the odd row comes last.
 std::int64_t same_padding(const WindowRows& window, std::int64_t in, std::int64_t out) {
   return std::max<std::int64_t>(0, (out - 1) * window.stride + window.reach() - in) / 2;
 }
@@ -55,7 +54,7 @@ WindowRows tflite_window(const Site& site) {
   return window;
 }
 
-/// An attribute of one integer for each axis that windows move along, or less of them: none is told.
+/// An attribute with one integer per axis that windows move along; `otherwise` if it has fewer.
 std::int64_t at_axis(const Site& site, std::string_view attribute, std::size_t index,
                      std::int64_t otherwise) {
   const auto values = site.attributes().integers(attribute, {});
@@ -105,7 +104,7 @@ Reading windowed(const Site& site, std::size_t input, std::size_t axis) {
 
 namespace {
 
-/// Padding in front where the output's extent decides it, not the attribute "pads".
+/// Padding before the first row if the output's extent determines it, not the attribute "pads".
 std::int64_t padding_of_transposed(const Site& site, const WindowRows& window) {
   const std::string policy = site.attributes().text("auto_pad", "NOTSET");
   if (!site.attributes().has("output_shape") && !policy.starts_with("SAME")) return window.before;
@@ -117,7 +116,7 @@ std::int64_t padding_of_transposed(const Site& site, const WindowRows& window) {
 
 }  // namespace
 
-/// Row y of the output gets from row i of the input what element y + before - i * stride of the window gives.
+/// Row i of the input adds to row y of the output through element y + before - i * stride of the window.
 Reading transposed_window(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return shared();
   if (axis == 0) return same_row(0);

@@ -1,6 +1,6 @@
-// How operators can run row by row. The rules of their types (row_rules.cc) are asked for every axis of an
-// operator's outputs and every input of it. Like what may be written in place, that is a fact about
-// operators: planner, checker and runner take it from the graph.
+// How operators can run row by row. The rules of their types (row_rules.cc) answer for every axis of an
+// operator's outputs and every input. Like writing in place, this is a fact about operators: planner, checker
+// and runner take it from the graph.
 //
 // Cost: operators * axes * inputs.
 
@@ -31,7 +31,7 @@ std::int64_t count_of(const Shape& shape, std::size_t begin) {
   return product;
 }
 
-/// The elements in front of a row that is padded, in the padded one; none if it does not stay in one run.
+/// The number of elements before an input row inside its padded row; none if it does not stay contiguous.
 std::optional<std::int64_t> padding_in_front(const Site& site, std::size_t axis) {
   const bool is_tflite = site.type() != "Pad";
   const auto pads = is_tflite ? site.integers(1) : site.integers("pads", 1);
@@ -45,7 +45,7 @@ std::optional<std::int64_t> padding_in_front(const Site& site, std::size_t axis)
   std::size_t first = 0;  // the outermost dimension of a row that is more than one
   while (first < out.size() && out[first] == 1) ++first;
   for (std::size_t d = 0; d < out.size(); ++d) {
-    // Rows that are cut at one end are as long, too.
+    // Rows that are cut at one end are equally long.
     if (d != first && (in[d] != out[d] || in_front[d] != 0)) return std::nullopt;
   }
   if (first == out.size()) return 0;
@@ -54,7 +54,7 @@ std::optional<std::int64_t> padding_in_front(const Site& site, std::size_t axis)
   return front * count_of(out, first + 1);
 }
 
-/// Where the row of an input comes back unchanged, in the row of the output.
+/// The offset at which an input row appears unchanged in the output row.
 std::optional<Bytes> kept_at(const Site& site, const Reading& read, std::size_t axis, DType dtype) {
   using namespace std::string_view_literals;
   constexpr std::array reshaping{"Reshape"sv, "Flatten"sv, "Squeeze"sv,    "Unsqueeze"sv,
@@ -72,7 +72,7 @@ std::optional<Bytes> kept_at(const Site& site, const Reading& read, std::size_t 
   return front ? std::optional(*front * *bits / 8) : std::nullopt;
 }
 
-/// Convolutions of numbers that are summed up as what they are.
+/// Whether it is a floating-point convolution, whose sums have the type of its elements.
 bool adds_rows(const Network& network, const Site& site, const RowAxis& along) {
   if (site.type() != "Conv" || !along.is_windows || along.reads.size() != 1 || along.reads[0].input != 0)
     return false;

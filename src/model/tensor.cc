@@ -107,7 +107,7 @@ std::optional<Bytes> bytes_of_row(const Tensor& tensor, std::size_t axis) {
     for (std::size_t d = begin; d < end && product; ++d) product = base::checked_multiply(*product, shape[d]);
     return product;
   };
-  // Runs of elements that follow each other where the tensor is in row-major order, one for each row or more.
+  // Runs of consecutive elements in row-major order, one or more per row.
   const auto runs = product_of(0, axis + 1);
   if (!runs || *runs < 1) return std::nullopt;
   if (*runs == 1) return tensor.bytes;

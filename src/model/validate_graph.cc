@@ -13,7 +13,7 @@
 namespace stowage {
 namespace {
 
-/// Checks that every index in a graph is in range; everything else may rely on it.
+/// Checks that every index in a graph is in range; all other code relies on it.
 void check_references(const Graph& graph) {
   const auto tensor_in_range = [&](TensorId tensor, const std::string& where) {
     if (tensor >= graph.tensors.size()) {
@@ -75,7 +75,7 @@ void check_tensors(const Graph& graph) {
   }
 }
 
-/// An operator that an error may be about; its text is made only then.
+/// An operator that an error may name; its text is made only then.
 struct NamedOperator {
   const Graph& graph;
   std::size_t subgraph = 0;
@@ -84,7 +84,7 @@ struct NamedOperator {
   [[nodiscard]] std::string text() const { return describe(graph, subgraph, op); }
 };
 
-/// Every copy lies in both of its tensors, and no byte of an output is copied twice.
+/// Checks that every copy lies in both of its tensors, and that no byte of an output is copied twice.
 void check_copies(const Graph& graph, const Operator& op, const NamedOperator& place) {
   std::vector<std::vector<std::pair<Bytes, Bytes>>> written(op.outputs.size());
   const auto expect_inside = [&](const std::vector<std::optional<TensorId>>& operands, std::size_t index,
@@ -129,7 +129,7 @@ std::int64_t extent_of(const Graph& graph, const std::vector<std::optional<Tenso
   return (*shape)[axis];
 }
 
-/// No row that it maps to, nor any number on the way there, is out of range.
+/// Checks that all rows of the map, and all intermediate numbers, are in range.
 void check_row_map(const RowMap& map, std::int64_t rows, const NamedOperator& place) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
   const auto expect = [&](const char* what, std::int64_t value, std::int64_t least, std::int64_t greatest) {
@@ -146,7 +146,7 @@ void check_row_map(const RowMap& map, std::int64_t rows, const NamedOperator& pl
     throw Error(place.text(), fmt::format("has {} rows, expected at most {}", rows, largest_value / most));
 }
 
-/// A row of the input lies in one of the output.
+/// Checks that a row of the input lies in one of the output.
 void check_kept(const Graph& graph, const Operator& op, const RowRead& read, std::int64_t rows,
                 std::int64_t rows_of_input, const NamedOperator& place) {
   const bool is_one = read.rows.taps == 1 && read.rows.scale == 1 && read.rows.divisor == 1;
@@ -184,7 +184,7 @@ void check_row_axis(const Graph& graph, const Operator& op, const RowAxis& along
                                           along.reads.size(), op.outputs.size()));
 }
 
-/// Axes are those of tensors with known shapes, and each is there once.
+/// Checks that axes belong to tensors with known shapes, and that each occurs once.
 void check_rows(const Graph& graph, const Operator& op, const NamedOperator& place) {
   std::set<std::size_t> axes;
   for (const RowAxis& along : op.row_axes) {
@@ -205,7 +205,7 @@ bool has_value_of_its_own(const Tensor& tensor) {
   return is_constant(tensor.kind) || tensor.kind == TensorKind::state || tensor.bytes == 0;
 }
 
-/// Every tensor has at most one producer, and a tensor that is read has one or a value.
+/// Checks that every tensor has at most one producer, and that a tensor that is read has one or a value.
 void check_producers(const Graph& graph) {
   constexpr std::size_t nobody = static_cast<std::size_t>(-1);
   std::vector<std::size_t> producer(graph.tensors.size(), nobody);  // operators counted through all subgraphs
@@ -256,7 +256,7 @@ void check_producers(const Graph& graph) {
   }
 }
 
-/// Captured tensors must belong to a subgraph around the one that reads them.
+/// Checks that captured tensors belong to a subgraph around their reader.
 void check_captures(const Graph& graph) {
   const auto captures = captures_of(graph);
   const auto owners = owners_of(graph);
@@ -266,8 +266,8 @@ void check_captures(const Graph& graph) {
               fmt::format("is read outside subgraph {}, to which it belongs", owners[tensor].value_or(0)));
 }
 
-/// Scratch memory is an operator's own while it runs: no operand, and there once. Others may have
-/// the same scratch at other times.
+/// Checks that scratch memory is private to a running operator: no operand, and listed once. Other operators
+/// may use the same scratch at other times.
 void check_scratch(const Graph& graph) {
   for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
     for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {
@@ -289,7 +289,7 @@ void check_scratch(const Graph& graph) {
   }
 }
 
-/// What is computed ahead of time is a weight when the network runs.
+/// Checks that folded results are weights when the network runs.
 void check_folded(const Graph& graph) {
   for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
     for (std::size_t o = 0; o < graph.subgraphs[s].operators.size(); ++o) {

@@ -1,6 +1,5 @@
-// Lower bounds on the peak of one memory: live bytes at a position, alignments included, and a
-// certificate, a few positions whose buffers do not fit below a height. The idea of the second stands in
-// front of it.
+// Lower bounds on the peak of one memory: live bytes at a position, alignments included, and a certificate, a
+// few positions whose buffers do not fit below a height. The second part of this file explains certificates.
 
 #include "pack/bounds.h"
 
@@ -22,7 +21,7 @@ namespace {
 
 bool comes_first(const Load& a, const Load& b) { return a.at < b.at; }
 
-/// Sorts by position and adds up what is at the same one.
+/// Sorts by position and sums the changes at equal positions.
 void merge_by_sorting(std::vector<Load>& changes) {
   std::sort(changes.begin(), changes.end(), comes_first);
   std::size_t count = 0;
@@ -36,7 +35,7 @@ void merge_by_sorting(std::vector<Load>& changes) {
   changes.resize(count);
 }
 
-/// The same for positions that lie close together: one cell for each from the first to the last.
+/// The same for close positions: one cell per position from the first to the last.
 void merge_by_counting(std::vector<Load>& changes, Position first, Position last) {
   std::vector<std::optional<Bytes>> cells(static_cast<std::size_t>(last - first) + 1);
   for (const Load& change : changes) {
@@ -75,8 +74,8 @@ std::vector<Load> load_profile(std::span<const Buffer> buffers) {
 
 namespace {
 
-/// The load of what begins at multiples of a unit only: each takes its bytes rounded up to the next, but for
-/// one on top, which may be the one that gains most by that.
+/// The highest load of pieces that begin at multiples of a unit. Each takes its size rounded up, except the
+/// topmost, which may be the one with the most padding.
 Bytes padded_load(std::span<const Buffer> buffers, Bytes unit) {
   struct Event {
     Position at;
@@ -168,36 +167,35 @@ std::optional<std::vector<Bytes>> loads_during(std::span<const Buffer> buffers, 
   return loads;
 }
 
-// Idea. Where not everything fits below the highest load, the reason is often in few positions, those that
-// are nearly full: with nothing to spare there is one order at each of them that would do, and no two of
-// these go together. So all but the fullest positions are left out, and with them what is alive nowhere else;
-// if even the rest does not fit, nothing more does.
+// Idea. If not everything fits below the highest load (live bytes at a position), the reason is often in a
+// few positions that are nearly full. Without spare bytes each of them allows few orders, and no two of these
+// agree. So the search keeps only the fullest positions and the buffers alive at them. If even these do not
+// fit, the whole problem does not fit.
 //
-//     load ^     _   _                 of six sections the three fullest: only what is alive at 2, 4 and 5
+//     load ^     _   _                 the three fullest of six sections: only buffers alive at 2, 4 and 5
 //          |    | |_| |_
 //          |   _| | | | |_
 //          +--+-+-+-+-+-+--> sections
 //               2   4 5
 //
-// The branch and bound (section_search.cc) says whether it fits. It is asked of more and more positions;
-// where it says no, the bound is raised as long as it does. Then positions are left out again as long as the
-// others suffice. What is left is the certificate: short, and soon found to be true by whoever doubts it.
+// The branch and bound (section_search.cc) decides whether they fit. It gets more and more positions. When it
+// answers no, the bound rises as far as the answer stays no. Then positions are removed as long as the others
+// still prove the bound. The remaining positions are the certificate; it is short and quick to verify.
 //
-// Without pieces, alignments and pins up to three sections always fit below the highest load: what is in all
-// of them goes to the bottom, what is in the first two on top of that, and what is in the last two hangs from
-// above.
+// Without pieces, alignments and pins, up to three sections always fit below the highest load. Buffers in all
+// three go to the bottom, those in the first two on top of them, and those in the last two hang from the top.
 //
-// Cost: some dozens of searches of limited length. Where one does not come to an end, one of more positions
-// hardly would: that is when the looking ends.
+// Cost: some dozens of searches of limited length. The first search that hits its limit ends the loop:
+// searches with more positions are unlikely to finish.
 // Source: ours.
 
 namespace {
 
 constexpr std::size_t most_nodes = 4000;
-constexpr std::size_t most_work = 4'000'000;  ///< Entries that a search looks at: a node may look at all.
+constexpr std::size_t most_work = 4'000'000;  ///< Entries that a search examines; one node may examine all.
 constexpr std::size_t most_positions = 64;
 
-/// The positions that have every set of buffers that is ever alive at once, the fullest first.
+/// The positions that cover every set of buffers alive at once, the fullest first.
 std::vector<Position> fullest_positions(std::span<const Buffer> buffers) {
   struct Event {
     Position at;
@@ -228,7 +226,7 @@ std::vector<Position> fullest_positions(std::span<const Buffer> buffers) {
   return positions;
 }
 
-/// What is alive at some of the positions, with positions counted among these.
+/// The buffers alive at some of the positions; their lives count these positions only.
 std::vector<Buffer> restricted_to(std::span<const Buffer> buffers, std::vector<Position> positions) {
   std::sort(positions.begin(), positions.end());
   const auto rank = [&](Position at) {
@@ -246,7 +244,7 @@ std::vector<Buffer> restricted_to(std::span<const Buffer> buffers, std::vector<P
   return restricted;
 }
 
-/// Whether what is alive at a few positions fits below heights, which count in units.
+/// Decides whether the buffers alive at a few positions fit below a height, counted in units.
 class Doubt {
  public:
   Doubt(std::span<const Buffer> buffers, const std::vector<Position>& positions, const Control& control)
@@ -288,8 +286,8 @@ class Doubt {
   std::vector<std::unique_ptr<Tables>> tables_;
 };
 
-/// The greatest bound up to `peak` that is found by going up in ever longer steps, and halving the last. The
-/// bound is known not to be enough.
+/// The greatest bound up to `peak` that the search proves: steps double, then the last one is halved. The
+/// caller knows that `bound` is not enough.
 Bytes raised(const Doubt& doubt, Bytes bound, Bytes peak) {
   Bytes refuted = bound / doubt.unit();
   Bytes open = (peak - 1) / doubt.unit() + 1;
@@ -307,7 +305,7 @@ Bytes raised(const Doubt& doubt, Bytes bound, Bytes peak) {
   return std::min(peak, (refuted + 1) * doubt.unit());
 }
 
-/// As few of the positions as still prove the bound.
+/// Removes positions as long as the others still prove the bound.
 void shorten(std::span<const Buffer> buffers, const Control& control, Certificate& certificate) {
   for (std::size_t p = certificate.positions.size(); p-- > 0 && !control.is_time_up();) {
     std::vector<Position> fewer = certificate.positions;

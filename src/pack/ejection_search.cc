@@ -1,5 +1,5 @@
-// Idea. Take any item that has no place, put it where the weight of what is in its way is least, and throw
-// that out into the pool of items without a place. What was put gets heavier, so that the next one looks
+// Idea. Take any item without a place, put it where the weight of the items in its way is least, and throw
+// these out into the pool of items without a place. The placed item gets heavier, so that the next one tries
 // elsewhere.
 //
 //     address ^      +-----+                       p has no place. At 1 it would throw out a, at 2 it
@@ -7,17 +7,17 @@
 //             |  |   +-----+-c-+
 //             +--+---+-----+---+--> time
 //
-// Where it was thrown out it does not go back to at once, unless nobody is there, else two items would throw
-// out each other for long: 3 % above max load J takes a quarter of the steps so.
+// For some steps an item does not return to the offset it was thrown out of, unless that is free. Otherwise
+// two items would throw out each other for long: 3 % above max load, J takes a quarter of the steps this way.
 //
-// Where to put it: the weight in the way changes only where another item begins or ends; one walk over these
-// offsets in rising order adds and takes off weights. Pinned items stay. Two items are in each other's way
-// when the difference of their offsets is in an interval (ForbiddenOffsets): pieces, gaps and slots are several
-// intervals. Every two thousand steps everything falls as low as it can.
+// Where to put it: the weight in the way changes only where another item begins or ends. One walk over these
+// offsets in rising order adds and subtracts weights. Pinned items stay. Two items collide when the
+// difference of their offsets lies in an interval (ForbiddenOffsets); pieces, gaps and slots give several
+// intervals. Every two thousand steps each item drops as low as it can.
 //
-// It says yes or nothing. It is at home where a few items are left over (from_peak.cc). From nothing it is one
-// search among others. Cost: a step sorts whom an item meets. Source: ours; ejection pools are Nagata &
-// Braysy (2009).
+// It answers yes or nothing. It works best when few items are left over (from_peak.cc); from nothing it is
+// one search among others. Cost: a step sorts the items that an item meets. Source: ours; ejection pools are
+// Nagata & Braysy (2009).
 
 #include "pack/ejection_search.h"
 
@@ -30,9 +30,9 @@
 namespace stowage::pack {
 namespace {
 
-constexpr double raise_by = 0.1;  ///< Of its first weight, each time an item is put somewhere.
+constexpr double raise_by = 0.1;  ///< Share of its first weight that an item gains each time it is placed.
 constexpr std::int64_t compact_every = 2000;
-constexpr std::int64_t barred_for = 20;  ///< Steps in which an item does not go back where it was.
+constexpr std::int64_t barred_for = 20;  ///< Steps during which an item does not return to its last offset.
 
 class EjectionSearch {
  public:
@@ -72,7 +72,7 @@ class EjectionSearch {
   }
 
  private:
-  /// Any of the pool: the heaviest first would leave the light ones there for good.
+  /// Takes a random item: with the heaviest first, the light ones would stay in the pool.
   std::uint32_t take() {
     std::swap(pool_[random_.below(pool_.size())], pool_.back());
     const std::uint32_t item = pool_.back();
@@ -80,14 +80,14 @@ class EjectionSearch {
     return item;
   }
 
-  /// From there on, or up to there, one meets something.
+  /// A collision begins or ends at this offset.
   struct Barrier {
     Bytes at;
     double weight;
     int pins;  ///< 1 if it cannot be thrown out.
   };
 
-  /// Puts the item where the weight of what has to go is least; false: there is no such place.
+  /// Puts the item where it throws out the least weight; false if no offset works.
   bool put(std::uint32_t i) {
     const auto offset = best_offset(i);
     if (!offset) return false;
@@ -131,7 +131,7 @@ class EjectionSearch {
     return sweep(last, std::nullopt);
   }
 
-  /// Of the candidates but the barred one that in the way of the least weight, of equal ones any.
+  /// The candidate with the least weight in its way, except the barred one; ties are drawn at random.
   [[nodiscard]] std::optional<Bytes> sweep(Bytes last, std::optional<Bytes> barred) {
     const auto by_place = [](const Barrier& a, const Barrier& b) { return a.at < b.at; };
     std::sort(starts_.begin(), starts_.end(), by_place);
@@ -156,7 +156,7 @@ class EjectionSearch {
         weight -= ends_[end].weight;
         pins -= ends_[end].pins;
       }
-      if (inside == 0) weight = 0;  // no rounding is left over
+      if (inside == 0) weight = 0;  // discards rounding errors
       if (pins > 0 || (at == barred && weight > 0) || (best && weight > least)) continue;
       ties = best && weight == least ? ties + 1 : 1;
       if (ties > 1 && random_.below(ties) != 0) continue;
@@ -166,7 +166,7 @@ class EjectionSearch {
     return best;
   }
 
-  /// Everything goes as low as it can, the lowest first.
+  /// Drops each item as low as it can, the lowest first.
   void compact() {
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
@@ -205,7 +205,7 @@ class EjectionSearch {
   std::vector<double> weights_;
   std::vector<Bytes> offsets_;
   std::vector<char> is_placed_;
-  std::vector<std::int64_t> thrown_out_;  ///< At which step it was the last time.
+  std::vector<std::int64_t> thrown_out_;  ///< The step at which each item was last thrown out.
   std::vector<std::uint32_t> pool_;
   std::vector<Barrier> starts_;
   std::vector<Barrier> ends_;

@@ -1,7 +1,7 @@
-// Idea. Everything below a height, or proof that it cannot be. The problem falls into regions (model.cc);
-// each of them has its own searches for the least height (LeastHeight, below), by branch and bound
-// (section_search.cc) and by ejection (ejection_search.cc). The region that is highest decides the peak, so
-// it gets the next round: the others need not be lower than it.
+// Idea. Place everything below a height, or prove that it is impossible. The problem splits into regions
+// (model.cc). Each region has its own searches for the least height (LeastHeight, below): branch and bound
+// (section_search.cc) and ejection (ejection_search.cc). The highest region decides the peak, so it gets the
+// next round; the others need not be lower than it.
 //
 //     height ^            +--+
 //            |  +--+      |  |        the second region is worked on until it is as low
@@ -9,10 +9,9 @@
 //            |  |  ||    ||  |
 //            +--+--++----++--+--> regions
 //
-// When the first round does not come down to the bound, it may be the bound that is too low: bounds.cc
-// looks for a higher one that the checker can verify. Optimality above that is known to `auto` only (it
-// stops), and not claimed in plans: a search that was exhausted leaves nothing behind that anybody could look
-// at.
+// If the first round does not reach the bound, the bound itself may be too low: bounds.cc searches for a
+// higher one that the checker can verify. Only `auto` learns of optimality beyond that bound (it stops).
+// Plans do not claim it, since an exhausted search leaves no evidence to check.
 //
 // Cost: as much work as the time limit allows. Memory: a table of pairs that meet, which limits the size.
 
@@ -42,23 +41,23 @@
 namespace stowage::pack {
 namespace {
 
-/// Pairs of pieces that meet, and sections times pieces: beyond that the tables of the searches are too
-/// large.
+/// Pairs of pieces that meet, and sections times pieces: the tables of the searches grow too large beyond
+/// these.
 constexpr std::size_t most_pairs = std::size_t{1} << 20U;
 constexpr std::size_t most_entries = std::size_t{1} << 21U;
-/// The same of buffers that have holes: these hang in each other's way, which takes a look at all of them.
+/// The same limit where buffers have gaps, pins or mixed alignments: each node then costs O(items).
 constexpr std::size_t most_entries_with_holes = std::size_t{1} << 16U;
 
 constexpr std::int64_t rounds_before_doubt = 1;
 constexpr std::int64_t most_rounds = std::numeric_limits<std::int64_t>::max();
 
-/// How large the tables of all would be.
+/// The size of the tables of the whole problem.
 struct Extent {
   std::size_t pairs = 0;    ///< Of pieces that are alive together.
-  std::size_t entries = 0;  ///< Sections (see model.cc) that pieces are in, added up.
+  std::size_t entries = 0;  ///< Sections (see model.cc) per piece, summed.
 };
 
-/// Counted without a model, which takes longer to make.
+/// Counts without a model, which would take longer to make.
 Extent extent_of(std::span<const Buffer> buffers) {
   std::vector<Position> starts;
   std::vector<Position> ends;
@@ -78,7 +77,7 @@ Extent extent_of(std::span<const Buffer> buffers) {
   for (std::size_t started = 0, ended = 0; ended < ends.size();) {
     if (started < starts.size() && starts[started] < ends[ended]) {
       extent.pairs += alive++;
-      extent.entries -= section;  // and when it ends it gets back more
+      extent.entries -= section;  // it gets more back when it ends
       has_new = true;
       ++started;
     } else {
@@ -92,8 +91,8 @@ Extent extent_of(std::span<const Buffer> buffers) {
   return extent;
 }
 
-/// Whether the model is for sure: see SectionModel::is_simple. Pieces that are never alive, or are made whole by
-/// rounding up, are doubted here.
+/// Whether the model is certainly simple: see SectionModel::is_simple. Returns false in some cases that are
+/// simple, such as pieces that are never alive or that rounding up makes whole.
 bool is_simple(std::span<const Buffer> buffers) {
   Bytes sizes = 0;
   std::set<Bytes> alignments;
@@ -108,7 +107,7 @@ bool is_simple(std::span<const Buffer> buffers) {
                                                [&](Bytes alignment) { return sizes % alignment == 0; });
 }
 
-/// All regions, each with its search. The highest gets the next round, for only it decides the peak.
+/// All regions, each with its search. The highest gets the next round, since it alone decides the peak.
 class Searches {
  public:
   Searches(const std::vector<Subproblem>& regions, Bytes enough, const Control& control)
@@ -132,7 +131,7 @@ class Searches {
 
   void ask_for_no_less_than(Bytes enough) { enough_ = std::max(enough_, enough); }
 
-  /// Nothing lower is possible.
+  /// Whether no lower peak is possible.
   [[nodiscard]] bool is_least() const { return peak() <= enough_; }
   [[nodiscard]] Bytes peak() const { return regions_.empty() ? 0 : top(highest()); }
   [[nodiscard]] const std::vector<Bytes>& offsets(std::size_t r) const { return searches_[r].offsets(); }
@@ -148,7 +147,7 @@ class Searches {
   }
 
   const std::vector<Subproblem>& regions_;
-  Bytes enough_;  ///< No placing of all has a lower top.
+  Bytes enough_;  ///< A lower bound for the peak of every placing.
   const Control& control_;
   std::vector<std::unique_ptr<Tables>> tables_;
   std::vector<LeastHeight> searches_;
@@ -169,7 +168,7 @@ Placing exact(const Problem& problem, const Control& control) {
   const std::vector<Subproblem> regions = regions_of(std::move(model), offsets, stop);
   const Bytes bound = lower_bound_of(problem.buffers);
   Searches searches(regions, bound / unit, control);
-  if (stop()) return no_placing();  // what there is may be incomplete
+  if (stop()) return no_placing();  // the tables may be incomplete
   searches.run(rounds_before_doubt);
   Placing placing{std::vector<Place>(problem.buffers.size())};
   placing.lower_bound = bound;
@@ -200,44 +199,44 @@ std::optional<std::string> obstacle_to_exact(const Problem& problem) {
                      extent.pairs);
 }
 
-// Idea. Which search finds a placing differs from problem to problem, and luck decides when. So there are
-// many short ones, numbered: dives of the branch and bound in several orders of items and sections, each with
-// random numbers of its own, and ejection searches. A number says what to do and how long, whatever the
-// others do; even dives branch where the last failure was, long ones are all odd:
+// Idea. Problems differ in which search solves them, and chance decides when. So exact runs many short,
+// numbered searches: dives of the branch and bound in several orders of items and sections, each with its own
+// random numbers, and ejection searches. The number alone decides what a search does and how long. Even dives
+// branch at the last failure; long dives are all odd:
 //
 //     number       0        1        2         3        4      ...  8
 //     search    largest  longest  ejection  longest  longest   ...  largest
 //
-// Where alignments differ, half of the dives try the coarsest first.
+// Where alignments differ, half of the dives try the coarsest alignment first.
 //
-// Threads take the next number each; the lowest number that knows the answer wins, so that the number of
-// threads decides how soon the plan is found, not which.
+// Each thread takes the next number; the lowest number with an answer wins. So the number of threads decides
+// how soon the plan is found, not which.
 //
-// Heights are tried in rounds. A round first asks for the bound, and then halves what lies between it and the
-// lowest placing known, with a small part of the searches each; in the next round there are twice as many.
-// The first one has sixteen, for halving takes a dozen heights, and most problems want no other than the
-// bound. When a thousand searches have not found it, the other heights get a larger part. A `no` of the
-// branch and bound is proven, and raises the bound for good.
+// Heights are tried in rounds. A round first tries the bound and then halves the range between it and the
+// lowest known placing, with a small part of the searches each. The next round has twice as many searches.
+// The first round has sixteen, since halving takes a dozen heights and most problems need only the bound.
+// When a thousand searches have not reached the bound, the other heights get a larger part. A `no` of the
+// branch and bound is proven and raises the bound permanently.
 //
 //     bound |--?-------------?-------?---!-----------| first fit
 //              1             2       4   3 (found)
 //
-// Work is counted in nodes and steps, so that the clock decides only how far this gets.
+// Work is counted in nodes and steps, so the clock decides only how far the search gets.
 
 namespace {
 
 constexpr std::int64_t nodes_of_a_dive = 2000;
 constexpr std::int64_t steps_of_ejection = 500;
-constexpr std::uint64_t one_in = 16;  ///< So many searches is one by ejection; so many dives is one that is
-constexpr std::int64_t longer = 4;    ///< so many times as long, so many of these one that is longer again.
+constexpr std::uint64_t one_in = 16;  ///< One of so many searches is an ejection; one of so many dives is
+constexpr std::int64_t longer = 4;    ///< so many times as long, and one of so many of these is longer again.
 constexpr std::int64_t most_doublings = 17;
-constexpr std::int64_t doublings_before = 4;  ///< The first round has so many doublings of one search.
-constexpr std::uint64_t less_elsewhere = 32;  ///< Heights above the bound get so many times fewer searches,
-constexpr std::int64_t patient_rounds = 5;    ///< and when it is not found for so many rounds, only
+constexpr std::int64_t doublings_before = 4;  ///< Doublings of one search in the first round.
+constexpr std::uint64_t less_elsewhere = 32;  ///< Heights above the bound get so many times fewer searches;
+constexpr std::int64_t patient_rounds = 5;    ///< if the bound is not reached in so many rounds, only
 constexpr std::uint64_t less_later = 8;       ///< so many times.
-constexpr Bytes finest = 2000;                ///< Heights closer than a part in so many are not told apart.
+constexpr Bytes finest = 2000;                ///< Heights closer than one part in so many count as equal.
 
-/// Items in an order of keys, each as low as it goes; no placing when told to stop.
+/// Places items in an order of keys, each as low as it goes. The result is incomplete if cancelled.
 template <typename Before>
 std::vector<Bytes> first_fit(const Tables& tables, const Stop& stop, Before before) {
   const std::vector<Item>& items = tables.model.items;
@@ -269,14 +268,14 @@ std::vector<Bytes> first_fit(const Tables& tables, const Stop& stop, Before befo
   return offsets;
 }
 
-/// How many times as long as the shortest the search of its kind with that number is.
+/// The length of the search with that number, as a multiple of the shortest of its kind.
 std::int64_t length_of(std::uint64_t number) {
   std::int64_t length = 1;
   for (std::uint64_t n = number + 1; n % one_in == 0; n /= one_in) length *= longer;
   return length;
 }
 
-/// The search with that number. Few items deserve long dives: they may be exhausted.
+/// Runs the search with that number. Small problems get long dives, which may exhaust them.
 Found search(const Tables& tables, Bytes height, std::uint64_t number, std::uint64_t seed, const Stop& stop) {
   const std::uint64_t own_seed = seed * 0x9e3779b97f4a7c15U + number;
   if (number % one_in == 2) {
@@ -291,7 +290,7 @@ Found search(const Tables& tables, Bytes height, std::uint64_t number, std::uint
   return search_sections(tables, height, {values, sections, own_seed, nodes * length_of(number)}, stop);
 }
 
-/// Searches [begin, end) for one height, on all threads.
+/// Runs the searches [begin, end) for one height, on all threads.
 class Batch {
  public:
   Batch(const Tables& tables, Bytes height, const Control& control)
@@ -374,10 +373,10 @@ bool LeastHeight::advance() {
   return true;
 }
 
-/// Asks for heights between the bound and the best.
+/// Tries heights between the bound and the best.
 void LeastHeight::halve(std::uint64_t searches) {
   Bytes height = low_;
-  Bytes unknown = low_;  // below it nothing was found
+  Bytes unknown = low_;  // nothing was found below it
   while (height < height_ && !control_.is_time_up()) {
     const std::uint64_t fewer = round_ < patient_rounds ? less_elsewhere : less_later;
     const std::uint64_t count = height == low_ ? searches : std::max<std::uint64_t>(1, searches / fewer);

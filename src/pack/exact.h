@@ -11,21 +11,20 @@
 
 namespace stowage::pack {
 
-/// Looks for the least height of a model, round by round: see exact.cc. Keeps references.
+/// Searches for the least height of a model, round by round: see exact.cc. Keeps references.
 class LeastHeight {
  public:
-  /// Begins with a first fit, which is of no use if it was too late for it. Nothing lower than `enough` is
-  /// asked for.
+  /// Begins with a first fit, which is useless if cancelled. Tries nothing lower than `enough`.
   LeastHeight(const Tables& tables, Bytes enough, const Control& control);
 
   /// In units, by item.
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
   [[nodiscard]] Bytes height() const { return height_; }
-  /// Nothing lower than this is possible, or asked for.
+  /// Nothing lower than this is possible or wanted.
   [[nodiscard]] Bytes low() const { return low_; }
   void ask_for_no_less_than(Bytes enough) { low_ = std::max(low_, enough); }
 
-  /// The next round, with more searches than the one before; false: there was none left.
+  /// Runs the next round, with more searches than the one before; false if none was left.
   bool advance();
 
  private:
@@ -37,7 +36,7 @@ class LeastHeight {
   Bytes low_;
   Bytes height_ = 0;
   std::vector<Bytes> offsets_;
-  std::uint64_t asked_ = 0;  ///< Numbers of searches that are used up.
+  std::uint64_t asked_ = 0;  ///< Numbers of searches already used.
   std::int64_t round_ = 0;
 };
 

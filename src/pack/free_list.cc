@@ -1,33 +1,33 @@
-// Idea. Do before the run what an allocator would do in it. Operator by operator: what comes to life at
-// its position is allocated, in the given order, then what it was the last to read is released. Every
-// memory (level) has a list of allocated blocks, a list of free ones sorted from small to large, and a
-// frontier above which it was never used (below). A buffer goes to the first level that has
-// a way for it, and there the first of these ways:
+// Idea. Do before the run what an allocator would do during the run. Operator by operator, buffers that come
+// to life are allocated in the given order; then buffers that were read for the last time are released. Every
+// memory (level) has a list of allocated blocks, a list of free blocks sorted from small to large, and a
+// frontier: no byte above it was ever used (below). A buffer goes to the first level that can take it, by the
+// first of these ways that works:
 //
 //     free list 2 4, frontier ^, want..   4: an equal block, whole              |  2  |xxxx|^
 //                                         3: the largest, split                 |  2  |xxx|1|^
 //                                         6: the largest, if it touches the     |  2  |xxxxxx^
-//                                            frontier, and the 2 that miss
+//                                            frontier, and the 2 missing
 //                                         6, if it does not: fresh memory       |..4..|...^xxxxxx
 //
-// Buffers up to the threshold (`reuse_threshold`) take fresh memory only, so that free blocks are not cut
-// into crumbs; what they leave is free for larger ones.
+// Buffers up to the threshold (`reuse_threshold`) take fresh memory only, so that they do not fragment free
+// blocks. After release their blocks serve larger buffers.
 //
 // Cost: n log n (buffers and memories).
 // Source: the document of docs/free-list.md, paragraphs 40-58 (the ways and the threshold), 108 (operator by
 // operator), 118-143 (levels), 144-151 (release), 172-198 (the flow chart).
 //
 // Where the document is open:
-// - "The largest block is at the end" (paragraphs 129 and 188) is said of the list, where it always is. Only
-//   a block that touches the frontier can grow, so that is what is asked. Of equally large blocks the list
-//   has the highest last, of equal ones that fit the lowest is taken. It goes on to the next level only
-//   when the first has no way at all.
-// - Several pieces: a block is held from the first position of a buffer to its last, gaps and all.
-// - Pins: bytes of pinned buffers are set aside from the start until the last pinned buffer that lies
-//   there ends. A pinned buffer names no memory: it goes to the first allowed level whose capacity holds
-//   it, else to the last allowed one. So do buffers that are never alive, which have no block.
+// - "The largest block is at the end" (paragraphs 129 and 188) refers to the list, where it always holds.
+//   Only a block that touches the frontier can grow, so the code tests that. Of equally large blocks the list
+//   has the highest last; of equal blocks that fit, the lowest is taken. The next level is tried only when no
+//   way works in the first.
+// - Several pieces: a block is held from the first position of a buffer to its last, gaps included.
+// - Pins: bytes of pinned buffers are set aside from the start until the last pinned buffer there ends. A
+//   pinned buffer names no memory: it goes to the first allowed level whose capacity holds it, else to the
+//   last allowed one. Buffers that are never alive do the same, but have no block.
 // - No level has room: the last allowed one grows beyond its capacity.
-// - Told to stop, it treats the rest as below the threshold: stacked on top.
+// - If cancelled, it treats the rest as below the threshold and stacks it on top.
 
 #include "pack/free_list.h"
 
@@ -41,31 +41,29 @@
 
 namespace stowage::pack {
 
-// Idea. A memory is a row of blocks up to a frontier, and never used above it. Blocks that were used and
-// are free again stand in a list sorted from small to large, and in a map by address, where a
-// block that is released finds the neighbours it grows together with.
+// Idea. A memory is a sequence of blocks up to a frontier; no byte above it was ever used. Blocks that are
+// free again are in a list sorted by size, and in a map by address, where a released block finds the
+// neighbours to merge with.
 //
 //     address  0        16       24        40      48
 //              | taken  |  free  |  taken  | free  | never used ..   | set aside |  never used ..
 //                                                  ^ frontier
-//     free list: [40, 48), [16, 24)    set aside: blocks above the frontier that are not to be had
+//     free list: [40, 48), [16, 24)    set aside: blocks above the frontier that cannot be taken
 //
-// Alignment. A request is served from the first aligned address of a block on. Padding in front of it
-// goes back to the free list, and so does never-used memory that is left behind: the
-// padding behind the frontier, and what lies in front of a block set aside that a fresh block has to
-// step over.
+// Alignment. A request starts at the first aligned address of a block. The padding before it returns to the
+// free list. So does skipped never-used memory: padding after the frontier, and the bytes before a block set
+// aside that a fresh block steps over.
 //
-// A block set aside that is released before the frontier has come to it was never touched: its bytes are
-// never-used ones again.
+// A block set aside may be released before the frontier reaches it. Then it was never touched, and its bytes
+// count as never used again.
 //
-// Cost: log n for each call; stepping over blocks set aside costs log n for each of them, once, as long as
-// the limit does not forbid the step.
+// Cost: log n for each call. Stepping over a block set aside costs log n once, unless the limit forbids the
+// step.
 // Source: the document of docs/free-list.md, paragraphs 118-130 and 185-191 (taking), 146-150 (releasing).
 
 namespace {
 
-/// Of equal blocks the first that is aligned is taken; where they are not, looking on must not
-/// cost more than the rest.
+/// The first aligned one of several equal blocks is taken. This limits the search when none is aligned.
 constexpr int equal_blocks_looked_at = 32;
 
 }  // namespace
@@ -123,7 +121,7 @@ std::optional<Bytes> FreeBlocks::take_fresh(const Request& request, Bytes limit)
 }
 
 void FreeBlocks::release(Interval block) {
-  if (set_aside_.erase(block.begin) == 0) add(block);  // only blocks set aside begin at the frontier or above
+  if (set_aside_.erase(block.begin) == 0) add(block);  // only blocks set aside begin at or above the frontier
 }
 
 std::vector<Interval> FreeBlocks::free_list() const {
@@ -132,7 +130,7 @@ std::vector<Interval> FreeBlocks::free_list() const {
   return blocks;
 }
 
-/// Puts a block in the free list, grown together with the free blocks that it touches.
+/// Puts a block in the free list, merged with the free blocks that it touches.
 void FreeBlocks::add(Interval block) {
   if (block.begin == block.end) return;
   auto above = by_address_.lower_bound(block.begin);
@@ -172,13 +170,13 @@ struct Allocated {
   Interval block{};
 };
 
-/// A buffer that waits for its block: what there is to know of it, so that going through a million of them in
-/// the order of time does not mean going through all of memory.
+/// A buffer that waits for its block. It holds all data needed, so that a pass over a million buffers in the
+/// order of time reads memory sequentially.
 struct Demand {
   std::size_t buffer = 0;
   Lifetime life{};
   Request request{};
-  bool is_choosy = false;  ///< Not every memory will do.
+  bool is_choosy = false;  ///< Only some memories are allowed.
 };
 
 struct EndsLater {
@@ -197,7 +195,7 @@ class FreeLists {
     for (std::size_t m = 0; m < levels_.size(); ++m) every_level_.push_back(m);
   }
 
-  /// Gives pinned buffers their places, and those that are never alive. Returns the others.
+  /// Places pinned buffers and those that are never alive. Returns the others.
   std::vector<Demand> set_aside(std::vector<Place>& places) {
     std::vector<Demand> demands;
     demands.reserve(places.size());
@@ -218,7 +216,7 @@ class FreeLists {
     return demands;
   }
 
-  /// Frees what has ended by then.
+  /// Frees the blocks that have ended by then.
   void release_until(Position now) {
     while (!allocated_.empty() && allocated_.top().upper <= now) {
       levels_[allocated_.top().memory].release(allocated_.top().block);
@@ -245,7 +243,7 @@ class FreeLists {
     return *place;
   }
 
-  /// How far the memories have been used, the one used most.
+  /// The highest frontier of all memories.
   [[nodiscard]] Bytes most_used() const {
     Bytes most = 0;
     for (const FreeBlocks& level : levels_) most = std::max(most, level.frontier());
@@ -280,7 +278,7 @@ class FreeLists {
     return level.take_fresh(request, limit);
   }
 
-  /// Pinned buffers may lie over each other at different times: those that do are one block.
+  /// Pinned buffers may overlap in address at different times: these become one block.
   void set_aside_in_groups(std::vector<Allocated> pins) {
     std::sort(pins.begin(), pins.end(), [](const Allocated& a, const Allocated& b) {
       return a.memory != b.memory ? a.memory < b.memory : a.block.begin < b.block.begin;

@@ -13,34 +13,34 @@
 
 namespace stowage::pack {
 
-/// What is asked of a memory: so many bytes (at least one), at a multiple of the alignment.
+/// A request to a memory: so many bytes (at least one), at a multiple of the alignment.
 struct Request {
   Bytes size = 0;
   Bytes alignment = 1;
 };
 
-/// The free list and the frontier of one memory, for taking and releasing blocks in the order of time;
-/// see free_list.cc. Every `take` gives the block's address, or nothing where there is no such
-/// block; then nothing has changed.
+/// The free list and the frontier of one memory. Takes and releases blocks in the order of time; see
+/// free_list.cc. Every `take` returns the block's address, or nothing if no such block exists; then nothing
+/// has changed.
 class FreeBlocks {
  public:
-  /// Sets never-used bytes aside. Before any block is taken; no two such blocks may overlap.
+  /// Sets never-used bytes aside. Call before any block is taken; no two such blocks may overlap.
   void set_aside(Interval block);
 
-  /// A free block of just this size, whole.
+  /// Takes a free block of exactly this size, whole.
   [[nodiscard]] std::optional<Bytes> take_equal(const Request& request);
-  /// The beginning of the largest free block; the rest stays free.
+  /// Takes the beginning of the largest free block; the rest stays free.
   [[nodiscard]] std::optional<Bytes> take_split(const Request& request);
-  /// The largest free block, too small as it is, with the missing bytes of never-used memory behind
-  /// it; neither reaches beyond `limit`.
+  /// Takes the largest free block, which is too small, and the missing bytes of never-used memory after it;
+  /// neither reaches beyond `limit`.
   [[nodiscard]] std::optional<Bytes> take_extended(const Request& request, Bytes limit);
-  /// Never-used memory alone, not beyond `limit`.
+  /// Takes never-used memory alone, not beyond `limit`.
   [[nodiscard]] std::optional<Bytes> take_fresh(const Request& request, Bytes limit);
 
-  /// Gives back a block that was taken or set aside.
+  /// Releases a block that was taken or set aside.
   void release(Interval block);
 
-  /// From the smallest to the largest, of equal ones the lowest first.
+  /// From the smallest to the largest, equal ones by rising address.
   [[nodiscard]] std::vector<Interval> free_list() const;
   /// No byte from here on has been taken.
   [[nodiscard]] Bytes frontier() const { return frontier_; }

@@ -1,5 +1,5 @@
-// Idea. Large real problems have one sharp peak and slack everywhere else. What is alive at the peak can be
-// stacked there without any waste; the only questions are in which order, and what fits beside it.
+// Idea. Large real problems have one sharp peak and slack everywhere else. The buffers alive at the peak can
+// be stacked there without waste; the only questions are in which order, and what fits next to them.
 //
 //     address ^        +--d--+
 //             |     +--+--c--+------+         a to d: alive at the peak, stacked first
@@ -8,24 +8,24 @@
 //             +--+---+-+--|--+----+----+--> time
 //                        peak
 //
-// A pass places everything that finds room below a cap, the lower bound to begin with. What finds none is
-// left over, often one to a dozen of ten thousand. These are the pool of an ejection search that starts from
-// the pass: one after the other is put where what it throws out weighs least. What decides is the weight:
+// A pass places every buffer that finds room below a cap, at first the lower bound. The others are left over,
+// often one to a dozen of ten thousand. They form the pool of an ejection search that starts from the pass:
+// it puts one after the other where the buffers it throws out weigh least. The weight decides:
 //
 //     sqrt(size * duration) / (slack + a little)      slack: the least free share of its life, cap less load
 //
-// so that what lives through the peak stays, for it could go nowhere else, and what was thrown out finds a
-// place in a few dozen steps. Without slack in the weight the pool never runs dry.
+// so buffers alive at the peak stay, since they fit nowhere else, and a buffer thrown out finds a place in a
+// few dozen steps. Without slack in the weight the pool never empties.
 //
-// There are ten manners: five orders of the stack, lowest or tightest place. No single one wins. If none
-// does it at the bound, the cap goes up half the way to the best placing there is, and on like this.
-// On S_1 (28 526 buffers, 2576 alive at the peak) the first pass leaves 2 buffers, and 24 steps place them.
+// The ten manners are five orders of the stack, each with the lowest or the tightest place. No single one
+// wins. If none reaches the bound, the cap rises half the way to the best placing known, and so on. On S_1
+// (28 526 buffers, 2576 alive at the peak) the first pass leaves 2 buffers, and 24 steps place them.
 //
-// Parts of time between which nobody is alive are placed one after the other; the manner that served the last
-// is tried first for the next.
+// Parts of time with no buffer alive between them are placed one after the other. Each first tries the manner
+// that worked for the part before.
 //
-// Cost: n log n a pass (occupancy.cc), and for a step of the ejection the buffers alive at the same time.
-// Memory is linear: whom a buffer meets is looked up (Neighbours).
+// Cost: n log n per pass (occupancy.cc), and per ejection step the buffers alive at the same time. Memory is
+// linear: the neighbours of a buffer are looked up (Neighbours).
 // Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
 
 #include <algorithm>
@@ -51,7 +51,7 @@ struct Manner {
   Fit fit = Fit::lowest;
 };
 
-/// The ones that reach the bound most often come first.
+/// The manners that reach the bound most often come first.
 constexpr std::array<Manner, 10> manners{{
     {StackOrder::by_size, Fit::lowest},
     {StackOrder::by_begin, Fit::tightest},
@@ -64,13 +64,13 @@ constexpr std::array<Manner, 10> manners{{
     {StackOrder::by_area, Fit::tightest},
     {StackOrder::by_area, Fit::lowest},
 }};
-constexpr std::size_t few = 1000;            ///< Buffers. Of fewer only passes: the rest is for `exact`.
-constexpr std::size_t most_left_over = 300;  ///< Of more the pool would grow.
+constexpr std::size_t few = 1000;            ///< Buffers. With fewer, only passes run: `exact` does the rest.
+constexpr std::size_t most_left_over = 300;  ///< With more, the pool would grow.
 constexpr std::int64_t steps_of_cap = 600;
-constexpr double finest_cap = 0.0005;  ///< Caps that differ by less of the bound are not told apart.
+constexpr double finest_cap = 0.0005;  ///< Caps closer than this part of the bound count as equal.
 constexpr double least_slack = 1e-4;
 
-/// Offsets below a cap; none for what is left over.
+/// Offsets below a cap; none for buffers left over.
 struct Pass {
   std::vector<std::optional<Bytes>> offsets;
   std::vector<std::size_t> left_over{};
@@ -80,7 +80,7 @@ enum class SweepExtent { first_pass, all };
 
 class Sweep {
  public:
-  /// Nothing below `enough` is possible, or of use.
+  /// Nothing below `enough` is possible or useful.
   Sweep(std::span<const Buffer> buffers, Bytes enough, std::size_t first_manner, const Control& control)
       : buffers_(buffers), control_(control), bound_(enough), first_manner_(first_manner) {
     for (const Buffer& buffer : buffers_) lives_.push_back(life_of(buffer));
@@ -94,7 +94,7 @@ class Sweep {
 
   Placing run(SweepExtent extent) { return extent == SweepExtent::all ? run_all() : run_once(); }
 
-  /// The one that the best placing comes from.
+  /// The manner of the best placing.
   [[nodiscard]] std::size_t best_manner() const { return best_manner_; }
 
  private:
@@ -111,7 +111,7 @@ class Sweep {
     return placing;
   }
 
-  /// The first pass alone, if all finds room below the bound.
+  /// Runs the first pass alone; it succeeds if every buffer fits below the bound.
   Placing run_once() {
     const std::optional<Pass> pass = place(manners[first_manner_], bound_, 0);
     if (pass) keep(*pass, first_manner_);
@@ -121,13 +121,13 @@ class Sweep {
 
   [[nodiscard]] bool has_the_best() const { return !best_.empty() && best_peak_ <= bound_; }
 
-  /// Improving ends when the time is up, the first placing only when it is too late.
+  /// Time-out ends improvement; the first placing ends only when it is too late.
   [[nodiscard]] bool is_out_of_time() const {
     return best_.empty() ? control_.is_too_late() : control_.is_time_up();
   }
   [[nodiscard]] bool has_to_end() const { return control_.is_beaten(bound_) || is_out_of_time(); }
 
-  /// Whether some manner gets everything below the cap.
+  /// Whether some manner places everything below the cap.
   bool try_cap(Bytes cap) {
     for (std::size_t tried = 0; tried < manners.size(); ++tried) {
       const std::size_t m = (first_manner_ + tried) % manners.size();
@@ -182,7 +182,7 @@ class Sweep {
     return 0;
   }
 
-  /// Nothing when it has to end, or more would be left over than may be.
+  /// Nothing if it has to end, or if more than `most` buffers would be left over.
   std::optional<Pass> place(const Manner& manner, Bytes cap, std::size_t most) {
     if (has_to_end()) return std::nullopt;
     Pass pass{.offsets = std::vector<std::optional<Bytes>>(buffers_.size())};
@@ -215,7 +215,7 @@ class Sweep {
     return occupancy.lowest_fit(buffer);
   }
 
-  /// Finds room for what is left over, if it can.
+  /// Tries to find room for the buffers left over.
   void eject(Pass& pass, Bytes cap) {
     if (!loads_) loads_ = loads_during(buffers_, control_);
     if (!loads_) return;
@@ -247,7 +247,7 @@ class Sweep {
     pass.left_over.clear();
   }
 
-  /// Puts what is left over where it fits. False when it has to end.
+  /// Puts the buffers left over at their lowest fit. False if it has to end.
   [[nodiscard]] bool put_on_top(Pass& pass) const {
     if (pass.left_over.empty()) return true;
     Occupancy occupancy(buffers_);
@@ -265,7 +265,7 @@ class Sweep {
     return true;
   }
 
-  /// Remembers the placing if it is the best.
+  /// Keeps the placing if it is the best.
   void keep(const Pass& pass, std::size_t manner) {
     Bytes top = 0;
     for (std::size_t b = 0; b < buffers_.size(); ++b)
@@ -281,7 +281,7 @@ class Sweep {
   const Control& control_;
   const Bytes bound_;
   const std::size_t first_manner_;
-  Position peak_ = 0;  ///< Where the load is highest.
+  Position peak_ = 0;  ///< Where the most bytes are live.
   std::vector<Lifetime> lives_;
   std::optional<std::vector<Bytes>> loads_;
   std::optional<Neighbours> neighbours_;
@@ -290,7 +290,7 @@ class Sweep {
   std::size_t best_manner_ = 0;
 };
 
-/// Buffers that can be placed alone: nobody else is alive when they are.
+/// Buffers that can be placed alone: no other buffer is alive when they are.
 struct Stretch {
   std::vector<std::size_t> indices;
 };
@@ -308,7 +308,7 @@ std::vector<Stretch> split(const Problem& problem) {
   return parts;
 }
 
-/// What placing needs to know of the buffers; their names are not copied.
+/// Copies of the buffers, without names.
 std::vector<Buffer> buffers_of(const Problem& problem, const Stretch& part) {
   std::vector<Buffer> buffers;
   for (const std::size_t b : part.indices) {
@@ -328,7 +328,7 @@ Placing run_in_stretches(const Problem& problem, const Control& control, SweepEx
   if (control.is_too_late()) return no_placing();
   const std::vector<Stretch> parts = split(problem);
   Placing placing{std::vector<Place>(problem.buffers.size())};
-  std::size_t manner = 0;  // what served the last part often serves the next
+  std::size_t manner = 0;  // the manner of the last part often works for the next
   for (const Stretch& part : parts) {
     if (control.is_beaten(enough)) return {};
     if (control.is_too_late()) return no_placing();

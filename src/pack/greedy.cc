@@ -1,27 +1,27 @@
-// Idea. Six single passes: put the buffers in some order, and place each where it fits among those placed
-// before, at the lowest offset or in the tightest gap. Ties stay in the given order.
+// Idea. Six single passes: put the buffers in some order, and place each among those placed before, at the
+// lowest offset or in the tightest gap. Ties stay in the given order.
 //
-//   size       Large buffers are the hard ones: largest first, while everything is still free; small ones
-//              fill the gaps.
-//   breadth    The breadth of a position is the sum of what is alive at it; the position of greatest breadth
-//              decides the peak, so its buffers go first. Positions by falling breadth (the earlier of equal
-//              ones first), at each the buffers alive there that have no place yet, by falling size.
-//   area       What a buffer takes from the plane of time and address: bytes times positions, over its pieces.
-//   duration   A buffer that lives long meets many others: longest life first, at the bottom, where it stands
-//              in nobody's way; of equal ones the larger.
-//   start      What an allocator at run time would do: earliest start first, of equal ones the larger. First
+//   size       Large buffers are hard to place: largest first, while everything is free; small ones fill
+//              the gaps.
+//   breadth    The breadth of a position is its live bytes. The position of greatest breadth decides the
+//              peak, so its buffers go first. Positions by falling breadth (the earlier of equal ones first),
+//              at each the buffers alive there that have no place yet, by falling size.
+//   area       The area that a buffer takes in time and address: bytes times positions, over its pieces.
+//   duration   A buffer that lives long meets many others: longest life first, at the bottom, where it is in
+//              no other's way; of equal ones the larger.
+//   start      The order of an allocator at run time: earliest start first, of equal ones the larger. First
 //              fit takes the lowest free addresses, best fit the tightest gap.
 //
 //     breadth  3   7   9   4        position 2 first: b, c, d; then position 1: a; then 3: e
 //     alive    a   ab  bcd  de
 //
-// A buffer is placed at the broadest position of its life. That is a range-maximum query on the load profile,
-// and sorting by its answer replaces listing who is alive at every position, which would be quadratic.
+// A range-maximum query on the load profile (live bytes over time) finds the broadest position of a buffer's
+// life. Sorting by the result replaces listing the buffers alive at every position, which would be quadratic.
 //
-// In the order of starts, what was placed before meets a buffer exactly if it is still alive when the buffer
-// starts. So the free gaps of one moment are enough, as long as buffers have one piece and none is pinned.
+// In the order of starts, an earlier buffer meets a new one exactly if it is still alive when the new one
+// starts. So the free gaps of one moment are enough if buffers have one piece and none is pinned.
 //
-// Cost: a sort and one query per buffer (occupancy.cc); in the order of starts, a look at all gaps instead.
+// Cost: a sort and one query per buffer (occupancy.cc); in the order of starts, a scan of all gaps instead.
 // Source: size and breadth: Pisarchyk & Lee, Efficient Memory Management for Deep Neural Net Inference, 2020
 // (offset calculation), operators generalised to positions. First and best fit: Knuth, The Art of Computer
 // Programming, vol. 1, section 2.5. Area and duration: folklore.
@@ -42,8 +42,8 @@
 namespace stowage::pack {
 namespace {
 
-/// Indices in rising order of keys, of equal ones in the given order. Keys are made once: of a million
-/// buffers looking up both at each comparison would take longer than placing them.
+/// Indices in rising order of keys; equal ones stay in the given order. Keys are made once: for a million
+/// buffers, computing both in each comparison would take longer than placing them.
 template <typename KeyOf>
 std::vector<std::size_t> by_rising(const Problem& problem, KeyOf key_of) {
   std::vector<std::pair<decltype(key_of(problem.buffers[0])), std::size_t>> keys;
@@ -81,8 +81,8 @@ std::vector<std::size_t> by_start_of_life(const Problem& problem, const Control&
   return by_start(problem);
 }
 
-/// Finds the entry with most bytes in a range of a load profile, the earliest of equal ones: a tournament
-/// tree over the entries.
+/// Finds the entry with most bytes in a range of a load profile, the earliest of equal ones, with a
+/// tournament tree over the entries.
 class BroadestEntry {
  public:
   explicit BroadestEntry(const std::vector<Load>& profile)
@@ -141,7 +141,7 @@ std::vector<std::size_t> by_breadth(const Problem& problem, const Control& contr
   return is_too_late ? std::vector<std::size_t>() : order;
 }
 
-/// Whether every buffer that is ever alive takes all of its bytes for all of its life, wherever that is.
+/// Whether every buffer that is ever alive takes all its bytes for all its life, and none is pinned.
 bool are_whole_and_free(const Problem& problem) {
   return std::all_of(problem.buffers.begin(), problem.buffers.end(), [](const Buffer& buffer) {
     if (buffer.pinned) return false;
@@ -150,7 +150,7 @@ bool are_whole_and_free(const Problem& problem) {
   });
 }
 
-/// The addresses that are free at one moment, in rising order, the last without end.
+/// The free addresses at one moment, in rising order; the last gap has no end.
 class Gaps {
  public:
   Bytes take(const Buffer& buffer, Fit fit) {
@@ -209,13 +209,13 @@ class Gaps {
   std::vector<Interval> gaps_{{0, std::numeric_limits<Bytes>::max()}};
 };
 
-/// A block in use, and from when on it is free.
+/// A block in use, and the position from which it is free.
 using Release = std::pair<Position, Interval>;
 struct ReleasedLater {
   bool operator()(const Release& a, const Release& b) const { return a.first > b.first; }
 };
 
-/// As `place_in_order`, of buffers in the order of starts that are whole and not pinned.
+/// As `place_in_order`, for whole buffers without pins in the order of starts.
 Placing place_by_start(const Problem& problem, std::span<const std::size_t> order, Fit fit,
                        const Control& control, std::string_view what) {
   Placing placing{std::vector<Place>(problem.buffers.size())};

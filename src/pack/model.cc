@@ -1,26 +1,24 @@
-// Idea. Whether buffers collide is decided at few moments. Of two moments one of which has all the live
-// pieces of the other, the latter says nothing new: what is left are the maximal sets of pieces alive at
-// once, the sections. In an interval graph there are no more of them than pieces, and a piece is in a run of
-// them.
+// Idea. Collisions are decided at few moments. If one moment has all the live pieces of another, the other
+// adds nothing. The remaining moments are the maximal sets of pieces alive at once, the sections. An interval
+// graph has no more of them than pieces, and each piece is in consecutive ones.
 //
 //     |  +--a--+     +-d-+           sections: {a, b}, {b, c}, {b, d}
 //     |     +-----b------+
 //     |        +-c+                  and in units of the greatest common divisor of all bytes
 //     +--------------------> time
 //
-// Where everything begins at multiples of a grid, the bytes between an end and the next multiple are of no
-// use to anybody: parts end at multiples, too. An item's size stays what it is, for on top it may end where
-// it ends.
+// If everything begins at multiples of a grid, the bytes between an end and the next multiple are useless. So
+// parts end at multiples, too. An item keeps its size, since the topmost item may end anywhere.
 //
-// Two steps make problems smaller without losing anything:
-// - An item that is in every section, whole, may lie at the bottom: take any placing and move it there, and
-//   all that was below it up by its size; what is below it in one section is below it in all. Pins
-//   would not move along, and with several alignments not everything could.
-// - Sections that no item connects are different problems. Pinned items connect nothing, for they stand
-//   still. Each part gets as much height as the worst of them needs.
-// Taking one step may make the other possible again.
+// Two steps make problems smaller without loss:
+// - An item that is in every section, whole, may lie at the bottom. Take any placing, move the item to the
+//   bottom, and move up everything below it by its size; what is below it in one section is below it in all.
+//   Pins would not move along, and with several alignments some items could not.
+// - Sections that no item connects are separate problems. Pinned items connect nothing, since they do not
+//   move. Each part may be as high as the highest of them.
+// One step may make the other possible again.
 //
-// Cost: n log n, and as much memory as there are pieces; `entries` and `clashes` list what they say.
+// Cost: n log n, and memory linear in the pieces; `entries` and `clashes` take the size of their lists.
 // Source: sections are in minimalloc (Moffitt, 2023).
 
 #include "pack/model.h"
@@ -43,7 +41,7 @@ struct Event {
   std::uint32_t part = 0;
 };
 
-/// What comes to an end at a position does so before anything begins there.
+/// At equal positions, ends come before begins.
 std::vector<Event> events_of(std::span<const Buffer> buffers, SectionModel& model) {
   std::vector<Event> events;
   events.reserve(2 * buffers.size());
@@ -82,7 +80,7 @@ void find_sections(std::span<const Event> events, SectionModel& model) {
   }
 }
 
-/// Finds the grid, and rounds up to it.
+/// Finds the grid and rounds up to it.
 void round_up(SectionModel& model) {
   Bytes grid = 0;
   for (const Item& item : model.items) {
@@ -116,7 +114,7 @@ void divide(SectionModel& model) {
   }
 }
 
-/// Alignment alone does not keep sizes from being divided by more when it divides them all.
+/// Where every alignment divides all sizes, their common divisor replaces it: the unit may grow.
 void drop_alignment(SectionModel& model) {
   Bytes all = 0;
   Bytes alignment = 1;
@@ -173,8 +171,8 @@ std::vector<std::vector<Entry>> SectionModel::entries() const {
 
 namespace {
 
-/// Everyone writes itself into the lists of those it clashes with: the lists come out sorted, but where a
-/// pair clashes in several parts.
+/// Each item writes itself into the lists of the items it clashes with. So the lists come out sorted, except
+/// where a pair clashes in several parts.
 std::vector<std::vector<ForbiddenOffsets>> sorted(const std::vector<std::vector<ForbiddenOffsets>>& clashes,
                                                   const Stop& stop) {
   std::vector<std::vector<ForbiddenOffsets>> result(clashes.size());
@@ -239,7 +237,7 @@ SectionModel model_of(std::span<const Buffer> buffers) {
 
 namespace {
 
-/// Sections that items connect; pinned ones do not.
+/// Sets of sections that items connect; pinned items do not count.
 class Sets {
  public:
   explicit Sets(const SectionModel& model) : sections_(model.sections), is_joined_(model.sections + 1, 0) {
@@ -264,10 +262,10 @@ class Sets {
 
  private:
   base::UnionFind sections_;
-  std::vector<std::int32_t> is_joined_;  ///< By so many parts to the section after it.
+  std::vector<std::int32_t> is_joined_;  ///< Per section, how many parts join it to the next one.
 };
 
-/// Sections get new numbers in the models they go to.
+/// Splits a model into the models of its sets; sections get new numbers there.
 class Splitter {
  public:
   Splitter(const SectionModel& model, const Stop& stop)
@@ -301,7 +299,7 @@ class Splitter {
     std::size_t target = none;
     for (const Segment& part : item.parts) {
       for (std::uint32_t s = part.begin; s < part.end;) {
-        std::uint32_t end = s + 1;  // a pinned one goes through several sets
+        std::uint32_t end = s + 1;  // a pinned item may span several sets
         while (end < part.end && targets_[end] == targets_[s]) ++end;
         std::vector<Item>& items = models_[targets_[s]].items;
         if (targets_[s] != target) items.emplace_back(item).parts.clear();
@@ -320,7 +318,7 @@ class Splitter {
   std::vector<SectionModel> models_;
 };
 
-/// Takes out what is everywhere; returns how high it stacks.
+/// Removes the items that are in every section; returns the height of their stack.
 Bytes settle(SectionModel& model, Bytes base, std::vector<Bytes>& settled) {
   if (!model.is_simple()) return base;
   std::erase_if(model.items, [&](const Item& item) {

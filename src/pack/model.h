@@ -12,7 +12,7 @@
 
 namespace stowage::pack {
 
-/// In the sections [begin, end) an item needs the bytes [low, high) above its offset; high may be above its
+/// In the sections [begin, end) an item needs the bytes [low, high) above its offset; high may exceed its
 /// size.
 struct Segment {
   std::uint32_t begin = 0;
@@ -25,11 +25,11 @@ struct Segment {
 
 /// A buffer as the searches see it.
 struct Item {
-  std::size_t buffer = 0;  ///< Whose it is: an index of the problem.
+  std::size_t buffer = 0;  ///< Its index in the problem.
   Bytes size = 0;
   Bytes alignment = 1;
   std::optional<Bytes> pin{};
-  std::vector<Segment> parts{};  ///< By their first section.
+  std::vector<Segment> parts{};  ///< Sorted by first section.
 };
 
 /// The offset of an item less that of `other` must not lie in the open interval (low, high).
@@ -46,43 +46,43 @@ struct Entry {
   Bytes high = 0;
 };
 
-/// What searches work on: see model.cc. All bytes count in `unit`s.
+/// The input of the searches: see model.cc. All bytes count in `unit`s.
 struct SectionModel {
   Bytes unit = 1;
   Bytes grid = 1;  ///< Items begin at multiples of it. Their parts begin and end there, too, rounded up.
   std::uint32_t sections = 0;
   std::vector<Item> items{};
 
-  /// Every item is one part, free to lie at any multiple of the grid.
+  /// Whether every item is one part that may lie at any multiple of the grid.
   [[nodiscard]] bool is_simple() const;
   /// Live bytes of each section.
   [[nodiscard]] std::vector<Bytes> loads() const;
-  /// The most live bytes of a section, the largest item, the end of the highest pin.
+  /// The maximum of: live bytes of a section, the largest item, the end of the highest pin.
   [[nodiscard]] Bytes bound() const;
-  /// Per section the parts there are.
+  /// Per section its parts.
   [[nodiscard]] std::vector<std::vector<Entry>> entries() const;
-  /// Per item whom it meets, and how; not all of it when told to stop.
+  /// Per item the items it meets, and how; incomplete if cancelled.
   [[nodiscard]] std::vector<std::vector<ForbiddenOffsets>> clashes(const Stop& stop) const;
 };
 
 /// The buffers that are ever alive.
 [[nodiscard]] SectionModel model_of(std::span<const Buffer> buffers);
 
-/// A model that can be solved alone, with `base` units below it that others have taken.
+/// A model that can be solved alone, on top of `base` units that other items take.
 struct Subproblem {
   Bytes base = 0;
   SectionModel model{};
 };
 
-/// What is left of a model when items that are everywhere lie at the bottom, and what has no item in
-/// common is told apart; `settled` gets the offsets of the former, in bytes and by buffer. Told to stop, some
-/// may be missing.
+/// Moves items that are in every section to the bottom and splits the rest where no item connects it.
+/// `settled` gets the offsets of the moved items, in bytes and by buffer. If cancelled, regions may be
+/// missing.
 [[nodiscard]] std::vector<Subproblem> regions_of(SectionModel model, std::vector<Bytes>& settled,
                                                  const Stop& stop);
 
-/// What all searches of a model need and none changes.
+/// Shared tables that all searches of a model read.
 struct Tables {
-  /// Told to stop they are incomplete and of no use.
+  /// If cancelled they are incomplete and useless.
   Tables(const SectionModel& the_model, const Stop& stop);
 
   const SectionModel& model;
@@ -91,8 +91,8 @@ struct Tables {
   std::vector<std::vector<Entry>> entries;
   std::vector<std::vector<ForbiddenOffsets>> clashes;
   std::vector<std::vector<std::uint32_t>> items_in;  ///< Per section, those of `entries`.
-  std::vector<std::int64_t> equal_before;            ///< The last item before it that is the same, or -1.
-  std::vector<std::uint32_t> widths;                 ///< Sections that an item is in.
+  std::vector<std::int64_t> equal_before;            ///< The last equal item before it, or -1.
+  std::vector<std::uint32_t> widths;                 ///< The number of sections that an item is in.
 };
 
 }  // namespace stowage::pack

@@ -1,29 +1,28 @@
-// Idea. To place buffers in an order that is not the order of time, one must ask: which addresses
-// are taken at any time in [lower, upper)? The usual answer compares each buffer with every one
-// placed before it, or builds the graph of all pairs that conflict: quadratic. Here the answer is
-// the union of a few address sets in a segment tree over time.
+// Idea. Placing buffers in any order but that of time raises a question: which addresses are taken at any
+// time in [lower, upper)? The usual answer compares each buffer with all placed before it, or builds the
+// graph of all conflicts: quadratic. Here the answer is the union of a few address sets in a segment tree
+// over time.
 //
-// Time is compressed to the positions where some piece begins or ends; the stretches between them
-// are cells, sixteen cells are a block, blocks are the leaves of the tree. A node knows
+// Time is compressed to the positions where some piece begins or ends. The stretches between them are
+// cells, sixteen cells are a block, blocks are the leaves of the tree. A node holds
 //   throughout   addresses taken during all of the node's time by pieces recorded at this node,
 //   somewhere    addresses taken at some of its time by pieces recorded at it or below it,
-// both as merged intervals. A piece that covers a part of a block only is listed in the block.
+// both as merged intervals. A piece that covers only a part of a block is listed in the block.
 //
 //     [ root: somewhere                                ]
 //     [ left: somewhere      ][ right: throughout      ]   a piece over blocks 1 to 3
 //     [ block 0 ][ block 1:T  ][ block 2 ][ block 3     ]   is recorded at block 1 and at `right`
 //
-// A query for [lower, upper) adds, on the way down, `throughout` of the nodes it leaves partly, and
-// `somewhere` of those it covers. Where addresses are packed densely these sets are short: the
-// merging is what makes it fast.
+// On its way down, a query for [lower, upper) adds `throughout` of the nodes it covers in part, and
+// `somewhere` of those it covers whole. Where addresses are densely packed these sets are short: the merging
+// makes the query fast.
 //
-// From the taken addresses follow the offsets that are impossible: a piece at `offset` of `size`
-// bytes forbids every x with begin - offset - size < x < end - offset. The forbidden intervals of
-// all pieces of a buffer are sorted by their lower end, and one pass over them finds the lowest or
-// the tightest place, so that several pieces cost no more thought than one.
+// The taken addresses yield the impossible offsets: a piece at `offset` of `size` bytes forbids every x with
+// begin - offset - size < x < end - offset. Sorted by lower end, the forbidden intervals of all pieces of a
+// buffer yield the lowest or the tightest place in one pass. So several pieces need no extra code.
 //
-// Cost. Memory: linear in buffers, times log(blocks) at worst before merging. A query: log(blocks)
-// nodes and the intervals in them. Source: ours; the segment tree is Bentley's (1977).
+// Cost. Memory: linear in buffers, at worst times log(blocks) before merging. A query: log(blocks) nodes and
+// the intervals in them. Source: ours; the segment tree is Bentley's (1977).
 
 #include "pack/occupancy.h"
 
@@ -37,12 +36,12 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::size_t cells_per_block = 16;
-constexpr std::size_t root = 1;  // there is always an unused cell at the end, so no piece covers it
+constexpr std::size_t root = 1;  // the end always has an unused cell, so no piece covers the root
 
 }  // namespace
 
 void AddressSet::insert(Interval interval) {
-  // The first that touches `interval` or lies above it, and the first that lies wholly above it.
+  // The first that touches `interval` or is above it, and the first that is wholly above it.
   const auto first = std::lower_bound(intervals_.begin(), intervals_.end(), interval.begin,
                                       [](const Interval& it, Bytes begin) { return it.end < begin; });
   auto last = first;
@@ -73,7 +72,7 @@ Occupancy::Occupancy(std::span<const Buffer> buffers) {
   partials_.resize(blocks_);
 }
 
-/// Leaves each time once, in rising order. Where they lie close together a table knows their cells.
+/// Leaves each time once, in rising order. For close times a table maps positions to cells.
 void Occupancy::number_cells() {
   if (times_.empty()) return;
   const auto [least, greatest] = std::minmax_element(times_.begin(), times_.end());
@@ -115,7 +114,7 @@ void Occupancy::reserve(const Buffer& buffer, Bytes offset) {
 void Occupancy::insert(std::size_t node, Cells blocks, Cells cells, Interval addresses) {
   const Cells covered{blocks.begin * cells_per_block, blocks.end * cells_per_block};
   if (cells.end <= covered.begin || covered.end <= cells.begin) return;
-  if (node != root) nodes_[node].somewhere.insert(addresses);  // nobody asks for all of time
+  if (node != root) nodes_[node].somewhere.insert(addresses);  // no query covers all of time
   if (cells.begin <= covered.begin && covered.end <= cells.end) {
     nodes_[node].throughout.insert(addresses);
   } else if (blocks.end - blocks.begin == 1) {
@@ -144,7 +143,7 @@ void Occupancy::collect(std::size_t node, Cells blocks, Cells cells, const Piece
   collect(2 * node + 1, {middle, blocks.end}, cells, piece);
 }
 
-/// What covers a part of a block is not sorted: the pieces that are met become a run of their own.
+/// Pieces that cover a part of a block are not sorted: those found become a run of their own.
 void Occupancy::collect_partials(const std::vector<Partial>& partials, Cells cells, const Piece& piece) {
   const std::size_t begin = partly_.size();
   for (const Partial& partial : partials) {
@@ -184,11 +183,11 @@ void Occupancy::find_runs(const Buffer& buffer) {
   }
 }
 
-/// Raises an offset until no run is in its way. Returns the greatest offset up to which that stays so; none:
-/// however great. Runs go on from where they are, so all calls for a buffer together pass each interval once.
+/// Raises an offset until no run is in its way. Returns the greatest offset up to which all offsets are free;
+/// none: without limit. Runs keep their position, so all calls for a buffer pass each interval once.
 std::optional<Bytes> Occupancy::clear_runs(Bytes& offset, Bytes alignment) {
   std::optional<Bytes> until;
-  std::size_t clear = 0;  // so many runs, one after the other, have been looked at since the offset rose
+  std::size_t clear = 0;  // consecutive runs examined since the offset last rose
   for (std::size_t r = 0; clear < runs_.size(); r = r < runs_.size() ? r : 0) {
     Run& run = runs_[r];
     while (run.next != run.end && run.next->end - run.low <= offset) ++run.next;
@@ -196,7 +195,7 @@ std::optional<Bytes> Occupancy::clear_runs(Bytes& offset, Bytes alignment) {
       runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(r));
       continue;
     }
-    const Bytes before = run.next->begin - run.high;  // the last offset that does not touch it from below
+    const Bytes before = run.next->begin - run.high;  // the greatest offset that does not reach it from below
     if (before < offset) {
       offset = base::align_up(run.next->end - run.low, alignment);
       until.reset();
@@ -221,7 +220,7 @@ Bytes Occupancy::tightest_fit(const Buffer& buffer) {
   find_runs(buffer);
   Bytes least_room = std::numeric_limits<Bytes>::max();
   Bytes best = 0;
-  Bytes reach = 0;  // offsets below it are decided
+  Bytes reach = 0;  // all offsets below it are examined
   for (;;) {
     const auto until = clear_runs(reach, 1);
     const Bytes offset = base::align_up(reach, buffer.alignment);

@@ -29,21 +29,21 @@ class AddressSet {
   std::vector<Interval> intervals_;
 };
 
-/// Which addresses are taken at which time, for placing buffers in any order; see occupancy.cc.
+/// The addresses taken at each time, for placing buffers in any order; see occupancy.cc.
 class Occupancy {
  public:
-  /// Knows the times of these buffers, and nothing taken yet.
+  /// Knows the times of these buffers; no address is taken yet.
   explicit Occupancy(std::span<const Buffer> buffers);
 
-  /// Takes the bytes of the buffer's pieces.
+  /// Marks the bytes of the buffer's pieces as taken.
   void reserve(const Buffer& buffer, Bytes offset);
 
-  /// The least offset, a multiple of its alignment, at which every piece of the buffer finds its
-  /// bytes free during its life.
+  /// The least offset, a multiple of its alignment, at which the bytes of every piece are free during its
+  /// life.
   [[nodiscard]] Bytes lowest_fit(const Buffer& buffer);
 
-  /// The offset in the tightest place: of the gaps that take the buffer the one with the least
-  /// room to spare, of equal ones the lowest, and the open end above everything last.
+  /// The offset in the tightest place: the gap with the least room to spare, the lowest of equal ones. The
+  /// open end above everything comes last.
   [[nodiscard]] Bytes tightest_fit(const Buffer& buffer);
 
  private:
@@ -53,22 +53,22 @@ class Occupancy {
     std::size_t end = 0;
   };
   struct Node {
-    AddressSet throughout;  ///< Taken in all of the node's time, recorded here and not below.
-    AddressSet somewhere;   ///< Taken at some of it, recorded here or below.
+    AddressSet throughout;  ///< Taken in all of the node's time; recorded here, not below.
+    AddressSet somewhere;   ///< Taken at some of it; recorded here or below.
   };
   struct Partial {
     Cells cells;
     Interval addresses;
   };
-  /// Taken addresses in rising order, none over another, that a piece of a buffer must keep clear of: it
-  /// begins `low` bytes above the buffer's offset and ends `high` above it.
+  /// Taken addresses in rising order, disjoint, that a piece of a buffer must avoid. The piece begins `low`
+  /// bytes above the buffer's offset and ends `high` bytes above it.
   struct Run {
     const Interval* next;
     const Interval* end;
     Bytes low;
     Bytes high;
   };
-  /// Where a run of partly covered blocks begins and ends in `partly_`, which may still move.
+  /// The range of a run of partly covered blocks in `partly_`, which may still move.
   struct PartlyRun {
     std::size_t begin;
     std::size_t end;
@@ -90,7 +90,7 @@ class Occupancy {
   std::size_t blocks_ = 1;            ///< A power of two.
   std::vector<Node> nodes_;           ///< 1 is the root, 2i and 2i+1 the halves of i; leaves are blocks.
   std::vector<std::vector<Partial>> partials_;  ///< Per block.
-  std::vector<Run> runs_;                       ///< This and the next two are kept to save allocations.
+  std::vector<Run> runs_;                       ///< This and the next two are members to save allocations.
   std::vector<PartlyRun> partly_runs_;
   std::vector<Interval> partly_;
 };

@@ -1,18 +1,17 @@
-// The portfolio: every strategy of this folder, and the best of several.
+// The portfolio: all strategies of this folder, and the best result of several.
 //
-// Few buffers. One strategy after the other, in the order of the table. The first has no rival yet: the clock
-// cannot end it before it has a placing.
+// Few buffers. The strategies run one after the other, in the order of the table. The first has no fallback,
+// so the deadline cannot end it before it has a placing.
 //
-// Many buffers in one memory. Any pass may take longer than there is time for, so what costs least comes
-// first. Single passes run side by side on all threads; each is given up where it becomes as high as a
-// placing that another has. The searches, which use all threads themselves and take whatever time there is,
-// follow one by one.
+// Many buffers in one memory. Any pass may overrun the deadline, so the cheapest come first. Single passes
+// run in parallel on all threads; each stops once it is as high as another's placing. The searches, which use
+// all threads themselves and all remaining time, follow one by one.
 //
 //     thread 1   free-list | best-fit | breadth    | duration, given up | size | slots |     | exact, then
 //     thread 2   first-fit | from-peak once | area | from-peak ...                           | rectangle
 //
-// Microseconds of one thread per buffer, alone and given up with the lowest of the other passes known, on S_1
-// (28 526 buffers), 10^5 generated ones and 62 185 of perturbed copies of pangu_2.6B:
+// Microseconds of one thread per buffer: alone, and given up with the lowest of the other passes known. On
+// S_1 (28 526 buffers), 10^5 generated ones and 62 185 of perturbed copies of pangu_2.6B:
 //
 //                alone         given up                         alone         given up
 //     first-fit  0.2 0.1 0.3   0.0 0.0 0.0         breadth      6.6 2.0 5.9   0.6 0.2 4.0
@@ -21,15 +20,15 @@
 //     two-stack  0.1 0.1 0.1                       size         7.1 2.7 4.6   0.6 2.3 4.6
 //     slots      0.2 0.1 0.2                       from-peak    24  5.1 1.8   0.5 0.1 0.5 (its first pass)
 //
-// breadth begins where the peak is decided: either it is given up at once or it is low, so it comes before
-// those that take less alone. two-stack and slots come after the greedy ones, for on lists they are never the
-// lowest. The first pass of `from-peak`, which is all of it on many real lists and else is given up early, has a
-// turn of its own. All of `from-peak` begins before the pass that takes longest, so that one thread goes on
-// with passes while another searches.
+// breadth begins where the peak is decided: it is either given up at once or low, so it comes before cheaper
+// passes. two-stack and slots come after the greedy passes, since they are never the lowest on lists. The
+// first pass of `from-peak` has its own turn: on many real lists it is all of `from-peak`, on others it is
+// given up early. All of `from-peak` begins before the pass that takes longest, so that one thread runs
+// passes while another searches.
 //
-// The result does not depend on the threads, as long as nothing is cut by the clock: the lowest placing wins,
-// of equal ones that of the strategy that comes first in the order, and a strategy is given up only where it
-// could not win any more.
+// The result does not depend on the threads unless the clock stops a strategy. The lowest placing wins, of
+// equal ones the strategy that comes first in the order. A strategy is given up only if it cannot win any
+// more.
 
 #include "pack/portfolio.h"
 
@@ -57,7 +56,7 @@ constexpr StrategyInfo info_of_from_peak{
     "from-peak", "from the fullest position to both sides; what is left over throws out what weighs less",
     "stowage"};
 
-/// One pass, which is at the bound on many large real lists.
+/// The first pass alone; it reaches the bound on many large real lists.
 const Strategy& opening_of_from_peak() {
   static const Strategy opening{info_of_from_peak, from_peak_once, several_memories, {.of_many = 3}};
   return opening;
@@ -77,7 +76,7 @@ std::vector<Strategy> make_all() {
         "stowage"},
        exact,
        obstacle_to_exact,
-       // A third of the time is for the tuning of `rectangle`, which sometimes finds what the other does not.
+       // A third of the time remains for `rectangle`, which sometimes finds better placings.
        {.of_many = 11, .share = 2.0 / 3, .is_alone = true}},
       {{"rectangle", "sorted, as low as it goes; then what sticks out is ordered anew",
         "Zhejiang Dahua, CN patent application, 2022"},
@@ -107,23 +106,22 @@ const std::vector<Strategy>& all() {
   return strategies;
 }
 
-/// The strategy that makes a plan where no other comes to one.
+/// The strategy that provides the fallback plan.
 const Strategy& stopgap() {
   return *std::find_if(all().begin(), all().end(), [](const Strategy& it) { return it.turn.is_stopgap; });
 }
 
-/// So many buffers that a strategy may take longer than there is time for.
+/// From so many buffers on a strategy may overrun the deadline.
 constexpr std::size_t many = 1000;
 
-/// The first plan of many buffers may take a little longer than there is time for, for one that is cut is of
-/// little use.
+/// The fallback for many buffers may overrun the deadline a little: a truncated one is of little use.
 std::chrono::nanoseconds grace_of(const Problem& problem) {
   constexpr std::chrono::nanoseconds least = std::chrono::milliseconds(20);
   constexpr std::chrono::nanoseconds per_buffer{500};
   return std::max(least, per_buffer * std::ssize(problem.buffers));
 }
 
-/// Strategies that run for one solution, and the best placing so far.
+/// The strategies that run for one solution, and the best placing so far.
 class Contest {
  public:
   Contest(const Problem& problem, std::span<const Strategy* const> chosen, const Control& control)
@@ -142,7 +140,7 @@ class Contest {
   void run() {
     if (runs_side_by_side()) run_passes();
     while (next_ < order_.size()) enter(next_++, control_.options.progress);
-    // Nobody has come to a placing, for the user has no patience.
+    // Every strategy returned without a placing because the user stopped it.
     if (!standing_)
       keep(order_.size(), stopgap(),
            stopgap().run(problem_, {control_.options, base::Deadline(control_.options.stop)}));
@@ -164,9 +162,9 @@ class Contest {
  private:
   static constexpr Bytes unreached = std::numeric_limits<Bytes>::max();
 
-  /// How good a placing is: the lesser is to be preferred.
+  /// The quality of a placing: less is better.
   struct Standing {
-    /// A stopgap that nobody asked for, or what took its place without being complete.
+    /// True for a fallback that was not requested, and for any incomplete result next to it.
     bool is_makeshift = false;
     Score score{};
     std::size_t entrant = 0;
@@ -187,7 +185,7 @@ class Contest {
                      [](const Strategy* a, const Strategy* b) { return a->turn.of_many < b->turn.of_many; });
   }
 
-  /// All that come before the first that uses all threads itself.
+  /// Runs all strategies before the first that uses all threads itself.
   void run_passes() {
     const auto is_alone = [](const Strategy* it) { return it->turn.is_alone; };
     const auto end =
@@ -211,7 +209,7 @@ class Contest {
     next_ = end;
   }
 
-  /// Runs one of the strategies, if it may still be of use.
+  /// Runs one of the strategies if it may still be useful.
   void enter(std::size_t entrant, const Progress& progress) {
     const Strategy& strategy = *order_[entrant];
     const bool makes_first_plan = has_many_ && strategy.turn.is_stopgap;
@@ -227,7 +225,7 @@ class Contest {
       }
     }
     if (has_one_memory_) control.ceiling = &ceilings_[entrant];
-    if (is_choice_ && strategy.obstacle(problem_)) return;  // asked late: it takes time
+    if (is_choice_ && strategy.obstacle(problem_)) return;  // tested late, since it takes time
     if (makes_first_plan) control.deadline = control.deadline.later_by(grace_of(problem_));
     if (is_choice_) control.deadline = control.deadline.part(strategy.turn.share);
     keep(entrant, strategy, strategy.run(problem_, control));
@@ -252,7 +250,7 @@ class Contest {
     best_.strategy = strategy.info.name;
   }
 
-  /// Tells the others what they would have to be better than.
+  /// Lowers the peak below which other strategies must stay.
   void lower_ceilings(const Standing& standing, bool is_least) {
     const Bytes peak = total_peak(standing.score);
     for (std::size_t other = 0; other < order_.size(); ++other) {
@@ -263,7 +261,7 @@ class Contest {
     }
   }
 
-  /// Nothing is left to be found: what is proven is reached.
+  /// Whether the proven bounds are reached.
   [[nodiscard]] bool is_optimal() const {
     const Score& score = standing_->score;
     if (total_peak(score) != best_.lower_bound) return false;
@@ -276,10 +274,10 @@ class Contest {
   const bool has_many_;
   const bool is_choice_;
   std::vector<const Strategy*> order_;
-  bool has_makeshift_ = false;  ///< There is a stopgap that was not chosen.
+  bool has_makeshift_ = false;  ///< The fallback was not chosen by the user.
   std::atomic<std::size_t> next_ = 0;
-  std::vector<std::atomic<Bytes>> ceilings_;  ///< Per entrant: only placings below it are of use.
-  std::mutex mutex_;                          ///< For all that follows.
+  std::vector<std::atomic<Bytes>> ceilings_;  ///< Per entrant: only placings below it are useful.
+  std::mutex mutex_;                          ///< Guards all members below.
   Bytes bound_;
   std::optional<Standing> standing_;  ///< Of `best_`.
   Solution best_;

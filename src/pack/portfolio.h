@@ -12,13 +12,13 @@ namespace stowage::pack {
 
 struct Strategy;
 
-/// How a strategy takes its turn among others; see portfolio.cc.
+/// The turn of a strategy among others; see portfolio.cc.
 struct Turn {
-  int of_many = 0;          ///< Of many buffers those with the lesser number come first.
-  double share = 1;         ///< Of the time that is left when it begins.
-  bool is_alone = false;    ///< It uses all threads itself, so nothing else runs beside it.
-  bool is_stopgap = false;  ///< Always comes to a plan, soon, whenever it is told to stop.
-  /// Of many buffers: a first part of it that is done soon, with a turn of its own.
+  int of_many = 0;          ///< With many buffers, lower numbers come first.
+  double share = 1;         ///< Share of the remaining time that it may use.
+  bool is_alone = false;    ///< It uses all threads itself, so no other strategy runs in parallel.
+  bool is_stopgap = false;  ///< The fallback: always returns a plan, soon, even if cancelled.
+  /// With many buffers: its fast first part, which gets a turn of its own.
   const Strategy* opening = nullptr;
 };
 
@@ -30,13 +30,13 @@ struct Strategy {
   Turn turn{};
 };
 
-/// Every strategy of this folder, in the order in which `auto` tries them on few buffers.
+/// All strategies of this folder, in the order in which `auto` tries them on few buffers.
 [[nodiscard]] std::span<const Strategy> packers();
 
-/// Runs the strategies until one of them meets the lower bound or the time is up, and keeps the best result;
-/// of equally good ones the first. Of several it leaves out those with an obstacle, which not all may have.
-/// Of many buffers in one memory `free-list` runs beside what was chosen; its result stands where that was
-/// cut short.
+/// Runs the strategies until one reaches the lower bound or the time is up, and keeps the best result, of
+/// equal ones the first. Several strategies may include some with an obstacle, but not all; those are
+/// skipped. With many buffers in one memory `free-list` also runs; its result is the fallback if the chosen
+/// ones are cut short.
 [[nodiscard]] Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies,
                                const Control& control);
 

@@ -4,7 +4,7 @@
 
 namespace stowage::pack {
 
-/// Random numbers that are the same everywhere: SplitMix64 (Steele, Lea & Flood, 2014).
+/// Random numbers that are equal on all machines: SplitMix64 (Steele, Lea & Flood, 2014).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -15,7 +15,7 @@ class Random {
     z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31U);
   }
-  /// One of 0 to limit - 1; that it is not quite even is no matter here.
+  /// One of 0 to limit - 1. The slight bias is harmless here.
   [[nodiscard]] std::uint64_t below(std::uint64_t limit) { return next() % limit; }
   /// In [0, 1).
   [[nodiscard]] double fraction() { return static_cast<double>(next() >> 11U) * 0x1p-53; }

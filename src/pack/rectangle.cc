@@ -1,5 +1,5 @@
-// Idea. Static memory planning is packing rectangles, time by size, into a strip: sort them, place each as
-// low as it goes, and where the strip becomes higher than it must, tune the order of those that make it so.
+// Idea. Static memory planning packs rectangles, time by size, into a strip. Sort them and place each as low
+// as possible; where the strip becomes too high, tune the order of the rectangles that cause it.
 //
 //     address ^...+---+............  threshold        sort: 1, 2, 3, by some keys
 //             |   | 3 |                               place: 3 sticks out
@@ -8,20 +8,20 @@
 //             +-+-------+-+-----+--> time
 //
 // The parts: converter and sorter (sort_order.cc), placer (rectangle_container.cc), layout optimiser
-// (rectangle_tuner.cc) with classifier, tuner, re-orderer and merger (rectangle_reorder.cc). The
-// exporter and the checker are the program's.
+// (rectangle_tuner.cc) with classifier, tuner, re-orderer and merger (rectangle_reorder.cc). The exporter and
+// the checker are those of the program.
 //
-// Tuning depends on where it starts, so there are many starts: each order of a portfolio is placed, and then
-// tuned, the one that places lowest first; then all are tuned again with larger budgets and other random
-// numbers, wave after wave. A start knows nothing of the others. Threads take the next start each, the lowest
-// result wins, of equal ones that of the first start: so that the number of threads decides how soon the plan
-// is found, not which. Only a cut by the clock may.
+// The result of tuning depends on its start, so there are many starts. Each order of a portfolio is placed
+// and then tuned, the one that places lowest first. Then all are tuned again with larger budgets and other
+// random numbers, wave after wave. Starts are independent. Each thread takes the next start; the lowest
+// result wins, of equal ones that of the first start. So the number of threads decides how soon the plan is
+// found, not which. Only the clock may change the result.
 //
-// When does it end? When the threshold is reached; else when the waves are through. Work is counted, not
-// timed: a neighbour looked at is one unit. The first wave gives the re-orderer 20 units per pair that is
-// alive together, each wave four times as much as the one before, and there are waves for as many units as a
-// twentieth of the cube of the pairs: a model of 200 tensors with three alive at a time gets milliseconds, a
-// few hundred with fifty alive at a time more than usual time limits. Source: docs/rectangle.md.
+// It ends when the threshold is reached, or when all waves are done. Work is counted, not timed: one
+// neighbour examined is one unit. The first wave gives the re-orderer 20 units per pair that is alive
+// together; each wave gets four times as much as the one before. The number of waves allows a twentieth of
+// the cube of the pairs: a model of 200 tensors with three alive at a time gets milliseconds, a few hundred
+// with fifty alive at a time more than usual time limits. Source: docs/rectangle.md.
 
 #include <algorithm>
 #include <array>
@@ -45,9 +45,9 @@ constexpr std::array<std::string_view, 8> portfolio{
     "size*overlap",  "overlap,size",  "size*duration*overlap", "duration*overlap"};
 constexpr int placings_to_finish = 4;
 constexpr std::size_t most_waves = 10;
-constexpr double budgets_in_a_wave = 240;  // measured, about
+constexpr double budgets_in_a_wave = 240;  // approximate, measured
 
-/// All starts, by their number: first each order without tuning, then the waves.
+/// All starts by number: first each order without tuning, then the waves.
 class Starts {
  public:
   Starts(const Rectangles& rectangles, const SolveOptions& options) : options_(options) {
@@ -90,7 +90,7 @@ class Starts {
     return start;
   }
 
-  /// Tunes the orders in the order of how low they place without tuning; `tops` is by number.
+  /// Sorts the orders by how low they place without tuning; `tops` is by number.
   void rank(const std::vector<Bytes>& tops) {
     std::vector<std::size_t> ranking(orders_.size());
     std::iota(ranking.begin(), ranking.end(), std::size_t{0});
@@ -110,7 +110,7 @@ class Starts {
   std::int64_t budget_ = 0;
 };
 
-/// What the threads have found so far.
+/// The results of all threads so far.
 class Board {
  public:
   explicit Board(Bytes threshold) : threshold_(threshold) {}
@@ -131,11 +131,11 @@ class Board {
     solved_by_ = 0;
   }
 
-  /// Nothing that the start could find would be taken.
+  /// No result of this start can win any more.
   [[nodiscard]] bool is_beaten(std::size_t start) const { return solved_by_ < start; }
   [[nodiscard]] bool is_solved() const { return solved_by_ != none; }
 
-  /// When all threads have ended.
+  /// Call after all threads have ended.
   [[nodiscard]] const Tuned& best() const {
     if (error_) std::rethrow_exception(error_);
     return best_;
@@ -154,7 +154,7 @@ class Board {
   std::atomic<std::size_t> solved_by_ = none;
 };
 
-/// One search: what its threads share.
+/// One search; its threads share this.
 class RectangleSearch {
  public:
   RectangleSearch(const Rectangles& rectangles, const Control& control, const Control& early, Starts& starts)
@@ -165,7 +165,7 @@ class RectangleSearch {
         tops_(starts.untuned(), largest_value),
         board_(rectangles.threshold) {}
 
-  /// `first` is what start 0 comes to.
+  /// `first` is the result of start 0.
   const Board& run(Tuned first) {
     tops_[0] = first.top;
     board_.put(std::move(first), 0);
@@ -176,7 +176,7 @@ class RectangleSearch {
   }
 
  private:
-  /// Runs the starts [begin, end) on all threads, this one among them.
+  /// Runs the starts [begin, end) on all threads, including this one.
   void run(std::size_t begin, std::size_t end) {
     next_ = begin;
     const std::size_t threads = threads_of(control_.options);
@@ -187,7 +187,7 @@ class RectangleSearch {
     work(end, true);
   }
 
-  /// Takes the next start until there is none left to take.
+  /// Takes the next start until none is left.
   void work(std::size_t end, bool reports) {
     try {
       for (std::size_t number = next_++; number < end && !board_.is_beaten(number); number = next_++) {
@@ -219,7 +219,7 @@ class RectangleSearch {
   const Control& control_;
   const Control& early_;
   Starts& starts_;
-  std::vector<Bytes> tops_;  ///< Of the untuned starts; each is written by one thread.
+  std::vector<Bytes> tops_;  ///< Tops of the untuned starts; each is written by one thread.
   std::atomic<std::size_t> next_ = 0;
   Board board_;
 };
@@ -252,7 +252,7 @@ Placing rectangle(const Problem& problem, const Control& control) {
   if (placing.places.empty() && !problem.buffers.empty()) return placing;
   Tuned first = first_placing(problem, placing);
   if (first.top <= rectangles->threshold) return placing;
-  // What the search finds is placed again before the time is up.
+  // The end of the search leaves enough time to place its result again.
   Control early = control;
   early.deadline = early.deadline.later_by(-placings_to_finish * (std::chrono::steady_clock::now() - begin));
 

@@ -1,7 +1,7 @@
-// The placer of the strategy `rectangle`: bottom-aligned, on top of what is already in the container.
+// The placer of the strategy `rectangle`: bottom-aligned, on top of the rectangles already in the container.
 //
-// Idea. Tuning lives on passes per second. Where the pairs that are alive together are few enough, they are
-// listed once, and a rectangle asks its neighbours alone:
+// Idea. Tuning depends on many passes per second. If few enough pairs are alive together, they are listed
+// once, and placing a rectangle examines its neighbours only:
 //
 //     address ^  +----+  +--+      neighbours of x that are held forbid offsets: sorted by address, the
 //             |  | 1  |  | 3|      first stretch between them that takes x is its place
@@ -9,8 +9,8 @@
 //             |     |  2 |   x?
 //             +-----+----+------> time
 //
-// Where there are tens of millions of pairs, the occupancy tree (occupancy.cc) does the placing, and
-// neighbours are looked up in a tree over their starts whose nodes know the latest end below them.
+// With tens of millions of pairs, the occupancy tree (occupancy.cc) does the placing. Then neighbours are
+// looked up in a tree over starts, whose nodes know the latest end below them.
 // Cost of a placing: neighbours * log(neighbours), or that of the occupancy.
 // Source: the document of docs/rectangle.md, paragraphs 87, 103 and 128 (what is placed accumulates).
 
@@ -49,7 +49,7 @@ Neighbours::Neighbours(std::span<const Buffer> buffers, std::size_t listed) : bu
     by_start_.push_back(b);
     latest_[leaves_ + i] = lives_[b].upper;
     while (ends[ended] <= start) ++ended;
-    pairs_ += i - ended;  // one that starts i-th meets the i before it, but for those that have ended
+    pairs_ += i - ended;  // one that starts i-th meets the i before it, except those that have ended
   }
   for (std::size_t node = leaves_ - 1; node > 0; --node) {
     latest_[node] = std::max(latest_[2 * node], latest_[2 * node + 1]);
@@ -57,8 +57,8 @@ Neighbours::Neighbours(std::span<const Buffer> buffers, std::size_t listed) : bu
   if (pairs_ <= listed) list_pairs();
 }
 
-/// Each buffer meets those that start after it and before its end: two passes over them, one to count, one to
-/// write both into each other's lists.
+/// Each buffer meets those that start after it and before its end. Two passes go over them: one counts, one
+/// writes each into the other's list.
 void Neighbours::list_pairs() {
   const auto for_each_pair = [&](auto visit) {
     for (std::size_t i = 0; i < by_start_.size(); ++i) {
@@ -113,7 +113,7 @@ Bytes Container::lowest_beside_neighbours(std::size_t buffer) {
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   Bytes offset = 0;
   for (const Interval& interval : forbidden_) {
-    if (interval.begin >= offset) break;  // and so are all that follow
+    if (interval.begin >= offset) break;  // as do all that follow
     if (interval.end > offset) offset = base::align_up(interval.end, buffers_[buffer].alignment);
   }
   return offset;

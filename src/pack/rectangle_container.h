@@ -13,9 +13,9 @@
 
 namespace stowage::pack {
 
-/// Which buffers are alive at the same time as one, from their first to their last need. Of up to
-/// `most_listed` pairs the lists are kept; of more they are looked up in a tree over time, so that
-/// memory stays linear. Buffers that are never alive have no neighbours. May be shared by threads.
+/// The buffers that are alive at the same time as a given one, from first to last need. Up to `most_listed`
+/// pairs are listed; more are looked up in a tree over time, so that memory stays linear. Buffers that are
+/// never alive have no neighbours. Threads may share it.
 class Neighbours {
  public:
   static constexpr std::size_t most_listed = std::size_t{1} << 21U;
@@ -59,7 +59,7 @@ class Neighbours {
  private:
   void list_pairs();
 
-  /// Those that begin before `life` does and are still alive then, below a node over [begin, end).
+  /// Visits buffers below a node over [begin, end) that begin before `life` and are alive at its start.
   template <typename Visit>
   void look_up_before(std::size_t node, std::size_t begin, std::size_t end, std::size_t limit, Position lower,
                       Visit& visit) const {
@@ -89,21 +89,21 @@ class Neighbours {
   }
 
   std::span<const Buffer> buffers_;
-  std::vector<char> is_whole_;  ///< One piece that is all of the buffer: nearly all are.
+  std::vector<char> is_whole_;  ///< One piece that is all of the buffer; nearly all buffers are.
   std::vector<Lifetime> lives_;
   std::vector<std::uint32_t> by_start_;  ///< Buffers that are ever alive, by rising start.
-  std::vector<Position> starts_;         ///< Theirs.
+  std::vector<Position> starts_;         ///< Starts of the buffers in `by_start_`.
   std::size_t leaves_ = 1;               ///< A power of two.
   std::vector<Position> latest_;         ///< Per tree node: the latest end below it; 1 is the root.
   std::size_t pairs_ = 0;
-  std::vector<std::size_t> first_;     ///< Where the list of each buffer begins, and where the last ends.
+  std::vector<std::size_t> first_;     ///< The begin of each buffer's list, and the end of the last.
   std::vector<std::uint32_t> listed_;  ///< All lists, one after the other.
 };
 
-/// The memory container: rectangles are put into it one by one, each as low as it goes.
+/// The memory container: takes rectangles one by one, each as low as it goes.
 class Container {
  public:
-  /// Holds the pinned buffers. Keeps references to both.
+  /// Holds the pinned buffers at first. Keeps references to both arguments.
   Container(std::span<const Buffer> buffers, const Neighbours& neighbours);
 
   /// Puts the buffer at the lowest offset that is free throughout its life, and returns its top.
@@ -121,8 +121,8 @@ class Container {
   const Neighbours* neighbours_;
   std::vector<Bytes> offsets_;
   std::vector<char> is_held_;
-  std::vector<Interval> forbidden_;     ///< Kept to save allocations.
-  std::optional<Occupancy> occupancy_;  ///< Where neighbours are too many to be asked one by one.
+  std::vector<Interval> forbidden_;     ///< A member to save allocations.
+  std::optional<Occupancy> occupancy_;  ///< Used when neighbours are too many to examine one by one.
 };
 
 }  // namespace stowage::pack

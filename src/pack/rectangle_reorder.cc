@@ -1,15 +1,15 @@
-// Idea. A layout is too high because of what sticks out, and of what is alive at the same time and could
-// make room. These are the rectangles worth tuning; the others may be placed after them, anyhow.
+// Idea. A layout is too high because of the rectangles that stick out, and of those alive at the same time
+// that could make room. Only these are worth tuning; the others may be placed after them in any order.
 //
 //     address ^      +--+
-//             |......|a |....+--+......  threshold      a, b: high, for a sticks out and b meets it
-//             |  +---+--+--+ |c |                       c, d: medium, for c reaches the threshold
+//             |......|a |....+--+......  threshold      a, b: high, since a sticks out and b meets it
+//             |  +---+--+--+ |c |                       c, d: medium, since c reaches the threshold
 //             |  |    b    | |d +----+                  e: low, it meets d
 //             +--+---------+-+--+ e  +--> time
 //
-// Who meets whom is not asked pair by pair. The lives of the culprits are merged into disjoint spans, and
-// each piece looks up whether it meets one of them. Cost: n log n.
-// Source: the document of docs/rectangle.md, claim 5, paragraphs 20, 125 and 152. "Time overlap" is between
+// Overlaps are not tested pair by pair. The lives of the culprits are merged into disjoint spans, and each
+// piece looks up whether it meets a span. Cost: n log n.
+// Source: the document of docs/rectangle.md, claim 5, paragraphs 20, 125 and 152. "Time overlap" refers to
 // pieces: a buffer does not meet another one in a gap of its life.
 
 #include "pack/rectangle_reorder.h"
@@ -74,10 +74,10 @@ std::vector<Risk> classify(std::span<const Buffer> buffers, std::span<const Byte
   return risks;
 }
 
-// Groups for the tuner, and the merger of what it has tuned.
+// Groups for the tuner, and the merger of tuned rectangles.
 //
-// Idea. Rectangles that are alive together compete for the same addresses, so they are to be ordered
-// together; those that hardly meet can be tuned one group after the other, which is cheaper.
+// Idea. Rectangles that are alive together compete for the same addresses, so they are ordered together.
+// Those that hardly meet can be tuned group by group, which is cheaper.
 //
 //     +------+   +--+         first group: a, b (b lies in a's time)
 //     |  a   |   |d |         c shares one of its six positions with the group's span, less than half:
@@ -85,10 +85,10 @@ std::vector<Risk> classify(std::span<const Buffer> buffers, std::span<const Byte
 //       |b | |   c    |
 //       +--+ +--------+
 //
-// A group is known by the span of its time only, so one sweep by start does. Cost: n log n.
+// A group is represented by its span of time only, so one sweep by start is enough. Cost: n log n.
 // Source: the document of docs/rectangle.md, claim 6 and paragraphs 29, 127 and 157 (claim 6 and paragraph
-// 127 speak of the low ones, 153 to 160 of the medium ones: medium is meant); the merger: claim 5, paragraphs
-// 22 and 154. What "divided by time overlap length" means is open: the share of the shorter of both is ours.
+// 127 mention the low ones, 153 to 160 the medium ones: medium is meant); the merger: claim 5, paragraphs 22
+// and 154. The meaning of "divided by time overlap length" is open: the share of the shorter of both is ours.
 
 std::vector<std::vector<Rectangle>> groups_by_overlap(std::span<const Rectangle> rectangles, int percent) {
   std::vector<std::size_t> by_start(rectangles.size());
@@ -131,33 +131,33 @@ Order merged(const Order& high, const Order& medium, std::span<const std::size_t
   return order;
 }
 
-// Idea. An order decides a layout, and a layout decides an order: placed again by rising offset,
-// bottom-aligned, no rectangle lies higher than before. So an order of a lower layout may be looked for among
-// layouts, and these may be unfinished: a roof is lowered, what sticks out is pushed below it, and for the
-// time being rectangles overlap. Then those that collide are moved, one at a time, to where it costs least.
+// Idea. An order determines a layout, and a layout determines an order: placed again by rising offset,
+// bottom-aligned, no rectangle is higher than before. So the search may work on layouts instead of orders,
+// and these may be unfinished. A roof is lowered, rectangles above it are pushed below it, and for a while
+// rectangles overlap. Then colliding ones are moved, one at a time, to where it costs least.
 //
 //     roof lowered  --+---+--  2 is pushed down        1 is moved aside, where it
-//                     | 2 |    and collides with 1     collides with nobody
+//                     | 2 |    and collides with 1     collides with no other
 //                   +-+---+
 //                   |  1  |       +-+---+                +---+ +-----+
 //                   +-----+       |1|#2 |                | 2 | |  1  |
 //     --------------------------------------------------------------------> time
 //
-// A collision of two costs a weight. When a rectangle cannot be moved without paying as much, the weights of
-// its collisions grow: the search learns which pairs are hard and leaves every dead end in time. Equal costs
-// may be moved to, at a coin's toss; of those that collide, one that was not moved for long comes next.
-// When nobody collides, the layout is kept and the roof lowered further; when no progress comes within a
-// budget of work, the next roof is nearer to the layout kept.
+// A collision of two costs a weight. If a rectangle cannot be moved without paying as much, the weights of
+// its collisions grow: the search learns which pairs are hard and leaves every dead end eventually. Moves at
+// equal cost are decided by a coin toss; of the colliding ones, one that was not moved for long comes next.
+// When no rectangle collides, the layout is kept and the roof lowered further. If a budget of work brings no
+// progress, the next roof is nearer to the kept layout.
 //
-// What a rectangle pays at an offset is a step function: each neighbour adds its weight on one
-// interval of offsets. Sorted, its steps show the cheapest offset in one sweep; a rectangle is put at either
-// end of a step only, beside a neighbour, or at the floor or the roof. Cost of a move: neighbours *
-// log(neighbours). Memory: linear in buffers, and the lessons.
+// The cost of a rectangle at an offset is a step function: each neighbour adds its weight on one interval of
+// offsets. One sweep over the sorted steps finds the cheapest offset. A rectangle is put only at an end of a
+// step: next to a neighbour, at the floor or at the roof. Cost of a move: neighbours * log(neighbours).
+// Memory: linear in buffers, and the lessons.
 //
 // Source: the document of docs/rectangle.md, paragraphs 155 and 167 to 168: "re-arranges the rectangles of
-// each group, for a possibly better order", no more is said; the learning is guided local search (Voudouris &
+// each group, for a possibly better order", without details. The learning is guided local search (Voudouris &
 // Tsang 1999; for packing Faroe, Pisinger & Zachariasen 2003). All numbers are integers, so that the result
-// is the same everywhere.
+// is equal on all machines.
 
 namespace {
 
@@ -165,7 +165,7 @@ constexpr std::int64_t plain_burden = 5;
 constexpr double heaviest_burden = 50;
 constexpr std::int64_t steps_between_looks = 32;
 constexpr std::size_t candidates = 4;
-constexpr Bytes most_retreat = 16;  ///< A step this much smaller than the first is not worth trying.
+constexpr Bytes most_retreat = 16;  ///< A step smaller than the first by this factor is not worth trying.
 
 Bytes align_down(Bytes value, Bytes alignment) { return value / alignment * alignment; }
 
@@ -212,7 +212,7 @@ Order Reorderer::lowered(std::span<const std::size_t> group, const Container& co
       step = first_step(top);
     } else {
       if (step == 1 || step < first_step(top) / most_retreat) break;
-      step /= 2;  // what is unfinished stays as it is: a higher roof is all it may need
+      step /= 2;  // the unfinished layout stays: a higher roof may be all it needs
     }
   }
   Order order(group.begin(), group.end());
@@ -238,7 +238,7 @@ void Reorderer::push_below(std::span<const std::size_t> group, Bytes roof) {
   }
 }
 
-/// Moves colliding ones until none is left; false when that does not succeed.
+/// Moves colliding rectangles until none is left; false if that fails.
 bool Reorderer::settle(Bytes roof) {
   std::size_t fewest = colliding_.size();
   std::int64_t limit = work_ + manner_.budget;
@@ -254,7 +254,7 @@ bool Reorderer::settle(Bytes roof) {
   return true;
 }
 
-/// Of a few colliding ones the one that was not moved for the longest time.
+/// Draws a few colliding rectangles and returns the one not moved for the longest time.
 std::size_t Reorderer::pick() {
   std::size_t best = colliding_[draw(colliding_.size())];
   for (std::size_t i = 1; i < candidates; ++i) {
@@ -275,7 +275,7 @@ void Reorderer::improve(std::size_t buffer, Bytes roof) {
   }
 }
 
-/// Writes down where the cost of the buffer changes, and returns what it pays where it is.
+/// Collects the offsets where the cost of the buffer changes, and returns its present cost.
 std::int64_t Reorderer::gather_events(std::size_t buffer) {
   for (const Lesson& lesson : lessons_[buffer]) learned_[lesson.other] = lesson.weight;
   events_.clear();
@@ -295,7 +295,7 @@ std::int64_t Reorderer::gather_events(std::size_t buffer) {
   return here;
 }
 
-/// The cheapest offset other than the present one, drawn among equals; the present one if there is no other.
+/// The cheapest offset other than the present one, drawn among equals; the present one if no other exists.
 Reorderer::Spot Reorderer::cheapest_spot(std::size_t buffer, Bytes roof, std::int64_t here) {
   const Bytes alignment = buffers_[buffer].alignment;
   const Bytes highest = roof - buffers_[buffer].size;
@@ -346,7 +346,7 @@ void Reorderer::move(std::size_t buffer, Bytes offset) {
   offsets_[buffer] = offset;
 }
 
-/// Keeps the number of collisions, and who has any.
+/// Updates the number of collisions and the list of colliding rectangles.
 void Reorderer::count(std::size_t buffer, int change) {
   if (is_movable_[buffer] == 0) return;
   const bool was_colliding = collisions_[buffer] > 0;

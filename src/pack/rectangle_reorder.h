@@ -14,56 +14,55 @@
 
 namespace stowage::pack {
 
-/// How much a buffer matters for bringing a layout down to a threshold, in rising order.
+/// The importance of a buffer for lowering a layout to a threshold, in rising order.
 enum class Risk : std::uint8_t { none, low, medium, high };
 
-/// The risk of each buffer at its offset. high: its top (offset + size) is above the threshold, or it is
-/// alive at the same time as such a one; medium: the same with tops that are equal to the threshold;
-/// low: alive at the same time as a high or medium one; none: all others, and those never alive. The
-/// highest that applies. See rectangle_reorder.cc.
+/// The risk of each buffer at its offset; the highest that applies. high: its top (offset + size) is above
+/// the threshold, or it is alive together with such a buffer; medium: the same with tops equal to the
+/// threshold; low: alive together with a high or medium one; none: all others, and those never alive. See
+/// rectangle_reorder.cc.
 [[nodiscard]] std::vector<Risk> classify(std::span<const Buffer> buffers, std::span<const Bytes> offsets,
                                          Bytes threshold);
 
 /// Rectangles in some order, as indices of buffers.
 using Order = std::vector<std::size_t>;
 
-/// Divides rectangles into groups that are alive together: by rising start, each joins the group before it
-/// when it shares, with the time that group spans, at least `percent` of the shorter of the two (and at least
-/// one position); else it opens the next group. Each group keeps the given order. Cost: n log n.
+/// Divides rectangles into groups that are alive together. By rising start, each rectangle joins the group
+/// before it if their times overlap by at least `percent` of the shorter one (and by at least one position);
+/// otherwise it opens the next group. Each group keeps the given order. Cost: n log n.
 [[nodiscard]] std::vector<std::vector<Rectangle>> groups_by_overlap(std::span<const Rectangle> rectangles,
                                                                     int percent);
 
-/// The merger: tuned high ones, tuned medium ones, then those of `previous` that are neither: the low
-/// ones, and the ones without risk, each as they stood. `risks` is by buffer.
+/// The merger: tuned high ones, tuned medium ones, then the low ones and those without risk, in the order of
+/// `previous`. `risks` is by buffer.
 [[nodiscard]] Order merged(const Order& high, const Order& medium, std::span<const std::size_t> previous,
                            std::span<const Risk> risks);
 
-/// How one re-orderer differs from the next.
+/// The parameters by which re-orderers differ.
 struct Manner {
   std::uint64_t seed = 0;
   bool minds_size = false;  ///< A collision of two large ones weighs more from the start.
-  Bytes divisor = 4;        ///< The roof comes down by this part of what sticks out.
-  std::int64_t budget = 0;  ///< Neighbours looked at without progress before it gives up a roof.
+  Bytes divisor = 4;        ///< Each step lowers the roof by this part of the excess.
+  std::int64_t budget = 0;  ///< Neighbours examined without progress before it gives up a roof.
 };
 
-/// The memory-rectangle re-orderer: finds an order in which a group comes to lie lower. See
-/// rectangle_reorder.cc.
+/// The memory-rectangle re-orderer: finds an order that places a group lower. See rectangle_reorder.cc.
 class Reorderer {
  public:
-  /// Keeps references. `is_stopped` is asked now and then.
+  /// Keeps references. `is_stopped` is polled periodically.
   Reorderer(std::span<const Buffer> buffers, const Neighbours& neighbours, Manner manner,
             std::function<bool()> is_stopped);
 
-  /// The group, which the container holds, in an order in which it lies no higher than now, and not above
-  /// the threshold where that can be found: by the offsets of the lowest layout it has come to. All else
-  /// in the container stays where it is.
+  /// Returns the group, which the container holds, in the order of offsets of the lowest layout found. Placed
+  /// in this order it is no higher than now, and not above the threshold if such a layout is found. All other
+  /// rectangles in the container stay where they are.
   [[nodiscard]] Order lowered(std::span<const std::size_t> group, const Container& container,
                               Bytes threshold);
 
  private:
   struct Event {
     Bytes at = 0;             ///< From this offset on ...
-    std::int64_t change = 0;  ///< ... a rectangle pays so much more.
+    std::int64_t change = 0;  ///< ... a rectangle pays this much more.
   };
   struct Spot {
     Bytes offset = 0;
@@ -92,19 +91,19 @@ class Reorderer {
   Manner manner_;
   std::function<bool()> is_stopped_;
   std::uint64_t random_;
-  std::vector<std::int64_t> burdens_;         ///< What a collision with the buffer weighs at first.
-  std::vector<std::vector<Lesson>> lessons_;  ///< By buffer: what it has learned to weigh on top.
-  std::vector<std::int64_t> learned_;         ///< The lessons of the buffer in question, spread out.
+  std::vector<std::int64_t> burdens_;         ///< The first weight of a collision with the buffer.
+  std::vector<std::vector<Lesson>> lessons_;  ///< By buffer: the weights it has learned on top.
+  std::vector<std::int64_t> learned_;         ///< The lessons of the present buffer, by neighbour.
   std::vector<Bytes> offsets_;
   std::vector<char> is_held_;
   std::vector<char> is_movable_;
-  std::vector<std::int32_t> collisions_;  ///< Neighbours that a movable one collides with.
-  std::vector<std::size_t> colliding_;    ///< Movable ones that collide with any.
+  std::vector<std::int32_t> collisions_;  ///< Neighbours that a movable rectangle collides with.
+  std::vector<std::size_t> colliding_;    ///< Movable rectangles that collide with any.
   std::vector<std::size_t> place_among_colliding_;
   std::vector<std::int64_t> moved_at_;
   std::vector<Event> events_;
   std::int64_t steps_ = 0;
-  std::int64_t work_ = 0;  ///< Neighbours looked at so far.
+  std::int64_t work_ = 0;  ///< Neighbours examined so far.
 };
 
 }  // namespace stowage::pack

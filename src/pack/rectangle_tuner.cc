@@ -1,6 +1,5 @@
-// Idea. Place the rectangles in sorted order. If they come to lie above the threshold, only those at
-// risk are worth tuning: find out which they are, order them anew in groups, put the tuned ones first, and
-// place everything again.
+// Idea. Place the rectangles in sorted order. If some end above the threshold, only those at risk are worth
+// tuning: find them, order them anew in groups, put the tuned ones first, and place everything again.
 //
 //     sorted --> placed --goal?--> done
 //       ^          |
@@ -13,13 +12,12 @@
 //       |                  |       |       |     |
 //       +---- merge:     high + medium + low + none
 //
-// The three goals (below) hold for the whole and for each group.
+// The three goals (below) apply to the whole and to each group.
 // Source: the document of docs/rectangle.md; paragraphs 92 to 95 and 119 to 131, figures 5 to 7, claims 5, 6
-// and 8. Where it is open: the threshold is the best lower bound known, not max load alone; of groups the one
-// that reaches highest comes first; a group is sorted by the keys, but keeps the order it came in where that
-// lies lower (else each round would forget the one before); a tuner that may go on for any number of rounds
-// ends after a few that bring nothing better. Cost: per round a placing of everything, and the re-orderer's
-// budgets.
+// and 8. Where it is open: the threshold is the best lower bound known, not max load alone; the highest group
+// comes first; a group is sorted by the keys, but keeps its given order if that places lower (otherwise each
+// round would forget the one before); a tuner without a limit of rounds ends after a few rounds without
+// improvement. Cost: per round a placing of everything, and the re-orderer's budgets.
 
 #include "pack/rectangle_tuner.h"
 
@@ -34,8 +32,7 @@ namespace stowage::pack {
 // The three goals at which tuning ends. Source: the document of docs/rectangle.md, claim 8 and paragraphs 94,
 // 95 and 131: "no tail above the threshold, the same sorting result, the adjustments reach the preset
 // number". The same result is one equal to any earlier one: in the example of paragraph 95 the third round
-// meets the first. Where it is open: what is counted are the adjustments, so that 0 rounds means the first
-// order only.
+// meets the first. Where it is open: the adjustments are counted, so 0 rounds means the first order only.
 
 std::optional<Goal> Goals::reached(std::span<const std::size_t> order, Bytes top) {
   if (top <= threshold_) return Goal::fits;
@@ -89,7 +86,7 @@ class Tuner {
     return best;
   }
 
-  /// Tunes what is at risk of lying above `critical`, and merges.
+  /// Tunes the rectangles at risk of being above `critical`, and merges.
   Order adjusted(const Order& order, const std::vector<Bytes>& offsets, Bytes critical) {
     const std::vector<Risk> risks = classify(rectangles_.buffers, offsets, critical);
     Container container(rectangles_.buffers, rectangles_.neighbours);
@@ -104,7 +101,7 @@ class Tuner {
     return order_of(rectangles);
   }
 
-  /// The placer: adds the rectangles in this order and returns the highest top; none when stopped.
+  /// The placer: adds the rectangles in this order and returns the highest top; none if stopped.
   [[nodiscard]] std::optional<Bytes> place(std::span<const std::size_t> order, Container& container) const {
     Bytes top = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -114,7 +111,7 @@ class Tuner {
     return top;
   }
 
-  /// The tuner for one class: group after group, each on top of what the container holds already.
+  /// The tuner for one class: group after group, each on top of the container's content.
   Order tuned(const Order& order, std::span<const Risk> risks, Risk risk, const std::vector<Bytes>& offsets,
               Container& container) {
     std::vector<Rectangle> members;
@@ -137,7 +134,7 @@ class Tuner {
     return result;
   }
 
-  /// An order of the group placed on top of what is in the container.
+  /// An order of the group, placed on top of the container's content.
   struct Attempt {
     Order order;
     Container container;
@@ -164,7 +161,7 @@ class Tuner {
     if (!current.top) return given;
     Attempt best = current;
     Goals goals(rectangles_.threshold, start_.rounds);
-    // It ends: placed again by offset nothing lies higher, so an order that lowers nothing comes up again.
+    // This ends: placing by offset raises nothing, so an order that lowers nothing repeats.
     while (!goals.reached(current.order, *current.top) && !stops_.ends_search()) {
       current =
           attempt(reorderer_.lowered(current.order, current.container, rectangles_.threshold), container);

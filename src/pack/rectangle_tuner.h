@@ -24,14 +24,14 @@ enum class Goal : std::uint8_t {
   rounds,    ///< The orders after the first are as many as the rounds allowed.
 };
 
-/// The stopping rule: told every order that was placed, and how high it came to lie. Remembers all
-/// orders in full, four bytes per rectangle, so that no two are ever mistaken for each other.
+/// The stopping rule. It receives every placed order and its top. It remembers all orders in full, four bytes
+/// per rectangle, so that it never confuses two.
 class Goals {
  public:
   /// Without `rounds` only the other two goals end the tuning.
   Goals(Bytes threshold, std::optional<std::int64_t> rounds) : threshold_(threshold), rounds_(rounds) {}
 
-  /// The goal that this order reaches, the first in the order above; none: go on.
+  /// The first goal in the order above that this order reaches; none: continue.
   [[nodiscard]] std::optional<Goal> reached(std::span<const std::size_t> order, Bytes top);
 
  private:
@@ -40,44 +40,44 @@ class Goals {
   std::set<std::vector<std::uint32_t>> seen_;
 };
 
-/// What all tuners of a problem share, and none changes.
+/// Shared by all tuners of a problem and never changed.
 struct Rectangles {
   std::span<const Buffer> buffers{};
-  std::vector<Rectangle> all{};  ///< To be placed; pinned ones are not among them.
+  std::vector<Rectangle> all{};  ///< To be placed; excludes pinned ones.
   Neighbours neighbours;
-  Bytes threshold = 0;  ///< To get below it is impossible, to get down to it the goal.
+  Bytes threshold = 0;  ///< A lower bound; tuning ends when it is reached.
 };
 
-/// Keeps a reference to the buffers. Nothing if told to stop.
+/// Keeps a reference to the buffers. Nothing if cancelled.
 [[nodiscard]] std::optional<Rectangles> prepare(std::span<const Buffer> buffers, const Stop& stop);
 
 /// One way to tune: how rectangles are sorted and grouped, and how groups are re-ordered.
 struct Start {
   SortOrder sort{};
   int group_percent = 0;   ///< See groups_by_overlap.
-  bool tunes_all = false;  ///< From the first round on; else once a round has brought nothing.
+  bool tunes_all = false;  ///< From the first round on; otherwise after a round without improvement.
   Manner manner{};
   std::optional<std::int64_t> rounds{};  ///< The third goal.
-  int patience = 1;                      ///< Rounds in a row that may bring nothing better.
+  int patience = 1;                      ///< Rounds in a row that may pass without improvement.
 };
 
 struct Tuned {
-  std::vector<Bytes> offsets{};  ///< The lowest layout there was; by buffer. Empty: none was completed.
+  std::vector<Bytes> offsets{};  ///< The lowest layout found, by buffer. Empty: none was completed.
   Bytes top = 0;
-  bool was_stopped = false;  ///< Before a goal of its own.
+  bool was_stopped = false;  ///< Before it reached a goal.
 };
 
-/// Asked now and then while a tuner works.
+/// Polled while a tuner works.
 struct Stops {
-  std::function<bool()> ends_search;   ///< Nothing new is to be begun; what was found is placed and kept.
-  std::function<bool()> ends_placing;  ///< Nor is a placing that was begun to be completed.
+  std::function<bool()> ends_search;   ///< Begin nothing new, but place and keep the results.
+  std::function<bool()> ends_placing;  ///< Abandon even a placing that has begun.
 };
 
 /// The layout optimiser: sorts, places, and re-orders until a goal is met. See rectangle_tuner.cc.
 [[nodiscard]] Tuned tune(const Rectangles& rectangles, const Start& start, const Stops& stops);
 
-/// One round of it: of a placed order, classified against `critical`, the high and the medium ones are
-/// tuned in groups, and all are merged.
+/// One round of the optimiser: classifies a placed order against `critical`, tunes the high and the medium
+/// ones in groups, and merges all.
 [[nodiscard]] Order adjusted(const Rectangles& rectangles, const Start& start, const Stops& stops,
                              const Order& order, const std::vector<Bytes>& offsets, Bytes critical);
 

@@ -1,8 +1,8 @@
 // Idea. To decide whether everything fits below a height, fill memory from the bottom. Every section
-// (model.cc) has a floor: below it all is decided. Look at one section: what comes next in it? Either one of
-// the items that would rest exactly on its floor, or none of them, and some bytes above the floor are wasted.
-// The choices are exhaustive and exclude each other, so that no placing is looked at twice (but for holes
-// that alignments leave, which may be filled before or after), and one may take any section.
+// (model.cc) has a floor; everything below it is decided. What comes next in a section? Either one of the
+// items that would rest exactly on its floor, or none of them, and some bytes above the floor are wasted. The
+// choices are exhaustive and exclusive, so no placing is visited twice (except for holes that alignments
+// leave, which may be filled before or after), and any section may be branched at.
 //
 //     height  ^...........................        sections 3 and 4 are a valley: in section 3 either
 //             |        +--+                       x or y rests on the floor, or bytes are wasted
@@ -10,38 +10,37 @@
 //             |  +--+     +-----+
 //             +--1--2--3--4--5--6--> sections
 //
-// Kept up to date (skyline.cc) are the floors; per item the lowest offset it could still have; per section
-// the slack: height less floor less all that is to come. Rules:
-// - A floor rises to where the next item of the section may begin; what is lost is taken from the slack,
-//   and without slack the branch has failed. Most branches end so.
+// The skyline (skyline.cc) maintains the floors; per item the lowest offset it could still have; per section
+// the slack: height less floor less all items to come. Rules:
+// - A floor rises to where the next item of the section may begin. The lost bytes reduce the slack; without
+//   slack the branch fails. Most branches end this way.
 // - Waste raises the floor to the least of: where an item begins that could not rest on it, and where one
-//   that could would lie on something else, which must lie beside the section. That something need not fit
+//   that could would lie on another item, which must lie next to the section. That other item need not fit
 //   into the slack.
 // - Of equal items the first comes first.
-// - Branch where the fewest choices are, in a valley (walls or edges on both sides: what rests there leaves
-//   no hole below it), times a random factor in [1, 2]. The factor is what makes another dive another try.
-// - Or in the valley below the section where too much was lost the last time: what is wrong there is found
-//   at once, and not again and again below choices that have nothing to do with it. Some problems are solved
-//   ten times as fast so, some not in the same time: half of the shortest dives do it.
+// - Branch where the choices are fewest, in a valley (walls or edges on both sides: an item that rests there
+//   leaves no hole below it), times a random factor in [1, 2]. The factor makes each dive different.
+// - Or branch in the valley below the last section that lost too much. This finds the cause of a failure at
+//   once, and not again and again below unrelated choices. Some problems are solved ten times as fast, some
+//   not in the same time: half of the shortest dives do it.
 // - Order of the choices: the longest, or the largest, first; or those that leave no hole, of these the
-//   coarsest alignment, for which there are the fewest places. Waste last.
+//   coarsest alignment first, which has the fewest places. Waste last.
+// Why no placing is missed. If a placing exists, take one with the least sum of offsets. In it every item
+// rests: one step of its alignment lower it would meet the ground or another item. The search never excludes
+// it. The next item of a section either rests at its lowest remaining offset, and is a choice, or is higher,
+// on an item not yet placed or on a block of the section. So a dive that answers no within its node limit has
+// proven it.
 //
-// Why nothing is missed. If there is a placing there is one whose sum of offsets is least. In it every item
-// rests: one step of its alignment lower it would meet the ground or another one. It is never given up: what
-// begins next in a section either rests at the lowest offset left to it, and is a choice, or lies higher, on
-// something that is yet to be placed or hangs in the section already. So a dive that has not run out of nodes
-// and says no has proven it.
+// Pieces, alignment and pins need no special code. An item has an interval of bytes in each of its sections.
+// If it leaves a hole below it, its bytes there are a block that hangs above the floor. The bytes of a pinned
+// item are such blocks from the start.
 //
-// Pieces, alignment and pins need nothing of their own. An item has an interval of bytes in each of its
-// sections; where it leaves a hole below it, its bytes there are a block that hangs above the floor, and so
-// are those of a pinned item from the start.
-//
-// What the rules gain is in bench/README.md: without the random factor, or outside of valleys, few of
-// minimalloc's instances are solved. There is also what did not pay: failed states in a table, and asking
+// bench/README.md shows the gain of the rules: without the random factor, or outside of valleys, few of
+// minimalloc's instances are solved. It also lists what did not pay: failed states in a table, and testing
 // which sums of sizes fill a hole.
 //
-// Cost: for a node the items that meet the one that is placed, the entries of sections whose floor rises, and
-// a look at all sections to choose one, at all items before bytes are wasted.
+// Cost per node: the items that meet the placed one, the entries of sections whose floor rises, and a scan of
+// all sections to choose one, of all items before bytes are wasted.
 // Source: ours; sections and floors are in minimalloc (Moffitt, 2023), branching at a position that is to be
 // filled in perfect packing (Lesh et al., 2004).
 
@@ -79,7 +78,7 @@ class SectionSearch {
   }
 
  private:
-  /// Sections next to each other that are open and have the same floor.
+  /// Adjacent sections that are open and have the same floor.
   struct Run {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
@@ -114,8 +113,8 @@ class SectionSearch {
     return answer;
   }
 
-  /// The section to branch at: in the valley below the last failure, or of all valleys the one with fewest
-  /// choices.
+  /// The section to branch at: in the valley below the last failure, or the one with fewest choices in all
+  /// valleys.
   [[nodiscard]] std::uint32_t select() {
     const std::uint32_t failure = skyline_.last_failure();
     if (dive_.sections == SectionOrder::last_failure && skyline_.is_open(failure))
@@ -152,7 +151,7 @@ class SectionSearch {
     return run;
   }
 
-  /// The next section is neither a wall nor the edge.
+  /// The section to the left is neither a wall nor the edge.
   [[nodiscard]] bool has_lower_left(const Run& run) const {
     return run.begin > 0 && skyline_.is_open(run.begin - 1) &&
            skyline_.floor(run.begin - 1) < skyline_.floor(run.begin);
@@ -162,7 +161,7 @@ class SectionSearch {
            skyline_.floor(run.end) < skyline_.floor(run.begin);
   }
 
-  /// Down from a section to where it goes up on both sides.
+  /// Descends from a section to a valley.
   [[nodiscard]] Run valley_below(std::uint32_t section) const {
     for (Run run = run_around(section);;) {
       const bool left = has_lower_left(run);
@@ -173,12 +172,12 @@ class SectionSearch {
     }
   }
 
-  /// It would rest exactly on the floor of the section.
+  /// Whether the item would rest exactly on the floor of the section.
   [[nodiscard]] bool is_choice(const Entry& entry, Bytes floor) const {
     return skyline_.rest(entry.item) + entry.low < floor + items_[entry.item].alignment;
   }
 
-  /// Of equal items only the first: the others are where it could be.
+  /// Of equal items only the first counts: the others have the same places.
   void list_choices(std::uint32_t section) {
     const std::size_t first = stack_.size();
     for (const Entry& entry : tables_.entries[section]) {
@@ -210,10 +209,10 @@ class SectionSearch {
     stack_.erase(std::unique(begin, stack_.end()), stack_.end());
   }
 
-  /// Where the next item begins in the section if none of the choices rests on its floor.
+  /// The begin of the next item in the section if none of the choices rests on its floor.
   [[nodiscard]] Bytes after_waste(std::uint32_t section) const {
     Bytes least = never;
-    std::uint32_t begin = section;  // of the sections that choices are in
+    std::uint32_t begin = section;  // range of the sections of all choices
     std::uint32_t end = section;
     for (const Entry& entry : tables_.entries[section]) {
       if (skyline_.is_placed(entry.item)) continue;
@@ -236,7 +235,7 @@ class SectionSearch {
     return least;
   }
 
-  /// Where an item lies at least if it does not rest where it could: on something else.
+  /// The lowest offset of an item that does not rest where it could, but on another item.
   [[nodiscard]] Bytes lifted(const Entry& entry) const {
     const Bytes above = skyline_.rest(entry.item) + 1;
     Bytes least = never;
@@ -256,9 +255,9 @@ class SectionSearch {
   const Stop& stop_;
   Random random_;
   Skyline skyline_;
-  std::vector<std::uint32_t> stack_;  ///< The choices of all nodes that are open.
+  std::vector<std::uint32_t> stack_;  ///< The choices of all open nodes.
   std::int64_t nodes_ = 0;
-  /// A node looks at all sections and items, and with blocks may take long.
+  /// A node scans all sections and items, and may be slow with blocks.
   const std::int64_t stop_every_ =
       tables_.is_simple ? std::max<std::int64_t>(1, 100'000 / (tables_.model.sections + std::ssize(items_)))
                         : 1;

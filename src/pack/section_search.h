@@ -17,21 +17,21 @@ struct Found {
   std::int64_t work = 0;  ///< Nodes, or steps.
 };
 
-/// Which choice to try first. Coarsest: those that leave no hole, the one with the greatest alignment, the
+/// The order of choices. Coarsest: those that leave no hole first, then the greatest alignment, then the
 /// longest.
 enum class ValueOrder : std::uint8_t { longest_first, largest_first, coarsest_first };
 
-/// Where to branch: see section_search.cc.
+/// The rule for the section to branch at: see section_search.cc.
 enum class SectionOrder : std::uint8_t { fewest_choices, last_failure };
 
 struct Dive {
   ValueOrder values = ValueOrder::longest_first;
   SectionOrder sections = SectionOrder::fewest_choices;
   std::uint64_t seed = 0;
-  std::int64_t nodes = 0;  ///< After so many it gives up.
+  std::int64_t nodes = 0;  ///< The search gives up after this many.
 };
 
-/// Whether everything fits below `height`: one dive of the branch and bound in section_search.cc.
+/// Decides whether everything fits below `height`: one dive of the branch and bound in section_search.cc.
 [[nodiscard]] Found search_sections(const Tables& tables, Bytes height, const Dive& dive, const Stop& stop);
 
 }  // namespace stowage::pack

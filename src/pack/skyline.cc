@@ -1,7 +1,6 @@
-// Idea. What the branch and bound (section_search.cc) knows of a placing that is half done. Every section has
-// a floor, below which all is decided; a slack, height less floor less all that is to come; and the number of
-// items that could begin at the floor. Every item that is not placed has the lowest offset that is left to
-// it.
+// Idea. The state of the branch and bound (section_search.cc) for a partial placing. Every section has a
+// floor, below which all is decided; a slack, height less floor less all items to come; and the number of
+// items that could begin at the floor. Every item that is not placed has a lowest remaining offset.
 //
 //     height  ^. . . . . . . . . .
 //             |     |slack|               x rests on the floors of its three sections; y on something
@@ -9,19 +8,19 @@
 //     floors  |--+  +--x--+---+           can begin where the floor is
 //             +--1--2--3--4---5--> sections
 //
-// When an item is placed, those that it meets rise, each to the next offset at which nothing is in its way.
-// Where an item rose from the floor of a section one less could begin there; only when it was the last one,
-// or when the section got a new floor, are its items looked at again: the floor rises to the lowest of them,
-// and what is lost is taken from the slack.
+// Placing an item raises those that it meets, each to the next offset without a collision. If an item rose
+// from the floor of a section, one less could begin there. Only if it was the last one, or if the section got
+// a new floor, are the section's items scanned again. Then the floor rises to the lowest of them, and the
+// lost bytes reduce the slack.
 //
-// Without pieces, alignments and pins an item that is placed lies on the floor everywhere, and those that it
-// meets lie on it or higher. Else it may leave a hole below it: then its bytes there are a block that hangs
-// above the floor, and so are those of a pinned item from the start; who does not meet them where it lies
-// stays, and who rises tries one offset after the other.
+// Without pieces, alignments and pins a placed item lies on the floor everywhere, and those that it meets lie
+// on it or higher. Otherwise it may leave a hole below it: then its bytes there are a block that hangs above
+// the floor. The bytes of a pinned item are such blocks from the start. An item that does not meet the blocks
+// at its offset stays; one that rises tries one offset after the other.
 //
-// Cost: of placing, all that the item meets, and the entries of sections that are looked at again. Everything
-// that changes is written down and can be taken back. Looking only where no choice is left made nodes 1.3
-// to 1.6 times as fast on D and J.
+// Cost of placing: all items that the item meets, and the entries of sections scanned again. Every change is
+// logged and can be undone. Scanning only sections without a choice left made nodes 1.3 to 1.6 times as fast
+// on D and J.
 
 #include "pack/skyline.h"
 
@@ -99,7 +98,7 @@ void Skyline::widen_touched(const Segment& part) {
   touched_end_ = std::max(touched_end_, part.end);
 }
 
-/// The item is no choice any more where it could begin at the floor.
+/// Removes the item from the choices of sections where it could begin at the floor.
 void Skyline::leave(const Item& item, Bytes rest) {
   for (const Segment& part : item.parts) {
     widen_touched(part);
@@ -134,7 +133,7 @@ void Skyline::put(std::uint32_t i, Bytes offset) {
   }
 }
 
-/// The least offset, `from` or more, at which nothing is in the way of an item.
+/// The least offset, `from` or more, at which the item collides with nothing.
 Bytes Skyline::free_offset(const Item& item, Bytes from) const {
   Bytes offset = base::align_up(from, item.alignment);
   for (bool is_free = false; !is_free;) {
@@ -155,7 +154,7 @@ Bytes Skyline::free_offset(const Item& item, Bytes from) const {
   return offset;
 }
 
-/// An item cannot lie where it could, but at `least` or above; false: it does not fit.
+/// Raises the lowest offset of an item to `least` or above; false if it does not fit.
 bool Skyline::raise(std::uint32_t i, Bytes least) {
   const Item& item = items_[i];
   const Bytes rest = tables_.is_simple ? least : free_offset(item, least);
@@ -177,7 +176,7 @@ bool Skyline::settle() {
   return is_good;
 }
 
-/// Raises the floor to where the next item may begin; false: too much is lost.
+/// Raises the floor to where the next item may begin; false if too many bytes are lost.
 bool Skyline::settle(std::uint32_t s) {
   if (open_[s] == 0) {
     if (choices_[s] != 0) set(choices_[s], 0);

@@ -10,7 +10,7 @@
 
 namespace stowage::pack {
 
-/// Numbers that get back the values they had: how a search returns from a branch.
+/// A log of changed numbers; undoing restores them when a search leaves a branch.
 class UndoLog {
  public:
   void set(Bytes& where, Bytes value) {
@@ -30,45 +30,45 @@ class UndoLog {
   std::vector<Change> changes_;
 };
 
-/// A placing below a height that is filled from the bottom, and can be taken back: see skyline.cc. Bytes
-/// count in units. Keeps a reference.
+/// A placing below a height, filled from the bottom, that can be undone: see skyline.cc. Bytes count in
+/// units. Keeps a reference.
 class Skyline {
  public:
   static constexpr Bytes never = std::numeric_limits<Bytes>::max() / 4;
 
   Skyline(const Tables& tables, Bytes height);
 
-  /// Places what is pinned. This and the next two say false where what is left cannot fit any more; then the
-  /// state is good for nothing but being taken back.
+  /// Places pinned items. This and the next two return false if the remaining items cannot fit any more; then
+  /// the state must be undone.
   [[nodiscard]] bool begin();
   /// Places an item as low as it goes.
   [[nodiscard]] bool place(std::uint32_t item);
-  /// Nothing begins in the section below `least` any more.
+  /// Wastes the bytes of the section below `least`: nothing begins there any more.
   [[nodiscard]] bool waste(std::uint32_t section, Bytes least);
 
   [[nodiscard]] std::size_t mark() const { return log_.mark(); }
   void undo_to(std::size_t mark);
 
-  /// Items that are not placed.
+  /// The number of items that are not placed.
   [[nodiscard]] Bytes left() const { return left_; }
   [[nodiscard]] bool is_placed(std::uint32_t item) const { return rests_[item] == never; }
-  /// Of those that are placed.
+  /// Valid for placed items only.
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
-  /// The lowest offset that is left to an item that is not placed; else `never`.
+  /// The lowest remaining offset of an item; `never` if it is placed.
   [[nodiscard]] Bytes rest(std::uint32_t item) const { return rests_[item]; }
-  /// Below it all of a section is decided.
+  /// Everything below it is decided.
   [[nodiscard]] Bytes floor(std::uint32_t section) const { return floors_[section]; }
-  /// How much of a section may still be lost.
+  /// The bytes of a section that may still be lost.
   [[nodiscard]] Bytes slack(std::uint32_t section) const { return slacks_[section]; }
-  /// How many parts could begin at its floor.
+  /// The number of parts that could begin at its floor.
   [[nodiscard]] Bytes choices(std::uint32_t section) const { return choices_[section]; }
   /// Whether any of its parts is not placed.
   [[nodiscard]] bool is_open(std::uint32_t section) const { return open_[section] != 0; }
-  /// Where too much was lost the last time that this was so; undoing does not change it.
+  /// The section that last lost too many bytes; undoing does not change it.
   [[nodiscard]] std::uint32_t last_failure() const { return last_failure_; }
 
  private:
-  /// Addresses [begin, end) that are taken above the floor of a section.
+  /// Addresses [begin, end) taken above the floor of a section.
   struct Block {
     Bytes begin = 0;
     Bytes end = 0;
@@ -95,9 +95,9 @@ class Skyline {
   std::vector<Bytes> offsets_;
   Bytes left_ = 0;
   UndoLog log_;
-  std::vector<std::uint32_t> blocked_;  ///< The sections of all blocks, in the order in which they came.
+  std::vector<std::uint32_t> blocked_;  ///< The sections of all blocks, in the order of their insertion.
   Bytes blocks_count_ = 0;
-  std::vector<char> is_touched_;  ///< Sections to be looked at again, all of them in this range:
+  std::vector<char> is_touched_;  ///< Sections to scan again, all within this range:
   std::uint32_t touched_begin_ = 0;
   std::uint32_t touched_end_ = 0;
   std::uint32_t last_failure_ = 0;

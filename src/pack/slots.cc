@@ -1,10 +1,10 @@
-// Idea. What a network computes and forgets lives in a pool of equal slots, each as large as the largest of
-// them. Then any free slot takes anything, and memory is a matter of counting: the fewest slots that do are
-// the most buffers alive at once. Buffers take their slots in the order in which they come to life, each
-// the lowest that is free (colouring intervals, which needs no more colours than intervals meet at a point).
+// Idea. The temporaries of a network share a pool of equal slots, each as large as the largest temporary.
+// Then any free slot takes any buffer, and planning only counts: the fewest slots needed are the most buffers
+// alive at once. Buffers take slots in the order in which they come to life, each the lowest free one
+// (colouring intervals, which needs no more colours than intervals meet at a point).
 //
 //     address ^
-//             |  | x | state |y|         outside of the pool: inputs, outputs, pins, what stays between runs
+//             |  | x | state |y|         outside of the pool: inputs, outputs, pins, state
 //     slot 2  |  | c     ....|
 //     slot 1  |  |   b   | d |           b, c, d, e: whatever their sizes, one slot each
 //     slot 0  |  | a |  e    |
@@ -14,12 +14,12 @@
 // Source: the document of docs/slots.md.
 //
 // Where the document is open:
-// - The pool is for temporaries (the document's claim is of these only) and for scratch, which is one. Inputs,
-//   outputs, state, weights and instructions are outside of it, and so is what is pinned: it may lie at a
-//   place that is no slot's. A list does not say what its buffers are: all of them are temporaries.
-// - The pool is there all the time and takes all of its bytes, used or not: they count in the peak.
-// - Pinned buffers go where they are pinned, then the pool as low as it fits beside them, as if it were one
-//   buffer that is always alive, then each of the others as low as it goes.
+// - The pool is for temporaries (the only subject of the document's claim) and for scratch, which is one.
+//   Inputs, outputs, state, weights and instructions are outside of it. So are pinned buffers, since a pin
+//   need not be the address of a slot. A list does not tell kinds: all of its buffers are temporaries.
+// - The pool exists all the time and takes all of its bytes, used or not: they count in the peak.
+// - Pinned buffers go where they are pinned. Then the pool goes as low as it fits, as if it were one buffer
+//   that is always alive, and then each of the others as low as it goes.
 // - Several pieces: a slot is held from the first position of a buffer to its last.
 // - Alignment: the pool's base and the size of a slot are multiples of all alignments.
 
@@ -50,11 +50,11 @@ struct Pool {
   Lifetime life{};                                   ///< From the first position of the problem to its last.
 };
 
-using SlotRelease = std::pair<Position, std::int64_t>;  ///< When a slot gets free, and which.
+using SlotRelease = std::pair<Position, std::int64_t>;  ///< When a slot becomes free, and its number.
 template <typename T>
 using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
-/// Every buffer of the pool takes the lowest slot that is free.
+/// Gives every buffer of the pool the lowest free slot.
 Pool pool_of(const Problem& problem, Bytes alignment) {
   Pool pool{.slots = std::vector<std::optional<std::int64_t>>(problem.buffers.size())};
   LeastFirst<SlotRelease> taken;
@@ -78,7 +78,7 @@ Pool pool_of(const Problem& problem, Bytes alignment) {
   return pool;
 }
 
-/// Whether that many slots, and the buffers outside of them one above the other, have addresses for sure.
+/// Whether the addresses certainly suffice for so many slots, with all other buffers stacked on top.
 template <typename IsOutside>
 bool have_addresses(const Problem& problem, Bytes alignment, std::int64_t count, Bytes slot,
                     IsOutside is_outside) {
@@ -108,7 +108,7 @@ Placing slots(const Problem& problem, const Control& control) {
   const Pool pool = pool_of(problem, alignment);
   if (control.is_too_late()) return no_placing();
   if (control.is_beaten(pool.slot * pool.count)) return {};
-  Problem outside{.memories = problem.memories};  // the pool, and after it what is not in it
+  Problem outside{.memories = problem.memories};  // the pool, then the buffers outside of it
   outside.buffers.push_back(block_of(pool, alignment));
   std::vector<std::size_t> order{0};
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {

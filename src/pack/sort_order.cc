@@ -1,16 +1,16 @@
 // The converter and the sorter of the strategy `rectangle`.
 //
-// Idea. The order in which rectangles are placed decides how high they come to lie. What makes one hard
-// to place: its length in time, its size, and how long it lies beside others. These keys, or
-// combinations of them, sort the rectangles, the hardest first.
+// Idea. The order in which rectangles are placed decides how high they end. A rectangle is hard to place if
+// it is long in time, large, or overlaps others for long. These keys, or combinations of them, sort the
+// rectangles, the hardest first.
 //
 //     alive ^     +--+            count(t): rectangles alive at t, a step function; area(t) is its integral
 //           |  +--+  +---+        from the start. Rectangle [l, u) overlaps all others, in sum,
 //           +--+---------+--> t   for area(u) - area(l) - (u - l).
 //
-// So the overlap sums need no pairs: two sweeps for the area, at every end and at every start. Cost: n log n.
-// All is exact, so that the order is the same on every machine: sums in 128 bits, products of three keys
-// and the cross products that compare ratios in 256.
+// So the overlap sums need no pairs: two sweeps compute the area at every end and at every start. Cost:
+// n log n. All numbers are exact, so that the order is equal on all machines: sums have 128 bits, products of
+// three keys and the cross products that compare ratios have 256.
 // Source: the document of docs/rectangle.md, paragraphs 84 and 103 to 118. Where it is open: "descending or
 // ascending" is a choice per term; equal ones stay in the given order; a rectangle with gaps is as long as
 // from its first to its last need.
@@ -34,8 +34,8 @@
 namespace stowage::pack {
 namespace {
 
-/// A natural number of 256 bits, least significant limb first; enough for a product of three keys
-/// (61 + 61 + 125 bits at the very worst) and for two of them crosswise.
+/// A natural number of 256 bits, least significant limb first. This is enough for a product of three keys
+/// (61 + 61 + 125 bits at the very worst) and for a cross product of two of them.
 class Wide {
  public:
   Wide() = default;
@@ -57,7 +57,7 @@ class Wide {
     return product;
   }
 
-  /// The number of its bits, and the first of them: in the order of the numbers, but for those alike in both.
+  /// The number of its bits, and the first of them. Sorts as the numbers do, except where both agree.
   [[nodiscard]] std::uint64_t lead() const {
     constexpr unsigned first = 55;
     for (std::size_t i = limbs_.size(); i-- > 0;) {
@@ -79,7 +79,7 @@ class Wide {
   std::array<std::uint64_t, 4> limbs_{};
 };
 
-/// What a term makes of a rectangle; the denominator is 1 but for ratios.
+/// The value of a term for a rectangle; the denominator is 1 except for ratios.
 struct Value {
   Wide numerator;
   Large denominator = 1;
@@ -115,9 +115,9 @@ Value value_of(const Rectangle& rectangle, const SortTerm& term) {
   return {term.combination == Combination::sum ? Wide(sum) : product};
 }
 
-using StartOrEnd = std::pair<Position, std::size_t>;  ///< When a buffer starts or ends, and which.
+using StartOrEnd = std::pair<Position, std::size_t>;  ///< When a buffer starts or ends, and its index.
 
-/// The integral of how many are alive, from the start of time; asked for later and later positions.
+/// The integral of the number alive, from the start of time; positions must not fall from call to call.
 class Area {
  public:
   Area(std::span<const StartOrEnd> starts, std::span<const StartOrEnd> ends) : starts_(starts), ends_(ends) {}
@@ -203,7 +203,7 @@ std::vector<Rectangle> rectangles_of(std::span<const Buffer> buffers) {
   }
   std::sort(starts.begin(), starts.end());
   std::sort(ends.begin(), ends.end());
-  std::vector<Large> overlaps(buffers.size(), 0);  // on the way to them some are below 0: modulo 2^128
+  std::vector<Large> overlaps(buffers.size(), 0);  // intermediate values may be below 0: modulo 2^128
   Area until_end(starts, ends);
   for (const auto& [end, b] : ends) overlaps[b] += until_end.at(end);
   Area until_start(starts, ends);
@@ -236,7 +236,7 @@ void sort_rectangles(std::vector<Rectangle>& rectangles, const SortOrder& order)
     for (const SortTerm& term : order) values.push_back(value_of(rectangle, term));
   }
   struct Sorted {
-    std::uint64_t lead = 0;  ///< Decides between most, but for ratios.
+    std::uint64_t lead = 0;  ///< Decides most comparisons, except of ratios.
     std::size_t rectangle = 0;
   };
   const bool has_ratios = order[0].combination == Combination::ratio;

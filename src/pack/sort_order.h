@@ -11,15 +11,15 @@
 
 namespace stowage::pack {
 
-/// A sum over many rectangles of time, or more: 128 bits.
+/// A sum of times, or more, over many rectangles: 128 bits.
 using Large = unsigned __int128;
 
-/// A buffer as a rectangle: how long it lives by how large it is.
+/// A buffer as a rectangle: the length of its life by its size.
 struct Rectangle {
   std::size_t buffer = 0;  ///< Its index in the problem.
   Lifetime life{};         ///< From the first byte needed to the last.
   Bytes size = 0;
-  Large overlap = 0;  ///< Sum over all other rectangles of how long both are alive.
+  Large overlap = 0;  ///< Sum over all other rectangles of the time during which both are alive.
 };
 
 /// Buffers that are ever alive and not pinned, as rectangles, in the given order. The overlap counts
@@ -32,21 +32,21 @@ enum class Combination : std::uint8_t { sum, product, ratio };
 /// One to three keys combined into one number.
 struct SortTerm {
   std::vector<SortKey> keys{};
-  Combination combination = Combination::sum;  ///< Of one key: no matter.
+  Combination combination = Combination::sum;  ///< Irrelevant with one key.
   bool ascending = false;
 
   bool operator==(const SortTerm&) const = default;
 };
 
-/// Where a term decides nothing, the next one does.
+/// Each term decides where those before it are equal.
 using SortOrder = std::vector<SortTerm>;
 
-/// Reads an order such as "size*duration,-overlap". Terms are separated by commas; a term is a key
-/// (duration, size, overlap) or several with +, * or / (of two) between them, a minus in front of it
-/// means ascending; three keys in all at most. Throws UsageError, naming `--sort` and the text.
+/// Reads an order such as "size*duration,-overlap". Terms are separated by commas. A term is one key
+/// (duration, size, overlap) or several joined by +, * or / (of two); a leading minus means ascending; three
+/// keys in all at most. Throws UsageError, naming `--sort` and the text.
 [[nodiscard]] SortOrder parse_sort_order(std::string_view text);
 
-/// Sorts exactly; what the terms leave undecided stays in the given order.
+/// Sorts exactly; ties stay in the given order.
 void sort_rectangles(std::vector<Rectangle>& rectangles, const SortOrder& order);
 
 }  // namespace stowage::pack

@@ -11,21 +11,21 @@
 
 namespace stowage::pack {
 
-/// A single pass: buffers in some order, each where it fits among those placed before. See greedy.cc.
+/// A single pass: buffers in some order, each placed among those placed before. See greedy.cc.
 struct Greedy {
   StrategyInfo info;
-  /// All buffers; fewer when told to stop, see Control::is_too_late.
+  /// All buffers; fewer if cancelled, see Control::is_too_late.
   std::vector<std::size_t> (*order)(const Problem& problem, const Control& control);
   Fit fit;
   int of_many;  ///< See Turn.
 };
 
-/// Each in a row of a table.
+/// All of them, each in a row of a table.
 [[nodiscard]] std::span<const Greedy> greedies();
 
 [[nodiscard]] Placing place_greedily(const Greedy& greedy, const Problem& problem, const Control& control);
 
-// The others, each in the file that it is called after, and what keeps them from serving a problem.
+// The other strategies, each in the file of its name, with the obstacles to them.
 
 /// Allocates and releases as a run would, operator by operator, from free lists in every memory.
 [[nodiscard]] Placing free_list(const Problem& problem, const Control& control);
@@ -40,14 +40,14 @@ struct Greedy {
 [[nodiscard]] std::optional<std::string> obstacle_to_slots(const Problem& problem);
 
 [[nodiscard]] Placing from_peak(const Problem& problem, const Control& control);
-/// Its first pass alone, which is all of it where that comes to the bound; nothing where it does not.
+/// Its first pass alone, which is enough if it reaches the bound; without places otherwise.
 [[nodiscard]] Placing from_peak_once(const Problem& problem, const Control& control);
 
-/// Throws UsageError for a `sort` that says no order.
+/// Throws UsageError if `sort` is not a valid order.
 [[nodiscard]] Placing rectangle(const Problem& problem, const Control& control);
 
 [[nodiscard]] Placing exact(const Problem& problem, const Control& control);
-/// Several memories; more buffers alive at once than the searches have room for.
+/// Several memories; more buffers alive at once than the tables of the searches can hold.
 [[nodiscard]] std::optional<std::string> obstacle_to_exact(const Problem& problem);
 
 }  // namespace stowage::pack

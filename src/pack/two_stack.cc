@@ -1,8 +1,7 @@
-// Idea. Give memory backwards, from the last outputs to the inputs, on a line that grows to both sides of
-// an origin: a left and a right stack. A layer (the document's word for what a step produces) gets its
-// memory when its last reader is looked at, and gives it back when all its own inputs have theirs. They are
-// put on the other side, so that the layer is on top then and its memory can be had again. A chain a, b, c,
-// output:
+// Idea. Assign memory backwards, from the last outputs to the inputs, on a line that grows to both sides of
+// an origin: a left and a right stack. A layer (the document's word for the output of a step) gets its memory
+// when its last reader is processed, and releases it when all its own inputs have theirs. They go to the
+// other side, so that the layer is on top then and its memory can be reused. A chain a, b, c, output:
 //
 //                                  left | right of the origin
 //      the end                          |##output##|
@@ -12,37 +11,37 @@
 //                              ^ left boundary     ^ right boundary
 //
 // The boundaries record how far each side ever reached: -1 and 0 at the start, the first byte beyond on
-// either side. peak = right - left - 1, and a buffer's offset is its position less the left end of it all.
+// either side. peak = right - left - 1, and a buffer's offset is its position less the left end of the line.
 //
 // Which side an input of the current step goes to, the first of these rules that decides:
 //   1  the one where its placing lets the current layer be reclaimed: not on top of it      (claim 1)
 //   2  where current layers lie on top of both sides, and only the next step reads the
 //      input: the side where its placing lets more bytes be reclaimed                       (claim 6)
 //   3  the side whose boundary is extended less                                             (claim 8)
-//   4  ours: onto the top that an earlier step produces, for that one stays longer; an
+//   4  ours: onto the top that an earlier step produces, since that one stays longer; an
 //      empty side counts as earliest; both alike: to the right
-// What is reclaimed is the layer and those under it that are done with, down to the first that is not.
+// A step reclaims the layer and all finished layers under it, down to the first unfinished one.
 //
 // A hole in the document, and our rule. Claim 4 takes the top with the larger id for the current layer and
 // reclaims it when its inputs have memory. But a layer with a larger id can lie below the tops (a long skip
-// connection is put on top of it). Then the top is reclaimed while a later step than its own is still to be
-// looked at, and the inputs of that step, which are alive with it, get its bytes. Claim 1 even reclaims
-// any layer whose inputs all have memory. So here the steps are taken strictly in falling order: at step t
-// the buffers whose last reader is t get memory, then what t produced is reclaimed. If that is buried, it is
-// popped when it comes to the top, and its bytes are not to be had until then. So at every step the
-// stacks hold all that is alive, each in bytes of its own: always valid. Where no larger id is ever
-// buried, the current layer is the larger of the tops, and all is as in the document.
+// connection is put on top of it). Then the top is reclaimed before a step later than its own is processed,
+// and the inputs of that step, which are alive with it, get its bytes. Claim 1 even reclaims any layer whose
+// inputs all have memory. So here the steps are taken strictly in falling order: at step t the buffers whose
+// last reader is t get memory, then the output of t is reclaimed. If it is buried, it is popped when it comes
+// to the top, and its bytes are unavailable until then. So at every step the stacks hold all live buffers,
+// each in bytes of its own: always valid. If no larger id is ever buried, the current layer is the larger of
+// the tops, and the result is that of the document.
 //
-// On a bare list of buffers: the inputs of step t are those with lower < t and upper = t + 1, what it
-// produces has lower = t, ids rise with lower and then in the given order. Inputs of a step are
-// placed in rising order, so that what is reclaimed sooner lies higher.
+// On a bare list of buffers: the inputs of step t are those with lower < t and upper = t + 1, its outputs
+// have lower = t, and ids rise with lower and then in the given order. Inputs of a step are placed in rising
+// order, so that those reclaimed sooner lie higher.
 //
 // Where the document is open:
-// - Final outputs are what the last step produces, and outputs of the model (`kind`), read or not. All else
-//   that lives to the end is an input of the last step.
-// - What lives at one step alone, before the last (the input of the first, scratch, what nobody reads), gets
-//   memory after the inputs of its step. It is reclaimed together with the current layer and buries
-//   nothing: rules 1 and 2 are not for it.
+// - Final outputs are the outputs of the last step, and outputs of the model (`kind`), read or not. All other
+//   buffers that live to the end are inputs of the last step.
+// - Buffers that live at one step alone, before the last (the input of the first, scratch, unread outputs),
+//   get memory after the inputs of its step. They are reclaimed together with the current layer and bury
+//   nothing: rules 1 and 2 do not apply to them.
 // - Several outputs of a step: all are current layers at once.
 // - Several pieces: a buffer has its bytes from its first position to its last.
 // - Alignment: the distance from the left end to the origin is a multiple of all alignments.
@@ -71,13 +70,13 @@ class Stack {
  public:
   explicit Stack(Direction direction) : direction_(direction) {}
 
-  /// Depth of the buffer's outer end if it were put on top of all that is here.
+  /// Depth of the buffer's outer end if it were put on top of the stack.
   [[nodiscard]] Bytes end_of(const Buffer& buffer) const {
     if (direction_ == Direction::left) return base::align_up(top_ + buffer.size, buffer.alignment);
     return base::align_up(top_, buffer.alignment) + buffer.size;
   }
 
-  /// By how much the buffer would extend the boundary.
+  /// The bytes by which the buffer would extend the boundary.
   [[nodiscard]] Bytes extension_by(const Buffer& buffer) const {
     return std::max<Bytes>(0, end_of(buffer) - boundary_);
   }
@@ -99,8 +98,8 @@ class Stack {
     }
   }
 
-  /// Bytes that are popped after `step` if nothing is put on top. The layers they belong to become one, so
-  /// that none is looked at again and again.
+  /// Bytes that are popped after `step` if nothing is put on top. Merges their layers into one, so that each
+  /// is visited once.
   Bytes reclaimable_after(Position step) {
     const Bytes top = top_;
     reclaim_after(step - 1);
@@ -109,7 +108,7 @@ class Stack {
     return top - bottom;
   }
 
-  /// The step that the topmost layer comes from; none: empty.
+  /// The step that produces the topmost layer; none: empty.
   [[nodiscard]] std::optional<Position> top_layer() const {
     return layers_.empty() ? std::nullopt : std::optional(layers_.back().lower);
   }
@@ -118,7 +117,7 @@ class Stack {
 
  private:
   struct Layer {
-    Bytes bottom = 0;    ///< Depth of what it stands on.
+    Bytes bottom = 0;    ///< Depth of its lower end.
     Position lower = 0;  ///< The step that produces it.
   };
 
@@ -138,7 +137,7 @@ struct Layer {
   [[nodiscard]] Position last_step() const { return life.upper - 1; }
 };
 
-/// All that are ever alive, by falling last step, outputs before inputs, then in the order of ids.
+/// All buffers ever alive, by falling last step, outputs before inputs, then by id.
 std::vector<Layer> backwards(const Problem& problem) {
   std::vector<Layer> layers;
   Position end = 0;
@@ -159,10 +158,10 @@ std::vector<Layer> backwards(const Problem& problem) {
   return layers;
 }
 
-/// The line and what is on it.
+/// The line and the buffers on it.
 class Line {
  public:
-  /// Goes back to a step: what later ones produced is reclaimed.
+  /// Goes back to a step: reclaims the outputs of later ones.
   void go_to(Position step) {
     left_.reclaim_after(step);
     right_.reclaim_after(step);
@@ -174,7 +173,7 @@ class Line {
     return (goes_left(buffer, life) ? left_ : right_).put(buffer, life.lower);
   }
 
-  /// The first byte to the left that nothing ever had, as the document counts.
+  /// The first byte to the left that was never used, counted as in the document.
   [[nodiscard]] Bytes left_boundary() const { return -1 - left_.boundary(); }
   /// Bytes between the boundaries.
   [[nodiscard]] Bytes extent() const { return left_.boundary() + right_.boundary(); }
@@ -184,7 +183,7 @@ class Line {
     const Position step = life.upper - 1;
     const bool is_for_one_step = life.upper - life.lower == 1;
     const bool is_for_the_next_only = life.upper - life.lower == 2;
-    // Put on one side, it lets what is on the other be reclaimed.
+    // Putting the buffer on one side allows reclaiming on the other.
     const Bytes if_left = right_.reclaimable_after(step);
     const Bytes if_right = left_.reclaimable_after(step);
     const bool only_one_side_does = (if_left > 0) != (if_right > 0);

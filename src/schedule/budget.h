@@ -8,14 +8,14 @@
 
 namespace stowage::schedule {
 
-/// What a search may spend. Work is counted in effects looked at, so that what a search finds does not depend
-/// on the machine unless the time is up first.
+/// The budget of a search. It counts examined effects as work, so the result does not depend on the machine
+/// unless the time runs out first.
 class Budget {
  public:
   explicit Budget(base::Deadline deadline, std::int64_t most_work = std::numeric_limits<std::int64_t>::max())
       : deadline_(std::move(deadline)), most_work_(most_work) {}
 
-  /// Notes work; the clock is looked at now and then.
+  /// Counts work and reads the clock periodically.
   void spend(std::int64_t work) {
     spent_ += work;
     since_look_ += work;
@@ -24,7 +24,7 @@ class Budget {
     look();
   }
 
-  /// Looks at the clock.
+  /// Reads the clock.
   void look() {
     since_look_ = 0;
     is_over_ = is_over_ || deadline_.is_over();

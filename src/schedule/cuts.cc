@@ -1,17 +1,17 @@
-// Idea. When an operator runs, the executed operators are a set S that has with every operator those it waits
-// for. Of all such sets the one with the least bytes alive is found by a minimum cut, because a value costs
-// its bytes just where its writer is in S and one of its readers is not:
+// Idea. When an operator runs, the executed operators are a set S. With every operator it contains those that
+// the operator waits for. A minimum cut finds the set with the fewest live bytes, because a value costs its
+// bytes exactly if its writer is in S and one of its readers is not:
 //
 //     source --(executed before it)--> writer --size--> value --inf--> readers --> (after it) sink
 //                                      operator --inf--> those it waits for
 //
-// S is the side of the source. If a value is on it, all its readers are; else its bytes are cut. A kept value
-// has a reader after the end. What the operator may write over counts as if it were no reader of it, once for
-// each input it could write over, and the least counts.
+// S is the side of the source. If a value's node is on it, all its readers are; otherwise its bytes are cut.
+// A kept value has a reader after the end. A value that the operator may write over does not count it as a
+// reader. This is tried for each input that it could write over, and the least result counts.
 //
 // No order has a smaller peak than the largest of these. An operator whose step in a known order needs no
 // more than the bound so far cannot raise it, so few cuts are computed. Cost of one: a maximum flow by
-// Dinic's algorithm, in practice some passes over the graph.
+// Dinic's algorithm, in practice a few passes over the graph.
 
 #include "schedule/cuts.h"
 
@@ -24,7 +24,7 @@
 namespace stowage::schedule {
 namespace {
 
-/// The operators around one: what must be executed when it runs, what cannot be, and what may be.
+/// The operators around one: those that must be, cannot be or may be executed when it runs.
 class Cut {
  public:
   Cut(const Storage& storage, std::size_t op) : storage_(storage), op_(op) {
@@ -38,7 +38,7 @@ class Cut {
     sides_[op] = Side::after;
   }
 
-  /// The least bytes alive when the operator begins, without what it may write over.
+  /// The fewest live bytes when the operator begins, without those it may write over.
   [[nodiscard]] Bytes least_alive(const std::vector<std::size_t>& overwritten) const {
     base::FlowNetwork flow;
     const std::size_t source = flow.add_node();
@@ -108,7 +108,7 @@ class Cut {
   std::vector<Side> sides_;
 };
 
-/// Bytes that an operator adds to what is alive when it begins.
+/// Bytes that an operator adds to the live bytes when it begins.
 Bytes written_by(const Storage& storage, std::size_t op) {
   Bytes bytes = storage.always + storage.own[op];
   for (const Value& value : storage.values) {
@@ -277,7 +277,7 @@ void PairCut::add_value(const Value& value, bool is_free) {
     flow_.add(writer, sink, value.size);
     return;
   }
-  // One that runs before another reader in any case does not matter.
+  // A reader that always runs before another reader does not matter.
   std::erase_if(readers_, [&](std::size_t reader) {
     return std::ranges::any_of(readers_,
                                [&](std::size_t other) { return contains(precedence_.after(reader), other); });

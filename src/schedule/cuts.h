@@ -12,11 +12,10 @@
 
 namespace stowage::schedule {
 
-/// Bytes that the step of an operator needs at least, in any order; see cuts.cc.
+/// The bytes that an operator's step needs in every order; see cuts.cc.
 [[nodiscard]] Bytes least_load(const Storage& storage, std::size_t op);
 
-/// No order has a smaller peak. The order given is a good one: the better it is, the fewer cuts are looked
-/// for.
+/// No order has a smaller peak. The better the given order is, the fewer cuts are computed.
 [[nodiscard]] Bytes bound_by_cuts(const Storage& storage, std::span<const std::size_t> order, Budget& budget);
 
 /// A set of operators, a bit for each.
@@ -32,7 +31,7 @@ inline void insert(std::span<std::uint64_t> set, std::size_t op) {
   set[op / set_word] |= std::uint64_t{1} << (op % set_word);
 }
 
-/// Calls with every operator of the set, in ascending order.
+/// Calls the function with every operator of the set, in ascending order.
 template <typename Function>
 void for_each(std::span<const std::uint64_t> set, const Function& function) {
   for (std::size_t w = 0; w < set.size(); ++w) {
@@ -41,7 +40,7 @@ void for_each(std::span<const std::uint64_t> set, const Function& function) {
   }
 }
 
-/// Which operators run before which, and what follows from that: a bit for each pair, both ways.
+/// The order between operators and its consequences: a bit for each pair, both ways.
 class Precedence {
  public:
   explicit Precedence(const Storage& storage);
@@ -50,13 +49,13 @@ class Precedence {
   [[nodiscard]] std::size_t words() const { return words_; }
   [[nodiscard]] std::span<const std::uint64_t> before(std::size_t op) const { return row(before_, op); }
   [[nodiscard]] std::span<const std::uint64_t> after(std::size_t op) const { return row(after_, op); }
-  /// All but the operator itself that run neither before nor after it for certain.
+  /// The operators that may run before or after it, without itself.
   [[nodiscard]] Set undecided(std::size_t op) const;
 
-  /// False if `later` runs before `earlier`, so that no order can do both. Cost: operators^2 / 64 at most.
+  /// False if `later` runs before `earlier`, so that no order satisfies both. Cost: operators^2 / 64 at most.
   [[nodiscard]] bool require(std::size_t earlier, std::size_t later);
 
-  /// For each operator those before it from which the others follow.
+  /// For each operator the least set of earlier ones that implies the others.
   [[nodiscard]] std::vector<std::vector<std::size_t>> direct() const;
 
  private:
@@ -71,34 +70,34 @@ class Precedence {
   std::vector<std::uint64_t> after_;
 };
 
-/// Operators in chains, in each of which all but the first wait for the one before, that one alone, which
-/// leads nowhere else.
+/// Operators in chains. Each operator except the first waits only for the one before it, which has no other
+/// follower.
 struct Chains {
   explicit Chains(const Storage& storage);
 
   Set heads;  ///< First operators.
-  /// Per operator: the first of those from which one leads here along the chain that leave no more alive than
-  /// there was. Of all sets with the least alive that have it, one has both.
+  /// Per operator: the first operator from which the chain leads here while every later one leaves no more
+  /// bytes alive than before it. Of all sets with the fewest live bytes that contain it, one contains both.
   std::vector<std::size_t> leaders;
 };
 
-/// The cut around an operator (cuts.cc), where more precedes than operators wait for; and what it costs more
-/// if another operator has run before, or has not. What is given must outlive it.
+/// The cut around an operator (cuts.cc), with more precedence than `waits_for`; and its additional cost if
+/// another operator has run before, or has not. All arguments must outlive it.
 class PairCut {
  public:
-  /// `direct` is of the precedence, now or before. Only heads may have been required to wait.
+  /// `direct` is of the precedence, now or earlier. Only heads may have got new predecessors.
   PairCut(const Storage& storage, const Chains& chains, const Precedence& precedence,
           const std::vector<std::vector<std::size_t>>& direct)
       : storage_(storage), chains_(chains), precedence_(precedence), direct_(direct) {}
 
-  /// The least bytes alive when the operator begins, without what it writes over; or more than enough.
+  /// The fewest live bytes when the operator begins, without those it writes over; or more than enough.
   Bytes least_alive(std::size_t op, const std::vector<std::size_t>* overwritten, Bytes enough);
 
-  /// What it is more if another operator, its own leader, has run before, or has not; or more than enough.
+  /// The additional bytes if another operator, its own leader, has run before, or has not; or too many.
   Bytes with(std::size_t other, Bytes enough) { return flow_.send(nodes_[other], sink, enough); }
   Bytes without(std::size_t other, Bytes enough) { return flow_.send(source, nodes_[other], enough); }
 
-  /// The executed operators of the cut that was looked for last: the fewest, and the most.
+  /// The executed operators of the last cut: the smallest set, and the largest.
   [[nodiscard]] Set fewest() const;
   [[nodiscard]] Set most() const;
 
@@ -120,7 +119,7 @@ class PairCut {
   const std::vector<std::vector<std::size_t>>& direct_;
   base::FlowNetwork flow_;
   std::size_t op_ = 0;
-  std::vector<std::size_t> nodes_;  ///< Per operator: in the network.
+  std::vector<std::size_t> nodes_;  ///< Per operator its node in the network.
   std::vector<std::size_t> readers_;
 };
 

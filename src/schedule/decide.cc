@@ -1,15 +1,14 @@
-// Idea. What an order can still do depends on the set of operators executed so far, not on their sequence.
-// So the question "is there an order within the capacity?" is one of reaching the full set in a graph of
+// Idea. The future of an order depends on the set of operators executed so far, not on their sequence. So the
+// question "is there an order within the capacity?" becomes a search for a path to the full set in a graph of
 // sets, by steps within the capacity:
 //
-//     {} -> a -> ab -> abc -> ..           a step that needs too much is no way
-//        -> b -> ab (been there)           a set that was looked at is not looked at again
+//     {} -> a -> ab -> abc -> ..           a step that needs too much is rejected
+//        -> b -> ab (been there)           a set that was examined is not examined again
 //
-// Depth first, the operator that leaves least alive first: where there is an order one is found soon. Where
-// there is none all sets that can be reached have been looked at, and the smallest step that was rejected is
-// a bound: with any capacity below that the same steps would be rejected again. After each operator those
-// follow that lose nothing (executed.cc), which leaves few sets to choose in; sets that are symmetric are one
-// (symmetry.cc).
+// The search is depth first and takes the operator that leaves the fewest live bytes first: if an order
+// exists it is found soon. If none exists, all reachable sets have been examined, and the smallest rejected
+// step is a bound: any smaller capacity rejects the same steps again. After each operator follow those that
+// lose nothing (executed.cc), which leaves few sets to choose in. Symmetric sets count as one (symmetry.cc).
 //
 // Cost: operators * ready operators per set; one bit per operator and set. Source: Ahn et al., "Ordering
 // chaos: memory-aware scheduling of irregularly wired neural networks for edge devices" (2020), for the sets;
@@ -72,7 +71,7 @@ class StateSearch {
       return op < other.op;
     }
   };
-  /// A set on the way here, and what may follow it.
+  /// A set on the path to the present one, and the choices that may follow it.
   struct Frame {
     std::size_t depth = 0;  ///< Operators executed before those that led here.
     std::vector<Choice> choices;
@@ -91,7 +90,7 @@ class StateSearch {
     open_set_from(0);
   }
 
-  /// Whether neither the set nor one that is symmetric to it was looked at.
+  /// Whether neither the set nor a symmetric one was examined before.
   bool is_new() {
     if (symmetry_.is_trivial()) return seen_.insert(executed_.bits(), executed_.hash());
     canonical_.assign(executed_.bits().begin(), executed_.bits().end());

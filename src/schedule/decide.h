@@ -12,25 +12,25 @@
 
 namespace stowage::schedule {
 
-/// Whether there is an order with no step above a capacity.
+/// Whether an order exists with no step above a capacity.
 struct Decision {
-  std::optional<Order> order{};  ///< There is: this one.
-  std::optional<Bytes> bound{};  ///< There is none, nor with a capacity below this.
-  std::int64_t states = 0;       ///< Sets that were looked at. Without order or bound: too many.
+  std::optional<Order> order{};  ///< Such an order, if one exists.
+  std::optional<Bytes> bound{};  ///< No order exists for this capacity, nor for any below this bound.
+  std::int64_t states = 0;       ///< Sets examined. Without order or bound: too many.
 };
 
-/// Looks at sets of executed operators, at most as many as given, until the question is decided; see
-/// decide.cc. `symmetry` is the storage's.
+/// Examines sets of executed operators, at most `most_states`, until the question is decided; see decide.cc.
+/// `symmetry` is the storage's.
 [[nodiscard]] Decision decide(const Storage& storage, Symmetry& symmetry, Direction direction, Bytes capacity,
                               std::int64_t most_states, Budget& budget);
 
-/// Sets of operators that a search has been to. Sets are compared bit by bit: a hash that two of them share
+/// Sets of operators that a search has visited. Sets are compared bit by bit: equal hashes of different sets
 /// must not make a proof wrong.
 class SeenSets {
  public:
   explicit SeenSets(std::size_t words) : words_(words), slots_(first_slots, 0) {}
 
-  /// Whether it was not there.
+  /// Adds a set; false if it was there before.
   bool insert(std::span<const std::uint64_t> bits, std::uint64_t hash);
 
   [[nodiscard]] std::size_t size() const { return hashes_.size(); }
@@ -47,7 +47,7 @@ class SeenSets {
   std::size_t words_;
   std::vector<std::uint64_t> pool_;
   std::vector<std::uint64_t> hashes_;
-  std::vector<std::size_t> slots_;  ///< One more than the index of a set; 0: empty. As many as a power of 2.
+  std::vector<std::size_t> slots_;  ///< The index of a set plus one; 0: empty. The size is a power of 2.
 };
 
 }  // namespace stowage::schedule

@@ -1,5 +1,5 @@
-// Sets of executed operators: what is live after each, what the next operator needs, and which operators
-// can run at once without a choice. The idea of the last stands in front of it.
+// Sets of executed operators: the live bytes after each, the bytes that the next operator needs, and the
+// operators that can run at once without a choice. The last part has its own explanation below.
 
 #include "schedule/executed.h"
 
@@ -140,7 +140,7 @@ void Executed::undo() {
   add_ready(op);
   for (const std::size_t v : ends_[op]) ++courses_[v].to_end;
   for (const std::size_t v : begins_[op]) --courses_[v].begun;
-  const Bytes after = effect_of(op).after;  // with nothing alive before: what it adds
+  const Bytes after = effect_of(op).after;  // with no live bytes before: the bytes it adds
   live_ -= after - live_;
 }
 
@@ -156,27 +156,27 @@ void Executed::remove_ready(std::size_t op) {
   ready_.pop_back();
 }
 
-// Idea. Let S be the executed set and S' a larger one that can be reached from it within the capacity,
-// with no more bytes alive, and let no set between them have fewer bytes alive than S'. Then
-// going to S' at once loses nothing:
+// Idea. Let S be the executed set and S' a larger one that can be reached from it within the capacity, with
+// no more live bytes, and let no set between them have fewer live bytes than S'. Then going to S' at once
+// loses nothing:
 //
 //     an order that completes S      S  a x b y c ..        x y lead from S to S'
 //     the same after x y             S  x y a b c ..
 //
-// Bytes alive are submodular in the executed set: with T what the first order had executed before some step,
-// live(T and S') + live(T or S') <= live(T) + live(S'), and T and S' is between S and S', so it has
-// no fewer bytes alive than S': every step of the second order finds at most as many alive as in the first.
-// Nor does its operator add more: what it writes, it writes in both; what it may write over has lost readers,
-// not won any.
+// Live bytes are submodular in the executed set. Let T be the set that the first order had executed before
+// some step. Then live(T and S') + live(T or S') <= live(T) + live(S'). T and S' is between S and S', so it
+// has no fewer live bytes than S'. Hence every step of the second order begins with at most as many live
+// bytes as in the first. Nor does its operator add more: it writes the same in both, and the values it may
+// write over have lost readers, not gained any.
 //
 //     alive
 //      |   _/\_
 //      | S/    \__ S'
 //      +-----------> executed
 //
-// In a chain each operator waits for the one before. The sets between S and the end of a chain are the chain's
-// beginnings. So a chain is followed until it is no higher than where it began: all sets between are. A single
-// operator is a chain of one.
+// In a chain each operator waits for the one before. The sets between S and the end of a chain are the
+// chain's prefixes. So a chain is followed until it has no more live bytes than at its start: all sets
+// between have more. A single operator is a chain of one.
 //
 // Source: the commits are ours; that live bytes are submodular is used by Kayaaslan et al., "Scheduling
 // series-parallel task graphs to minimize peak memory" (2018), too.
@@ -200,7 +200,7 @@ class Settler {
     return false;
   }
 
-  /// Runs an operator that leaves no more alive than there was.
+  /// Runs an operator that leaves no more live bytes than before.
   bool run_one() {
     std::optional<std::size_t> best;
     Bytes least = 0;
@@ -217,7 +217,7 @@ class Settler {
     return best.has_value();
   }
 
-  /// Runs a chain that leads to where no more is alive than now.
+  /// Runs a chain that ends with no more live bytes than now.
   bool run_chain() {
     std::vector<std::size_t> heads(executed_.ready().begin(), executed_.ready().end());
     std::sort(heads.begin(), heads.end());
@@ -234,7 +234,7 @@ class Settler {
     while (executed_.sequence().size() > depth) executed_.undo();
   }
 
-  /// Each operator is one that the last one made ready.
+  /// Follows a chain: each operator is one that the last one made ready.
   bool follow_chain(std::size_t head) {
     const Bytes live = executed_.live();
     for (std::optional<std::size_t> next = head; next;) {
@@ -246,7 +246,7 @@ class Settler {
     return false;
   }
 
-  /// The operator that leaves least alive, of those that fit.
+  /// The operator that leaves the fewest live bytes, of those that fit.
   std::optional<std::size_t> least_of(std::span<const std::size_t> operators) {
     std::optional<std::size_t> best;
     Bytes least = 0;

@@ -11,18 +11,18 @@
 
 namespace stowage::schedule {
 
-/// Which way time goes. Backward, the first operator to be executed is the last to run.
+/// The direction of time. Backward, the first operator to be executed is the last to run.
 enum class Direction : std::uint8_t { forward, backward };
 
-/// What executing an operator next would mean.
+/// The effect of executing an operator next.
 struct Effect {
-  Bytes during = 0;  ///< What its step needs.
-  Bytes after = 0;   ///< What is alive between it and the next step.
+  Bytes during = 0;  ///< The bytes that its step needs.
+  Bytes after = 0;   ///< The live bytes between it and the next step.
 };
 
-/// A set of operators that have been executed, each after those it waits for, and what is alive then. The
-/// storage must be normalized, and outlive it. Cost: executing an operator and asking for its
-/// effect take as many operations as it has operands and overwrites.
+/// A set of executed operators, each after those it waits for, and its live bytes. The storage must be
+/// normalized and must outlive it. Cost: executing an operator, or computing its effect, takes as many
+/// operations as it has operands and overwrites.
 class Executed {
  public:
   Executed(const Storage& storage, Direction direction);
@@ -30,11 +30,11 @@ class Executed {
   [[nodiscard]] std::size_t operators() const { return missing_.size(); }
   [[nodiscard]] Direction direction() const { return direction_; }
   [[nodiscard]] bool is_complete() const { return sequence_.size() == operators(); }
-  /// Bytes alive between the last operator executed and the next.
+  /// Live bytes between the last executed operator and the next.
   [[nodiscard]] Bytes live() const { return live_; }
-  /// Operators that wait for none that is missing, in no particular order.
+  /// Operators whose predecessors are all executed, in no particular order.
   [[nodiscard]] std::span<const std::size_t> ready() const { return ready_; }
-  /// Those executed, in their sequence.
+  /// The executed operators in their sequence.
   [[nodiscard]] std::span<const std::size_t> sequence() const { return sequence_; }
   /// The sequence in which they run in time.
   [[nodiscard]] Order order() const;
@@ -44,26 +44,26 @@ class Executed {
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
   [[nodiscard]] Effect effect_of(std::size_t op) const;
-  /// The operator must be ready.
+  /// Executes an operator, which must be ready.
   void run(std::size_t op);
-  /// Takes back the last operator executed.
+  /// Undoes the last executed operator.
   void undo();
 
  private:
   /// A value as seen in the direction of time.
   struct Course {
     Bytes size = 0;
-    std::size_t begun = 0;   ///< Executed operators that it begins with.
-    std::size_t to_end = 0;  ///< Operators missing until it ends.
+    std::size_t begun = 0;   ///< The number of executed operators that begin it.
+    std::size_t to_end = 0;  ///< The number of missing operators until it ends.
     bool is_there = false;   ///< From the first step on.
     bool is_kept = false;    ///< After the last step.
   };
-  /// Lists, one after the other.
+  /// Several lists in one array.
   struct Lists {
     std::vector<std::size_t> first{0};
     std::vector<std::size_t> items;
 
-    /// Each item goes to the end of the list that is named with it.
+    /// Appends each item to the list paired with it.
     void assign(std::size_t lists, std::span<const std::pair<std::size_t, std::size_t>> list_and_item);
     [[nodiscard]] std::span<const std::size_t> operator[](std::size_t i) const {
       return std::span(items).subspan(first[i], first[i + 1] - first[i]);
@@ -82,7 +82,7 @@ class Executed {
   Lists ends_;        ///< Per operator: values that it is among the last of.
   Lists overwrites_;  ///< Per operator: its overwrites.
   std::vector<Course> courses_;
-  std::vector<std::size_t> missing_;  ///< Per operator: how many it still waits for.
+  std::vector<std::size_t> missing_;  ///< Per operator: the number of operators it still waits for.
   std::vector<std::size_t> place_in_ready_;
   std::vector<std::size_t> ready_;
   std::vector<std::size_t> sequence_;
@@ -91,9 +91,9 @@ class Executed {
   Bytes live_ = 0;
 };
 
-/// Executes operators of which it is certain that executing them next loses nothing: if the set can be
-/// completed with no step above `capacity`, so it can be afterwards. Lowers `rejected` to the
-/// smallest step above the capacity that it came across.
+/// Executes operators as long as this certainly loses nothing: if the set can be completed with no step above
+/// `capacity`, so it can be afterwards. Lowers `rejected` to the smallest step above the capacity that it
+/// found.
 void settle(Executed& executed, Bytes capacity, Bytes& rejected, Budget& budget);
 
 }  // namespace stowage::schedule

@@ -1,5 +1,5 @@
-// Orders that are found without a proof: greedy ones, and a beam of sets of executed operators. The idea
-// of the beam stands in front of it.
+// Orders found without a proof: greedy ones, and a beam of sets of executed operators. The beam has its own
+// explanation below.
 
 #include "schedule/heuristics.h"
 
@@ -27,7 +27,7 @@ Lists followers_of(const Storage& storage) {
 
 enum class Take : std::uint8_t { oldest, newest };
 
-/// Of the operators that are ready, always the one that has been so for longest, or shortest.
+/// Always takes the operator that has been ready for the longest, or the shortest, time.
 Order by_age(const Storage& storage, const Lists& followers, Take take) {
   std::vector<std::size_t> missing;
   std::deque<std::size_t> ready;
@@ -48,11 +48,11 @@ Order by_age(const Storage& storage, const Lists& followers, Take take) {
   return order;
 }
 
-/// An operator is put in front of all that wait for it, when they are in the order.
+/// Puts an operator before all that wait for it, once those are in the order.
 Order reverse_post_order(const Storage& storage, const Lists& followers) {
   std::vector<bool> seen(storage.operators(), false);
   Order order;
-  std::vector<std::pair<std::size_t, std::size_t>> open;  // an operator, and how many followers were visited
+  std::vector<std::pair<std::size_t, std::size_t>> open;  // an operator, and the number of visited followers
   for (std::size_t root = 0; root < storage.operators(); ++root) {
     if (seen[root]) continue;
     seen[root] = true;
@@ -96,17 +96,17 @@ std::vector<Order> greedy_orders(const Storage& storage) {
           least_alive(storage, Direction::backward)};
 }
 
-// Idea. Where there are too many sets of executed operators to look at all (decide.cc), look at those that
-// have fewest bytes alive, a certain number for each number of operators executed:
+// Idea. If the sets of executed operators are too many to examine all (decide.cc), examine those with the
+// fewest live bytes, a certain number for each number of executed operators:
 //
 //     executed   1      2      3      4
 //                o ---- o ---- o ---- o     kept
 //                 `---- o      o  ...
 //                       x      x            dropped
 //
-// What loses nothing (`settle`) follows when a set is looked at. Sets are a tree: each knows the one it came
-// from and the operators between. Going from one to another means going back to where their ways part. Cost:
-// width * operators * ready operators, and the ways between.
+// When a set is examined, the operators that lose nothing follow (`settle`). Sets form a tree: each knows its
+// parent and the operators between. Moving from one to another goes back to their common ancestor. Cost:
+// width * operators * ready operators, and the paths between.
 
 namespace {
 
@@ -123,7 +123,7 @@ class Beam {
     for (std::size_t depth = nodes_[0].depth; depth < executed_.operators(); ++depth) {
       std::vector<std::size_t> best = std::move(levels_[depth]);
       keep_best(best, width_);
-      std::sort(best.begin(), best.end());  // neighbours have most of their ways in common
+      std::sort(best.begin(), best.end());  // neighbours share most of their paths
       for (const std::size_t node : best) {
         if (budget_.is_over()) return std::nullopt;
         go_to(node);
@@ -138,8 +138,8 @@ class Beam {
  private:
   struct Node {
     std::size_t parent = 0;
-    std::vector<std::size_t> sequence;  ///< What was executed since the parent.
-    std::size_t depth = 0;              ///< Operators executed.
+    std::vector<std::size_t> sequence;  ///< Operators executed since the parent.
+    std::size_t depth = 0;              ///< The number of executed operators.
     Bytes live = 0;
     std::uint64_t hash = 0;
   };
@@ -149,7 +149,7 @@ class Beam {
     return {sequence.begin(), sequence.end()};
   }
 
-  /// Keeps the sets with the fewest bytes alive, each once, and forgets the others.
+  /// Keeps the sets with the fewest live bytes, each once, and drops the others.
   void keep_best(std::vector<std::size_t>& level, std::size_t count) {
     std::sort(level.begin(), level.end(), [&](std::size_t a, std::size_t b) {
       const Node& left = nodes_[a];
@@ -201,7 +201,7 @@ class Beam {
     at_ = target;
   }
 
-  /// Executes what loses nothing, which puts the set where it belongs: to those of more operators.
+  /// Executes operators that lose nothing, which moves the set to a level of more operators.
   bool is_settled(std::size_t node) {
     const std::size_t depth = executed_.sequence().size();
     settle(executed_, capacity_, rejected_, budget_);
@@ -212,7 +212,7 @@ class Beam {
     nodes_[node].live = executed_.live();
     nodes_[node].hash = executed_.hash();
     levels_[nodes_[node].depth].push_back(node);
-    at_ = nodes_[node].parent;  // where the node is now it may be dropped
+    at_ = nodes_[node].parent;  // the node may be dropped at its new level
     undo_to(nodes_[at_].depth);
     return false;
   }
@@ -240,9 +240,9 @@ class Beam {
   std::size_t width_;
   Budget& budget_;
   std::vector<Node> nodes_;
-  std::vector<std::size_t> free_;                 ///< Nodes of sets that were dropped; none came from them.
-  std::vector<std::vector<std::size_t>> levels_;  ///< Nodes by how many operators are executed.
-  std::size_t at_ = 0;                            ///< The node that `executed_` is at.
+  std::vector<std::size_t> free_;                 ///< Nodes of dropped sets; none has children.
+  std::vector<std::vector<std::size_t>> levels_;  ///< Nodes by the number of executed operators.
+  std::size_t at_ = 0;                            ///< The node of the present state of `executed_`.
 };
 
 }  // namespace

@@ -10,12 +10,12 @@
 
 namespace stowage::schedule {
 
-/// Orders that cost next to nothing to find: breadth first, depth first, reverse post-order, and always what
-/// leaves least alive, from the beginning and from the end.
+/// Orders that are very cheap to find: breadth first, depth first, reverse post-order, and greedy by the
+/// fewest live bytes, from the beginning and from the end.
 [[nodiscard]] std::vector<Order> greedy_orders(const Storage& storage);
 
-/// Looks for an order with no step above the capacity among the sets that seem best, at most `width` of each
-/// number of operators; see heuristics.cc. That it finds none means nothing.
+/// Searches for an order with no step above the capacity among the sets that seem best, at most `width` of
+/// each number of operators; see heuristics.cc. None found proves nothing.
 [[nodiscard]] std::optional<Order> beam(const Storage& storage, Direction direction, Bytes capacity,
                                         std::size_t width, Budget& budget);
 

@@ -1,28 +1,27 @@
-// Idea. A cut (cuts.cc) says how little can be alive when an operator x runs, with whatever set executed
-// before that suits x best. These sets need not go together. Ask more: how little, if y has run before x? And
-// if it has not?
+// Idea. A cut (cuts.cc) gives the fewest bytes that can be live when an operator x runs, over all sets
+// executed before it. Different operators may need incompatible sets. So ask more: how few, if y has run
+// before x? And if it has not?
 //
 //     x after y needs more than P         every order within P has x before y
 //     x before y needs more than P        every order within P has y before x
-//     neither may be                      there is no order within P: P + 1 is a bound
+//     neither may be                      no order is within P: P + 1 is a bound
 //
-// What follows for one pair holds for all: sets have to respect it, so there are fewer of them, cuts become
-// larger, and more follows, until nothing does any more.
+// The conclusion for one pair affects all: sets have to respect it, so fewer remain, cuts become larger, and
+// more conclusions follow, until nothing new does.
 //
 //     sets of a b c       {}  a  b  c  ab  ac  bc  abc
 //     with a before c     {}  a  b     ab  ac      abc
 //
-// A cut is found by sending a flow. That y is on one side as well costs what can be sent on top from y to the
-// sink, or from the source to y (base/max_flow.h), which takes a few paths. Most pairs need none: the set
-// that a cut yields is a witness that all its operators may come before x, and all others after. It is a
-// witness for every other operator that can run next as well, and, once that has run, for the one behind it.
+// A cut is found by sending a flow. Forcing y to one side costs the flow that can be sent on top, from y to
+// the sink or from the source to y (base/max_flow.h), which takes a few paths. Most pairs need none: the set
+// of a cut is a witness that all its operators may come before x, and all others after. It is also a witness
+// for every other operator that can run next, and, after that has run, for the one after it.
 //
-// From the peak of a known order P goes down step by step: what is known of a larger P holds for a smaller,
-// and most witnesses serve again. Of a chain of operators the first decides for the others (cuts.h).
-// Cost: in practice some dozen cuts an operator; a bit for each pair, twice, and one per operator and
-// witness. Source: orders that follow from what too little room is left for are an idea of job shop
-// scheduling (Carlier, Pinson, "An algorithm for solving the job-shop problem", 1989); to draw them from
-// minimum cuts is ours.
+// From the peak of a known order, P falls step by step: conclusions for a larger P hold for a smaller, and
+// most witnesses remain valid. In a chain of operators the first decides for the others (cuts.h).
+// Cost: in practice some dozen cuts per operator; a bit for each pair, twice, and one per operator and
+// witness. Source: deriving order from too little remaining room is an idea of job shop scheduling (Carlier,
+// Pinson, "An algorithm for solving the job-shop problem", 1989); deriving it from minimum cuts is ours.
 
 #include "schedule/pairs.h"
 
@@ -39,10 +38,10 @@ namespace stowage::schedule {
 namespace {
 
 constexpr std::size_t most_operators = 4096;
-constexpr Bytes parts = 8;  ///< Of what is open: how far P goes down at once.
+constexpr Bytes parts = 8;  ///< P falls by this part of the open range.
 constexpr std::size_t most_bytes_of_witnesses = std::size_t{1} << 27;
 
-/// A storage seen from its operators.
+/// Operands by operator.
 struct Operands {
   explicit Operands(const Storage& storage) : added(storage.own), overwrites(storage.operators()) {
     for (Bytes& bytes : added) bytes += storage.always;
@@ -53,11 +52,11 @@ struct Operands {
       overwrites[overwrite.op].push_back(&overwrite.values);
   }
 
-  std::vector<Bytes> added;  ///< What a step needs beside what is alive when it begins.
+  std::vector<Bytes> added;  ///< Bytes that a step adds to the live bytes at its begin.
   std::vector<std::vector<const std::vector<std::size_t>*>> overwrites;
 };
 
-/// What follows for all orders within a capacity.
+/// Derives the order of pairs for all orders within a capacity.
 class Pairs {
  public:
   Pairs(const Storage& storage, std::int64_t most_work, Budget& budget)
@@ -70,7 +69,7 @@ class Pairs {
 
   enum class Verdict : std::uint8_t { refuted, open, undecided };
 
-  /// `precedence` holds for all orders within the capacity and gets what follows.
+  /// `precedence` holds for all orders within the capacity and receives the conclusions.
   Verdict follow(Bytes capacity, Precedence& precedence) {
     capacity_ = capacity;
     for (bool is_new = true; is_new;) {
@@ -90,12 +89,12 @@ class Pairs {
   }
 
  private:
-  /// What is not known yet of an operator's step.
+  /// The open questions of an operator's step.
   struct Operator {
     bool may_run = false;
     Set before;                                            ///< Of these, whether they may run before it;
     Set after;                                             ///< of these, whether they may not.
-    std::vector<std::pair<std::size_t, Bytes>> witnesses;  ///< That said something new, and its load then.
+    std::vector<std::pair<std::size_t, Bytes>> witnesses;  ///< Those that were new, with its load then.
   };
 
   [[nodiscard]] bool is_over() const {
@@ -112,7 +111,7 @@ class Pairs {
     return !it.may_run || !is_empty(it.before) || !is_empty(it.after);
   }
 
-  /// Operators, each after those before it.
+  /// Operators, each after its predecessors.
   [[nodiscard]] static std::vector<std::size_t> sorted(const Precedence& precedence) {
     std::vector<std::pair<std::size_t, std::size_t>> keys;
     for (std::size_t op = 0; op < precedence.operators(); ++op) {
@@ -127,7 +126,7 @@ class Pairs {
     return operators;
   }
 
-  /// Witnesses count that respect what is known by now.
+  /// Starts with the witnesses that respect the conclusions so far.
   void begin_round(const Precedence& precedence) {
     direct_ = precedence.direct();
     sorted_ = sorted(precedence);
@@ -154,7 +153,7 @@ class Pairs {
     return is_closed;
   }
 
-  /// Notes that the operator may run when these have; whether that was not known.
+  /// Records that the operator may run when these have; returns whether that was new.
   [[nodiscard]] static bool is_news(Operator& op, const Set& executed) {
     bool is_new = !std::exchange(op.may_run, true);
     for (std::size_t w = 0; w < executed.size(); ++w) {
@@ -177,7 +176,7 @@ class Pairs {
       tell(op, cut.fewest(), precedence);
       tell(op, cut.most(), precedence);
       const std::vector<Bytes> sent = cut.sent();
-      // A set with an operator has all before it as well: the latest are asked for first.
+      // A set with an operator has all its predecessors as well, so the latest are tried first.
       for (const std::size_t other : std::views::reverse(sorted_)) {
         if (!contains(operators_[op].before, other)) continue;
         spend();
@@ -195,8 +194,8 @@ class Pairs {
 
   void spend() { budget_.spend(static_cast<std::int64_t>(storage_.operators() + storage_.values.size())); }
 
-  /// Shows a witness for one operator to all that could run in its place, and goes on with those that run
-  /// behind.
+  /// Shows a witness for one operator to all that could run in its place, and continues with the operators
+  /// after it.
   void tell(std::size_t op, Set executed, const Precedence& precedence) {
     constexpr int longest = 6;
     for (int i = 0; i < longest; ++i) {
@@ -229,7 +228,7 @@ class Pairs {
     return true;
   }
 
-  /// An operator that can run now that this one has, and within the capacity.
+  /// An operator that became ready by this one and runs within the capacity.
   [[nodiscard]] std::optional<std::size_t> next_after(std::size_t op, const Set& executed,
                                                       const Precedence& precedence) const {
     const Bytes live = live_after(executed);
@@ -253,7 +252,7 @@ class Pairs {
     return live;
   }
 
-  /// What the operator may write over if these have run.
+  /// The bytes that the operator may write over if these have run.
   [[nodiscard]] Bytes most_overwritten(std::size_t op, const Set& executed) const {
     Bytes most = 0;
     for (const auto* const overwritten : operands_.overwrites[op]) {
@@ -269,7 +268,7 @@ class Pairs {
     return most;
   }
 
-  /// What nothing speaks for cannot be.
+  /// Excludes every order of a pair without a witness.
   bool require(std::size_t op, Precedence& precedence) {
     bool is_possible = true;
     for_each(operators_[op].before,
@@ -283,7 +282,7 @@ class Pairs {
   const Operands operands_;
   const Chains chains_;
   Budget& budget_;
-  const std::int64_t end_;  ///< Of the work that may be spent.
+  const std::int64_t end_;  ///< Work at which the search ends.
   Bytes capacity_ = 0;
   std::vector<std::vector<std::size_t>> direct_;
   std::vector<std::size_t> sorted_;

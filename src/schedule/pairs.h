@@ -8,11 +8,11 @@
 namespace stowage::schedule {
 
 struct PairOptions {
-  Bytes unit = 1;              ///< What all loads are multiples of.
-  std::int64_t most_work = 0;  ///< What may be spent.
+  Bytes unit = 1;              ///< All loads are multiples of it.
+  std::int64_t most_work = 0;  ///< The work that may be spent.
 };
 
-/// No order has a smaller peak: a bound between one that is known and the peak of an order that is known; see
+/// A lower bound for the peak of all orders, between a known bound and the peak of a known order; see
 /// pairs.cc. The storage must be normalized.
 [[nodiscard]] Bytes bound_by_pairs(const Storage& storage, Bytes bound, Bytes peak,
                                    const PairOptions& options, Budget& budget);

@@ -1,21 +1,21 @@
-// Idea. Between a bound (cuts.cc) and the peak of a known order (heuristics.cc) lies the optimum. It is
-// closed in on by deciding whether there is an order within some capacity:
+// Idea. The optimum is between a bound (cuts.cc) and the peak of a known order (heuristics.cc). The search
+// narrows this range by deciding whether an order within some capacity exists:
 //
 //      bound                                   peak
 //        |---------------|----------------------|
-//        ^ first         ^ then in the middle of what is open
+//        ^ first         ^ then in the middle of the open range
 //
-//     an order       the peak comes down to it
-//     none           the bound goes up
+//     an order       the peak falls to it
+//     none           the bound rises
 //     undecided      within so many sets, from either end of time: a beam may find one (heuristics.cc);
-//                    if not, what is above is looked at, and all again with more sets
+//                    if not, higher capacities are tried, and all again with more sets
 //
-// Between two rounds windows of the best order are ordered anew (windows.cc), and what holds for pairs of
-// operators raises the bound (pairs.cc).
+// Between two rounds, windows of the best order are reordered (windows.cc), and conclusions about pairs of
+// operators raise the bound (pairs.cc).
 //
-// The problem is the same backward in time; which way is the easier differs from network to network, so both
-// are tried with few sets before either with many. Peaks are multiples of what divides all sizes.
-// Deterministic: what is spent is counted, and the clock only ends it.
+// The problem is the same backward in time. Which direction is easier differs from network to network, so
+// both are tried with few sets before either with many. Peaks are multiples of the common divisor of all
+// sizes. Deterministic: work is counted, and the clock only ends the search.
 
 #include "schedule/search.h"
 
@@ -40,7 +40,7 @@ constexpr std::int64_t last_states = 4'000'000;
 constexpr std::int64_t growth = 8;
 constexpr std::size_t first_width = 4;
 
-/// What every load is a multiple of.
+/// A common divisor of all loads (bytes that steps need).
 Bytes unit_of(const Storage& storage) {
   Bytes unit = std::gcd(storage.always, storage.first);
   for (const Bytes own : storage.own) unit = std::gcd(unit, own);
@@ -54,7 +54,7 @@ class OrderSearch {
       : storage_(storage), budget_(budget), unit_(unit_of(storage)) {
     found_.order.assign(own.begin(), own.end());
     found_.peak = peak_of(storage, own);
-    // What the first step needs besides would be what the last one needs, and then commits may be wrong.
+    // Backward, the extra bytes of the first step would belong to the last one, and commits could be wrong.
     directions_ = {Direction::forward};
     if (storage.first == 0) directions_.push_back(Direction::backward);
   }
@@ -81,7 +81,7 @@ class OrderSearch {
  private:
   [[nodiscard]] bool is_over() const { return found_.peak == found_.bound || budget_.is_over(); }
 
-  /// Of the own order: it decides many networks before another order is tried.
+  /// The bound of the own order's highest step: it decides many networks before another order is tried.
   [[nodiscard]] Bytes bound_by_highest_step() const {
     const std::vector<Bytes> loads = loads_of(storage_, found_.order);
     if (loads.empty()) return found_.peak;
@@ -102,7 +102,7 @@ class OrderSearch {
   }
 
   void close_in(std::int64_t states, std::size_t width) {
-    Bytes low = found_.bound;  // the least capacity that may do, leaving out what is too hard
+    Bytes low = found_.bound;  // the least undecided capacity, except those that are too hard
     Bytes capacity = low;
     while (low < found_.peak && !is_over()) {
       if (!is_decided(capacity, states, width)) low = capacity + unit_;
@@ -112,7 +112,7 @@ class OrderSearch {
     }
   }
 
-  /// Orders windows of the best order anew, to come down by a part of what is open, or by less.
+  /// Reorders windows of the best order to lower its peak by a part of the open range, or by less.
   void mend(std::int64_t states) {
     for (const Bytes part : {4, 16}) {
       while (!is_over()) {
@@ -124,7 +124,7 @@ class OrderSearch {
     }
   }
 
-  /// Spends no more on pairs than on all else so far.
+  /// Spends no more on pairs than on everything else so far.
   void raise_bound() {
     if (is_over() || are_pairs_known_) return;
     const std::int64_t most_work = budget_.spent();
@@ -152,11 +152,11 @@ class OrderSearch {
   }
 
   const Storage& storage_;
-  Storage delayed_;  ///< The same with a least peak that is found sooner.
+  Storage delayed_;  ///< The same least peak, but easier to find.
   Budget& budget_;
   Bytes unit_;
   std::vector<Direction> directions_;
-  std::optional<Symmetry> symmetry_;  ///< Looked for when it is needed.
+  std::optional<Symmetry> symmetry_;  ///< Computed when needed.
   bool are_pairs_known_ = false;
   Found found_;
 };

@@ -1,20 +1,19 @@
-// Idea. What a step needs is a sum over values: a value takes its bytes from the step of its writer to that
-// of its last reader, both included. Three kinds of values that are not alive between two steps, or always,
-// become numbers:
+// Idea. The bytes that a step needs are a sum over values: a value takes its bytes from the step of its
+// writer to that of its last reader, both included. Three kinds of values, alive at one step only or at all
+// steps, become numbers:
 //
 //     written and never read       in the `own` bytes of the writer
 //     there at first, never read   in the `first` bytes
 //     there at first and kept      in the bytes that are `always` there
 //
-// so that all others begin or end with some step, and have the same shape seen from the end of time:
+// so that all others begin or end with some step, and have the same form seen from the end of time:
 //
 //     forward    begins with its writer,          ends with the last of its readers
 //     backward   begins with any of its readers,  ends with its writer
 //
-// Writing over a value takes it out of the sum for one step, that of the operator that writes over it, if all
-// other readers have run before. An operator with several inputs to write over writes over one of them, the
-// largest. Tensors that repeat bytes of others (views, slots of a concat) are no values: what they repeat is
-// read by whoever reads them.
+// Writing over a value removes it from the sum for one step, that of the operator that writes over it, if all
+// other readers have run before. An operator with several such inputs writes over the largest. Tensors that
+// repeat bytes of others (views, slots of a concat) are no values: their readers read the repeated tensors.
 
 #include "schedule/storage.h"
 
@@ -96,18 +95,18 @@ Bytes peak_of(const Storage& storage, std::span<const std::size_t> order) {
   return peak;
 }
 
-// Idea. Some operators can run early and do nothing but fill memory: the sign of an activation that only the
-// backward step wants. A search forward in time tries them at every place. They may as well run just before
-// the only operator that waits for them:
+// Idea. Some operators can run early and only fill memory: the sign of an activation that only the backward
+// step needs. A search forward in time tries them at every place. They may as well run just before the only
+// operator that waits for them:
 //
 //     x .. v(x) ........... u(s, y)       s = v's results, read by u alone
 //     x ............ v(x)   u(s, y)       the same order with v moved
 //
-// Between the two places what v reads is alive instead of s, which is no more if it is no larger. In its new
-// place v needs, beside what is alive before u, at most what it reads and needs for itself; if that is no
-// more than u adds, the step of v is not above that of u. Then some best order has v there, and v may be made
-// to wait for all that u waits for. What v may write over it does not need twice; what u may write over it
-// does not add.
+// Between the two places the inputs of v are alive instead of s, which is no more if they are no larger. At
+// its new place v needs, besides the live bytes before u, at most its inputs and its own bytes. If that is no
+// more than u adds, the step of v is not above that of u. Then some best order has v there, and v may wait
+// for everything that u waits for. Bytes that v may write over are not needed twice; bytes that u may write
+// over are not added.
 //
 // Cost: linear in operands.
 
@@ -147,7 +146,7 @@ class Delayer {
     return size;
   }
 
-  /// By running before it has to, for the only operator that waits for it.
+  /// Whether it gains nothing by running early, before the only operator that waits for it.
   [[nodiscard]] bool gains_nothing(std::size_t op, std::size_t follower) const {
     for (const std::size_t v : written_[op]) {
       if (storage_.values[v].kept) return false;  // otherwise only the follower reads it
@@ -164,7 +163,7 @@ class Delayer {
            size_of(written_[follower]) + storage_.own[follower] - most_overwritten(follower, read_[follower]);
   }
 
-  /// Of the values given, which are sorted.
+  /// Bytes that it may write over, of the given values, which are sorted.
   [[nodiscard]] Bytes most_overwritten(std::size_t op, const std::vector<std::size_t>& values) const {
     Bytes most = 0;
     for (const std::size_t i : overwrites_[op]) {
@@ -198,7 +197,7 @@ class Delayer {
 }  // namespace
 
 Storage delayed(Storage storage) {
-  if (storage.first > 0) return storage;  // whoever runs first then needs more
+  if (storage.first > 0) return storage;  // the first operator needs more
   return Delayer(std::move(storage)).run();
 }
 

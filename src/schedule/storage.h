@@ -12,44 +12,44 @@ namespace stowage::schedule {
 /// Bytes that come and go together: a tensor, or the part of one that the same operators read.
 struct Value {
   Bytes size = 0;
-  std::optional<std::size_t> writer{};  ///< None: it is there from the first step on.
+  std::optional<std::size_t> writer{};  ///< None: it exists from the first step on.
   std::vector<std::size_t> readers{};
-  bool kept = false;  ///< It is wanted after the last step.
+  bool kept = false;  ///< It is needed after the last step.
 };
 
-/// The operator may write a result of its own over these values while it reads them: those of them that no
-/// other operator still needs cost nothing during its step.
+/// The operator may write a result of its own over these values while it reads them. Those that no other
+/// operator still needs cost nothing during its step.
 struct Overwrite {
   std::size_t op = 0;
   std::vector<std::size_t> values{};
 };
 
-/// What operators need memory for, whatever their order; see storage.cc.
+/// The memory that operators need, whatever their order; see storage.cc.
 struct Storage {
   std::vector<Bytes> own{};                           ///< Per operator: bytes it needs during its step only.
   std::vector<std::vector<std::size_t>> waits_for{};  ///< Per operator: those that run before it.
   std::vector<Value> values{};
   std::vector<Overwrite> overwrites{};
   Bytes always = 0;  ///< Bytes that every step needs.
-  Bytes first = 0;   ///< Bytes that the first step needs besides.
+  Bytes first = 0;   ///< Additional bytes that the first step needs.
 
   [[nodiscard]] std::size_t operators() const { return own.size(); }
 };
 
-/// The same with every operand named once and every value alive between two steps at least once; what is
-/// alive at one step only, or always, is counted as such. Operators wait for the writers of what they read.
+/// The same storage with every operand named once and every value alive between two steps at least once.
+/// Values alive at one step only, or always, become numbers. Operators wait for the writers of their inputs.
 [[nodiscard]] Storage normalized(Storage storage);
 
 using Order = std::vector<std::size_t>;
 
-/// Bytes that each step needs. The order must respect `waits_for`, the storage must be normalized.
+/// The bytes that each step needs. The order must respect `waits_for`, and the storage must be normalized.
 [[nodiscard]] std::vector<Bytes> loads_of(const Storage& storage, std::span<const std::size_t> order);
 
-/// The largest of them; without operators, what is there at first.
+/// The largest of them; without operators, the bytes present at first.
 [[nodiscard]] Bytes peak_of(const Storage& storage, std::span<const std::size_t> order);
 
-/// Lets operators wait that gain nothing by running early. The least peak stays what it is. The
-/// storage must be normalized.
+/// Delays operators that gain nothing by running early. The least peak stays the same. The storage must be
+/// normalized.
 [[nodiscard]] Storage delayed(Storage storage);
 
 }  // namespace stowage::schedule

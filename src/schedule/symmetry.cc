@@ -1,19 +1,19 @@
-// Idea. The heads of an unrolled attention, or experts side by side, are the same branch many times. How far
-// each has come matters, not which is how far: 16 branches of which three are half done are one set, not 560.
+// Idea. The heads of an unrolled attention, or parallel experts, are the same branch many times. It matters
+// how far each has run, not which is how far: 16 branches of which three are half done are one set, not 560.
 //
 //     x --> a1 -> b1 -->              {x, a1}, {x, a2} and {x, a3} are the same,
 //     x --> a2 -> b2 --> concat       and so are {x, a1, a2} and {x, a1, a3}
 //     x --> a3 -> b3 -->
 //
-// Operators get colours: first by what they need for themselves, then, again and again, by the colours and
-// sizes around them, until no colour splits any more (Weisfeiler, Leman 1968). An operator of a colour of its
-// own stays where it is. The others fall into branches, connected with each other only through such. Two
-// branches are candidates if they have the same colours, each once. Colours are hashes and prove nothing:
-// exchanging each branch with the first of its group must map operators, values and overwrites to themselves,
+// Operators get colours: first by their own bytes, then repeatedly by the colours and sizes around them,
+// until no colour splits any more (Weisfeiler, Leman 1968). An operator with a unique colour stays where it
+// is. The others form branches, connected with each other only through such operators. Two branches are
+// candidates if they have the same colours, each once. Colours are hashes and prove nothing. So each branch
+// is exchanged with the first of its group: this must map operators, values and overwrites to themselves,
 // which is checked one by one.
 //
 // Sets that an exchange turns into each other can be completed alike. So a set is looked up with the branches
-// of each group sorted by how far they are. Cost: operators * rounds to begin with; per set the operators of
+// of each group sorted by their progress. Cost: operators * rounds at first; per set the operators of
 // branches.
 
 #include "schedule/symmetry.h"
@@ -60,7 +60,7 @@ class Colours {
     return std::set<std::uint64_t>(colours_.begin(), colours_.end()).size();
   }
 
-  /// Sums are of what is around, in whatever order.
+  /// Sums over neighbours do not depend on their order.
   void refine() {
     std::vector<std::uint64_t> sums(colours_.size(), 0);
     std::vector<std::uint64_t> of_values;
@@ -91,7 +91,7 @@ class Colours {
 
 using Branch = std::vector<std::size_t>;
 
-/// What is around each operator.
+/// The neighbours of each operator.
 struct Neighbours {
   explicit Neighbours(const Storage& storage)
       : followers(storage.operators()), values(storage.operators()), overwrites(storage.operators()) {
@@ -111,7 +111,7 @@ struct Neighbours {
   std::vector<std::vector<std::size_t>> overwrites;
 };
 
-/// Exchanges two branches for as long as it lives, to check that.
+/// Exchanges two branches during its lifetime, to check the exchange.
 class Exchange {
  public:
   /// `image` maps every operator to itself.
@@ -124,8 +124,8 @@ class Exchange {
   Exchange& operator=(const Exchange&) = delete;
   ~Exchange() { swap(); }
 
-  /// Whether it maps everything that an operator needs or waits for to what its image does. Only what is
-  /// around the branches can be changed by it.
+  /// Whether it maps all operands and predecessors of an operator to those of its image. Only neighbours of
+  /// the branches can change.
   [[nodiscard]] bool is_symmetry() const {
     std::set<std::size_t> operators;
     std::set<std::size_t> values;
@@ -190,7 +190,7 @@ class Exchange {
   std::vector<std::size_t>& image_;
 };
 
-/// Operators that do not have a colour of their own, connected ones together, each branch sorted by colour.
+/// Operators without a unique colour, connected ones together, each branch sorted by colour.
 std::vector<Branch> branches_of(const Storage& storage, const std::vector<std::uint64_t>& colours) {
   std::map<std::uint64_t, std::size_t> counts;
   for (const std::uint64_t colour : colours) ++counts[colour];

@@ -16,16 +16,15 @@ class Symmetry {
 
   [[nodiscard]] bool is_trivial() const { return groups_.empty(); }
 
-  /// Of all sets of operators that exchanges make of this one, always the same: what it was before is lost.
+  /// Replaces a set by one representative of all sets that exchanges can make of it.
   void make_canonical(std::vector<std::uint64_t>& bits);
 
  private:
-  /// Branches that can be exchanged, each the list of its operators; those at one place of the lists
-  /// correspond.
+  /// Branches that can be exchanged, each the list of its operators; equal places in the lists correspond.
   using Group = std::vector<std::vector<std::size_t>>;
 
   std::vector<Group> groups_;
-  std::vector<std::uint64_t> keys_;  ///< Of branches: which of their operators are in the set.
+  std::vector<std::uint64_t> keys_;  ///< Per branch: which of its operators are in the set.
 };
 
 /// A number for a set of operators.

@@ -1,16 +1,16 @@
-// Idea. An order that is too high somewhere may be all right elsewhere. So only a window around a step that
-// is too high is ordered anew, exactly (decide.cc): what has run before it and what runs behind it stay.
+// Idea. An order that is too high somewhere may be fine elsewhere. So only a window around a step that is too
+// high is reordered, exactly (decide.cc); the operators before and after it stay.
 //
 //     load   |      _
 //            |  _  | |_      capacity - - - - -
 //            |_| |_|   |__
 //            +---[-----]---> steps
 //
-// The window is a storage of its own: what was there before and is read in it has no writer, what is read
-// behind it is kept, and what only passes by is always there. Windows grow until one can be ordered within
-// the capacity; then the next step that is too high has its turn, until none is left.
+// The window is a storage of its own: values from before that are read in it have no writer, values read
+// after it are kept, and values that only pass through are always there. Windows grow until one can be
+// ordered within the capacity; then the next step that is too high follows, until none is left.
 //
-// Cost: per window a decision that looks at no more than so many sets.
+// Cost: per window a decision with a limited number of sets.
 
 #include "schedule/windows.h"
 
@@ -27,7 +27,7 @@
 namespace stowage::schedule {
 namespace {
 
-/// Where the operators of an order are, seen from a window.
+/// The places of an order's operators relative to a window.
 class Window {
  public:
   Window(const Storage& storage, std::span<const std::size_t> order, std::size_t begin, std::size_t end)
@@ -63,7 +63,7 @@ class Window {
     return begin_ <= positions_[op] && positions_[op] < end_;
   }
 
-  /// Adds the value if it is alive in the window, and says where, unless it only passes by.
+  /// Adds the value if it is alive in the window and returns its place, unless it only passes through.
   std::optional<std::size_t> place_of(const Value& value) {
     Value inside{.size = value.size, .kept = value.kept};
     for (const std::size_t reader : value.readers) {

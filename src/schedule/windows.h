@@ -7,13 +7,13 @@
 
 namespace stowage::schedule {
 
-/// What operators [begin, end) of an order need memory for when those before have run and those behind have
-/// not. Operator i of it is `order[begin + i]`. Normalized.
+/// The storage of operators [begin, end) of an order, when those before have run and those after have not.
+/// Operator i of it is `order[begin + i]`. Normalized.
 [[nodiscard]] Storage window_of(const Storage& storage, std::span<const std::size_t> order, std::size_t begin,
                                 std::size_t end);
 
-/// An order with no step above the capacity, made of one that has such by ordering windows around those steps
-/// anew; or none. At most so many sets are looked at per window and direction; see windows.cc.
+/// Repairs an order by reordering windows around steps above the capacity. The result has no such step; none
+/// if that fails. At most `most_states` sets are examined per window and direction; see windows.cc.
 [[nodiscard]] std::optional<Order> mended(const Storage& storage, Order order, Bytes capacity,
                                           std::int64_t most_states, Budget& budget);
 

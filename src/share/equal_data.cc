@@ -1,15 +1,16 @@
-// Idea. Layers that several models have in common (a shared backbone, the same network twice) are found by
-// what they are alone, since names and places differ from file to file. Constants whose bytes are known, of
-// one kind and size, are told apart by a hash of their bytes; those with one hash are compared byte for byte
-// with the first of each class, so that a collision costs a comparison and never merges different data. Bytes
-// that are a short beginning again and again go by that, whether a file has all of them or says so. What
-// folded operators compute goes by their recipes: of one operation on members of one class each.
+// Idea. Layers that several models share (a common backbone, the same network twice) are found by content
+// alone, since names and places differ from file to file. Constants with known bytes, of one kind and size,
+// are distinguished by a hash of their bytes. Those with equal hashes are compared byte for byte with the
+// first of each class, so a collision costs a comparison and never merges different data. Bytes that repeat a
+// short prefix are compared by that prefix, whether a file stores all of them or only says so. Results of
+// folded operators are compared by their recipes: equal if one operation is applied to members of the same
+// classes.
 //
 //     model 0   w1 = [1 2 3 4]   s = Transpose(w1)         w1 and v: class 0
 //     model 1   v  = [1 2 3 4]   r = Transpose(v)          s and r: class 1
 //
-// Cost: sizes first, since most are unlike all others and then no byte is read; else each byte is read once
-// for the hash and once for the comparison. Data that is the same bytes of one mapped file is not compared.
+// Cost: sizes are compared first; most are unique, and then no byte is read. Otherwise each byte is read once
+// for the hash and once for the comparison. Data at the same bytes of one mapped file is not compared.
 
 #include "share/equal_data.h"
 
@@ -37,7 +38,7 @@ const Tensor& tensor_of(std::span<const Input> inputs, const ConstantRef& ref) {
   return std::get<Graph>(inputs[ref.model].content).tensors[ref.tensor];
 }
 
-/// The shortest beginning that the bytes are, again and again; none if it would be long, or all of them.
+/// The shortest prefix that the bytes repeat; none if it would be long, or as long as the bytes.
 std::span<const std::byte> period_of(std::span<const std::byte> bytes) {
   constexpr std::size_t longest = 16;  // the largest elements
   std::span<const std::byte> found;
@@ -53,7 +54,7 @@ bool is_equal(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.size() == b.size() && (a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-/// All that can be in a class, in order.
+/// All constants that can be in a class, in order.
 std::vector<ConstantRef> constants_of(std::span<const Input> inputs) {
   std::vector<ConstantRef> constants;
   for (std::size_t m = 0; m < inputs.size(); ++m) {
@@ -66,7 +67,7 @@ std::vector<ConstantRef> constants_of(std::span<const Input> inputs) {
   return constants;
 }
 
-/// Gives constants that are equal one number.
+/// Gives equal constants the same number.
 class Classifier {
  public:
   Classifier(std::span<const Input> inputs, DataHash hash)
@@ -103,7 +104,7 @@ class Classifier {
     return known_of(ref).recipe_of(ref.tensor);
   }
 
-  /// Of the bytes that are known; 0 where none are.
+  /// The number of known bytes; 0 if none are known.
   [[nodiscard]] std::size_t size_of(const ConstantRef& ref) const {
     const bool is_filled = !known_of(ref).element_of(ref.tensor).empty();
     return is_filled ? static_cast<std::size_t>(tensor_of(inputs_, ref).bytes)
@@ -129,7 +130,7 @@ class Classifier {
     return count_++;
   }
 
-  /// The number of a result of folding, after all that it is made of.
+  /// Numbers a result of folding, after all its inputs.
   void number_with_inputs(const ConstantRef& ref) {
     std::vector<TensorId> open{ref.tensor};
     while (!open.empty()) {
@@ -158,7 +159,7 @@ class Classifier {
     return number_in(computed_, {tensor.kind, tensor.bytes, recipe.operation, std::move(inputs)});
   }
 
-  /// Inputs without bytes have none: all of one type are equal.
+  /// Inputs without bytes get no number: all of one type are equal.
   [[nodiscard]] bool is_numbered(std::size_t model, TensorId tensor) const {
     return tensor_of(inputs_, {model, tensor}).bytes > 0;
   }
@@ -174,7 +175,7 @@ class Classifier {
   DataHash hash_;
   std::vector<ConstantRef> constants_;
   std::vector<std::vector<Number>> numbers_;  ///< Per model, per tensor.
-  std::size_t count_ = 0;                     ///< Of numbers that are given.
+  std::size_t count_ = 0;                     ///< The number of classes so far.
   std::map<std::pair<TensorKind, std::size_t>, std::size_t> counts_;
   std::map<std::tuple<TensorKind, std::size_t, std::vector<std::byte>>, std::size_t> filled_;
   std::map<std::tuple<TensorKind, std::size_t, std::uint64_t>, std::vector<std::pair<std::size_t, Data>>>
@@ -182,7 +183,7 @@ class Classifier {
   std::map<std::tuple<TensorKind, Bytes, std::string, std::vector<Number>>, std::size_t> computed_;
 };
 
-/// The tensors that operators of a subgraph read when they run, or hand over when it ends.
+/// Marks the tensors that running operators of a subgraph read, or that it hands over at its end.
 void mark_read(const Graph& graph, std::size_t subgraph, std::vector<bool>& is_seen,
                std::vector<bool>& is_read) {
   if (is_seen[subgraph]) return;
@@ -230,7 +231,7 @@ Saving saving_of(const EqualData& classes, std::span<const Input> inputs, Tensor
       throw Error("", fmt::format("the data of kind {} of all models overflows, expected at most {} bytes",
                                   name_of(kind), largest_value));
     saving.separate = *sum;
-    saving.shared += tensor.bytes;  // at most the same
+    saving.shared += tensor.bytes;  // at most equal to the sum above
   }
   return saving;
 }

@@ -1,5 +1,5 @@
-// What networks pass to each other and to the caller: names of feeds and of released outputs become
-// tensors, and outputs are kept for those who read them. The idea of the second stands in front of it.
+// Tensors that networks pass to each other and to the caller. Names of feeds and of released outputs become
+// tensors, and outputs are kept for their readers. The second part has its own explanation below.
 
 #include "share/feeds.h"
 
@@ -29,8 +29,7 @@ void expect_in_working_memory(const std::string& flag, const Graph& graph, Tenso
     throw UsageError(fmt::format("{}: {} is constant", flag, base::quoted(tensor.name)));
 }
 
-/// The output or input that `flag` calls MODEL.TENSOR. Names of models and of tensors may hold dots
-/// themselves.
+/// The output or input that `flag` calls MODEL.TENSOR. Names of models and tensors may contain dots.
 ModelTensor find(const std::string& flag, std::string_view text, End end,
                  std::span<const NamedGraph> networks) {
   std::vector<ModelTensor> found;
@@ -96,11 +95,11 @@ std::vector<ModelTensor> resolve_released(std::span<const std::string> names,
   return {released.begin(), released.end()};
 }
 
-// Idea. An output has its bytes to itself until everybody has read them: the networks that it feeds, and the
-// caller, who comes when everything has run, unless he says that he comes at once. An input that a network
-// passes on, as an output of its own, has the bytes of the output that feeds it.
+// Idea. An output keeps its bytes until all its readers are done: the networks that it feeds, and the caller.
+// The caller reads when everything has run, unless the output is released. An input that a network passes on
+// as its own output has the bytes of the output that feeds it.
 //
-// The clock of a branch ends with it. What is needed afterwards is on a clock around it:
+// The clock of a branch ends with it. Bytes needed afterwards are on a clock around it:
 //
 //     A | B; C, A feeds C         root   (fork)  c  c  c       readers: the clock that all of them are on,
 //                                 A.out  |-------------|       or in branches of
@@ -145,7 +144,7 @@ class Keeper {
     kept_[source].lasting.push_back(output);
   }
 
-  /// Nobody writes over constants and state.
+  /// No operator writes over constants and state.
   [[nodiscard]] bool is_elsewhere(const ModelTensor& it) const {
     const Graph& graph = networks_[it.model].graph;
     const TensorKind kind = graph.tensors[it.tensor].kind;

@@ -11,7 +11,7 @@
 
 namespace stowage::share {
 
-/// A network and what it is called.
+/// A network and its name.
 struct NamedGraph {
   const std::string& name;
   const Graph& graph;
@@ -42,19 +42,19 @@ struct ResolvedFeed {
 [[nodiscard]] std::vector<ModelTensor> resolve_released(std::span<const std::string> names,
                                                         std::span<const NamedGraph> networks);
 
-/// An output whose bytes somebody needs when its network has run.
+/// An output whose bytes are needed after its network has run.
 struct KeptOutput {
   ModelTensor output{};
-  /// Of all that have these bytes, the inputs that are fed with them, through other networks too.
+  /// The inputs that are fed with these bytes, through other networks too.
   std::vector<ModelTensor> inputs{};
-  /// Those that are outputs and not released: they are there until everything has run.
+  /// The outputs with these bytes that are not released: they stay until everything has run.
   std::vector<ModelTensor> lasting{};
-  /// The innermost clock on which all of that is seen.
+  /// The innermost clock that covers all of these.
   std::size_t clock = 0;
 };
 
-/// Outputs that are fed or not released, but for constants and state, which nobody writes over; see
-/// feeds.cc. What the caller owns (Io::external) is not among them unless it is fed.
+/// Outputs that are fed or not released; see feeds.cc. Excludes constants and state, which no operator writes
+/// over, and outputs that the caller owns (Io::external), unless they are fed.
 [[nodiscard]] std::vector<KeptOutput> kept_outputs(std::span<const NamedGraph> networks,
                                                    const Timeline& timeline,
                                                    std::span<const ResolvedFeed> feeds,

@@ -1,10 +1,10 @@
-// A descent along the grammar, one function for each line, in linear time:
+// A recursive descent, one function for each line of the grammar, in linear time:
 //
 //     sequence = parallel (";" parallel)*
 //     parallel = operand ("|" operand)*
 //     operand  = "(" sequence ")" | name
 //
-// Expressions of one kind in each other become one, so that equal plans have equal clocks.
+// Nested expressions of one kind become one, so that equal plans have equal clocks.
 
 #include "share/timeline.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 using Kind = RunExpression::Kind;
 
-/// Several expressions as one, those of the same kind taken apart.
+/// Joins several expressions into one and flattens those of the same kind.
 RunExpression joined(Kind kind, std::vector<RunExpression> parts) {
   if (parts.size() == 1) return std::move(parts.front());
   RunExpression whole{.kind = kind};
@@ -137,9 +137,9 @@ RunExpression parse_run_expression(std::string_view text, std::span<const std::s
   return joined(Kind::sequence, std::move(parts));
 }
 
-// From an expression to clocks. What runs one after the other is one clock, step by step; what runs at the
-// same time is one step, a fork, whose branches have clocks of their own, since nobody knows how their steps
-// interleave:
+// From an expression to clocks. Models that run one after the other are on one clock, step by step. Models
+// that run at the same time are one step, a fork. Its branches have clocks of their own, since the
+// interleaving of their steps is unknown:
 //
 //     A; B | C; D          clock 0   a a a a (fork) d d d
 //                          clock 1           b b b

@@ -18,12 +18,12 @@ struct RunExpression {
 
   Kind kind = Kind::model;
   std::size_t model = 0;               ///< Index among the names, for Kind::model.
-  std::vector<RunExpression> parts{};  ///< At least two, none of the same kind, for the other kinds.
+  std::vector<RunExpression> parts{};  ///< For the other kinds: at least two, none of the same kind.
 };
 
-/// Reads `A; (B | C; D)`: `;` is one after the other, `|` at the same time and binds tighter. A name that
-/// holds one of `;|()` or begins or ends with a blank stands in quotes, single or double. An empty text is
-/// all models one after the other. Throws UsageError, naming the place, unless every model comes once.
+/// Reads `A; (B | C; D)`: `;` means one after the other, `|` means at the same time and binds tighter. A name
+/// that contains one of `;|()` or begins or ends with a blank needs quotes, single or double. An empty text
+/// means all models one after the other. Throws UsageError, naming the place, unless every model comes once.
 [[nodiscard]] RunExpression parse_run_expression(std::string_view text, std::span<const std::string> names);
 
 /// Steps [begin, end) of a clock.
@@ -35,8 +35,8 @@ struct Stage {
 
 using model::Moment;
 
-/// When several models run: clocks, a model's steps together on one of them. Clock 0 is the root, every other
-/// one is a branch of a fork.
+/// When several models run: clocks, with all steps of a model on one of them. Clock 0 is the root; every
+/// other clock is a branch of a fork.
 class Timeline {
  public:
   /// `steps_of` has the steps of each model.
@@ -47,16 +47,16 @@ class Timeline {
   /// The fork that a clock is a branch of; none for the root.
   [[nodiscard]] const std::optional<Moment>& fork_of(std::size_t clock) const { return tree_.fork_of(clock); }
 
-  /// The innermost clock that both are on, or on branches of.
+  /// The innermost clock that contains both, directly or in branches.
   [[nodiscard]] std::size_t common_clock(std::size_t a, std::size_t b) const {
     return tree_.common_clock(a, b);
   }
-  /// Where a clock ends, a model without steps at its end included; at least 1.
+  /// The end of a clock, including a model without steps at its end; at least 1.
   [[nodiscard]] Position end_of(std::size_t clock) const { return tree_.end_of(clock); }
-  /// The clock on which that is kept until everything has run that is on `clock`: the outermost one on which
-  /// anything comes after the fork, or the clock itself.
+  /// The clock that keeps bytes of `clock` until everything has run: the outermost one with anything after
+  /// the fork, or `clock` itself.
   [[nodiscard]] std::size_t lasting_clock(std::size_t clock) const;
-  /// Where a position of `clock`, or of a branch somewhere in it, is on `clock`.
+  /// The position on `clock` of a moment on it or on a branch in it.
   [[nodiscard]] Position position_on(std::size_t clock, Moment moment) const;
   /// Whether model `a` is done before model `b` begins.
   [[nodiscard]] bool runs_before(std::size_t a, std::size_t b) const;
