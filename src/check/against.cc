@@ -189,7 +189,7 @@ class Keeper {
         end_{model.part.span.clock, model.part.span.life.upper},
         after_(tree.between(end_, {0, tree.end_of(0)})) {}
 
-  /// State that is read exists from the begin of the plan to its end.
+  /// State that is read exists from the start of the plan to its end.
   void keep_state() {
     for (const StateTie& tie : graph_.ties) {
       const auto& old_state = played_.last_needs[tie.input];

@@ -126,7 +126,7 @@ void check_cost(const Plan& plan, Faults& faults) {
   }
 }
 
-/// Bytes of a plan's tensors of one kind: of all, of those with views, and of the buffers of these views.
+/// Bytes of a plan's tensors of one kind: of all, of those with views, and of the largest in each buffer.
 /// None: the sum overflows.
 struct Shown {
   std::optional<Bytes> all = 0;
@@ -213,7 +213,7 @@ void check_order_searches(const Plan& plan, Faults& faults) {
     claim(fmt::format("the load of the order is said to be {}, above the peak {}", load, plan.summary.peak));
 }
 
-/// The loads of both orders match those of the search, and both orders contain the moved operators.
+/// The loads of both orders match those of the search, and moved operators have positions in both.
 void check_order_profile(const Plan& plan, Faults& faults) {
   if (!plan.order_profile) return;
   const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };

@@ -7,9 +7,10 @@
 //                                slice 6..  [ a 6..8 | b 0..4 ]
 //
 // Tensors are processed in the order of their dependences; adjacent fragments that continue each other are
-// merged. State may change between two reads: copies of it are their own source. So is a tensor of too many
-// fragments, which is safe: a plan in which it shares bytes is then refused. Cost: (copies + fragments) *
-// log(fragments), with at most `most_fragments` per tensor and `most_fragments_in_all`.
+// merged. State may change between two reads, so a copy of it is a source of its own. So is a tensor of too
+// many fragments, which is safe: a plan in which it shares bytes is then refused.
+// Cost: (copies + fragments) * log(fragments), with at most `most_fragments` per tensor and
+// `most_fragments_in_all`.
 
 #include "check/content.h"
 

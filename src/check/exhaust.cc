@@ -7,7 +7,7 @@
 //       [ c ]        [ b ]
 //       [ b ]        +++++
 //
-// A state is abandoned if the remaining parts of a position, each from its lowest possible begin, end above
+// A state is abandoned if the remaining parts of a position, each from its lowest possible start, end above
 // the height. When everything is stacked, the lowest offsets that the stacks allow are a placement. Every
 // placement has one order at each position, so none is missed, whatever its pieces, alignments and pins.
 // Identical buffers are stacked in the order of their numbers.
@@ -154,7 +154,7 @@ class Search {
     return true;
   }
 
-  /// True if the remaining parts of a pile may end below the height, each from its lowest possible begin.
+  /// True if the remaining parts of a pile may end below the height, each from its lowest possible start.
   [[nodiscard]] bool has_room(const State& state, std::size_t p) {
     begins_.clear();
     for (std::size_t i = piles_[p].begin + state.stacked[p]; i < piles_[p].end; ++i) {

@@ -12,7 +12,7 @@ void check_feeds_form(const Plan& plan, Faults& faults);
 /// An input has the place of the output that feeds it, and its model runs after the output's model.
 [[nodiscard]] Faults check_feeds(const Plan& plan);
 
-/// The feeds, each after the feed of its own output, without feeds in circles.
+/// The feeds, each after the feed into its own output, without feeds in circles.
 [[nodiscard]] std::vector<Feed> feeds_from_their_sources(const Plan& plan);
 
 }  // namespace stowage::check

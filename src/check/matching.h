@@ -16,8 +16,8 @@ namespace stowage::check {
 /// Bytes, kind, element type and shape match the graph.
 void check_tensor(const Graph& graph, TensorId t, const Tensor& planned, Faults& faults);
 
-/// True for tensors outside of working memory: inputs and outputs of the caller, state of the runtime,
-/// weights and instructions.
+/// True for tensors that may be outside of working memory: inputs and outputs of the caller, state of the
+/// runtime, weights and instructions.
 [[nodiscard]] std::vector<bool> may_be_elsewhere(const Graph& graph);
 
 /// A feed joins an output of one network with an input of the other that is not old state.

@@ -9,8 +9,8 @@
 //
 // So clocks are processed from the leaves to the root, and each passes its boxes to the clock that forks it.
 // Those boxes do not overlap, and each keeps the name of a buffer that has the bytes. Bounds are proven the
-// same way: the branches of a fork together hold at least the sum of what each holds at most. Cost: n log n
-// in pieces, times the depth of their clocks.
+// same way: the branches of a fork together hold at least the sum of what each holds at most.
+// Cost: n log n in pieces, times the depth of their clocks.
 
 #include "check/places.h"
 

@@ -31,7 +31,7 @@ struct KeptBytes {
 struct Use {
   TensorId tensor = 0;
   std::size_t clock = 0;
-  Lifetime life{};  ///< From the begin of its step to the end.
+  Lifetime life{};  ///< From the start of its step to the end.
   bool is_given = false;
   bool is_written = false;
   const Copy* copy = nullptr;  ///< If it is a copy.
@@ -65,7 +65,7 @@ struct Played {
 struct NetworkSteps {
   const Clock* clock = nullptr;
   model::Stretch span{};   ///< All steps of the network; at least one position.
-  Position steps_end = 0;  ///< Where the steps end; the begin if there are none.
+  Position steps_end = 0;  ///< Where the steps end; the start if there are none.
   /// Tensors of the network that another network feeds.
   std::vector<bool> is_fed{};
   /// For each tensor of the plan, its tensor in the network, if steps copy it.

@@ -6,8 +6,8 @@
 //     slot 1  |   b   | d |          b and d belong to the pool: a slot each at any time
 //     slot 0  | a |xxxxxxxx          x is over the border of two slots: it is found to overlap the pool
 //
-// The possible pool of a buffer is looked up by address among the pools that live when it begins. Cost: n log
-// n.
+// The possible pool of a buffer is looked up by address among the pools that are live when it begins.
+// Cost: n log n.
 
 #include "check/slots.h"
 

@@ -1,8 +1,8 @@
 // A streamed plan is checked row by row, using only the plan and the network:
 //
-//   stream_rows     what the rows of each tensor are along, and which of them a step runs and reads
-//   stream_lives    the steps, played back: when each row is written, and when it is last read
-//   stream_places   the view in which it is all that time, and which rows operators write over
+//   stream_rows     the axis of each tensor's rows, and the rows that a step runs and reads
+//   stream_lives    the steps, played back: when each row is written and last read
+//   stream_places   the view that holds a row all that time, and the rows that operators write over
 //
 // This file checks that all bytes are there and not shared. Inputs that do not arrive exist before the first
 // step; outputs that do not leave are read after the last step.
@@ -247,7 +247,7 @@ class RowBytes {
   EqualConstants equal_;
 };
 
-// The network, the plan's numbers, and all of it
+// The network, the plan's numbers, and the whole check
 
 /// Features of streamed networks that this version does not support.
 void check_network(const Streamed& it, Faults& faults) {

@@ -370,7 +370,7 @@ class RowUpdates {
     return {outer, (*tensor.shape)[axis]};
   }
 
-  /// Input rows, each `ahead` of its output row, that begin `from` bytes after the begin of the output row.
+  /// Input rows, each `ahead` of its output row, that begin `from` bytes after the start of the output row.
   static Rows coinciding(const Pair& pair, std::int64_t ahead, Bytes from) {
     const std::int64_t begin = std::max(pair.in.rows.first, pair.out.rows.first + ahead);
     const std::int64_t end = std::min(pair.in.rows.second, pair.out.rows.second + ahead);

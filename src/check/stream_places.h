@@ -9,8 +9,8 @@
 
 namespace stowage::check {
 
-/// Rows that lie in one view from their write to their last read. Row r begins at `first + (r - rows.first) *
-/// step` of the buffer, and is `outer` runs of `run` bytes, `stride` bytes apart.
+/// Rows that lie in one view from their write to their last read. Row r begins at
+/// `first + (r - rows.first) * step` of the buffer, and is `outer` runs of `run` bytes, `stride` bytes apart.
 struct PlacedRows {
   TensorId tensor = 0;
   Rows rows{};
@@ -26,8 +26,8 @@ struct PlacedRows {
   [[nodiscard]] bool is_whole() const { return !view->ring && !view->rows; }
 };
 
-/// Finds the view that holds each row during its whole live range; none, or more than one, is a fault. Cost:
-/// n log n in live ranges and views, if no two views are live together.
+/// Finds the view that holds each row during its whole live range; none, or more than one, is a fault.
+/// Cost: n log n in live ranges and views, if no two views are live together.
 void place_rows(const Streamed& it, TensorId tensor, const TensorRows& rows, std::span<const RowLife> lives,
                 std::vector<PlacedRows>& placed, Faults& faults);
 

@@ -284,7 +284,7 @@ std::vector<RowLife> PresentRows::take() {
   return lives;
 }
 
-/// No entry contains rows on both sides of this row's begin.
+/// No entry contains rows on both sides of this row's start.
 void PresentRows::cut(std::int64_t row) {
   auto it = entries_.lower_bound(row);
   if (it == entries_.begin()) return;

@@ -30,7 +30,7 @@ struct TensorRows {
 };
 
 /// The rows of every tensor. They run along the axis along which its writer runs, its rows arrive or leave,
-/// or its views have rows, which must agree; otherwise along the axis of the first reader of rows. Readers of
+/// or its views have rows, which must agree; otherwise along the axis of the last reader of rows. Readers of
 /// rows along another axis count as readers of the whole tensor.
 [[nodiscard]] std::vector<TensorRows> rows_of_tensors(const Streamed& it, Faults& faults);
 
