@@ -122,7 +122,7 @@ class Runner {
 
 /// Runs the steps of a plan in memories of exactly the planned size. Between steps, fills bytes that no live
 /// piece holds with a pattern. In a build with AddressSanitizer, an operator that touches foreign bytes
-/// aborts the program, which prints its name. The plan is not trusted: a wrong plan gives a fault. Before
+/// aborts the program, and the report names it. The plan is not trusted: a wrong plan gives a fault. Before
 /// anything runs, throws Error listing all operators that cannot run, and UsageError for inputs that do not
 /// fit the network.
 [[nodiscard]] RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options = {});
