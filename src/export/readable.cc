@@ -85,7 +85,7 @@ class Axis {
   }
 
  private:
-  /// Notes the begin of each position of the clock and of the one after the last, which it returns.
+  /// Notes the start of each position of the clock and of the one after the last, which it returns.
   Position lay_out(std::size_t clock, Position begin) {
     for (const Step& step : plan_.clocks[clock].steps) {
       starts_[clock].push_back(begin);

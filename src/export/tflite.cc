@@ -8,7 +8,7 @@
 //            +--> the same operator codes, tensors, names, signatures
 //
 // The new part is a multiple of 64 bytes, so that alignments are kept. Data after the flatbuffer is found by
-// its distance from the begin of the file, so buffers with such data are made anew, too. The builder writes
+// its distance from the start of the file, so buffers with such data are made anew, too. The builder writes
 // from the end: it gets the old file first, followed by zeros up to a multiple of 64, which are cut off
 // again.
 //
@@ -74,7 +74,7 @@ void expect_no_repeats(const TfliteFile& file) {
   }
 }
 
-/// Data after the flatbuffer, with an offset from the begin of the file.
+/// Data after the flatbuffer, with an offset from the start of the file.
 bool is_behind(std::uint64_t offset) { return offset > 1; }
 
 /// Rejects fields of later versions of the format, which would be lost.

@@ -1,10 +1,10 @@
 // Idea. Constants can be compared without computing them. Each constant keeps the first of these that is
 // known:
 //
-//   bytes      initializers, Constant, what Shape and Size of known shapes give
-//   element    ConstantOfShape: one element again and again
-//   the same   Identity, Reshape and their kin have the bytes of their input
-//   a recipe   any other folded operator: what it is, what it is told, and what it reads
+//   bytes      initializers, Constant, results of Shape and Size of known shapes
+//   element    ConstantOfShape: one repeated element
+//   the same   Identity, Reshape and similar operators have the bytes of their input
+//   a recipe   any other folded operator: its type, attributes and inputs
 //
 // Two recipes that agree, down to equal bytes, are one computation, because random operators are never
 // folded. The converse does not hold: equal bytes that are computed in different ways count as different. So

@@ -42,7 +42,7 @@ std::vector<Provided> provided_by_caller(std::span<const Network* const> network
   return provided;
 }
 
-/// The tensors with that name, at most one per model.
+/// The tensors with that name, all of one model. Throws UsageError if no model or several models have it.
 std::vector<Provided> named(const std::string& name, const std::vector<Provided>& all, bool is_alone) {
   std::vector<Provided> found;
   std::set<std::size_t> models;

@@ -16,7 +16,7 @@ struct Activation {
   [[nodiscard]] double operator()(double x) const { return function(x, alpha, beta); }
 };
 
-/// The functions in the attributes, or `otherwise`; refuses any number except `count`.
+/// The functions in the attributes, or `otherwise` in each direction. Refuses any other number of functions.
 [[nodiscard]] std::vector<Activation> activations_of(const Signature& signature,
                                                      const std::vector<std::string>& otherwise,
                                                      std::size_t directions);

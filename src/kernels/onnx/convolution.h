@@ -50,7 +50,7 @@ void add_row(float* row, const float* from, std::int64_t step, std::int64_t size
                                Bytes scratch);
 
 /// Adds the product of one filter and all channels of its group to the wanted rows of an output plane, each
-/// at row_of(row). `first` is the begin of the first channel in each input row, `w` the filter's first
+/// at row_of(row). `first` is the start of the first channel in each input row, `w` the filter's first
 /// weight. Zero points are for integers.
 template <typename X, typename Sum, typename W, typename RowOf>
 void convolve(const Convolution& convolution, const Rows<const std::byte>& input, std::int64_t first,

@@ -65,7 +65,7 @@ struct Place {
 };
 
 /// Calls visit(element, place in the plane) for the elements of a plane that the window at an output place
-/// covers. The plane begins `offset` elements after the begin of every row.
+/// covers. The plane begins `offset` elements after the start of every row.
 template <typename Element, typename Visit>
 void visit_window(const Window& window, const Rows<const std::byte>& input, std::int64_t offset, Place at,
                   const Visit& visit) {

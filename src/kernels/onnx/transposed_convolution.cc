@@ -19,7 +19,7 @@ struct Spread {
 };
 
 /// Adds one input channel, spread by its filter, to the wanted rows of an output plane, each at row_of(row).
-/// `first` is the begin of the channel in each row of the input.
+/// `first` is the start of the channel in each row of the input.
 template <typename Element, typename RowOf>
 void spread(const Window& window, const Rows<const std::byte>& input, std::int64_t first, const Element* w,
             Interval wanted, const RowOf& row_of) {

@@ -46,7 +46,7 @@ struct RealWeights {
 /// Refuses a bias of another type or size; it may be left out.
 void expect_bias(const Operands& operands, std::size_t input, DType dtype, std::int64_t channels);
 
-/// The sum of `size` products, modulo 2^32.
+/// The sum of `count` products, modulo 2^32.
 [[nodiscard]] inline std::int32_t dot(const std::int16_t* a, const std::int8_t* b, std::int64_t count) {
   std::uint32_t sum = 0;
   for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(a[i] * b[i]);

@@ -98,7 +98,7 @@ Kernel prepare_gather_nd(const Signature& signature) {
   });
 }
 
-/// Moves the begin so that the update fits inside. The output may be at the first input's place.
+/// Moves the start so that the update fits inside. The output may be at the first input's place.
 Kernel prepare_dynamic_update_slice(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(3, 1);

@@ -176,7 +176,7 @@ struct StridedOptions {
   bool shrinks = false;
 };
 
-/// Clamps begin and end to the dimension; a shrunk dimension keeps the element at its begin.
+/// Clamps begin and end to the dimension; a shrunk dimension keeps the element at its start.
 Steps steps_of(const StridedOptions& it, std::int64_t extent) {
   if (it.stride == 0) unsupported("its stride is 0");
   const bool is_forward = it.stride > 0;

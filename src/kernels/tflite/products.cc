@@ -37,7 +37,7 @@ struct MatrixProduct {
   Matrix b{};
   Stretch<3> batches;  ///< Matrices of output, a and b.
 
-  /// Calls `make` with the begins of a row of a and a column of b, and the place of their product.
+  /// Calls `make` with the starts of a row of a and a column of b, and the place of their product.
   template <typename Make>
   void for_outputs(const Make& make) const {
     const auto& steps = batches.steps();

@@ -34,7 +34,7 @@ class Stretch {
   [[nodiscard]] const Offsets& steps() const { return steps_; }
   [[nodiscard]] std::int64_t length() const { return length_; }
 
-  /// Calls `use` with the begin of each tensor's row, row after row.
+  /// Calls `use` with the start of each tensor's row, row after row.
   template <typename Use>
   void for_rows(const Use& use) const {
     if (is_empty_) return;
