@@ -4,9 +4,9 @@
 #include "kernels/onnx/window.h"
 #include "kernels/rows.h"
 
-/// Convolutions of all kinds. Idea: multiplies each weight with a row of the input and adds it to a row of
-/// the output, so that the innermost loop runs along both. Cost: one multiplication for each weight and place
-/// of the output.
+/// Convolutions of all kinds. Idea: multiplies each weight with a row of the input and adds the products to
+/// a row of the output, so that the innermost loop runs along both. Cost: one multiplication for each weight
+/// and place of the output.
 namespace stowage::kernels::onnx_ops {
 
 struct Convolution {

@@ -38,7 +38,7 @@ struct Wide {
   const std::uint32_t exponent = (element.bits >> 10U) & 0x1FU;
   const std::uint32_t fraction = element.bits & 0x3FFU;
   if (exponent == 0) {
-    constexpr float unit = 1.0F / 16777216;  // 2^-24, the smallest positive number
+    constexpr float unit = 1.0F / 16777216;  // 2^-24, of the smallest positive number
     const float size = static_cast<float>(fraction) * unit;
     return sign == 0 ? size : -size;
   }

@@ -12,7 +12,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// Values that do not change between steps. 0: no clipping.
+/// Values that do not change between steps.
 struct Network {
   std::int64_t directions = 1;
   bool is_reverse = false;  ///< The first direction runs from the end.
@@ -22,7 +22,7 @@ struct Network {
   std::int64_t hidden = 0;
   std::int64_t gates = 1;
   bool is_batch_first = false;
-  double clip = 0;  ///< 0: nothing is clipped.
+  double clip = 0;  ///< 0: no clipping.
   bool forgets_input = false;
   bool resets_late = false;
   std::vector<Activation> activations{};

@@ -73,10 +73,10 @@ class SigmoidTable {
   std::array<std::uint32_t, 256> values_{};
 };
 
-/// One of the layers of a gate: indices of its operands, and the scaling of its sums. 0: none. 0: none.
+/// One of the layers of a gate: indices of its operands, and the scaling of its sums.
 struct GateLayer {
   std::size_t weights = 0;
-  std::size_t bias = 0;  ///< 0 where there is none.
+  std::size_t bias = 0;  ///< 0: none.
   Multiplier factor{};
   std::int32_t zero_point = 0;
 };
@@ -102,7 +102,7 @@ struct Lstm {
   Multiplier learn{};
   Multiplier show{};
   std::int32_t output_zero = 0;
-  std::int32_t clip = 0;  ///< 0 for none.
+  std::int32_t clip = 0;  ///< 0: none.
   int tanh_shift = 0;     ///< From the cell state to 12 fraction bits.
   SigmoidTable table{};
 };
