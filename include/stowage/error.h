@@ -22,7 +22,7 @@ class Error : public std::runtime_error {
   /// the value and what was expected.
   Error(std::string place, std::string problem);
 
-  /// The same error with the name of the file in front, unless it already has one.
+  /// The same error, prefixed with the name of the file unless it already has one.
   [[nodiscard]] Error in_file(const std::string& file) const;
 
  private:
@@ -33,8 +33,8 @@ class Error : public std::runtime_error {
   std::string problem_;
 };
 
-/// An option that is wrong by itself or for this input: an unknown strategy, or a bound for a tensor that the
-/// model does not have.
+/// An option that is wrong by itself or for this input, such as an unknown strategy or a bound for a tensor
+/// that the model does not have.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

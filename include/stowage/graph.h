@@ -57,6 +57,7 @@ enum class DType : std::uint8_t {
 
 /// The type's name in plans, messages and graph JSON, for example "float32".
 [[nodiscard]] std::string_view name_of(DType dtype);
+/// The type with that name; none if the name is unknown.
 [[nodiscard]] std::optional<DType> dtype_named(std::string_view name);
 
 /// Bits per element; none for strings and unknown types, which have no fixed size.
@@ -68,6 +69,7 @@ using Shape = std::vector<std::int64_t>;
 /// `largest_value` bits, or an element type without a fixed size.
 [[nodiscard]] Bytes bytes_of(DType dtype, const Shape& shape);
 
+/// The role of a tensor. No step writes weights and instructions.
 enum class TensorKind : std::uint8_t { input, output, weight, instruction, temporary, state, scratch };
 
 [[nodiscard]] std::string_view name_of(TensorKind kind);
@@ -89,9 +91,9 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
-/// Bytes of one row of the tensor along this axis. None if it has no rows along it: there is no such axis, an
-/// extent is zero, or rows do not begin and end at a byte (an odd number of int4). A tensor without rows
-/// along any axis, such as a single number, is read, written and handed over as a whole.
+/// Bytes of one row of the tensor along this axis. None if the axis does not exist, an extent is zero, or a
+/// row is not a whole number of bytes (an odd number of int4). A tensor without rows along any axis, such as
+/// a single number, is read, written and handed over as a whole.
 [[nodiscard]] std::optional<Bytes> bytes_of_row(const Tensor& tensor, std::size_t axis);
 
 /// How an operator runs its bodies: an If runs one of them once, a Loop repeats them.
@@ -109,9 +111,9 @@ struct ByteCopy {
   bool operator==(const ByteCopy&) const = default;
 };
 
-/// The rows of one tensor that row r of another tensor is made of:
+/// The rows of one tensor from which row r of another tensor is computed:
 ///     floor((scale * r + offset) / divisor) + k * dilation,  0 <= k < taps,
-/// as far as these rows exist.
+/// Rows that do not exist are left out.
 struct RowMap {
   std::int64_t scale = 1;
   std::int64_t divisor = 1;  ///< Positive.
@@ -122,13 +124,13 @@ struct RowMap {
   bool operator==(const RowMap&) const = default;
 };
 
-/// The row at which those begin that row r is made of; there may be no such row.
+/// The first row from which row r is computed (tap 0); it may lie outside of the tensor.
 [[nodiscard]] inline std::int64_t first_row(const RowMap& map, std::int64_t r) {
   const std::int64_t dividend = map.scale * r + map.offset;
   return dividend / map.divisor - (dividend % map.divisor < 0 ? 1 : 0);
 }
 
-/// Calls `visit(row)` for every row that row r is made of, in the order of taps. The tensor has `rows` rows.
+/// Calls `visit(row)` for each of the tensor's `rows` from which row r is computed, in tap order.
 template <typename Visit>
 void for_each_row(const RowMap& map, std::int64_t rows, std::int64_t r, Visit visit) {
   const std::int64_t first = first_row(map, r);
@@ -138,13 +140,13 @@ void for_each_row(const RowMap& map, std::int64_t rows, std::int64_t r, Visit vi
   }
 }
 
-/// An input of which each output row reads only some rows.
+/// An input from which each output row reads only some rows.
 struct RowRead {
   std::size_t input = 0;  ///< Index in Operator::inputs.
   std::size_t axis = 0;   ///< Of the input; its rows are along this axis.
   RowMap rows{};
-  /// The output row contains the one row that is read, unchanged, from this byte on. Both are stored row by
-  /// row.
+  /// If set, the output row repeats the one row that it reads, unchanged, from this byte on. Both tensors are
+  /// stored row by row.
   std::optional<Bytes> kept_at{};
 
   bool operator==(const RowRead&) const = default;
@@ -174,16 +176,16 @@ struct Operator {
   std::vector<std::size_t> after{};  ///< Operators of the same subgraph that must run before it.
   bool folded = false;               ///< All inputs constant: computed once, outputs are weights.
   bool stateful = false;             ///< Has side effects: keeps its order among stateful operators.
-  /// All runs of bytes that it only passes on. No output byte is in two of them. Output bytes in none of them
-  /// are computed.
+  /// All runs of bytes that it copies unchanged. No output byte is in two of them. Output bytes outside of
+  /// them are computed.
   std::vector<ByteCopy> copies{};
   /// The reason, in words, why a reshape, concat, split or slice has no `copies` ("concat on axis 1 behind
   /// dimension 0 of 2"). Empty for all other operators.
   std::string must_copy{};
-  /// How it can run row by row; `add_rows` fills this in. Empty: only as a whole.
+  /// How it can run row by row; `add_rows` fills this in. Empty: it runs only as a whole.
   std::vector<RowAxis> row_axes{};
-  /// Axes of its first input over whose rows it can sum up. It reads the rows one by one; its outputs are
-  /// complete after the last one.
+  /// Axes of its first input along which it can accumulate row by row. Its outputs are complete after the
+  /// last row.
   std::vector<std::size_t> sums_over{};
   /// Number of multiplies of a whole run, for convolutions and products; `add_rows` fills this in.
   std::int64_t multiplies = 0;
@@ -202,7 +204,7 @@ struct Subgraph {
   bool operator==(const Subgraph&) const = default;
 };
 
-/// The output is this input of the next run. Both are one buffer, which is never shared.
+/// The output becomes this input in the next run. Both use one buffer, which is never shared.
 struct StateTie {
   TensorId output = 0;
   TensorId input = 0;
@@ -232,11 +234,11 @@ struct Graph {
 /// within their tensors; state ties join tensors of equal size; the operators can be ordered.
 void validate(const Graph& graph);
 
-/// For each subgraph, its operators in an order in which each runs after those it depends on. Dependences
-/// are: tensors (also those that bodies read), `after`, the order of stateful operators and, where possible,
-/// the last read of an old state before the new one is written. Of several ready operators the first in the
-/// file runs first, so a valid order of the file is kept. Throws Error for a cycle, naming a tensor on it.
-/// Cost: (operators + operands) * log(operators).
+/// For each subgraph, its operators in an order where each runs after its dependences. Dependences are:
+/// tensors (also those that bodies read), `after`, the order of stateful operators and, where possible, the
+/// last read of an old state before the new one is written. Of several ready operators, the first in the file
+/// runs first, so a valid file order is kept. Throws Error for a cycle and names a tensor on it. Cost:
+/// (operators + operands) * log(operators).
 [[nodiscard]] std::vector<std::vector<std::size_t>> topological_orders(const Graph& graph);
 
 /// For each subgraph, the tensors of other subgraphs that its operators or their bodies read.
@@ -246,23 +248,23 @@ void validate(const Graph& graph);
 /// writes (weights, orphans).
 [[nodiscard]] std::vector<std::optional<std::size_t>> owners_of(const Graph& graph);
 
-/// Whether the operator may write its first output over this input while it reads it, if both have equally
-/// many elements of equal size. True for elementwise operators, and for those that scatter updates into a
-/// copy of the input. Depends only on the type of the operator.
+/// True if the operator may write its first output over this input while it reads it, provided both have
+/// equally many elements of equal size. This holds for elementwise operators and for those that scatter
+/// updates into a copy of the input. Depends only on the type of the operator.
 [[nodiscard]] bool updates_in_place(const Operator& op, std::size_t input);
 
-/// The output that the operator may write over this input while it reads it, considering all that the graph
-/// says; none if there is no such output.
+/// The output that the operator may write over this input while it reads it, given the whole graph; none if
+/// there is no such output.
 [[nodiscard]] std::optional<TensorId> in_place_output(const Graph& graph, const Operator& op,
                                                       std::size_t input);
 
-/// How the operator runs rows of its outputs along that axis; null if it does not.
+/// How the operator computes rows of its outputs along that axis; null if it cannot.
 [[nodiscard]] const RowAxis* row_axis(const Operator& op, std::size_t axis);
 
-/// What the operator then reads by rows of an input; null: all of it.
+/// How an operator that runs along this axis reads rows of an input; null: it reads the input whole.
 [[nodiscard]] const RowRead* row_read(const RowAxis& along, std::size_t input);
 
-/// Whether the operator can sum up rows of its first input along that axis.
+/// True if the operator can accumulate rows of its first input along that axis.
 [[nodiscard]] bool can_sum_up(const Operator& op, std::size_t axis);
 
 /// Size of the accumulator for this output, in bytes: at least 32 bits per element.

@@ -36,11 +36,11 @@ struct ScratchRequest {
   Bytes bytes = 0;
 };
 
-/// Values for what a model file leaves open. A name that the model does not have is a UsageError.
+/// Values that a model file leaves open. A name that the model does not have is a UsageError.
 struct ImportOptions {
   std::map<std::string, std::int64_t> dims{};  ///< Values of symbolic dimensions.
   std::map<std::string, Shape> shapes{};       ///< Shapes of tensors, by tensor name.
-  std::map<std::string, Bytes> bounds{};       ///< Most bytes of tensors whose size depends on data.
+  std::map<std::string, Bytes> bounds{};       ///< Upper bounds in bytes, for sizes that depend on data.
   std::vector<StateNames> states{};
   std::vector<ScratchRequest> scratch{};
   /// Also find the bytes of weights and instructions. They are read only when they are used.
@@ -74,7 +74,7 @@ class Constants {
   void set(TensorId tensor, std::vector<std::byte> bytes);
   void set_element(TensorId tensor, std::vector<std::byte> element);
   void set_recipe(TensorId tensor, Recipe recipe);
-  /// Declares the tensor equal to another one, whatever is known about that one.
+  /// Gives the tensor everything that is known about tensor `as` so far.
   void set_same(TensorId tensor, TensorId as);
   /// Keeps the owner of bytes alive as long as this object and its copies.
   void hold(std::shared_ptr<const void> owner);
@@ -102,9 +102,9 @@ struct Input {
   Constants constants{};  ///< Of a network, if ImportOptions::constants is set.
 };
 
-/// Reads ONNX, TFLite, graph JSON, buffer CSV or a memory-operation sequence. The contents decide, then the
-/// extension of the file. Only weights that shapes depend on are loaded. Throws Error if the file is wrong,
-/// and UsageError if an option does not fit it.
+/// Reads ONNX, TFLite, graph JSON, buffer CSV or a memory-operation sequence. The content decides the format,
+/// then the file extension. Loads only weights that shapes depend on. Throws Error if the file is wrong, and
+/// UsageError if an option does not fit it.
 [[nodiscard]] Input read_input(const std::filesystem::path& file, const ImportOptions& options = {});
 
 /// The same for a file in memory. `name` is its name in messages and gives its extension. Constants in other

@@ -32,12 +32,12 @@ struct Array {
   bool operator==(const Array&) const = default;
 };
 
-/// How integers represent real numbers: real = scale * (stored - zero point). There is one pair for the whole
-/// tensor, or one for each index of a dimension. Source: TensorFlow Lite 8-bit quantization specification.
+/// How integers represent real numbers: real = scale * (stored - zero point). One pair applies to the whole
+/// tensor, or one to each index of a dimension. Source: TensorFlow Lite 8-bit quantization specification.
 struct Quantization {
   std::vector<float> scales{};
   std::vector<std::int64_t> zero_points{};  ///< As many as scales.
-  std::size_t axis = 0;                     ///< The dimension that the pairs are for, if there are several.
+  std::size_t axis = 0;                     ///< The dimension of the pairs, if there are several.
 
   bool operator==(const Quantization&) const = default;
 };

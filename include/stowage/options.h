@@ -19,7 +19,7 @@ namespace stowage {
 enum class Io : std::uint8_t {
   arena,     ///< The plan: they are buffers like all others.
   external,  ///< The caller: they cost nothing here.
-  rows       ///< Only with streaming: inputs arrive row by row; rows of outputs leave as soon as they are
+  rows       ///< Only with streaming: inputs arrive row by row; each output row leaves once it is computed.
              ///< computed.
 };
 
@@ -27,13 +27,13 @@ enum class Io : std::uint8_t {
 enum class Alias : std::uint8_t {
   none,       ///< No two tensors that are live at the same time.
   automatic,  ///< As many as possible without raising the peak.
-  all         ///< All that may: removes most copies; the peak may rise.
+  all         ///< All that are allowed: removes most copies, but the peak may rise.
 };
 
 /// Whether tensors may be copied between memories during a run.
 enum class Moves : std::uint8_t { none, allowed };
 
-/// Whose kernels run the plan. This decides which aliases they support.
+/// The runtime whose kernels run the plan. It decides which aliases are supported.
 enum class Target : std::uint8_t {
   any,  ///< Kernels that know the places of their tensors: all aliases.
   tflm  ///< Stock kernels of TensorFlow Lite Micro: only reshapes (docs/tflm.md).
@@ -41,8 +41,8 @@ enum class Target : std::uint8_t {
 
 /// The order of operators.
 enum class Order : std::uint8_t {
-  keep,   ///< That of the file, or the nearest one that respects all dependences.
-  search  ///< The order with the lowest peak found; that of the file if no other plans better.
+  keep,   ///< The file's order, or the nearest one that respects all dependences.
+  search  ///< The order with the lowest peak found; the file's order if no other order is better.
 };
 
 /// An output of a model that is an input of another one, each as MODEL.TENSOR.

@@ -35,7 +35,7 @@ struct RowRange {
   bool operator==(const RowRange&) const = default;
 };
 
-/// Where an operator keeps its sums from its first row to its last. Size: see `bytes_of_sums`.
+/// Where an operator keeps its partial sums from its first row to its last. Size: see `bytes_of_sums`.
 struct Sums {
   std::size_t buffer = 0;  ///< Index in Plan::buffers.
   Bytes offset = 0;        ///< In the buffer.
@@ -43,8 +43,8 @@ struct Sums {
   bool operator==(const Sums&) const = default;
 };
 
-/// Run an operator. `path` is [subgraph, operator]. For an operator of a body, a further [subgraph, operator]
-/// follows that of the operator that runs the body.
+/// Run an operator. `path` is [subgraph, operator]. For an operator of a body, its [subgraph, operator]
+/// follows the path of the operator that runs the body.
 struct Run {
   std::size_t model = 0;
   std::vector<std::size_t> path{};
@@ -60,7 +60,7 @@ struct Run {
   bool operator==(const Run&) const = default;
 };
 
-/// Copy a tensor from one of its buffers to another one in another memory. The tensor also stays in the first
+/// Copy a tensor from one of its buffers to another one, in another memory. The tensor stays in the first
 /// buffer as long as its view there lives.
 struct Copy {
   std::size_t tensor = 0;  ///< Index in Plan::tensors.
@@ -95,8 +95,8 @@ struct Leave {
 
 using Step = std::variant<Run, Copy, Fork, Arrive, Leave>;
 
-/// A sequence of steps; the position in it is time. The steps of the bodies of an operator follow it, one
-/// body after the other.
+/// A sequence of steps; a position in it is a time. The steps of an operator's bodies follow the operator,
+/// one body after the other.
 struct Clock {
   std::vector<Step> steps{};
 
@@ -216,7 +216,7 @@ struct MovedOperator {
   bool operator==(const MovedOperator&) const = default;
 };
 
-/// Live bytes of a network in an order of its operators, if all tensors share that may.
+/// Live bytes of a network in one order of its operators, if all tensors that may share bytes do.
 struct OrderLoads {
   std::vector<Bytes> loads{};   ///< Per position.
   std::string peak_operator{};  ///< Runs at the first position of the peak; its type if it has no name.
@@ -328,8 +328,8 @@ struct Plan {
 /// Whether a plan runs operators row by row, or keeps tensors in rings or rows.
 [[nodiscard]] bool is_streamed(const Plan& plan);
 
-/// Reads plan JSON, made by any program. Throws Error naming the place (a JSON pointer), the value and what was
-/// expected. The result is well-formed, but not checked: see `check_plan`.
+/// Reads plan JSON, made by any program. Throws Error that names the place (a JSON pointer), the value and
+/// what was expected. The result is well-formed, but not checked: see `check_plan`.
 [[nodiscard]] Plan parse_plan(std::string_view json);
 
 enum class FaultKind : std::uint8_t {

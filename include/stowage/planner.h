@@ -25,7 +25,7 @@ struct PlanResult {
   /// Faults that the checker found in the plan. Any fault is a bug in stowage.
   Faults faults{};
   /// If the plan does not fit: one memory with a capacity (bytes) that would be enough, all others unchanged.
-  /// It is the smallest one found within the time limit.
+  /// This capacity is the smallest one found within the time limit.
   std::optional<Memory> enough{};
 };
 
@@ -53,8 +53,8 @@ struct Comparison {
   Faults faults{};  ///< As in PlanResult.
 };
 
-/// Plans the input with every strategy, one after the other, each with the whole time limit. After a request
-/// to stop, the remaining strategies are left out. Throws like `make_plan`.
+/// Plans the input with every strategy, one after the other, each with the whole time limit. If cancelled, it
+/// skips the remaining strategies. Throws like `make_plan`.
 [[nodiscard]] std::vector<Comparison> compare(const Input& input, const PlanOptions& options = PlanOptions());
 [[nodiscard]] std::vector<Comparison> compare(std::span<const Input> inputs,
                                               const PlanOptions& options = PlanOptions());

@@ -46,7 +46,7 @@ struct Piece {
   [[nodiscard]] bool is_ever_alive() const { return size > 0 && life.lower < life.upper; }
 };
 
-/// What gets an offset. A plain tensor is one buffer with one piece.
+/// Bytes that get one offset. A plain tensor is one buffer with one piece.
 struct Buffer {
   std::string id{};                         ///< Unique in a Problem.
   std::size_t clock = 0;                    ///< The clock of its live ranges.
@@ -90,7 +90,7 @@ struct Place {
 };
 
 /// A pool of equal slots: slot i is the bytes [offset + i * size, offset + (i + 1) * size). While the pool
-/// lives, only its slots use its bytes, and one buffer at a time holds a slot.
+/// lives, only its slots use its bytes, and each slot holds one buffer at a time.
 struct SlotPool {
   std::size_t clock = 0;  ///< The clock of its live range and of its buffers.
   Place place{};          ///< Of slot 0.
@@ -115,7 +115,7 @@ struct Solution {
   std::int64_t cost = 0;        ///< Several memories: sum of traffic times cost of the memory.
   std::int64_t cost_bound = 0;  ///< Several memories: no choice of memories has a lower cost.
   std::string strategy{};       ///< The strategy that found it.
-  bool interrupted = false;     ///< The user or the time limit cut the search short.
+  bool interrupted = false;     ///< The search was cancelled or hit the time limit.
 };
 
 /// Throws Error, naming the buffer, unless all of these hold: sizes, alignments, live ranges and pins are in
@@ -135,8 +135,7 @@ struct SolveOptions {
   /// A name from `strategies()`. "auto" takes the best of them.
   std::string strategy = "auto";
   /// Search budget. Once a plan exists, no strategy starts or continues after this time. With 1000 or more
-  /// buffers in one memory, a fast fallback plan is made beside the chosen strategy and is returned if time
-  /// runs out. Default 3 s.
+  /// buffers in one memory, a fast fallback plan is also made and is returned if time runs out. Default 3 s.
   std::chrono::duration<double> time_limit = std::chrono::seconds(3);
   /// Strategies and searches that run at the same time; 0: one for each processor. The number decides how far
   /// a search gets within its time, not which plan it finds.
@@ -148,9 +147,9 @@ struct SolveOptions {
   /// `rectangle` only: sort keys, for instance "size*duration,-overlap"; see docs/rectangle.md. Empty: eight
   /// built-in orders.
   std::string sort{};
-  /// `rectangle` only: most rounds of tuning. None: until two rounds in a row bring nothing.
+  /// `rectangle` only: most rounds of tuning. None: until two rounds in a row improve nothing.
   std::optional<std::int64_t> rounds{};
-  /// A request to stop: the best plan so far is returned.
+  /// Cancels the search; the best plan so far is returned.
   std::stop_token stop{};
   Progress progress{};
 };

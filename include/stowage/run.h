@@ -39,7 +39,7 @@ enum class KernelSet : std::uint8_t {
   plain  ///< Plain loops.
 };
 
-/// What is compared with a second run, in which every tensor has its own memory.
+/// What a run compares with a second run, in which every tensor has its own memory.
 enum class RunCheck : std::uint8_t {
   none,
   outputs,  ///< The outputs of the network, at the end.
@@ -49,14 +49,14 @@ enum class RunCheck : std::uint8_t {
 struct RunOptions {
   KernelSet kernels = KernelSet::fast;
   RunCheck check = RunCheck::none;
-  /// Seed of inputs that are not given, and of the turns of models that run at the same time. Default 0.
+  /// Seed of inputs that are not given, and of the interleaving of concurrent models. Default 0.
   std::uint64_t seed = 0;
   /// Seed of random weights that replace weights whose elements are all equal. None: keep them.
   std::optional<std::uint64_t> random_weights{};
   /// Values of inputs and state, by tensor name, or by MODEL.TENSOR if several models have it.
   std::map<std::string, Array> inputs{};
   Progress progress{};
-  /// A request to stop before the next operator.
+  /// Stops the run before the next operator.
   std::stop_token stop{};
 };
 
@@ -120,11 +120,11 @@ class Runner {
   std::unique_ptr<const Prepared> prepared_;
 };
 
-/// Runs the steps of a plan in memories of exactly the planned size. Between steps, bytes that no live piece
-/// holds are filled with a pattern. In a build with AddressSanitizer, an operator that touches foreign bytes
-/// ends the program, with its name. The plan is not trusted: a wrong plan gives a fault. Throws Error before
-/// anything runs, listing all operators that cannot run, and UsageError for inputs that do not fit the
-/// network.
+/// Runs the steps of a plan in memories of exactly the planned size. Between steps, fills bytes that no live
+/// piece holds with a pattern. In a build with AddressSanitizer, an operator that touches foreign bytes
+/// aborts the program, and the report names it. The plan is not trusted: a wrong plan gives a fault. Before
+/// anything runs, throws Error listing all operators that cannot run, and UsageError for inputs that do not
+/// fit the network.
 [[nodiscard]] RunResult run_plan(const Network& network, const Plan& plan, const RunOptions& options = {});
 [[nodiscard]] RunResult run_plan(std::span<const Network> networks, const Plan& plan,
                                  const RunOptions& options = {});

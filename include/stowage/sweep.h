@@ -1,4 +1,4 @@
-/// Example: traffic of a slow memory beside a fast memory of 64 or 128 bytes.
+/// Example: traffic of a slow memory next to a fast memory of 64 or 128 bytes.
 ///
 ///     const std::string graph = R"({"format":"stowage-graph","version":1,"name":"net",
 ///         "tensors":[{"name":"x","kind":"input","dtype":"int8","shape":[96],"bytes":96},
@@ -25,8 +25,8 @@
 namespace stowage {
 
 struct SweepOptions {
-  /// Everything except the size of one memory. If moves are allowed, `auto` is tried with and without them,
-  /// and the other strategies without.
+  /// Everything except the size of one memory. If moves are allowed, `auto` runs with and without them, and
+  /// the other strategies without.
   PlanOptions plan{};
   std::size_t memory = 0;      ///< Index in PlanOptions::memories of the swept memory.
   std::vector<Bytes> sizes{};  ///< In bytes; at least one.
@@ -38,7 +38,7 @@ struct SweepEntry {
   Moves moves = Moves::none;
   std::string obstacle{};  ///< Why it does not apply to the input; then nothing else is set.
   Outcome outcome = Outcome::fits;
-  Bytes slow_traffic = 0;  ///< Bytes read from and written to memories after the swept one.
+  Bytes slow_traffic = 0;  ///< Bytes read from and written to memories slower than the swept one.
   std::int64_t cost = 0;   ///< Of all traffic, as in Summary.
   Faults faults{};         ///< Faults that the checker found: a bug in stowage.
 };
@@ -46,13 +46,13 @@ struct SweepEntry {
 struct SweepRow {
   Bytes size = 0;
   std::vector<SweepEntry> entries{};
-  /// Lower bound of the traffic of the slower memories, in bytes, for every plan, with or without sharing and
-  /// moves: the operands of one operator do not fit into the other memories together.
+  /// Lower bound of the slower memories' traffic in bytes, for every plan, with or without sharing and moves:
+  /// the operands of one operator do not fit into the other memories together.
   Bytes unavoidable = 0;
 };
 
-/// Plans networks once for each size and strategy. After a request to stop, the remaining sizes are left out.
-/// Throws like `make_plan`, and UsageError if no slower memory follows the swept one.
+/// Plans networks once for each size and strategy. If cancelled, it skips the remaining sizes. Throws like
+/// `make_plan`, and UsageError if no slower memory follows the swept one.
 [[nodiscard]] std::vector<SweepRow> sweep(std::span<const Input> inputs, const SweepOptions& options);
 
 /// Sizes in bytes from `from` to `to`, both included, two for each doubling.

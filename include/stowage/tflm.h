@@ -41,8 +41,8 @@ using OfflineOffsets = std::vector<std::optional<Bytes>>;
 /// The plan in a file, for the runtime.
 struct OfflinePlan {
   OfflineOffsets offsets{};
-  /// Per subgraph, its operators in the order in which they run and are written. Empty, or a subgraph without
-  /// operators: the order of the file.
+  /// Per subgraph, its operators in execution order, which is also the order in the file. Empty, or a
+  /// subgraph without operators: the order of the old file.
   std::vector<std::vector<std::size_t>> orders{};
 };
 
@@ -50,9 +50,9 @@ struct OfflinePlan {
 /// a TFLite model, and for a plan that is truncated or has another number of tensors.
 [[nodiscard]] std::optional<OfflineOffsets> read_offline_offsets(std::string_view file);
 
-/// The file with this plan instead of its own. The bytes of the old file stand at the end, the new ones
-/// before them. Throws Error for a file that is not a TFLite model, that would exceed 2 GiB, or that has
-/// parts that cannot be moved. Throws UsageError for a plan of another file.
+/// The file with this plan instead of its own. The old bytes end the file, new bytes precede them. Throws
+/// Error for a file that is not a TFLite model, that would exceed 2 GiB, or that has parts that cannot be
+/// moved. Throws UsageError for a plan of another file.
 [[nodiscard]] std::string with_offline_plan(std::string_view file, const OfflinePlan& plan);
 
 /// The file without any plan; errors as above. Operators keep their order.
@@ -78,7 +78,7 @@ struct TflmPlan {
   OfflinePlan plan{};
   std::vector<LeftToRuntime> left{};
   /// Bytes of the planned part of the arena (the head), with this plan and without a plan, with the known
-  /// scratch. The memory that interpreter and kernels keep comes in addition.
+  /// scratch. Memory that the interpreter and kernels keep is extra.
   Bytes head = 0;
   Bytes own_head = 0;
   std::size_t may_ask = 0;  ///< Number of operators whose kernels may ask for unknown scratch.
@@ -97,7 +97,7 @@ struct TflmPlan {
 /// bytes that two tensors hold at the same time.
 [[nodiscard]] Faults check_offline_offsets(const Graph& graph, const OfflineOffsets& offsets);
 
-/// Writes, for people: the heads, and what is left to the runtime and why.
+/// Writes for people: the heads, the tensors left to the runtime, and the reasons.
 void write_tflm(const TflmPlan& plan, const Graph& graph, std::ostream& out);
 
 /// A TFLite file and the plan found in it, compared with no plan and with ours.

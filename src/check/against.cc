@@ -1,9 +1,8 @@
-// A plan against its networks. Tensors of the plan are matched to those of a network, what the replayed steps
-// need is looked for among the plan's views (replay.h), and what is left over is a fault: a tensor that is
-// missing or has another size, bytes that are needed and nowhere, state that is not in one place, a loop's
-// result in the place of its input. State, outputs that other models are fed with, and all outputs that are
-// not released are needed beyond their own model's steps. What may share bytes is decided for all networks at
-// once (sharing.cc).
+// Checks a plan against its networks. It matches tensors of the plan to those of a network, and finds a view
+// (replay.h) for each need of the replayed steps. These are faults: a tensor that is missing or has another
+// size, needed bytes without a place, state in more than one place, a result of a loop in the place of its
+// input. State, outputs that feed other models, and outputs that are not released are needed beyond their own
+// model's steps. One check for all networks together decides which bytes may be shared (sharing.cc).
 
 #include "check/against.h"
 
@@ -47,15 +46,15 @@ void check_tie(const Graph& graph, const StateTie& tie, const std::vector<const 
   }
 }
 
-/// Where the inputs of a body are: by buffer and first byte. All of them live as long as the loop, so no two
-/// of them overlap in a sound plan.
+/// The inputs of a body, by buffer and first byte. All of them live as long as the loop, so in a correct plan
+/// no two of them overlap.
 using InputsByPlace = std::map<std::pair<std::size_t, Bytes>, TensorId>;
 
-/// An input of a body, other than the tensor itself, that lies where a view of the tensor does.
+/// An input of a body, other than the tensor itself, whose place overlaps the view of the tensor.
 std::optional<TensorId> input_under(const View& view, TensorId tensor, const Graph& graph,
                                     const InputsByPlace& inputs) {
   const Bytes end = view.offset + graph.tensors[tensor].bytes;
-  auto input = inputs.lower_bound({view.buffer, end});  // the first that begins behind it
+  auto input = inputs.lower_bound({view.buffer, end});  // the first that begins after it
   while (input != inputs.begin()) {
     --input;
     const auto& [place, id] = *input;
@@ -68,8 +67,8 @@ std::optional<TensorId> input_under(const View& view, TensorId tensor, const Gra
   return std::nullopt;
 }
 
-/// A loop hands the results of its body over to the inputs one after the other: a result in the place of
-/// an input could be written over before its turn.
+/// A loop copies the results of its body to the inputs one after the other. A result in the place of an input
+/// could be overwritten before its turn.
 void check_hand_over(const Graph& graph, const Subgraph& body,
                      const std::vector<const PlannedTensor*>& matched, Faults& faults) {
   InputsByPlace inputs;
@@ -99,7 +98,7 @@ void check_hand_overs(const Graph& graph, const std::vector<const PlannedTensor*
   }
 }
 
-/// Where a model without steps stands nothing says but where its inputs and outputs are.
+/// The position of a model without steps, found from the places of its inputs and outputs.
 model::Stretch span_without_steps(const Plan& plan, const model::ClockTree& tree, std::size_t model) {
   for (const PlannedTensor& tensor : plan.tensors) {
     if (plan.models.size() == 1 || tensor.model != model || tensor.views.empty()) continue;
@@ -112,14 +111,14 @@ model::Stretch span_without_steps(const Plan& plan, const model::ClockTree& tree
   return {0, {0, 1}};
 }
 
-/// A network of the plan while it is being checked.
+/// A network of the plan during the check.
 struct MatchedNetwork {
   std::vector<const PlannedTensor*> matched{};
   NetworkSteps part{};
   Network network;
 };
 
-/// For each tensor of the plan, the tensor of its network that it is.
+/// For each tensor of the plan, its tensor in the network.
 using Ids = std::vector<std::optional<TensorId>>;
 
 void note_ids(const Plan& plan, const std::vector<const PlannedTensor*>& matched, Ids& ids) {
@@ -128,7 +127,7 @@ void note_ids(const Plan& plan, const std::vector<const PlannedTensor*>& matched
   }
 }
 
-/// A copy of a tensor that is not of the network itself, or kept for its next run, has no place to be made.
+/// Copied tensors must belong to the main subgraph and must not be tied state: no step could copy others.
 void check_moved(const Graph& graph, const NetworkSteps& part, Faults& faults) {
   if (part.moved.empty()) return;
   const auto owners = owners_of(graph);
@@ -144,7 +143,7 @@ void check_moved(const Graph& graph, const NetworkSteps& part, Faults& faults) {
   }
 }
 
-/// What a model's steps are, and what of them is known from the plan.
+/// The steps of a model, and what the plan says about them.
 NetworkSteps part_of(const Plan& plan, const model::ClockTree& tree, std::size_t model,
                      const std::optional<model::Stretch>& span, const Ids& ids, const Graph& graph) {
   NetworkSteps part;
@@ -179,7 +178,7 @@ void begin_model(const Plan& plan, const model::ClockTree& tree, MatchedNetwork&
   }
 }
 
-/// Says that tensors of a model are needed beyond its steps.
+/// Extends the needs of a model's tensors beyond its steps.
 class Keeper {
  public:
   Keeper(const model::ClockTree& tree, MatchedNetwork& model)
@@ -190,7 +189,7 @@ class Keeper {
         end_{model.part.span.clock, model.part.span.life.upper},
         after_(tree.between(end_, {0, tree.end_of(0)})) {}
 
-  /// State that is read has been there since the plan began, and stays until it ends.
+  /// State that is read exists from the start of the plan to its end.
   void keep_state() {
     for (const StateTie& tie : graph_.ties) {
       const auto& old_state = played_.last_needs[tie.input];
@@ -204,7 +203,7 @@ class Keeper {
     }
   }
 
-  /// What the caller does not take when the model has run stays until the plan ends.
+  /// An output that the caller does not take after its model stays until the plan ends.
   void keep_output(TensorId tensor, Faults& faults) {
     const auto& need = played_.last_needs[tensor];
     if (need && played_.needs[*need].is_followed && !after_.empty()) {
@@ -229,7 +228,7 @@ class Keeper {
   std::vector<model::Stretch> after_;
 };
 
-/// Outputs and state, which are there when their model has run. Those that are tied are state.
+/// Keeps outputs and state after their model has run. Tied tensors are state.
 void keep_for_later(const Plan& plan, const model::ClockTree& tree, const Ids& ids, std::size_t m,
                     MatchedNetwork& model, Faults& faults) {
   const Graph& graph = model.network.graph;
@@ -253,7 +252,7 @@ void keep_for_later(const Plan& plan, const model::ClockTree& tree, const Ids& i
   }
 }
 
-/// An output is needed until those have read it that are fed with it, also through others.
+/// Keeps an output until every input that it feeds is read, also through other feeds.
 std::vector<Joined> join_feeds(const Plan& plan, const model::ClockTree& tree, const Ids& ids,
                                std::vector<MatchedNetwork>& models, Faults& faults) {
   std::vector<Joined> joined;
@@ -298,7 +297,7 @@ void check_needs(const MatchedNetwork& model, Faults& faults) {
   }
 }
 
-/// No step writes weights; where they have views nobody else may be there.
+/// No step writes weights; no other tensor may use the bytes of their views.
 void hold_weights(const Plan& plan, Network& network, const std::vector<Views>& views) {
   const auto hold = [&](TensorId t, const View& view) {
     const Lifetime life{std::min(view.life.lower, largest_value), std::min(view.life.upper, largest_value)};
@@ -313,7 +312,7 @@ void hold_weights(const Plan& plan, Network& network, const std::vector<Views>& 
   }
 }
 
-/// What the replayed network needs, where the plan meets it.
+/// Finds a view for each need of the replayed network.
 void finish_model(const Plan& plan, const model::ClockTree& tree, MatchedNetwork& model, Faults& faults) {
   Network& network = model.network;
   std::vector<Views> views;

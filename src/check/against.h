@@ -9,17 +9,17 @@
 
 namespace stowage::check {
 
-/// A network that a plan is for.
+/// A network of a plan.
 struct Given {
   const Graph* graph = nullptr;
-  const Constants* constants = nullptr;  ///< Null: nothing is known of its weights.
+  const Constants* constants = nullptr;  ///< Null: its weights are unknown.
 };
 
-/// The plan against the networks it is for: steps, lifetimes, sizes, and that nothing is missing. The plan's
-/// form is sound.
+/// Checks the plan against its networks: steps, live ranges, sizes, and missing tensors. Requires a plan of
+/// correct form.
 [[nodiscard]] Faults check_against(const Plan& plan, std::span<const Given> given);
 
-/// Every buffer of the list is in the plan as it was given, and no other is.
+/// The plan has every buffer of the list as given, and no other buffer.
 [[nodiscard]] Faults check_list(const Plan& plan, const Problem& list);
 
 }  // namespace stowage::check

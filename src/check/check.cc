@@ -1,5 +1,5 @@
-// The checker trusts nobody: it shares only facts about operators with planners, reads only what a plan file
-// says, and derives again, by replaying the steps, when every tensor needs its bytes.
+// The checker does not trust the planner. It shares only facts about operators with planners, reads only the
+// plan file, and replays the steps to derive anew when every tensor needs its bytes.
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ void append(Faults& faults, Faults more) {
   faults.insert(faults.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-/// The plan by itself, then what else it is to be checked against; that relies on a sound form.
+/// Checks the plan by itself, then `more`, which relies on a correct form.
 template <typename More>
 Faults check_by_itself_and(const Plan& plan, const More& more) {
   Faults faults = check::check_form(plan);

@@ -15,8 +15,8 @@
 namespace stowage::check {
 namespace {
 
-/// That no order needs less than the bound is the planner's word, for who checks it would have to search
-/// again; but it is the word of a search that the plan tells of, and the plan does not contradict it.
+/// The checker cannot prove this bound without searching; it only checks that the claim agrees with the
+/// reported search.
 void check_order_claim(const Plan& plan, const Claim& claim, Faults& faults) {
   const bool is_searched =
       plan.order_searches.size() == 1 && plan.order_searches[0].lower_bound == claim.lower_bound;
@@ -30,7 +30,7 @@ void check_order_claim(const Plan& plan, const Claim& claim, Faults& faults) {
                    claim.lower_bound, claim.proven_optimal, plan.summary.peak)});
 }
 
-/// That no order of rows needs less is the planner's word, too.
+/// The checker cannot prove this bound either.
 void check_stream_claim(const Plan& plan, const Claim& claim, Faults& faults) {
   if (plan.streaming && claim.lower_bound <= plan.summary.peak &&
       claim.proven_optimal == (claim.lower_bound == plan.summary.peak))
@@ -77,7 +77,7 @@ void check_summary(const Plan& plan, Faults& faults) {
   }
 }
 
-/// For each memory the traffic of its buffers; `largest_value` stands for all that is more.
+/// Traffic of each memory's buffers, at most `largest_value`.
 std::vector<Bytes> traffic_of_memories(const Plan& plan) {
   std::vector<Bytes> traffic(plan.memories.size(), 0);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
@@ -97,7 +97,7 @@ void check_traffic(const Plan& plan, Faults& faults) {
   }
 }
 
-/// Bytes that are read and written in working memory, each times what its memory costs.
+/// Bytes read and written in working memory, each times the cost of its memory.
 std::optional<std::int64_t> cost_of(const Plan& plan) {
   std::int64_t cost = 0;
   for (const PlannedMemory& memory : plan.memories) {
@@ -126,8 +126,8 @@ void check_cost(const Plan& plan, Faults& faults) {
   }
 }
 
-/// What a plan shows of tensors of one kind: the bytes of all, of those that have views, and of the buffers
-/// that these are in. None: more than can be counted.
+/// Bytes of a plan's tensors of one kind: of all, of those with views, and of the largest in each buffer.
+/// None: the sum overflows.
 struct Shown {
   std::optional<Bytes> all = 0;
   std::optional<Bytes> placed = 0;
@@ -136,7 +136,7 @@ struct Shown {
 
 Shown shown_of(const Plan& plan, TensorKind kind) {
   Shown shown;
-  std::unordered_map<std::size_t, Bytes> largest;  // of the tensors in each buffer
+  std::unordered_map<std::size_t, Bytes> largest;  // bytes of the largest tensor in each buffer
   for (const PlannedTensor& tensor : plan.tensors) {
     const bool is_placed = !tensor.views.empty();
     if (tensor.tensor.kind == kind && shown.all)
@@ -167,8 +167,7 @@ void check_savings(const Plan& plan, Faults& faults) {
     const Shown shown = shown_of(plan, kind);
     if (saving.shared < 0 || saving.shared > saving.separate)
       claim(fmt::format("{} bytes shared are said to be of {} separate", saving.shared, saving.separate));
-    // Without a memory for them only the networks and their data can tell which are stored, and which are
-    // equal.
+    // Without a memory for them, only the networks and their data show which are stored and which are equal.
     const auto separate = has_memory ? shown.placed : shown.all;
     if (!separate || saving.separate > *separate || (has_memory && saving.separate < *separate))
       claim(fmt::format("{} bytes are said to be separate, but the tensors have {}", saving.separate,
@@ -179,7 +178,7 @@ void check_savings(const Plan& plan, Faults& faults) {
   };
   check_kind("weights", plan.savings->weights, TensorKind::weight);
   check_kind("instructions", plan.savings->instructions, TensorKind::instruction);
-  // Together models may need more than alone: the padding between them.
+  // Together, models may need more than the sum of their own peaks because of padding.
   if (plan.savings->working.shared != plan.summary.peak) {
     faults.push_back(
         {FaultKind::claim, fmt::format("savings of working memory: {} bytes are said to be shared, but "
@@ -188,8 +187,8 @@ void check_savings(const Plan& plan, Faults& faults) {
   }
 }
 
-/// That no order needs less than the bound is not checked (it would take the search again), only that the
-/// plan does not contradict it.
+/// Does not check the lower bounds, which would take the search again; checks that the plan does not
+/// contradict them.
 void check_order_searches(const Plan& plan, Faults& faults) {
   const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };
   if (plan.order_searches.empty()) return;
@@ -214,7 +213,7 @@ void check_order_searches(const Plan& plan, Faults& faults) {
     claim(fmt::format("the load of the order is said to be {}, above the peak {}", load, plan.summary.peak));
 }
 
-/// The loads of both orders are those that the search names, and what moved is in both.
+/// The loads of both orders match those of the search, and moved operators have positions in both.
 void check_order_profile(const Plan& plan, Faults& faults) {
   if (!plan.order_profile) return;
   const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };
@@ -241,7 +240,7 @@ void check_order_profile(const Plan& plan, Faults& faults) {
   }
 }
 
-/// Loads are the planner's word, but those of a part are not above those of all.
+/// The planner's loads are not proven, but no region has more load than the whole plan.
 void check_streaming(const Plan& plan, Faults& faults) {
   if (!plan.streaming) return;
   const Streaming& streaming = *plan.streaming;

@@ -4,8 +4,8 @@
 
 namespace stowage::check {
 
-/// What a plan says of itself in numbers: summary, claims, traffic and costs, savings. Peaks and bounds of
-/// single memories are looked at with the places.
+/// Checks what a plan states in numbers: summary, claims, traffic and costs, savings. `check_places` checks
+/// the peaks and bounds of single memories.
 [[nodiscard]] Faults check_claims(const Plan& plan);
 
 }  // namespace stowage::check

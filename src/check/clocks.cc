@@ -11,13 +11,13 @@
 namespace stowage::check {
 namespace {
 
-constexpr std::size_t deepest = 1000;  // forks in forks
+constexpr std::size_t deepest = 1000;  // nested forks
 
 std::string name_of_step(std::size_t clock, std::size_t at) {
   return fmt::format("step {} of clock {}", at, clock);
 }
 
-/// Goes through the forks of a plan and counts how often each clock is forked.
+/// Walks the forks of a plan and counts how often each clock is forked.
 std::vector<std::size_t> count_forks(const Plan& plan, Faults& faults) {
   std::vector<std::size_t> forked(plan.clocks.size(), 0);
   for (std::size_t c = 0; c < plan.clocks.size(); ++c) {

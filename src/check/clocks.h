@@ -8,13 +8,13 @@
 
 namespace stowage::check {
 
-/// Every clock but the root is forked once, and all of them from the root.
+/// Every clock except the root is forked once, directly or indirectly from the root.
 void check_clocks_form(const Plan& plan, Faults& faults);
 
-/// The steps of a model follow each other on one clock. A copy is of the model whose tensor it copies.
+/// The steps of a model are consecutive on one clock. A copy belongs to the model of its tensor.
 void check_models_form(const Plan& plan, Faults& faults);
 
-/// Where the steps of each model are; none for models without steps.
+/// The steps of each model; none for models without steps.
 [[nodiscard]] std::vector<std::optional<model::Stretch>> spans_of(const Plan& plan);
 
 }  // namespace stowage::check

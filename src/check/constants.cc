@@ -1,9 +1,9 @@
-// Idea. Two results of folding are the same bytes if one operation made them of the same bytes. So a pair of
-// constants is as good as the pairs of what they are made of, and those of these, until there are bytes to
-// compare; one pair that differs, or of which nothing is known, and nothing is proven.
+// Idea. Two folded results have the same bytes if one operation computed them from the same bytes. So a pair
+// of constants is replaced by the pairs of their operands, recursively, until there are bytes to compare. One
+// pair that differs or is unknown, and nothing is proven.
 //
-// A step that runs reads its operands, a body and the network hand over their outputs. What operators read
-// that are folded is gone by then. Cost: linear in operands, and in bytes that are compared.
+// A step reads its operands; a body and the network read their outputs. Operands of folded operators are not
+// needed at run time. Cost: linear in operands and in compared bytes.
 
 #include "check/constants.h"
 
@@ -25,13 +25,13 @@ using Data = std::span<const std::byte>;
 
 const Tensor& tensor_of(const KnownConstant& it) { return it.graph->tensors[it.tensor]; }
 
-/// Bytes that the constant is, or is again and again; none where nothing is known of them.
+/// The bytes of the constant, or the element that it repeats; empty if they are unknown.
 Data data_of(const KnownConstant& it) {
   const Data data = it.constants->of(it.tensor);
   return data.empty() ? it.constants->element_of(it.tensor) : data;
 }
 
-/// Both are so many bytes long, when they are repeated as often as that takes.
+/// True if both are equal when repeated to `size` bytes.
 bool are_equal_bytes(Data a, Data b, Bytes size) {
   if (a.size() < b.size()) std::swap(a, b);
   const bool shows_all = a.size() == static_cast<std::size_t>(size) || a.size() % b.size() == 0;

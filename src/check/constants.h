@@ -12,20 +12,20 @@
 
 namespace stowage::check {
 
-/// A constant of a network, and where what is known of it stands.
+/// A constant of a network, and the source of its bytes.
 struct KnownConstant {
   const Graph* graph = nullptr;
-  const Constants* constants = nullptr;  ///< Null: nothing is known.
+  const Constants* constants = nullptr;  ///< Null: they are unknown.
   TensorId tensor = 0;
 
   auto operator<=>(const KnownConstant&) const = default;
 };
 
-/// Tells which constants are the same bytes, and remembers those that are.
+/// Decides which constants have the same bytes, and caches the equal ones.
 class EqualConstants {
  public:
-  /// They have the same known bytes, or come from the same operation on constants that are equal. Cost:
-  /// linear in the bytes that have not been compared before.
+  /// True if they have the same known bytes, or come from the same operation on equal constants. Cost: linear
+  /// in the bytes that were not compared before.
   [[nodiscard]] bool are_equal(const KnownConstant& a, const KnownConstant& b);
 
  private:
@@ -34,15 +34,15 @@ class EqualConstants {
   std::set<Pair> proven_;
 };
 
-/// The constants of a plan against the networks that they are of, in the plan's order: where there is a
-/// memory for them, all that steps and the caller read are there, and their bytes are those that are said to
-/// be separate. `matched` has the plan's entry for each tensor of the network, null where there is none.
+/// Checks the constants of a plan against its networks, in the plan's order. If they have a memory, all
+/// constants that steps and the caller read are in it, and their bytes match the `separate` of the savings.
+/// `matched` has the plan's entry for each tensor of the network, null if it has none.
 class StoredConstants {
  public:
   explicit StoredConstants(const Plan& plan);
 
   void check(const Graph& graph, std::span<const PlannedTensor* const> matched, Faults& faults);
-  /// After the last network.
+  /// Call after the last network.
   void check_savings(Faults& faults) const;
 
  private:
@@ -52,8 +52,8 @@ class StoredConstants {
   Bytes instructions_ = 0;
 };
 
-/// Where a memory is for weights and instructions, those that are stored are there, as long as the plan runs,
-/// and nothing else is. Which must be stored the networks tell.
+/// If there is a memory for weights and instructions, it holds the stored ones as long as the plan runs, and
+/// nothing else. Only the networks tell which must be stored.
 [[nodiscard]] Faults check_weights(const Plan& plan);
 
 }  // namespace stowage::check

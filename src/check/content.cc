@@ -1,14 +1,14 @@
-// Idea. A byte that an operator only passes on is the byte it was: followed back through reshapes,
-// concats and splits, every byte comes from one tensor that really computes it, its source. Two tensors
-// may have a byte in one place at one time if it is the same byte of the same source.
+// Idea. An operator that only copies a byte does not change it. Followed back through reshapes, concats and
+// splits, every byte comes from one tensor that computes it, its source. Two tensors may have a byte in one
+// place at one time if it is the same byte of the same source.
 //
 //   a  [0..8)                    concat     [ a 0..8 | b 0..4 ]
 //   b  [0..4)                    reshape    [ a 0..8 | b 0..4 ]
 //                                slice 6..  [ a 6..8 | b 0..4 ]
 //
-// Tensors are done in the order in which they depend on each other; neighbours that continue each other
-// become one fragment. State may change between two readings: copies of it have bytes of their own. So has
-// a tensor of too many fragments; that is safe, since whoever lets it share bytes is then refused.
+// Tensors are processed in the order of their dependences; adjacent fragments that continue each other are
+// merged. State may change between two reads, so a copy of it is a source of its own. So is a tensor of too
+// many fragments, which is safe: a plan in which it shares bytes is then refused.
 // Cost: (copies + fragments) * log(fragments), with at most `most_fragments` per tensor and
 // `most_fragments_in_all`.
 
@@ -65,7 +65,7 @@ class ContentMaker {
   }
 
  private:
-  /// A run of bytes that a tensor has from another one.
+  /// Bytes that a tensor copies from another one.
   struct Copied {
     Bytes to = 0;
     Bytes size = 0;
@@ -100,7 +100,7 @@ class ContentMaker {
     fragments_[tensor] = std::move(made);
   }
 
-  /// Appends what the input's bytes are.
+  /// Appends the sources of the input's bytes.
   void pass_on(Fragments& made, const Copied& copied) const {
     const Fragments& input = fragments_[copied.input];
     if (input.empty()) {
@@ -131,24 +131,24 @@ class ContentMaker {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<Copied>> copiers_;  ///< For each tensor, what it has from others.
+  std::vector<std::vector<Copied>> copiers_;  ///< For each tensor, its copied bytes.
   std::vector<Fragments> fragments_;
   std::size_t count_ = 0;
 };
 
-// Several networks. An input that is fed is no source but what the output was that feeds it, so networks are
-// done in the order in which they feed each other, and their fragments are taken apart once more:
+// Several networks. The source of a fed input is the source of the output that feeds it. So networks are
+// processed in the order of their feeds, and their fragments are resolved once more:
 //
 //   network 0     y = [ a 0..8 | b 0..4 ]        concat
 //   network 1     x, fed with y                   reshape r = [ x 0..12 ]
 //                 r = [ a 0..8 | b 0..4 ]
 //
-// Networks that feed each other in a circle are not taken apart; they are refused anyway.
-// Cost: that of the contents, and of the data of weights that lie in one place.
+// Networks that feed each other in a circle are not resolved; other checks refuse them. Cost: that of the
+// contents, plus the data of weights that share a place.
 
 constexpr std::size_t most_source_fragments = 4096;
 
-/// The networks, each after those that feed it; without those in circles.
+/// The networks, each after those that feed it, without those in circles.
 std::vector<std::size_t> in_order_of_feeds(std::size_t count, std::span<const Joined> joined) {
   std::set<std::pair<std::size_t, std::size_t>> feeds;
   for (const Joined& it : joined) feeds.emplace(it.output.network, it.input.network);
@@ -217,7 +217,7 @@ void Sources::unite_weights(std::span<const Network> networks) {
   }
 }
 
-/// Appends what the part of a source is, if that is fed: what feeds it.
+/// Appends the sources of this part of a source, which may be fed.
 void Sources::pass_on(const Fragment& part, std::vector<Fragment>& made) const {
   std::size_t source = part.source;
   while (fed_with_[source] && fragments_[source].empty()) source = number_of(*fed_with_[source]);

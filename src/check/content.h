@@ -10,7 +10,7 @@
 
 namespace stowage::check {
 
-/// Bytes [begin, begin + size) of a tensor are the bytes of `source` from `from` on, whenever both have
+/// Bytes [begin, begin + size) of a tensor equal the bytes of `source` from `from` on, whenever both have
 /// their values of one run.
 struct Fragment {
   Bytes begin = 0;
@@ -19,17 +19,17 @@ struct Fragment {
   Bytes from = 0;
 };
 
-/// What every byte of all networks' tensors is. Tensors are counted through all networks; what a network is
-/// fed with is what the other one wrote, and weights that lie in one place and have equal data are one.
+/// The source of every byte of all networks' tensors. Tensors are numbered through all networks. A fed input
+/// has the source of its output; weights of equal data in one place are one source.
 class Sources {
  public:
   Sources(std::span<const Network> networks, std::span<const Joined> joined);
 
-  /// How many tensors there are.
+  /// Number of tensors.
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// The tensor as a source of its own.
+  /// Number of the tensor, as a source of its own.
   [[nodiscard]] std::size_t of_all(const TensorRef& tensor) const;
-  /// The tensor's bytes in order; empty if all of them are its own.
+  /// The fragments of the tensor in order; empty if it is its own source.
   [[nodiscard]] std::span<const Fragment> of(const TensorRef& tensor) const;
 
  private:
@@ -41,8 +41,8 @@ class Sources {
   void pass_on(const Fragment& part, std::vector<Fragment>& made) const;
 
   std::size_t size_ = 0;
-  std::vector<std::size_t> first_;    ///< Of each network's tensors.
-  std::vector<std::size_t> same_as_;  ///< Of each tensor, the one that stands for it.
+  std::vector<std::size_t> first_;    ///< Number of each network's first tensor.
+  std::vector<std::size_t> same_as_;  ///< For each tensor, the equal tensor that represents it.
   std::vector<std::optional<TensorRef>> fed_with_;
   std::vector<std::vector<Fragment>> fragments_;
 };

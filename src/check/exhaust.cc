@@ -1,18 +1,18 @@
-// Idea. A bound above all loads is proven by a few positions: what is alive there does not fit below it,
-// whatever is alive elsewhere. Whether that is so is found out by going through all ways to stack it. At each
-// position the live pieces of buffers lie one above the other; which comes next, from the bottom?
+// Idea. A few positions prove a bound above max load: the buffers that are live there do not fit below it,
+// whatever lives elsewhere. The proof tries all ways to stack them. At each position the live pieces lie one
+// above the other; which comes next, from the bottom?
 //
 //     position 1   position 2        b comes first at both, then c and a. Offsets can only rise: where b goes
 //       [ ? ]        [ a ]           up at 2, it takes c and all that comes after it at 1 along.
 //       [ c ]        [ b ]
 //       [ b ]        +++++
 //
-// A state is given up when what is still to come at a position, from where it can begin at least, ends above
-// the height. When everything is stacked, the lowest offsets that the stacks allow are a placing. Every
-// placing has one order at each position, so none is missed; pieces, alignments and pins change nothing of
-// that. Of buffers that are the same in all the first comes first.
+// A state is abandoned if the remaining parts of a position, each from its lowest possible start, end above
+// the height. When everything is stacked, the lowest offsets that the stacks allow are a placement. Every
+// placement has one order at each position, so none is missed, whatever its pieces, alignments and pins.
+// Identical buffers are stacked in the order of their numbers.
 //
-// Cost: exponential, and bounded: a certificate that takes more than `most_work` proves nothing.
+// Cost: exponential, but limited: a certificate that takes more than `most_work` proves nothing.
 
 #include "check/exhaust.h"
 
@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::size_t most_positions = 64;
 constexpr std::size_t most_parts = 2000;
-constexpr std::int64_t most_work = 20'000'000;  ///< Looks at parts; some hundredths of a second.
+constexpr std::int64_t most_work = 20'000'000;  ///< Visits of parts; some hundredths of a second.
 
 /// Bytes [low, high) of a buffer, at one position.
 struct BufferPart {
@@ -49,12 +49,12 @@ struct Pile {
 };
 
 struct State {
-  std::vector<Bytes> lowest;         ///< Of each buffer, the least offset that it may still have.
-  std::vector<BufferPart> parts;     ///< Of all piles. In each the stacked ones come first, from the bottom.
-  std::vector<std::size_t> stacked;  ///< How many there are in each pile.
+  std::vector<Bytes> lowest;         ///< Of each buffer, the lowest offset still possible.
+  std::vector<BufferPart> parts;     ///< Of all piles. In each, stacked parts come first, from the bottom.
+  std::vector<std::size_t> stacked;  ///< Number of stacked parts in each pile.
 };
 
-/// What a buffer needs at a position, from the bottom; pieces that overlap are one.
+/// The parts of a buffer at a position, from the bottom; overlapping pieces are merged.
 std::vector<BufferPart> parts_of(const Buffer& buffer, std::size_t index, Position position) {
   std::vector<BufferPart> parts;
   for (const Piece& piece : buffer.pieces) {
@@ -78,7 +78,7 @@ class Search {
  public:
   Search(std::span<const Buffer> buffers, std::span<const Position> positions, Bytes height)
       : height_(height) {
-    std::map<std::size_t, std::size_t> numbers;  // of those that are alive at one of the positions
+    std::map<std::size_t, std::size_t> numbers;  // of buffers that are live at one of the positions
     for (const Position position : positions.first(std::min(positions.size(), most_positions + 1))) {
       const std::size_t begin = root_.parts.size();
       for (std::size_t b = 0; b < buffers.size() && root_.parts.size() <= most_parts; ++b) {
@@ -109,7 +109,7 @@ class Search {
   }
 
  private:
-  /// Buffers without pins that are alike at all positions: their parts come in the order of their numbers.
+  /// Unpinned buffers that are equal at all positions: their parts are stacked in the order of their numbers.
   void find_twins() {
     using Trait = std::tuple<std::size_t, Bytes, Bytes>;
     std::vector<std::vector<Trait>> traits(buffers_.size());
@@ -129,7 +129,7 @@ class Search {
     }
   }
 
-  /// Raises offsets as far as the stacks ask for; false: something does not fit.
+  /// Raises offsets as far as the stacks require; false if something does not fit.
   [[nodiscard]] bool settle(State& state) {
     for (bool rises = true; rises && work_ <= most_work;) {
       rises = false;
@@ -154,7 +154,7 @@ class Search {
     return true;
   }
 
-  /// Whether what is to come in a pile may end below the height, from wherever it can begin at least.
+  /// True if the remaining parts of a pile may end below the height, each from its lowest possible start.
   [[nodiscard]] bool has_room(const State& state, std::size_t p) {
     begins_.clear();
     for (std::size_t i = piles_[p].begin + state.stacked[p]; i < piles_[p].end; ++i) {
@@ -170,7 +170,7 @@ class Search {
     return true;
   }
 
-  /// Whether a part may be the next of its pile: everything else fits above it.
+  /// True if a part may be the next of its pile: all others fit above it.
   [[nodiscard]] bool may_be_next(const State& state, std::size_t p, std::size_t next) {
     const BufferPart& part = state.parts[next];
     const Bytes top = state.lowest[part.buffer] + part.high;
@@ -187,7 +187,7 @@ class Search {
     return top + above <= height_;
   }
 
-  /// Goes on in the pile that has the fewest parts to be next.
+  /// Continues with the pile that has the fewest candidates.
   Verdict explore(const State& state) {
     std::optional<std::size_t> pile;
     std::vector<BufferPart> choices;
@@ -216,9 +216,9 @@ class Search {
   }
 
   const Bytes height_;
-  std::vector<const Buffer*> buffers_;             ///< Those that are alive at one of the positions.
-  std::vector<std::optional<std::size_t>> twins_;  ///< The last buffer before it that is the same in all.
-  std::vector<Bytes> highest_;                     ///< Of each buffer, the greatest offset that it may have.
+  std::vector<const Buffer*> buffers_;             ///< Live at one of the positions.
+  std::vector<std::optional<std::size_t>> twins_;  ///< The last equal buffer before it.
+  std::vector<Bytes> highest_;                     ///< Of each buffer, the highest offset still possible.
   std::vector<Pile> piles_;
   State root_;
   std::int64_t work_ = 0;

@@ -10,7 +10,7 @@ namespace stowage::check {
 
 enum class Verdict : std::uint8_t { fits, does_not_fit, takes_too_long };
 
-/// Whether buffers can be placed below a height, of all their lives only these positions counted: see
+/// Decides if buffers fit below a height, considering only these positions of their live ranges; see
 /// exhaust.cc.
 [[nodiscard]] Verdict exhaust(std::span<const Buffer> buffers, std::span<const Position> positions,
                               Bytes height);

@@ -37,7 +37,7 @@ void check_feed_form(const Plan& plan, const Feed& feed, Faults& faults) {
   }
 }
 
-/// Where the tensor is: buffers and offsets.
+/// The places of the tensor: buffers and offsets.
 std::set<std::pair<std::size_t, Bytes>> places_of(const PlannedTensor& tensor) {
   std::set<std::pair<std::size_t, Bytes>> places;
   for (const View& view : tensor.views) places.emplace(view.buffer, view.offset);
@@ -111,7 +111,7 @@ Faults check_feeds(const Plan& plan) {
   Faults faults;
   const model::ClockTree tree(plan.clocks);
   const auto spans = spans_of(plan);
-  // For what is fed the last model with steps that has it: one without steps hands it on at any time.
+  // The last model with steps that has each tensor; a model without steps may pass it on at any time.
   std::unordered_map<std::size_t, std::size_t> had_by;
   for (const Feed& feed : feeds_from_their_sources(plan)) {
     const std::size_t writer = plan.tensors[feed.output].model;

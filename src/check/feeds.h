@@ -6,15 +6,13 @@
 
 namespace stowage::check {
 
-/// Feeds join tensors of different models that are alike, and feed an input once. No tensor is released
-/// twice.
+/// Feeds join equal tensors of different models, and feed each input once. No tensor is released twice.
 void check_feeds_form(const Plan& plan, Faults& faults);
 
-/// An input lies where the output does that it is fed from, and its model runs after that output's.
+/// An input has the place of the output that feeds it, and its model runs after the output's model.
 [[nodiscard]] Faults check_feeds(const Plan& plan);
 
-/// The feeds so that what feeds an input has been fed itself before. Without those that feed each other in a
-/// circle.
+/// The feeds, each after the feed into its own output, without feeds in circles.
 [[nodiscard]] std::vector<Feed> feeds_from_their_sources(const Plan& plan);
 
 }  // namespace stowage::check

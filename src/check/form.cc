@@ -71,7 +71,7 @@ void check_buffers_form(const Plan& plan, Faults& faults) {
   }
 }
 
-/// A tensor's bytes are those of its shape and element type.
+/// A tensor has the bytes of its shape and element type.
 template <typename AddFault>
 void check_size(const Tensor& tensor, const AddFault& fault) {
   if (!tensor.shape || !bits_of(tensor.dtype)) return;
@@ -88,7 +88,7 @@ std::string text_of(const RowRange& rows) {
   return fmt::format("rows {} to {} along axis {}", rows.begin, rows.end, rows.axis);
 }
 
-/// What is wrong with rows of a tensor; none: nothing.
+/// The fault in rows of a tensor; none if they are correct.
 std::optional<std::string> fault_in(const RowRange& rows, const Tensor& tensor) {
   if (!tensor.shape || rows.axis >= tensor.shape->size())
     return text_of(rows) + ", an axis that it does not have";
@@ -97,7 +97,7 @@ std::optional<std::string> fault_in(const RowRange& rows, const Tensor& tensor) 
   return std::nullopt;
 }
 
-/// A view of rows, or a ring, of rows that the tensor has, and lies in its buffer.
+/// A view of rows, or a ring, has rows of its tensor and lies in its buffer.
 void check_rows_of_view(const Plan& plan, const PlannedTensor& tensor, const View& view, Faults& faults) {
   const auto fault = [&](const std::string& what) {
     faults.push_back({FaultKind::format, name_of_tensor(tensor) + what});
@@ -214,8 +214,8 @@ void expect_one(const char* what, std::size_t count, Faults& faults) {
        fmt::format("the plan is streamed and has {} {}; this version understands one", count, what)});
 }
 
-/// Steps with rows, and rows that arrive and leave: tensors, buffers and ranges exist. A streamed plan is of
-/// one model on one clock, without copies. The rest of the plan's form is sound.
+/// The tensors, buffers and ranges of row steps exist. A streamed plan has one model on one clock and no
+/// copies. Requires a correct form otherwise.
 void check_streamed_form(const Plan& plan, Faults& faults) {
   if (!is_streamed(plan)) return;
   expect_one("models", plan.models.size(), faults);

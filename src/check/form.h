@@ -4,7 +4,7 @@
 
 namespace stowage::check {
 
-/// Indices in range and values in their domains, so that everything else may rely on them.
+/// Indices are in range and values in their domains, as all other checks require.
 [[nodiscard]] Faults check_form(const Plan& plan);
 
 }  // namespace stowage::check

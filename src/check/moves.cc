@@ -1,13 +1,13 @@
-// Idea. A tensor that moves has several views, and at each position those that are alive may or may not have
-// its value. An operator writes the one in the fastest memory, and then only that one has the value. A copy
-// fills one more. Who reads takes the fastest view that is alive, so that one must have the value by then:
+// Idea. A tensor that moves has several views; of those live at a position, some have its value. An operator
+// writes the view in the fastest memory; then only that view has the value. A copy fills one more view.
+// Readers take the fastest live view, so that one must have the value by then:
 //
 //   position      0   1   2   3   4
 //   fast, a       w   c                  written at 0, copied out at 1
 //   slow              |===========|      has the value from 1 on
 //   fast, b                   c   r      copied in at 3, read at 4
 //
-// What a view has is needed from when it is filled until it is read or copied for the last time.
+// The bytes of a view are needed from the write or copy that fills it to the last read or copy from it.
 // Cost: n log n in views and uses.
 
 #include "check/moves.h"
@@ -27,7 +27,7 @@
 namespace stowage::check {
 namespace {
 
-/// Every tensor with every buffer that it has a view in.
+/// Every tensor with each buffer of its views.
 using Residences = std::set<std::pair<std::size_t, std::size_t>>;
 
 Residences residences_of(const Plan& plan) {
@@ -62,7 +62,7 @@ void check_copy_form(const Plan& plan, const Residences& residences, const std::
 }
 
 void check_alone(const Plan& plan, const std::vector<bool>& moved, Faults& faults) {
-  std::unordered_map<std::size_t, std::size_t> held_by;  // buffers of what moves
+  std::unordered_map<std::size_t, std::size_t> held_by;  // buffers of tensors that move
   for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
     if (!moved[t]) continue;
     for (const View& view : plan.tensors[t].views) held_by.emplace(view.buffer, t);
@@ -107,11 +107,11 @@ class Follower {
   }
 
  private:
-  /// A view, and when it is alive on the clock of the tensor's model.
+  /// A view, and its live range on the clock of the tensor's model.
   struct Seen {
     const View* view = nullptr;
     Lifetime life{};
-    std::optional<std::size_t> need{};  ///< If it has the value, or has had one.
+    std::optional<std::size_t> need{};  ///< Set if it has, or had, the value.
   };
 
   [[nodiscard]] bool has_value(std::size_t v) const {
@@ -143,7 +143,7 @@ class Follower {
                      name_of_buffer(plan_, buffer), life.lower, life.upper, of_clock(clock_))});
   }
 
-  /// The view that whoever reads or writes at that position takes.
+  /// The view that operators use at that position.
   std::optional<std::size_t> fastest_at(Position at) {
     auto it = alive_.begin();
     while (it != alive_.end() && views_[it->second].life.upper <= at) it = alive_.erase(it);
@@ -215,13 +215,13 @@ class Follower {
   const std::string& name_;
   std::size_t clock_;
   Faults& faults_;
-  std::vector<Seen> views_;  ///< In order of time.
+  std::vector<Seen> views_;  ///< In time order.
   std::size_t begun_ = 0;
   std::set<std::pair<std::size_t, std::size_t>> alive_;     ///< Memory, fastest first, and view.
   std::unordered_map<std::size_t, std::size_t> in_buffer_;  ///< The last view that began in each.
   std::vector<KeptBytes> needs_;
-  std::size_t first_valid_ = 0;                             ///< The first of the needs for the present value.
-  std::vector<std::pair<std::size_t, std::size_t>> spans_;  ///< Needs, and which view each is of.
+  std::size_t first_valid_ = 0;                             ///< The first need of the present value.
+  std::vector<std::pair<std::size_t, std::size_t>> spans_;  ///< Needs, and the view of each.
 };
 
 }  // namespace

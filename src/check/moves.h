@@ -11,15 +11,15 @@
 
 namespace stowage::check {
 
-/// What is copied is a plain tensor that is alone in its buffers, and has views in both of the copy's.
+/// A copied tensor is plain, alone in its buffers, and has views in both buffers of the copy.
 void check_copies_form(const Plan& plan, Faults& faults);
 
-/// For each tensor of a plan whether some step copies it.
+/// For each tensor of a plan, true if some step copies it.
 [[nodiscard]] std::vector<bool> moved_tensors(const Plan& plan);
 
-/// Follows the value of a tensor that is copied from view to view: every view that has it for a time makes a
-/// need, met there. A fault where somebody looks for the value in a view that does not have it. `name` is
-/// the tensor's; `uses` are in the order of time.
+/// Follows the value of a copied tensor from view to view. Every view that has the value for a time makes a
+/// need, already met there. A read from a view without the value is a fault. `name` is the name of the
+/// tensor; `uses` are in time order.
 [[nodiscard]] std::vector<KeptBytes> follow(const Plan& plan, const model::ClockTree& tree,
                                             std::size_t tensor, const std::string& name,
                                             std::span<const Use> uses, Faults& faults);

@@ -10,7 +10,7 @@
 
 namespace stowage::check {
 
-/// What messages call the parts of a plan.
+/// Names of the parts of a plan, for messages.
 [[nodiscard]] inline std::string name_of_buffer(const Plan& plan, std::size_t buffer) {
   return "buffer " + base::quoted(plan.buffers[buffer].id);
 }
@@ -27,7 +27,7 @@ namespace stowage::check {
   return fmt::format("model {} ({})", model, base::quoted(plan.models[model].name));
 }
 
-/// What follows a position; nothing on the root clock.
+/// The suffix of a position in messages; empty on the root clock.
 [[nodiscard]] inline std::string of_clock(std::size_t clock) {
   return clock == 0 ? std::string() : fmt::format(" of clock {}", clock);
 }

@@ -1,15 +1,15 @@
-// Idea. Pieces are boxes, addresses by time, and no two of a memory may overlap. On one clock a sweep over
-// time tells (model/overlap.h). Between clocks, everything in a branch is alive as long as its fork: seen
-// from the clock that forks it, a branch is the addresses that it uses at any time, during one position.
+// Idea. Pieces are boxes, addresses by time, and no two of a memory may overlap. On one clock, a sweep over
+// time finds overlaps (model/overlap.h). Between clocks, everything in a branch lives as long as its fork:
+// the clock that forks it sees the branch as the addresses that it uses at any time, during one position.
 //
 //   clock 1, forked at 4      clock 0
 //   position  0   1   2       position   3   4   5
 //   8..12         b           8..12          b
 //   0..8      a       c       0..8           a
 //
-// So clocks are done from the leaves to the root, and each hands what it uses to the one that forks it. Those
-// boxes do not overlap and keep the name of a buffer that has the bytes. In the same way goes the proof of a
-// bound: the branches of a fork hold together at least what each of them holds at most.
+// So clocks are processed from the leaves to the root, and each passes its boxes to the clock that forks it.
+// Those boxes do not overlap, and each keeps the name of a buffer that has the bytes. Bounds are proven the
+// same way: the branches of a fork together hold at least the sum of what each holds at most.
 // Cost: n log n in pieces, times the depth of their clocks.
 
 #include "check/places.h"
@@ -38,14 +38,14 @@
 namespace stowage::check {
 namespace {
 
-// Loads. What is alive at a position lies above each other and ends no lower than the sum of its sizes. Where
-// all begin at multiples of some unit the space between an end and the next multiple is lost, too, except
-// above the topmost, which may be the one that would lose most.
+// Loads. Buffers that are live at a position lie above each other and end no lower than the sum of their
+// sizes. If all begin at multiples of some unit, the space between an end and the next multiple is lost, too,
+// except above the topmost, which may be the one that would lose most.
 //
 //     unit 8     |xxxxx...|yyyyyyy.|zzz      x, y and z of 5, 7 and 3 bytes: 19 at least, not 15
 //
-// The units are the powers of two among the alignments. What does not begin at their multiples is left out.
-// Cost: n log n for each unit.
+// The units are the powers of two among the alignments. A sum leaves out bytes that do not begin at multiples
+// of its unit. Cost: n log n for each unit.
 
 /// Bytes [begin, begin + size) of a buffer that lies at a multiple of its alignment.
 struct LiveBytes {
@@ -55,12 +55,12 @@ struct LiveBytes {
   Bytes alignment = 1;
 };
 
-__extension__ using Sum = __int128;  // what overlaps may add up to more than 64 bits hold
+__extension__ using Sum = __int128;  // the sum of live bytes may exceed 64 bits
 
 Sum least_top(std::span<const LiveBytes> all, Bytes unit) {
   const auto loses = [unit](const LiveBytes& it) { return it.size % unit != 0; };
   if (unit > 1 && std::none_of(all.begin(), all.end(), loses)) return 0;
-  std::vector<std::pair<Position, Bytes>> changes;  // at one position what ends, below 0, comes first
+  std::vector<std::pair<Position, Bytes>> changes;  // at one position, ends (negative) come first
   changes.reserve(2 * all.size());
   for (const LiveBytes& it : all) {
     if (it.life.lower >= it.life.upper || it.size <= 0) continue;
@@ -69,7 +69,7 @@ Sum least_top(std::span<const LiveBytes> all, Bytes unit) {
     changes.emplace_back(it.life.upper, -it.size);
   }
   std::sort(changes.begin(), changes.end());
-  std::multiset<Bytes> lost;  // above each
+  std::multiset<Bytes> lost;  // padding above each
   Sum sum = 0;
   Sum most = 0;
   for (const auto& [at, change] : changes) {
@@ -87,7 +87,7 @@ Sum least_top(std::span<const LiveBytes> all, Bytes unit) {
   return most;
 }
 
-/// However they are placed, some of them end at or above this.
+/// Wherever they are placed, some of them end at or above this.
 Bytes least_top(std::span<const LiveBytes> all) {
   std::set<Bytes> units{1};
   for (const LiveBytes& it : all) {
@@ -128,7 +128,7 @@ void check_place(const Plan& plan, std::size_t b, Faults& faults) {
   }
 }
 
-/// The bytes that the boxes have at any time, each once, as boxes of another life.
+/// All bytes that the boxes hold at any time, each once, as boxes with that live range.
 Boxes all_together(Boxes boxes, const Lifetime& life) {
   std::sort(boxes.begin(), boxes.end(),
             [](const model::Box& a, const model::Box& b) { return a.begin < b.begin; });
@@ -152,8 +152,8 @@ Bytes size_of(const Boxes& together) {
 struct Used {
   Boxes boxes{};                     ///< Of its buffers and, during forks, of the branches.
   std::vector<std::size_t> pools{};  ///< Of slots.
-  std::vector<LiveBytes> at_once{};  ///< Of its buffers; for each branch as much as is proven of it.
-  Bytes largest = 0;                 ///< Most bytes of one of its buffers that are alive at some time.
+  std::vector<LiveBytes> at_once{};  ///< Of its buffers; for each branch, its proven bound.
+  Bytes largest = 0;                 ///< Most bytes of one of its buffers that are ever live.
 };
 
 /// One memory, clock by clock.
@@ -177,7 +177,7 @@ class MemoryCheck {
 
   void add_pool(std::size_t pool) { used_[tree_.rank_of(plan_.slots[pool].clock)].pools.push_back(pool); }
 
-  /// Finds overlaps on all clocks. What is proven of the root is proven of the memory.
+  /// Finds overlaps on all clocks. A bound proven for the root holds for the memory.
   Bytes check() {
     Bytes proven = 0;
     while (!used_.empty()) {
@@ -186,7 +186,7 @@ class MemoryCheck {
       used_.erase(used_.begin());
       check_overlap(clock, used.boxes);
       check_slots(plan_, clock, used.pools, used.boxes, faults_);
-      if (clock == 0) Boxes().swap(used.boxes);  // a million of them are much
+      if (clock == 0) Boxes().swap(used.boxes);  // a million boxes take much memory
       proven = std::max(least_top(used.at_once), used.largest);
       if (clock != 0) hand_up(clock, used, proven);
     }
@@ -220,10 +220,10 @@ class MemoryCheck {
   const Plan& plan_;
   const model::ClockTree& tree_;
   Faults& faults_;
-  std::map<std::size_t, Used, std::greater<>> used_;  ///< By rank of the clock, those in forks first.
+  std::map<std::size_t, Used, std::greater<>> used_;  ///< By rank of the clock, forked clocks first.
 };
 
-/// What is wrong with the certificate of a memory's lower bound; nothing if it proves the bound.
+/// The fault in the certificate of a memory's lower bound; none if it proves the bound.
 std::optional<std::string> why_unproven(const Plan& plan, std::size_t m,
                                         const std::vector<std::size_t>& buffers) {
   const PlannedMemory& memory = plan.memories[m];
@@ -297,8 +297,8 @@ Faults check_places(const Plan& plan) {
 
 namespace {
 
-/// The pieces of a buffer in order of time, to ask which bytes they hold when. A buffer of a body
-/// that runs many times has as many pieces; a question looks only at those near it in time.
+/// The pieces of a buffer in time order, to find which bytes they hold when. A buffer of a body that runs
+/// many times has as many pieces; a query visits only those near it in time.
 class PiecesInTime {
  public:
   explicit PiecesInTime(const Buffer& buffer) : pieces_(buffer.pieces) {
@@ -308,8 +308,8 @@ class PiecesInTime {
     for (const Piece& piece : pieces_) latest_upper_.push_back(latest = std::max(latest, piece.life.upper));
   }
 
-  /// Whether live pieces hold bytes [begin, end) during all of `life`. Pieces of one buffer do not
-  /// overlap (check_memory), so they do when together they cover as much of that rectangle as it has.
+  /// True if live pieces hold bytes [begin, end) during all of `life`. Pieces of one buffer do not overlap
+  /// (check_memory), so they hold that rectangle if their parts of it have its area.
   [[nodiscard]] bool hold(Bytes begin, Bytes end, const Lifetime& life) const {
     __extension__ using Area = unsigned __int128;
     const auto area = [](Bytes bytes, Position time) {
@@ -327,14 +327,14 @@ class PiecesInTime {
 
  private:
   std::vector<Piece> pieces_;
-  std::vector<Position> latest_upper_;  ///< Of the pieces up to each one.
+  std::vector<Position> latest_upper_;  ///< Highest upper end among the pieces up to each one.
 };
 
 }  // namespace
 
 Faults check_views(const Plan& plan) {
   Faults faults;
-  if (is_streamed(plan)) return faults;  // bytes are needed where rows are, which the network says: stream.h
+  if (is_streamed(plan)) return faults;  // rows need their bytes when the network says; see stream.h
   std::unordered_map<std::size_t, PiecesInTime> pieces_of;
   for (const PlannedTensor& tensor : plan.tensors) {
     for (const View& view : tensor.views) {

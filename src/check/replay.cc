@@ -1,8 +1,7 @@
-// Idea. The steps are played back as a run would play them. Whenever an operator writes a tensor a
-// need begins: from here on somebody may want these bytes. Every read extends it; reads inside a
-// loop of what was written before the loop extend it to the loop's end, because the next round
-// reads it again. An operator that may write over an input while it reads it needs that input only up to
-// its own position, if it does: whether input and output are in one place is decided later (meet).
+// Idea. Plays the steps as a run would. A need begins whenever an operator writes a tensor: from here on its
+// bytes may be read. Every read extends the need. A read inside a loop of a tensor written before the loop
+// extends it to the loop's end, because the next round reads it again. An operator that writes over an input
+// needs it only up to its own position; `meet` decides later if input and output share a place.
 
 #include "check/replay.h"
 
@@ -48,7 +47,7 @@ class Replay {
       fault(FaultKind::order, fmt::format("step {} is not an operator that could run there", at_));
     for (const TensorId output : graph_.subgraphs[0].outputs) read(output, end, "the caller");
     for (KeptBytes& need : played_.needs) {
-      // Old state that nobody reads may be written over at once.
+      // Unread old state may be overwritten at once.
       if (need.is_given && !need.is_read && !is_old_state(need.tensor))
         need.life.upper = std::max(need.life.upper, need.life.lower + 1);
     }
@@ -63,7 +62,7 @@ class Replay {
     return at_ < part_.steps_end ? &part_.clock->steps[static_cast<std::size_t>(at_)] : nullptr;
   }
 
-  /// The next step's operator if it is one of `subgraph`, run at this depth under the open operators.
+  /// The next step's operator if it is in `subgraph`, at this depth under the open operators.
   [[nodiscard]] std::optional<std::size_t> next_in(std::size_t subgraph, std::size_t depth) const {
     const Run* const run = next_step() != nullptr ? std::get_if<Run>(next_step()) : nullptr;
     if (run == nullptr) return std::nullopt;
@@ -113,7 +112,7 @@ class Replay {
     }
   }
 
-  /// Copies are made by nobody's body, so that each happens once.
+  /// Bodies make no copies, so each happens once.
   void play_copies() {
     for (; next_step() != nullptr; ++at_) {
       const auto* const copy = std::get_if<Copy>(next_step());
@@ -165,8 +164,8 @@ class Replay {
     }
   }
 
-  /// Notes which inputs need their bytes only up to the operator if it writes over them, and which needs
-  /// are of the bytes that it passes on.
+  /// Notes inputs that the operator needs only up to its position if it writes over them, and the needs whose
+  /// bytes it copies.
   void note_sharing(const Operator& op, Position at,
                     const std::vector<std::optional<std::size_t>>& read_needs) {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -185,8 +184,8 @@ class Replay {
                        [&](const StateTie& tie) { return tie.input == tensor; });
   }
 
-  /// The output that the operator may write over this input while it reads it: the new state, if the
-  /// input is the old one. None for what other models may read as well.
+  /// The output that the operator may write over this input while reading it, or the new state if the input
+  /// is the old one. None if other models may read the input too.
   [[nodiscard]] std::optional<TensorId> written_over(const Operator& op, std::size_t input) const {
     if (!op.inputs[input] || !updates_in_place(op, input)) return std::nullopt;
     if (part_.is_fed[*op.inputs[input]] || is_moved_[*op.inputs[input]]) return std::nullopt;
@@ -197,7 +196,7 @@ class Replay {
     return in_place_output(graph_, op, input);
   }
 
-  /// What an earlier run of the subgraph wrote is no value of this run.
+  /// Results of an earlier run of the subgraph are not values of this run.
   void forget_results_of(std::size_t subgraph) {
     for (const Operator& op : graph_.subgraphs[subgraph].operators) {
       for (const auto& output : op.outputs) {
@@ -217,7 +216,7 @@ class Replay {
       use({.tensor = tensor, .life = {from, until}, .is_written = true, .by = "its writer"});
   }
 
-  /// Somebody hands the tensor over before the operator at that position runs.
+  /// The tensor is handed over before the operator at that position runs.
   void give(TensorId tensor, Position from) {
     begin_need(tensor, {from, from});
     played_.needs.back().is_given = true;
@@ -231,7 +230,7 @@ class Replay {
         {.tensor = tensor, .clock = part_.span.clock, .life = life, .is_followed = is_moved_[tensor]});
   }
 
-  /// For an operator that began at `since`.
+  /// Reads by an operator that began at `since`.
   void extend(TensorId tensor, Position since, Position until) {
     if (!need_of_[tensor]) return;
     Lifetime& life = played_.needs[*need_of_[tensor]].life;
@@ -260,7 +259,7 @@ class Replay {
   Position at_ = 0;
   std::vector<std::size_t> open_;  ///< Path of the operators whose bodies are being played.
   Played played_;
-  std::vector<std::optional<std::size_t>> need_of_;  ///< Each tensor's present need.
+  std::vector<std::optional<std::size_t>> need_of_;  ///< The present need of each tensor.
   std::vector<bool> is_moved_;                       ///< By copies.
   std::vector<TensorId> reads_;
   std::vector<std::vector<bool>> run_;
@@ -273,22 +272,21 @@ Played replay(const Graph& graph, const NetworkSteps& part, Faults& faults) {
   return Replay(graph, part, faults).play();
 }
 
-// Meeting needs. A need is met by one view that is there for all of it. Where an operator may write over an
-// input while it reads it, and the output's view is in the same bytes, the input's bytes are needed only
-// until then:
+// Meeting needs. One view must cover all of a need. If an operator may write over an input while reading it,
+// and the output's view has the same bytes, the input's bytes are needed only until then:
 //
 //   positions     0   1   2   3   4
 //   input         |-------|                read at 2 by Relu; elsewhere it would be needed at 2 as well
 //   output                |-----------|    same buffer, same offset
 //
 // The output's own need may end early in the same way, at a later position, so the last update is decided
-// first. Everybody else who reads the input at that position, or has its bytes in a tensor of its own,
-// still needs them there. A view may be in a buffer of a clock that forks the network's: then it is there as
-// long as the fork. Cost: n log n for tensors whose views are not alive together.
+// first. All other readers of the input at that position, and tensors that repeat its bytes, still need them
+// there. A view may be in a buffer of a clock that forks the network's; then it lives as long as the fork.
+// Cost: n log n for tensors whose views are not live together.
 
 namespace {
 
-/// The need's life as another clock sees it; none if part of it cannot be seen from there.
+/// The live range of the need as another clock sees it; none if part of it is not visible from there.
 std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, const model::ClockTree& tree) {
   auto life = tree.seen_from(clock, {need.clock, need.life});
   for (const model::Stretch& stretch : need.beyond) {
@@ -299,8 +297,7 @@ std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, const 
   return life;
 }
 
-/// The view that is there when it is needed and satisfies the condition: mostly the last that begins
-/// early enough.
+/// The view that covers the need and satisfies the condition, usually the last view that begins early enough.
 template <typename Condition>
 const View* view_during(const KeptBytes& need, const std::vector<Views>& views, const model::ClockTree& tree,
                         const Condition& condition) {
@@ -322,7 +319,7 @@ const View* view_during(const KeptBytes& need, const std::vector<Views>& views,
   return view_during(need, views, tree, [](const View&) { return true; });
 }
 
-/// The input's view in the bytes that the output is written to, if there is one.
+/// The view of the input in the bytes that the output overwrites; null if there is none.
 const View* view_written_over(const KeptBytes& read, const KeptBytes& written,
                               const std::vector<Views>& views, const model::ClockTree& tree) {
   const View* const output = view_during(written, views, tree);
@@ -347,7 +344,7 @@ Views views_in_time(const Plan& plan, const PlannedTensor& tensor) {
 void meet(const model::ClockTree& tree, Played& played, const std::vector<Views>& views) {
   for (auto update = played.updates.rbegin(); update != played.updates.rend(); ++update) {
     KeptBytes& read = played.needs[update->read];
-    if (read.life.upper > update->at) continue;  // somebody needs it longer; else it is `at`
+    if (read.life.upper > update->at) continue;  // another reader needs it longer; else it is `at`
     const View* const view = view_written_over(read, played.needs[update->written], views, tree);
     if (view != nullptr) read.view = view;
     read.is_written_over = view != nullptr;

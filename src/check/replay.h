@@ -12,76 +12,76 @@
 
 namespace stowage::check {
 
-/// A tensor's bytes must be kept from when they are written to after their last reading.
+/// The bytes of a tensor must be kept from their write to after their last read.
 struct KeptBytes {
   TensorId tensor = 0;
   std::size_t clock = 0;  ///< Of the network's steps.
   Lifetime life{};
-  /// When other models need the bytes, too: those that are fed with them, or nobody until the plan ends or
-  /// since it began, if they are state.
+  /// When other models need the bytes too: until fed models have read them, until the plan ends, or, for
+  /// state, since the plan began.
   std::vector<model::Stretch> beyond{};
   bool is_given = false;  ///< Handed over before the operator at `life.lower` runs, not written by it.
   bool is_read = false;
   bool is_written_over = false;  ///< By the operator at `life.upper`, which reads it first.
   bool is_followed = false;      ///< The tensor moves: its value is followed from view to view (moves.cc).
-  const View* view = nullptr;    ///< Where the plan meets it; null if nowhere.
+  const View* view = nullptr;    ///< The view that meets the need; null if there is none.
 };
 
-/// Somebody gives, writes, reads or copies the value of a tensor that moves.
+/// A step or the caller gives, writes, reads or copies the value of a tensor that moves.
 struct Use {
   TensorId tensor = 0;
   std::size_t clock = 0;
-  Lifetime life{};  ///< From its step to when it is over.
+  Lifetime life{};  ///< From the start of its step to the end.
   bool is_given = false;
   bool is_written = false;
-  const Copy* copy = nullptr;  ///< If it is one.
+  const Copy* copy = nullptr;  ///< If it is a copy.
   std::string by{};
 };
 
-/// An input's need that ends at `at`, if the output is written over it, and else after that.
+/// The need of an input ends at `at` if the output overwrites it, and after `at` otherwise.
 struct Update {
   std::size_t read = 0;  ///< Index in Played::needs.
   std::size_t written = 0;
   Position at = 0;
 };
 
-/// An operator passes on bytes, in one of its runs.
+/// One run of an operator copies bytes unchanged.
 struct PassedOn {
   const Operator* op = nullptr;
   std::size_t copy = 0;               ///< Index in Operator::copies.
-  std::optional<std::size_t> read{};  ///< Index in Played::needs; none if the input has none.
+  std::optional<std::size_t> read{};  ///< Index in Played::needs; none if the input has no need.
   std::optional<std::size_t> written{};
 };
 
 struct Played {
   std::vector<KeptBytes> needs{};
-  std::vector<Update> updates{};  ///< In the order of the run.
+  std::vector<Update> updates{};  ///< In execution order.
   std::vector<PassedOn> copies{};
   std::vector<std::optional<std::size_t>> last_needs{};  ///< Of each tensor: index in `needs`.
-  std::vector<std::vector<Use>> uses{};                  ///< Of each tensor that moves, in the order of time.
+  std::vector<std::vector<Use>> uses{};                  ///< For each tensor that moves, in time order.
 };
 
-/// The part of a plan's steps that is a network's.
+/// The steps of one network within a plan.
 struct NetworkSteps {
   const Clock* clock = nullptr;
   model::Stretch span{};   ///< All steps of the network; at least one position.
-  Position steps_end = 0;  ///< Where the steps end; where they begin if there is none.
-  /// Tensors of the network that come from another one.
+  Position steps_end = 0;  ///< Where the steps end; the start if there are none.
+  /// Tensors of the network that another network feeds.
   std::vector<bool> is_fed{};
-  /// For each tensor of the plan, the tensor of the network that it is, if that one is copied.
+  /// For each tensor of the plan, its tensor in the network, if steps copy it.
   std::vector<std::optional<TensorId>> moved{};
 };
 
-/// Plays a part of the plan's steps back on the network they are of; faults where they are not steps of it.
+/// Replays the steps of one network; steps that the network does not have are faults.
 [[nodiscard]] Played replay(const Graph& graph, const NetworkSteps& part, Faults& faults);
 
-/// Views of one tensor: by the clock of their buffer, and in order of time.
+/// Views of one tensor, by the clock of their buffer, in time order.
 using Views = std::map<std::size_t, std::vector<const View*>>;
 
 [[nodiscard]] Views views_in_time(const Plan& plan, const PlannedTensor& tensor);
 
-/// Decides which inputs are written over where they lie, and finds the view in which each need is met.
-/// `views` has those of every tensor.
+/// Decides which inputs are overwritten in place, and finds the view that meets each need. `views` has those
+/// of every tensor.
 void meet(const model::ClockTree& tree, Played& played, const std::vector<Views>& views);
 
 }  // namespace stowage::check

@@ -1,19 +1,18 @@
-// Idea. Every need that is met makes boxes: addresses by time, one for each fragment of the tensor's
-// content. Boxes of one clock that overlap must have the same content (LiveContent).
+// Idea. Every need with a view makes boxes: addresses by time, one for each fragment of the tensor's content.
+// Overlapping boxes of one clock must have the same content (LiveContent).
 //
-// What is in different buffers does not overlap, or the buffers do (places.cc): so it is enough that boxes
-// meet which may be in one buffer. Those of a buffer's own clock do. Needs of a branch may be met in a buffer
-// of a clock that forks it: they meet each other on their own clock, and then, all of them together as long
-// as the fork takes, whatever its parent and the fork's other branches have in that buffer:
+// Bytes of different buffers do not overlap, unless the buffers do (places.cc). So only boxes in one buffer
+// are compared. Those of the buffer's own clock are compared directly. Needs of a branch may be in a buffer
+// of a clock that forks it. They are compared on their own clock; then all of them together, for as long as
+// the fork takes, are compared with what its parent and the fork's other branches have in that buffer:
 //
 //   clock 1, forked at 4       clock 0
 //   position  0   1   2        position   3   4   5
 //   8..16     a   a   a        8..16      a   a   a       outlives the branch
 //   0..8      b   b   c        0..8       c   *           content of branch 1 alone
 //
-// A position has two halves. In the first one operands are handed over: the caller's inputs, those of a
-// body. In the second one an operator runs. So two inputs cannot be in one place even if the operator at
-// their first position writes over both.
+// A position has two halves. In the first, the caller and bodies hand over inputs; in the second, an operator
+// runs. So two inputs cannot be in one place even if the operator at their first position writes over both.
 
 #include "check/sharing.h"
 
@@ -37,27 +36,27 @@
 namespace stowage::check {
 namespace {
 
-// Live content. A box says of its bytes which source they are of, and by its shift which of them: two boxes
-// may overlap if source and shift are the same, for then every common byte is the same byte. One sweep over
-// time keeps the live addresses as segments of one content each, and counts who holds them:
+// Live content. A box knows the source of its bytes and, by its shift, which bytes of it: two boxes may
+// overlap if source and shift are equal, because then every common byte is the same byte. One sweep over time
+// keeps the live addresses as segments of one content each, and counts their holders:
 //
 //   address   0        8       12
 //   concat    [ a, shift 0 | b, shift 8 ]
 //   a         [ a, shift 0 ]                counts   2 ... 2  1 ... 1
 //   other         [ c ]                     another source: refused
 //
-// Cost: n log n in boxes, plus the segments that each box spans; these are few unless many tensors
-// overlap in many ways.
+// Cost: n log n in boxes, plus the segments that each box spans; these are few unless many tensors overlap in
+// many ways.
 
-/// What a box holds: bytes of a source, moved by a shift.
+/// Content of a box: bytes of a source, moved by a shift.
 struct Content {
-  std::size_t source = 0;  ///< Counted through all networks; beyond those, content that nobody else has.
+  std::size_t source = 0;  ///< Numbered through all networks; higher numbers: unique content.
   Bytes shift = 0;         ///< Address minus offset in the source.
 
   auto operator<=>(const Content&) const = default;
 };
 
-/// A need, and the network it is of.
+/// A need, and its network.
 struct Holder {
   std::size_t network = 0;
   const KeptBytes* need = nullptr;
@@ -71,7 +70,7 @@ struct HeldBox {
   Holder holder{};
 };
 
-/// Two that hold different content in one byte at one position.
+/// Two holders of different content in one byte at one position.
 struct Conflict {
   Holder first{};
   Holder second{};
@@ -81,7 +80,7 @@ struct Conflict {
 /// Live addresses, each with its content.
 class LiveContent {
  public:
-  /// The holder of other content in these bytes, if there is any; nothing may be done then any more.
+  /// The holder of other content in these bytes, if any; after a conflict, do not call this object again.
   std::optional<Holder> add(const HeldBox& box) {
     split_at(box.begin);
     split_at(box.end);
@@ -113,7 +112,7 @@ class LiveContent {
   struct Segment {
     Bytes end = 0;
     Content content{};
-    Holder longest{};  ///< Of those who hold it the one that needs it longest.
+    Holder longest{};  ///< The holder that needs it longest.
     std::size_t holders = 0;
   };
 
@@ -133,7 +132,7 @@ class LiveContent {
 std::optional<Conflict> find_conflict(const std::vector<HeldBox>& boxes) {
   struct Event {
     Position at;
-    bool begins;  // ends come first: lifetimes are half-open
+    bool begins;  // ends come first: live ranges are half-open
     std::size_t box;
   };
   std::vector<Event> events;
@@ -158,11 +157,11 @@ std::optional<Conflict> find_conflict(const std::vector<HeldBox>& boxes) {
   return std::nullopt;
 }
 
-/// What the boxes hold at any time, as boxes of another life. Where that is not always the same content it
-/// becomes one that nobody else has: the next from `unique` on.
+/// What the boxes hold at any time, as boxes with that live range. Bytes whose content changes get a content
+/// of their own, numbered from `unique` on.
 std::vector<HeldBox> held_together(const std::vector<HeldBox>& boxes, const Lifetime& life,
                                    std::size_t& unique) {
-  using Event = std::tuple<Bytes, bool, std::size_t>;  // address, whether the box begins there, which
+  using Event = std::tuple<Bytes, bool, std::size_t>;  // address, true if the box begins there, box
   std::vector<Event> events;
   for (std::size_t b = 0; b < boxes.size(); ++b) {
     if (boxes[b].life.lower >= boxes[b].life.upper || boxes[b].begin >= boxes[b].end) continue;
@@ -206,7 +205,7 @@ using HeldBoxes = std::vector<HeldBox>;
 /// Boxes of one clock, by memory.
 using BoxesByMemory = std::map<std::size_t, HeldBoxes>;
 
-/// Boxes by the rank of their clocks, those in forks first.
+/// Boxes by the rank of their clocks, forked clocks first.
 using BoxesByClock = std::map<std::size_t, BoxesByMemory, std::greater<>>;
 
 /// Makes the boxes of all needs.
@@ -277,7 +276,7 @@ class BoxMaker {
   std::vector<Users> users_;  ///< Of each buffer.
 };
 
-/// What a branch has in buffers of clocks that fork it, to be looked at there.
+/// Passes what a branch has in buffers of clocks that fork it up to these clocks.
 void hand_up(const Plan& plan, const model::ClockTree& tree, std::size_t clock, const BoxesByMemory& boxes,
              std::size_t& unique, BoxesByClock& all) {
   const model::Moment& fork = *tree.fork_of(clock);
@@ -319,7 +318,7 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
   }
 }
 
-/// For each operator that passes on bytes and runs, which of its copies have nothing to do in any run.
+/// For each operator that runs and copies bytes, the copies that need no work in any run.
 using Removed = std::unordered_map<const Operator*, std::vector<bool>>;
 
 Removed removed_copies(const Played& played) {
@@ -346,7 +345,7 @@ void add_to(CopiesRemoved& sum, const Removed& removed) {
   }
 }
 
-/// Which operands a kernel has nothing to do with, since all of its work on them is copies that are removed.
+/// The operands that a kernel does not touch, because all of its work on them is removed copies.
 class Untouched {
  public:
   Untouched(const Graph& graph, const Operator& op, const Removed& removed)
@@ -366,7 +365,7 @@ class Untouched {
         kept_inputs[copy.input] = true;
       }
     }
-    bool computes = false;  // any input may be needed for that
+    bool computes = false;  // this may need any input
     for (std::size_t j = 0; j < op.outputs.size(); ++j) {
       if (!op.outputs[j]) continue;
       const Bytes bytes = graph.tensors[*op.outputs[j]].bytes;
@@ -397,7 +396,7 @@ void mark_touched(const Graph& graph, const Operator& op, const Removed& removed
   for (const TensorId scratch : op.scratch) touched[scratch] = true;
 }
 
-/// Tensors that somebody reads or writes where they lie: kernels, callers, runtimes that hand over.
+/// Tensors that kernels, callers or the runtime's hand-overs read or write in place.
 std::vector<bool> touched_tensors(const Graph& graph, const Removed& removed) {
   std::vector<bool> touched(graph.tensors.size(), false);
   for (const Subgraph& subgraph : graph.subgraphs) {

@@ -12,10 +12,10 @@
 
 namespace stowage::check {
 
-/// A network and what its needs are met with.
+/// A network, and the views that meet its needs.
 struct Network {
   const Graph& graph;
-  const Constants* constants = nullptr;  ///< Null: nothing is known of its weights.
+  const Constants* constants = nullptr;  ///< Null: its weights are unknown.
   Played played{};
 };
 
@@ -24,14 +24,14 @@ struct TensorRef {
   TensorId tensor = 0;
 };
 
-/// An output, and the input of another network that is fed with it.
+/// An output, and the input of another network that it feeds.
 struct Joined {
   TensorRef output{};
   TensorRef input{};
 };
 
-/// Tensors share bytes only if these are the same byte of the same source, what is said of removed copies
-/// is true, and every tensor that a kernel touches is aligned. Feeds are in an order from their sources.
+/// Tensors share bytes only if these are the same byte of the same source, the claims about removed copies
+/// are true, and every tensor that a kernel touches is aligned. Feeds are ordered from their sources.
 void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<const Network> networks,
                    std::span<const Joined> joined, Faults& faults);
 

@@ -1,12 +1,12 @@
 // Idea. A buffer belongs to a pool if it lies in one of its slots from its first position to its last. All
-// others must keep clear of all pools; of those that belong to one, no two may be in a slot at a time, gaps
-// in their lives included. So it takes two searches for overlaps: pools with what is in none of them, and
+// other buffers must keep clear of all pools. Of those in a pool, no two may be in a slot at a time,
+// including gaps in their live ranges. So it takes two searches for overlaps: pools with other buffers, and
 // slots.
 //
 //     slot 1  |   b   | d |          b and d belong to the pool: a slot each at any time
 //     slot 0  | a |xxxxxxxx          x is over the border of two slots: it is found to overlap the pool
 //
-// Which pool could be a buffer's is looked up in those that are there when it begins, by address.
+// The possible pool of a buffer is looked up by address among the pools that are live when it begins.
 // Cost: n log n.
 
 #include "check/slots.h"
@@ -32,7 +32,7 @@ bool holds(const Lifetime& outer, const Lifetime& inner) {
   return outer.lower <= inner.lower && inner.upper <= outer.upper;
 }
 
-/// The boxes of each buffer of the clock as one, with all of its bytes from its first position to its last.
+/// One box for each buffer of the clock, with all of its bytes from its first position to its last.
 std::vector<model::Box> whole_boxes(const Plan& plan, std::size_t clock, std::span<const model::Box> boxes) {
   std::vector<model::Box> whole;
   std::unordered_map<std::size_t, std::size_t> index_of;
@@ -50,7 +50,7 @@ std::vector<model::Box> whole_boxes(const Plan& plan, std::size_t clock, std::sp
   return whole;
 }
 
-/// The pools that are there at a position that only rises. No two of them overlap.
+/// The pools that are live at a position, which only rises. No two of them overlap.
 class PoolsInTime {
  public:
   PoolsInTime(const Plan& plan, std::span<const std::size_t> pools)
@@ -60,7 +60,7 @@ class PoolsInTime {
     });
   }
 
-  /// The slot that holds the box, for as long as the box is there; nothing: there is none.
+  /// The slot that contains the box during all of its time; none if no slot does.
   std::optional<model::Box> slot_for(const model::Box& box) {
     go_to(box.life.lower);
     const auto above = by_address_.upper_bound(box.begin);
@@ -89,8 +89,8 @@ class PoolsInTime {
   const Plan& plan_;
   std::vector<std::size_t> by_begin_;
   std::size_t next_ = 0;
-  std::map<Bytes, std::size_t> by_address_;    ///< Offsets and pools.
-  std::set<std::pair<Position, Bytes>> ends_;  ///< When they end, and their offsets.
+  std::map<Bytes, std::size_t> by_address_;    ///< Offsets to pools.
+  std::set<std::pair<Position, Bytes>> ends_;  ///< Their ends and offsets.
 };
 
 void add_overlap(const Plan& plan, std::size_t clock, std::span<const model::Box> boxes,

@@ -1,11 +1,11 @@
-// A streamed plan is checked row by row, from the plan and the network alone:
+// A streamed plan is checked row by row, using only the plan and the network:
 //
-//   stream_rows     what the rows of each tensor are along, and which of them a step runs and reads
-//   stream_lives    the steps, played back: when each row is written, and when it is last read
-//   stream_places   the view in which it is all that time, and which rows operators write over
+//   stream_rows     the axis of each tensor's rows, and the rows that a step runs and reads
+//   stream_lives    the steps, played back: when each row is written and last read
+//   stream_places   the view that holds a row all that time, and the rows that operators write over
 //
-// and here, whether all bytes are there, and nobody else has them. Inputs that do not arrive are there before
-// the first step; outputs that do not leave are read after the last.
+// This file checks that all bytes are there and not shared. Inputs that do not arrive exist before the first
+// step; outputs that do not leave are read after the last step.
 
 #include "check/stream.h"
 
@@ -30,27 +30,27 @@
 namespace stowage::check {
 namespace {
 
-// Bytes. Rows, sums and constants are boxes in a buffer, bytes by time; so is all that no piece of the buffer
-// reserves. One sweep over time finds the first overlap (model/overlap.h). If it is of two that hold bytes
-// these clash, if it is with what is not reserved, bytes are missing:
+// Bytes. Rows, sums and constants are boxes in a buffer, bytes by time; so are all bytes that no piece of the
+// buffer reserves. One sweep over time finds the first overlap (model/overlap.h). Two holders that overlap
+// clash; a holder that overlaps unreserved bytes lacks bytes:
 //
 //   bytes  12 |######| row 2  |######      #  not reserved
 //           8 | row 0   |###| row 4 |
 //           4 |   row 1         | row 3
 //           0 +-----------------------> time
 //
-// A row that is scattered over a whole tensor is as many boxes; neighbouring rows with one life are one.
+// A row scattered over a whole tensor makes many boxes; adjacent rows with one live range make one.
 
-/// Everything that holds bytes while a streamed plan runs.
+/// All holders of bytes while a streamed plan runs.
 struct Holders {
   std::vector<PlacedRows> rows{};
   std::vector<SumsLife> sums{};
-  const Constants* constants = nullptr;  ///< Null: nothing is known of them.
+  const Constants* constants = nullptr;  ///< Null: they are unknown.
 };
 
 constexpr std::int64_t most_boxes = std::int64_t{1} << 23;
 
-/// What pieces of a buffer leave free, as boxes of no holder. Pieces do not overlap.
+/// The bytes that pieces of a buffer leave free, as boxes without a holder. Pieces do not overlap.
 class FreeBoxes {
  public:
   FreeBoxes(const Buffer& buffer, std::size_t holder) : holder_(holder) {
@@ -111,7 +111,7 @@ class FreeBoxes {
   std::vector<model::Box> boxes_;
 };
 
-/// Boxes of pieces, and whether two of them overlap, which places.h finds.
+/// True if two pieces overlap; `check_places` reports that.
 bool pieces_overlap(const Buffer& buffer) {
   std::vector<model::Box> boxes;
   for (const Piece& piece : buffer.pieces)
@@ -119,8 +119,8 @@ bool pieces_overlap(const Buffer& buffer) {
   return model::find_overlap(boxes).has_value();
 }
 
-/// In every buffer live pieces have the bytes of what is held there, and no two hold the same byte at the
-/// same position, except for constants with equal data. Cost: n log n in runs of bytes.
+/// In every buffer, live pieces have the bytes of all holders, and no two holders have the same byte at the
+/// same position, except constants with equal data. Cost: n log n in runs of bytes.
 class RowBytes {
  public:
   RowBytes(const Streamed& it, const std::vector<TensorRows>& rows, const Holders& holders, Faults& faults)
@@ -153,7 +153,7 @@ class RowBytes {
     return rows.rows.second - rows.rows.first == rows_[rows.tensor].count;
   }
 
-  /// Of bytes that follow each other.
+  /// Number of runs of consecutive bytes.
   [[nodiscard]] std::int64_t runs_of(const PlacedRows& rows) const {
     if (rows.rows.first >= rows.rows.second) return 0;
     return are_all(rows) ? 1 : rows.outer;
@@ -182,7 +182,7 @@ class RowBytes {
         holders_.rows.size() + s);
   }
 
-  /// Constants are there all the time. Those with equal data may be in one place.
+  /// Constants are live at all positions. Those with equal data may share a place.
   void add_constant(TensorId t) {
     const Bytes bytes = it_.graph.tensors[t].bytes;
     for (const View& view : it_.matched[t]->views) {
@@ -247,9 +247,9 @@ class RowBytes {
   EqualConstants equal_;
 };
 
-// The network, the plan's numbers, and all of it
+// The network, the plan's numbers, and the whole check
 
-/// What this version does not understand of networks that are streamed.
+/// Features of streamed networks that this version does not support.
 void check_network(const Streamed& it, Faults& faults) {
   const auto fault = [&](const std::string& what) {
     faults.push_back(
@@ -265,7 +265,7 @@ void check_network(const Streamed& it, Faults& faults) {
   }
 }
 
-/// Tensors whose rows must be somewhere: all that steps write and read but what the caller owns.
+/// Tensors whose rows must have a place: all that steps read and write, except those that the caller owns.
 std::vector<bool> planned_tensors(const Streamed& it) {
   const std::vector<bool> elsewhere = may_be_elsewhere(it.graph);
   std::vector<bool> planned(it.graph.tensors.size(), false);

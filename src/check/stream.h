@@ -5,14 +5,14 @@
 
 namespace stowage::check {
 
-/// A streamed plan against its network: every row of every tensor is computed from rows that are there, in
-/// bytes that are its own from its writing to its last reading. Of the numbers in Plan::streaming it checks
-/// what rows run again say about `recomputed`, and that regions have operators of the network, each in one;
-/// how many multiplies are run, and the loads, are the planner's word. The plan's form is sound.
+/// Checks a streamed plan against its network: every row of every tensor is computed from rows that are
+/// present, in bytes of its own from its write to its last read. Of Plan::streaming it checks `recomputed`
+/// against rows that run again, and that each region has operators of the network, each in one region. It
+/// does not prove the number of multiplies and the loads. Requires a correct form.
 [[nodiscard]] Faults check_stream(const Plan& plan, const Given& given);
 
-/// What only the network tells of a streamed plan's form: its tensors, rows that they have, and steps that
-/// can be run, each by itself. The rest of the form is sound.
+/// Checks the form of a streamed plan as far as it depends on the network: its tensors, their rows, and that
+/// each step by itself can run. Requires a correct form otherwise.
 [[nodiscard]] Faults check_stream_form(const Plan& plan, const Graph& graph);
 
 }  // namespace stowage::check

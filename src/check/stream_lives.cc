@@ -1,7 +1,7 @@
-// Idea. The steps are played as a run would play them: every operator remembers how far it is, every tensor
-// which of its rows are there, written in which step and last read in which (PresentRows). Reads of rows
-// that leave rows out, with a stride larger than their window, are gone through row by row; all else costs as
-// much as there are steps and operands.
+// Idea. Plays the steps as a run would: every operator knows its next row; every tensor knows its present
+// rows, the step that wrote each and the step that last read it (PresentRows). Reads that leave rows out,
+// with a stride larger than their window, are processed row by row; all else costs as much as steps and
+// operands.
 
 #include "check/stream_lives.h"
 
@@ -17,17 +17,17 @@
 namespace stowage::check {
 namespace {
 
-constexpr std::int64_t most_single_rows = std::int64_t{1} << 26;  // read by strides that leave rows out
+constexpr std::int64_t most_single_rows = std::int64_t{1} << 26;  // read with strides that leave rows out
 
-/// How far an operator is.
+/// Progress of an operator.
 struct Progress {
-  std::int64_t done = 0;                   ///< Rows; of one that sums up, in the present round.
-  std::optional<std::int64_t> of{};        ///< Once it has begun by rows.
-  std::optional<std::size_t> axis{};       ///< Of its rows; none: it has run as a whole.
-  bool sums_up = false;                    ///< They are rows of its first input.
-  bool has_run = false;                    ///< All of it.
+  std::int64_t done = 0;                   ///< Rows done; while it accumulates, of the present round.
+  std::optional<std::int64_t> of{};        ///< Number of rows, once it has begun by rows.
+  std::optional<std::size_t> axis{};       ///< Axis of its rows; none: it ran as a whole.
+  bool sums_up = false;                    ///< The rows are those of its first input.
+  bool has_run = false;                    ///< It has run completely.
   bool is_summing = false;                 ///< In the middle of a round.
-  std::optional<std::size_t> sums_life{};  ///< Of the round: index in PlayedRows::sums.
+  std::optional<std::size_t> sums_life{};  ///< Index in PlayedRows::sums of the present round.
   std::optional<AddedRows> adding{};
 };
 
@@ -55,7 +55,7 @@ class RowReplay {
 
  private:
   void fault(FaultKind kind, std::string what) { faults_.push_back({kind, std::move(what)}); }
-  /// The step by itself has one, which is noted.
+  /// The step by itself has a fault, which is already noted.
   bool has_fault() {
     const auto found = fault_in_step(it_, at_);
     if (found) faults_.push_back(*found);
@@ -87,7 +87,7 @@ class RowReplay {
     }
   }
 
-  void play(const Copy&) {}  // not of a sound form
+  void play(const Copy&) {}  // a correct form has none
   void play(const Fork&) {}
 
   void play(const Arrive& arrive) {
@@ -109,7 +109,7 @@ class RowReplay {
   template <typename Passage>
   bool passes(const Passage& passage, const char* how) {
     const auto t = it_.ids[passage.tensor];
-    if (!t || has_fault()) return false;  // one not of the network is a fault
+    if (!t || has_fault()) return false;  // a tensor outside of the network is a fault
     const Rows rows = rows_passing(passage);
     std::int64_t& passed = std::is_same_v<Passage, Arrive> ? passed_[*t].first : passed_[*t].second;
     if (rows.first != passed) {
@@ -163,7 +163,7 @@ class RowReplay {
     for (const TensorId scratch : op->scratch) write(scratch, all_rows(scratch));
   }
 
-  /// Operators that must have run before, and those that keep their order.
+  /// Operators that must run first have run, and stateful operators keep their order.
   void check_turn(const Operator& op, std::size_t o) {
     for (const std::size_t earlier : op.after) {
       if (progress_[earlier].has_run || operator_at(earlier).folded) continue;
@@ -178,7 +178,7 @@ class RowReplay {
     last_stateful_ = o;
   }
 
-  /// Whether the operator runs rows as it did before.
+  /// True if the operator runs rows in the same way as before.
   bool goes_on(std::size_t o, const std::optional<std::int64_t>& of, const Run& run) {
     Progress& progress = progress_[o];
     const std::size_t axis = run.rows->axis;
@@ -241,7 +241,7 @@ class RowReplay {
     progress.has_run = progress.has_run || progress.done == *progress.of;
   }
 
-  /// The rows hold bytes from the first part on, and are there after the last.
+  /// The rows hold bytes from the first part on, and are present after the last.
   void run_part(const Operator& op, std::size_t o, const Run& run) {
     const RowRange& range = *run.rows;
     const RowRange& part = *run.part;
@@ -312,7 +312,7 @@ class RowReplay {
     progress.has_run = true;
   }
 
-  /// They are in one place from the first step of a round to its last.
+  /// Sums stay in one place from the first step of a round to its last.
   void keep_sums(const Operator& op, std::size_t o, const Run& run) {
     std::optional<std::size_t>& life = progress_[o].sums_life;
     if (run.rows->begin == 0) life.reset();

@@ -9,7 +9,7 @@
 
 namespace stowage::check {
 
-/// An operator's sums, from its first rows to its last.
+/// The sums of an operator, from its first rows to its last.
 struct SumsLife {
   std::size_t op = 0;
   Sums sums{};
@@ -17,14 +17,14 @@ struct SumsLife {
   Lifetime life{};
 };
 
-/// A step in which an operator computes rows of its outputs, or all of them, from its inputs.
+/// A step in which an operator computes rows of its outputs, or whole outputs, from its inputs.
 struct RowStep {
   std::size_t op = 0;
   Position at = 0;
-  std::optional<std::size_t> axis{};  ///< Of the rows; none: it runs as a whole.
+  std::optional<std::size_t> axis{};  ///< Axis of the rows; none: it runs as a whole.
 };
 
-/// What the steps of a streamed plan come to.
+/// Result of playing the steps of a streamed plan.
 struct PlayedRows {
   std::vector<std::vector<RowLife>> lives{};  ///< Of each tensor.
   std::vector<SumsLife> sums{};
@@ -32,7 +32,7 @@ struct PlayedRows {
   bool has_run_again = false;  ///< Rows were computed more than once.
 };
 
-/// Plays the steps; faults where they are not those of the network, or read rows that are not there yet.
+/// Plays the steps. Steps that the network does not have and reads of absent rows are faults.
 [[nodiscard]] PlayedRows play_rows(const Streamed& it, const std::vector<TensorRows>& rows, Faults& faults);
 
 }  // namespace stowage::check

@@ -1,5 +1,5 @@
-// Idea. A sweep over a tensor's rows, upwards: views begin and end, and at every row those that have it
-// follow each other in time. The view of a life is then the last one that begins early enough.
+// Idea. Sweeps over the rows of a tensor, upwards: views begin and end, and at every row its views follow
+// each other in time. The view of a live range is then the last one that begins early enough.
 //
 //   time ->      0 . . . . 5 . . . . 10
 //   row 4        [  view a  ]
@@ -8,7 +8,7 @@
 //   row 7              [  view b  ]
 //
 // A live range of rows 4 to 8 is cut where views begin or end (at row 6): it lies partly in one view, partly
-// in another, each a run of its own. In a ring it is cut where the ring begins again.
+// in another, each a run of its own. In a ring it is also cut where the ring wraps around.
 
 #include "check/stream_places.h"
 
@@ -66,7 +66,7 @@ class RowPlacing {
   [[nodiscard]] const std::vector<View>& views() const { return it_.matched[tensor_]->views; }
 
   void fault(FaultKind kind, std::int64_t row, const std::string& what) {
-    if (std::exchange(has_fault_, true)) return;  // one says it
+    if (std::exchange(has_fault_, true)) return;  // reported once
     const std::string name = describe(it_.graph, tensor_);
     faults_.push_back(
         {kind, rows_.axis ? fmt::format("row {} of {} {}", row, name, what) : name + " " + what});
@@ -104,7 +104,7 @@ class RowPlacing {
     return result;
   }
 
-  /// From here on the view has the rows, while it is alive; no other one does then.
+  /// From here on the view has the rows while it is live; no other view does.
   void begin(const View& view) {
     end_before(rows_in(view, rows_).first);
     const auto next = present_.lower_bound(view.life.lower);
@@ -181,28 +181,28 @@ class RowPlacing {
   std::vector<PlacedRows>& placed_;
   Faults& faults_;
   bool has_fault_ = false;
-  std::map<Position, const View*> present_;     ///< Views that have the present row, by when they begin.
-  std::multimap<std::int64_t, Position> ends_;  ///< Where the rows of those end.
+  std::map<Position, const View*> present_;     ///< Views that have the present row, by their first position.
+  std::multimap<std::int64_t, Position> ends_;  ///< The end rows of these views.
 };
 
-// Rows written over. An operator may put a row of its output where a row of an input lies that it reads for
-// the last time:
+// Rows written over. An operator may put an output row in the place of an input row that it reads for the
+// last time, if one of these holds:
 //
-//   - it computes each element from the same element of the input, and row r lies just where row r of the
+//   - it computes each element from the same element of the input, and row r lies exactly where row r of the
 //     input does, run of bytes by run of bytes;
-//   - the row of the input comes back unchanged in the output's (RowRead::kept_at), and is there already:
+//   - the output row repeats the input row unchanged (RowRead::kept_at), and already contains it in place:
 //
 //       input row          |a a a a|
 //       output row       |0|a a a a|0|       first byte of the output's row + kept_at
 //
-//   - it runs as a whole, both are whole and in one place, and either is so of all of their elements.
+//   - it runs as a whole, both tensors are whole and in one place, and either case holds for all elements.
 //
-// Whatever else the operator reads of that input must be of the same kind. The rows then live up to that
-// step, not through it, and all that still overlaps is wrong. Two runs of rows that both advance by the same
-// number of bytes coincide everywhere or nowhere, any others in one row at most. Cost: n log n in runs of
+// All other reads of that input by the operator must be of the same kind. The rows then live up to that step,
+// not through it, and any remaining overlap is a fault. Two runs of rows that advance by the same number of
+// bytes coincide everywhere or nowhere; any others coincide in one row at most. Cost: n log n in runs of
 // rows.
 
-/// Where a step's rows of an output are, and those of an input that end with the step.
+/// Places of a step's output rows, and of input rows that end with the step.
 struct Pair {
   const TensorRows& out_rows;
   const TensorRows& in_rows;
@@ -210,10 +210,10 @@ struct Pair {
   const PlacedRows& in;
 };
 
-/// A row's bytes follow each other.
+/// True if the bytes of a row are consecutive.
 bool is_one_run(const TensorRows& rows, const PlacedRows& placed) { return rows.bytes == placed.run; }
 
-/// All rows of an input that are written over.
+/// No rows.
 Rows nothing() { return {0, 0}; }
 
 class RowUpdates {
@@ -236,7 +236,7 @@ class RowUpdates {
     sort(read_, &Lifetime::upper);
   }
 
-  /// In the order of time, since it changes where lives end.
+  /// Must be called in time order, because it changes where live ranges end.
   void update(const RowStep& step) {
     const Operator& op = it_.graph.subgraphs[0].operators[step.op];
     if (op.outputs.size() != 1 || !op.outputs[0]) return;
@@ -258,7 +258,7 @@ class RowUpdates {
   }
 
  private:
-  /// Of a tensor's rows those whose life begins, or ends, at that position, by their first row.
+  /// The rows of a tensor whose live range begins, or ends, at that position, by their first row.
   [[nodiscard]] std::vector<std::size_t> those(const std::vector<std::size_t>& index, Position Lifetime::*end,
                                                Position at) const {
     const auto first =
@@ -292,7 +292,7 @@ class RowUpdates {
     return {rows_[placed_[out].tensor], rows_[placed_[in].tensor], placed_[out], placed_[in]};
   }
 
-  /// What the operator reads of its input i, along the axis that it runs along; null: all of it.
+  /// How the operator reads its input i along its own axis; null: it reads the input whole.
   [[nodiscard]] const RowRead* read_of(const RowStep& step, const Operator& op, std::size_t i,
                                        const Pair& pair) const {
     const auto axis = step.axis ? step.axis : pair.out_rows.axis;
@@ -301,7 +301,7 @@ class RowUpdates {
     return read != nullptr && read->axis == pair.in_rows.axis ? read : nullptr;
   }
 
-  /// How far rows of the input are in front of those of the output, where they are the same number of rows.
+  /// Offset from an output row to the input row that it reads; 0 if no input has one.
   [[nodiscard]] std::int64_t rows_ahead(const RowStep& step, const Operator& op, const Pair& pair) const {
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const RowRead* const read = op.inputs[i] == pair.in.tensor ? read_of(step, op, i, pair) : nullptr;
@@ -310,7 +310,7 @@ class RowUpdates {
     return 0;
   }
 
-  /// Of the input's rows those that the output's lie over, as all of the operator's reads of the input allow.
+  /// The input rows that the output rows overwrite, as far as all reads of the input allow it.
   [[nodiscard]] Rows rows_over(const RowStep& step, const Operator& op, const Pair& pair) const {
     Rows rows = pair.in.rows;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
@@ -331,7 +331,7 @@ class RowUpdates {
     return are_runs ? coinciding(pair, read->rows.offset, *read->kept_at) : nothing();
   }
 
-  /// Element by element, and in runs of bytes that are alike.
+  /// True if it is replaced element by element, in runs of bytes of equal layout.
   [[nodiscard]] bool is_replaced(const Operator& op, std::size_t i, const Pair& pair) const {
     const auto runs = [](const PlacedRows& rows) {
       return std::tie(rows.step, rows.run, rows.stride, rows.outer);
@@ -361,7 +361,7 @@ class RowUpdates {
     });
   }
 
-  /// The rows along an axis, and how many elements are before it.
+  /// The number of elements before the axis, and its extent.
   static std::pair<std::optional<std::int64_t>, std::int64_t> shape_around(const Tensor& tensor,
                                                                            std::size_t axis) {
     std::optional<std::int64_t> outer = 1;
@@ -370,20 +370,20 @@ class RowUpdates {
     return {outer, (*tensor.shape)[axis]};
   }
 
-  /// Rows of the input, each `ahead` of that of the output, that begin `from` bytes behind its first.
+  /// Input rows, each `ahead` of its output row, that begin `from` bytes after the start of the output row.
   static Rows coinciding(const Pair& pair, std::int64_t ahead, Bytes from) {
     const std::int64_t begin = std::max(pair.in.rows.first, pair.out.rows.first + ahead);
     const std::int64_t end = std::min(pair.in.rows.second, pair.out.rows.second + ahead);
     if (begin >= end) return nothing();
     const Bytes apart = pair.in.at(begin) - (pair.out.at(begin - ahead) + from);
-    const Bytes wider = pair.out.step - pair.in.step;  // how much nearer the next rows are
+    const Bytes wider = pair.out.step - pair.in.step;  // how far each further row closes the gap
     if (apart == 0 && (wider == 0 || end - begin == 1)) return {begin, end};
     if (wider == 0 || apart % wider != 0) return nothing();
     const std::int64_t row = begin + apart / wider;
     return row >= begin && row < end ? Rows{row, row + 1} : nothing();
   }
 
-  /// Cuts the rows, and those before them, out of what is placed.
+  /// Cuts the rows, and those before them, off the placed rows.
   void end_early(std::size_t p, const Rows& rows, Position at) {
     const PlacedRows all = placed_[p];
     const auto part = [&](std::int64_t begin, std::int64_t end) {
@@ -402,8 +402,8 @@ class RowUpdates {
   const Streamed& it_;
   const std::vector<TensorRows>& rows_;
   std::vector<PlacedRows>& placed_;
-  std::vector<std::vector<std::size_t>> written_;  ///< For each tensor its rows, by when they are written.
-  std::vector<std::vector<std::size_t>> read_;     ///< The same, by when they are read last.
+  std::vector<std::vector<std::size_t>> written_;  ///< Per tensor: its rows, by write position.
+  std::vector<std::vector<std::size_t>> read_;     ///< Per tensor: its rows, by last read position.
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace stowage::check {
 
-/// Rows that lie in one view from when they are written to when they are last read. Row r begins at
+/// Rows that lie in one view from their write to their last read. Row r begins at
 /// `first + (r - rows.first) * step` of the buffer, and is `outer` runs of `run` bytes, `stride` bytes apart.
 struct PlacedRows {
   TensorId tensor = 0;
@@ -26,13 +26,13 @@ struct PlacedRows {
   [[nodiscard]] bool is_whole() const { return !view->ring && !view->rows; }
 };
 
-/// Finds the view that has each row for all of a life of it; a fault where there is none, or more than one.
-/// Cost: n log n in lives and views, for views of which no two are alive together.
+/// Finds the view that holds each row during its whole live range; none, or more than one, is a fault.
+/// Cost: n log n in live ranges and views, if no two views are live together.
 void place_rows(const Streamed& it, TensorId tensor, const TensorRows& rows, std::span<const RowLife> lives,
                 std::vector<PlacedRows>& placed, Faults& faults);
 
-/// Ends the lives of rows that operators write over, in the step that reads them last, one position earlier.
-/// Rows are cut where only some of them are written over. `placed` has the rows of all tensors.
+/// Shortens the live ranges of rows that operators write over, by one position, in the step that last reads
+/// them. Rows are cut where only some are written over. `placed` has the rows of all tensors.
 void end_rows_written_over(const Streamed& it, const std::vector<TensorRows>& rows,
                            std::span<const RowStep> steps, std::vector<PlacedRows>& placed);
 

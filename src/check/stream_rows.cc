@@ -1,5 +1,5 @@
-// What a streamed plan and its network say of rows: along which axis each tensor has them, which of them a
-// step runs and reads, and which are there at a time.
+// Rows in a streamed plan and its network: the axis of each tensor's rows, the rows that a step runs and
+// reads, and the rows present at a time.
 
 #include "check/stream_rows.h"
 
@@ -27,7 +27,7 @@ class RowAxes {
       if (it_.matched[t] != nullptr) note_views(t, *it_.matched[t]);
     }
     const auto& steps = it_.plan.clocks[0].steps;
-    // Rows go along the axis of the last readers; who reads along another axis reads all of the tensor.
+    // Rows run along the axis of the last readers; a reader along another axis reads the whole tensor.
     std::for_each(steps.rbegin(), steps.rend(), [&](const Step& step) { note_reads(step); });
     std::vector<TensorRows> rows;
     for (TensorId t = 0; t < axes_.size(); ++t) rows.push_back(rows_of(t));
@@ -146,12 +146,12 @@ std::optional<Fault> fault_in_run(const Graph& graph, const Run& run, Position a
   return std::nullopt;
 }
 
-/// Of rows that arrive or leave.
+/// The fault in rows that arrive or leave.
 std::optional<Fault> fault_in_passage(const Streamed& it, std::size_t tensor,
                                       const std::vector<TensorId>& those, Position at,
                                       std::string_view what) {
   const auto& t = it.ids[tensor];
-  if (!t) return std::nullopt;  // not of the network, which is a fault of its own
+  if (!t) return std::nullopt;  // outside of the network, which is a fault of its own
   if (std::find(those.begin(), those.end(), *t) != those.end() && is_variable(it.graph.tensors[*t]))
     return std::nullopt;
   return Fault{FaultKind::order,
@@ -231,14 +231,14 @@ std::optional<std::vector<Rows>> rows_read(const RowMap& map, std::int64_t count
   return read;
 }
 
-// Present rows. Rows that are written in one step and read for the last time in one are one entry:
+// Present rows. Rows that one step writes and one step reads last are one entry:
 //
 //   rows       0 . . 3 . . 6 . . 9
 //   written    |  1  |  4  |  7  |
 //   last read  |  5  |  8  |  8  |
 //
 // A step that reads rows 2 to 5 cuts the entries at 2 and at 5. A step that writes rows again ends the live
-// ranges of the rows that were there. So what it takes grows with the steps, not with the rows.
+// ranges of the old rows. So the cost grows with the steps, not with the rows.
 
 void PresentRows::end(const Rows& rows) {
   cut(rows.first);
@@ -284,7 +284,7 @@ std::vector<RowLife> PresentRows::take() {
   return lives;
 }
 
-/// No entry is on both sides of the row's beginning.
+/// No entry contains rows on both sides of this row's start.
 void PresentRows::cut(std::int64_t row) {
   auto it = entries_.lower_bound(row);
   if (it == entries_.begin()) return;

@@ -13,7 +13,7 @@
 
 namespace stowage::check {
 
-/// A streamed plan and the network it is of.
+/// A streamed plan and its network.
 struct Streamed {
   const Plan& plan;
   const Graph& graph;
@@ -21,38 +21,38 @@ struct Streamed {
   std::vector<std::optional<TensorId>> ids;   ///< For each tensor of the plan.
 };
 
-/// The rows that a streamed plan has of a tensor.
+/// The rows of a tensor in a streamed plan.
 struct TensorRows {
-  std::optional<std::size_t> axis{};  ///< What they are along; none: all of the tensor is one row.
+  std::optional<std::size_t> axis{};  ///< Their axis; none: the whole tensor is one row.
   std::int64_t count = 1;
-  Bytes bytes = 0;         ///< Of a row.
-  std::int64_t outer = 1;  ///< As many runs of bytes is a row where the whole tensor lies in row-major order.
+  Bytes bytes = 0;         ///< Bytes of a row.
+  std::int64_t outer = 1;  ///< Number of runs of bytes of a row if the tensor is stored in row-major order.
 };
 
-/// The rows of every tensor: along the axis that its writer runs along, its rows arrive or leave along, or
-/// its views are in rows along, all the same; else along that of the first who reads rows of it. Who reads
-/// rows along another axis is taken to read all of it.
+/// The rows of every tensor. They run along the axis along which its writer runs, its rows arrive or leave,
+/// or its views have rows, which must agree; otherwise along the axis of the last reader of rows. Readers of
+/// rows along another axis count as readers of the whole tensor.
 [[nodiscard]] std::vector<TensorRows> rows_of_tensors(const Streamed& it, Faults& faults);
 
-/// Tensors that steps write and read: neither constants, nor state, nor without bytes.
+/// True for tensors that steps write and read: not constants, state or tensors without bytes.
 [[nodiscard]] bool is_variable(const Tensor& tensor);
 
-/// The operator of a step, if it is one of the network's main subgraph.
+/// The operator of a step; null if it is not in the network's main subgraph.
 [[nodiscard]] const Operator* operator_of(const Graph& graph, const Run& run);
 
-/// What is wrong with a step by itself, whatever runs before: the network has no such operator, input or
-/// output, or not these rows of it. None: nothing.
+/// The fault in a step by itself, whatever runs before: the network lacks the operator, input, output or
+/// rows. None if it is correct.
 [[nodiscard]] std::optional<Fault> fault_in_step(const Streamed& it, Position at);
 
-/// How many rows the operator has that the step runs some of: of its outputs, or with sums of its first
-/// input. None if it cannot run such rows.
+/// The number of rows of the operator in a step: rows of its outputs or, with sums, of its first input. None
+/// if it cannot run such rows.
 [[nodiscard]] std::optional<std::int64_t> rows_to_run(const Graph& graph, const Operator& op, const Run& run);
 
 /// Rows [begin, end) of a tensor.
 using Rows = std::pair<std::int64_t, std::int64_t>;
 
-/// The rows, of `count`, that rows [begin, end) are made of, in ascending order. None if that takes more than
-/// `budget` single rows and taps, which it is less by then.
+/// The rows, of `count`, from which rows [begin, end) are computed, in ascending order. Subtracts single rows
+/// and taps from `budget`; none if it is exceeded.
 [[nodiscard]] std::optional<std::vector<Rows>> rows_read(const RowMap& map, std::int64_t count,
                                                          const Rows& rows, std::int64_t& budget);
 
@@ -63,19 +63,19 @@ struct RowLife {
   Lifetime life{};
 };
 
-/// The rows of a tensor that are there, since when and until when.
+/// The present rows of a tensor, with their live ranges.
 class PresentRows {
  public:
-  /// What is there of these rows is over.
+  /// Ends the live ranges of these rows.
   void end(const Rows& rows);
 
-  /// They begin a life; that of what is there of these rows is over.
+  /// Begins a live range of these rows; rows already present are ended first.
   void write(const Rows& rows, const Lifetime& life);
 
-  /// They live at least until then. Says the first of them that is not there, if any.
+  /// Extends their live ranges to `until`. Returns the first row that is not present, if any.
   std::optional<std::int64_t> read(const Rows& rows, Position until);
 
-  /// All lives, in the order of time, and as few as say it.
+  /// All live ranges, in time order, merged as far as possible.
   [[nodiscard]] std::vector<RowLife> take();
 
  private:
@@ -90,17 +90,17 @@ class PresentRows {
   std::vector<RowLife> past_;
 };
 
-/// Rows of an output that are added up, from the first part to the last.
+/// Rows of an output that are accumulated, from the first part to the last.
 struct AddedRows {
   RowRange rows{};
   Position since = 0;
-  std::vector<Rows> missing{};  ///< Of the input, ascending.
-  std::int64_t next = 0;        ///< Rows of the input before this one were in a part.
+  std::vector<Rows> missing{};  ///< Rows of the input, ascending.
+  std::int64_t next = 0;        ///< Lower rows of the input were in a part.
 
-  /// Whether a part begins with the first row that is missing, and has none that was in a part.
+  /// True if a part begins with the first missing row and repeats no row.
   [[nodiscard]] bool is_next(const Rows& part) const;
 
-  /// What was missing of the rows up to the end of the part.
+  /// Removes and returns the missing rows up to the end of the part.
   [[nodiscard]] std::vector<Rows> take(const Rows& part);
 };
 

@@ -63,7 +63,7 @@ void print_faults(const Faults& faults) {
   if (faults.size() > most_shown) fmt::print(std::cout, "and {} more faults\n", faults.size() - most_shown);
 }
 
-/// A plan of ours that the checker rejects is a bug. Writes only the case, so that the bug can be fixed.
+/// Reports a bug: the checker rejected our own plan. Writes only the case, so that the bug can be fixed.
 ExitStatus report_own_fault(const PlanResult& result) {
   const std::filesystem::path file = "stowage-rejected-plan.json";
   const std::array<base::OutputFile, 1> outputs{
@@ -98,7 +98,7 @@ std::vector<ModelInfo> infos_of(const std::vector<Input>& inputs) {
   return infos;
 }
 
-/// A file to write, by the option that asks for it.
+/// A file to write, with the option that requests it.
 using NamedOutput = std::pair<std::string_view, const std::string*>;
 
 /// Throws UsageError if an output would overwrite an input, or two outputs are one file.
@@ -119,7 +119,7 @@ void expect_different_files(const std::vector<std::string>& inputs, const std::v
   }
 }
 
-/// Says by how much the plan exceeds its memories, if it does.
+/// Reports by how much the plan exceeds its memories, if it does.
 ExitStatus report_fit(const PlanResult& result) {
   if (result.outcome == Outcome::fits) return ExitStatus::done;
   for (const PlannedMemory& memory : result.plan.memories) {
@@ -317,7 +317,7 @@ Planned plan_for(const RunCommand& command, const std::vector<Network>& networks
   return {std::move(result.plan), status};
 }
 
-/// An output that --save asks for.
+/// An output that --save requests.
 struct SavedOutput {
   std::size_t model = 0;
   std::string name;
@@ -339,7 +339,7 @@ std::vector<SavedOutput> outputs_called(const std::string& name, const std::vect
   return found;
 }
 
-/// The outputs that --save asks for. Throws UsageError unless each name means exactly one output.
+/// The outputs that --save requests. Throws UsageError unless each name means exactly one output.
 std::vector<SavedOutput> saved_outputs(const RunCommand& command, const std::vector<Network>& networks) {
   std::vector<SavedOutput> saved;
   for (const std::string& text : command.saved) {
@@ -374,7 +374,7 @@ void save_outputs(const std::vector<SavedOutput>& saved, const RunResult& result
 
 ExitStatus run_run(const RunCommand& command) {
   PlanTexts planning = command.plan;
-  planning.seed.clear();  // inputs are drawn from it, too
+  planning.seed.clear();  // also the seed of random inputs
   if (!command.given_plan.empty() && planning != PlanTexts{})
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);

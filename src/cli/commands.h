@@ -8,7 +8,7 @@
 
 namespace stowage::cli {
 
-/// What the program says when it ends.
+/// Exit status of the program.
 enum class ExitStatus { done = 0, not_met = 1, wrong_usage = 2, input_rejected = 3, own_plan_rejected = 4 };
 
 struct PlanCommand {

@@ -14,7 +14,7 @@ sigset_t interrupts() {
   return set;
 }
 
-/// Waits for a signal, which all threads block, until told that nobody needs to know any more.
+/// Waits for a signal, which all threads block, until `done`.
 void watch(const std::stop_token& done, std::stop_source interrupted) {
   constexpr timespec look_interval{0, 20'000'000};
   const sigset_t set = interrupts();

@@ -5,8 +5,8 @@
 
 namespace stowage::cli {
 
-/// While it lives, the first SIGINT or SIGTERM asks for a stop instead of ending the program; a
-/// second one ends it. To be made before any other thread.
+/// While it exists, the first SIGINT or SIGTERM requests a stop instead of ending the program; a second one
+/// ends it. Create it before any other thread.
 class InterruptWatch {
  public:
   InterruptWatch();

@@ -16,7 +16,7 @@ namespace {
 
 using stowage::cli::ExitStatus;
 
-/// An option with a value that must not be empty: an unset variable of a script is a mistake.
+/// An option whose value must not be empty: an unset variable of a script is a mistake.
 template <typename Target>
 CLI::Option& add(CLI::App& app, const std::string& name, Target& target, const std::string& help) {
   const auto is_given = [](const std::string& value) {
@@ -48,7 +48,7 @@ void add_models(CLI::App& app, std::vector<std::string>& models) {
       ->check(is_given, "");
 }
 
-/// The options that decide what a plan is.
+/// The options that determine a plan.
 template <typename Command>
 void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--order", command.plan.order,
@@ -143,8 +143,8 @@ void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
   add(app, "-o,--output", command.plan_file, "FILE for the plan as JSON");
 }
 
-/// The arguments, the last one first. The parser takes a value in brackets for a list: a file that is called
-/// so gets the folder in front.
+/// The arguments, the last one first. The parser takes a value in brackets for a list, so a file with such a
+/// name gets its folder as a prefix.
 std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   for (std::string& argument : arguments) {
@@ -218,6 +218,6 @@ ExitStatus run_reporting_errors(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of writing, reported as such
+  std::signal(SIGPIPE, SIG_IGN);  // a closed reader becomes a reported write error
   return static_cast<int>(run_reporting_errors(argc, argv));
 }

@@ -9,7 +9,7 @@
 
 namespace stowage::cli {
 
-/// A model's file and what the model is called in options and reports.
+/// A model's file, and the model's name in options and reports.
 struct NamedFile {
   std::string name{};
   std::string file{};
@@ -17,24 +17,24 @@ struct NamedFile {
   bool operator==(const NamedFile&) const = default;
 };
 
-/// Models as they are given, each FILE or NAME=FILE; a file that is called so literally is a FILE. Without a
-/// name a model is called by its file's stem; where that is taken, `stem-2`, `stem-3` and so on. Throws
-/// UsageError for a name that is given twice, or a name or file that is empty.
+/// Models from the command line, each FILE or NAME=FILE; an existing file of that literal name is a FILE.
+/// Without a name, a model gets the stem of its file, or `stem-2`, `stem-3` and so on if that is taken.
+/// Throws UsageError for a repeated name, and for an empty name or file.
 [[nodiscard]] std::vector<NamedFile> parse_models(const std::vector<std::string>& texts);
 
-/// What the options say of each model. Of several models, names in them are MODEL.NAME. Throws UsageError for
-/// a name of no model.
+/// The import options of each model. With several models, their names are MODEL.NAME. Throws UsageError if no
+/// model has the name.
 [[nodiscard]] std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models,
                                                           const ModelTexts& texts);
 
-/// What of models' files is wanted.
+/// The parts of model files to read.
 enum class Wanted : std::uint8_t {
   graph,
   constants,  ///< Also the data of weights.
   rows        ///< Also how operators run row by row.
 };
 
-/// Reads the models' files; of several always with constants, which they may share.
+/// Reads the models' files; several models always with constants, which they may share.
 [[nodiscard]] std::vector<Input> read_models(const std::vector<std::string>& texts,
                                              const ModelTexts& model_texts, Wanted wanted);
 

@@ -74,7 +74,7 @@ Memory parse_memory(std::string_view text, std::int64_t default_cost) {
   return memory;
 }
 
-/// Fastest first; each costs ten times as much as the one before unless it says otherwise.
+/// Fastest first; each costs ten times as much as the one before unless it has a cost of its own.
 std::vector<Memory> parse_memories(const std::vector<std::string>& texts) {
   std::vector<Memory> memories;
   std::int64_t cost = 1;

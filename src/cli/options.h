@@ -13,7 +13,7 @@
 
 namespace stowage::cli {
 
-/// Texts of the options that say what a model leaves open, as given.
+/// Texts of the options for values that a model leaves open, as given.
 struct ModelTexts {
   std::vector<std::string> dims;
   std::vector<std::string> shapes;
@@ -24,7 +24,7 @@ struct ModelTexts {
   [[nodiscard]] bool is_any_given() const;
 };
 
-/// Texts of the options that say how to plan, as given.
+/// Texts of the planning options, as given.
 struct PlanTexts {
   std::string strategy = "auto";
   std::string io = "arena";
@@ -50,7 +50,7 @@ struct PlanTexts {
   bool operator==(const PlanTexts&) const = default;
 };
 
-/// Texts of the options that say how to run, as given.
+/// Texts of the running options, as given.
 struct RunTexts {
   std::string kernels = "fast";
   std::string check;
@@ -58,13 +58,13 @@ struct RunTexts {
   std::vector<std::string> inputs;
 };
 
-/// Throw UsageError, naming the option and what was expected.
+/// Throw UsageError that names the option and what was expected.
 [[nodiscard]] ImportOptions parse_model_options(const ModelTexts& texts);
 [[nodiscard]] PlanOptions parse_plan_options(const PlanTexts& texts);
-/// Of one memory the size is a range, A..B. Where it is the only one to plan in, a slow one without limit
-/// follows it.
+/// The size of one memory is a range, A..B. If it is the only one to plan in, a slow unlimited one follows
+/// it.
 [[nodiscard]] SweepOptions parse_sweep_options(const PlanTexts& texts);
-/// Reads the inputs' files. The seed is the one of planning.
+/// Reads the input files. The seed is that of planning.
 [[nodiscard]] RunOptions parse_run_options(const RunTexts& texts, std::uint64_t seed);
 
 /// NAME=VALUE. Tensor names may contain '=' themselves; values never do.

@@ -4,8 +4,8 @@
 
 namespace stowage::cli {
 
-/// Draws progress as one line on standard error when that is a terminal and the work takes long;
-/// otherwise draws nothing.
+/// Draws progress as one line on standard error if that is a terminal and the work takes long; otherwise
+/// nothing.
 [[nodiscard]] Progress progress_line();
 
 /// Removes the line again.

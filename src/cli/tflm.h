@@ -14,26 +14,26 @@
 
 namespace stowage::cli {
 
-/// A model's file with its plan, ready to be written.
+/// A model's file with its plan, ready to write.
 struct PlannedFile {
   std::filesystem::path file{};
   std::string content{};
   TflmPlan plan{};
-  Faults faults{};  ///< What is wrong with it, which is a bug of stowage.
+  Faults faults{};  ///< Faults of the plan: a bug in stowage.
 };
 
-/// Lets the plan be one that TensorFlow Lite Micro can follow. Throws UsageError for options that it cannot.
+/// Restricts planning to what TensorFlow Lite Micro can follow. Throws UsageError for options that it cannot.
 void prepare_for_tflm(const PlanCommand& command, PlanOptions& options);
 
-/// What --tflite asks for, if it does. Throws UsageError for models and plans that the runtime cannot follow,
-/// Error for files that cannot be rewritten.
+/// The files that --tflite requests, if given. Throws UsageError for models and plans that the runtime cannot
+/// follow, and Error for files that cannot be rewritten.
 [[nodiscard]] std::vector<PlannedFile> planned_files(const PlanCommand& command,
                                                      const std::vector<Input>& inputs, const Plan& plan);
 
-/// The directories that these files are in, where there are none.
+/// Creates the missing directories of these files.
 void make_directories_for(const std::vector<PlannedFile>& files);
 
-/// For --tflite: the peak with aliases that the runtime's kernels cannot take, if it is lower.
+/// For --tflite: the peak with aliases that the runtime's kernels do not support, if it is lower.
 [[nodiscard]] std::optional<Bytes> peak_with_all_aliases(const PlanCommand& command,
                                                          const std::vector<Input>& inputs,
                                                          PlanOptions options, const Plan& plan);

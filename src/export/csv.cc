@@ -25,15 +25,15 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
-/// The bytes needed from one position on, as one range; empty: none.
+/// The bytes that are needed from one position on, as one range; empty: none.
 struct Window {
   Position at = 0;
   Bytes begin = 0;
   Bytes end = 0;
 };
 
-/// What is needed from each position at which that changes. Throws Error for two separate ranges.
-/// Live pieces do not overlap, so they are one range when they are as long as from first to last.
+/// The needed bytes from each position at which they change. Throws Error for two separate ranges. Live
+/// pieces do not overlap, so they are one range if their sizes add up to its length.
 std::vector<Window> windows_of(const Buffer& buffer) {
   struct Change {
     Position at;
@@ -72,7 +72,7 @@ std::vector<Window> windows_of(const Buffer& buffer) {
   return windows;
 }
 
-/// The column `gaps`: wherever between its first and last byte less than all of it is needed.
+/// The column `gaps`: positions within the live range at which less than the whole buffer is needed.
 std::string gaps_of(const Buffer& buffer, const std::vector<Window>& windows) {
   std::string gaps;
   for (std::size_t w = 0; w + 1 < windows.size(); ++w) {

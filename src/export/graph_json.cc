@@ -9,7 +9,7 @@ namespace {
 
 using exporting::Json;
 
-/// Tensor names made unique: the format refers to tensors by name.
+/// Makes tensor names unique: the format refers to tensors by name.
 std::vector<std::string> unique_names(const Graph& graph) {
   std::vector<std::string> names;
   base::UniqueNames taken;
@@ -37,7 +37,7 @@ Json operands_json(const std::vector<std::optional<TensorId>>& operands,
   return json;
 }
 
-/// Members that are as they are without are left out.
+/// Leaves out members with default values.
 Json row_read_json(const RowRead& read) {
   const RowMap usual;
   Json json{{"input", read.input}, {"axis", read.axis}};

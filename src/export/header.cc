@@ -1,10 +1,10 @@
-// The plan as a C header. Sizes are macros; everything else is in tables, declared for all who include the
-// header and defined where PREFIX_IMPLEMENTATION is defined before it is included:
+// Writes the plan as a C header. Sizes are macros; everything else is in tables, which the header declares.
+// It defines them if PREFIX_IMPLEMENTATION is defined before it is included:
 //
 //     memories   tensors -> views, shape   models -> inputs, outputs   clocks -> steps -> operands
 //
-// A tensor may have several views, one after the other or at once in several memories. What an operator gets
-// is worked out here: its operands have the one place that it reads or writes at its step.
+// A tensor may have several views, one after the other or at once in several memories. The header resolves
+// them: each operand of an operator has the one place that the step reads or writes.
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -34,7 +34,7 @@ bool is_identifier(std::string_view text) {
          std::all_of(text.begin(), text.end(), is_part);
 }
 
-/// What is the same in all headers; @ is the prefix, % the prefix in capitals, $ the type of sizes.
+/// The part that all headers share; @ is the prefix, % the prefix in capitals, $ the type of sizes.
 constexpr std::string_view declarations = R"(
 typedef $ @_bytes;
 
@@ -165,7 +165,7 @@ class HeaderWriter {
     }
   }
 
-  /// A macro; of several that would have one name, later ones get a number.
+  /// Defines a macro; a repeated name gets a number.
   void define(std::string name, std::int64_t value) {
     const std::string base = name;
     for (int i = 2; !macros_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
@@ -192,7 +192,7 @@ class HeaderWriter {
     }
   }
 
-  /// Inputs and outputs: which tensors they are, and where they lie.
+  /// Writes inputs and outputs: their tensors and places.
   void write_ends() {
     out_ << "\n/* Inputs and outputs: their indices in the table of tensors, and where they are. */\n";
     for (std::size_t m = 0; m < graphs_.size(); ++m) {

@@ -17,20 +17,19 @@
 namespace stowage::exporting {
 namespace {
 
-/// Where tensors are when steps need them.
+/// The places of tensors when steps need them.
 class Places {
  public:
   explicit Places(const Plan& plan);
 
-  /// The place that an operator at this position reads or writes: of the views that are alive there the one
-  /// in the fastest memory, or else one that ends there, which is written over in place. None for tensors
-  /// that are nowhere.
+  /// The place that an operator at this position reads or writes: the live view in the fastest memory, or
+  /// else a view that ends there and is overwritten in place. None for tensors without a place.
   [[nodiscard]] std::optional<Place> at(std::size_t tensor, std::size_t clock, Position position) const;
 
   /// The address of a view.
   [[nodiscard]] Place of(const View& view) const;
 
-  /// The view of a tensor in that buffer that is alive at a position of the buffer's clock.
+  /// The view of a tensor in that buffer that is live at a position of the buffer's clock.
   [[nodiscard]] std::optional<Place> in(std::size_t tensor, std::size_t buffer, Position position) const;
 
  private:
@@ -89,9 +88,9 @@ std::optional<Place> Places::in(std::size_t tensor, std::size_t buffer, Position
   return std::nullopt;
 }
 
-constexpr std::size_t longest_text = 255;  // compilers need not take literals of more than 4095 bytes
+constexpr std::size_t longest_text = 255;  // compilers need not support literals of more than 4095 bytes
 
-/// A string literal. Question marks could be read as trigraphs.
+/// A string literal. Escapes question marks, which could form trigraphs.
 std::string literal(const std::string& text) {
   std::string result = "\"";
   for (const char c : shortened(text, longest_text)) {
@@ -107,14 +106,14 @@ std::string literal(const std::string& text) {
   return result + "\"";
 }
 
-/// Rows of one table that those of another refer to, each by the address of its first.
+/// Rows of one table to which rows of another refer, by the address of the first.
 class Pool {
  public:
-  /// `empty` is a row for a table that has none, which C does not know.
+  /// `empty` is a row for an empty table, which C does not allow.
   Pool(std::string type, std::string name, std::string empty)
       : type_(std::move(type)), name_(std::move(name)), empty_(std::move(empty)) {}
 
-  /// Where the next row will be.
+  /// The address of the next row.
   [[nodiscard]] std::string next() const { return fmt::format("{} + {}", name_, rows_.size()); }
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
   void add(std::string row) { rows_.push_back(std::move(row)); }

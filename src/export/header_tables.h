@@ -10,10 +10,10 @@
 
 namespace stowage::exporting {
 
-/// The text with everything that C does not allow in names replaced, in capitals.
+/// The text in capitals, with characters replaced that C does not allow in names.
 [[nodiscard]] std::string macro_name(std::string_view text);
 
-/// Definitions of a header's tables, for the declarations in header.cc.
+/// Writes the definitions of a header's tables, for the declarations in header.cc.
 void write_header_tables(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
                          std::ostream& out);
 

@@ -29,14 +29,14 @@ void write_rows(std::ostream& out, const Range& range, const ToJson& to_json) {
   out << "]";
 }
 
-/// A document written member by member, so that a large plan never exists as a tree of values.
+/// Writes a document member by member, so that a large plan never exists as a tree of values.
 class Document {
  public:
   Document(std::ostream& out, std::string_view format) : out_(out) {
     out_ << "{\"format\":" << dump(format) << ",\n\"version\":1";
   }
 
-  /// Begins a member; its value is to be written to the returned stream.
+  /// Begins a member; write its value to the returned stream.
   std::ostream& key(std::string_view name) { return out_ << ",\n" << dump(name) << ":"; }
 
   void value(std::string_view name, const Json& json) { key(name) << dump(json); }

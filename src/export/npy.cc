@@ -1,5 +1,5 @@
-// Writes npy files (documentation of numpy.lib.format), version 1.0. Element types that NumPy lacks are
-// written as the integers that have their bits; packed ones get a byte per element first.
+// Writes npy files (documentation of numpy.lib.format), version 1.0. Element types that NumPy lacks become
+// integers with the same bits; packed elements first get a byte each.
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// NumPy's name for elements of the type, or for the integers they are written as.
+/// NumPy's name for elements of the type, or for the integers that replace them.
 [[nodiscard]] std::string_view descr_of(DType dtype) {
   switch (dtype) {
     case DType::boolean:
@@ -70,7 +70,7 @@ using namespace std::string_view_literals;
   throw Error("", fmt::format("an array of {} cannot be written as npy", name_of(dtype)));
 }
 
-/// A byte for each element, which are packed from the low bits of a byte up.
+/// Gives each element a byte; elements are packed from the low bits of a byte up.
 [[nodiscard]] std::string unpacked(const Array& array, unsigned bits) {
   const bool is_signed = array.dtype == DType::int2 || array.dtype == DType::int4;
   const unsigned sign = is_signed ? 1U << (bits - 1) : 0U;
@@ -88,7 +88,7 @@ using namespace std::string_view_literals;
 [[nodiscard]] std::string header_of(const Array& array) {
   std::string shape;
   for (const std::int64_t dimension : array.shape) shape += fmt::format("{}, ", dimension);
-  // (3,) has its comma, (3, 4) none at the end.
+  // (3,) keeps its comma, (3, 4) has none at the end.
   if (!shape.empty()) shape.resize(shape.size() - (array.shape.size() == 1 ? 1 : 2));
   return fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(array.dtype),
                      shape);

@@ -3,7 +3,7 @@
 //     own       ▁▂▄▅▇█▇▇▅▃▂▁  peak at position 412 (conv_41)
 //     planned   ▁▂▄▅▆▆▆▅▅▃▂▁  peak at position 300 (add_12)
 //
-// and as a picture, both to one scale. A line goes from where an operator was to where it is:
+// and as a picture, both to one scale. A line goes from an operator's old position to its new one:
 //
 //      _  |          own order
 //     | |_|  __
@@ -33,7 +33,7 @@ constexpr std::size_t longest_name = 32;
 
 Bytes most_of(const std::vector<Bytes>& loads) { return *std::ranges::max_element(loads); }
 
-/// The most in each of at most so many parts of equal length.
+/// The maximum in each of at most `most_columns` parts of equal length.
 std::vector<Bytes> in_columns(const std::vector<Bytes>& loads, std::size_t most_columns) {
   const std::size_t columns = std::min(loads.size(), most_columns);
   std::vector<Bytes> most(columns, 0);
@@ -44,7 +44,7 @@ std::vector<Bytes> in_columns(const std::vector<Bytes>& loads, std::size_t most_
   return most;
 }
 
-/// The first position of the peak, and who runs there.
+/// The first position of the peak, and the operator there.
 std::string place_of_peak(const OrderLoads& order) {
   const std::vector<Bytes>& loads = order.loads;
   const auto at = static_cast<std::size_t>(std::ranges::max_element(loads) - loads.begin());
@@ -63,7 +63,7 @@ std::string bars_of(const std::vector<Bytes>& loads, Bytes top) {
   return text;
 }
 
-/// The operators that went farthest.
+/// The operators that moved farthest.
 std::string farthest_of(std::vector<MovedOperator> moved) {
   constexpr std::size_t shown = 3;
   const auto way_of = [](const MovedOperator& it) {
@@ -98,7 +98,7 @@ class ProfilePanel {
  private:
   static constexpr double title_height = 34;
   static constexpr double plot_height = 190;
-  static constexpr double gap = 76;  ///< For lines of moves and the second title.
+  static constexpr double gap = 76;  ///< For the lines of moved operators and the second title.
   static constexpr double second_top = title_height + plot_height + gap;
 
   [[nodiscard]] double x_of(std::size_t position) const {

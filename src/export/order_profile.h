@@ -6,23 +6,23 @@
 
 namespace stowage::exporting {
 
-/// Both orders as a line of bars each, where they need most, and what was moved.
+/// Writes both orders as a line of bars each, with their peaks and the moved operators.
 void write_order_profile(const OrderProfile& profile, std::ostream& out);
 
-/// Where a panel is in a picture.
+/// The place of a panel in a picture.
 struct Frame {
   double left = 0;
   double top = 0;
   double width = 0;
 };
 
-/// What `draw_order_profile` takes from top to bottom.
+/// The height of what `draw_order_profile` draws.
 inline constexpr double order_profile_height = 550;
 
-/// Both orders one above the other, and lines from where an operator was to where it is.
+/// Draws both orders one above the other, with lines from old to new positions of operators.
 void draw_order_profile(const OrderProfile& profile, const Frame& frame, std::ostream& out);
 
-/// Of classes that it uses.
+/// Writes the style of its classes.
 void write_order_profile_style(std::ostream& out);
 
 }  // namespace stowage::exporting

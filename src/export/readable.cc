@@ -58,7 +58,7 @@ std::string escaped(std::string_view text) {
         result += "&quot;";
         break;
       default:
-        // Other control characters have no place in XML at all.
+        // XML does not allow other control characters.
         result += static_cast<unsigned char>(letter) < ' ' ? ' ' : letter;
     }
   }
@@ -85,7 +85,7 @@ class Axis {
   }
 
  private:
-  /// Notes where each position of the clock begins, the one behind the last too, which it returns.
+  /// Notes the start of each position of the clock and of the one after the last, which it returns.
   Position lay_out(std::size_t clock, Position begin) {
     for (const Step& step : plan_.clocks[clock].steps) {
       starts_[clock].push_back(begin);

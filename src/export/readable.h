@@ -15,23 +15,23 @@ namespace stowage::exporting {
 /// "54.0 KiB"; below 10 KiB "672 bytes".
 [[nodiscard]] std::string in_units(Bytes bytes);
 
-/// "55296 bytes (54.0 KiB)", so that both the machine's and the person's number is there.
+/// "55296 bytes (54.0 KiB)": exact for programs and short for people.
 [[nodiscard]] std::string readable(Bytes bytes);
 
-/// The end of a name, which tells long ones apart, in at most so many bytes and whole UTF-8 sequences.
+/// The end of a name, which distinguishes long ones, in at most `most` bytes and whole UTF-8 sequences.
 [[nodiscard]] std::string shortened(const std::string& name, std::size_t most);
 
-/// How far the peak is above the bound, in percent, "4.76"; none above a bound of 0.
+/// Distance of the peak above the bound in percent, "4.76"; none if the bound is 0.
 [[nodiscard]] std::optional<std::string> gap_in_percent(const Summary& summary);
 
-/// Text as it is written in XML.
+/// The text with XML escapes.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// A round distance between marks, so that there are at most `count` of them up to `range`.
+/// A round distance between marks that gives at most `count` of them up to `range`.
 [[nodiscard]] std::int64_t step_of_marks(std::int64_t range, std::int64_t count, std::int64_t base);
 
-/// The plan's buffers with all lifetimes on one axis, for pictures and reports: a fork takes as many places
-/// on it as its longest branch has positions, and all its branches begin where it does.
+/// The plan's buffers with all live ranges on one axis, for pictures and reports. A fork is as long as its
+/// longest branch, and all its branches begin with it.
 [[nodiscard]] std::vector<Buffer> on_one_axis(const Plan& plan);
 
 }  // namespace stowage::exporting

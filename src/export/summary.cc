@@ -24,7 +24,7 @@ constexpr std::size_t reasons_shown = 5;
 constexpr std::size_t pools_shown = 5;
 constexpr std::size_t longest_name = 60;
 
-/// Of all clocks.
+/// Steps of all clocks.
 std::size_t steps_of(const Plan& plan) {
   std::size_t steps = 0;
   for (const Clock& clock : plan.clocks) steps += clock.steps.size();
@@ -36,7 +36,7 @@ struct Alive {
   std::size_t buffer = 0;
 };
 
-/// The first position at which most bytes are alive, besides constants, which always are.
+/// The first position with most live bytes, without constants, which are always live.
 Position fullest_position(const std::vector<Buffer>& buffers) {
   std::vector<std::pair<Position, Bytes>> changes;
   changes.reserve(2 * buffers.size());
@@ -124,7 +124,7 @@ void write_slots(const Plan& plan, const Row& row) {
   }
 }
 
-/// Copies of tensors from memory to memory.
+/// Copies of tensors between memories.
 template <typename Row>
 void write_moves(const Plan& plan, const Row& row) {
   std::size_t count = 0;
@@ -140,7 +140,7 @@ void write_moves(const Plan& plan, const Row& row) {
   if (count > 0) row("moves", fmt::format("{} from memory to memory, {}", count, readable(bytes)));
 }
 
-/// Copies that the plan removes, and why others are kept.
+/// Removed copies, and why others are kept.
 template <typename Row>
 void write_copies(const Plan& plan, const Row& row) {
   if (plan.copies_removed.count == 0 && plan.copies_kept.empty()) return;
@@ -164,7 +164,7 @@ void write_copies(const Plan& plan, const Row& row) {
   }
 }
 
-/// What the search for an order found, for each model that it was made for.
+/// Result of the search for an order, for each searched model.
 template <typename Row>
 void write_order_searches(const Plan& plan, const Row& row) {
   for (const OrderSearch& search : plan.order_searches) {
@@ -178,7 +178,7 @@ void write_order_searches(const Plan& plan, const Row& row) {
   }
 }
 
-/// How streaming compares with whole operators, and with what no order avoids.
+/// Compares streaming with whole operators, and with the lower bound of all orders.
 template <typename Row>
 void write_streamed(const Plan& plan, const Row& row) {
   if (!plan.streaming) return;
@@ -195,7 +195,7 @@ void write_streamed(const Plan& plan, const Row& row) {
                   proof, readable(streaming.load_of_layers), streaming.granule, streaming.recomputed));
 }
 
-/// Regions that run row by row, and what that gains.
+/// Regions that run row by row, and the bytes that this saves.
 void write_streaming(const Streaming& streaming, std::ostream& out) {
   fmt::print(out, "\n{:<26}{:>14}  {:>14}   live bytes, row by row and operator by operator\n", "operators",
              "by rows", "by layers");
@@ -208,7 +208,7 @@ void write_streaming(const Streaming& streaming, std::ostream& out) {
   }
 }
 
-/// What models save by sharing a device.
+/// Savings of models that share a device.
 void write_savings(const Savings& savings, std::ostream& out) {
   fmt::print(out, "\n{:<16}{:>14}  {:>14}  {:>14}\n", "bytes", "separate", "shared", "saved");
   const auto row = [&](std::string_view what, const Saving& saving) {

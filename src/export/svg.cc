@@ -1,7 +1,6 @@
-// Idea. Every piece of a buffer is a rectangle in the plane of time and address, drawn as such where
-// it is large enough to be seen. The others are entered in a grid of small cells, of which runs of one
-// colour become one rectangle: what the picture shows is the same, and its size is bounded by its
-// area, not by the number of buffers.
+// Idea. Every piece of a buffer is a rectangle in the plane of time and address, drawn as such if it is large
+// enough to be seen. The others are entered in a grid of small cells, where runs of one colour become one
+// rectangle. The picture looks the same, and its area limits its size, not the number of buffers.
 //
 //     address ^ ....................  capacity (if there is one)
 //             | ====================  peak
@@ -10,9 +9,9 @@
 //             | a  +------+---+
 //             +-----------------> position
 //
-// Colours are the risk classes of strategy `rectangle` (pack/rectangle_reorder.h): what sticks out above the
-// max load is red and its neighbours in time pale red, what reaches it orange, the neighbours of all
-// these blue, all else grey.
+// Colours are the risk classes of strategy `rectangle` (pack/rectangle_reorder.h): pieces above the max load
+// are red, their neighbours in time pale red, pieces that reach the max load orange, the neighbours of all
+// these blue, all others grey.
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
@@ -45,7 +44,7 @@ constexpr double plot_width = 1100;
 constexpr double plot_height = 560;
 constexpr double panel_height = margin_top + plot_height + margin_bottom;
 constexpr double total_width = margin_left + plot_width + margin_right;
-constexpr double cell = 2;  ///< Pixels of the grid for what is small.
+constexpr double cell = 2;  ///< Pixels of the grid for small pieces.
 constexpr double smallest_side = 3;
 constexpr double letter_width = 6.2;
 constexpr double letter_height = 12;
@@ -57,7 +56,7 @@ struct Style {
   std::string_view meaning;
 };
 
-/// By Risk; the last for what is itself above the max load.
+/// By Risk; the last for pieces above the max load.
 constexpr std::array<Style, 5> styles{{{"#d5d9de", "#8a929c", "none"},
                                        {"#a9c6ea", "#4f7fb8", "low: beside those"},
                                        {"#f6c88a", "#c07a17", "medium: reaches max load, or beside such"},
@@ -71,7 +70,7 @@ struct Rectangle {
   double height = 0;
 };
 
-/// Small pieces, by cell; the riskiest decides the colour.
+/// Small pieces, by cell; the highest risk decides the colour.
 class Grid {
  public:
   Grid()
@@ -121,10 +120,10 @@ class Grid {
   std::vector<std::uint8_t> cells_;  ///< 0: empty; else style + 1.
 };
 
-/// One memory.
+/// The panel of one memory.
 class Panel {
  public:
-  /// `buffers` are the plan's, on one axis.
+  /// `buffers` are those of the plan, on one axis.
   Panel(const Plan& plan, const std::vector<Buffer>& buffers, std::size_t memory)
       : plan_(plan), on_axis_(buffers), memory_(plan.memories[memory]) {
     std::vector<Buffer> inside;
@@ -138,7 +137,7 @@ class Panel {
     for (const Buffer& buffer : buffers) {
       for (const Piece& piece : buffer.pieces) end_ = std::max(end_, piece.life.upper);
     }
-    // Branches have no common clock: what they need together is in the bound.
+    // Branches have no common clock: the bound contains their common need.
     load_ = plan.clocks.size() > 1 ? memory_.lower_bound : max_load(inside);
     const std::vector<pack::Risk> risks = pack::classify(inside, offsets, load_);
     for (std::size_t i = 0; i < inside.size(); ++i) {
@@ -146,7 +145,7 @@ class Panel {
       styles_.push_back(is_above ? styles.size() - 1 : static_cast<std::size_t>(risks[i]));
     }
     top_ = std::max({memory_.peak, load_, Bytes{1}});
-    // A capacity far above everything would leave nothing to see.
+    // A capacity far above everything would make the rest invisible.
     const Bytes capacity = memory_.memory.capacity.value_or(0);
     if (capacity <= 2 * top_) top_ = std::max(top_, capacity);
   }
@@ -247,7 +246,7 @@ class Panel {
     std::string_view name;
   };
 
-  /// Lines across, highest first, with their names at the right, none over another.
+  /// Draws horizontal lines, highest first, with their names at the right, none over another.
   void draw_levels(std::ostream& out) const {
     std::vector<Level> levels{{memory_.peak, "peak", "peak"}, {load_, "load", "max load"}};
     const auto& capacity = memory_.memory.capacity;
@@ -269,8 +268,8 @@ class Panel {
   const Plan& plan_;
   const std::vector<Buffer>& on_axis_;
   const PlannedMemory& memory_;
-  std::vector<std::size_t> buffers_;  ///< Those in this memory.
-  std::vector<std::size_t> styles_;   ///< Of those.
+  std::vector<std::size_t> buffers_;  ///< The buffers in this memory.
+  std::vector<std::size_t> styles_;   ///< Their styles.
   Bytes load_ = 0;
   Bytes top_ = 1;
   Position end_ = 1;

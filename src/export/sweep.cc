@@ -30,7 +30,7 @@ std::string cell_of(const SweepEntry& entry) {
   return entry.outcome == Outcome::fits ? fmt::format("{}", entry.slow_traffic) : "no fit";
 }
 
-/// Those that serve the input at some size.
+/// Strategies that apply to the input at some size.
 std::vector<std::size_t> shown_columns(std::span<const SweepRow> rows) {
   std::vector<std::size_t> columns;
   for (std::size_t i = 0; i < rows.front().entries.size(); ++i) {
@@ -83,15 +83,15 @@ void write_sweep_json(std::span<const SweepRow> rows, const Memory& memory, std:
   document.finish();
 }
 
-// Size of the fast memory to the right, doubling by doubling, traffic of the slow ones upwards. What nobody
-// avoids is an area at the bottom. `auto` (which takes `levels`), its moves and the first-level-first rule
-// are lines of their own, all other strategies are grey; what does not fit is left out.
+// Size of the fast memory to the right, doubling by doubling; traffic of the slow ones upwards. Unavoidable
+// traffic is an area at the bottom. `auto` (which uses `levels`), its moves and first-level-first are lines
+// of their own, all other strategies are grey; results that do not fit are left out.
 
 namespace {
 
 using exporting::escaped;
 
-// The margins around the chart, and its own size.
+// The margins of the chart, and its size.
 constexpr double chart_left = 90;
 constexpr double chart_right = 190;
 constexpr double chart_top = 46;
@@ -111,7 +111,7 @@ Line line_of(const SweepEntry& entry) {
   return {"other", "other strategies"};
 }
 
-/// "1 MiB" and "96 KiB": in the largest unit of which it is a whole number.
+/// "1 MiB" and "96 KiB": in the largest unit that gives an integer.
 std::string in_whole_units(Bytes bytes) {
   constexpr Bytes kibi = 1024;
   constexpr std::array units{"bytes", "KiB", "MiB", "GiB"};
@@ -205,7 +205,7 @@ class Plot {
                escaped(rows_.front().entries[i].strategy));
   }
 
-  /// Those that are drawn, each once.
+  /// The lines of the plot, each once.
   [[nodiscard]] std::vector<Line> lines() const {
     std::vector<Line> lines;
     for (std::size_t i = 0; i < rows_.front().entries.size(); ++i) {

@@ -1,16 +1,16 @@
-// A TFLite file with another plan. The file is a flatbuffer: tables refer to what they need by distances,
-// which always lead forward. So whatever is to be changed is made anew and put in front of the old file, of
-// which every byte stays as it is:
+// Writes a TFLite file with another plan. The file is a flatbuffer: tables refer to others by distances,
+// which always lead forward. So all changed parts are made anew and put before the old file, which keeps
+// every byte:
 //
 //     | new root, vectors, plan | old root, metadata, subgraphs, operators, tensors, buffers, ... |
 //            |        |                                 ^                     ^           ^
 //            |        +---------------------------------+---------------------+-----------+
 //            +--> the same operator codes, tensors, names, signatures
 //
-// The new part is a multiple of 64 bytes, so that what was aligned is aligned. Data that stands behind the
-// flatbuffer is found by its distance from the beginning of the file: buffers with such data are made anew,
-// too. The builder writes from the end: it gets the old file first, behind it as many zeros as make it a
-// multiple of 64, which are cut off again.
+// The new part is a multiple of 64 bytes, so that alignments are kept. Data after the flatbuffer is found by
+// its distance from the start of the file, so buffers with such data are made anew, too. The builder writes
+// from the end: it gets the old file first, followed by zeros up to a multiple of 64, which are cut off
+// again.
 //
 // Cost: the size of the file.
 
@@ -45,7 +45,7 @@ constexpr std::string_view entry_name = "OfflineMemoryAllocation";
 constexpr std::size_t header_words = 3;  // version, subgraphs, tensors
 constexpr std::size_t front_alignment = 64;
 constexpr std::size_t data_alignment = 16;
-/// Vectors and tables that every element of the old file costs in the new part, at most.
+/// Most bytes of vectors and tables in the new part for every element of the old file.
 constexpr std::size_t front_bytes_per_element = 64;
 constexpr std::size_t room_for_more = 1 << 16;
 
@@ -65,7 +65,7 @@ std::size_t tensors_of(const tflite::Model& model) {
   return tensors;
 }
 
-/// Of files that list one thing again and again a little must not become much.
+/// A small file that lists one thing many times must not become a large one.
 void expect_no_repeats(const TfliteFile& file) {
   import::ReadingBudget budget(file.bytes().size());
   for (std::size_t s = 0; s < count(file.model().subgraphs()); ++s) {
@@ -74,10 +74,10 @@ void expect_no_repeats(const TfliteFile& file) {
   }
 }
 
-/// Data behind the flatbuffer, which has a place counted from the beginning of the file.
+/// Data after the flatbuffer, with an offset from the start of the file.
 bool is_behind(std::uint64_t offset) { return offset > 1; }
 
-/// Fields that a later version of the format may have added would be lost.
+/// Rejects fields of later versions of the format, which would be lost.
 void expect_fields(const flatbuffers::Table& table, std::size_t known, const std::string& place) {
   constexpr std::size_t words_before_fields = 2;
   const std::uint8_t* const layout = table.GetVTable();
@@ -147,7 +147,7 @@ class Rewriter {
     }
   }
 
-  /// A part of the old file, as the builder knows parts: by their distance from the end.
+  /// A part of the old file in the builder's terms: its distance from the end.
   template <typename Part>
   Offset<Part> old(const Part* part) const {
     if (part == nullptr) return 0;
@@ -190,7 +190,7 @@ class Rewriter {
       buffers_.push_back(write_buffer(at(model_.buffers(), b), b));
     free_old_plans();
     if (plan == nullptr) return;
-    if (buffers_.empty()) buffers_.push_back(tflite::CreateBuffer(builder_));  // that of tensors without data
+    if (buffers_.empty()) buffers_.push_back(tflite::CreateBuffer(builder_));  // of tensors without data
     if (!plan_buffer_) {
       plan_buffer_ = buffers_.size();
       buffers_.emplace_back();
@@ -205,8 +205,8 @@ class Rewriter {
     return tflite::CreateBuffer(builder_, old(buffer.data()), buffer.offset(), buffer.size());
   }
 
-  /// Buffers of plans that nothing else uses are emptied. One of them takes the new plan; without one, those
-  /// at the end go.
+  /// Empties buffers of plans that nothing else uses. One of them takes the new plan; without a new plan,
+  /// those at the end are removed.
   void free_old_plans() {
     std::set<std::size_t> plans;
     for (std::size_t i = 0; i < count(model_.metadata()); ++i) {
@@ -280,13 +280,13 @@ class Rewriter {
     return entries.empty() ? 0 : builder_.CreateVector(entries);
   }
 
-  /// Now it is known how far everything has moved.
+  /// Corrects the offsets of that data, since all distances are known now.
   void move_data_behind() {
     const std::uint64_t moved = builder_.GetSize() - padding_ - file_.bytes().size();
     const auto* const model = tflite::GetModel(builder_.GetBufferPointer());
     for (const std::size_t b : behind_) {
       const tflite::Buffer& buffer = at(model->buffers(), b);
-      // The builder owns it; the generated reader only lacks a way to say so.
+      // The builder owns it; only the generated reader makes it const.
       auto& table = const_cast<flatbuffers::Table&>(plain(buffer));
       table.SetField<std::uint64_t>(tflite::Buffer::VT_OFFSET, buffer.offset() + moved, 0);
     }
@@ -297,16 +297,16 @@ class Rewriter {
   std::size_t padding_ = 0;
   flatbuffers::FlatBufferBuilder builder_;
   std::vector<Offset<tflite::Buffer>> buffers_{};
-  std::vector<std::size_t> behind_{};  // buffers whose data is behind the flatbuffer
-  std::set<std::size_t> free_{};       // buffers that only old plans had
+  std::vector<std::size_t> behind_{};  // buffers with data after the flatbuffer
+  std::set<std::size_t> free_{};       // buffers that only old plans used
   std::optional<std::size_t> plan_buffer_{};
 };
 
-/// What the metadata entry refers to.
+/// The buffer of the metadata entry.
 std::optional<std::size_t> entry_of(const tflite::Model& model) {
   std::optional<std::size_t> entry;
   for (std::size_t i = 0; i < count(model.metadata()); ++i) {
-    if (is_plan(at(model.metadata(), i))) entry = i;  // of several the runtime takes the last
+    if (is_plan(at(model.metadata(), i))) entry = i;  // the runtime takes the last of several
   }
   return entry;
 }

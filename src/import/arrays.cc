@@ -1,6 +1,6 @@
-// Reads npy files: a magic, two bytes of version, the length of a header, the header, the elements. The
-// header is a Python dict of three entries (element type, whether the first index runs fastest, shape),
-// padded with blanks. Format: the documentation of numpy.lib.format. Cost: linear in the file.
+// Reads npy files: a magic number, two version bytes, the header length, the header, the elements. The header
+// is a Python dict of three entries (element type, true if the first index runs fastest, shape), padded with
+// blanks. Format: the documentation of numpy.lib.format. Cost: linear in the file.
 
 #include "import/arrays.h"
 
@@ -33,7 +33,7 @@ constexpr std::string_view magic = "\x93NUMPY"sv;
 /// NumPy's own limit.
 constexpr std::size_t most_npy_dimensions = 64;
 
-/// How elements lie in the file.
+/// Layout of the elements in the file.
 struct Layout {
   DType dtype = DType::unknown;
   bool is_big_endian = false;
@@ -61,7 +61,7 @@ constexpr std::array<TypeCode, 14> type_codes{{{"b1", DType::boolean},
                                                {"c8", DType::complex64},
                                                {"c16", DType::complex128}}};
 
-/// Reads the Python literals a header may have.
+/// Reads the Python literals that a header may contain.
 class HeaderReader {
  public:
   HeaderReader(std::string_view text, std::size_t offset) : text_(text), offset_(offset) {}
@@ -195,7 +195,7 @@ class HeaderReader {
   return value;
 }
 
-/// The header's text, and how far the file is read then.
+/// The text of the header, and its end in the file.
 struct Header {
   std::string_view text{};
   std::size_t begin = 0;
@@ -219,7 +219,7 @@ struct Header {
   return {bytes.substr(begin, length), begin};
 }
 
-/// Elements whose first index runs fastest, as elements whose last does.
+/// Converts elements from column-major to row-major order.
 [[nodiscard]] std::vector<std::byte> row_major(std::vector<std::byte> data, const Shape& shape,
                                                std::size_t width) {
   if (data.empty() || shape.size() < 2) return data;
@@ -246,7 +246,7 @@ void swap_bytes(std::vector<std::byte>& data, std::size_t width) {
     std::reverse(at, at + static_cast<std::ptrdiff_t>(width));
 }
 
-/// Numbers that a byte order applies to: a complex number is two of them.
+/// Bytes of one number in byte order: a complex number is two of them.
 [[nodiscard]] std::size_t width_of_number(DType dtype) {
   const auto width = static_cast<std::size_t>(bits_of(dtype).value_or(8) / 8);
   return dtype == DType::complex64 || dtype == DType::complex128 ? width / 2 : width;

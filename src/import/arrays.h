@@ -6,11 +6,11 @@
 
 namespace stowage::import {
 
-/// Whether the bytes begin as npy files do.
+/// True if the bytes begin like an npy file.
 [[nodiscard]] bool looks_like_npy(std::string_view bytes);
 
-/// The array of an npy file, versions 1.0 to 3.0, in row-major order and little-endian. Throws Error, saying
-/// where and what was expected, for anything but a whole file of booleans or numbers.
+/// The array of an npy file, versions 1.0 to 3.0, in row-major order and little-endian. Throws Error with the
+/// place and what was expected, unless it is a whole file of booleans or numbers.
 [[nodiscard]] Array parse_npy(std::string_view bytes);
 
 }  // namespace stowage::import

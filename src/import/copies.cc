@@ -1,22 +1,20 @@
-// Idea. What a reshape, concat, split or slice does is one question: which part of one tensor, the
-// whole, are the elements of another? A part can stay where it is only if it is one run of bytes.
-// Elements are laid out with the last dimension first, so that is so iff there is a dimension from
-// which on the part may take less than everything, while all behind it are taken whole and of each
-// before it only one element is:
+// Idea. Reshape, concat, split and slice all ask one question: which part of one tensor, the whole, are the
+// elements of another? A part can stay in place only if it is one run of bytes. Elements are stored with the
+// last dimension fastest. So a part is one run iff there is a dimension that it may take partly, while it
+// takes all later dimensions completely and only one element of each earlier dimension:
 //
 //     whole [1,3,2]   part at 1 of extents [1,2,2]     whole [2,3], part at 1 of extents [2,2]
 //     a b | c d | e f                                  a b c | d e f
 //           ^^^^^^^^^                                    ^^^     ^^^     concat on axis 1 behind
 //           one run: bytes from 1 * 2 elements on                        dimension 0 of 2
 //
-// A concat lays its inputs out in its output, a split its outputs in its input, a slice has one part.
-// All that comes from a file may contradict itself: then the operator must copy, and never gets a copy
-// that lies outside its tensors.
+// A concat lays its inputs out in its output, a split its outputs in its input; a slice has one part. A file
+// may contradict itself: then the operator must copy, and never gets a copy outside of its tensors.
 //
 // Cost: operands * dimensions. Source: the document of docs/free-list.md, paragraphs 150 to 165. The document
 // lets a concat or a split share "on the highest dimension or the first that is not 1", which is the same
-// condition for parts that are not empty. It is silent on the rest: other operators that move nothing follow
-// the same rule, and parts that begin or end within a byte must copy.
+// condition for parts that are not empty. It does not mention the rest: other operators that move nothing
+// follow the same rule, and parts that begin or end within a byte must copy.
 
 #include "import/copies.h"
 
@@ -33,11 +31,11 @@ namespace stowage::import {
 namespace {
 
 constexpr std::int64_t bits_per_byte = 8;
-/// Networks have a handful; this keeps the cost of files made to be costly in bounds.
+/// Networks have a handful; this limits the cost of malicious files.
 constexpr std::size_t most_copied_dimensions = 64;
 
-/// The last dimension that the region takes a part of only, and one before it of which it takes more than one
-/// element: then the region is in pieces.
+/// The last dimension of which the region takes only a part, and an earlier one of which it takes several
+/// elements: these split the region into pieces.
 std::optional<std::pair<std::size_t, std::size_t>> break_of(const Shape& whole, const Region& region) {
   std::size_t axis = whole.size();
   while (axis > 0 && region.extent[axis - 1] == whole[axis - 1]) --axis;
@@ -63,7 +61,7 @@ bool is_inside(const Shape& whole, const Region& region) {
   return true;
 }
 
-/// Elements before the first of the region, and elements in it.
+/// The number of elements before the region, and in it.
 std::pair<std::int64_t, std::int64_t> elements_of(const Shape& whole, const Region& region) {
   std::int64_t offset = 0;
   std::int64_t count = 1;
@@ -85,7 +83,7 @@ void CopyFinder::refuse(const std::string& why) {
   op_.must_copy = why;
 }
 
-/// One operand must be copied; the others need not.
+/// One operand must be copied; the others need not be.
 void CopyFinder::note(const std::string& why) {
   if (op_.copies.empty() && op_.must_copy.empty()) op_.must_copy = why;
 }
@@ -147,7 +145,7 @@ void CopyFinder::pass_if_equal() {
   const auto from = input_shape(0);
   const auto to = output_shape(0);
   if (!from || !to) return;
-  // Such operators only ever add elements, and dimensions of 1 in front.
+  // Such operators only repeat elements, and add leading dimensions of 1.
   const auto is_not_one = [](std::int64_t dimension) { return dimension != 1; };
   const auto first = std::ranges::find_if(*to, is_not_one);
   if (std::equal(std::ranges::find_if(*from, is_not_one), from->end(), first, to->end())) {
@@ -182,7 +180,7 @@ void CopyFinder::transpose(const Shape& order) {
   pass_whole();
 }
 
-/// Output 0 has all inputs along an axis, which is theirs too unless it is a new one.
+/// Output 0 contains all inputs along an axis, which the inputs have too unless it is new.
 void CopyFinder::join(std::int64_t axis, bool is_new) {
   const auto whole = output_shape(0);
   const auto at = whole ? axis_of(axis, whole->size()) : std::nullopt;
@@ -200,7 +198,7 @@ void CopyFinder::concatenate(std::int64_t axis) { join(axis, false); }
 
 void CopyFinder::stack(std::int64_t axis) { join(axis, true); }
 
-/// The outputs have all of an input along an axis, which is theirs too unless they lack it.
+/// The outputs divide an input along an axis, which they have too unless they lack it.
 void CopyFinder::part(std::size_t input, std::int64_t axis, const std::optional<Shape>& sizes,
                       bool is_lacking) {
   const auto whole = input_shape(input);
@@ -256,8 +254,7 @@ void CopyFinder::take_index(std::int64_t axis, std::int64_t index) {
   take(region);
 }
 
-/// Lays the parts one behind the other along an axis of the whole, an input or an output. They must
-/// fill it.
+/// Lays the parts one after the other along an axis of the whole, an input or an output. They must fill it.
 void CopyFinder::lay_out(Side side, std::size_t whole, const std::vector<Part>& parts, std::size_t axis) {
   const Shape& shape = *operand(side, whole)->shape;
   const Side other = side == Side::input ? Side::output : Side::input;
@@ -284,7 +281,7 @@ void CopyFinder::lay_out(Side side, std::size_t whole, const std::vector<Part>& 
   }
 }
 
-/// A region of one operand, the whole, is the other operand; `side` is the side of the whole.
+/// One operand is a region of the other, the whole; `side` is the side of the whole.
 void CopyFinder::add(Side side, std::size_t whole, std::size_t part, const Region& region) {
   const Side other = side == Side::input ? Side::output : Side::input;
   const Tensor& tensor = *operand(side, whole);
@@ -312,7 +309,7 @@ void CopyFinder::add(Side side, std::size_t whole, std::size_t part, const Regio
                               : ByteCopy{.input = part, .output = whole, .to = begin, .size = size});
 }
 
-/// A run of bytes that lies in both tensors, unless they mean different things there.
+/// Adds a run of bytes that both tensors contain, unless its meaning differs between them.
 void CopyFinder::add_run(const ByteCopy& copy) {
   if (copy.size == 0) return;
   const DType from = operand(Side::input, copy.input)->dtype;

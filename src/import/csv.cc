@@ -80,7 +80,7 @@ std::int64_t CsvReader::required_number(std::string_view column) const {
 
 std::string CsvReader::place() const { return fmt::format("line {}", line_); }
 
-/// Reads one line that is not blank into `fields_`.
+/// Reads the next line that is not blank into `fields_`.
 bool CsvReader::read_line() {
   fields_.clear();
   while (!rest_.empty() && fields_.empty()) {
@@ -103,7 +103,7 @@ bool CsvReader::read_line() {
   return !fields_.empty();
 }
 
-/// The text up to the closing quote, which is taken too; two quotes stand for one.
+/// Reads the text up to and including the closing quote; two quotes mean one.
 std::string CsvReader::read_quoted() {
   std::string field;
   for (;;) {
@@ -124,14 +124,14 @@ namespace {
 constexpr std::array<std::string_view, 8> buffer_columns{"id",   "lower",     "upper",  "end",
                                                          "size", "alignment", "offset", "gaps"};
 
-/// Positions at which only a window of the buffer is needed; an empty one: nothing.
+/// Positions at which only a window of the buffer is needed; an empty window: nothing is.
 struct Gap {
   Lifetime life;
   Bytes begin = 0;
   Bytes end = 0;
 };
 
-/// Two whole numbers with a separator between them.
+/// Two integers with a separator between them.
 std::optional<std::pair<std::int64_t, std::int64_t>> parse_range(std::string_view text, char separator) {
   const auto parts = base::split(text, separator);
   if (parts.size() != 2) return std::nullopt;
@@ -177,7 +177,7 @@ std::vector<Gap> parse_gaps(const CsvReader& csv, const Lifetime& life, Bytes si
   return gaps;
 }
 
-/// What is needed when: all of it between gaps, the windows during them.
+/// The needed bytes over time: the whole buffer between gaps, the windows during them.
 std::vector<Piece> pieces_of(const Lifetime& life, Bytes size, const std::vector<Gap>& gaps) {
   std::vector<Piece> pieces;
   Position at = life.lower;
@@ -192,7 +192,7 @@ std::vector<Piece> pieces_of(const Lifetime& life, Bytes size, const std::vector
     at = gap.life.upper;
   }
   add_whole(life.upper);
-  if (pieces.empty() && gaps.empty()) pieces.push_back({0, size, life});  // an empty life, kept as given
+  if (pieces.empty() && gaps.empty()) pieces.push_back({0, size, life});  // an empty live range, as given
   return pieces;
 }
 
@@ -286,7 +286,7 @@ class Sequence {
   Problem problem_{{}, {{.name = "arena"}}};
   /// By name: the buffer, while it is allocated.
   std::unordered_map<std::string, std::optional<std::size_t>> allocated_;
-  std::vector<std::size_t> again_;  ///< Buffers that are a later allocation of their name.
+  std::vector<std::size_t> again_;  ///< Buffers that reuse a freed name.
 };
 
 }  // namespace

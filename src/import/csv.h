@@ -12,14 +12,14 @@
 
 namespace stowage::import {
 
-/// Reads comma-separated rows after a header line, in any column order. Fields may be quoted as in
-/// RFC 4180; blank lines are passed over. Errors name the line.
+/// Reads comma-separated rows after a header line, in any column order. Fields may be quoted as in RFC 4180;
+/// blank lines are skipped. Errors name the line.
 class CsvReader {
  public:
-  /// Reads the header. Throws Error for a column that is not in `known` or comes twice.
+  /// Reads the header. Throws Error for a column that is repeated or not in `known`.
   CsvReader(std::string_view text, std::span<const std::string_view> known);
 
-  /// Reads a header of any columns, for telling what a file is; empty where there is no text.
+  /// Reads a header of any columns, to detect the format; empty if there is no text.
   explicit CsvReader(std::string_view text);
 
   [[nodiscard]] bool has_column(std::string_view column) const;
@@ -27,16 +27,16 @@ class CsvReader {
   /// Goes to the next row; false after the last. Throws Error for a row with too few or many fields.
   bool next();
 
-  /// The field of a column in this row, trimmed; empty when there is no such column.
+  /// The field of a column in this row, trimmed; empty if the column is missing.
   [[nodiscard]] std::string_view text(std::string_view column) const;
 
-  /// Nothing for an empty field or no such column. Throws Error for anything but a whole number.
+  /// None for an empty field or a missing column. Throws Error unless it is an integer.
   [[nodiscard]] std::optional<std::int64_t> number(std::string_view column) const;
 
-  /// As `number`; throws Error for an empty field too.
+  /// Like `number`; throws Error for an empty field too.
   [[nodiscard]] std::int64_t required_number(std::string_view column) const;
 
-  /// Where the present row is: "line 3".
+  /// Place of the present row: "line 3".
   [[nodiscard]] std::string place() const;
 
  private:
@@ -49,15 +49,15 @@ class CsvReader {
   std::vector<std::string> fields_;
 };
 
-/// Reads a buffer list: columns `id,lower,upper,size` in any order (or `end`, inclusive, for
-/// `upper`), optional `alignment`, `offset` (pins the buffer) and `gaps`: `lo-hi` for positions at
-/// which nothing of the buffer is needed, or `lo-hi@wlo:whi` where only bytes wlo to whi are, as
-/// many as there are, separated by spaces. All ranges are half-open. Throws Error with the line.
+/// Reads a buffer list: columns `id,lower,upper,size` in any order (or `end`, inclusive, instead of `upper`);
+/// optional are `alignment`, `offset` (pins the buffer) and `gaps`. A gap is `lo-hi`, positions at which no
+/// byte is needed, or `lo-hi@wlo:whi`, at which only bytes wlo to whi are; spaces separate gaps. All ranges
+/// are half-open. Throws Error with the line.
 [[nodiscard]] Problem read_buffer_csv(std::string_view text);
 
-/// Reads a sequence of memory operations: columns `op,name,size,alignment` in any order, `op` being
-/// `alloc` or `free`. Row i is position i; what is never freed lives to the end. A name may be
-/// allocated again once it is freed: that is another buffer, `name#2`. Throws Error with the line.
+/// Reads a sequence of memory operations: columns `op,name,size,alignment` in any order, `op` being `alloc`
+/// or `free`. Row i is position i; buffers that are never freed live to the end. A freed name may be
+/// allocated again: that is another buffer, `name#2`. Throws Error with the line.
 [[nodiscard]] Problem read_operations_csv(std::string_view text);
 
 }  // namespace stowage::import

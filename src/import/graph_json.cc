@@ -12,7 +12,7 @@
 namespace stowage::import {
 namespace {
 
-/// The bytes that pairs of hexadecimal digits say.
+/// Decodes pairs of hexadecimal digits.
 std::vector<std::byte> bytes_of_hex(const Json& json, Bytes expected) {
   static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
   const std::string text = json.string();
@@ -32,7 +32,7 @@ std::vector<std::byte> bytes_of_hex(const Json& json, Bytes expected) {
 
 class GraphReader {
  public:
-  /// Files with data are looked for in `folder`, and the data is taken only if it is wanted.
+  /// Searches for data files in `folder`, and reads the data only if it is wanted.
   GraphReader(const Json& document, const std::filesystem::path& folder, bool wants_data)
       : document_(document), folder_(folder), files_(folder), wants_data_(wants_data) {}
 
@@ -70,7 +70,7 @@ class GraphReader {
     graph_.tensors.push_back(std::move(tensor));
   }
 
-  /// Given, or from shape and element type; where both are there they must agree.
+  /// The given size, or that of shape and element type; if both are given, they must agree.
   static Bytes read_bytes(const Json& json, const Tensor& tensor) {
     const auto given = json.find("bytes");
     if (!tensor.shape || !bits_of(tensor.dtype)) {
@@ -89,7 +89,7 @@ class GraphReader {
     return bytes;
   }
 
-  /// The data of the tensor that comes next. Its form is looked at even if it is not wanted.
+  /// The data of the next tensor. Checks its form even if the data is not wanted.
   void read_data(const Json& json, const Tensor& tensor) {
     if (tensor.kind != TensorKind::weight && tensor.kind != TensorKind::instruction)
       throw json.error(fmt::format("is of a tensor of kind {}, expected one of kind weight or instruction",
@@ -198,7 +198,7 @@ class GraphReader {
     graph_.subgraphs.push_back(std::move(subgraph));
   }
 
-  /// Where the file does not say, the network's own inputs and outputs are of these kinds.
+  /// Sets the kinds of the network's inputs and outputs if the file does not.
   void mark_inputs_and_outputs() {
     if (graph_.subgraphs.empty()) return;
     const auto mark = [&](const std::vector<TensorId>& tensors, TensorKind kind) {

@@ -16,7 +16,7 @@
 namespace stowage {
 namespace {
 
-/// What the content says, or else the extension.
+/// The format by content, otherwise by extension.
 ModelFormat format_of(std::string_view content, const std::filesystem::path& file) {
   if (import::looks_like_tflite(content)) return ModelFormat::tflite;
   const std::string extension = file.extension().string();
@@ -75,7 +75,7 @@ ModelInfo info_of(const std::filesystem::path& file, ModelFormat format) {
   return {base::as_utf8(file.stem().string()), base::as_utf8(file.string()), format};
 }
 
-/// Names are written to plans and reports, which are UTF-8; model files may hold any bytes.
+/// Plans and reports contain names and are UTF-8; model files may contain any bytes.
 void make_names_printable(Graph& graph, const std::string& model) {
   const auto mend = [](std::string& name) {
     if (!base::is_utf8(name)) name = base::as_utf8(name);

@@ -11,8 +11,8 @@ namespace stowage::import {
 
 namespace {
 
-/// Builds the document and refuses an object that has a member twice, of which the library would keep
-/// the last. (Its parser with callbacks looks at all of an array whenever an element of it ends.)
+/// Builds the document and rejects an object that repeats a member, of which the library would keep the last.
+/// (The library's parser with callbacks visits a whole array whenever one of its elements ends.)
 class StrictBuilder : public nlohmann::detail::json_sax_dom_parser<Json::Value> {
   using Base = nlohmann::detail::json_sax_dom_parser<Json::Value>;
 
@@ -36,7 +36,7 @@ class StrictBuilder : public nlohmann::detail::json_sax_dom_parser<Json::Value> 
   }
 
  private:
-  std::vector<std::unordered_set<std::string>> members_;  ///< Of the objects that are open.
+  std::vector<std::unordered_set<std::string>> members_;  ///< Of the open objects.
 };
 
 }  // namespace

@@ -12,20 +12,20 @@
 
 namespace stowage::import {
 
-/// A JSON value of an untrusted file together with where it stands, so that every access either
-/// gives what was asked for or throws an Error that names the place and what was expected.
+/// A JSON value of an untrusted file, and its place. Every access either returns the requested value or
+/// throws an Error that names the place and what was expected.
 class Json {
  public:
   using Value = nlohmann::json;
 
-  /// Parses a whole document. Throws Error with the line where it is no JSON, or where an object has
-  /// a member twice.
+  /// Parses a whole document. Throws Error with the line for invalid JSON, or for an object that repeats a
+  /// member.
   static Value parse(std::string_view text);
 
   explicit Json(const Value& value, std::string pointer = "")
       : value_(&value), pointer_(std::move(pointer)) {}
 
-  /// A member that must be there, or nothing when it may be missing or null.
+  /// A required member; `find` returns none if it is missing or null.
   [[nodiscard]] Json at(const std::string& key) const;
   [[nodiscard]] std::optional<Json> find(const std::string& key) const;
 
@@ -35,19 +35,19 @@ class Json {
   [[nodiscard]] std::string string() const;
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] double number() const;
-  [[nodiscard]] std::int64_t integer() const;  ///< Within -largest_value and largest_value.
-  [[nodiscard]] std::int64_t natural() const;  ///< Within 0 and largest_value.
-  [[nodiscard]] std::size_t index() const;     ///< As `natural`, to count with.
+  [[nodiscard]] std::int64_t integer() const;  ///< From -largest_value to largest_value.
+  [[nodiscard]] std::int64_t natural() const;  ///< From 0 to largest_value.
+  [[nodiscard]] std::size_t index() const;     ///< The same, as a count or index.
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
   [[nodiscard]] bool is_string() const { return value_->is_string(); }
 
-  /// Where it stands, a JSON pointer: "/buffers/3/size".
+  /// Its place, as a JSON pointer: "/buffers/3/size".
   [[nodiscard]] std::string place() const;
 
-  /// The error of this place: "/buffers/3/size: is -4, expected ...".
+  /// An error at this place: "/buffers/3/size: is -4, expected ...".
   [[nodiscard]] Error error(const std::string& problem) const;
 
-  /// The value as text, cut short, for messages.
+  /// The value as text, truncated, for messages.
   [[nodiscard]] std::string shown() const;
 
  private:
@@ -57,7 +57,7 @@ class Json {
   std::string pointer_;
 };
 
-/// The enumerator that a string names, by one of the `*_named` functions. Throws Error otherwise.
+/// The enumerator with that name, by one of the `*_named` functions. Throws Error if there is none.
 template <typename Named>
 [[nodiscard]] auto enumerator(const Json& json, const Named& named) {
   const auto value = named(json.string());
@@ -65,7 +65,7 @@ template <typename Named>
   return *value;
 }
 
-/// Throws Error unless the document is of this format, version 1.
+/// Throws Error unless the document has this format, version 1.
 void expect_format(const Json& document, std::string_view format);
 
 }  // namespace stowage::import

@@ -56,11 +56,11 @@ void collect_dimension_names(const onnx::GraphProto& graph, std::set<std::string
   }
 }
 
-/// Options that name something the model does not have are mistakes.
+/// Throws for options that name something that the model does not have.
 void expect_known_names(const OnnxGraph& model, const ImportOptions& options) {
   std::set<std::string> dimensions;
   for (const onnx::GraphProto* const proto : model.protos) collect_dimension_names(*proto, dimensions);
-  dimensions.erase("");  // those without a name
+  dimensions.erase("");  // unnamed dimensions
   std::set<std::string> tensors;
   for (const Tensor& tensor : model.graph.tensors) tensors.insert(tensor.name);
   tensors.erase("");
@@ -89,12 +89,12 @@ void expect_sizes(const ImportOptions& options) {
   for (const auto& [name, size] : options.bounds) expect("--bound", name, size);
 }
 
-/// A model as it was read; the graph's parts point into the file's.
+/// A model after reading; the parts of the graph point into the file's model.
 struct Read {
   onnx::ModelProto proto{};
   Versions versions{};
   OnnxGraph model{};
-  std::vector<std::optional<Value>> values{};  ///< Per tensor, those that shapes depend on.
+  std::vector<std::optional<Value>> values{};  ///< Per tensor; only values that shapes depend on.
 };
 
 std::unique_ptr<Read> read(std::string_view bytes, const ImportOptions& options) {
@@ -146,13 +146,13 @@ Attributes attributes_of(const onnx::NodeProto& node, const std::filesystem::pat
           attributes.set(it.name(), array_of(it.t(), folder, "attribute " + base::quoted(it.name())));
         break;
       default:
-        break;  // bodies are subgraphs; kernels know nothing of the other kinds
+        break;  // bodies are subgraphs; kernels do not use the other kinds
     }
   }
   return attributes;
 }
 
-/// A graph that is complete and its constants, and what its nodes are told.
+/// A complete graph with its constants and the attributes of its nodes.
 Network network_of(OnnxGraph model, const Versions& versions, Constants constants,
                    const std::filesystem::path& folder) {
   Network network;

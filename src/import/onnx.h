@@ -6,10 +6,9 @@
 
 namespace stowage::import {
 
-/// Reads an ONNX model: its graph with functions inlined, every shape inferred, and operators whose
-/// inputs are all constant folded. Weights are neither loaded nor looked for unless the options ask for
-/// constants. Throws Error with the place; a size that stays open is an Error that names the option that
-/// would settle it. `info` is not set.
+/// Reads an ONNX model: its graph with functions inlined, every shape inferred, and operators with only
+/// constant inputs folded. Loads weights only if the options request constants. Throws Error with the place;
+/// the Error for an unknown size names the option that would set it. Leaves `info` empty.
 [[nodiscard]] Input read_onnx(const Source& source, const ImportOptions& options);
 
 /// The same with constants and attributes.

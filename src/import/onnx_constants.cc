@@ -1,15 +1,15 @@
-// Idea. Constants need not be computed to be compared. Of each one the first of these is kept that can be
-// said:
+// Idea. Constants can be compared without computing them. Each constant keeps the first of these that is
+// known:
 //
-//   bytes      initializers, Constant, what Shape and Size of known shapes give
-//   element    ConstantOfShape: one element again and again
-//   the same   Identity, Reshape and their kin have the bytes of their input
-//   a recipe   any other folded operator: what it is, what it is told, and what it reads
+//   bytes      initializers, Constant, results of Shape and Size of known shapes
+//   element    ConstantOfShape: one repeated element
+//   the same   Identity, Reshape and similar operators have the bytes of their input
+//   a recipe   any other folded operator: its type, attributes and inputs
 //
-// Two recipes that agree, down to equal bytes, are one computation, and folding takes no operators that give
-// another result each time. The converse does not hold: equal bytes that are computed in different ways
-// count as different. So do results of operators with bodies, and sparse initializers. Cost: linear in the
-// bytes of initializers and attributes.
+// Two recipes that agree, down to equal bytes, are one computation, because random operators are never
+// folded. The converse does not hold: equal bytes that are computed in different ways count as different. So
+// do results of operators with bodies, and sparse initializers. Cost: linear in the bytes of initializers and
+// attributes.
 
 #include "import/onnx_constants.h"
 
@@ -35,7 +35,7 @@ bool passes_on_its_bytes(const Operator& op) {
          op.type == "Unsqueeze";
 }
 
-/// Data in other files is not part of what an attribute says.
+/// True if its data is in another file, and so not part of the attribute.
 bool has_external_data(const AttributeProto& attribute) {
   return is_external(attribute.t()) || is_external(attribute.sparse_tensor().values()) ||
          is_external(attribute.sparse_tensor().indices()) ||
@@ -43,7 +43,7 @@ bool has_external_data(const AttributeProto& attribute) {
                      [](const TensorProto& tensor) { return is_external(tensor); });
 }
 
-/// "float32[2,3]"; none for tensors of text, or whose shape is not known.
+/// "float32[2,3]"; none for tensors of text or of unknown shape.
 std::optional<std::string> type_in_words(const Tensor& tensor) {
   if (!tensor.shape || !bits_of(tensor.dtype)) return std::nullopt;
   return fmt::format("{}[{}]", name_of(tensor.dtype), fmt::join(*tensor.shape, ","));
@@ -60,7 +60,7 @@ class ConstantReader {
       if (model_.initializers[t] != nullptr) read_tensor(t, *model_.initializers[t]);
     }
     const auto orders = topological_orders(model_.graph);
-    for (std::size_t s = 0; s < orders.size(); ++s) {  // bodies come after what they are in
+    for (std::size_t s = 0; s < orders.size(); ++s) {  // bodies come after their operators
       for (const std::size_t o : orders[s]) {
         const Operator& op = model_.graph.subgraphs[s].operators[o];
         if (op.folded && op.bodies.empty()) read_results(op, *model_.nodes[s][o]);
@@ -92,7 +92,7 @@ class ConstantReader {
     }
   }
 
-  /// What a Constant is told, and what is known of the shape of another tensor.
+  /// The value of a Constant, and the known shape of another tensor.
   bool read_value(TensorId t, const Operator& op, const onnx::NodeProto& node) {
     if (op.type == "Constant") {
       for (const AttributeProto& attribute : node.attribute()) {

@@ -18,12 +18,12 @@ namespace stowage::import {
 /// The operator sets that a model imports, by domain; "" is the standard's own.
 using Versions = std::map<std::string, int>;
 
-/// Of the operator set that the node is of; 1 where the model imports none.
+/// The version of the node's operator set; 1 if the model imports none.
 [[nodiscard]] std::int64_t version_of(const onnx::NodeProto& node, const Versions& versions);
 
-/// What is known of the constants of a model whose shapes are inferred; see onnx_constants.cc. `values` are
-/// those that shapes depend on. External data is looked for in `folder` and stays where it lies; what is in
-/// the model's file is copied. Throws Error for data that cannot be read.
+/// The known constants of a model with inferred shapes; see onnx_constants.cc. `values` are those that shapes
+/// depend on. External data is searched for in `folder` and stays in place; data in the model's file is
+/// copied. Throws Error for data that cannot be read.
 [[nodiscard]] Constants constants_of(const OnnxGraph& model, const Versions& versions,
                                      const std::vector<std::optional<Value>>& values,
                                      const std::filesystem::path& folder);

@@ -36,7 +36,7 @@ onnx::TypeProto* NodeContext::getOutputType(size_t index) {
   return &outputs_[index];
 }
 
-/// Operators with bodies have rules of our own; libonnx's are never asked.
+/// Operators with bodies have rules of our own; libonnx's rules are never called for them.
 onnx::GraphInferencer* NodeContext::getGraphAttributeInferencer(const std::string& name) {
   fail_type_inference("Attribute ", name, " is a graph, which is not inferred here.");
 }

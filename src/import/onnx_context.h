@@ -11,12 +11,12 @@
 
 namespace stowage::import {
 
-/// What an inference rule sees of a node: attributes, and types and known values of its inputs;
-/// and where it puts the types of the outputs. Serves both libonnx's rules and our own.
+/// A node as inference rules see it: attributes, types and known values of its inputs, and storage for the
+/// types of its outputs. Serves both libonnx's rules and our own.
 class NodeContext : public onnx::InferenceContext {
  public:
-  /// `version` is that of the operator set the node is of. `inputs` and `values` have an entry per
-  /// input; null: left out or not known.
+  /// `version` is that of the node's operator set. `inputs` and `values` have an entry per input; null:
+  /// omitted or unknown.
   NodeContext(const onnx::NodeProto& node, int version, std::vector<const onnx::TypeProto*> inputs,
               std::vector<std::optional<onnx::TensorProto>> values);
 
@@ -34,11 +34,11 @@ class NodeContext : public onnx::InferenceContext {
   [[nodiscard]] int version() const { return version_; }
   [[nodiscard]] std::vector<onnx::TypeProto>& outputs() { return outputs_; }
 
-  /// Dimensions of an input when all are known.
+  /// The dimensions of an input if all are known.
   [[nodiscard]] std::optional<Shape> shape(size_t input) const;
-  /// Element type of an input; 0 when it is left out.
+  /// The element type of an input; 0 if it is omitted.
   [[nodiscard]] int elem_type(size_t input) const;
-  /// Known integers of an input; nothing when it is left out or not known.
+  /// The known integers of an input; none if it is omitted or unknown.
   [[nodiscard]] std::optional<Shape> integers(size_t input) const;
   [[nodiscard]] std::int64_t integer(const std::string& attribute, std::int64_t otherwise) const;
   [[nodiscard]] std::optional<Shape> integer_list(const std::string& attribute) const;
@@ -54,10 +54,10 @@ class NodeContext : public onnx::InferenceContext {
   std::vector<onnx::TypeProto> outputs_;
 };
 
-/// Throws InferenceError for ranks that libonnx's rules rely on, or count up to, without a check.
+/// Throws InferenceError for ranks that libonnx's rules assume, or iterate up to, without a check.
 void expect_sane_ranks(const NodeContext& node);
 
-/// Sums and products of dimensions; an InferenceError where they overflow.
+/// Sums and products of dimensions; throw InferenceError on overflow.
 [[nodiscard]] std::int64_t sum_or_fail(std::int64_t a, std::int64_t b);
 [[nodiscard]] std::int64_t product_or_fail(std::int64_t a, std::int64_t b);
 

@@ -1,10 +1,9 @@
-// Idea. Of each operator that only moves data, its axis, starts, sizes or order are read from wherever
-// its operator set has them, attributes or inputs of known value; CopyFinder (copies.cc) does the rest.
-// Where one of them is not known before the network runs, the operator must copy.
+// Idea. For each operator that only moves data, reads its axis, starts, sizes or order from attributes or
+// known inputs, depending on its operator set; CopyFinder (copies.cc) does the rest. If one of them is
+// unknown before the network runs, the operator must copy.
 //
-// Shapes that the user gives for what a loop carries are upper bounds, so that a concat or slice there
-// may put its parts elsewhere than they say: then only operators that keep all of their input where
-// it is have copies.
+// Shapes that the user gives for a loop's carried values are upper bounds, so a concat or slice there may
+// place its parts elsewhere. Then only operators that keep their whole input in place have copies.
 //
 // Cost: operands * dimensions. Source: the document of docs/free-list.md, paragraphs 150 to 165, and the ONNX
 // operator specification with its older versions.
@@ -25,7 +24,7 @@
 namespace stowage::import {
 namespace {
 
-/// An operator that is looked at.
+/// An operator under inspection.
 struct NodeCopy {
   const Graph& graph;
   const NodeContext& node;
@@ -41,7 +40,7 @@ void whole(const NodeCopy& it) { it.finder.pass_whole(); }
 
 void if_equal(const NodeCopy& it) { it.finder.pass_if_equal(); }
 
-/// At inference it passes its input on. Old ones are told so by an attribute, new ones are told when not.
+/// Passes its input on, unless old ones lack `is_test` or new ones may be in training mode.
 void dropout(const NodeCopy& it) {
   constexpr int first_without_attribute = 7;
   constexpr std::size_t training_mode = 2;
@@ -78,7 +77,7 @@ void concat(const NodeCopy& it) {
   it.finder.concatenate(it.node.integer("axis", 1));
 }
 
-/// Parts of equal extents but perhaps for the last.
+/// Parts of equal extents, except perhaps the last.
 Shape even_sizes(std::int64_t extent, std::size_t parts) {
   const auto count = static_cast<std::int64_t>(parts);
   const std::int64_t most = extent / count + (extent % count == 0 ? 0 : 1);
@@ -99,7 +98,7 @@ void split(const NodeCopy& it) {
   const std::int64_t axis = it.node.integer("axis", 0);
   const bool is_one_missing =
       !std::ranges::all_of(it.op.outputs, [](const auto& output) { return output.has_value(); });
-  if (is_one_missing && !sizes && !it.has(1)) {  // else the outputs' shapes tell where they are
+  if (is_one_missing && !sizes && !it.has(1)) {  // otherwise the outputs' shapes are enough
     const auto shape = it.finder.input_shape(0);
     const auto at = shape ? it.finder.axis_of(axis, shape->size()) : std::nullopt;
     if (!at) return;
@@ -108,7 +107,7 @@ void split(const NodeCopy& it) {
   it.finder.split(0, axis, sizes);
 }
 
-/// A list that is an attribute before the operator set `version`, and an input from there on.
+/// A list that is an attribute before operator set `version`, and an input from then on.
 std::optional<Shape> list_of(const NodeCopy& it, const std::string& name, std::size_t input, int version) {
   return it.node.version() < version ? it.node.integer_list(name) : it.node.integers(input);
 }
@@ -119,7 +118,7 @@ struct SliceLists {
   Shape steps{};
 };
 
-/// What a slice is told, with defaults; ends are not needed, since the shape of its output is known.
+/// The lists of a slice, with defaults; ends are not needed, because the shape of its output is known.
 std::optional<SliceLists> slice_lists(const NodeCopy& it) {
   constexpr int first_with_inputs = 10;
   constexpr std::size_t axes_input = 3;
@@ -188,7 +187,7 @@ void gather(const NodeCopy& it) {
   it.finder.take_index(axis, index < 0 ? index + (*shape)[*at] : index);
 }
 
-/// To another type it computes, and is none of the operators that move data.
+/// A cast to another type computes, so it does not move data.
 void cast(const NodeCopy& it) {
   const auto dtype = [&](const auto& operands) {
     return operands.empty() || !operands[0] ? DType::unknown : it.graph.tensors[*operands[0]].dtype;
@@ -221,7 +220,7 @@ class CopySearch {
         values_(values),
         has_exact_shapes_(are_exact(model.graph, options)) {}
 
-  /// Operators that are folded have no sizes, and neither have their bodies.
+  /// Folded operators and their bodies have no sizes.
   void search(std::size_t subgraph) {
     std::vector<Operator>& operators = model_.graph.subgraphs[subgraph].operators;
     for (std::size_t o = 0; o < operators.size(); ++o) {
@@ -233,7 +232,7 @@ class CopySearch {
   }
 
  private:
-  /// A shape that is given for a body's input is the largest of all rounds.
+  /// A given shape of a body's input is the largest of all rounds.
   static bool are_exact(const Graph& graph, const ImportOptions& options) {
     for (std::size_t s = 1; s < graph.subgraphs.size(); ++s) {
       for (const TensorId input : graph.subgraphs[s].inputs)
@@ -260,7 +259,7 @@ class CopySearch {
     rule.apply({model_.graph, context, op, finder});
   }
 
-  static constexpr std::size_t most_known_inputs = 5;  // a slice's
+  static constexpr std::size_t most_known_inputs = 5;  // those of a slice
 
   OnnxGraph& model_;
   const std::map<std::string, int>& versions_;

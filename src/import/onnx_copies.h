@@ -11,8 +11,8 @@
 
 namespace stowage::import {
 
-/// Fills in `copies` and `must_copy` of every operator that is not folded. Sizes are those that
-/// infer_shapes found, `values` what it knows of each tensor's value.
+/// Fills in `copies` and `must_copy` of every operator that is not folded. Needs the sizes from infer_shapes;
+/// `values` are the known values of each tensor.
 void find_copies(OnnxGraph& model, const std::map<std::string, int>& versions,
                  const std::vector<std::optional<Value>>& values, const ImportOptions& options);
 

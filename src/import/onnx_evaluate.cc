@@ -1,9 +1,8 @@
-// Idea. Shapes are computed by small graphs of ordinary operators: Shape, Gather, Concat, Mul, ... With every
-// dimension bound, their operands are known numbers, and the few operators that occur in them are
-// computed here, element by element, the way ONNX defines them. Whatever is unusual (large, of
-// another type, overflowing) is left unknown: then the shape stays open and the user is asked.
-// Cost: linear in elements, of which there are at most `most_elements`. Source: the ONNX operator
-// specification.
+// Idea. Small graphs of ordinary operators compute shapes: Shape, Gather, Concat, Mul, ... With every
+// dimension bound, their operands are known numbers. The few operators that occur in them are computed here,
+// element by element, as ONNX defines them. Unusual cases (large, of another type, overflowing) are left
+// unknown: then the shape stays open and the user is asked. Cost: linear in elements, of which there are at
+// most `most_elements`. Source: the ONNX operator specification.
 
 #include "import/onnx_evaluate.h"
 
@@ -21,7 +20,7 @@ namespace {
 
 using onnx::TensorProto;
 
-/// Element of a broadcast operand that stands at `index` of the result.
+/// The element of a broadcast operand for `index` of the result.
 std::size_t broadcast_index(std::size_t index, const Shape& result, const Shape& operand) {
   std::size_t at = 0;
   std::size_t stride = 1;
@@ -46,7 +45,7 @@ bool broadcasts_to(const Shape& operand, const Shape& result) {
   return true;
 }
 
-/// A node being computed: its known inputs, and its result so far.
+/// A node under evaluation: its known inputs, and its result so far.
 struct Evaluation {
   const onnx::NodeProto& node;
   std::span<const Value* const> inputs;
@@ -89,7 +88,7 @@ bool cast(Evaluation& it) {
   return true;
 }
 
-/// Element by element over broadcast operands, whole numbers or reals as the operands are.
+/// Computes element by element over broadcast operands: integers or reals like the operands.
 template <typename OnIntegers, typename OnReals>
 bool binary(Evaluation& it, const OnIntegers& on_integers, const OnReals& on_reals) {
   if (it.inputs.size() != 2 || !it.has(0) || !it.has(1) || it.in(0).is_real() != it.in(1).is_real())
@@ -126,7 +125,7 @@ Integer modulo(std::int64_t a, std::int64_t b) {
 
 template <typename Compare>
 bool compare(Evaluation& it, const Compare& holds) {
-  // Both kinds of operands give a truth value, 1 or 0; on reals that is computed as a real first.
+  // Both kinds of operands give a truth value, 1 or 0; for reals it is first computed as a real.
   return binary(
       it, [&](std::int64_t a, std::int64_t b) { return Integer(holds(a, b) ? 1 : 0); },
       [&](double a, double b) { return holds(a, b) ? 1.0 : 0.0; });
@@ -167,7 +166,7 @@ bool gather(Evaluation& it) {
   });
 }
 
-/// Slices of a vector; starts and steps are inputs, or attributes of older versions.
+/// Slices a vector; starts and steps are inputs, or attributes in older versions.
 bool slice(Evaluation& it) {
   if (!it.has(0) || it.in(0).shape.size() != 1) return false;
   Integer start;
@@ -247,7 +246,7 @@ bool range(Evaluation& it) {
   return true;
 }
 
-/// Reductions of everything to one element.
+/// Reduces everything to one element.
 template <typename Combine>
 bool reduce(Evaluation& it, const Combine& combine) {
   if (!it.has(0) || it.count != 1 || it.in(0).integers.empty() || it.result.is_real()) return false;

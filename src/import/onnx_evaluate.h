@@ -9,9 +9,8 @@
 
 namespace stowage::import {
 
-/// Computes a node whose inputs are known (null: not known or left out), when it is one of those
-/// that shape computations are made of. `output_shape` and `output_type` are what shape inference
-/// found for its first output. Nothing when it cannot.
+/// Computes a node with known inputs (null: unknown or omitted), if shape computations use its type.
+/// `output_shape` and `output_type` are the inferred ones of its first output. None if it cannot.
 [[nodiscard]] std::optional<Value> evaluate(const onnx::NodeProto& node, std::span<const Value* const> inputs,
                                             const Shape& output_shape, int output_type);
 

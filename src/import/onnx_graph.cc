@@ -14,7 +14,7 @@
 namespace stowage::import {
 namespace {
 
-/// Subgraphs an operator runs, in the order in which it does.
+/// Subgraphs that an operator runs, in execution order.
 std::vector<const onnx::GraphProto*> bodies_of(const onnx::NodeProto& node) {
   std::vector<const onnx::GraphProto*> bodies;
   const auto add = [&](const onnx::AttributeProto& attribute) {
@@ -85,7 +85,7 @@ class Resolver {
       define(initializer.values().name());
   }
 
-  /// An input with an initializer is a weight that could be overridden; it is planned as a weight.
+  /// An input with an initializer is a weight that a caller could override; it is planned as a weight.
   void define_inputs(const onnx::GraphProto& proto, std::size_t subgraph) {
     for (const onnx::ValueInfoProto& input : proto.input()) {
       const auto known = scopes_.back().find(input.name());
@@ -169,7 +169,7 @@ std::string type_of(const onnx::NodeProto& node) {
 namespace {
 
 constexpr int deepest_calls = 64;
-/// Functions that call functions can unfold exponentially.
+/// Functions that call functions can grow exponentially.
 constexpr std::size_t most_bytes = std::size_t{256} << 20;
 constexpr int most_nodes = 1'000'000;
 
@@ -209,8 +209,8 @@ class Inliner {
     nodes.Swap(&expanded);
   }
 
-  /// The call with the function's defaults for attributes it does not give. The installed libonnx
-  /// does not know the field they are in.
+  /// The call with the function's defaults for omitted attributes. The installed libonnx does not know the
+  /// field that has them.
   static onnx::NodeProto with_defaults(onnx::NodeProto node, const onnx::FunctionProto& function) {
     constexpr int attribute_proto = 11;
     const auto& fields = function.GetReflection()->GetUnknownFields(function);

@@ -21,7 +21,7 @@ std::optional<std::size_t> normalized_axis(std::int64_t axis, std::size_t rank) 
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
-/// The axes an optional input names; all of them when it is left out, nothing when it is not known.
+/// The axes in an optional input; all of them if it is omitted, none if it is unknown.
 std::optional<std::vector<std::size_t>> axes_of(const NodeContext& node, std::size_t input,
                                                 std::size_t rank) {
   std::vector<std::size_t> axes;
@@ -39,12 +39,12 @@ std::optional<std::vector<std::size_t>> axes_of(const NodeContext& node, std::si
   return axes;
 }
 
-/// One result of the shape and type of the first input; others are left open.
+/// One result with the shape and type of the first input; others stay open.
 void like_first(NodeContext& node) { node.set_output(0, node.elem_type(0), node.shape(0)); }
 
 void truth_like_first(NodeContext& node) { node.set_output(0, TensorProto::BOOL, node.shape(0)); }
 
-/// The mask is of truth values since operator set 10.
+/// The mask is boolean since operator set 10.
 void dropout(NodeContext& node) {
   constexpr int first_with_truth = 10;
   like_first(node);
@@ -115,7 +115,7 @@ void reduce(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
-/// Parts are given by an input, or an attribute before operator set 13, or else as equal as can be.
+/// An input gives the sizes, before operator set 13 an attribute; otherwise they are as equal as possible.
 void split(NodeContext& node) {
   constexpr int first_with_input = 13;
   const auto shape = node.shape(0);
@@ -189,7 +189,7 @@ void pad(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
-/// Known reals of an input.
+/// The known reals of an input.
 std::optional<std::vector<float>> reals(const NodeContext& node, std::size_t input) {
   if (input >= node.getNumInputs()) return std::nullopt;
   const TensorProto* const value = node.getInputData(input);
@@ -233,7 +233,7 @@ void resize(NodeContext& node) {
     }
   } else if (scales && scales->size() == axes.size()) {
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      const float scaled = std::floor((*scales)[i] * static_cast<float>((*shape)[axes[i]]));  // as ONNX does
+      const float scaled = std::floor((*scales)[i] * static_cast<float>((*shape)[axes[i]]));  // as in ONNX
       if (!(scaled >= 0 && scaled < static_cast<float>(largest_value)))
         fail_shape_inference("scale ", (*scales)[i], " gives no size");
       result[axes[i]] = static_cast<std::int64_t>(scaled);
@@ -244,8 +244,8 @@ void resize(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
-/// One spectrum, of real and imaginary parts, per frame; of real signals only the half that is not
-/// a mirror of the other.
+/// One spectrum, of real and imaginary parts, per frame; for real signals only the half that does not mirror
+/// the other.
 void short_time_fourier(NodeContext& node) {
   const auto signal = node.shape(0);
   const auto step = node.integers(1);
@@ -261,7 +261,7 @@ void short_time_fourier(NodeContext& node) {
   node.set_output(0, node.elem_type(0), Shape{(*signal)[0], frames, is_half ? frame / 2 + 1 : frame, 2});
 }
 
-/// Mean and deviation are of the tensor without what is normalized over.
+/// Mean and deviation have the shape of the tensor without the normalized dimensions.
 void layer_normalization(NodeContext& node) {
   auto shape = node.shape(0);
   like_first(node);
@@ -275,7 +275,7 @@ void layer_normalization(NodeContext& node) {
   node.set_output(2, type, shape);
 }
 
-/// The last dimension of the indices says how many dimensions of the data one of them picks.
+/// The last dimension of the indices is the number of data dimensions that one index selects.
 void gather_slices(NodeContext& node) {
   const auto data = node.shape(0);
   const auto indices = node.shape(1);
@@ -311,8 +311,8 @@ void one_hot(NodeContext& node) {
   node.set_output(0, node.elem_type(2), shape);
 }
 
-/// The letters of a term of an Einsum, one per dimension: what "..." stands for gets the characters
-/// before the letters, counted from the last dimension.
+/// The letters of an Einsum term, one per dimension. Dimensions of "..." get the characters before the
+/// letters, counted from the last dimension.
 std::string labels_of(std::string_view term, std::size_t rank) {
   const std::size_t dots = term.find("...");
   std::string labels(term.substr(0, dots));
@@ -330,7 +330,7 @@ std::string labels_of(std::string_view term, std::size_t rank) {
   return labels;
 }
 
-/// Without "->" the result has what "..." stands for, and the letters that come once, in order.
+/// Without "->" the result has the dimensions of "..." and the letters that occur once, in order.
 void einsum(NodeContext& node) {
   node.set_output(0, node.elem_type(0), std::nullopt);
   const onnx::AttributeProto* const attribute = node.getAttribute("equation");
@@ -377,7 +377,7 @@ void einsum(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
-/// The parts of a sequence are not planned, whatever their shapes.
+/// Elements of a sequence are not planned, whatever their shapes.
 void sequence_of_first(NodeContext& node) {
   onnx::TypeProto& part = *node.outputs()[0].mutable_sequence_type()->mutable_elem_type();
   part.mutable_tensor_type()->set_elem_type(node.elem_type(0));
@@ -413,11 +413,11 @@ void grid_sample(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
-/// Left open: the file's own declaration decides.
+/// Left open: the file's own declaration counts.
 void unknown(NodeContext&) {}
 
 struct ShapeRule {
-  int since;  ///< The operator set in which the operator came or changed.
+  int since;  ///< The operator set that added or changed the operator.
   void (*infer)(NodeContext& node);
 };
 

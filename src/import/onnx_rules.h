@@ -4,9 +4,9 @@
 
 namespace stowage::import {
 
-/// Infers the outputs of an operator that libonnx does not know, or knows in an older form only:
-/// what changed or came after operator set 17, and a few older gaps. False: there is no rule of
-/// ours; then libonnx's holds. True: outputs are set as far as they can be known.
+/// Infers the outputs of an operator that libonnx does not know, or only in an older form: additions and
+/// changes after operator set 17, and a few older gaps. False: we have no rule; use libonnx's. True: outputs
+/// are set as far as they can be known.
 [[nodiscard]] bool infer_by_own_rule(NodeContext& node);
 
 }  // namespace stowage::import

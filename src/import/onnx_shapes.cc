@@ -1,9 +1,8 @@
-// Idea. Operators are visited in an order that respects their dependences, bodies where their
-// operator stands. Because every dimension of the inputs is bound before, shapes are concrete
-// numbers all the way: what ONNX calls data propagation is then plain constant folding of the few
-// small integer tensors that shapes are computed from (onnx_evaluate.cc). Each operator's own rule
-// is asked first (what came after operator set 17: onnx_rules.cc), then libonnx's. What neither
-// knows the file's own declaration may settle; where both speak they must agree.
+// Idea. Visits operators in dependence order, and bodies at the position of their operator. Every dimension
+// of the inputs is bound before, so all shapes are concrete numbers. What ONNX calls data propagation is then
+// plain constant folding of the few small integer tensors that shapes are computed from (onnx_evaluate.cc).
+// Each operator's own rule comes first (onnx_rules.cc, for changes after operator set 17), then libonnx's.
+// The file's own declaration may settle the rest; if both exist, they must agree.
 
 #include "import/onnx_shapes.h"
 
@@ -26,7 +25,7 @@ namespace {
 /// The last operator set whose schemas the installed libonnx has.
 constexpr int newest_known_set = 17;
 
-/// Gives another result each time it runs. Dropout does only when it is told to train.
+/// Gives another result in each run. Dropout does so only in training mode.
 bool is_random(const Operator& op) {
   const bool trains = op.type == "Dropout" && op.inputs.size() > 2;
   return trains || op.type.find("Random") != std::string::npos || op.type == "Multinomial" ||
@@ -68,7 +67,7 @@ class Inference {
   void know_weight(TensorId t) {
     is_constant_[t] = true;
     const onnx::TensorProto* const initializer = model_.initializers[t];
-    if (initializer == nullptr) return;  // sparse: nothing depends on its shape here
+    if (initializer == nullptr) return;  // sparse: no shape depends on it here
     Shape shape(initializer->dims().begin(), initializer->dims().end());
     check_data(*initializer, shape, place(t));
     types_[t].Clear();
@@ -76,8 +75,7 @@ class Inference {
     values_[t] = value_of(*initializer);
   }
 
-  /// What the user says of a tensor's shape fills what the file leaves open, and must agree with it
-  /// elsewhere.
+  /// A shape from the user fills what the file leaves open, and must agree with the rest.
   void apply_given_shape(TensorId t) {
     const auto given = options_.shapes.find(graph().tensors[t].name);
     if (given == options_.shapes.end() || is_constant_[t]) return;
@@ -149,12 +147,12 @@ class Inference {
     }
   }
 
-  /// An inferred type, together with what is known of the tensor already.
+  /// Merges an inferred type with what is known of the tensor.
   void learn(TensorId t, const onnx::TypeProto& inferred) {
     merge_types(inferred, types_[t], place(t), "shape inference");
   }
 
-  /// Branches may differ in a dimension: then it stays open.
+  /// Branches may differ in a dimension; then it stays open.
   void infer_if(const Operator& op) {
     for (const std::size_t body : op.bodies) infer(body);
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
@@ -204,7 +202,7 @@ class Inference {
     }
   }
 
-  /// A value that goes into a body; a shape the user gave for the body's side may be larger.
+  /// A value passed to a body; a shape that the user gave for the body's input may be larger.
   void enter_body(TensorId from, TensorId to) {
     if (options_.shapes.contains(graph().tensors[to].name)) {
       learn(to, tensor_type(types_[from].tensor_type().elem_type(), std::nullopt));
@@ -270,8 +268,8 @@ class Inference {
     return version == versions_.end() ? 0 : version->second;
   }
 
-  /// The value of the first output, where shapes might depend on it. `Shape` and `Size` need only
-  /// the shape of their input.
+  /// The value of the first output, if shapes might depend on it. `Shape` and `Size` need only the shape of
+  /// their input.
   void compute(const Operator& op, const onnx::NodeProto& node) {
     if (op.outputs.empty() || !op.outputs[0] || op.type != node.op_type()) return;
     const TensorId output = *op.outputs[0];
@@ -328,7 +326,7 @@ class Inference {
     });
   }
 
-  /// An operator is computed once, ahead of time, when all it reads is constant.
+  /// Folds an operator, computed once ahead of time, if all its inputs are constant.
   void fold(Operator& op) {
     const bool is_shape_query = (op.type == "Shape" || op.type == "Size") && op.outputs.size() == 1 &&
                                 op.outputs[0] && values_[*op.outputs[0]];
@@ -354,7 +352,7 @@ class Inference {
     }
   }
 
-  /// Writes what is known of a tensor into the graph.
+  /// Writes the known type of a tensor into the graph.
   void settle(TensorId t) {
     Tensor& tensor = graph().tensors[t];
     if (!has_element_type(types_[t])) return;
@@ -368,7 +366,7 @@ class Inference {
     }
   }
 
-  /// Every tensor that steps of this subgraph write has a size, or a bound from the user.
+  /// Every tensor that steps of this subgraph write needs a size, or a bound from the user.
   void expect_sizes_of(std::size_t subgraph) {
     for (const TensorId input : graph().subgraphs[subgraph].inputs) expect_settled(input, "");
     for (std::size_t o = 0; o < graph().subgraphs[subgraph].operators.size(); ++o) {

@@ -11,11 +11,10 @@
 
 namespace stowage::import {
 
-/// Gives every tensor of the graph its element type, shape and bytes, marks operators whose inputs
-/// are all constant as folded, and their outputs as weights. `versions` are the operator sets the
-/// model imports, by domain ("" for the standard's own). Throws Error where the file contradicts
-/// itself, or where a size stays open, naming the option that would settle it. Returns, per tensor, the
-/// value where it is known.
+/// Gives every tensor of the graph its element type, shape and bytes. Marks operators with only constant
+/// inputs as folded, and their outputs as weights. `versions` are the operator sets that the model imports,
+/// by domain ("" for the standard's own). Throws Error if the file contradicts itself, or for an unknown
+/// size; that Error names the option that would set it. Returns the known value per tensor.
 std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model, const std::map<std::string, int>& versions,
                                                const ImportOptions& options);
 

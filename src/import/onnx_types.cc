@@ -12,7 +12,7 @@
 namespace stowage::import {
 namespace {
 
-/// By their numbers in the format; those after 16 are newer than the installed libonnx.
+/// By their numbers in the format; numbers above 16 are newer than the installed libonnx.
 constexpr std::array<DType, 27> dtypes_of_onnx{
     DType::unknown,        DType::float32,  DType::uint8,        DType::int8,           DType::uint16,
     DType::int16,          DType::int32,    DType::int64,        DType::string,         DType::boolean,

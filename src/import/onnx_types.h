@@ -12,35 +12,35 @@
 
 namespace stowage::import {
 
-/// The element type of a TensorProto::DataType. Throws Error, at `place`, for a number nobody knows.
+/// The element type of a TensorProto::DataType. Throws Error at `place` for an unknown number.
 [[nodiscard]] DType dtype_of(int elem_type, const std::string& place);
 
 [[nodiscard]] onnx::TypeProto tensor_type(int elem_type, const std::optional<Shape>& shape);
 
-/// The declared type with symbolic dimensions replaced where they have a value.
+/// The declared type, with symbolic dimensions replaced by their values, if they have any.
 [[nodiscard]] onnx::TypeProto bind_dimensions(onnx::TypeProto type,
                                               const std::map<std::string, std::int64_t>& dims);
 
 [[nodiscard]] bool has_element_type(const onnx::TypeProto& type);
 
-/// The shape when every dimension is known.
+/// The shape if every dimension is known.
 [[nodiscard]] std::optional<Shape> concrete_shape(const onnx::TypeProto& type);
 
-/// One dimension, counted from the end when negative; nothing when it is not known.
+/// One dimension, counted from the end if negative; none if it is unknown.
 [[nodiscard]] std::optional<std::int64_t> dimension_at(const onnx::TypeProto& type, std::int64_t axis);
 
-/// Fills what `into` leaves open from `found`. Throws Error at `place` where they disagree, saying
-/// that `source` found it.
+/// Fills what `into` leaves open from `found`. Throws Error at `place` if they disagree, naming `source` as
+/// the origin of `found`.
 void merge_types(const onnx::TypeProto& found, onnx::TypeProto& into, const std::string& place,
                  std::string_view source);
 
-/// Whether nothing known of one contradicts the other.
+/// True if the known parts of both types agree.
 [[nodiscard]] bool is_compatible(const onnx::TypeProto& a, const onnx::TypeProto& b);
 
-/// What two types have in common: dimensions in which they differ are open.
+/// The common part of two types: dimensions in which they differ are open.
 [[nodiscard]] onnx::TypeProto common_type(const onnx::TypeProto& a, const onnx::TypeProto& b);
 
-/// The type with a dimension put in front of `axis`, or taken out there.
+/// The type with a dimension inserted before `axis`, or with that axis removed.
 [[nodiscard]] onnx::TypeProto with_dimension(const onnx::TypeProto& type, std::int64_t axis,
                                              std::optional<std::int64_t> dimension);
 [[nodiscard]] onnx::TypeProto without_dimension(const onnx::TypeProto& type, std::int64_t axis);
@@ -51,14 +51,14 @@ void merge_types(const onnx::TypeProto& found, onnx::TypeProto& into, const std:
 /// "sequence", "map", ...
 [[nodiscard]] std::string_view kind_of_type(const onnx::TypeProto& type);
 
-/// What is open about a type, and the option that would settle it.
+/// The open part of a type, and the option that would set it.
 [[nodiscard]] std::string open_dimension(const onnx::TypeProto& type, const std::string& tensor);
 
-/// Throws Error unless data that stands in the file is as long as the shape says.
+/// Throws Error unless data in the file has the length of the shape.
 void check_data(const onnx::TensorProto& tensor, const Shape& shape, const std::string& place);
 
-/// Throws Error for attributes that are valid by their schema but on which libonnx's rules would
-/// divide by zero or overflow.
+/// Throws Error for attributes that their schema allows but that make libonnx's rules divide by zero or
+/// overflow.
 void expect_sane_attributes(const onnx::NodeProto& node);
 
 }  // namespace stowage::import

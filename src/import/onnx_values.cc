@@ -139,8 +139,8 @@ TensorProto to_proto(const Value& value) {
   return tensor;
 }
 
-// The format keeps elements either as raw bytes, or as numbers in one of five fields: each type has a field
-// of its own, or shares one of a wider type, or lies in a file beside the model.
+// The format stores elements as raw bytes, as numbers in one of five fields, or in a file next to the model.
+// A type has a field of its own or shares that of a wider type.
 
 namespace {
 
@@ -152,7 +152,7 @@ Bytes8 bytes_from(std::string_view raw) {
   return bytes;
 }
 
-/// Elements stored as they are in memory, each narrowed to `Element`.
+/// Elements in their memory format, each narrowed to `Element`.
 template <typename Element, typename Field>
 Bytes8 bytes_of_field(const Field& field) {
   Bytes8 bytes(static_cast<std::size_t>(field.size()) * sizeof(Element));

@@ -16,7 +16,7 @@
 
 namespace stowage::import {
 
-/// The known value of a small constant tensor, of the kind that shapes are computed from.
+/// The known value of a small constant tensor that shapes may be computed from.
 struct Value {
   int elem_type = 0;  ///< A TensorProto::DataType.
   Shape shape;
@@ -27,10 +27,10 @@ struct Value {
   [[nodiscard]] std::size_t size() const { return is_real() ? reals.size() : integers.size(); }
 };
 
-/// Values of more elements are not kept: shapes are not computed from them.
+/// Larger values are not kept: shapes are not computed from them.
 inline constexpr std::int64_t most_elements = 4096;
 
-/// How many elements a tensor has, if its type is one that values are kept of, and they are few.
+/// The number of elements of a tensor, if values of its type are kept and it is small.
 [[nodiscard]] std::optional<std::size_t> small_count(int elem_type, const Shape& shape);
 
 /// The value of a constant, if its data is in the file, well-formed and small.
@@ -38,16 +38,16 @@ inline constexpr std::int64_t most_elements = 4096;
 
 [[nodiscard]] onnx::TensorProto to_proto(const Value& value);
 
-/// The elements of a tensor of an ONNX file. External data is looked for beside the file, in `folder` or
-/// below it. Throws Error at `place` for data that does not fit the shape, that is text, or that cannot be
-/// read.
+/// The elements of a tensor of an ONNX file. External data is searched for next to the file, in `folder` or
+/// below it. Throws Error at `place` for text, for data that does not fit the shape, and for data that cannot
+/// be read.
 [[nodiscard]] Array array_of(const onnx::TensorProto& tensor, const std::filesystem::path& folder = {},
                              const std::string& place = "tensor");
 
-/// Whether a tensor's elements are in another file.
+/// True if a tensor's elements are in another file.
 [[nodiscard]] bool is_external(const onnx::TensorProto& tensor);
 
-/// Those elements, where they lie. Throws as `array_of` does.
+/// The elements in the other file, in place. Throws like `array_of`.
 [[nodiscard]] std::span<const std::byte> external_data(const onnx::TensorProto& tensor, NearbyFiles& files,
                                                        const std::string& place);
 

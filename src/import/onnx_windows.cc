@@ -1,6 +1,6 @@
-// Idea. A kernel moves over the dimensions from the third on; what it leaves of each depends on its
-// size, gaps, stride and the padding. libonnx's rules for these operators trust ranks and sizes they
-// have not checked, so that these hold for every operator set.
+// Idea. A kernel moves over the dimensions from the third on; the output size of each depends on kernel size,
+// dilation, stride and padding. libonnx's rules for these operators trust ranks and sizes that they have not
+// checked, so these rules serve every operator set.
 
 #include "import/onnx_windows.h"
 
@@ -12,18 +12,18 @@ namespace {
 
 using onnx::TensorProto;
 
-/// How a window moves over one axis.
+/// The movement of a window along one axis.
 struct Window {
   std::int64_t extent;  ///< Of the input.
-  std::int64_t size;    ///< With its gaps.
+  std::int64_t size;    ///< Including dilation.
   std::int64_t stride;
-  std::int64_t begin;  ///< Padding in front of the input, and behind it.
+  std::int64_t begin;  ///< Padding before the input; `end`: after it.
   std::int64_t end;
   bool ceils;
   bool starts_inside;  ///< A window that hangs over the end may not begin in the padding there.
 };
 
-/// How many places the window takes.
+/// The number of places of the window.
 std::int64_t places_of(const Window& window) {
   const std::int64_t padded = sum_or_fail(window.extent, sum_or_fail(window.begin, window.end));
   const std::int64_t free = sum_or_fail(padded, -window.size);
@@ -39,13 +39,13 @@ std::int64_t places_of(const Window& window) {
 /// The attributes of a window over several axes.
 struct Moves {
   Shape strides;
-  Shape sizes;   ///< Of the window, with its gaps.
-  Shape begins;  ///< Padding in front, and behind.
+  Shape sizes;   ///< Of the window, including dilation.
+  Shape begins;  ///< Padding before; `ends`: after.
   Shape ends;
-  bool is_same;  ///< Padding is such that only strides make the output smaller.
+  bool is_same;  ///< Padding makes the output as large as the input, divided by the stride.
 };
 
-/// `shape` is the input's, whose third dimension is the first that the kernel moves over.
+/// `shape` is that of the input; the kernel moves over its dimensions from the third on.
 Moves moves_of(const NodeContext& node, const Shape& shape, const Shape& kernel) {
   const std::size_t rank = kernel.size();
   if (shape.size() != rank + 2)
@@ -74,8 +74,8 @@ Moves moves_of(const NodeContext& node, const Shape& shape, const Shape& kernel)
   return moves;
 }
 
-/// How many places a kernel takes on each axis it moves over. How windows hang over the end changed
-/// in operator sets 19 and 22.
+/// The number of kernel places on each axis that it moves over. Operator sets 19 and 22 changed how windows
+/// hang over the end.
 Shape places_of(const NodeContext& node, const Shape& shape, const Shape& kernel) {
   const int first_that_starts_inside = node.node().op_type() == "MaxPool" ? 22 : 19;
   const Moves moves = moves_of(node, shape, kernel);
@@ -153,7 +153,7 @@ void transposed_convolution(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
-/// Also the index of each maximum.
+/// Second output: the index of each maximum.
 void max_pool(NodeContext& node) {
   pool(node);
   if (node.getNumOutputs() < 2) return;
@@ -161,7 +161,7 @@ void max_pool(NodeContext& node) {
   node.outputs()[1].mutable_tensor_type()->set_elem_type(TensorProto::INT64);
 }
 
-/// The inverse of a max pool, as long as an input does not give another shape.
+/// The inverse of a max pool, unless an input gives another shape.
 void max_unpool(NodeContext& node) {
   const auto input = node.shape(0);
   const auto kernel = node.integer_list("kernel_shape");
@@ -177,7 +177,7 @@ void max_unpool(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
-/// One picture of a given size for each region of interest.
+/// One image of a given size for each region of interest.
 void region_pool(NodeContext& node) {
   const auto input = node.shape(0);
   const auto regions = node.shape(1);

@@ -4,8 +4,8 @@
 
 namespace stowage::import {
 
-/// Rules of operators whose kernel moves over the input. They throw libonnx's InferenceError where
-/// kernel and input do not fit.
+/// Rules of operators whose kernel moves over the input. They throw libonnx's InferenceError if kernel and
+/// input do not fit together.
 void pool(NodeContext& node);
 void max_pool(NodeContext& node);
 void max_unpool(NodeContext& node);

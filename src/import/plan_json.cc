@@ -11,7 +11,7 @@ namespace {
 using import::enumerator;
 using import::Json;
 
-/// Names in the file that stand for indices in the plan.
+/// Names in the file, which refer to indices in the plan.
 class Names {
  public:
   void add(const Json& name, std::size_t index) {
@@ -48,7 +48,7 @@ RowRange read_rows(const Json& json) {
   return {json.at("axis").index(), range[0].natural(), range[1].natural()};
 }
 
-/// Those of an input that arrives or an output that leaves; none: all of it.
+/// The rows of an input that arrives or an output that leaves; none: the whole tensor.
 std::optional<RowRange> read_passing_rows(const Json& json) {
   return json.find("rows") || json.find("axis") ? std::optional(read_rows(json)) : std::nullopt;
 }

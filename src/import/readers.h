@@ -15,35 +15,35 @@
 
 namespace stowage::import {
 
-/// A model file's bytes, as its reader gets them.
+/// The bytes of a model file, as its reader gets them.
 struct Source {
   std::string_view bytes{};
-  std::filesystem::path folder{};        ///< Where other files that it names are looked for.
-  std::shared_ptr<const void> holder{};  ///< What the bytes lie in; null where only the caller knows.
+  std::filesystem::path folder{};        ///< Contains the other files that it names.
+  std::shared_ptr<const void> holder{};  ///< Owner of the bytes; null if only the caller knows it.
 };
 
-/// The same file in a copy of its bytes, which a vector's alignment has and `holder` holds.
+/// The same file in a copy of its bytes, with a vector's alignment and held by `holder`.
 [[nodiscard]] Source copy_of(const Source& source);
 
-/// The file as it is, or a copy where nothing holds it: so that the bytes stay where they are.
+/// The file as it is, or a copy if nothing holds it, so that the bytes stay in place.
 [[nodiscard]] Source held(const Source& source);
 
 /// A file that an untrusted model may name: one in the model's own folder or below it. Throws Error at
-/// `place`, which is in the model, for any other.
+/// `place`, which is in the model, for any other file.
 [[nodiscard]] std::filesystem::path path_below(const std::filesystem::path& folder,
                                                const std::string& location, const std::string& place);
 
-/// Files that a model has data in. Each is mapped once, however many tensors are in it.
+/// Data files of a model. Each is mapped once, however many tensors it has.
 class NearbyFiles {
  public:
   explicit NearbyFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// A part of a file, which stays where it is as long as this, or what holds the files, lives. Throws
-  /// Error at `place` where there is no such part.
+  /// A part of a file, which stays in place as long as this object, or the holder of the files, exists.
+  /// Throws Error at `place` if there is no such part.
   [[nodiscard]] std::span<const std::byte> part(const std::string& location, std::size_t offset,
                                                 std::size_t size, const std::string& place);
 
-  /// Lets the constants hold all files that parts were taken of.
+  /// Makes the constants hold all files with returned parts.
   void hold_in(Constants& constants) const;
 
  private:
@@ -53,15 +53,14 @@ class NearbyFiles {
   std::map<std::filesystem::path, std::shared_ptr<const base::InputFile>> files_{};
 };
 
-/// Ties outputs to the inputs of the next run. Throws UsageError for a name the network does not
-/// have as an output or input.
+/// Ties outputs to the inputs of the next run. Throws UsageError unless the network has outputs and inputs of
+/// these names.
 void add_states(Graph& graph, const std::vector<StateNames>& states);
 
-/// Gives operators the scratch memory that is asked for. Throws UsageError for one that does not
-/// exist.
+/// Gives operators the requested scratch memory. Throws UsageError for operators that do not exist.
 void add_scratch(Graph& graph, const std::vector<ScratchRequest>& requests);
 
-/// Throws UsageError when dimensions, shapes or bounds are given for a format without open ones.
+/// Throws UsageError if dimensions, shapes or bounds are given for a format without open ones.
 void refuse_shape_options(const ImportOptions& options, std::string_view format);
 
 }  // namespace stowage::import

@@ -33,7 +33,7 @@ template <typename... Values>
   throw Error("", fmt::format(problem, std::forward<Values>(values)...));
 }
 
-/// The type of a tensor. Throws Error for one that says nothing about sizes.
+/// The type of a tensor. Throws Error for a type without a size.
 DType dtype_of(tflite::TensorType type) {
   static constexpr std::array<DType, 23> dtypes_of_tflite{
       DType::float32, DType::float16,      DType::int32,     DType::uint8,     DType::int64,
@@ -42,7 +42,7 @@ DType dtype_of(tflite::TensorType type) {
       DType::uint32,  DType::uint16,       DType::int4,      DType::bfloat16,  DType::int2,
       DType::uint4,   DType::float8e4m3fn, DType::float8e5m2};
   static_assert(dtypes_of_tflite.size() == static_cast<std::size_t>(tflite::TensorType::MAX) + 1);
-  const auto index = static_cast<std::size_t>(type);  // beyond the end for a negative number, too
+  const auto index = static_cast<std::size_t>(type);  // negative numbers also become too large
   const DType dtype = index < dtypes_of_tflite.size() ? dtypes_of_tflite[index] : DType::unknown;
   if (dtype == DType::unknown) {
     const std::string_view name = tflite::EnumNameTensorType(type);
@@ -52,7 +52,7 @@ DType dtype_of(tflite::TensorType type) {
   return dtype;
 }
 
-/// The dimensions of a shape that the user may choose are negative.
+/// Negative dimensions are open: the user may choose them.
 void check_agrees(const Shape& given, const Shape& open) {
   const auto agree = [](std::int64_t chosen, std::int64_t fixed) { return fixed < 0 || fixed == chosen; };
   if (std::ranges::equal(given, open, agree)) return;
@@ -66,7 +66,7 @@ Shape dimensions_of(const Indices* dimensions) {
   return dimensions == nullptr ? Shape{} : Shape(dimensions->begin(), dimensions->end());
 }
 
-/// The number of an operator's code. Old files have only the first field, for larger numbers it is 127.
+/// The number of an operator's code. Old files have only the first field, which is 127 for larger numbers.
 BuiltinOperator builtin_of(const tflite::OperatorCode& code) {
   return std::max(static_cast<BuiltinOperator>(code.deprecated_builtin_code()), code.builtin_code());
 }
@@ -74,7 +74,7 @@ BuiltinOperator builtin_of(const tflite::OperatorCode& code) {
 std::string type_of(const tflite::OperatorCode& code) {
   const BuiltinOperator builtin = builtin_of(code);
   std::string name = builtin == BuiltinOperator::CUSTOM ? text(code.custom_code()) : "";
-  // A custom operator may have any name, also one of an operator of which more is known.
+  // A custom operator may have any name, even that of an operator with known properties.
   if (updates_in_place({.type = name}, 0)) name = "custom." + name;
   if (name.empty()) name = tflite::EnumNameBuiltinOperator(builtin);
   return name.empty() ? fmt::format("BUILTIN_{}", static_cast<int>(builtin)) : name;
@@ -97,12 +97,12 @@ std::vector<std::int32_t> bodies_of(BuiltinOperator builtin, const tflite::Opera
          static_cast<int>(op.builtin_options_type()));
 }
 
-/// What an operator does beside writing its outputs: such operators keep their order.
+/// True for operators with effects beyond their outputs; these keep their order.
 bool has_effect(BuiltinOperator builtin, const Operator& op, const std::vector<Tensor>& tensors) {
   static constexpr std::array always{BuiltinOperator::CALL_ONCE, BuiltinOperator::READ_VARIABLE,
                                      BuiltinOperator::ASSIGN_VARIABLE};
   if (std::ranges::find(always, builtin) != always.end()) return true;
-  // Variables are updated by those that read them, and a resource is a handle to one or to a table.
+  // Operators that read variables update them, and a resource is a handle to one or to a table.
   return std::ranges::any_of(op.inputs, [&](const auto& input) {
     return input && (tensors[*input].kind == TensorKind::state || tensors[*input].dtype == DType::resource);
   });
@@ -174,7 +174,7 @@ class Reader {
     tensor.name = text(source.name());
     spend(tensor.name.size() + count(source.shape()) * sizeof(std::int32_t));
     const auto stored = static_cast<Bytes>(stored_data(model_, file_, source).size());
-    // A variable with data is a variable still: the data is only what it starts with.
+    // A variable with data is still a variable: the data is only its initial value.
     if (source.is_variable()) {
       tensor.kind = TensorKind::state;
     } else if (stored > 0 || source.external_buffer() != 0) {
@@ -238,7 +238,7 @@ class Reader {
     return ids;
   }
 
-  /// Indices of a subgraph's own tensors as those of all tensors; -1 is an operand that is left out.
+  /// Converts indices of a subgraph's own tensors to those of all tensors; -1 is an omitted operand.
   std::vector<std::optional<TensorId>> operands(const Indices* indices, std::size_t s) {
     spend(count(indices) * sizeof(std::int32_t));
     std::vector<std::optional<TensorId>> result;
@@ -271,12 +271,12 @@ class Reader {
         reject("has body {}, expected a subgraph from 1 to {}", body, graph_.subgraphs.size() - 1);
       }
       const auto index = static_cast<std::size_t>(body);
-      // Of an IF whose branches are one subgraph only one runs: it stands on the clock once.
+      // An IF whose branches are one subgraph runs only one: it is on the clock once.
       if (op.type != "IF" || std::ranges::find(op.bodies, index) == op.bodies.end())
         op.bodies.push_back(index);
     }
     if (builtin_of(code) == BuiltinOperator::WHILE) op.body_use = BodyUse::repeated;
-    // Bodies come after what runs them and are known by now; of others the worst is assumed.
+    // Bodies after their operator are known by now; all others are assumed to have effects.
     op.stateful =
         has_effect(builtin_of(code), op, graph_.tensors) ||
         std::ranges::any_of(op.bodies, [&](std::size_t body) { return body <= s || has_effects_[body]; });
@@ -284,10 +284,10 @@ class Reader {
                 source, builtin_of(code), graph_, op);
   }
 
-  /// Operators of Ethos-U accelerators take their command stream as first input and their working memory as
-  /// inputs that nobody writes. Source: Ethos-U Vela, write_rawdata_output, whose order of inputs is command
-  /// stream, weights ("flash"), scratch, fast scratch, and then those of the network; TensorFlow Lite Micro,
-  /// ethosu.cc, which takes the first for the command stream.
+  /// Operators of Ethos-U accelerators take their command stream as first input, and their working memory as
+  /// inputs that no operator writes. Source: Ethos-U Vela, write_rawdata_output, whose order of inputs is
+  /// command stream, weights ("flash"), scratch, fast scratch, and then those of the network; TensorFlow Lite
+  /// Micro, ethosu.cc, which takes the first as the command stream.
   void find_parts_of_accelerators(Subgraph& subgraph) {
     std::unordered_set<TensorId> given(subgraph.inputs.begin(), subgraph.inputs.end());
     for (const Operator& op : subgraph.operators) {
@@ -310,7 +310,7 @@ class Reader {
     }
   }
 
-  /// The network's inputs and outputs, as far as they are neither weights nor state.
+  /// Marks the network's inputs and outputs, except weights and state.
   void mark(const std::vector<TensorId>& ids, TensorKind kind) {
     for (const TensorId id : ids) {
       if (graph_.tensors[id].kind == TensorKind::temporary) graph_.tensors[id].kind = kind;
@@ -323,7 +323,7 @@ class Reader {
   ReadingBudget budget_;
   Graph graph_{};
   std::vector<TensorId> first_tensor_{};  // of each subgraph
-  std::vector<bool> has_effects_{};       // of each subgraph that is read
+  std::vector<bool> has_effects_{};       // of each subgraph read so far
 };
 
 }  // namespace

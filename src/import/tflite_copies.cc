@@ -1,10 +1,10 @@
-// Idea. Of each operator that only moves data, its axis, begin, sizes or order are read from its
-// options and from inputs whose data is in the file; CopyFinder (copies.cc) does the rest. Where one of
-// them is not in the file, the operator must copy.
+// Idea. For each operator that only moves data, reads its axis, begin, sizes or order from its options and
+// from inputs with data in the file; CopyFinder (copies.cc) does the rest. If one of them is not in the file,
+// the operator must copy.
 //
-// Bytes of a quantized tensor mean what its scale and zero point say. An operator between tensors of
-// different ones computes new bytes, so that each of its operands is compared: of a concat, those
-// that agree with the output still have copies. A fused activation computes, too.
+// Scale and zero point define the meaning of a quantized tensor's bytes. An operator between tensors that
+// differ in them computes new bytes, so each operand is compared: inputs of a concat that agree with the
+// output still have copies. A fused activation computes, too.
 //
 // Cost: operands * (dimensions + scales). Source: the document of docs/free-list.md, paragraphs 150 to 165,
 // and the public schema. TFLite's kernels decide where the schema is silent: a shrunk axis of a strided slice
@@ -27,7 +27,7 @@ namespace {
 
 using tflite::BuiltinOperator;
 
-/// The quantization of a tensor; null when it has none.
+/// The quantization of a tensor; null if it has none.
 const tflite::QuantizationParameters* quantization_of(const tflite::Tensor& tensor) {
   const tflite::QuantizationParameters* const it = tensor.quantization();
   if (it == nullptr) return nullptr;
@@ -53,7 +53,7 @@ std::string show(const tflite::QuantizationParameters* it) {
   return fmt::format("scale {} and zero point {}", it->scale()->Get(0), it->zero_point()->Get(0));
 }
 
-/// An operator that is looked at.
+/// An operator under inspection.
 class Mover {
  public:
   Mover(const TfliteScope& scope, const tflite::Operator& source, const Graph& graph, Operator& op,
@@ -69,7 +69,7 @@ class Mover {
   void whole() { finder_.pass_whole(); }
   void if_equal() { finder_.pass_if_equal(); }
 
-  /// To another type it computes, and is none of the operators that move data.
+  /// A cast to another type computes, so it does not move data.
   void cast() {
     if (op_.inputs.empty() || op_.outputs.empty() || !op_.inputs[0] || !op_.outputs[0]) return;
     if (graph_.tensors[*op_.inputs[0]].dtype == graph_.tensors[*op_.outputs[0]].dtype) whole();
@@ -106,7 +106,7 @@ class Mover {
     if (const auto axis = constant_axis(0)) finder_.split(1, *axis, std::nullopt);
   }
 
-  /// One of the sizes may be -1: what is left.
+  /// One of the sizes may be -1: the remaining extent.
   void split_v() {
     const auto axis = constant_axis(2);
     auto sizes = axis ? constant(1, "sizes") : std::nullopt;
@@ -217,7 +217,7 @@ class Mover {
     return at(scope_.subgraph.tensors(), id - scope_.first_tensor);
   }
 
-  /// How an input's quantization differs from an output's.
+  /// The difference between an input's quantization and an output's, in words.
   [[nodiscard]] std::string difference(std::size_t input, std::size_t output) const {
     const auto* const from = quantization_of(tensor(*op_.inputs[input]));
     const auto* const to = quantization_of(tensor(*op_.outputs[output]));
@@ -230,7 +230,7 @@ class Mover {
     return fmt::format("input {} has {}, {} {}", input, show(from), target, show(to));
   }
 
-  /// The whole numbers of an input whose data is in the file; refuses for others.
+  /// The integers of an input with data in the file; refuses others.
   std::optional<Shape> constant(std::size_t input, std::string_view what) {
     const auto numbers =
         input < op_.inputs.size() && op_.inputs[input] ? numbers_of(*op_.inputs[input]) : std::nullopt;

@@ -1,8 +1,8 @@
-// What running a TFLite model needs beside its graph. Options are walked by flatbuffers' reflection, so that
-// every field that the schema names becomes an attribute of that name; fields at their default are not
-// in the file.
+// Reads what running a TFLite model needs in addition to its graph. Walks options with flatbuffers'
+// reflection, so that every field in the schema becomes an attribute of that name; default values are not in
+// the file.
 //
-// Cost: the size of the file, each part as often as it is referred to, which the reading budget limits.
+// Cost: the size of the file, each part as often as it is referenced, which the reading budget limits.
 
 #include <flatbuffers/minireflect.h>
 #include <fmt/format.h>
@@ -19,14 +19,14 @@
 namespace stowage::import {
 namespace {
 
-constexpr Bytes largest_zero_state = Bytes{1} << 30;  // of all variables that the file has no data for
+constexpr Bytes largest_zero_state = Bytes{1} << 30;  // of all variables without data in the file
 
 template <typename... Values>
 [[noreturn]] void reject_tensor(fmt::format_string<Values...> problem, Values&&... values) {
   throw Error("", fmt::format(problem, std::forward<Values>(values)...));
 }
 
-/// Gathers the fields of a table as attributes.
+/// Collects the fields of a table as attributes.
 class AttributeReader final : public flatbuffers::IterationVisitor {
  public:
   AttributeReader(Attributes& attributes, ReadingBudget& budget) : attributes_(attributes), budget_(budget) {}
@@ -99,7 +99,7 @@ Attributes attributes_of(const tflite::Operator& op, ReadingBudget& budget) {
   return attributes;
 }
 
-/// The numbers that an integer type can hold; nothing for types that are not quantized.
+/// The numbers that an integer type can hold; none for types that are not quantized.
 std::optional<std::pair<std::int64_t, std::int64_t>> range_of(DType dtype) {
   const auto limits = []<typename Integer>(Integer) {
     return std::pair<std::int64_t, std::int64_t>{std::numeric_limits<Integer>::min(),
@@ -125,7 +125,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> range_of(DType dtype) {
   }
 }
 
-/// A tensor has a quantization only if it has scales and zero points; one zero point serves for all scales.
+/// A tensor has a quantization only if it has scales and zero points; one zero point may serve all scales.
 std::optional<Quantization> quantization_of(const tflite::Tensor& source, const Tensor& tensor,
                                             ReadingBudget& budget) {
   const tflite::QuantizationParameters* const it = source.quantization();
@@ -149,7 +149,7 @@ std::optional<Quantization> quantization_of(const tflite::Tensor& source, const 
   if (result.zero_points.size() < pairs) result.zero_points.resize(pairs, result.zero_points.front());
   if (pairs == 1 || !tensor.shape) return result;
   const auto rank = static_cast<std::int64_t>(tensor.shape->size());
-  // Converters say of a bias the dimension of its weights.
+  // Converters give a bias the dimension of its weights.
   const std::int64_t axis = rank == 1 ? 0 : it->quantized_dimension();
   if (axis < 0 || axis >= rank)
     reject_tensor("has scales for dimension {}, expected one of its {}", axis, rank);
@@ -160,7 +160,7 @@ std::optional<Quantization> quantization_of(const tflite::Tensor& source, const 
   return result;
 }
 
-/// Reads what belongs to the tensors and operators of a graph.
+/// Reads the details of a graph's tensors and operators.
 class DetailReader {
  public:
   DetailReader(const TfliteFile& file, Network& network)
@@ -192,7 +192,7 @@ class DetailReader {
       constants.set(id, zeros(tensor, network_.quantizations[id]));
   }
 
-  /// What a variable without data starts with: in a byte, the number that stands for 0.
+  /// The initial value of a variable without data: bytes with the number that represents 0.
   std::vector<std::byte> zeros(const Tensor& tensor, const std::optional<Quantization>& quantization) {
     if (tensor.bytes > unset_)
       reject_tensor("is a variable of {} bytes without data, expected at most {} in all", tensor.bytes,

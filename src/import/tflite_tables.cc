@@ -28,10 +28,10 @@ void ReadingBudget::spend(std::size_t bytes) {
 TfliteFile::TfliteFile(const Source& source) : source_(source) {
   if (!looks_like_tflite(bytes())) throw Error("", "is not a TFLite model, expected TFL3 at byte 4");
   if (reinterpret_cast<std::uintptr_t>(bytes().data()) % alignof(std::uint64_t) != 0)
-    source_ = copy_of(source);  // for numbers that could not be read in place
-  // Data may follow the flatbuffer, which itself is below this size.
+    source_ = copy_of(source);  // numbers cannot be read from unaligned bytes
+  // Data may follow the flatbuffer, which is below this size.
   const std::size_t size = std::min<std::size_t>(bytes().size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
-  constexpr flatbuffers::uoffset_t deepest = 8;  // model, subgraph, operator, options: 4, and some to spare
+  constexpr flatbuffers::uoffset_t deepest = 8;  // model, subgraph, operator, options: 4, plus a margin
   const auto most_tables = static_cast<flatbuffers::uoffset_t>(size / smallest_table * largest_reuse);
   const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes().data());
   flatbuffers::Verifier verifier(begin, size, deepest, most_tables);

@@ -12,7 +12,7 @@
 
 namespace stowage::import {
 
-/// A vector that is left out of a file is an empty one.
+/// An omitted vector is an empty one.
 template <typename Element>
 std::size_t count(const flatbuffers::Vector<Element>* elements) {
   return elements == nullptr ? 0 : elements->size();
@@ -23,12 +23,11 @@ const Table& at(const flatbuffers::Vector<flatbuffers::Offset<Table>>* tables, s
   return *tables->Get(static_cast<flatbuffers::uoffset_t>(index));
 }
 
-/// Constant data that the file has for a tensor, empty if it has none. Throws Error for data that is
-/// not in the file.
+/// Constant data of a tensor in the file, empty if it has none. Throws Error for data outside of the file.
 [[nodiscard]] std::string_view stored_data(const tflite::Model& model, std::string_view file,
                                            const tflite::Tensor& tensor);
 
-/// What `read` returns, with a place in its errors that is worked out for them only.
+/// Calls `read`, and adds a place to its errors; `place` is called only for errors.
 template <typename Read, typename Place>
 auto located(const Read& read, const Place& place) {
   try {
@@ -38,35 +37,35 @@ auto located(const Read& read, const Place& place) {
   }
 }
 
-/// A flatbuffer may refer to one part of it from many places, so that a small file can describe a huge
-/// model. Nobody writes such files in earnest: what is read may be this many times the file's size.
+/// A flatbuffer may refer to one part many times, so that a small file can describe a huge model. Real files
+/// do not; reading is limited to this many times the file's size.
 constexpr std::size_t largest_reuse = 4;
-constexpr std::size_t smallest_table = 8;  // bytes: a reference to the table, and its own to its layout
+constexpr std::size_t smallest_table = 8;  // bytes: a reference to the table, and one to its layout
 
-/// Counts what is read of a file, however often.
+/// Counts all bytes read from a file, including repeated ones.
 class ReadingBudget {
  public:
   explicit ReadingBudget(std::size_t file_size) : unread_(file_size * largest_reuse) {}
 
-  /// Called before that much of the file is read. Throws Error when it is too much.
+  /// Call before that many bytes of the file are read. Throws Error if it is too much.
   void spend(std::size_t bytes);
 
  private:
   std::size_t unread_;  // bytes that may still be read
 };
 
-/// A file whose tables, vectors and strings are known to lie inside it; the numbers in it may still be
-/// anything.
+/// A file whose tables, vectors and strings are verified to lie inside it; its numbers may still have any
+/// value.
 class TfliteFile {
  public:
-  /// Takes a copy of bytes that are not aligned, and refers to others. Throws Error.
+  /// Copies unaligned bytes, and refers to others. Throws Error.
   explicit TfliteFile(const Source& source);
   TfliteFile(const TfliteFile&) = delete;
   TfliteFile& operator=(const TfliteFile&) = delete;
 
   [[nodiscard]] const tflite::Model& model() const { return *model_; }
   [[nodiscard]] std::string_view bytes() const { return source_.bytes; }
-  /// What the bytes lie in; null where only the caller knows.
+  /// Owner of the bytes; null if only the caller knows it.
   [[nodiscard]] const std::shared_ptr<const void>& holder() const { return source_.holder; }
 
  private:
@@ -76,8 +75,8 @@ class TfliteFile {
 
 [[nodiscard]] Graph read_graph(const TfliteFile& file, const ImportOptions& options);
 
-/// The data that the file has for weights, instructions and variables, where it lies. Throws Error for
-/// data of another size than the tensor's.
+/// The file's data for weights, instructions and variables, in place. Throws Error unless data and tensor
+/// have equal sizes.
 [[nodiscard]] Constants constants_of(const TfliteFile& file, const Graph& graph);
 
 }  // namespace stowage::import

@@ -12,8 +12,8 @@
 
 namespace stowage::kernels {
 
-/// In a build with AddressSanitizer, ends the program if one of these bytes must not be touched, as touching
-/// it would. For loops that look at whole rows instead of single elements, which would take most of the time.
+/// In a build with AddressSanitizer, aborts the program if one of these bytes must not be touched, as
+/// touching it would. For loops over whole rows: checks of single elements would take most of the time.
 void expect_accessible(const void* begin, std::size_t size);
 
 }  // namespace stowage::kernels

@@ -4,7 +4,7 @@
 
 namespace stowage::kernels {
 
-/// The shape of images: batches of channels of rows. Where channels come last they are part of the rows.
+/// The shape of images: batches of channels of rows. Channels that come last are part of the rows.
 struct Image {
   std::int64_t batches = 1;
   std::int64_t channels = 1;
@@ -17,8 +17,7 @@ struct Image {
 [[nodiscard]] Rows<const std::byte> rows_of(const Image& image, const std::byte* tensor);
 [[nodiscard]] Rows<std::byte> rows_of(const Image& image, std::byte* tensor);
 
-/// A kernel that goes through its first input and output row by row, and through all rows when it runs as a
-/// whole.
+/// A kernel that processes its first input and output row by row, or all rows in a run of the whole operator.
 [[nodiscard]] Kernel kernel_by_rows(const Image& input, const Image& output,
                                     std::function<void(const RowPointers&)> run_rows, Bytes scratch);
 

@@ -1,18 +1,18 @@
-// Idea. An arena knows the positions of the run and, as an allocator would, who holds which of its bytes:
-// pieces take their bytes where their life begins and give them back where it ends. So a byte that two
-// buffers want, or that an operator touches without its buffer holding it, is found by name, whatever its
-// value. What is given back is filled with a pattern that no kernel mistakes for data it wrote.
+// Idea. An arena knows the positions of the run and, like an allocator, which buffer holds which of its
+// bytes: pieces take their bytes when their live range begins and return them when it ends. So a byte that
+// two buffers claim, or that an operator touches without its buffer holding it, is found by name, whatever
+// its value. Returned bytes are filled with a pattern that no kernel mistakes for its data.
 //
 //   position      3          4          5
 //   buffer a   |#######|
 //   buffer b              |####################|        at 4: a's bytes are filled, b takes its own
 //
-// Every clock has a position of its own: while branches run, the pieces of the clock that forked them stay.
-// What one branch gives back no other may take before the fork is done, for another run may have them take
-// other turns; so an arena remembers who held a byte last.
+// Every clock has its own position: while branches run, the pieces of the clock that forked them stay. One
+// branch must not take bytes that another returned before the fork is done, because another run may
+// interleave them otherwise. So an arena remembers the last holder of each byte.
 //
-// Cost: n log n in pieces for a straight run; a jump (a branch of an If that is left out, a loop's next
-// round) looks at all pieces of the clock.
+// Cost: n log n in pieces for a straight run. A jump (a skipped branch of an If, the next round of a loop)
+// visits all pieces of the clock.
 
 #include "run/arena.h"
 
@@ -30,7 +30,7 @@ namespace stowage::run {
 namespace {
 
 constexpr std::byte pattern{0xFB};
-constexpr std::align_val_t alignment{4096};  // more than any buffer asks for in earnest
+constexpr std::align_val_t alignment{4096};  // more than any real buffer needs
 
 bool is_alive(const Lifetime& life, Position at) { return life.lower <= at && at < life.upper; }
 
@@ -127,8 +127,7 @@ void Arena::hold(const Span& span) {
   live_ += span.end - span.begin;
 }
 
-/// Throws RunFault if a branch that runs at the same time held some of these bytes, and notes who has them
-/// now.
+/// Throws RunFault if a concurrent branch held some of these bytes, and notes their new holder.
 void Arena::expect_no_branch_had(const Span& span) {
   auto last = last_holders_.lower_bound(span.begin);
   if (last != last_holders_.begin() && std::prev(last)->second.end > span.begin) --last;
@@ -151,7 +150,7 @@ void Arena::let_go(const Span& span) {
   live_ -= span.end - span.begin;
 }
 
-/// Fills the bytes that the buffer has given back.
+/// Fills the bytes that the buffer has returned.
 void Arena::spoil(const Span& span, std::vector<GivenBack>& given_back) {
   const auto fill = [&](Bytes begin, Bytes end) {
     if (begin >= end) return;
@@ -192,7 +191,7 @@ std::optional<Bytes> Arena::first_spoilt() const {
   const auto spoilt_before = [&](Bytes end) -> std::optional<Bytes> {
     const std::byte* const first = bytes_.get() + at;
     const std::byte* const last = bytes_.get() + std::max(at, end);
-    // All are the same if each is like the next: much the fastest way to look.
+    // All bytes are equal if each equals the next: by far the fastest test.
     if (first == last ||
         (*first == pattern && std::memcmp(first, first + 1, static_cast<std::size_t>(last - first - 1)) == 0))
       return std::nullopt;

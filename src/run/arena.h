@@ -14,36 +14,35 @@
 
 namespace stowage::run {
 
-/// The memory of a plan's memory: exactly as many bytes as the plan says, and who holds which of them at the
-/// positions that the run has come to on its clocks.
+/// The bytes of one of a plan's memories: exactly as many as the plan says, and the holder of each at the
+/// present positions of the clocks.
 class Arena {
  public:
-  /// Bytes of a buffer that were given back and filled.
+  /// Bytes of a buffer that were returned and filled.
   struct GivenBack {
     std::size_t buffer = 0;
     Bytes begin = 0;
     Bytes end = 0;
   };
 
-  /// Takes the buffers of the plan that are in `memory`. Throws RunFault for one that lies outside.
+  /// Takes the buffers of the plan that are in `memory`. Throws RunFault if one lies outside.
   Arena(const Plan& plan, const model::ClockTree& clocks, std::size_t memory);
 
-  /// Lets pieces that are not alive at `to` go and fills their bytes with a pattern, and gives those
-  /// that are their bytes. Bytes that the same buffer holds before and after keep their value. Throws
-  /// RunFault where two buffers want a byte: now, or in branches that run at the same time, whichever turns
-  /// they take. Says what was given back. Cost: linear in pieces that come or go; in all pieces unless `to`
-  /// is the next position.
+  /// Releases pieces that are not live at `to` and fills their bytes with a pattern; allocates pieces that
+  /// are. Bytes that the same buffer holds before and after keep their value. Throws RunFault if two buffers
+  /// claim a byte now, or in concurrent branches in any interleaving. Returns the released bytes. Cost:
+  /// linear in pieces that begin or end; in all pieces unless `to` is the next position.
   std::vector<GivenBack> move_to(std::size_t clock, Position to);
-  /// Lets all pieces of a clock go: it is done. Says what was given back.
+  /// Releases all pieces of a clock that is done. Returns the released bytes.
   std::vector<GivenBack> leave(std::size_t clock);
 
   /// Throws RunFault, beginning with `who`, unless that buffer holds all these bytes now.
   void expect_held(std::size_t buffer, Bytes begin, Bytes size, const std::string& who) const;
 
-  /// The first byte that nobody holds and that is not what it was filled with.
+  /// The first free byte that differs from its fill pattern.
   [[nodiscard]] std::optional<Bytes> first_spoilt() const;
 
-  /// Who holds a byte now.
+  /// The buffer that holds a byte now.
   [[nodiscard]] std::optional<std::size_t> buffer_at(Bytes offset) const;
   /// "buffer 'x'" or "nobody".
   [[nodiscard]] std::string holder_of(Bytes offset) const;
@@ -87,9 +86,9 @@ class Arena {
   std::vector<Spans> spans_of_{};  ///< Per clock.
   std::map<std::pair<std::size_t, Position>, Spans> starting_{};
   std::map<std::pair<std::size_t, Position>, Spans> ending_{};
-  std::vector<std::optional<Position>> at_{};  ///< Per clock; none before its first step and after its last.
+  std::vector<std::optional<Position>> at_{};  ///< Per clock; none before its first and after its last step.
   std::map<Bytes, Holder> holders_{};          ///< By the first byte; they do not overlap.
-  std::map<Bytes, Holder> last_holders_{};     ///< The same, of bytes that were held, too.
+  std::map<Bytes, Holder> last_holders_{};     ///< The same, including bytes that were held.
   Bytes live_ = 0;
 };
 

@@ -1,7 +1,7 @@
-// Operators that run others. Their operands stay where they are until the last body is done, so that values
-// are handed over by copies: operands to a body's inputs as it begins, its results to the next round's
-// inputs or to the operator's outputs as it ends. Results of a round are all read before any is
-// handed over, since a body may return an input of its own in another place.
+// Operators that run bodies. Their operands keep their places until the last body is done, so values are
+// passed by copies: operands to a body's inputs before it runs, its results to the next round's inputs or to
+// the operator's outputs after it. All results of a round are read before any is written, because a body may
+// return one of its inputs in another place.
 // Source: the ONNX operator specification (If, Loop), and TFLite's IF, WHILE and CALL_ONCE.
 
 #include <fmt/format.h>
@@ -47,14 +47,14 @@ class ControlFlow {
 
   void run_body(std::size_t b) { interpreter_.run(call_.bodies[b]); }
 
-  /// Hands operands to a body's inputs, which get their places now.
+  /// Copies operands to a body's inputs, whose places begin now.
   void enter(std::size_t b, const std::vector<TensorId>& operands) {
     interpreter_.enter(op_.bodies[b]);
     for (const TensorId input : body(b).inputs) interpreter_.settle(input);
     interpreter_.copy_all(operands, body(b).inputs, who_);
   }
 
-  /// Operators write to their own outputs; some of them nobody wants.
+  /// Copies results to the operator's outputs; outputs may be omitted.
   void hand_over(const std::vector<TensorId>& results) {
     std::vector<TensorId> from;
     std::vector<TensorId> to;
@@ -75,8 +75,8 @@ class ControlFlow {
     hand_over(body(chosen).outputs);
   }
 
-  /// Inputs: most rounds, condition, carried values. The body's: round, condition, carried values; its
-  /// results: condition, carried values, and what is collected.
+  /// Inputs: most rounds, condition, carried values. Inputs of the body: round, condition, carried values.
+  /// Its results: condition, carried values, collected values.
   void run_loop() {
     constexpr std::size_t first_carried = 2;
     const std::int64_t most =
@@ -132,7 +132,7 @@ class ControlFlow {
     }
   }
 
-  /// The first body says whether to go on, the second runs; both are given the values that are carried.
+  /// The first body decides whether to continue, the second runs; both get the carried values.
   void run_while() {
     std::vector<TensorId> values = present(op_.inputs, 0);
     enter(0, values);
@@ -154,7 +154,7 @@ class ControlFlow {
   const std::string& who_;
 };
 
-/// Why values cannot be handed from some tensors to others; empty if they can.
+/// The reason why values cannot be copied from some tensors to others; empty if they can.
 std::string mismatch(const Graph& graph, const std::vector<TensorId>& from, const std::vector<TensorId>& to) {
   if (from.size() != to.size())
     return fmt::format("{} values are handed over, expected {}", from.size(), to.size());

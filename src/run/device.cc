@@ -95,7 +95,7 @@ void Device::lose(std::span<const Arena::GivenBack> given_back) {
 
 double Device::progress() const {
   double done = 0;
-  double all = 1;  // no division by zero
+  double all = 1;  // avoids a division by zero
   for (std::size_t clock = 0; clock < plan_.clocks.size(); ++clock) {
     const auto steps = static_cast<double>(plan_.clocks[clock].steps.size());
     all += steps;
@@ -121,7 +121,7 @@ void Device::overwrite(const std::byte* begin, Bytes size, std::span<const std::
   for (const Arena& arena : arenas_) {
     const Bytes first = begin - arena.bytes();
     if (first < 0 || first >= arena.size()) continue;
-    // Buffers that hold bytes now do not overlap, so that only tensors of one buffer can be there.
+    // Live buffers do not overlap, so only tensors of one buffer can be there.
     const auto buffer = arena.buffer_at(first);
     if (!buffer) continue;
     for (const std::size_t tensor : tensors_of_[*buffer]) {

@@ -13,46 +13,46 @@
 
 namespace stowage::run {
 
-/// Throws RunFault, with the first fault that the checker finds, unless the plan's form is sound and its
-/// tensors and feeds are those of the graphs. The tensors are in the order of the graphs'.
+/// Throws RunFault with the checker's first fault, unless the form of the plan is correct and its tensors and
+/// feeds match the graphs. The tensors are in the order of the graphs.
 void expect_plan_of(std::span<const Graph* const> graphs, const Plan& plan);
 
-/// Where a tensor is or was.
+/// A present or past place of a tensor.
 struct Spot {
   std::size_t memory = 0;
   std::size_t buffer = 0;
   Bytes begin = 0;
   bool has_value = false;
-  std::string lost_to{};  ///< Who wrote over the value that was there; empty: nobody.
+  std::string lost_to{};  ///< The writer that overwrote its value; empty: none.
 };
 
-/// The memories of a plan, and what lies in them: what the homes of all its models share. Tensors go by their
-/// index in Plan::tensors.
+/// The memories of a plan and their content, shared by the homes of all its models. Tensors are numbered as
+/// in Plan::tensors.
 class Device {
  public:
-  /// The plan is as `expect_plan_of` wants it. Throws RunFault where it reaches outside its memories.
+  /// Requires a plan that passed `expect_plan_of`. Throws RunFault if it reaches outside of its memories.
   Device(std::span<const Graph* const> graphs, const Plan& plan, const model::ClockTree& clocks);
 
-  /// Says what buffers gave back.
+  /// Returns the bytes that buffers released.
   std::vector<Arena::GivenBack> move_to(std::size_t clock, Position at);
   /// The clock is done.
   void leave(std::size_t clock);
   /// None before a clock's first step and after its last.
   [[nodiscard]] std::optional<Position> position_of(std::size_t clock) const { return at_[clock]; }
-  /// Of all steps, from 0 to 1.
+  /// Progress of all steps, from 0 to 1.
   [[nodiscard]] double progress() const;
 
-  /// The tensor is about to be written: it is nowhere.
+  /// The tensor is about to be written: removes its places.
   void forget(std::size_t tensor) { spots_[tensor].clear(); }
-  /// Where the tensor is with a view; without its value, if it was not there before.
+  /// The tensor's place in a view; a new place has no value.
   [[nodiscard]] Spot& spot_at(std::size_t tensor, const View& view);
-  /// In the order in which it came there.
+  /// In the order in which the tensor got them.
   [[nodiscard]] std::vector<Spot>& spots_of(std::size_t tensor) { return spots_[tensor]; }
-  /// Values that have one of these bytes are lost, but for the value of `own`.
+  /// Values in these bytes are lost, except the value of `own`.
   void overwrite(const std::byte* begin, Bytes size, std::span<const std::size_t> own,
                  const std::string& who);
 
-  /// Throws RunFault if `who` wrote to a byte that nobody holds.
+  /// Throws RunFault if `who` wrote to a free byte.
   void expect_unspoilt(const std::string& who, const std::string& when) const;
   [[nodiscard]] const std::vector<Arena>& arenas() const { return arenas_; }
   /// Live bytes of all memories.
@@ -61,14 +61,14 @@ class Device {
   [[nodiscard]] const model::ClockTree& clocks() const { return clocks_; }
   [[nodiscard]] std::size_t first_tensor_of(std::size_t model) const { return bases_[model]; }
   [[nodiscard]] const Graph& graph_of(std::size_t model) const { return *graphs_[model]; }
-  /// " of model 'eye'" where there are several.
+  /// " of model 'eye'" if the plan has several models.
   [[nodiscard]] std::string of_model(std::size_t model) const;
   [[nodiscard]] std::string describe(std::size_t tensor) const;
-  /// The tensors that lie at this address, and who holds it: for messages.
+  /// The tensors at this address and its holder, for messages.
   [[nodiscard]] std::string describe(const std::byte* address) const;
 
  private:
-  /// Values that lay there are nowhere.
+  /// Removes the values in these bytes.
   void lose(std::span<const Arena::GivenBack> given_back);
   [[nodiscard]] Bytes size_of(std::size_t tensor) const { return plan_.tensors[tensor].tensor.bytes; }
 
@@ -80,7 +80,7 @@ class Device {
   std::vector<std::optional<Position>> at_;           ///< Per clock.
   std::vector<bool> is_done_;                         ///< Per clock.
   std::vector<std::vector<Spot>> spots_;              ///< Per tensor.
-  std::vector<std::vector<std::size_t>> tensors_of_;  ///< Per buffer: those it has, or had.
+  std::vector<std::vector<std::size_t>> tensors_of_;  ///< Per buffer: its tensors, present and past.
 };
 
 }  // namespace stowage::run

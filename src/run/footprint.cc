@@ -1,6 +1,6 @@
-// Kernels go through their elements in an order of their own, so that an output may lie over an input only
-// where the operator is one that reads each element just before it writes it. A kernel that happens to get it
-// right in another case proves nothing: that it was allowed to try is the fault.
+// Kernels visit their elements in any order. So an output may overlap an input only if the operator reads
+// each element just before it writes it. A kernel that happens to compute another overlap correctly proves
+// nothing: the overlap itself is the fault.
 
 #include "run/footprint.h"
 
@@ -24,8 +24,8 @@ bool overlap(const ByteRange& a, const ByteRange& b) {
   return a.begin < b.begin + b.size && b.begin < a.begin + a.size;
 }
 
-/// The bytes of a copy that change what is there: from the first that differs to the last. Others are there
-/// already, since both lie at one place, or since another operator has passed on the same ones.
+/// The range of a copy that changes bytes: from the first that differs to the last. Other bytes are equal
+/// because both tensors share a place, or because another operator has already copied them.
 ByteRange changed_by(const std::byte* from, const std::byte* to, Bytes size) {
   if (from == to) return {to, 0};
   const std::byte* const first = std::mismatch(to, to + size, from).first;
@@ -35,7 +35,7 @@ ByteRange changed_by(const std::byte* from, const std::byte* to, Bytes size) {
   return {first, last - first};
 }
 
-/// An output's bytes but for those that copies leave as they are.
+/// The bytes of an output, except those that copies leave unchanged.
 std::vector<ByteRange> written_of(const Graph& graph, const Operator& op, const OperandPlaces& operands,
                                   std::size_t output) {
   std::vector<ByteRange> in_place;
@@ -114,7 +114,7 @@ void expect_apart(const Graph& graph, const Operator& op, const OperandPlaces& o
 
 namespace {
 
-// The sanitizer's report calls back without an argument of ours: whom it is about must lie where it finds it.
+// The sanitizer's callback has no argument for us, so it finds the device here.
 thread_local const Device* reported_device = nullptr;
 thread_local const std::string* reported_operator = nullptr;
 

@@ -44,8 +44,8 @@ const std::vector<View>& PlannedHome::views_of(TensorId tensor) const {
   return device_.plan().tensors[first_ + tensor].views;
 }
 
-/// A view may count on the model's own clock, or on one that forked it. The life of a state may be empty: it
-/// is written over where it would begin.
+/// A view may be on the model's own clock, or on one that forked it. The live range of a state may be empty:
+/// then the state is overwritten at its first position.
 bool PlannedHome::is_alive(const View& view) const {
   const std::size_t clock = device_.plan().buffers[view.buffer].clock;
   const auto at = device_.position_of(clock);
@@ -53,7 +53,7 @@ bool PlannedHome::is_alive(const View& view) const {
          *at < std::max(view.life.upper, view.life.lower + 1);
 }
 
-/// The view that steps read and write now; none if none is alive.
+/// The view that steps read and write now; null if none is live.
 const View* PlannedHome::view_now(TensorId tensor) const {
   const auto rank = [&](const View& view) {
     return std::pair(device_.plan().places[view.buffer].memory, -view.life.upper);
@@ -80,7 +80,7 @@ void PlannedHome::settle(TensorId tensor) {
   static_cast<void>(device_.spot_at(first_ + tensor, *view));
 }
 
-/// Where steps read and write the tensor now: where it was put, unless another view has taken over.
+/// The tensor's present place: its first place, or that of the view that is live now.
 Spot* PlannedHome::find(TensorId tensor) {
   std::vector<Spot>& spots = device_.spots_of(first_ + tensor);
   if (spots.empty()) return nullptr;
@@ -119,7 +119,7 @@ void PlannedHome::expect_value(TensorId tensor, const std::string& who) {
     throw RunFault{
         fmt::format("{} is read by {}, but {} wrote over it", describe(tensor), who, spot->lost_to)};
   }
-  static_cast<void>(hold(*spot, tensor, who));  // that nobody holds it says more
+  static_cast<void>(hold(*spot, tensor, who));  // a missing holder is the better message
   throw RunFault{fmt::format("{} is read by {} from buffer {}, where it was neither written nor copied",
                              describe(tensor), who, base::quoted(device_.plan().buffers[spot->buffer].id))};
 }
@@ -131,7 +131,7 @@ void PlannedHome::overwrite(const std::byte* begin, Bytes size, std::span<const 
   device_.overwrite(begin, size, own, who);
 }
 
-/// Where a tensor's view in that buffer has it now.
+/// The tensor's present place in that buffer.
 Spot& PlannedHome::spot_in(std::size_t buffer, TensorId tensor, const std::string& who) {
   for (const View& view : views_of(tensor)) {
     if (view.buffer == buffer && is_alive(view)) return device_.spot_at(first_ + tensor, view);

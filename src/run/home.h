@@ -13,7 +13,7 @@
 
 namespace stowage::run {
 
-/// Memory as aligned as kernels want it.
+/// Memory with the alignment that kernels need.
 class AlignedBytes {
  public:
   static constexpr std::size_t alignment = 64;
@@ -29,7 +29,7 @@ class AlignedBytes {
   std::unique_ptr<std::byte, Free> bytes_{};
 };
 
-/// Where the tensors of a run are.
+/// The places of a run's tensors.
 class Home {
  public:
   Home() = default;
@@ -39,15 +39,15 @@ class Home {
   Home(Home&&) = delete;
   Home& operator=(Home&&) = delete;
 
-  /// Time goes on, or back to a loop's next round.
+  /// Advances time, or goes back to the next round of a loop.
   virtual void move_to(Position at) = 0;
-  /// A tensor is about to be written: decides where it is from now on.
+  /// A tensor is about to be written: fixes its place from now on.
   virtual void settle(TensorId tensor) = 0;
-  /// Where the tensor is, ready to be read or written by `who`.
+  /// The place of the tensor, ready to be read or written by `who`.
   [[nodiscard]] virtual std::byte* bytes_of(TensorId tensor, const std::string& who) = 0;
 };
 
-/// Every tensor has memory of its own.
+/// Gives every tensor its own memory.
 class OwnHome : public Home {
  public:
   explicit OwnHome(const Graph& graph) : graph_(graph), bytes_(graph.tensors.size()) {}
@@ -61,37 +61,37 @@ class OwnHome : public Home {
   std::vector<AlignedBytes> bytes_;
 };
 
-/// The tensors of one model of a plan are where the plan has them; those it has nowhere have memory of their
-/// own. Where several views of a tensor are alive, the one in the first memory counts.
+/// Gives the tensors of one model their places in the plan, and memory of their own if they have none. If
+/// several views of a tensor are live, the one in the first memory counts.
 class PlannedHome : public Home {
  public:
-  /// The model has its steps on that clock.
+  /// The model's steps are on that clock.
   PlannedHome(Device& device, std::size_t model, std::size_t clock);
 
   void move_to(Position at) override { device_.move_to(clock_, at); }
   void settle(TensorId tensor) override;
   [[nodiscard]] std::byte* bytes_of(TensorId tensor, const std::string& who) override;
 
-  /// The tensor has its value where it is now.
+  /// The tensor now has its value in its present place.
   void mark_written(TensorId tensor);
-  /// Throws RunFault unless the tensor has its value where `who` would read it now.
+  /// Throws RunFault unless the tensor has its value in the place where `who` would read it now.
   void expect_value(TensorId tensor, const std::string& who);
-  /// The bytes are written over; tensors that have them lose their values, but for those that are written.
+  /// Overwrites the bytes; other tensors there lose their values, except those in `written`.
   void overwrite(const std::byte* begin, Bytes size, std::span<const TensorId> written,
                  const std::string& who);
-  /// That copy comes next: until it is made nobody finds the tensor where it goes.
+  /// This copy comes next: until then its target place does not count.
   void await(const Copy& copy) { awaited_ = copy; }
-  /// Copies a tensor's bytes from its view in one buffer to that in another. Both count for `highest`.
+  /// Copies a tensor from its view in one buffer to its view in another. Both count for `highest`.
   void copy(const Copy& copy, const std::string& who, std::vector<Bytes>& highest);
 
-  /// Where the tensor is now; none if it is in no memory of the plan.
+  /// The present place of the tensor; none if it is in no memory of the plan.
   [[nodiscard]] std::optional<Spot> spot_of(TensorId tensor);
   [[nodiscard]] std::string describe(TensorId tensor) const { return device_.describe(first_ + tensor); }
 
   [[nodiscard]] Device& device() const { return device_; }
   [[nodiscard]] std::size_t model() const { return model_; }
   [[nodiscard]] std::size_t clock() const { return clock_; }
-  /// Now, in words.
+  /// The present time in words.
   [[nodiscard]] std::string time() const;
 
  private:

@@ -16,7 +16,7 @@
 namespace stowage::run {
 namespace {
 
-/// An input or state of a model, and what it may be called.
+/// An input or state of a model, and its names.
 struct Provided {
   std::size_t model = 0;
   TensorId tensor = 0;
@@ -42,7 +42,7 @@ std::vector<Provided> provided_by_caller(std::span<const Network* const> network
   return provided;
 }
 
-/// The tensors that a name stands for: of one model.
+/// The tensors with that name, all of one model. Throws UsageError if no model or several models have it.
 std::vector<Provided> named(const std::string& name, const std::vector<Provided>& all, bool is_alone) {
   std::vector<Provided> found;
   std::set<std::size_t> models;
@@ -86,7 +86,7 @@ std::set<std::pair<std::size_t, TensorId>> fed_tensors(std::span<const Network* 
   }
   std::set<std::pair<std::size_t, TensorId>> fed;
   for (const Feed& feed : plan.feeds) {
-    if (feed.input >= base) continue;  // such a plan is found to be wrong when it is run
+    if (feed.input >= base) continue;  // running such a plan gives a fault
     const auto after = std::ranges::upper_bound(bases, feed.input);
     const auto model = static_cast<std::size_t>(after - bases.begin()) - 1;
     fed.emplace(model, feed.input - bases[model]);
@@ -166,8 +166,8 @@ void fill(std::span<std::byte> bytes, Numbers& numbers, const Draw& draw) {
   }
 }
 
-/// The upper half of a float is a bfloat16; of a value in [-1, 1) that is a multiple of 1/1024 a float16 is
-/// easy to make: sign, and the exponent and fraction of an 11-bit number.
+/// A bfloat16 is the upper half of a float. A float16 is simple for values in [-1, 1) that are multiples of
+/// 1/1024: sign, and exponent and fraction of an 11-bit number.
 std::uint16_t half_of(double value) {
   const auto units = static_cast<int>(std::lround(std::abs(value) * 1024));
   const std::uint16_t sign = value < 0 ? 0x8000U : 0U;
@@ -188,7 +188,7 @@ std::uint16_t bfloat_of(double value) {
 
 void fill_random_weight(std::span<std::byte> bytes, const Shape& shape, std::string_view name,
                         std::uint64_t seed) {
-  double inputs = 1;  // that are summed up for an element of the output
+  double inputs = 1;  // summed for each element of the output
   for (std::size_t d = 1; d < shape.size(); ++d) inputs *= static_cast<double>(shape[d]);
   const bool is_vector = shape.size() < 2;
   const double reach = std::sqrt(3.0 / inputs);

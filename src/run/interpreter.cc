@@ -1,7 +1,7 @@
-// Idea. The calls are run one after the other, each in every home: in the plan's memories, and, for a check,
-// where every tensor has memory of its own. Before an operator runs, what it reads must have been written, be
-// held by its buffer, and be the same in both homes; so bytes that somebody wrote over are found by the
-// first who wants them. What an operator only passes on, and has in place already, is not touched at all.
+// Idea. Runs the calls one after the other, each in every home: in the plan's memories and, for a check, with
+// separate memory for every tensor. Before an operator runs, its inputs must be written, held by their
+// buffer, and equal in both homes. So the first reader of overwritten bytes finds the fault. Bytes that an
+// operator only copies, and that are already in place, are not touched.
 
 #include "run/interpreter.h"
 
@@ -20,7 +20,7 @@
 namespace stowage::run {
 namespace {
 
-/// Stands for tensors without elements.
+/// Represents tensors without elements.
 std::byte nothing{};
 
 std::size_t element_size(DType dtype) {
@@ -185,7 +185,7 @@ void Interpreter::make_copies(const Operator& op, const OperandPlaces& operands)
   }
 }
 
-/// Kernels want operands aligned to their elements; where the plan's alignment is less, they work on copies.
+/// Kernels need operands aligned to their elements; if the plan's alignment is less, they work on copies.
 void Interpreter::call_kernel(const Call& call, OperandPlaces& operands, Home& home, const std::string& who) {
   const Operator& op = program_.op(call);
   std::vector<ByteRange> allowed;
@@ -235,12 +235,12 @@ OperandPlaces Interpreter::operands_of(const Operator& op, Home& home, const std
 std::byte* Interpreter::bytes_of(TensorId tensor, Home& home, const std::string& who) const {
   if (graph().tensors[tensor].bytes == 0) return &nothing;
   const std::span<const std::byte> constant = program_.constants[tensor];
-  // Nobody writes to constants: no operator that is not folded has one as an output.
+  // No operator writes to constants: only folded operators have them as outputs.
   if (constant.data() != nullptr) return const_cast<std::byte*>(constant.data());
   return home.bytes_of(tensor, who);
 }
 
-/// An operator that asks for a shape only is run ahead of time, when its input is not there.
+/// An operator that only needs a shape runs ahead of time, without its input.
 void Interpreter::expect_readable(const Operator& op, const std::string& who) {
   if (op.folded) return;
   for (const auto& input : op.inputs) {
@@ -326,7 +326,7 @@ void Interpreter::copy_all(std::span<const TensorId> from, std::span<const Tenso
   for (const TensorId tensor : to) hand_over(tensor, who);
 }
 
-/// A tensor has been written whole, by nobody's kernel.
+/// A tensor was written as a whole, but not by a kernel.
 void Interpreter::hand_over(TensorId tensor, const std::string& who) {
   if (planned_ != nullptr) {
     const ByteRange range{bytes_of(tensor, *planned_, who), graph().tensors[tensor].bytes};
@@ -366,7 +366,7 @@ void Interpreter::note_touched(const StepReport& report) {
     result_.touched[m] = std::max(result_.touched[m], report.highest[m]);
 }
 
-/// Notes the end of the tensor in the memory where it is.
+/// Notes the end of the tensor in its memory.
 void Interpreter::touch(TensorId tensor, std::vector<Bytes>& highest) {
   if (planned_ == nullptr) return;
   const std::size_t memories = planned_->device().arenas().size();

@@ -13,7 +13,7 @@
 
 namespace stowage::run {
 
-/// Runs the calls of a program, in one or two places at once, which must agree.
+/// Runs the calls of a program in one or two places, which must agree.
 class Interpreter {
  public:
   /// Either home may be missing, not both.
@@ -27,28 +27,28 @@ class Interpreter {
 
   /// The caller writes a tensor.
   void give(TensorId tensor, std::span<const std::byte> bytes);
-  /// Somebody else reads it; both places must agree on it.
+  /// Reads a tensor for `who`; both places must agree on it.
   [[nodiscard]] std::span<const std::byte> read(TensorId tensor, const std::string& who);
 
-  /// The output of a model that ran becomes an input of this one. In the plan it must lie where the input
-  /// does.
+  /// Passes the output of a model that ran to an input of this one. In the plan both must have the same
+  /// place.
   void take(TensorId input, Interpreter& from, TensorId output);
 
-  /// Throws RunFault, Error for data that an operator cannot work with, Interrupted.
+  /// Throws RunFault, Interrupted, and Error for data that an operator cannot process.
   void run(const std::vector<Call>& calls);
   void run(const Call& call);
   /// Makes a copy of the plan.
   void run(const Copy& copy, Position at);
 
-  // What control flow is made of.
+  // Primitives of control flow.
   void move_to(Position at);
-  /// What the subgraph's operators wrote before is not there any more.
+  /// Forgets earlier values of the tensors that the subgraph's operators write.
   void enter(std::size_t subgraph);
   void settle(TensorId tensor);
   void mark_written(TensorId tensor);
   /// Copies bytes of one tensor to a place in another, in every home.
   void copy(TensorId from, TensorId to, Bytes offset, const std::string& who);
-  /// Copies several tensors at once: none is written before all are read.
+  /// Copies several tensors at once: reads all before it writes any.
   void copy_all(std::span<const TensorId> from, std::span<const TensorId> to, const std::string& who);
   /// The value of a tensor of one element, of a boolean or integer type.
   [[nodiscard]] std::int64_t scalar(TensorId tensor, const std::string& who);
@@ -71,7 +71,7 @@ class Interpreter {
   [[nodiscard]] StepReport report_of(Position at, const std::string& what) const;
   void report_progress() const;
   void hand_over(TensorId tensor, const std::string& who);
-  /// Tensors that had these bytes have them no more.
+  /// Tensors in these bytes lose their values.
   void overwrite(std::span<const ByteRange> written, std::span<const std::optional<TensorId>> outputs,
                  const std::string& who);
   void compare(TensorId tensor, const std::string& who);
@@ -89,13 +89,13 @@ class Interpreter {
   AlignedBytes scratch_;
 };
 
-/// Thrown when the caller asks to stop.
+/// Thrown when cancelled.
 struct Interrupted {};
 
-/// Runs an operator that runs others: If, Loop, IF, WHILE, CALL_ONCE. Its own position has come.
+/// Runs an operator with bodies: If, Loop, IF, WHILE, CALL_ONCE. Time is already at its own position.
 void run_control_flow(Interpreter& interpreter, const Call& call, const std::string& who);
 
-/// Why an operator with bodies cannot be run; empty if it can.
+/// The reason why an operator with bodies cannot run; empty if it can.
 [[nodiscard]] std::string obstacle_to_control_flow(const Graph& graph, const Operator& op);
 
 }  // namespace stowage::run

@@ -1,15 +1,14 @@
-// Idea. A plan is run one event at a time: an operator with all its bodies, or a copy. Where a clock
-// forks, its branches take turns that are drawn at random, so that different seeds try different orders of
-// what may happen in any. A clock that has branches waits for them; only what runs now is remembered, so that
-// forks may nest without end.
+// Idea. A plan runs one event at a time: an operator with all its bodies, or a copy. After a fork, a random
+// number picks the branch that runs next, so that different seeds try different interleavings. A clock with
+// branches waits for them. Only active clocks are stored, so forks may nest without limit.
 //
 //   clock 0    a0  a1  fork .............. d0
 //   clock 1               b0      b1
 //   clock 2                   c0              one of the orders: a0 a1 b0 c0 b1 d0
 //
-// A branch that has ended keeps its bytes until the clock that forked it goes on. A model's inputs are
-// written when its first event comes. Outputs that are released are read right after the model's last
-// one, before time goes on, all others when everything has run: nobody promises more. State is there from the
+// A branch that has ended keeps its bytes until the clock that forked it continues. A model's inputs are
+// written before its first event. Released outputs are read right after the model's last event, before time
+// advances; all others at the end of the run, since the plan keeps them until then. State is given at the
 // start.
 
 #include "run/plan_run.h"
@@ -53,7 +52,7 @@ struct PlanRun::Resident {
   OwnHome own;
   Interpreter interpreter;
   std::size_t steps_done = 0;
-  std::vector<NamedArray> outputs{};  ///< In the order of the network's; empty arrays until they are read.
+  std::vector<NamedArray> outputs{};  ///< In the network's order; empty arrays until they are read.
 };
 
 PlanRun::PlanRun(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options,
@@ -81,7 +80,7 @@ void PlanRun::run() {
     result_.outputs.insert(result_.outputs.end(), resident->outputs.begin(), resident->outputs.end());
 }
 
-/// State is on the root, whatever clock its model is on.
+/// State is on the root, whichever clock its model is on.
 void PlanRun::give_states() {
   for (const auto& resident : residents_) {
     const std::vector<Tensor>& tensors = resident->model.program->graph->tensors;
@@ -119,7 +118,7 @@ void PlanRun::take(std::size_t clock, const Event& event) {
   }
 }
 
-/// Ends the clock if nothing more happens on it, and those that only waited for it.
+/// Ends the clock if it has no more events, then clocks that only waited for it.
 void PlanRun::end_clocks(std::size_t clock) {
   while (progress_[clock].branches.empty() && progress_[clock].next == table_.clocks[clock].size()) {
     const auto& origin = table_.tree.fork_of(clock);

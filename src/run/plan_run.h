@@ -22,15 +22,15 @@ namespace stowage::run {
 /// A model to run.
 struct ModelToRun {
   const Program* program = nullptr;
-  std::string file{};  ///< In front of errors; may be empty.
-  /// What an input or a state is given.
+  std::string file{};  ///< Prefix of errors; may be empty.
+  /// The value of an input or a state.
   std::function<std::vector<std::byte>(TensorId)> value{};
 };
 
-/// A run of all models of a plan, in its memories.
+/// Runs all models of a plan in its memories.
 class PlanRun {
  public:
-  /// Keeps references to all but `models`. Throws RunFault for a plan that cannot be of these models.
+  /// Keeps references to all but `models`. Throws RunFault for a plan of other models.
   PlanRun(std::span<const ModelToRun> models, const Plan& plan, const RunOptions& options, RunResult& result);
 
   ~PlanRun();
@@ -39,26 +39,26 @@ class PlanRun {
   PlanRun(PlanRun&&) = delete;
   PlanRun& operator=(PlanRun&&) = delete;
 
-  /// Throws RunFault, Error for data that an operator cannot work with, Interrupted. Outputs are there if all
-  /// went well.
+  /// Throws RunFault, Interrupted, and Error for data that an operator cannot process. Sets the outputs if it
+  /// succeeds.
   void run();
 
  private:
-  /// A model, where its tensors are, and how far it has come.
+  /// A model, the places of its tensors, and its progress.
   struct Resident;
-  /// How far a clock has come.
+  /// Progress of a clock.
   struct Progress {
-    std::size_t next = 0;                 ///< Of what happens on it.
-    std::vector<std::size_t> branches{};  ///< That run now.
-    std::vector<std::size_t> ended{};     ///< Branches of the same fork that have run.
+    std::size_t next = 0;                 ///< Index of its next event.
+    std::vector<std::size_t> branches{};  ///< Running now.
+    std::vector<std::size_t> ended{};     ///< Finished branches of the same fork.
   };
 
   void give_states();
-  /// Takes one step of one clock, or ends a clock that has no more; false when the root has ended.
+  /// Runs one step of one clock, or ends a finished clock; false when the root has ended.
   bool advance();
   void take(std::size_t clock, const Event& event);
   void end_clocks(std::size_t clock);
-  /// The clock goes on: nobody has the bytes any more that its branches had.
+  /// The clock continues: releases the bytes of its branches.
   void leave_branches(std::size_t clock);
   void take_step(Resident& resident, const Event& event);
   void begin_model(std::size_t model);

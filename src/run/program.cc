@@ -1,6 +1,6 @@
-// Idea. First every operator type must have a kernel; those that have none are listed together, before
-// anything runs. Then subgraphs are walked in order: what is folded is run at once, in memory of its own, so
-// that kernels that come later are prepared with constants that are known.
+// Idea. First every operator type must have a kernel; all missing ones are listed together, before anything
+// runs. Then subgraphs are processed in order: folded operators run at once, in separate memory, so that
+// later kernels are prepared with known constants.
 
 #include "run/program.h"
 
@@ -19,7 +19,7 @@
 namespace stowage::run {
 namespace {
 
-constexpr std::size_t least_alignment = 16;  // of constants: what kernels may load at once
+constexpr std::size_t least_alignment = 16;  // of constants: the width of kernel loads
 
 bool has_elements(const Argument& argument) { return kernels::count_of(argument.shape) > 0; }
 
@@ -50,8 +50,8 @@ class Preparation {
   }
 
  private:
-  /// Data in files lies as the files want it; what kernels could not read there is copied. What operators
-  /// write that are folded is theirs to write.
+  /// Weights in files have the alignment of the file; those that kernels could not read are copied. Folded
+  /// operators write their own constants.
   void take_weights() {
     std::vector<bool> is_computed(graph_.tensors.size(), false);
     for (const Subgraph& subgraph : graph_.subgraphs) {
@@ -76,7 +76,7 @@ class Preparation {
     }
   }
 
-  /// Memory for a constant that the file has not.
+  /// Allocates a constant that the file does not have.
   void make_room(TensorId t) {
     const auto size = static_cast<std::size_t>(graph_.tensors[t].bytes);
     program_.computed[t] = AlignedBytes(size);
@@ -106,7 +106,7 @@ class Preparation {
     if (!reason.empty()) obstacles_.push_back(fmt::format("{}: {}", describe(graph_, s, o), reason));
   }
 
-  /// Why not; empty if all went well, or if it failed only because another operator did.
+  /// Returns the obstacle; empty on success, or if only another operator failed.
   std::string make_kernel(std::size_t s, std::size_t o) {
     const Operator& op = graph_.subgraphs[s].operators[o];
     if (only_copies(graph_, op)) return "";
@@ -141,7 +141,7 @@ class Preparation {
 
   /// Runs an operator ahead of time; its outputs are constants from now on.
   void fold(std::size_t s, std::size_t o) {
-    if (!obstacles_.empty()) return;  // it might be waiting for one of those
+    if (!obstacles_.empty()) return;  // it might need one of those
     const Operator& op = graph_.subgraphs[s].operators[o];
     Call call{.subgraph = s, .op = o};
     for (const std::size_t body : op.bodies) call.bodies.push_back(calls_of(graph_, orders_, body));

@@ -18,7 +18,7 @@ using kernels::Argument;
 using kernels::Kernel;
 using kernels::Signature;
 
-/// An operator that runs at a position, and what its bodies run.
+/// An operator that runs at a position, and the calls of its bodies.
 struct Call {
   std::size_t subgraph = 0;
   std::size_t op = 0;
@@ -26,15 +26,15 @@ struct Call {
   std::vector<std::vector<Call>> bodies{};
 };
 
-/// A network made ready to run: kernels prepared, and everything that is constant computed.
+/// A network ready to run: kernels are prepared and constants are computed.
 struct Program {
   const Graph* graph = nullptr;
   std::vector<std::vector<Kernel>> kernels{};           ///< Per subgraph, per operator.
-  std::vector<std::span<const std::byte>> constants{};  ///< Per tensor; data is null where there is none.
-  std::vector<AlignedBytes> computed{};             ///< Constants that are not used where the file has them.
-  std::vector<std::vector<TensorId>> tensors_of{};  ///< Per subgraph: those it writes or is given.
-  Bytes scratch = 0;                                ///< The most that a kernel wants while it runs.
-  Bytes held = 0;                                   ///< What kernels hold.
+  std::vector<std::span<const std::byte>> constants{};  ///< Per tensor; data is null if it has none.
+  std::vector<AlignedBytes> computed{};                 ///< Constants that are not used from the file.
+  std::vector<std::vector<TensorId>> tensors_of{};      ///< Per subgraph: tensors that it writes or is given.
+  Bytes scratch = 0;                                    ///< Most bytes that a kernel needs while it runs.
+  Bytes held = 0;                                       ///< Bytes that kernels keep.
 
   [[nodiscard]] const Operator& op(const Call& call) const {
     return graph->subgraphs[call.subgraph].operators[call.op];
@@ -42,24 +42,24 @@ struct Program {
   [[nodiscard]] const Kernel& kernel(const Call& call) const { return kernels[call.subgraph][call.op]; }
 };
 
-/// Throws Error that lists all operators that cannot be run.
+/// Throws Error that lists all operators that cannot run.
 [[nodiscard]] Program make_program(const Network& network, const RunOptions& options);
 
-/// What kernels are told of a tensor, which must have a shape, and of an operator all of whose tensors have
-/// one. Both refer to the network and the program.
+/// The kernel's description of a tensor, which must have a shape, and of an operator, whose tensors all must.
+/// Both refer to the network and the program.
 [[nodiscard]] Argument argument_of(const Network& network, const Program& program, TensorId tensor);
 [[nodiscard]] Signature signature_of(const Network& network, const Program& program, std::size_t subgraph,
                                      std::size_t op);
 
-/// The operators of a subgraph that are not folded, in the graph's own order, all at position 0.
+/// The unfolded operators of a subgraph, in the graph's own order, all at position 0.
 [[nodiscard]] std::vector<Call> calls_of(const Graph& graph,
                                          const std::vector<std::vector<std::size_t>>& orders,
                                          std::size_t subgraph);
 
-/// Operators that the interpreter runs itself, for they run others.
+/// True for operators that the interpreter runs itself, because they have bodies.
 [[nodiscard]] bool is_control_flow(const Operator& op);
 
-/// Copies that are all that the operator does.
+/// True if the operator only copies bytes.
 [[nodiscard]] bool only_copies(const Graph& graph, const Operator& op);
 
 }  // namespace stowage::run

@@ -10,7 +10,7 @@
 namespace stowage::run {
 namespace {
 
-/// How far two numbers of a type may be apart, as a part of the largest number of their tensor; none for
+/// The allowed difference of two numbers of a type, relative to the largest number of their tensor; none for
 /// types that must be equal.
 std::optional<double> tolerance_of(DType dtype) {
   switch (dtype) {

@@ -12,15 +12,15 @@
 
 namespace stowage::run {
 
-/// What a network's tensors are when it runs unstreamed, each in memory of its own.
+/// The tensors of a network that runs unstreamed, each in memory of its own.
 class Reference {
  public:
-  /// Runs the network. Throws Error for data that an operator cannot work with, Interrupted.
+  /// Runs the network. Throws Interrupted, and Error for data that an operator cannot process.
   Reference(const Program& program, const RunOptions& options,
             const std::function<std::vector<std::byte>(TensorId)>& value);
 
-  /// The first element of the tensor, among these bytes of it, that is not what it should be. Integers must
-  /// be equal, real numbers close: a sum may add up its terms in another order.
+  /// The first wrong element of the tensor among these bytes of it. Integers must be equal, real numbers
+  /// close, because a sum may add its terms in another order.
   [[nodiscard]] std::optional<std::int64_t> first_difference(TensorId tensor, const PlacedPart& part);
 
  private:

@@ -67,7 +67,7 @@ std::optional<Range> range_of(const Array& array) {
   }
 }
 
-/// MODEL.OUTPUT where there are several models.
+/// MODEL.OUTPUT if there are several models.
 std::string name_of_output(const NamedArray& output, const Plan& plan) {
   return plan.models.size() == 1 ? output.name : plan.models[output.model].name + "." + output.name;
 }
@@ -83,7 +83,7 @@ std::string describe(const NamedArray& output, const Plan& plan) {
   return text;
 }
 
-/// Bytes of a tensor that are in a view of it.
+/// Bytes that a view holds of its tensor.
 Bytes bytes_in(const View& view, const Tensor& tensor) {
   const auto of_rows = [&](std::size_t axis, std::int64_t rows) {
     if (!tensor.shape || axis >= tensor.shape->size() || (*tensor.shape)[axis] < 1) return tensor.bytes;
@@ -98,7 +98,7 @@ Bytes bytes_in(const View& view, const Tensor& tensor) {
   return tensor.bytes;
 }
 
-/// Per memory: the end of the last byte that a tensor has in the plan, or that sums have.
+/// Per memory: the highest end of a tensor or of sums in the plan.
 std::vector<Bytes> planned_ends(const Plan& plan) {
   std::vector<Bytes> ends(plan.memories.size(), 0);
   const auto note_sums = [&](const Sums& sums) {
@@ -131,7 +131,7 @@ Bytes touched_of(const RunResult& result, std::size_t memory) {
   return memory < result.touched.size() ? result.touched[memory] : 0;
 }
 
-/// What was run, as a multiple of what the network takes.
+/// Multiplies that ran, as a multiple of those of the network.
 double recomputed(const RunResult& result) {
   return static_cast<double>(result.multiplies) / static_cast<double>(result.multiplies_of_network);
 }

@@ -1,9 +1,9 @@
-// Idea. A kernel must know the whole shapes of its operator: scales, padding and places follow from them. One
-// that moves windows does, and takes its rows from a table. Where the rules say that all rows are alike
-// (model/row_rules.h), and only there, to the operator a row is a tensor that has one row, and a kernel that
-// is prepared for such tensors serves for all. What is left (padding, a slice along the rows, blocks of
-// pixels) runs as a whole for every row it is asked for, on inputs of which only that is filled in which the
-// row reads: slow, but right for every operator there is.
+// Idea. A kernel needs the whole shapes of its operator: scales, padding and places follow from them. A
+// kernel that moves windows knows them, and takes its rows from a table. If the rules say that all rows are
+// equal (model/row_rules.h), and only then, a row counts as a tensor with one row, and one kernel for such
+// tensors computes all rows. All other operators (padding, a slice along the rows, blocks of pixels) run as a
+// whole for every requested row, on inputs in which only the rows that it reads are filled in: slow, but
+// correct for every operator.
 
 #include "run/row_kernels.h"
 
@@ -19,20 +19,20 @@
 namespace stowage::run {
 namespace {
 
-/// The rows that the operator's kernel takes from a table; none if it takes none.
+/// The rows that the operator's kernel takes from a table; none if it uses no table.
 std::optional<RowAxis> windows_of(const Graph& graph, const Operator& op, const Kernel& kernel,
                                   RowAxis axis) {
   if (!kernel.run_rows || !axis.is_windows || op.outputs.size() != 1 || !op.inputs[0]) return std::nullopt;
   const Tensor& input = graph.tensors[*op.inputs[0]];
   if (input.shape->size() != 4 || !bytes_of_row(input, axis.axis)) return std::nullopt;
-  if (axis.reads.empty())  // all of them
+  if (axis.reads.empty())  // all rows
     axis.reads.push_back({.axis = axis.axis, .rows = {.scale = 0, .taps = (*input.shape)[axis.axis]}});
   const RowRead& read = axis.reads[0];
   if (axis.reads.size() != 1 || read.input != 0 || read.axis != axis.axis) return std::nullopt;
   return axis;
 }
 
-/// The same tensor with one row; none if its quantization differs from row to row.
+/// The same tensor with one row; false if its quantization differs between rows.
 bool take_row(Argument& argument, std::size_t axis) {
   if (argument.quantization != nullptr && argument.quantization->scales.size() > 1 &&
       argument.quantization->axis == axis)
@@ -99,14 +99,14 @@ std::vector<ByteRange> merged(const PlacedPart& part) {
   return ranges;
 }
 
-/// Whether the bytes are as far apart as in the whole tensor.
+/// True if the bytes have the same distances as in the whole tensor.
 bool is_as_in_whole(const PlacedPart& part) {
   return std::ranges::all_of(part, [&](const PlacedBytes& bytes) {
     return bytes.at - part.front().at == bytes.offset - part.front().offset;
   });
 }
 
-/// One after the other.
+/// Copies the bytes one after the other.
 void gather(const PlacedPart& part, std::byte* to) {
   for (const PlacedBytes& bytes : part) {
     std::memcpy(to, bytes.at, static_cast<std::size_t>(bytes.size));

@@ -1,11 +1,11 @@
-// Places. A part of a tensor is some runs of its bytes; each run is cut where rows of the tensor's views end,
-// and every piece looked up in the view that has its row now.
+// Places. A part of a tensor is a list of runs of its bytes. Each run is cut where rows of the tensor's views
+// end, and every piece is looked up in the view that has its row now.
 //
 //   whole, NCHW       row 1 of 3, axis 2          the same row in a ring, or in a view of rows
 //   c0 |r0|r1|r2|          |r1|                   |c0 c1|
 //   c1 |r0|r1|r2|          |r1|
 //
-// Cost: pieces of a part, times views that its row has.
+// Cost: pieces of a part, times views that have its row.
 
 #include "run/row_memory.h"
 
@@ -22,7 +22,7 @@
 namespace stowage::run {
 namespace {
 
-/// Bytes of a row that lie together in a whole tensor, which has rows along that axis.
+/// Bytes of a row that are consecutive in a whole tensor with rows along that axis.
 Bytes inner_bytes(const Tensor& tensor, std::size_t axis) {
   Bytes bytes = *bytes_of_row(tensor, axis);
   for (std::size_t d = 0; d < axis; ++d) bytes /= (*tensor.shape)[d];
@@ -88,7 +88,7 @@ RowPlaces::Layout RowPlaces::layout_of(TensorId tensor) const {
   return layout;
 }
 
-/// The one in the first memory; of those the one that lives longest.
+/// The view in the first memory; of several, the one that lives longest.
 const View* RowPlaces::view_now(TensorId tensor, std::int64_t row) const {
   const Plan& plan = device_.plan();
   const auto rank = [&](const View& view) {
@@ -187,14 +187,14 @@ void RowPlaces::note_touched(const PlacedPart& part, std::vector<Bytes>& highest
   }
 }
 
-// Contents. Every byte of a memory has a name: the value it belongs to, and its number in that value. Whoever
-// reads a row asks for its bytes by name, so that a row that was never written, was written over or was given
-// back is found whatever the bytes are, and whoever took them is known.
+// Contents. Every byte of a memory has a name: its value, and its number in that value. Readers of a row
+// request its bytes by name. So a row that was never written, was overwritten or was released is found
+// whatever the bytes are, and the writer of the other bytes is known.
 //
 //   address    0        8        16       24
 //              | x 0..8 | y 0..8 | x 8..16|          x 0..16 is not at 0: byte 8 is y's, written at 5
 //
-// Cost: log n for n runs of bytes, amortised: what is written over is cut once.
+// Cost: log n for n runs of bytes, amortised: overwritten runs are cut once.
 
 void Contents::put(const std::byte* at, Bytes size, const Held& first) {
   if (size <= 0) return;

@@ -23,7 +23,7 @@ struct Row {
   std::int64_t index = 0;
 };
 
-/// All of a tensor, or one of its rows.
+/// A whole tensor, or one of its rows.
 struct TensorPart {
   TensorId tensor = 0;
   std::optional<Row> row{};
@@ -36,7 +36,7 @@ struct PlacedBytes {
   Bytes size = 0;
 };
 
-/// The bytes of a part in its order: that of the tensor's elements, of those of the row.
+/// The bytes of a part in order: elements of the tensor, or of the row.
 using PlacedPart = std::vector<PlacedBytes>;
 
 /// "row 3", "rows 3..4"
@@ -45,39 +45,39 @@ using PlacedPart = std::vector<PlacedBytes>;
 /// The size of a part.
 [[nodiscard]] Bytes bytes_of(const Graph& graph, const TensorPart& part);
 
-/// The runs of bytes of a tensor that a part is made of; `at` is not theirs.
+/// The runs of a tensor's bytes that form a part; `at` is not set.
 [[nodiscard]] PlacedPart runs_of(const Graph& graph, const TensorPart& part);
 
-/// Where the tensors of a streamed plan of one network are. Those that are nowhere in it have memory of their
-/// own.
+/// The places of the tensors in a streamed plan of one network. Tensors without a place in it have memory of
+/// their own.
 class RowPlaces {
  public:
-  /// The plan is as `expect_plan_of` and `check_stream_form` want it.
+  /// Requires a plan that passed `expect_plan_of` and `check_stream_form`.
   explicit RowPlaces(const Device& device);
 
-  /// Where the part is now. Throws RunFault where it has no place, or bytes that its buffer does not hold.
+  /// The present place of the part. Throws RunFault if it has none, or if its buffer does not hold the bytes.
   [[nodiscard]] PlacedPart find(const TensorPart& part, const std::string& who);
-  /// In a buffer, if that holds them now.
+  /// A place in a buffer, if the buffer holds these bytes now.
   [[nodiscard]] std::byte* find(std::size_t buffer, Bytes offset, Bytes size, const std::string& who) const;
 
   /// "row 3 of tensor 'x'"
   [[nodiscard]] std::string describe(const TensorPart& part) const;
-  /// The same of the row that has a byte of the tensor.
+  /// The same for the row that has a byte of the tensor.
   [[nodiscard]] std::string describe_at(TensorId tensor, Bytes offset) const;
   /// "byte 17 of memory 'arena'"
   [[nodiscard]] std::string describe_byte(const std::byte* at) const;
   [[nodiscard]] Position now() const { return device_.position_of(0).value_or(0); }
-  /// The end of the part's highest byte in every memory; both as many as there are memories.
+  /// Raises `highest` to the end of the part in every memory; it has one entry per memory.
   void note_touched(const PlacedPart& part, std::vector<Bytes>& highest) const;
 
  private:
-  /// How a tensor's views cut it into rows.
+  /// How the views of a tensor cut it into rows.
   struct Layout {
-    std::optional<std::size_t> axis{};  ///< None: all views are of the whole tensor.
+    std::optional<std::size_t> axis{};  ///< None: all views have the whole tensor.
     std::int64_t rows = 1;
-    Bytes inner = 0;                    ///< Bytes of a row that lie together in the whole tensor.
-    std::vector<std::size_t> always{};  ///< Views that are of all rows.
-    std::vector<std::vector<std::size_t>> of_row{};  ///< Views that are of some.
+    Bytes inner = 0;                    ///< Bytes of a row that are consecutive in the whole tensor.
+    std::vector<std::size_t> always{};  ///< Views of all rows.
+    std::vector<std::vector<std::size_t>> of_row{};  ///< Views of some rows.
   };
 
   [[nodiscard]] Layout layout_of(TensorId tensor) const;
@@ -91,8 +91,8 @@ class RowPlaces {
   std::vector<Layout> layouts_{};  ///< Per tensor.
 };
 
-/// What lies at every address: which byte of which value, and the position of the step that wrote it. A value
-/// is a number that its owner gives it.
+/// The byte at every address: its value, its number in that value, and the position of the step that wrote
+/// it. The owner of a value numbers it.
 class Contents {
  public:
   struct Held {
@@ -100,16 +100,16 @@ class Contents {
     Bytes offset = 0;  ///< Of the byte, in its value.
     Position written = 0;
   };
-  /// A byte, and what is there instead of what somebody wants.
+  /// A byte, and the value that it has instead of the requested one.
   struct Other {
     const std::byte* at = nullptr;
     std::optional<Held> held{};
   };
 
-  /// Bytes [offset, offset + size) of a value are at this address now, and nothing else is.
+  /// Bytes [offset, offset + size) of a value are at this address now, and nothing else.
   void put(const std::byte* at, Bytes size, const Held& first);
   void remove(const std::byte* at, Bytes size);
-  /// The first of these bytes that is not that of the value; none if all are.
+  /// The first of these bytes that does not belong to the value; none if all do.
   [[nodiscard]] std::optional<Other> first_other(const std::byte* at, Bytes size, std::size_t value,
                                                  Bytes offset) const;
 
@@ -121,49 +121,49 @@ class Contents {
   std::map<const std::byte*, Segment> segments_{};  ///< By their first bytes; they do not overlap.
 };
 
-/// The memory of a streamed plan: where rows are, and whether they are still there.
+/// The memory of a streamed plan: the places of rows, and which rows are still there.
 class RowMemory {
  public:
-  /// With `check`, tensors must be what they are in the reference.
+  /// With `check`, tensors must equal the reference.
   RowMemory(Device& device, Reference* check);
 
   void move_to(Position at);
-  /// What the next step is, for messages. What is written before the first is the caller's.
+  /// Names the next step for messages. Writes before the first step are the caller's.
   void begin_step(const std::string& what) { steps_.push_back(what); }
 
-  /// The part, which `who` reads now. Throws RunFault unless all of it is there.
+  /// The part, which `who` reads now. Throws RunFault unless it is complete.
   [[nodiscard]] PlacedPart read(const TensorPart& part, const std::string& who);
   /// The same without comparing it.
   [[nodiscard]] PlacedPart find_written(const TensorPart& part, const std::string& who);
-  /// Where `who` is to write the part.
+  /// The place where `who` must write the part.
   [[nodiscard]] PlacedPart room_for(const TensorPart& part, const std::string& who) {
     return places_.find(part, who);
   }
-  /// The part has been written there by `who`.
+  /// `who` has written the part there.
   void wrote(const TensorPart& part, const PlacedPart& at, const std::string& who);
 
   /// The place of an operator's sums.
   [[nodiscard]] PlacedPart find_sums(const Sums& sums, Bytes size, const std::string& who) const;
-  /// Throws RunFault unless they are still there.
+  /// Throws RunFault unless the sums are still there.
   void expect_sums(std::size_t op, const PlacedPart& sums, const std::string& who) const;
   void added(std::size_t op, const PlacedPart& sums);
 
-  /// Throws RunFault unless the part is what it is in the reference.
+  /// Throws RunFault unless the part equals the reference.
   void compare(const TensorPart& part, const PlacedPart& at, Reference& reference, const std::string& who);
 
   [[nodiscard]] const RowPlaces& places() const { return places_; }
 
  private:
-  /// Values below are tensors.
+  /// Lower values are tensors.
   [[nodiscard]] std::size_t value_of_sums(std::size_t op) const {
     return device_.graph_of(0).tensors.size() + op;
   }
   [[nodiscard]] Position step() const { return static_cast<Position>(steps_.size()) - 1; }
-  /// The first byte that is not that of the value.
+  /// The first byte that does not belong to the value.
   [[nodiscard]] std::optional<Contents::Other> first_other(const PlacedPart& part, std::size_t value) const;
   [[noreturn]] void refuse(const Contents::Other& other, const std::string& name,
                            const std::string& who) const;
-  /// Who wrote what over it.
+  /// The step and the value that overwrote it.
   [[nodiscard]] std::string describe(const Contents::Held& held) const;
 
   Device& device_;

@@ -13,7 +13,7 @@
 namespace stowage {
 namespace {
 
-/// Errors name the model's file.
+/// Adds the name of the model's file to errors.
 run::Program prepare(const Network& network, const RunOptions& options) {
   try {
     return run::make_program(network, options);
@@ -36,7 +36,7 @@ void count_kernels(std::span<const run::Program> programs, RunResult& result) {
   }
 }
 
-/// Rows are run by plain kernels, which are prepared here unless `model` has such.
+/// Rows need plain kernels; prepares them here unless `model` has them.
 void run_streamed(const Network& network, run::ModelToRun model, const RunOptions& prepared_for,
                   const Plan& plan, const RunOptions& options, RunResult& result) {
   std::optional<run::Program> plain;
@@ -57,7 +57,7 @@ void run_streamed(const Network& network, run::ModelToRun model, const RunOption
 struct Runner::Prepared {
   std::vector<const Network*> networks{};
   std::vector<run::Program> programs{};
-  RunOptions options{};  ///< Those that matter.
+  RunOptions options{};  ///< Only the options that matter.
 };
 
 Runner::Runner(std::span<const Network> networks, const RunOptions& options) {

@@ -1,4 +1,4 @@
-// How a step of a streamed plan computes: which memory its kernel gets, and what that may share.
+// Computes a step of a streamed plan: chooses the memory of its kernel, and checks what that may share.
 
 #include <fmt/format.h>
 
@@ -24,8 +24,8 @@ void StreamRun::compute(const Operands& operands) {
     wrote({*op(operands.op).outputs[output.index], output.row}, output.at);
 }
 
-/// A kernel goes through its elements in an order of its own, so that it may write over what it reads only
-/// where that was agreed.
+/// A kernel visits its elements in any order, so it may overwrite its inputs only where the operator allows
+/// it.
 void StreamRun::expect_apart(const Operands& operands) const {
   const Operator& own = op(operands.op);
   const auto refuse = [&](const TensorPart& written, const TensorPart& other) {
@@ -76,8 +76,7 @@ void StreamRun::call(const Operands& operands, RowOperands& beside) {
   }
 }
 
-/// Whether bytes of the input stay where they are in the output, so that the kernel must not see that both
-/// are in one place.
+/// True if bytes of the input stay in place in the output, so that the kernel must not see the shared place.
 bool StreamRun::is_kept(const Operands& operands, const Operand& input) const {
   const Operator& own = op(operands.op);
   return operands.way != nullptr && std::ranges::any_of(operands.outputs, [&](const Operand& output) {
@@ -86,7 +85,7 @@ bool StreamRun::is_kept(const Operands& operands, const Operand& input) const {
          });
 }
 
-/// Null where an input is left out.
+/// Null for omitted inputs.
 std::vector<const std::byte*> StreamRun::input_pointers(const Operands& operands, RowOperands& beside,
                                                         Seen seen) const {
   const Operator& own = op(operands.op);
@@ -180,7 +179,7 @@ std::int64_t StreamRun::multiplies_of_rows(std::size_t index, const RowRange& ro
 
 // Parts
 
-/// The rows of the output are the sums so far, and its rows when the last part has been added.
+/// The output rows hold the sums so far; after the last part they are complete.
 void StreamRun::run_part(const Run& run) {
   const std::size_t index = run.path[1];
   const RowKernel& way = rows_.at({index, run.rows->axis});

@@ -1,14 +1,14 @@
-// Idea. A step runs its rows one by one, each where the plan has it: rows it reads are looked up in views
-// that are alive now, must lie there byte for byte (Contents), and go to the kernel as they lie in memory.
-// So a plan that puts two rows in one place, takes a ring that is too short, or reads a row before it is
-// written ends with a fault that names the row and who wrote over it.
+// Idea. A step runs its rows one by one, each in its place in the plan. Rows that it reads are looked up in
+// live views, must be there byte for byte (Contents), and go to the kernel as they lie in memory. So a plan
+// that puts two rows in one place, has too short a ring, or reads a row before its write ends with a fault
+// that names the row and the step that overwrote it.
 //
 //   step            reads                       writes
 //   rows 3..4   ->  x 5 6 7  (ring, slot 5%3)   y 3
 //                   x 6 7 8                     y 4
 //
-// For a check, the network runs unstreamed before, and every row that is read or written is compared with
-// what it is there. Kernels are plain ones, the same for both.
+// For a check, the network first runs unstreamed, and every row that is read or written is compared with that
+// run. Both use plain kernels.
 
 #include "run/stream_run.h"
 
@@ -26,7 +26,7 @@
 namespace stowage::run {
 namespace {
 
-/// Throws RunFault unless the form of the plan is sound, and it is of that network.
+/// Throws RunFault unless the form of the plan is correct and fits that network.
 const Plan& expect_streamed_plan_of(const Graph& graph, const Plan& plan) {
   const Graph* const graphs[]{&graph};
   expect_plan_of(graphs, plan);
@@ -43,7 +43,7 @@ std::int64_t multiplies_of(const Graph& graph) {
   return sum;
 }
 
-/// Row by row, or all of it.
+/// The rows, or the whole tensor.
 std::vector<TensorPart> parts_of(TensorId tensor, const std::optional<RowRange>& rows) {
   if (!rows) return {{.tensor = tensor}};
   std::vector<TensorPart> parts;
@@ -71,7 +71,7 @@ StreamRun::StreamRun(const Network& network, ModelToRun model, const Plan& plan,
   prepare_rows();
 }
 
-/// What cannot be run is found before anything runs.
+/// Finds everything that cannot run before anything runs.
 void StreamRun::prepare_rows() {
   Bytes scratch = model_.program->scratch;
   for (const Step& step : plan_.clocks[0].steps) {
@@ -121,7 +121,7 @@ void StreamRun::run() {
   for (const TensorId output : graph_.subgraphs[0].outputs) take_output(output);
 }
 
-/// State and inputs are there from the start, unless they arrive by rows.
+/// Gives state and inputs at the start, except inputs that arrive by rows.
 void StreamRun::give() {
   for (const Step& step : plan_.clocks[0].steps) {
     if (const Arrive* const arrive = std::get_if<Arrive>(&step))
@@ -197,7 +197,7 @@ void StreamRun::run_rows(std::size_t op, const RowRange& rows) {
   result_.multiplies += multiplies_of_rows(op, rows);
 }
 
-/// What a row of the outputs reads of inputs that have rows; without one, the inputs that are read whole.
+/// The input rows that an output row reads; without a row, the inputs that are read whole.
 std::vector<StreamRun::Operand> StreamRun::inputs_of(std::size_t op, const RowAxis* axis,
                                                      std::optional<std::int64_t> row) {
   std::vector<Operand> inputs;
@@ -232,7 +232,7 @@ std::vector<StreamRun::Operand> StreamRun::outputs_of(std::size_t op, const std:
 PlacedPart StreamRun::read(const TensorPart& part) {
   if (is_constant(part.tensor)) {
     PlacedPart runs = runs_of(graph_, part);
-    // Nobody writes to constants: no operator that is not folded has one as an output.
+    // No operator writes to constants: only folded operators have them as outputs.
     for (PlacedBytes& run : runs) run.at = const_cast<std::byte*>(constant(part.tensor).data()) + run.offset;
     return runs;
   }
@@ -272,7 +272,7 @@ void StreamRun::leave(const Leave& leave) {
   }
 }
 
-/// After the last step, before time goes on.
+/// Runs after the last step, before time advances.
 void StreamRun::take_output(TensorId output) {
   const Tensor& tensor = graph_.tensors[output];
   NamedArray array{tensor.name, {tensor.dtype, tensor.shape.value_or(Shape{}), {}}};

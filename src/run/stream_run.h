@@ -21,43 +21,43 @@
 
 namespace stowage::run {
 
-/// A run of a streamed plan, row by row, in its memories.
+/// Runs a streamed plan row by row, in its memories.
 class StreamRun {
  public:
-  /// The model's kernels must be plain ones. Keeps references to all but the model. Throws RunFault for a
-  /// plan that cannot be of this network, Interrupted.
+  /// The model's kernels must be plain. Keeps references to all but the model. Throws RunFault for a plan of
+  /// another network, and Interrupted.
   StreamRun(const Network& network, ModelToRun model, const Plan& plan, const RunOptions& options,
             RunResult& result);
 
-  /// Throws RunFault, Error for data that an operator cannot work with, Interrupted. Outputs are there if all
-  /// went well.
+  /// Throws RunFault, Interrupted, and Error for data that an operator cannot process. Sets the outputs if it
+  /// succeeds.
   void run();
 
  private:
-  /// A row, or all, of an operand that a step reads or writes.
+  /// A row, or the whole, of an operand that a step reads or writes.
   struct Operand {
     std::size_t index = 0;  ///< In the operator's inputs or outputs.
     std::optional<Row> row{};
     PlacedPart at{};
   };
-  /// What an operator reads and writes at once.
+  /// The operands of one kernel call.
   struct Operands {
     std::size_t op = 0;
-    const RowKernel* way = nullptr;  ///< To one row; null: it runs as a whole.
+    const RowKernel* way = nullptr;  ///< How it computes one row; null: it runs as a whole.
     std::vector<Operand> inputs{};
     std::vector<Operand> outputs{};
-    bool adds = false;  ///< To what the outputs hold.
+    bool adds = false;  ///< Adds to the present values of the outputs.
   };
-  /// Rows that are added up.
+  /// Rows that are being accumulated.
   struct Adding {
     RowRange rows{};
-    std::int64_t next = 0;  ///< Rows of the input before this one have been added.
+    std::int64_t next = 0;  ///< Lower rows of the input have been added.
   };
 
-  /// What a kernel takes for its operands: the parts that are read and written, or whole tensors of which
-  /// only those are filled in and kept.
+  /// The operands that a kernel gets: only the parts that it reads and writes, or whole tensors in which only
+  /// these parts are filled in and kept.
   enum class Seen : std::uint8_t { parts, wholes };
-  /// What has left of an output.
+  /// The rows of an output that have left.
   struct Leaving {
     std::vector<std::byte> bytes{};
     std::vector<bool> has_left{};  ///< Byte by byte.
@@ -112,15 +112,15 @@ class StreamRun {
   RunResult& result_;
   model::ClockTree clocks_;
   Device device_;
-  std::unique_ptr<Reference> reference_{};  ///< Null: nothing is checked.
+  std::unique_ptr<Reference> reference_{};  ///< Null: no check.
   RowMemory memory_;
   std::map<std::pair<std::size_t, std::size_t>, RowKernel> rows_{};  ///< By operator and axis.
   std::map<std::size_t, std::int64_t> summed_{};                     ///< By operator: rows so far.
-  std::map<std::size_t, Adding> adding_{};                           ///< By operator, until all is added.
+  std::map<std::size_t, Adding> adding_{};                           ///< By operator, until complete.
   std::map<TensorId, std::vector<std::byte>> given_{};               ///< Inputs that arrive by rows.
   std::map<TensorId, Leaving> leaving_{};                            ///< Outputs that leave by rows.
   AlignedBytes scratch_{};
-  std::string who_{};  ///< The step that runs.
+  std::string who_{};  ///< The present step.
   StepReport report_{};
 };
 

@@ -1,6 +1,6 @@
-// The steps of a plan, as they are to happen. Operators take the steps of their bodies with them. A model
-// without steps, whose outputs are inputs or constants, happens where its tensors have their places: at the
-// position where the life of the first one begins, before that position's step.
+// The steps of a plan as events. Operators include the steps of their bodies. A model without steps, whose
+// outputs are inputs or constants, runs at the position where the live range of its first tensor with a place
+// begins, before the step at that position.
 
 #include "run/timetable.h"
 
@@ -14,7 +14,7 @@
 namespace stowage::run {
 namespace {
 
-/// Turns the steps of a clock into what happens, if they are steps of the graphs.
+/// Turns the steps of a clock into events; throws unless they are steps of the graphs.
 class ClockReader {
  public:
   ClockReader(std::span<const Graph* const> graphs, const Plan& plan, const model::ClockTree& tree,
@@ -46,7 +46,7 @@ class ClockReader {
                                tree_.size() == 1 ? "" : fmt::format(" of clock {}", clock_))};
   }
 
-  /// Whether the next step is of that subgraph, at that depth below the open operators.
+  /// True if the next step is in that subgraph, at that depth below the open operators.
   [[nodiscard]] bool is_in(std::size_t model, std::size_t subgraph, std::size_t depth) const {
     const Run* const run = at_ < steps_.size() ? std::get_if<Run>(&steps_[at_]) : nullptr;
     if (run == nullptr || run->model != model || run->rows) return false;
@@ -78,7 +78,7 @@ class ClockReader {
   std::size_t at_ = 0;
 };
 
-/// Where a model without steps happens.
+/// The time of a model without steps.
 model::Moment standing_place(const Graph& graph, const Plan& plan, std::size_t base) {
   for (const auto* tensors : {&graph.subgraphs[0].inputs, &graph.subgraphs[0].outputs}) {
     for (const TensorId tensor : *tensors) {
@@ -91,7 +91,7 @@ model::Moment standing_place(const Graph& graph, const Plan& plan, std::size_t b
   return {};
 }
 
-/// The next one that no other one in the list feeds; if there is none, the first.
+/// The next model that no other model in the list feeds; the first if there is none.
 std::size_t next_of(const std::vector<std::size_t>& standing, const Plan& plan) {
   const auto is_waiting = [&](std::size_t model) {
     return std::ranges::find(standing, model) != standing.end();

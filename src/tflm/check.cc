@@ -1,9 +1,8 @@
-// The offsets of a file against the network in it. The runtime believes them, so that a mistake in them shows
-// only in wrong results. A sweep over the scopes keeps what lies where as disjoint ranges: a tensor that
-// comes is compared with its neighbours, in the order of addresses, and joins if nobody is in its way.
-// Tensors that are the same bytes, since one is a reshape of the other, may lie at one address. The working
-// memory of an accelerator's operator holds its inputs and outputs, as its commands have it: outputs may lie
-// where inputs were.
+// Checks the offsets in a file against its network. The runtime trusts them, so a mistake only shows in wrong
+// results. A sweep over the scopes keeps the used addresses as disjoint ranges: a new tensor is compared with
+// its neighbours by address, and is inserted if nothing overlaps it. Tensors that have the same bytes,
+// because one is a reshape of the other, may share an address. The working memory of an accelerator's
+// operator contains its inputs and outputs as its commands place them: outputs may overwrite inputs.
 //
 // Cost: tensors * log(tensors), for each run of their subgraphs.
 
@@ -23,7 +22,7 @@
 namespace stowage::tflm {
 namespace {
 
-/// One run of a tensor's life.
+/// One run of a tensor's live range.
 struct Stay {
   TensorId tensor = 0;
   Span span{};
@@ -63,7 +62,7 @@ class Checker {
   }
 
  private:
-  /// Copies of whole tensors keep what both are.
+  /// Copies of whole tensors make both equal.
   void note_same_bytes(const Operator& op) {
     for (const ByteCopy& copy : op.copies) {
       const TensorId input = *op.inputs[copy.input];
@@ -74,7 +73,7 @@ class Checker {
     }
   }
 
-  /// Whose bytes a tensor has. Ends: every tensor has one producer, and copies make no circle.
+  /// The tensor whose bytes it repeats. Ends: every tensor has one producer, and copies make no circle.
   [[nodiscard]] TensorId source_of(TensorId tensor) const {
     while (source_[tensor] != tensor) tensor = source_[tensor];
     return tensor;
@@ -84,7 +83,7 @@ class Checker {
     const Tensor& tensor = graph_.tensors[t];
     if (!is_planned(tensor)) {
       const bool is_state = tensor.kind == TensorKind::state;
-      if (tensor.bytes == 0) return false;  // which the runtime never asks about
+      if (tensor.bytes == 0) return false;  // the runtime never reads its offset
       faults_.push_back(
           {FaultKind::accounting, fmt::format("{} has offset {}, expected -1 for {}", describe(graph_, t),
                                               *offsets_[t], is_state ? "a variable" : "a constant")});

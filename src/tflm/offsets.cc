@@ -1,25 +1,24 @@
 // From a plan to the offsets that a file may give TensorFlow Lite Micro. The runtime takes offsets as they
-// are and then places what it plans by itself around them: tensors without an offset, and the scratch memory
-// that kernels ask for, of which no file tells. So offsets for some can make others go higher. Where all
-// scratch is known, the arena is simulated (runtime.h), and that is that. Where it is not, this keeps the
-// runtime from doing anything else than what it would do without a plan, as far as scratch can matter:
+// are and places around them what it plans itself: tensors without an offset, and scratch memory that kernels
+// request, which no file mentions. So offsets for some can raise others. If all scratch is known, a
+// simulation of the arena (runtime.h) is enough. Otherwise this keeps the runtime from deviating from its own
+// plan, wherever scratch can matter:
 //
-//     unstable   tensors kept during an operator that may ask, and, in the order in which the runtime places
-//                them, those that meet an unstable one placed before: they may go anywhere. They are left to
-//                the runtime.
-//     border     stable tensors that are kept at the same time as an unstable one. They were placed before
-//                it, so that their places do not depend on scratch: they get the offsets that the runtime would
-//                give them, and the unstable ones find the world as it would be without a plan.
-//     inner      all others: they get the plan's offsets, but for those that would collide with a border
-//                tensor, or with another that moved for such a reason: these also stay where the runtime
-//                would have them.
+//     unstable   tensors kept during an operator that may ask, and tensors that meet an unstable one placed
+//                before them in the runtime's order: they may go anywhere. They are left to the runtime.
+//     border     stable tensors that are kept at the same time as an unstable one. The runtime places them
+//                before it, so their places do not depend on scratch. They get the runtime's own offsets, and
+//                unstable ones are placed as without a plan.
+//     inner      all others: they get the plan's offsets, except those that would collide with a border
+//                tensor, or with another tensor that was moved for this reason: these also get the runtime's
+//                own offsets.
 //
 //     | inner, as planned | border | unstable, border | scratch? |       time ->
 //
-// So whatever kernels ask for, unstable tensors and scratch lie where they would lie without a plan, and the
-// arena is not larger as long as the others reach no higher than they would. If they do, or if operators
-// are in another order, nothing can be said, and the file gets no offsets. Where a tensor
-// is needed when its model has run, models cannot give way: there all must be as planned.
+// So whatever kernels request, unstable tensors and scratch lie where they would lie without a plan, and the
+// arena is not larger as long as the others reach no higher than without a plan. If they do, or if operators
+// are in another order, nothing is guaranteed, and the file gets no offsets. If a tensor is needed after its
+// model has run, models cannot deviate: everything must be as planned.
 //
 // Cost: the square of the number of tensors at worst, as in the runtime.
 
@@ -41,14 +40,14 @@
 namespace stowage::tflm {
 namespace {
 
-/// Tensors of the file: scratch that a list gives comes behind them.
+/// Number of tensors in the file: scratch from a list follows them.
 std::size_t tensors_in_file(const Graph& graph) {
   std::size_t count = graph.tensors.size();
   while (count > 0 && graph.tensors[count - 1].kind == TensorKind::scratch) --count;
   return count;
 }
 
-/// The order in which a plan runs a model's operators; what it does not run follows as in the file.
+/// The order of a model's operators in a plan; operators that it does not run follow in file order.
 Orders orders_of(const Graph& graph, const Plan& plan, std::size_t model) {
   Orders orders(graph.subgraphs.size());
   std::vector<std::vector<bool>> has(graph.subgraphs.size());
@@ -118,11 +117,11 @@ class Chooser {
   }
 
  private:
-  /// Gives a tensor the plan's offset, or notes why not.
+  /// Gives a tensor the plan's offset, or notes the obstacle.
   void place(TensorId t) {
     const Tensor& tensor = graph_.tensors[t];
     if (!is_planned(tensor)) return;
-    if (timeline_.tensors[t].empty()) {  // nobody ever looks at it
+    if (timeline_.tensors[t].empty()) {  // no operator ever reads it
       offsets_[t] = 0;
       return;
     }
@@ -143,7 +142,7 @@ class Chooser {
     }
   }
 
-  /// A tensor of the plan that is needed when its model has run: it is fed to another one, or not released.
+  /// A tensor of the plan that is needed after its model has run: it feeds another one, or is not released.
   [[nodiscard]] std::optional<std::size_t> kept_tensor() const {
     std::vector<Position> ends(plan_.models.size(), 0);
     const std::vector<Step>& steps = plan_.clocks[0].steps;
@@ -160,7 +159,7 @@ class Chooser {
     return std::nullopt;
   }
 
-  /// What a model leaves is safe from the others as long as the runtime places nothing by itself.
+  /// A model's kept tensors are safe from other models only if the runtime places nothing by itself.
   void expect_all_placed(std::size_t kept) const {
     const auto refuse = [&](const std::string& culprit, const std::string& why) {
       const PlannedTensor& it = plan_.tensors[kept];
@@ -194,7 +193,7 @@ class Chooser {
     }
   }
 
-  /// Scopes in which there may be scratch.
+  /// Scopes that may have scratch.
   [[nodiscard]] Scopes scopes_of_scratch() const {
     Spans spans;
     const auto add = [&](const Spans& some) { spans.insert(spans.end(), some.begin(), some.end()); };
@@ -203,7 +202,7 @@ class Chooser {
     return Scopes(std::move(spans));
   }
 
-  /// Sees to it that what the runtime places goes where it would go without a plan.
+  /// Ensures that tensors left to the runtime go where they would go without a plan.
   void keep_clear() {
     if (orders_ != own_orders_)
       return give_up("operators are in another order, in which scratch that is not known may need more");
@@ -217,7 +216,7 @@ class Chooser {
     const std::vector<bool> is_unstable = unstable(requests);
     const std::vector<Bytes> own = placed_offsets(requests);
     Bytes own_top = 0;
-    std::vector<std::size_t> stay;  // where the runtime has them
+    std::vector<std::size_t> stay;  // at the runtime's own offsets
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const auto meets = [&](std::size_t j) {
         return is_unstable[j] && requests[i].span.overlaps(requests[j].span);
@@ -257,8 +256,7 @@ class Chooser {
     return is_unstable;
   }
 
-  /// Gives requests the offsets that the runtime would give them, and with them those that would be in the
-  /// way.
+  /// Gives requests the runtime's own offsets, and then also those that would overlap them.
   void keep_where_they_are(const std::vector<Request>& requests, const std::vector<Bytes>& own,
                            std::vector<std::size_t> stay) {
     std::vector<bool> stays(requests.size(), false);
@@ -304,7 +302,7 @@ class Chooser {
   const Plan& plan_;
   std::size_t model_;
   std::size_t count_;
-  std::size_t first_ = 0;  // of the model's tensors in the plan
+  std::size_t first_ = 0;  // index of the model's first tensor in the plan
   std::vector<std::string> why_;
   Orders own_orders_;
   Timeline own_timeline_;

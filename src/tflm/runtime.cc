@@ -1,14 +1,14 @@
-// When TensorFlow Lite Micro keeps a tensor. Its clock counts allocation scopes: inputs are there from scope
-// 0, every operator begins a scope, and one with bodies begins another before each body, inside of which the
-// body's operators begin theirs.
+// When TensorFlow Lite Micro keeps a tensor. Its clock counts allocation scopes: inputs exist from scope 0,
+// every operator begins a scope, and an operator with bodies begins another scope before each body. The
+// body's operators begin theirs inside of it.
 //
 //     scope   0        1         2       3        4
 //     main    inputs   CONV_2D   IF                         an operator's inputs and outputs are kept to the
 //     bodies                     (IF)    then     ABS       end of its last body, its scratch likewise
 //
-// A subgraph's inputs begin with it, its outputs last until its end. Source: TensorFlow Lite Micro,
-// micro_allocation_info.cc. Its record of a body that runs several times has the last run only; here all are
-// kept, for all are there when the network runs. Cost: operands of all runs.
+// A subgraph's inputs begin with it, and its outputs last until its end. Source: TensorFlow Lite Micro,
+// micro_allocation_info.cc. Its record of a body that runs several times has only the last run; this one has
+// all runs, because all happen. Cost: operands of all runs.
 
 #include "tflm/runtime.h"
 
@@ -29,7 +29,7 @@ namespace stowage::tflm {
 namespace {
 
 constexpr std::size_t deepest = 500;
-constexpr std::size_t most_operands = 40'000'000;  // when bodies in bodies unfold
+constexpr std::size_t most_operands = 40'000'000;  // for nested bodies, which are unrolled
 
 class Marker {
  public:
@@ -82,7 +82,7 @@ class Marker {
                   fmt::format("unfolds to more than {} operands", most_operands));
   }
 
-  /// The last time that a tensor is created in a run counts.
+  /// Only the last creation of a tensor in a run counts.
   void create(TensorId tensor, std::size_t run) {
     Spans& spans = timeline_.tensors[tensor];
     if (run_of_[tensor] != run) spans.emplace_back();
@@ -100,7 +100,7 @@ class Marker {
   const Graph& graph_;
   const Orders& orders_;
   Timeline timeline_;
-  std::vector<std::size_t> run_of_;  // the last run of a subgraph that had the tensor, from 1
+  std::vector<std::size_t> run_of_;  // the last run of a subgraph with the tensor, from 1
   std::size_t runs_ = 0;
   std::size_t operands_ = 0;
   Position scope_ = 0;
@@ -144,7 +144,7 @@ namespace {
 constexpr std::array<std::string_view, 10> always{
     "ADD_N",      "BATCH_MATMUL", "MEAN", "MIRROR_PAD",     "REDUCE_MAX",
     "REDUCE_MIN", "SUM",          "SVDF", "TRANSPOSE_CONV", "UNIDIRECTIONAL_SEQUENCE_LSTM"};
-/// These unpack weights of half a byte.
+/// These unpack weights of 4 bits.
 constexpr std::array<std::string_view, 3> for_small_weights{"CONV_2D", "DEPTHWISE_CONV_2D",
                                                             "FULLY_CONNECTED"};
 
@@ -168,19 +168,19 @@ bool may_ask_for_scratch(const Graph& graph, const Operator& op) {
          });
 }
 
-// What TensorFlow Lite Micro's greedy planner makes of offsets that it is given. It keeps those as they are,
-// whatever they overlap, and takes the rest by falling size, of equal ones the later first: each goes to the
-// lowest gap among what is placed already and is kept at any of the same scopes. Source: TensorFlow
-// Lite Micro, memory_planner/greedy_memory_planner.cc.
+// Simulates TensorFlow Lite Micro's greedy planner with given offsets. It keeps these as they are, whatever
+// they overlap, and places the rest by falling size, later ones first if equal. Each goes to the lowest gap
+// among placed requests that are kept at any of the same scopes. Source: TensorFlow Lite Micro,
+// memory_planner/greedy_memory_planner.cc.
 //
 // Cost: the square of the number of requests at worst, as in the runtime.
 
 namespace {
 
-/// More than any device has room for, and as many as can be placed in a second.
+/// More than fits on any device, and as many as one second can place.
 constexpr std::size_t most_requests = 10'000;
 
-/// Requests placed so far, by offset; those at one offset in the order in which they came.
+/// Requests placed so far, by offset; at equal offsets in the order of placement.
 using Placed = std::multimap<Bytes, const Request*>;
 
 Bytes lowest_gap(const Request& wanted, const Placed& placed) {
@@ -210,7 +210,7 @@ std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offse
   std::vector<Request> requests;
   const auto add = [&](TensorId tensor, std::optional<Bytes> offset) {
     const Spans& spans = timeline.tensors[tensor];
-    const Span span = spans.empty() ? Span{-1, -1} : spans.back();  // the runtime's record is the last
+    const Span span = spans.empty() ? Span{-1, -1} : spans.back();  // the runtime records only the last
     requests.push_back({base::align_up(runtime_bytes(graph.tensors[tensor]), tflm_alignment), span, offset,
                         tensor < offsets.size() ? std::optional(tensor) : std::nullopt});
   };

@@ -10,7 +10,7 @@
 
 namespace stowage::tflm {
 
-/// Allocation scopes in which the runtime keeps a tensor, both ends included. One that is read but never
+/// Allocation scopes in which the runtime keeps a tensor, both ends included. A tensor that is read but never
 /// written begins at -1.
 struct Span {
   Position first = 0;
@@ -26,15 +26,15 @@ using Orders = std::vector<std::vector<std::size_t>>;
 using Spans = std::vector<Span>;
 
 struct Timeline {
-  std::vector<Spans> tensors;                 ///< Of the graph; none for those that nothing uses.
-  std::vector<std::vector<Spans>> operators;  ///< Per subgraph: with the bodies they run.
+  std::vector<Spans> tensors;                 ///< Of the graph; empty for unused tensors.
+  std::vector<std::vector<Spans>> operators;  ///< Per subgraph: including their bodies.
 };
 
-/// For each subgraph its operators as in the file.
+/// For each subgraph, its operators in file order.
 [[nodiscard]] Orders file_orders(const Graph& graph);
 
-/// When the runtime keeps tensors, and scratch of operators; see runtime.cc. Throws Error for bodies nested
-/// too deeply.
+/// The scopes in which the runtime keeps tensors and scratch of operators; see runtime.cc. Throws Error for
+/// bodies that are nested too deeply.
 [[nodiscard]] Timeline timeline_of(const Graph& graph, const Orders& orders);
 
 /// A set of scopes.
@@ -42,32 +42,32 @@ class Scopes {
  public:
   explicit Scopes(Spans spans);
 
-  /// Whether any scope of the spans is in the set.
+  /// True if any scope of the spans is in the set.
   [[nodiscard]] bool meet(std::span<const Span> spans) const;
 
  private:
-  Spans spans_;  // apart, in rising order
+  Spans spans_;  // disjoint, in rising order
 };
 
-/// Whether the operator's kernel may ask the runtime for scratch memory, as far as is known of the stock
-/// reference kernels. Of custom operators nothing is known: they may.
+/// True if the operator's kernel may request scratch memory, as far as known of the stock reference kernels.
+/// Custom operators are unknown: they may.
 [[nodiscard]] bool may_ask_for_scratch(const Graph& graph, const Operator& op);
 
 /// Memory that the runtime plans: a tensor, or scratch.
 struct Request {
   Bytes bytes = 0;  ///< Rounded up to the arena's alignment.
   Span span{};
-  std::optional<Bytes> offset{};     ///< Where it must be.
+  std::optional<Bytes> offset{};     ///< Its fixed offset.
   std::optional<TensorId> tensor{};  ///< None for scratch.
 };
 
 /// Bytes of a tensor as the runtime counts them: elements are never smaller than a byte.
 [[nodiscard]] Bytes runtime_bytes(const Tensor& tensor);
 
-/// Whether the runtime gives a tensor memory of its plan: no constant, no variable, and not empty.
+/// True if the runtime plans memory for a tensor: it is not constant, not variable, and not empty.
 [[nodiscard]] bool is_planned(const Tensor& tensor);
 
-/// What the runtime plans for a file's tensors, which have offsets, and for scratch, in its order. Throws
+/// The requests for a file's tensors, with their offsets, and for scratch, in the runtime's order. Throws
 /// UsageError for more than it could plan.
 [[nodiscard]] std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offsets,
                                                const Orders& orders, const Timeline& timeline);
@@ -75,10 +75,10 @@ struct Request {
 /// Requests in the order in which the runtime places them: those with offsets, then the rest.
 [[nodiscard]] std::vector<std::size_t> placing_order(std::span<const Request> requests);
 
-/// Where the runtime places each of them; see runtime.cc.
+/// The offset that the runtime gives each request; see runtime.cc.
 [[nodiscard]] std::vector<Bytes> placed_offsets(std::span<const Request> requests);
 
-/// The highest byte of all.
+/// The highest end of all.
 [[nodiscard]] Bytes head_of(std::span<const Request> requests);
 
 }  // namespace stowage::tflm

@@ -1,9 +1,9 @@
-// A kernel of oneDNN is a list of primitives with the places of their arguments: conversions of layouts
-// between the dense one of the network and the one that a primitive likes, and the primitive itself. All
-// that can be known before it runs (which implementation, its scratchpad, weights in its layout) is worked
-// out once; what is left are pointers. Memory of a run (converted activations, scratchpads) comes from the
-// runner as one piece, which is divided here, without sharing. Source: oneDNN developer guide, "Primitive
-// Attributes: Scratchpad" and "Memory Format Propagation".
+// A kernel of oneDNN is a list of primitives with the places of their arguments: conversions between the
+// dense layout of the network and the one that a primitive prefers, and the primitive itself. Everything that
+// is known in advance (implementation, scratchpad, weights in their layout) is computed once; a run only sets
+// pointers. The runner provides the memory of a run (converted activations, scratchpads) as one piece, which
+// is divided here, without sharing. Source: oneDNN developer guide, "Primitive Attributes: Scratchpad" and
+// "Memory Format Propagation".
 
 #include "kernels/dnnl/assembly.h"
 
@@ -29,7 +29,7 @@ using HeldMemory = std::unique_ptr<std::byte, Free>;
 
 namespace {
 
-/// So that sums of a few offsets still fit 32 bits.
+/// Keeps sums of a few offsets within 32 bits.
 constexpr Bytes most_bytes = Bytes{1} << 29;
 
 [[nodiscard]] HeldMemory allocated(Bytes size) {
@@ -110,7 +110,7 @@ std::vector<std::int64_t> constant_integers(const Signature& signature, std::siz
   return elements_of<std::int64_t>(signature, i, DType::int64);
 }
 
-/// What the kernel keeps.
+/// Everything that the kernel keeps.
 struct Assembly::Parts {
   dnnl::engine engine{};
   dnnl::stream stream{};

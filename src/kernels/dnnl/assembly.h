@@ -15,12 +15,12 @@ namespace stowage::kernels::fast {
 
 using dnnl::memory;
 
-/// What primitives write and read: which memory, from which byte on, and how the elements lie in it.
+/// An argument of a primitive: its memory, its first byte there, and the layout of its elements.
 struct Place {
   enum class Memory : std::uint8_t { input, output, scratch, held };
 
   Memory memory = Memory::input;
-  std::size_t index = 0;  ///< Of the operand or the held part; of the first byte in scratch memory.
+  std::size_t index = 0;  ///< Of the operand or held part; in scratch memory, of the first byte.
   memory::desc layout{};
 };
 
@@ -30,15 +30,15 @@ struct Place {
 /// A layout that oneDNN may choose.
 [[nodiscard]] memory::desc any_layout(const memory::dims& dimensions);
 
-/// Throws Unsupported for operands that are not float32 or empty, or too large for kernels that compute
-/// offsets in 32 bits, or for another number of them than the ranges say.
+/// Throws Unsupported for operands that are not float32, that are empty, or that are too large for kernels
+/// with 32-bit offsets, and if their number is out of range.
 struct Count {
   std::size_t least = 1;
   std::size_t most = 1;
 };
 void expect_floats(const Signature& signature, Count inputs, Count outputs = {});
 
-/// Throws Unsupported for a layout beyond what kernels that compute offsets in 32 bits can take.
+/// Throws Unsupported for a layout that is too large for kernels with 32-bit offsets.
 void expect_small(const memory::desc& layout);
 
 [[nodiscard]] const Shape& input_shape(const Signature& signature, std::size_t i);
@@ -48,7 +48,7 @@ void expect_small(const memory::desc& layout);
 [[nodiscard]] std::vector<float> constant_floats(const Signature& signature, std::size_t i);
 [[nodiscard]] std::vector<std::int64_t> constant_integers(const Signature& signature, std::size_t i);
 
-/// Puts primitives together to a kernel: they run one after the other.
+/// Assembles primitives to a kernel, which runs them one after the other.
 class Assembly {
  public:
   explicit Assembly(const Signature& signature);
@@ -56,30 +56,30 @@ class Assembly {
   using Arguments = std::vector<std::pair<int, Place>>;
 
   [[nodiscard]] const dnnl::engine& engine() const { return engine_; }
-  /// Such that scratchpads come from outside.
+  /// Attributes that request external scratchpads.
   [[nodiscard]] static dnnl::primitive_attr attributes();
 
-  /// Whether an implementation of that name is more than loops to compare with.
+  /// True unless the implementation of that name is a reference loop.
   [[nodiscard]] static bool is_optimised(std::string_view implementation) {
     return !implementation.starts_with("ref");
   }
 
-  /// Operands, with their elements seen in that layout.
+  /// Operands, with their elements in that layout.
   [[nodiscard]] Place input(std::size_t i, const memory::desc& layout) const;
   [[nodiscard]] Place output(std::size_t i, const memory::desc& layout) const;
   /// Memory for that layout while the kernel runs.
   [[nodiscard]] Place scratch(const memory::desc& layout);
 
-  /// Numbers that the kernel keeps.
+  /// Constants that the kernel keeps.
   [[nodiscard]] Place held(const memory::desc& layout, std::span<const float> numbers);
 
-  /// The same elements in another layout: converted now if they never change, else whenever it runs.
+  /// The same elements in another layout: constants are converted now, others in every run.
   [[nodiscard]] Place converted(const Place& from, const memory::desc& to);
-  /// Converts whenever it runs, unless both are one place.
+  /// Converts in every run, unless both are one place.
   void convert(const Place& from, const Place& to);
 
-  /// Runs the primitive of that descriptor with those arguments. Throws Unsupported for one that oneDNN only
-  /// has as loops without any care for speed: ours are better.
+  /// Runs the primitive of that descriptor with those arguments. Throws Unsupported if oneDNN only has
+  /// reference loops for it: ours are better.
   template <typename Primitive>
   void add(const typename Primitive::primitive_desc& descriptor, Arguments arguments) {
     if (!is_optimised(descriptor.impl_info_str()))
@@ -106,7 +106,7 @@ class Assembly {
   Bytes held_ = 0;
 };
 
-/// The kernel that `prepare` makes, with its errors as reasons.
+/// The kernel from `prepare`, with its errors as reasons.
 template <Kernel (*prepare)(const Signature&)>
 [[nodiscard]] Kernel guarded(const Signature& signature);
 

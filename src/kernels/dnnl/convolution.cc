@@ -1,6 +1,6 @@
-// Convolutions. Activations are dense (NCHW) at the interface, and primitives prefer channels in blocks; so
-// there are two ways, and the rule below says which is taken. Milliseconds per convolution of ResNet-50, one
-// thread of an AMD EPYC with AVX-512, conversions of activations included:
+// Convolutions. Activations are dense (NCHW) at the interface, and primitives prefer channels in blocks. So
+// there are two ways, and the rule below selects one. Milliseconds per convolution of ResNet-50, one thread
+// of an AMD EPYC with AVX-512, including conversions of activations:
 //
 //     input, kernel, stride         dense   blocks of 16   layout of oneDNN's choice
 //     3 x 224^2, 64 of 7^2, 2        3.28           2.13   2.49   (input dense, output in blocks)
@@ -14,10 +14,10 @@
 //     512 x 7^2, 2048 of 1^2         1.38           0.95   0.96
 //     2048 x 7^2, 512 of 1^2         1.42           1.05   1.14
 //
-// A kernel of 1 without stride is a product of matrices as it is, for which dense layouts serve well as
-// long as a row of the product (the spatial elements) is long; anything else is faster in blocks, conversions
-// included. Winograd's algorithm would halve the kernels of 3^2 again, but it wants up to 10 MB of memory
-// and its rounding is another.
+// A kernel of 1 without stride is directly a matrix product, for which dense layouts are good if a row of the
+// product (the spatial elements) is long. All others are faster in blocks, including conversions. Winograd's
+// algorithm would halve the time of the kernels of 3^2 again, but it needs up to 10 MB of memory and rounds
+// differently.
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ using Convolution = dnnl::convolution_forward;
 using Transposed = dnnl::deconvolution_forward;
 using Tag = memory::format_tag;
 
-/// Spatial elements from which on a product of matrices is faster in dense layouts.
+/// From this many spatial elements on, a matrix product is faster in dense layouts.
 constexpr std::int64_t long_row = 400;
 
 /// Layouts to try for activations.
@@ -44,17 +44,17 @@ struct Layouts {
   memory::desc target{};
 };
 
-/// Everything about a convolution but the layout of its activations.
+/// A convolution, except the layout of its activations.
 struct Problem {
   Window window{};
   memory::dims source{};
   memory::dims target{};
-  memory::dims weights{};  ///< With groups in front, if there are several.
+  memory::dims weights{};  ///< With groups first, if there are several.
   std::int64_t group = 1;
   bool has_bias = false;
 };
 
-/// Channels in blocks that fill a vector register.
+/// Blocks of channels that fill a vector register.
 [[nodiscard]] memory::desc blocked(const memory::dims& dimensions) {
   static constexpr std::array tags{Tag::aBc16b, Tag::aBcd16b, Tag::aBcde16b};
   return {dimensions, memory::data_type::f32, tags.at(dimensions.size() - 3)};
@@ -65,7 +65,7 @@ void expect_channels(std::int64_t channels, std::int64_t expected, std::string_v
     throw Unsupported{fmt::format("{} channels of {}, expected {}", channels, what, expected)};
 }
 
-/// Puts the groups, which the first dimension of ONNX's weights counts too, in front.
+/// Moves the groups, which ONNX counts in the first dimension of the weights, to the front.
 [[nodiscard]] memory::dims with_groups(memory::dims weights, std::int64_t group) {
   if (group == 1) return weights;
   weights[0] /= group;
@@ -73,7 +73,7 @@ void expect_channels(std::int64_t channels, std::int64_t expected, std::string_v
   return weights;
 }
 
-/// Checks operands; `source_axis` is the dimension of the weights that goes with the input's channels.
+/// Checks operands; `source_axis` is the dimension of the weights for the input's channels.
 [[nodiscard]] Problem problem_of(const Signature& signature, std::size_t source_axis) {
   expect_floats(signature, {2, 3});
   Problem problem{.source = input_shape(signature, 0), .weights = input_shape(signature, 1)};
@@ -131,7 +131,7 @@ void expect_channels(std::int64_t channels, std::int64_t expected, std::string_v
   return std::nullopt;
 }
 
-/// Converts operands to what the descriptor wants, runs it, and converts its result.
+/// Converts operands to the layouts of the descriptor, runs it, and converts its result.
 template <typename Primitive>
 [[nodiscard]] Kernel assembled(Assembly& assembly, const Problem& problem, const memory::desc& weights,
                                const typename Primitive::primitive_desc& descriptor) {
@@ -179,7 +179,7 @@ Kernel transposed_convolution(const Signature& signature) {
       throw Unsupported{fmt::format("output_padding {} is not below stride or dilation", more[d])};
     const std::int64_t whole = (spatial[d] - 1) * window.strides[d] + window.extent(d);
     problem.target.push_back(whole + more[d] - window.pads_begin[d] - window.pads_end[d]);
-    // oneDNN says by the padding at the end where the output ends.
+    // oneDNN derives the end of the output from the padding at the end.
     window.pads_end[d] -= more[d];
   }
   expect_output(signature, problem.target);

@@ -1,6 +1,6 @@
-// Operators that compute each element by itself, of one operand or of several that are broadcast. All write
-// over the operand they read, if they are told to: each vector of elements is read before it is written, and
-// operands of several are combined pair by pair, the result so far in the output.
+// Operators that compute each element separately, from one operand or from several broadcast ones. All can
+// write over the operand that they read: each vector is read before it is written. Several operands are
+// combined pair by pair, with the result so far in the output.
 
 #include <fmt/format.h>
 
@@ -21,8 +21,8 @@ using dnnl::algorithm;
 using Elementwise = dnnl::eltwise_forward;
 using Binary = dnnl::binary;
 
-/// What ONNX calls the function, what oneDNN does, and its first parameter: an attribute with a default,
-/// or just the default.
+/// ONNX's name of the function, oneDNN's algorithm, and its first parameter: an attribute with a default, or
+/// just the default.
 struct Function {
   std::string_view type;
   algorithm what;
@@ -44,7 +44,7 @@ constexpr std::array functions{Function{"Abs", algorithm::eltwise_abs, "", 0},
                                Function{"Swish", algorithm::eltwise_swish, "alpha", 1},
                                Function{"Tanh", algorithm::eltwise_tanh, "", 0}};
 
-/// Elements whose places do not matter, as one list.
+/// Elements as one list, if their places do not matter.
 [[nodiscard]] memory::desc flat(const Shape& shape) { return dense({count_of(shape)}); }
 
 [[nodiscard]] Kernel applied(const Signature& signature, algorithm what, float alpha, float beta) {
@@ -75,14 +75,14 @@ constexpr std::array functions{Function{"Abs", algorithm::eltwise_abs, "", 0},
   throw Unsupported{fmt::format("oneDNN has no {}", type)};
 }
 
-/// Shapes of two operands, the second of which is spread over the first.
+/// Shapes of two operands; the second is broadcast to the first.
 struct Pair {
   memory::dims whole{};
   memory::dims spread{};
 };
 
-/// Neighbouring dimensions over which the second operand is spread alike are one to it. A single dimension
-/// that is kept comes second, where oneDNN has kernels for it.
+/// Merges adjacent dimensions along which the second operand is broadcast in the same way. A single dimension
+/// that is kept becomes the second, for which oneDNN has kernels.
 [[nodiscard]] Pair merged(const Shape& whole, const Shape& spread) {
   if (spread.size() > whole.size()) throw Unsupported{"the result has not the first operand's shape"};
   const std::size_t missing = whole.size() - spread.size();

@@ -4,7 +4,7 @@
 
 namespace stowage::kernels::fast {
 
-// Kernels of oneDNN for operators of ONNX, by what they are made of.
+// Kernels of oneDNN for ONNX operators, by their primitives.
 
 [[nodiscard]] Kernel convolution(const Signature& signature);
 [[nodiscard]] Kernel transposed_convolution(const Signature& signature);

@@ -26,8 +26,8 @@ using Pooling = dnnl::pooling_v2_forward;
   return assembly.finish();
 }
 
-/// Widens the padding at the end to where the last windows end. Whether one ends behind the padding that
-/// was asked for.
+/// Widens the padding at the end to the end of the last windows. True if a window ends after the requested
+/// padding.
 [[nodiscard]] bool pad_last_windows(Window& window, const memory::dims& spatial, const memory::dims& places) {
   bool is_widened = false;
   for (std::size_t d = 0; d < spatial.size(); ++d) {

@@ -1,5 +1,5 @@
-// Products of matrices: MatMul with batches that are broadcast, and Gemm. Matrices that are transposed are
-// no more than other strides to oneDNN.
+// Matrix products: MatMul with broadcast batches, and Gemm. Transposed matrices only have other strides in
+// oneDNN.
 
 #include <fmt/format.h>
 
@@ -13,12 +13,12 @@ namespace {
 
 using Product = dnnl::matmul;
 
-/// A matrix and the transposed of it share their elements.
+/// A matrix and its transpose share their elements.
 [[nodiscard]] memory::desc matrix(const Shape& shape, bool is_transposed) {
   return is_transposed ? dense(shape).permute_axes({1, 0}) : dense(shape);
 }
 
-/// The shape with dimensions of 1 in front up to that rank.
+/// The shape with leading dimensions of 1 up to that rank.
 [[nodiscard]] memory::dims padded(const Shape& shape, std::size_t rank) {
   memory::dims dimensions(rank - shape.size(), 1);
   dimensions.insert(dimensions.end(), shape.begin(), shape.end());
@@ -39,7 +39,7 @@ struct Shapes {
   memory::dims result{};
 };
 
-/// ONNX gives a list as the first operand a dimension in front, as the second one behind.
+/// ONNX gives a list a leading dimension as the first operand, a trailing one as the second.
 [[nodiscard]] Shapes shapes_of(Shape a, Shape b) {
   if (a.empty() || b.empty()) throw Unsupported{"an operand is a scalar"};
   if (a.size() == 1) a.insert(a.begin(), 1);
@@ -62,7 +62,7 @@ struct Shapes {
   return shapes;
 }
 
-/// The result as ONNX shapes it: without the dimensions that lists were given.
+/// The result's shape in ONNX: without the dimensions added to lists.
 [[nodiscard]] Shape expected_shape(const Shapes& shapes, std::size_t rank_of_a, std::size_t rank_of_b) {
   Shape shape = shapes.result;
   if (rank_of_b == 1) shape.pop_back();
@@ -70,7 +70,7 @@ struct Shapes {
   return shape;
 }
 
-/// Batches over one second matrix are one tall first matrix.
+/// Merges batches with one second matrix into one tall first matrix.
 void join_batches(Shapes& shapes) {
   const std::size_t rank = shapes.b.size();
   const std::int64_t columns = shapes.b[rank - 1];

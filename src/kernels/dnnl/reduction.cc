@@ -29,7 +29,7 @@ using dnnl::algorithm;
   throw Unsupported{fmt::format("oneDNN has no {}", type)};
 }
 
-/// Per dimension, whether it is reduced: by an attribute, or in later versions by a constant.
+/// Per dimension, true if it is reduced: from an attribute, in later versions from a constant.
 [[nodiscard]] std::vector<bool> reduced_dimensions(const Signature& signature, std::size_t rank) {
   const std::vector<std::int64_t> axes =
       signature.has_input(1) ? constant_integers(signature, 1) : signature.attributes.integers("axes", {});
@@ -62,7 +62,7 @@ Kernel reduction(const Signature& signature) {
   std::optional<bool> last;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (!is_reduced[d] || is_rank_kept) expected.push_back(is_reduced[d] ? 1 : shape[d]);
-    // Neighbours that are reduced alike are one dimension to oneDNN.
+    // Adjacent dimensions that are both reduced, or both kept, are one dimension to oneDNN.
     if (is_reduced[d] != last) {
       source.push_back(1);
       target.push_back(1);

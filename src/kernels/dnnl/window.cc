@@ -21,7 +21,7 @@ void expect_between(std::string_view name, std::int64_t value, std::int64_t leas
     throw Unsupported{fmt::format("{} has {}, expected {} to {}", name, value, least, most)};
 }
 
-/// As much as the output needs to be as large as the input over the stride.
+/// Pads so that the output is as large as the input divided by the stride.
 void pad_to_same(Window& window, const memory::dims& spatial, bool more_at_end) {
   for (std::size_t d = 0; d < spatial.size(); ++d) {
     const std::int64_t places = (spatial[d] + window.strides[d] - 1) / window.strides[d];
@@ -82,7 +82,7 @@ Window window_of(const Signature& signature, const memory::dims& kernel, const m
   }
   set_pads(signature, window, spatial);
   for (std::size_t d = 0; d < rank; ++d) {
-    // A kernel that lies on padding alone is nothing that primitives are made for.
+    // Primitives do not support a kernel that covers only padding.
     const std::int64_t most = std::min(spatial[d], window.extent(d) - 1);
     expect_between("pads", window.pads_begin[d], 0, most);
     expect_between("pads", window.pads_end[d], 0, most);
@@ -97,7 +97,7 @@ memory::dims places_of(const Window& window, const memory::dims& spatial, bool i
     if (free < 0) throw Unsupported{fmt::format("kernel of {} is larger than its input", window.extent(d))};
     places[d] = free / window.strides[d] + 1;
     const bool is_cut = is_ceiled && free % window.strides[d] != 0;
-    // A place that begins behind the input has nothing to see.
+    // A place that begins after the input covers no elements.
     if (is_cut && places[d] * window.strides[d] < spatial[d] + window.pads_begin[d]) ++places[d];
   }
   return places;

@@ -11,7 +11,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// A function, and how many parameters it has.
+/// A function, and its number of parameters.
 struct Known {
   std::string_view name;
   double (*function)(double x, double alpha, double beta);
@@ -41,7 +41,7 @@ std::string lowered(std::string name) {
   return name;
 }
 
-/// Those that are listed for all directions, or those that the operator has by default.
+/// The names listed for all directions, or the operator's defaults.
 std::vector<std::string> names_of(const Signature& signature, const std::vector<std::string>& otherwise,
                                   std::size_t directions) {
   std::vector<std::string> names;
@@ -63,7 +63,7 @@ std::vector<Activation> activations_of(const Signature& signature, const std::ve
                                     [&](const Known& it) { return it.name == lowered(name); });
     if (known == known_functions.end()) refuse("there is no activation {}", name);
     Activation activation{.function = known->function, .alpha = known->alpha, .beta = known->beta};
-    // Only functions that have parameters take theirs from the lists.
+    // Only functions with parameters use the lists.
     if (known->parameters > 0 && alpha < alphas.size())
       activation.alpha = static_cast<double>(alphas[alpha++]);
     if (known->parameters > 1 && beta < betas.size()) activation.beta = static_cast<double>(betas[beta++]);

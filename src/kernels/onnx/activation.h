@@ -7,7 +7,7 @@
 
 namespace stowage::kernels::onnx_ops {
 
-/// A function of a recurrent network, by the name that ONNX gives it.
+/// A function of a recurrent network, by its ONNX name.
 struct Activation {
   double (*function)(double x, double alpha, double beta) = nullptr;
   double alpha = 0;
@@ -16,7 +16,7 @@ struct Activation {
   [[nodiscard]] double operator()(double x) const { return function(x, alpha, beta); }
 };
 
-/// As many as the operator is told, or `otherwise`; refuses other than `count` of them.
+/// The functions in the attributes, or `otherwise` in each direction. Refuses any other number of functions.
 [[nodiscard]] std::vector<Activation> activations_of(const Signature& signature,
                                                      const std::vector<std::string>& otherwise,
                                                      std::size_t directions);

@@ -1,7 +1,7 @@
-// Operators of two or three inputs that are broadcast to each other, and those of any number. Idea:
-// dimensions are merged so far that what is left is rows in which every input moves by 0 or by the same
-// number of elements. Every element of an input as large as the output is read once, before the same element
-// of the output is written. Source: the ONNX operator specification, "Broadcasting in ONNX".
+// Operators of two or three inputs that are broadcast to each other, and of any number of inputs. Idea:
+// merges dimensions until only rows are left in which every input moves by 0 or by a constant number of
+// elements. Every element of an input as large as the output is read once, before the same element of the
+// output is written. Source: the ONNX operator specification, "Broadcasting in ONNX".
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// Before operator set 7 the second input was broadcast only when told so, its dimensions put at an axis.
+/// Before operator set 7 the second input was broadcast only on request, with its dimensions at an axis.
 Shape second_shape(const Signature& signature) {
   const Shape& first = input_of(signature, 0).shape;
   Shape second = input_of(signature, 1).shape;
@@ -60,7 +60,7 @@ Kernel compare(const Signature& signature, List types, Function /*f*/) {
                  }));
 }
 
-/// Dividing by 0 gives 0, which ONNX leaves open; the least number by -1 wraps around.
+/// Division by 0 gives 0, which ONNX leaves open; the least number divided by -1 wraps around.
 struct Divide {
   template <typename Number>
   Number operator()(Number a, Number b) const {
@@ -76,7 +76,7 @@ struct Divide {
   }
 };
 
-/// The remainder with the divisor's sign, or with the dividend's (fmod).
+/// The remainder with the sign of the divisor, or of the dividend (fmod).
 template <bool is_fmod>
 struct Remainder {
   template <typename Number>
@@ -103,7 +103,7 @@ Kernel modulo(const Signature& signature) {
   return combine_alike(signature, numbers, Remainder<false>{});
 }
 
-/// Whole powers of whole numbers are exact, and wrap around.
+/// Integer powers of integers are exact, and wrap around.
 template <typename Base, typename Exponent>
 Base power(Base base, Exponent exponent) {
   if constexpr (std::is_integral_v<Base> && std::is_integral_v<Exponent>) {
@@ -142,7 +142,7 @@ Kernel raise(const Signature& signature) {
                  }));
 }
 
-/// A shift by the width or more leaves nothing.
+/// A shift by the width or more gives 0.
 template <bool is_left>
 struct Shift {
   template <typename Number>
@@ -205,7 +205,7 @@ Kernel select(const Signature& signature) {
   });
 }
 
-/// The limits are scalars that may change from run to run; before operator set 11 they are attributes.
+/// The limits are scalars that may change between runs; before operator set 11 they are attributes.
 Kernel clip(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& output = output_of(signature);

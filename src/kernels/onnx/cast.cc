@@ -1,5 +1,5 @@
-// Cast and CastLike between truths, whole and real numbers of every width. A real number beyond the limits of
-// a whole type, which ONNX leaves open, becomes the nearest limit; whole numbers wrap around.
+// Cast and CastLike between booleans, integers and reals of every width. A real beyond the limits of an
+// integer type, which ONNX leaves open, becomes the nearest limit; integers wrap around.
 
 #include "kernels/onnx/elements.h"
 #include "kernels/onnx/tables.h"
@@ -7,7 +7,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// The type is that of the output, which was inferred from the attribute or the second input.
+/// The output's type, which was inferred from the attribute or the second input.
 Kernel cast(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& output = output_of(signature);

@@ -9,8 +9,8 @@
 
 namespace stowage::kernels::onnx_ops {
 
-/// to[i] = f(a[i * step_a], b[i * step_b]) for elements of types that only the function knows: all that there
-/// is of an operator for each of its types.
+/// to[i] = f(a[i * step_a], b[i * step_b]) for elements of types that only the function knows. An operator
+/// needs one such function per type.
 using CombineRow = void (*)(const std::byte* a, std::int64_t step_a, const std::byte* b, std::int64_t step_b,
                             std::byte* to, std::int64_t count);
 
@@ -34,7 +34,7 @@ struct Combination {
 template <typename A, typename B, typename To, typename Function>
 constexpr Combination combination{combine_row<A, B, To, Function>, sizeof(A), sizeof(B), sizeof(To)};
 
-/// Combines two inputs along the rows of a walk. The output may be at the place of either.
+/// Combines two inputs along the rows of a walk. The output may be at the place of either input.
 inline void combine(const Walk<2>& walk, const Combination& of, const std::byte* a, const std::byte* b,
                     std::byte* to) {
   for_each_row(walk, [&](std::int64_t at, const std::array<std::int64_t, 2>& from) {
@@ -43,7 +43,7 @@ inline void combine(const Walk<2>& walk, const Combination& of, const std::byte*
   });
 }
 
-/// As for_type, for what a type makes is a combination.
+/// Like for_type, for makers of combinations.
 template <typename Make, typename... Elements>
 Combination combination_for(DType dtype, Types<Elements...> types, const Make& make) {
   Combination result;

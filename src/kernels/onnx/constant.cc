@@ -1,5 +1,5 @@
-// Operators whose output hangs on shapes and attributes, not on data: Constant, ConstantOfShape, Shape, Size,
-// Range, EyeLike, and the windows of signal processing.
+// Operators whose output depends on shapes and attributes, not on data: Constant, ConstantOfShape, Shape,
+// Size, Range, EyeLike, and the windows of signal processing.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// Writes what it holds.
+/// Writes the content of the value.
 Kernel write(const Argument& output, const Array& value) {
   expect_dtype(output, value.dtype, "the output");
   expect_shape(output, value.shape, "the output");
@@ -72,7 +72,7 @@ Kernel constant_of_shape(const Signature& signature) {
   });
 }
 
-/// The dimensions from `start` up to `end`; the data is not looked at.
+/// The dimensions from `start` up to `end`; the data is not read.
 Kernel shape(const Signature& signature) {
   const Shape& all = input_of(signature, 0).shape;
   const std::int64_t rank = extent(all.size());
@@ -89,7 +89,7 @@ Kernel size(const Signature& signature) {
   return write(output_of(signature), array_of<std::int64_t>({count_of(input_of(signature, 0).shape)}, {}));
 }
 
-/// start + i * delta, for as many as the output has; the limit is in that.
+/// start + i * delta, for each element of the output; its size contains the limit.
 Kernel range(const Signature& signature) {
   const Argument& output = output_of(signature);
   expect_rank(output, 1, "the output");
@@ -128,7 +128,7 @@ Kernel eye_like(const Signature& signature) {
   });
 }
 
-/// A sum of cosines over the window, whose length is that of the output.
+/// A sum of cosines over the window, which is as long as the output.
 Kernel window(const Signature& signature, double a0, double a1, double a2) {
   const Argument& output = output_of(signature);
   expect_rank(output, 1, "the output");

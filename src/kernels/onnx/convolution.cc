@@ -6,7 +6,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// A kernel of one element that moves by one meets each row of the input as it is: all are one long row.
+/// A kernel of one element with stride 1 reads the rows of the input in order: all form one long row.
 Convolution flattened(Convolution c) {
   for (const WindowAxis& axis : c.window.axes) {
     if (axis.kernel != 1 || axis.stride != 1 || axis.begin != 0 || axis.end != 0) return c;
@@ -17,7 +17,7 @@ Convolution flattened(Convolution c) {
   return c;
 }
 
-/// Sums of float16 and bfloat16 are float32, in memory beside the output.
+/// Sums of float16 and bfloat16 are float32, in separate memory.
 template <typename Element>
 void convolve_rows(const Convolution& c, const RowPointers& at) {
   using Sum = Value<Element>;

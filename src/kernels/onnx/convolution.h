@@ -4,9 +4,9 @@
 #include "kernels/onnx/window.h"
 #include "kernels/rows.h"
 
-/// Convolutions of all kinds. Idea: each weight is multiplied with a row of the input and added to a row of
-/// the output, so that the innermost loop runs along both. Cost: one multiplication for each weight and place
-/// of the output.
+/// Convolutions of all kinds. Idea: multiplies each weight with a row of the input and adds the products to
+/// a row of the output, so that the innermost loop runs along both. Cost: one multiplication for each weight
+/// and place of the output.
 namespace stowage::kernels::onnx_ops {
 
 struct Convolution {
@@ -17,7 +17,7 @@ struct Convolution {
   std::int64_t outputs = 1;  ///< Channels of the output, per group.
 
   [[nodiscard]] std::int64_t channels() const { return groups * outputs; }
-  /// The first channel of the input that a channel of the output is made of.
+  /// The first input channel that an output channel reads.
   [[nodiscard]] std::int64_t first_input(std::int64_t channel) const { return channel / outputs * inputs; }
 };
 
@@ -40,7 +40,7 @@ void add_row(Sum* row, const X* from, std::int64_t step, std::int64_t size, Sum 
   }
 }
 
-/// The same for float32. Its bytes are checked row by row, where they are checked.
+/// The same for float32. If bytes are checked, they are checked row by row.
 void add_row(float* row, const float* from, std::int64_t step, std::int64_t size, float weight);
 
 /// A kernel that calls run(convolution, rows) to compute rows of the output.
@@ -49,9 +49,9 @@ void add_row(float* row, const float* from, std::int64_t step, std::int64_t size
                                std::function<void(const Convolution&, const RowPointers&)> run,
                                Bytes scratch);
 
-/// Adds the product of one filter and all channels of its group to rows of a plane of the output: those that
-/// are wanted, each where row_of(row) says. `first` is where the first channel begins in each row of the
-/// input, `w` the filter's first weight. The zero points are those of whole numbers.
+/// Adds the product of one filter and all channels of its group to the wanted rows of an output plane, each
+/// at row_of(row). `first` is the start of the first channel in each input row, `w` the filter's first
+/// weight. Zero points are for integers.
 template <typename X, typename Sum, typename W, typename RowOf>
 void convolve(const Convolution& convolution, const Rows<const std::byte>& input, std::int64_t first,
               const W* w, Interval wanted, const RowOf& row_of, Sum x_zero = 0, Sum w_zero = 0) {

@@ -1,5 +1,5 @@
-// Operators that pass on bytes as they are: views of other shape, Concat and Split. Outputs that lie where an
-// input lies are already written.
+// Operators that copy bytes unchanged: views of other shape, Concat and Split. Outputs in the place of an
+// input are already written.
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@ void copy_bytes(std::byte* to, const std::byte* from, std::int64_t size) {
   if (to != from && size > 0) std::memcpy(to, from, index(size));
 }
 
-/// Everything that only changes the shape, which the output has already.
+/// Operators that only change the shape, which the output already has.
 Kernel reshape(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   expect_copy(input, output_of(signature));
@@ -24,8 +24,8 @@ Kernel reshape(const Signature& signature) {
   }};
 }
 
-/// What is no training keeps everything: the mask is true everywhere. Before operator set 10 its type was
-/// that of the input.
+/// At inference everything is kept: the mask is true everywhere. Before operator set 10 it had the input's
+/// type.
 Kernel dropout(const Signature& signature) {
   const auto training = integers_at(signature, 2);
   if (training && !training->empty() && training->front() != 0) refuse("training draws random numbers");
@@ -43,13 +43,13 @@ Kernel dropout(const Signature& signature) {
   });
 }
 
-/// How one of several tensors lies in the one that they are parts of, in bytes.
+/// Layout, in bytes, of one tensor within the whole that consists of several.
 struct Part {
-  std::int64_t from;  ///< In each stretch of the whole.
+  std::int64_t from;  ///< In each run of the whole.
   std::int64_t size;
 };
 
-/// Parts of `whole` along an axis, which must fill it.
+/// Parts of `whole` along an axis, which they must fill.
 std::vector<Part> parts_of(const std::vector<std::optional<Argument>>& parts, const Argument& whole,
                            std::size_t axis) {
   const Split split = split_at(whole.shape, axis);
@@ -90,7 +90,7 @@ Kernel concatenate(const Signature& signature) {
   }};
 }
 
-/// The sizes are those of the outputs.
+/// Uses the sizes of the outputs.
 Kernel split_up(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const std::size_t axis = axis_of(signature.attributes.integer("axis", 0), input.shape.size());

@@ -1,6 +1,6 @@
-// Einsum. Idea: every letter is an axis of a space, in which each operand has strides (0 on axes that it has
-// not); an element of the output is the sum, over letters that it has not, of the products of all operands.
-// Cost: one product for each point of the space.
+// Einsum. Idea: every letter is an axis of a space, in which each operand has strides (0 on missing axes). An
+// element of the output is the sum, over its missing letters, of the products of all operands. Cost: one
+// product for each point of the space.
 
 #include <algorithm>
 #include <cctype>
@@ -13,10 +13,10 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// Labels of an operand's axes: letters, or the digits that an ellipsis stands for.
+/// Labels of an operand's axes: letters, or the digits of an ellipsis.
 using Labels = std::string;
 
-/// The letters of a term, an ellipsis written as the last `hidden` of ten digits.
+/// The letters of a term, with an ellipsis written as the last `hidden` of ten digits.
 Labels labels_of(std::string term, std::size_t hidden) {
   std::erase(term, ' ');
   const std::size_t dots = term.find("...");
@@ -42,7 +42,7 @@ std::vector<std::string> split_terms(const std::string& text) {
   return terms;
 }
 
-/// How many axes the ellipsis of a term stands for.
+/// The number of axes in the ellipsis of a term.
 std::size_t hidden_axes(const std::string& term, std::size_t rank) {
   const auto letters = static_cast<std::size_t>(std::count_if(
       term.begin(), term.end(), [](unsigned char letter) { return std::isalpha(letter) != 0; }));
@@ -51,7 +51,7 @@ std::size_t hidden_axes(const std::string& term, std::size_t rank) {
   return rank - letters;
 }
 
-/// Without an arrow, the output has what ellipses stand for, and letters that are there once, in order.
+/// Without an arrow, the output has the axes of ellipses and the letters that occur once, in order.
 Labels implied_output(const std::vector<Labels>& operands) {
   std::map<char, int> counts;
   for (const Labels& labels : operands) {
@@ -66,7 +66,7 @@ Labels implied_output(const std::vector<Labels>& operands) {
 
 struct Space {
   Shape sizes{};               ///< Axes of the output first.
-  std::size_t kept = 0;        ///< How many those are.
+  std::size_t kept = 0;        ///< Number of output axes.
   std::vector<Shape> strides;  ///< Per operand.
 };
 
@@ -110,7 +110,7 @@ Space space_of(const Signature& signature) {
     const Shape& shape = input_of(signature, i).shape;
     const Shape own = strides_of(shape);
     Shape strides(axes.size(), 0);
-    // A letter that is there twice moves along the diagonal.
+    // A repeated letter moves along the diagonal.
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (shape[d] != 1) strides[axes.find(operands[i][d])] += own[d];
     }
@@ -119,7 +119,7 @@ Space space_of(const Signature& signature) {
   return space;
 }
 
-/// Calls visit() for every point of the axes from `axis` up to `end`, the operands' places moved along.
+/// Calls visit() for every point of the axes from `axis` up to `end`, and moves the operands' places along.
 template <typename Visit>
 void visit_points(const Space& space, std::size_t axis, std::size_t end, std::vector<std::int64_t>& places,
                   const Visit& visit) {

@@ -8,11 +8,10 @@
 
 #include "kernels/onnx/operands.h"
 
-/// Elements as they lie in memory, and the values that are computed with: those of float16 and bfloat16 are
-/// computed as float32.
+/// Elements in memory, and their values in computations: float16 and bfloat16 are computed as float32.
 namespace stowage::kernels::onnx_ops {
 
-/// A byte that is true unless it is 0: a file may hold any byte, which a bool may not.
+/// A byte that is true unless it is 0: a file may contain any byte, a bool may not.
 struct Truth {
   std::uint8_t bits;
 };
@@ -39,7 +38,7 @@ struct Wide {
   const std::uint32_t exponent = (element.bits >> 10U) & 0x1FU;
   const std::uint32_t fraction = element.bits & 0x3FFU;
   if (exponent == 0) {
-    constexpr float unit = 1.0F / 16777216;  // 2^-24, of the least number above 0
+    constexpr float unit = 1.0F / 16777216;  // 2^-24, of the smallest positive number
     const float size = static_cast<float>(fraction) * unit;
     return sign == 0 ? size : -size;
   }
@@ -53,7 +52,7 @@ template <typename Element>
   return element;
 }
 
-/// What elements of a type are computed as.
+/// The type in which elements are computed.
 template <typename Element>
 using Value = decltype(value_of(Element{}));
 
@@ -73,7 +72,7 @@ using Value = decltype(value_of(Element{}));
   if (size > 0x7F800000U) return {static_cast<std::uint16_t>(sign | infinite | 0x200U)};
   if (size >= 0x477FF000U) return {static_cast<std::uint16_t>(sign | infinite)};
   if (size < 0x38800000U) {
-    // Below the normal numbers: a multiple of 2^-24, which adding 1/2 rounds to.
+    // Subnormal numbers: a multiple of 2^-24, to which adding 1/2 rounds.
     const float shifted = std::bit_cast<float>(size) + 0.5F;
     return {static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000U))};
   }
@@ -81,7 +80,7 @@ using Value = decltype(value_of(Element{}));
   return {static_cast<std::uint16_t>(sign | (rounded >> 13U))};
 }
 
-/// The nearest whole number of a type towards 0; its limits for what lies beyond, 0 for no number.
+/// Truncates to the integer type; out of range gives the nearest limit, NaN gives 0.
 template <typename Integer, typename Real>
 [[nodiscard]] Integer whole(Real value) {
   using Limits = std::numeric_limits<Integer>;
@@ -93,7 +92,7 @@ template <typename Integer, typename Real>
   return static_cast<Integer>(value);
 }
 
-/// A value as an element of a type: what Cast does. Whole numbers wrap around.
+/// Converts a value to an element type, as Cast does. Integers wrap around.
 template <typename Element, typename From>
 [[nodiscard]] Element element_of(From value) {
   if constexpr (std::is_same_v<Element, Truth>) {
@@ -145,8 +144,8 @@ template <typename Element>
   return DType::unknown;
 }
 
-/// Makes the kernel of the element type that `dtype` is, which must be one of `Elements`; `make` is called
-/// as make.operator()<Element>().
+/// Makes the kernel for the element type `dtype`, which must be one of `Elements`, by calling
+/// make.operator()<Element>().
 template <typename Make, typename... Elements>
 [[nodiscard]] Kernel for_type(DType dtype, Types<Elements...> /*types*/, const Make& make) {
   Kernel kernel;
@@ -157,7 +156,7 @@ template <typename Make, typename... Elements>
   return kernel;
 }
 
-/// The same for what only moves elements: by their size.
+/// The same for operators that only move elements: by element size.
 template <typename Make>
 [[nodiscard]] Kernel for_size(DType dtype, const Make& make) {
   switch (bits_of(dtype).value_or(0)) {
@@ -176,7 +175,7 @@ template <typename Make>
   }
 }
 
-/// Arithmetic that wraps around for whole numbers, where C++ leaves overflow open.
+/// Arithmetic that wraps around for integers, where overflow is undefined in C++.
 template <typename Number>
 [[nodiscard]] Number sum(Number a, Number b) {
   if constexpr (std::is_integral_v<Number>) {

@@ -1,4 +1,4 @@
-// Operators that read where indices say. Indices exist at run time only: one that is out of range ends the
+// Operators that read at places given by indices. Indices exist only at run time: one out of range ends the
 // run.
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Kernel gather(const Signature& signature) {
   });
 }
 
-/// Every element is at the place of its index, but on one axis, where the index says.
+/// Every element is at the place of its index, except on one axis, where the index gives the place.
 Kernel gather_elements(const Signature& signature) {
   const Argument& data = input_of(signature, 0);
   const Argument& indices = input_of(signature, 1);
@@ -74,7 +74,7 @@ Kernel gather_elements(const Signature& signature) {
   });
 }
 
-/// Tuples of indices pick slices, within each of the first dimensions that are a batch.
+/// Tuples of indices select slices, separately for each batch of the first dimensions.
 Kernel gather_tuples(const Signature& signature) {
   const Argument& data = input_of(signature, 0);
   const Argument& indices = input_of(signature, 1);
@@ -115,7 +115,7 @@ Kernel gather_tuples(const Signature& signature) {
   });
 }
 
-/// One of two values, by whether the place along the new axis is the index. An index outside is nowhere.
+/// One of two values: is the place along the new axis the index? Indices out of range match nothing.
 Kernel one_hot(const Signature& signature) {
   const Argument& indices = input_of(signature, 0);
   const Argument& values = input_of(signature, 2);

@@ -1,4 +1,4 @@
-// Operators on pictures whose places are data: GridSample, RoiAlign, MaxUnpool; and Det, of square matrices.
+// Image operators with data-dependent places: GridSample, RoiAlign, MaxUnpool; and Det, of square matrices.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// One channel of a picture.
+/// One channel of an image.
 template <typename Element>
 struct Plane {
   const Element* from;
@@ -26,7 +26,7 @@ struct GridModes {
   bool aligns_corners;
 };
 
-/// A place mirrored into an interval as often as it takes.
+/// A place mirrored into an interval, repeatedly if needed.
 double reflected(double x, double low, double high) {
   const double range = high - low;
   if (range <= 0) return low;
@@ -34,13 +34,13 @@ double reflected(double x, double low, double high) {
   return low + (away > range ? 2 * range - away : away);
 }
 
-/// A coordinate in -1 .. 1 as a place among `size` elements.
+/// Converts a coordinate in -1 .. 1 to a place among `size` elements.
 double place_of(double x, std::int64_t size, const GridModes& modes) {
   const auto count = static_cast<double>(size);
   return modes.aligns_corners ? (x + 1) / 2 * (count - 1) : ((x + 1) * count - 1) / 2;
 }
 
-/// The place that padding puts in the stead of one outside.
+/// The place that padding uses instead of one outside.
 double padded(double x, std::int64_t size, const GridModes& modes) {
   const auto last = static_cast<double>(size - 1);
   if (modes.padding == "border") return std::clamp(x, 0.0, last);
@@ -50,7 +50,7 @@ double padded(double x, std::int64_t size, const GridModes& modes) {
   return x;
 }
 
-/// The element at a whole place; 0 outside, unless padding has another.
+/// The element at an integer place; 0 outside, unless padding defines another.
 template <typename Element>
 double pixel(const Plane<Element>& plane, double y, double x, const GridModes& modes) {
   const double row = padded(y, plane.height, modes);
@@ -108,7 +108,7 @@ GridModes grid_modes_of(const Signature& signature) {
   return modes;
 }
 
-/// Every element is read where a grid says, in coordinates of -1 .. 1.
+/// Reads every element at a place given by a grid, in coordinates of -1 .. 1.
 Kernel grid_sample(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& grid = input_of(signature, 1);
@@ -142,7 +142,7 @@ Kernel grid_sample(const Signature& signature) {
   });
 }
 
-/// The element between four, as RoiAlign has it: 0 where it is further than one element outside.
+/// Interpolates between four elements, as RoiAlign does: 0 for places more than one element outside.
 template <typename Element, typename Use>
 void corners(const Plane<Element>& plane, double y, double x, const Use& use) {
   const auto last_row = static_cast<double>(plane.height - 1);
@@ -168,7 +168,7 @@ struct RoiModes {
   std::int64_t samples;
   double scale;
   double shift;
-  bool widens;  ///< Regions are at least one element large.
+  bool widens;  ///< Regions have at least one element.
 };
 
 /// One element of the output: the mean, or the largest part, of a grid of points in its share of the region.
@@ -255,7 +255,7 @@ Kernel roi_align(const Signature& signature) {
   });
 }
 
-/// The shape of the tensor that maxima were taken from, as far as the window says.
+/// The shape of the tensor before pooling, as far as the window determines it.
 Shape pooled_from(const Signature& signature, const Shape& pooled) {
   const auto kernel = signature.attributes.integers("kernel_shape", {});
   const std::size_t rank = kernel.size();
@@ -273,8 +273,8 @@ Shape pooled_from(const Signature& signature, const Shape& pooled) {
   return shape;
 }
 
-/// Puts each element where the index of its maximum says, among zeros. Indices are of the tensor that the
-/// maxima were taken from, of which the output may be larger.
+/// Puts each maximum at its index, among zeros. Indices refer to the tensor before pooling; the output may be
+/// larger.
 Kernel max_unpool(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& indices = input_of(signature, 1);
@@ -307,7 +307,7 @@ Kernel max_unpool(const Signature& signature) {
   });
 }
 
-/// By Gauss's elimination with the largest pivots, in scratch memory.
+/// Gaussian elimination with the largest pivots, in scratch memory.
 double determinant(double* rows, std::int64_t n) {
   double result = 1;
   for (std::int64_t k = 0; k < n; ++k) {

@@ -41,7 +41,7 @@ const KernelTable& parts() {
   return table;
 }
 
-/// What no kernel has to look at again: that shapes are shapes and attributes are of their types.
+/// Checks once, for all kernels, that shapes are valid and attributes have their types.
 Kernel prepare_checked(const Signature& signature) {
   onnx_ops::check_operands(signature);
   try {

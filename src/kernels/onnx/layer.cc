@@ -1,5 +1,5 @@
-// Normalisations over the last dimensions: LayerNormalization, RMSNormalization and what other domains make
-// of them. Statistics are summed in float64.
+// Normalizations over the last dimensions: LayerNormalization, RMSNormalization and their variants in other
+// domains. Statistics are summed in float64.
 
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 struct Layer {
   std::int64_t rows = 1;
   std::int64_t size = 1;
-  Walk<2> parameters{};  ///< Over the elements of the input: where scale and bias are.
+  Walk<2> parameters{};  ///< Over the elements of the input: places of scale and bias.
   double epsilon = 0;
   bool subtracts_mean = true;
   bool has_bias = false;
@@ -34,7 +34,7 @@ Layer layer_of(const Signature& signature, std::size_t axis, std::size_t scale, 
           .has_bias = has_bias};
 }
 
-/// Mean and reciprocal of the deviation (or of the root of the mean square) of a row.
+/// Mean and reciprocal deviation (or reciprocal root mean square) of a row.
 struct RowMoments {
   double mean;
   double scale;
@@ -56,7 +56,7 @@ RowMoments moments_of(const Element* row, const Layer& layer) {
   return {.mean = mean, .scale = 1 / std::sqrt(squares / count + layer.epsilon)};
 }
 
-/// Normalises `from`, which may be `to`; statistics go where they are wanted.
+/// Normalizes `from` to `to`, which may be equal; writes statistics unless their pointers are null.
 template <typename Element, typename Statistic>
 void normalize(const Layer& layer, const Element* from, Element* to, const Element* scale,
                const Element* bias, Statistic* means, Statistic* scales) {
@@ -79,7 +79,7 @@ void normalize(const Layer& layer, const Element* from, Element* to, const Eleme
   });
 }
 
-/// The statistics have the dimensions of the input up to the axis, and ones.
+/// The statistics have the dimensions of the input up to the axis, and then ones.
 void expect_statistics(const Signature& signature, std::size_t axis) {
   Shape shape = input_of(signature, 0).shape;
   std::fill(shape.begin() + extent(axis), shape.end(), 1);
@@ -104,7 +104,7 @@ Kernel layer_normalization(const Signature& signature, bool subtracts_mean) {
   for (const std::size_t i : {1U, 2U}) {
     if (signature.has_output(i)) statistic = signature.outputs[i]->dtype;
   }
-  // A normalisation without mean has its scales as second output.
+  // A normalization without mean has its scales as second output.
   return for_type(input.dtype, floats, [&]<typename Element>() {
     return for_type(statistic, floats, [&]<typename Statistic>() -> Kernel {
       return {.run = [=](const Pointers& pointers) {
@@ -118,7 +118,7 @@ Kernel layer_normalization(const Signature& signature, bool subtracts_mean) {
   });
 }
 
-/// The sum of input and skip (and a bias), normalised. The fourth output is the sum.
+/// The normalized sum of input and skip (and a bias). The fourth output is the sum.
 Kernel skip_normalization(const Signature& signature, bool subtracts_mean) {
   const Argument& input = input_of(signature, 0);
   expect_copy(input, output_of(signature));

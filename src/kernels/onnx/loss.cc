@@ -1,4 +1,4 @@
-// Losses of training, which networks keep at times: NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
+// Losses of training, which some networks keep: NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
 
 #include <algorithm>
 #include <cmath>
@@ -15,11 +15,11 @@ namespace {
 struct Loss {
   std::int64_t batches = 1;
   std::int64_t classes = 1;
-  std::int64_t size = 1;  ///< Of a plane.
+  std::int64_t size = 1;  ///< Elements of a plane.
   std::string reduction{};
   bool ignores = false;
   std::int64_t ignored = 0;
-  bool is_softmax = false;  ///< Of scores rather than of logarithms of probabilities.
+  bool is_softmax = false;  ///< Of scores instead of logarithms of probabilities.
 };
 
 Loss loss_of(const Signature& signature) {

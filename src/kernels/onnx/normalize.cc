@@ -1,6 +1,6 @@
-// Normalisations by mean and variance over a channel: BatchNormalization (with the statistics that it is
-// given), InstanceNormalization, GroupNormalization, MeanVarianceNormalization; and those by the size of
-// neighbours: LRN, LpNormalization. Statistics are summed in float64.
+// Normalizations by mean and variance over a channel: BatchNormalization (with given statistics),
+// InstanceNormalization, GroupNormalization, MeanVarianceNormalization; and by the size of neighbours: LRN,
+// LpNormalization. Statistics are summed in float64.
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ Planes planes_of(const Argument& input) {
           .size = count_of(input.shape, 2, input.shape.size())};
 }
 
-/// Refuses parameters that are not one number of real type for each of `count`.
+/// Refuses parameters unless they are `count` real numbers.
 void expect_vector(const Signature& signature, std::size_t i, std::int64_t count) {
   const Argument& argument = input_of(signature, i);
   expect_shape(argument, {count}, fmt::format("input {}", i));
@@ -95,8 +95,8 @@ ShareMoments moments_of(const Element* from, std::int64_t size, double epsilon) 
   return {.mean = mean, .inverse_deviation = 1 / std::sqrt(variance / static_cast<double>(size) + epsilon)};
 }
 
-/// Instances are groups of one channel each. Scale and bias are one for each channel; before operator set 21
-/// those of a GroupNormalization were one for each group.
+/// Instances are groups of one channel each. Each channel has one scale and bias; before operator set 21,
+/// GroupNormalization had one of each per group.
 Kernel group_normalization(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   expect_copy(input, output_of(signature));
@@ -165,7 +165,7 @@ Kernel local_response(const Signature& signature) {
   });
 }
 
-/// Divides by the norm along an axis; nothing is divided by 0.
+/// Divides by the norm along an axis; a norm of 0 divides nothing.
 Kernel norm(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   expect_copy(input, output_of(signature));
@@ -194,7 +194,7 @@ Kernel norm(const Signature& signature) {
   });
 }
 
-/// (x - mean) / deviation over some axes: a walk over what is kept, and two over what is not.
+/// (x - mean) / deviation over some axes: one walk over kept elements, and two over reduced ones.
 Kernel mean_variance(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   expect_copy(input, output_of(signature));

@@ -152,14 +152,14 @@ std::optional<std::vector<double>> reals_at(const Signature& signature, std::siz
 
 namespace {
 
-/// A signature that outlives whoever made it.
+/// A signature that outlives its creator.
 struct KeptSignature {
   std::string type{};
   Attributes attributes{};
   std::int64_t version = 1;
   std::vector<std::optional<Argument>> inputs{};
   std::vector<std::optional<Argument>> outputs{};
-  std::vector<std::size_t> unknown{};  ///< Inputs whose values are wanted.
+  std::vector<std::size_t> unknown{};  ///< Inputs whose values are needed.
 };
 
 void run_prepared_now(const KeptSignature& kept, Prepare prepare, const Pointers& pointers) {
@@ -179,7 +179,7 @@ void run_prepared_now(const KeptSignature& kept, Prepare prepare, const Pointers
   } catch (const Unsupported& refusal) {
     throw Error(fmt::format("operator {}", kept.type), refusal.reason);
   }
-  // Memory that nobody could know of before.
+  // Memory whose size was unknown at preparation.
   struct alignas(64) Line {
     std::byte bytes[64];
   };

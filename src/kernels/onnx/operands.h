@@ -13,7 +13,7 @@
 
 #include "kernels/kernel.h"
 
-/// What kernels ask of their signature before they believe it.
+/// Checks of a kernel's signature, which is not trusted.
 namespace stowage::kernels::onnx_ops {
 
 template <typename... Parts>
@@ -24,25 +24,25 @@ template <typename... Parts>
 [[nodiscard]] inline std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 [[nodiscard]] inline std::int64_t extent(std::size_t value) { return static_cast<std::int64_t>(value); }
 
-/// The operand, or a refusal.
+/// The operand; refuses a missing one.
 [[nodiscard]] const Argument& input_of(const Signature& signature, std::size_t i);
 [[nodiscard]] const Argument& output_of(const Signature& signature, std::size_t i = 0);
 
-/// Refuses operands whose shapes are no shapes: then no product of dimensions overflows, not even of those
-/// beside a zero. Refuses constants that have not as many bytes as they should.
+/// Refuses operands with invalid shapes: then no product of dimensions overflows, not even next to a zero.
+/// Refuses constants that have a wrong number of bytes.
 void check_operands(const Signature& signature);
 
-/// An axis in 0 .. rank-1, from one that counts from the end when it is negative.
+/// The axis in 0 .. rank-1; a negative one counts from the end.
 [[nodiscard]] std::size_t axis_of(std::int64_t axis, std::size_t rank);
 /// Several different ones, in ascending order.
 [[nodiscard]] std::vector<std::size_t> axes_of(const std::vector<std::int64_t>& axes, std::size_t rank);
 
 /// In elements, row-major.
 [[nodiscard]] Shape strides_of(const Shape& shape);
-/// How many elements dimensions from `begin` up to `end` have.
+/// Number of elements of the dimensions from `begin` up to `end`.
 using kernels::count_of;
 [[nodiscard]] std::int64_t count_of(const Shape& shape, std::size_t begin, std::size_t end);
-/// Elements before, along and behind an axis.
+/// Elements before, along and after an axis.
 struct Split {
   std::int64_t outer;
   std::int64_t size;
@@ -54,27 +54,27 @@ struct Split {
 void expect_rank(const Argument& argument, std::size_t rank, std::string_view what);
 void expect_shape(const Argument& argument, const Shape& shape, std::string_view what);
 void expect_dtype(const Argument& argument, DType dtype, std::string_view what);
-/// Refuses an axis that a kernel would keep a table of, when it is so long that the table might not fit.
+/// Refuses a long axis whose table might not fit in memory.
 void expect_table_size(std::int64_t size);
-/// As many bytes of the same type of element.
+/// Both have equally many bytes and one element type.
 void expect_copy(const Argument& from, const Argument& to);
 
-/// The whole numbers of a constant of integers.
+/// The integers of a constant.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> integers_in(const Argument& argument);
-/// Those of an input, or a refusal when it is no such constant; nothing when it is left out.
+/// The integers of a constant input; none if it is omitted. Refuses other inputs.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> integers_at(const Signature& signature, std::size_t i);
-/// Those of an attribute that became an input with some version.
+/// The integers of an attribute that became an input in some version.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> integers_at(const Signature& signature,
                                                                    std::string_view attribute, std::size_t i);
-/// The numbers of a constant of real numbers (or integers).
+/// The numbers of a constant of reals (or integers).
 [[nodiscard]] std::optional<std::vector<double>> reals_at(const Signature& signature, std::size_t i);
 
-/// Prepares a kernel that must know the values of some inputs. Where they are not constant it is prepared
-/// anew in every run, which then throws Error for what would have been refused.
+/// Prepares a kernel that must know the values of some inputs. If they are not constant, it is prepared again
+/// in every run, which then throws Error instead of refusing.
 [[nodiscard]] Kernel with_values(const Signature& signature, std::initializer_list<std::size_t> inputs,
                                  Prepare prepare);
 
-/// An index in 0 .. size-1, from one that may count from the end. Throws Error otherwise.
+/// An index in 0 .. size-1; a negative one counts from the end. Throws Error otherwise.
 [[nodiscard]] std::int64_t index_in(std::int64_t index, std::int64_t size, std::string_view operator_type);
 
 /// A length in 0 .. most. Throws Error otherwise.

@@ -35,8 +35,7 @@ Kernel cumulative_sum(const Signature& signature) {
   });
 }
 
-/// Puts the places of a row in order: the best ones first, equal ones as they come. What is no number is
-/// above all numbers.
+/// Sorts the places of a row: the best first, equal ones in their order. NaN is above all numbers.
 template <typename Element>
 void rank_places(const Element* row, std::int64_t step, bool is_largest, std::span<std::int64_t> places,
                  std::int64_t wanted) {
@@ -52,7 +51,7 @@ void rank_places(const Element* row, std::int64_t step, bool is_largest, std::sp
                     });
 }
 
-/// How many are wanted is in the shape of the outputs.
+/// The shape of the outputs contains the requested count.
 Kernel best(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& values = output_of(signature, 0);

@@ -1,5 +1,5 @@
-// Pad. Idea: on each axis a table says which element of the input an element of the output is, or that it is
-// none: modes differ in the table only.
+// Pad. Idea: on each axis, a table gives the input element of each output element, or none; modes differ only
+// in the table.
 
 #include <algorithm>
 #include <cstring>
@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::int64_t filled = -1;
 
-/// The remainder that is not negative.
+/// The remainder, never negative.
 std::int64_t modulo(std::int64_t a, std::int64_t b) { return ((a % b) + b) % b; }
 
-/// Which element of `size` is at a place that may be outside.
+/// The element, of `size`, for a place that may be outside.
 std::int64_t source_of(std::int64_t place, std::int64_t size, std::string_view mode) {
   if (place >= 0 && place < size) return place;
   if (mode == "constant") return filled;
@@ -30,7 +30,7 @@ std::int64_t source_of(std::int64_t place, std::int64_t size, std::string_view m
   return std::min(there, period - there);
 }
 
-/// Per axis, per place in the output: where the input has it, in elements, or `filled`.
+/// Per axis, per place in the output: its offset in the input, in elements, or `filled`.
 using Sources = std::vector<std::vector<std::int64_t>>;
 
 template <typename Element>
@@ -46,7 +46,7 @@ void fill(const Sources& sources, std::size_t axis, const Element* from, bool is
   }
 }
 
-/// Begins and ends of all axes, in the order of the format; negative ones cut.
+/// Begins and ends of all axes, in the order of the format; negative ones cut off.
 std::vector<std::int64_t> pads_of(const Signature& signature, std::size_t rank) {
   const auto given = integers_at(signature, signature.version < 2 ? "paddings" : "pads", 1);
   if (!given) refuse("pads are missing");
@@ -65,7 +65,7 @@ std::vector<std::int64_t> pads_of(const Signature& signature, std::size_t rank) 
   return pads;
 }
 
-/// What the padding consists of, where it is not an input.
+/// The padding value if it is not an input.
 std::vector<std::byte> attribute_value(const Signature& signature, DType dtype) {
   const float value = signature.attributes.real("value", 0);
   std::vector<std::byte> bytes(sizeof(Wide));

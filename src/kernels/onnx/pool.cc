@@ -1,8 +1,8 @@
 // Pools: one number for each place of a window, or for a whole plane, which is a window that covers it.
 //
-// Idea. A way of pooling says what a total begins with, what adds an element to it, and what makes a number
-// of it. So rows of an input can also be taken one by one: then totals are kept as numbers of the output's
-// precision, where they are float64 else.
+// Idea. A way of pooling defines the initial total, how an element is added to it, and the number made of it.
+// So rows of an input can also be added one by one: then totals have the output's precision, otherwise
+// float64.
 
 #include <algorithm>
 #include <cmath>
@@ -21,8 +21,8 @@ struct Pool {
   std::int64_t batches = 1;
   std::int64_t channels = 1;
   bool counts_padding = false;
-  bool is_global = false;  ///< A plane is as one row.
-  Shape input{};           ///< Of the whole input.
+  bool is_global = false;  ///< A plane counts as one row.
+  Shape input{};           ///< Shape of the whole input.
 
   [[nodiscard]] std::int64_t planes() const { return batches * channels; }
 };
@@ -43,7 +43,7 @@ Pool pool_of(const Signature& signature) {
   return pool;
 }
 
-/// Of a window that covers a plane.
+/// The window covers a plane.
 Pool global_pool_of(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   if (input.shape.size() < 2) refuse("the input {} has no planes", show(input.shape));
@@ -57,15 +57,15 @@ Pool global_pool_of(const Signature& signature) {
   return pool;
 }
 
-/// Where a window is in the output.
+/// The place of a window in the output.
 struct Place {
   std::int64_t d = 0;
   std::int64_t h = 0;
   std::int64_t w = 0;
 };
 
-/// Calls visit(element, place in the plane) for what the window at a place of the output covers of a plane,
-/// which begins `offset` elements behind the beginning of every row.
+/// Calls visit(element, place in the plane) for the elements of a plane that the window at an output place
+/// covers. The plane begins `offset` elements after the start of every row.
 template <typename Element, typename Visit>
 void visit_window(const Window& window, const Rows<const std::byte>& input, std::int64_t offset, Place at,
                   const Visit& visit) {
@@ -85,7 +85,7 @@ void visit_window(const Window& window, const Rows<const std::byte>& input, std:
   }
 }
 
-/// The elements of a window that make up its number: those in the input, or in its padding, too.
+/// The number of elements that a window counts: those in the input, or also in its padding.
 std::int64_t elements_of(const Pool& pool, Place at) {
   const auto& [depth, height, width] = pool.window.axes;
   const auto size = [&](const WindowAxis& axis, std::int64_t i) {
@@ -154,7 +154,7 @@ RowSums row_sums_of(const Pool& pool, const Way& way, std::size_t axis) {
               }};
 }
 
-/// Whether one row of windows covers all rows.
+/// True if one row of windows covers all rows.
 bool covers_rows(const Window& window) {
   const auto& [depth, height, width] = window.axes;
   return depth.input == 1 && height.output == 1 && height.begin == 0 && height.dilation == 1 &&
@@ -247,7 +247,7 @@ struct MostOfWindow {
   }
 };
 
-/// Of a whole plane: numbers only.
+/// Over a whole plane: only numbers.
 struct MostOfPlane : MostOfWindow {
   template <typename Total>
   [[nodiscard]] Total add(Total most, Total x) const {
@@ -255,7 +255,7 @@ struct MostOfPlane : MostOfWindow {
   }
 };
 
-/// The number that a place has when columns come before rows.
+/// The number of a place if columns come before rows.
 std::int64_t column_major(const Window& window, std::int64_t place) {
   const auto& [depth, height, width] = window.axes;
   const std::int64_t d = place / (height.input * width.input);
@@ -263,7 +263,7 @@ std::int64_t column_major(const Window& window, std::int64_t place) {
   return ((place % width.input) * height.input + h) * depth.input + d;
 }
 
-/// Where the largest is in the whole tensor.
+/// The index of the maximum in the whole tensor.
 template <typename Element>
 void find_most(const Pool& pool, bool is_column_major, const Pointers& pointers) {
   const Window& window = pool.window;

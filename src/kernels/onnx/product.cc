@@ -1,5 +1,5 @@
-// Products of matrices. Cost: one multiplication for each term of each element; real numbers of 16 bits are
-// summed as float32, in memory beside the output.
+// Matrix products. Cost: one multiplication for each term of each element. Reals of 16 bits are summed as
+// float32, in separate memory.
 
 #include "kernels/onnx/product.h"
 
@@ -47,7 +47,7 @@ MatrixProducts matrix_products_of(const Shape& a, const Shape& b, const Shape& o
 
 namespace {
 
-/// Where a row of sums is: in the output itself, or beside it.
+/// The place of a row of sums: in the output itself, or in separate memory.
 template <typename Sum, typename Element>
 Sum* sums_at(const Pointers& pointers, Element* to) {
   if constexpr (std::is_same_v<Sum, Element>) {

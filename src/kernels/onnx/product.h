@@ -6,7 +6,7 @@
 
 namespace stowage::kernels::onnx_ops {
 
-/// The rows and columns of two matrices and their product, and how far apart their elements are.
+/// The rows and columns of two matrices and their product, and the distances of their elements.
 struct MatrixProduct {
   std::int64_t rows = 1;
   std::int64_t columns = 1;
@@ -18,12 +18,12 @@ struct MatrixProduct {
 };
 
 /// Adds row i of a * b to `row`: each element of a's row is multiplied with a row of b, so that the innermost
-/// loop runs along the result. `a_at` and `b_at` say what an element counts.
+/// loop runs along the result. `a_at` and `b_at` convert elements to values.
 template <typename Sum, typename A, typename B, typename AtA, typename AtB>
 void add_product_row(const MatrixProduct& p, std::int64_t i, const A* a, const B* b, Sum* row,
                      const AtA& a_at, const AtB& b_at) {
   if (p.b_column != 1) {
-    // b is transposed: what is contiguous is a column.
+    // b is transposed: its columns are contiguous.
     for (std::int64_t j = 0; j < p.columns; ++j) {
       Sum total = row[j];
       for (std::int64_t k = 0; k < p.terms; ++k) {
@@ -50,8 +50,8 @@ struct MatrixProducts {
   Shape b_strides{};
 };
 
-/// Checks that a * b has the output's shape. A vector is a matrix of one row (a) or column (b), whose
-/// dimension the output does not have. A transposed one has its last two dimensions swapped.
+/// Checks that a * b has the output's shape. A vector is a matrix of one row (a) or column (b); the output
+/// lacks that dimension. A transposed matrix has its last two dimensions swapped.
 [[nodiscard]] MatrixProducts matrix_products_of(const Shape& a, const Shape& b, const Shape& output,
                                                 bool transposes_a = false, bool transposes_b = false);
 

@@ -1,6 +1,6 @@
-// Quantised operators: what turns real numbers into whole ones and back, and products and convolutions of
-// whole ones. real = scale * (stored - zero point); rounding is to nearest, ties to even; what is out of
-// range becomes the nearest limit. Sums are int32, as the specification has them.
+// Quantized operators: conversions between reals and integers, and products and convolutions of integers.
+// real = scale * (stored - zero point); rounding is to nearest, ties to even; values out of range become the
+// nearest limit. Sums are int32, as in the specification.
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +19,8 @@ constexpr Types<std::int8_t, std::uint8_t> byte_types;
 constexpr Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t> stored_types;
 constexpr Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t> readable_types;
 
-/// Which pair of scale and zero point an element has: one for all, one for each place on an axis, or one for
-/// each block of places.
+/// The scale and zero point of an element: one pair for all, one for each place on an axis, or one for each
+/// block of places.
 struct Pairs {
   Split split{};
   std::int64_t block = 1;
@@ -57,7 +57,7 @@ Pairs pairs_of(const Signature& signature, const Shape& shape, const Argument& s
   return pairs;
 }
 
-/// A real number rounded, moved by the zero point, and kept in range.
+/// Rounds a real, adds the zero point, and clamps.
 template <typename Stored>
 Stored stored_of(double value, std::int64_t zero) {
   return whole<Stored>(std::nearbyint(value) + static_cast<double>(zero));
@@ -130,7 +130,7 @@ Kernel dequantize(const Signature& signature) {
   });
 }
 
-/// Scale and zero point such that the range of the input, widened to 0, is that of a byte.
+/// Scale and zero point such that a byte covers the range of the input, widened to include 0.
 Kernel quantize_by_range(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   expect_dtype(input, DType::float32, "the input");
@@ -160,7 +160,7 @@ Kernel quantize_by_range(const Signature& signature) {
   }};
 }
 
-/// Refuses a parameter that is neither one number nor one for each of `count`; says how far apart two are.
+/// Refuses a parameter unless it is one number or `count` numbers; returns the distance between two.
 std::int64_t step_of(const Signature& signature, std::size_t i, std::int64_t count) {
   if (!signature.has_input(i)) return 0;
   const std::int64_t own = count_of(signature.inputs[i]->shape);
@@ -177,7 +177,7 @@ void expect_input_dtype(const Signature& signature, std::size_t i, DType dtype) 
   if (signature.has_input(i)) expect_dtype(*signature.inputs[i], dtype, fmt::format("input {}", i));
 }
 
-/// Where the operands of a product of quantised tensors are in the list of inputs.
+/// Indices of a quantized product's operands in the list of inputs.
 struct Places {
   std::size_t a_zero;
   std::size_t b;
@@ -254,15 +254,15 @@ Kernel whole_product(const Signature& signature, Places at) {
   return kernel;
 }
 
-/// Where a convolution of whole numbers finds what it needs beside its window.
+/// Inputs of an integer convolution in addition to its window.
 struct WholeConvolution {
   Places at{};
   bool has_bias = false;
   std::int64_t w_step = 0;      ///< From the zero point of one output channel to the next.
-  std::int64_t scale_step = 0;  ///< The same of scales.
+  std::int64_t scale_step = 0;  ///< The same for scales.
 };
 
-/// Sums of some rows of one plane at a time, written as they are or as what they stand for.
+/// Sums of some rows of one plane at a time, written as they are or requantized.
 template <typename X, typename W, typename Stored>
 void convolve_rows(const WholeConvolution& it, const Convolution& c, const RowPointers& at) {
   const Pointers& whole = at.whole;

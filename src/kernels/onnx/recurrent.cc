@@ -1,7 +1,6 @@
-// RNN, GRU and LSTM. Idea: every item of a batch is a sequence of its own, so that its state is a vector in
-// scratch memory, which each step changes. A step is the products of the weights with the element of the
-// sequence and with the state, and then what the kind of network makes of them. Source: the ONNX operator
-// specification.
+// RNN, GRU and LSTM. Idea: every item of a batch is a separate sequence, so its state is a vector in scratch
+// memory, which each step changes. A step multiplies the weights with the element of the sequence and with
+// the state; then the kind of network combines the products. Source: the ONNX operator specification.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +12,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// What does not change from step to step.
+/// Values that do not change between steps.
 struct Network {
   std::int64_t directions = 1;
   bool is_reverse = false;  ///< The first direction runs from the end.
@@ -23,7 +22,7 @@ struct Network {
   std::int64_t hidden = 0;
   std::int64_t gates = 1;
   bool is_batch_first = false;
-  double clip = 0;  ///< 0: nothing is clipped.
+  double clip = 0;  ///< 0: no clipping.
   bool forgets_input = false;
   bool resets_late = false;
   std::vector<Activation> activations{};
@@ -41,14 +40,14 @@ struct Network {
   [[nodiscard]] double clipped(double x) const { return clip > 0 ? std::clamp(x, -clip, clip) : x; }
 };
 
-/// The operands of one direction, and the memory of one item. Absent ones are null.
+/// The operands of one direction, and the memory of one item. Omitted ones are null.
 template <typename Element>
 struct Cell {
   const Network& network;
   const Activation* activations;
   const Element* w;
   const Element* r;
-  const Element* bias;       ///< Those of the input, then those of the state.
+  const Element* bias;       ///< Biases of the input, then of the state.
   const Element* peepholes;  ///< Of the LSTM: for input, output, forget.
   Element* h;
   Element* c;
@@ -104,7 +103,7 @@ void step_gated(const Cell<Element>& cell, const Element* x) {
         cell.activations[0](n.clipped(static_cast<double>(from_input[j] + from_state[j]))));
   Element* const reset = from_input + size;
   if (!n.resets_late) {
-    // The state is reset before it is multiplied; the sums of the first gate are no more wanted.
+    // The state is reset before it is multiplied; the sums of the first gate are no longer needed.
     for (std::int64_t j = 0; j < size; ++j) from_state[j] = reset[j] * cell.h[j];
     for (std::int64_t j = 0; j < size; ++j) {
       const std::int64_t row = 2 * size + j;
@@ -141,7 +140,7 @@ void step_lstm(const Cell<Element>& cell, const Element* x) {
   }
 }
 
-/// Where an item's state begins: what it is told, or 0.
+/// The initial state of an item: its operand, or 0.
 template <typename Element>
 void begin_with(const Element* given, std::int64_t at, std::int64_t size, Element* state) {
   if (given == nullptr) {
@@ -151,7 +150,7 @@ void begin_with(const Element* given, std::int64_t at, std::int64_t size, Elemen
   }
 }
 
-/// One item in one direction.
+/// Runs one item in one direction.
 template <typename Element, typename Step>
 void run_item(const Cell<Element>& cell, const Pointers& pointers, std::int64_t direction, std::int64_t item,
               const Step& step) {
@@ -167,7 +166,7 @@ void run_item(const Cell<Element>& cell, const Pointers& pointers, std::int64_t 
     const std::int64_t at = is_backwards && i < length ? length - 1 - i : i;
     if (i < length) step(cell, pointers.input<Element>(0) + n.x_at(at, item));
     if (y == nullptr) continue;
-    // Behind the end of a sequence there is nothing.
+    // The output is 0 after the end of a sequence.
     Element* const to = y + n.y_at(at, direction, item);
     begin_with(i < length ? cell.h : nullptr, 0, n.hidden, to);
   }
@@ -225,7 +224,7 @@ Network network_of(const Signature& signature, std::int64_t gates) {
   return n;
 }
 
-/// Refuses operands of other shapes and types than the network has.
+/// Refuses operands whose shapes and types differ from those of the network.
 void check_operands(const Signature& signature, const Network& n) {
   const DType dtype = input_of(signature, 0).dtype;
   const std::int64_t rows = n.gates * n.hidden;

@@ -1,5 +1,5 @@
-// Reductions. Idea: a walk over what is kept, and for each of its elements one over what is reduced. Real
-// numbers are summed in float64, whole ones in 64 bits, so that the order of a sum does not matter.
+// Reductions. Idea: a walk over the kept elements, and for each of them a walk over the reduced ones. Reals
+// are summed in float64, integers in 64 bits, so that the order of a sum does not matter.
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@ namespace {
 struct Reduction {
   Walk<1> kept{};
   Walk<1> reduced{};
-  std::int64_t count = 1;    ///< Of elements that make one.
-  std::int64_t outputs = 1;  ///< Of which there are so many.
+  std::int64_t count = 1;    ///< Number of elements that one output reduces.
+  std::int64_t outputs = 1;  ///< Number of outputs.
 };
 
 /// The axes are an attribute or, since operator set 18 (13 for ReduceSum), an input.
@@ -32,7 +32,7 @@ std::vector<std::size_t> reduced_axes(const Signature& signature, std::size_t ra
   return axes;
 }
 
-/// Of inputs of a shape; also of rows of it.
+/// For inputs of a shape, and for rows of it.
 Reduction reduction_over(const Shape& shape, const std::vector<std::size_t>& axes) {
   const Shape strides = strides_of(shape);
   Shape sizes[2];
@@ -48,7 +48,7 @@ Reduction reduction_over(const Shape& shape, const std::vector<std::size_t>& axe
           .outputs = count_of(sizes[0])};
 }
 
-/// Kernels share theirs: to copy its lists would be most of their code.
+/// Kernels share their reductions: copying the lists would be most of their code.
 using SharedReduction = std::shared_ptr<const Reduction>;
 
 SharedReduction reduction_of(const Signature& signature, const std::vector<std::size_t>& axes) {
@@ -63,19 +63,19 @@ SharedReduction reduction_of(const Signature& signature, const std::vector<std::
   return std::make_shared<const Reduction>(reduction_over(shape, axes));
 }
 
-/// What sums are kept in.
+/// The type of sums.
 template <typename Number>
 using Wider = std::conditional_t<std::is_floating_point_v<Number>, double,
                                  std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t>>;
 
-/// What sums are kept in from row to row: as large as `bytes_of_sums` says.
+/// The type of sums between rows, of the size that `bytes_of_sums` gives.
 template <typename Number>
 using Kept = std::conditional_t<
     std::is_floating_point_v<Number>, Number,
     std::conditional_t<sizeof(Number) == 8, Wider<Number>,
                        std::conditional_t<std::is_signed_v<Number>, std::int32_t, std::uint32_t>>>;
 
-/// Calls visit(element) for everything that makes the element of the output.
+/// Calls visit(element) for each input of one element of the output.
 template <typename Element, typename Visit>
 void visit_reduced(const Reduction& reduction, const Element* from, const Visit& visit) {
   const std::int64_t step = reduction.reduced.step(0);
@@ -93,7 +93,7 @@ void for_each_output(const Reduction& reduction, const Element* from, const Use&
   });
 }
 
-/// Calls reduce(from) for every element of the output and writes what it returns: an element.
+/// Calls reduce(from) for every element of the output and writes the element that it returns.
 template <typename Element, typename Reduce>
 void for_each_kept(const Reduction& reduction, const Pointers& pointers, const Reduce& reduce) {
   auto* const to = pointers.output<Element>(0);
@@ -101,8 +101,8 @@ void for_each_kept(const Reduction& reduction, const Pointers& pointers, const R
                   [&](std::int64_t at, const Element* from) { to[at] = reduce(from); });
 }
 
-/// Adds up rows that are reduced one by one. Results so far are kept as `Stored`, and computed with as
-/// `Number`: add(result, first element) takes in what a row has for it.
+/// Accumulates rows that are reduced one by one. Results so far are stored as `Stored` and computed as
+/// `Number`: add(result, first element) adds the contribution of a row.
 template <typename Element, typename Stored, typename Number, typename Add, typename Finish>
 RowSums row_sums_of(const SharedReduction& row, Number first, Add add, Finish finish) {
   return {.begin =
@@ -134,9 +134,8 @@ SharedReduction of_row(Shape shape, const std::vector<std::size_t>& axes, std::s
 enum class Term { value, magnitude, square, factor };
 enum class Finish { total, mean, root, logarithm };
 
-/// Output = finish(sum of term(x)), or the product of factors. What it is is known when it runs, not when it
-/// is compiled: for each type of elements there is one loop for each term, and not a kernel for each
-/// operator.
+/// Output = finish(sum of term(x)), or the product of factors. The choice is made at run time, not at compile
+/// time: each element type has one loop for each term instead of a kernel for each operator.
 struct Accumulation {
   Term term = Term::value;
   Finish finish = Finish::total;
@@ -207,7 +206,7 @@ Kernel accumulate(const Signature& signature, Accumulation how) {
   });
 }
 
-/// log(sum of e^x), with the largest x taken out so that nothing overflows.
+/// log(sum of e^x), with the largest x subtracted first so that nothing overflows.
 Kernel log_sum_exp(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   expect_dtype(output_of(signature), input.dtype, "the output");
@@ -228,7 +227,7 @@ Kernel log_sum_exp(const Signature& signature) {
 
 enum class Extreme { least, most };
 
-/// The largest or smallest of some elements and one before them, or what is no number.
+/// The largest or smallest of some elements and an earlier one, or NaN.
 template <typename Element, typename Number>
 Number extreme_of(Extreme which, const Reduction& of, Number best, const Element* from) {
   if (which == Extreme::most) {
@@ -239,7 +238,7 @@ Number extreme_of(Extreme which, const Reduction& of, Number best, const Element
   return best;
 }
 
-/// Of nothing: the limit of the type.
+/// The limit of the type if there are no elements.
 Kernel extreme(const Signature& signature, Extreme which) {
   const Argument& input = input_of(signature, 0);
   expect_dtype(output_of(signature), input.dtype, "the output");

@@ -1,6 +1,6 @@
-// Resize and Upsample. Idea: on each axis a table says of which elements of the input, with which weights, an
-// element of the output consists (model/resize_taps.h). An element of the output is the sum over all axes.
-// Cost: the product of the numbers of weights, 4 for linear and 16 for cubic in a plane.
+// Resize and Upsample. Idea: on each axis, a table gives the input elements of each output element, with
+// their weights (model/resize_taps.h). An output element is the sum over all axes. Cost: the product of the
+// numbers of weights, 4 for linear and 16 for cubic in a plane.
 
 #include <algorithm>
 #include <memory>
@@ -42,7 +42,7 @@ Resizing resizing_of(const Signature& signature) {
 /// The tables of a resize, of at least three axes, and rows along the third.
 struct Resize {
   Tables tables{};
-  Shape strides{};  ///< Within a row; those of batch and channel are where the rows are.
+  Shape strides{};  ///< Within a row; the rows give those of batch and channel.
 
   [[nodiscard]] std::int64_t offset(const Rows<const std::byte>& input, std::size_t axis,
                                     std::int64_t at) const {
@@ -52,7 +52,7 @@ struct Resize {
 
 constexpr std::size_t row_axis = 2;
 
-/// The sum over what an element consists of from an axis on; what is before it leads to `offset` in the row.
+/// The weighted sum from an axis on; the axes before it lead to `offset` in the row.
 template <typename Element>
 double value_at(const Resize& it, const Rows<const std::byte>& input, const Shape& place, std::size_t axis,
                 std::int64_t row, std::int64_t offset) {
@@ -66,7 +66,7 @@ double value_at(const Resize& it, const Rows<const std::byte>& input, const Shap
   return total;
 }
 
-/// The same where it consists of one element.
+/// The same for a single element.
 template <typename Element>
 Element nearest_at(const Resize& it, const Rows<const std::byte>& input, const Shape& place) {
   const auto at = [&](std::size_t axis) { return it.tables[axis][index(place[axis])].front().at; };
@@ -82,7 +82,7 @@ bool is_outside(const Tables& tables, const Shape& place) {
   return false;
 }
 
-/// Calls value(place in every axis) for each element of these rows of the output, and writes what it returns.
+/// Calls value(place on every axis) for each element of these output rows, and writes the returned value.
 template <typename Element, typename ValueAt>
 void write_rows(const Resize& it, const RowPointers& at, const ValueAt& value) {
   Shape place(it.tables.size(), 0);
@@ -111,7 +111,7 @@ Image image_of(const Shape& shape, std::size_t element) {
           .element = extent(element)};
 }
 
-/// With as many axes of one element in front that there are three.
+/// The shape with leading axes of one element, so that it has three.
 Shape padded(const Shape& shape) {
   Shape longer(std::max(shape.size(), row_axis + 1), 1);
   std::copy(shape.begin(), shape.end(), longer.end() - static_cast<std::ptrdiff_t>(shape.size()));

@@ -1,5 +1,5 @@
-// Operators that change a copy of their input where indices say. The copy may be the input itself, which is
-// then not read any more. An index that is out of range ends the run.
+// Operators that change a copy of their input at places given by indices. The copy may be the input itself,
+// which is not read afterwards. An index out of range ends the run.
 
 #include <cstring>
 
@@ -35,7 +35,7 @@ struct Least {
   }
 };
 
-/// What becomes of an element that is updated, whatever its type.
+/// The update of an element, whatever its type.
 struct Change {
   void (*apply)(std::byte* element, const std::byte* update) = nullptr;
   std::int64_t size = 0;  ///< Bytes of an element.
@@ -83,7 +83,7 @@ void copy_data(const Pointers& pointers, std::int64_t bytes) {
   if (from != to && bytes > 0) std::memcpy(to, from, index(bytes));
 }
 
-/// Every update is at the place of its index, but on one axis, where the index says.
+/// Every update is at the place of its index, except on one axis, where the index gives the place.
 Kernel scatter_elements(const Signature& signature) {
   const Argument& data = input_of(signature, 0);
   const Argument& indices = input_of(signature, 1);
@@ -120,7 +120,7 @@ Kernel scatter_elements(const Signature& signature) {
   });
 }
 
-/// Tuples of indices say which slices change.
+/// Tuples of indices select the slices that change.
 Kernel scatter_tuples(const Signature& signature) {
   const Argument& data = input_of(signature, 0);
   const Argument& indices = input_of(signature, 1);

@@ -1,5 +1,5 @@
-// Softmax, LogSoftmax, Hardmax. Before operator set 13 all dimensions from the axis on were one row; since
-// then a row is the axis alone. The largest element is taken out first, so that nothing overflows.
+// Softmax, LogSoftmax, Hardmax. Before operator set 13, all dimensions from the axis on formed one row; since
+// then a row is only the axis. The largest element is subtracted first, so that nothing overflows.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@ Split rows_of(const Signature& signature) {
   const Shape& shape = input_of(signature, 0).shape;
   const bool is_flat = signature.version < 13;
   const std::int64_t given = signature.attributes.integer("axis", is_flat ? 1 : -1);
-  // A matrix may begin behind the last dimension.
+  // A matrix may begin after the last dimension.
   const std::size_t rank = shape.size();
   const std::size_t axis = is_flat && given == extent(rank) ? rank : axis_of(given, rank);
   if (!is_flat) return split_at(shape, axis);

@@ -4,7 +4,7 @@
 
 namespace stowage::kernels::onnx_ops {
 
-// The kernels of one file each.
+// The kernels, by the file that defines them.
 [[nodiscard]] TablePart unary_kernels();
 [[nodiscard]] TablePart binary_kernels();
 [[nodiscard]] TablePart variadic_kernels();

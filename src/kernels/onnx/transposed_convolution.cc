@@ -1,5 +1,5 @@
-// ConvTranspose: a convolution backwards. Every element of the input is spread over the window of the output
-// that it meets, a row at a time.
+// ConvTranspose: a reversed convolution. Every element of the input is spread over its window of the output,
+// one row at a time.
 
 #include "kernels/onnx/elements.h"
 #include "kernels/onnx/tables.h"
@@ -9,7 +9,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// In the window, "input" is what it moves over: the output of the operator.
+/// In the window, "input" is the tensor that it moves over: the output of the operator.
 struct Spread {
   Window window{};
   std::int64_t batches = 1;
@@ -18,8 +18,8 @@ struct Spread {
   std::int64_t outputs = 1;  ///< Channels of the output, per group.
 };
 
-/// Adds one channel of the input, spread by its filter, to rows of a plane of the output: those that are
-/// wanted, each where row_of(row) says. `first` is where the channel begins in each row of the input.
+/// Adds one input channel, spread by its filter, to the wanted rows of an output plane, each at row_of(row).
+/// `first` is the start of the channel in each row of the input.
 template <typename Element, typename RowOf>
 void spread(const Window& window, const Rows<const std::byte>& input, std::int64_t first, const Element* w,
             Interval wanted, const RowOf& row_of) {

@@ -1,6 +1,5 @@
-// Operators that compute each element of their output from the same element of their input. Source: the ONNX
-// operator specification. Each element is read once, before it is written: the output may be at the input's
-// place.
+// Operators that compute each output element from the same input element. Each element is read once, before
+// it is written: the output may be at the input's place. Source: the ONNX operator specification.
 
 #include <cmath>
 #include <numbers>
@@ -27,7 +26,7 @@ Kernel map(const Signature& signature, List types, Function f) {
   });
 }
 
-/// A truth for each element.
+/// A boolean for each element.
 template <typename List, typename Function>
 Kernel ask(const Signature& signature, List types, Function f) {
   const Argument& input = input_of(signature, 0);
@@ -72,7 +71,7 @@ Kernel gelu_of(const Signature& signature) {
   return map(signature, floats, [](auto x) { return gelu(x); });
 }
 
-/// A function with the bias of the last dimension added to its argument first.
+/// A function whose argument first gets the bias of the last dimension.
 template <typename Function>
 Kernel biased(const Signature& signature, Function f) {
   if (!signature.has_input(1)) return map(signature, floats, f);
@@ -157,7 +156,7 @@ Kernel celu(const Signature& signature) {
 }
 
 Kernel selu(const Signature& signature) {
-  // The first operator set had shorter constants.
+  // The constants of the first operator set were shorter.
   const bool is_first = signature.version < 6;
   const float alpha = signature.attributes.real("alpha", is_first ? 1.6732F : 1.67326319217681884765625F);
   const float gamma = signature.attributes.real("gamma", is_first ? 1.0507F : 1.05070102214813232421875F);
@@ -190,7 +189,7 @@ Kernel shrink(const Signature& signature) {
   });
 }
 
-/// Ties go to the even number, whatever rounding mode is set.
+/// Ties go to the even number, whichever rounding mode is set.
 template <typename Real>
 Real round_to_even(Real x) {
   const Real down = std::floor(x);
@@ -205,7 +204,7 @@ Kernel complement(const Signature& signature) {
              []<typename Integer>(Integer x) -> Integer { return static_cast<Integer>(~x); });
 }
 
-/// max(0, x), which passes on what is no number.
+/// max(0, x), which keeps NaN.
 Kernel relu(const Signature& signature) {
   return map(signature, numbers,
              []<typename Number>(Number x) -> Number { return x < Number{0} ? Number{0} : x; });

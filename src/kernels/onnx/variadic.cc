@@ -1,5 +1,5 @@
-// Operators of any number of inputs: the first two are combined into the output, then every other one with
-// it, so that the output may be at the place of one of the first two.
+// Operators of any number of inputs: combines the first two into the output, then every other one with it, so
+// that the output may be at the place of one of the first two.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// The larger one, or what is no number.
+/// The larger one, or NaN.
 struct Larger {
   template <typename Number>
   Number operator()(Number a, Number b) const {

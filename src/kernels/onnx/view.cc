@@ -1,5 +1,5 @@
 // Operators that read their input in another order: Transpose, Slice, Expand, Tile, DepthToSpace,
-// SpaceToDepth, and the like. Each is a walk over the output with strides in the input, which may be 0 or
+// SpaceToDepth, and similar ones. Each is a walk over the output with strides in the input, which may be 0 or
 // negative: one loop serves all.
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// Output element = input element at `offset` and steps from there.
+/// Output element = input element at `offset` plus the strides.
 Kernel pick(DType dtype, const Shape& sizes, const Shape& strides, std::int64_t offset = 0) {
   const Walk<1> walk = merged<1>(sizes, {strides});
   return for_size(dtype, [&]<typename Element>() -> Kernel {
@@ -49,7 +49,7 @@ Kernel transpose(const Signature& signature) {
   return pick(input.dtype, shape, strides);
 }
 
-/// A place on an axis, from one that counts from the end when it is negative.
+/// Clamps a place on an axis; a negative one counts from the end.
 std::int64_t clamped(std::int64_t place, std::int64_t size, std::int64_t low, std::int64_t high) {
   return std::clamp(place < 0 ? place + size : place, low, high);
 }
@@ -76,7 +76,7 @@ Kernel slice(const Signature& signature) {
     const std::int64_t size = input.shape[axis];
     if (steps[i] == 0) refuse("a step is 0");
     if (size == 0) continue;
-    // A step longer than the axis takes one element at most.
+    // A step longer than the axis selects at most one element.
     const std::int64_t step = std::clamp(steps[i], -size - 1, size + 1);
     const bool is_down = step < 0;
     const std::int64_t begin = clamped((*starts)[i], size, 0, is_down ? size - 1 : size);
@@ -99,7 +99,7 @@ Kernel expand(const Signature& signature) {
   return pick(input.dtype, output.shape, broadcast_strides(input.shape, output.shape));
 }
 
-/// Each axis is two in the output: the repeats, which stand still in the input, and the axis itself.
+/// Each axis is two in the output: the repeats, with stride 0 in the input, and the axis itself.
 Kernel tile(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& output = output_of(signature);
@@ -118,7 +118,7 @@ Kernel tile(const Signature& signature) {
   return pick(input.dtype, sizes, strides);
 }
 
-/// What both operators between depth and space know: the block is `size` x `size`.
+/// Shared by both operators between depth and space; a block is `size` x `size`.
 struct Blocks {
   std::int64_t batch;
   std::int64_t depth;  ///< Of the deep side, divided by the elements of a block.
@@ -168,7 +168,7 @@ Kernel space_to_depth(const Signature& signature) {
               {b.depth * plane, row, 1, plane, row * b.size, b.size});
 }
 
-/// The first elements along the time axis in reverse, as many as each batch's length says.
+/// Reverses the first elements along the time axis, as many as each batch's length gives.
 Kernel reverse_sequence(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& lengths = input_of(signature, 1);
@@ -200,7 +200,7 @@ Kernel reverse_sequence(const Signature& signature) {
   });
 }
 
-/// Keeps one side of a diagonal, which may change from run to run.
+/// Keeps one side of a diagonal, which may change between runs.
 Kernel triangle(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const std::size_t rank = input.shape.size();

@@ -6,8 +6,8 @@
 
 #include "kernels/onnx/operands.h"
 
-/// A loop over the elements of an output in ascending order, with the places of elements of some inputs: as
-/// long a row as possible at a time.
+/// A loop over the elements of an output in ascending order, with the places of elements of some inputs, in
+/// rows that are as long as possible.
 namespace stowage::kernels::onnx_ops {
 
 template <std::size_t inputs>
@@ -19,7 +19,7 @@ struct Walk {
   [[nodiscard]] std::int64_t step(std::size_t i) const { return strides[i].back(); }
 };
 
-/// Merges dimensions that follow each other in memory in every input, and leaves out those of one element.
+/// Merges dimensions that are contiguous in every input, and drops those of one element.
 template <std::size_t inputs>
 [[nodiscard]] Walk<inputs> merged(const Shape& sizes, const std::array<Shape, inputs>& strides) {
   Walk<inputs> walk;
@@ -45,7 +45,7 @@ template <std::size_t inputs>
   return walk;
 }
 
-/// Strides of an input that is broadcast: 0 where it has one element and the output several. Refuses what
+/// Strides of a broadcast input: 0 where it has one element and the output several. Refuses inputs that
 /// cannot be broadcast.
 [[nodiscard]] inline Shape broadcast_strides(const Shape& input, const Shape& output) {
   if (input.size() > output.size()) refuse("{} is not broadcast to {}", show(input), show(output));
@@ -69,7 +69,7 @@ template <std::size_t inputs>
   return merged(output, strides);
 }
 
-/// Calls row(at, from) for every row: `at` is the place of its first element in the output, `from` in inputs.
+/// Calls row(at, from) for every row: its first place in the output (`at`) and in the inputs (`from`).
 template <std::size_t inputs, typename Row>
 void for_each_row(const Walk<inputs>& walk, std::array<std::int64_t, inputs> from, const Row& row) {
   const std::size_t outer = walk.sizes.size() - 1;

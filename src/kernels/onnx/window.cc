@@ -5,10 +5,10 @@
 namespace stowage::kernels::onnx_ops {
 namespace {
 
-/// Beyond this, products of what a file says might overflow.
+/// Larger values in a file might overflow products.
 constexpr std::int64_t limit = std::int64_t{1} << 31;
 
-/// The attributes, but not yet what padding they lead to.
+/// The attributes, without the resulting padding.
 Window moves_of(const Signature& signature, const Shape& input, const Shape& output, const Shape& kernel) {
   const std::size_t rank = kernel.size();
   if (rank > 3) refuse("a kernel over {} axes, of at most 3", rank);
@@ -93,7 +93,7 @@ Window transposed_window_of(const Signature& signature, const Shape& input, cons
       refuse("the window reaches {} places, but the output has {}", full - axis.begin - axis.end,
              axis.output);
     }
-    // Seen from the output, which the window moves over.
+    // As seen from the output, which the window moves over.
     std::swap(axis.input, axis.output);
   }
   return window;

@@ -5,7 +5,7 @@
 
 #include "kernels/onnx/operands.h"
 
-/// How the window of a convolution or pool moves over its input.
+/// Movement of the window of a convolution or pool over its input.
 namespace stowage::kernels::onnx_ops {
 
 /// Half-open.
@@ -21,14 +21,14 @@ struct WindowAxis {
   std::int64_t kernel = 1;
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
-  std::int64_t begin = 0;  ///< Padding in front of the input, and behind it.
+  std::int64_t begin = 0;  ///< Padding before the input; `end`: after it.
   std::int64_t end = 0;
 
   [[nodiscard]] std::int64_t place(std::int64_t i, std::int64_t k) const {
     return i * stride + k * dilation - begin;
   }
 
-  /// Of the kernel, with its gaps.
+  /// Extent of the kernel, including dilation.
   [[nodiscard]] std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
 
   /// The places of the output for which place(i, k) is in the input.
@@ -48,7 +48,7 @@ struct WindowAxis {
   }
 };
 
-/// Depth, height and width; axes that the operator does not have are of one element.
+/// Depth, height and width; axes that the operator lacks have one element.
 struct Window {
   std::array<WindowAxis, 3> axes{};
 
@@ -57,11 +57,11 @@ struct Window {
   [[nodiscard]] std::int64_t elements() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
 };
 
-/// The window over dimensions of an input from the third on. Refuses what does not give the output's shape.
+/// The window over dimensions of an input from the third on. Refuses it unless it gives the output's shape.
 [[nodiscard]] Window window_of(const Signature& signature, const Shape& input, const Shape& output,
                                const Shape& kernel);
 
-/// The window of a transposed convolution: it moves over the output, from place to place of the input.
+/// The window of a transposed convolution: it moves over the output, one place per input element.
 [[nodiscard]] Window transposed_window_of(const Signature& signature, const Shape& input, const Shape& output,
                                           const Shape& kernel);
 

@@ -1,5 +1,5 @@
-// Activations of one input: of float32 by their formula, of int8 by a table of what each of the 256 numbers
-// becomes, which is worked out beforehand in the steps of the reference kernels.
+// Activations of one input: float32 by formula, int8 by a table of 256 results, computed in advance in the
+// steps of the reference kernels.
 //
 // Cost: one look-up per int8 number. Source: gemmlowp's fixed-point functions; the steps of TensorFlow Lite
 // Micro's kernels.
@@ -21,7 +21,7 @@ void expect_unary(const Operands& operands) {
   operands.expect_alike(0);
 }
 
-/// `make` is called once for each int8 number.
+/// Calls `make` once for each int8 number.
 template <typename Make>
 Kernel table_kernel(const Operands& operands, const Make& make) {
   if (operands.output().dtype != DType::int8) refuse_type(operands);
@@ -36,11 +36,11 @@ Kernel table_kernel(const Operands& operands, const Make& make) {
       operands, [table](std::int8_t x) { return table[static_cast<std::size_t>(x - least)]; });
 }
 
-/// What logistic and tanh make of their input before they look at it.
+/// The input of logistic and tanh after rescaling.
 struct FixedInput {
   Multiplier factor{};
   std::int32_t zero_point = 0;
-  std::int32_t radius = 0;  ///< Numbers this far from the zero point are at the end of the scale.
+  std::int32_t radius = 0;  ///< Numbers this far from the zero point saturate.
 
   [[nodiscard]] gemmlowp::FixedPoint<std::int32_t, input_bits> of(std::int32_t difference) const {
     return gemmlowp::FixedPoint<std::int32_t, input_bits>::FromRaw(scale(difference, factor));
@@ -58,7 +58,7 @@ FixedInput fixed_input(const Affine& input) {
   return result;
 }
 
-/// Half a number's units of the type's smallest step are `bits` below it.
+/// The result of `function` has `bits` more fraction bits than the output.
 template <typename Function>
 Kernel squashing_kernel(const Operands& operands, std::int32_t zero_point, int bits,
                         const Function& function) {
@@ -92,14 +92,14 @@ Kernel prepare_tanh(const Signature& signature) {
   return squashing_kernel(operands, 0, 31 - 7, [](auto x) { return gemmlowp::tanh(x); });
 }
 
-/// The number of an output for a real one, as far as it has it.
+/// The output number nearest to a real, within its limits.
 std::int32_t nearest(float real, const Affine& affine) {
   const float rounded = std::round(real / affine.scale);
   constexpr float largest = 1 << 20;
   return affine.zero_point + static_cast<std::int32_t>(std::clamp(rounded, -largest, largest));
 }
 
-/// Scales to the output and cuts off what is beyond the limits.
+/// Rescales to the output and clamps to the limits.
 Kernel clamping_kernel(const Operands& operands, const RealLimits& limits) {
   expect_unary(operands);
   if (operands.output().dtype == DType::float32) {
@@ -131,14 +131,14 @@ Kernel prepare_relu_0_to_1(const Signature& signature) {
   return clamping_kernel(Operands(signature), {0, 1});
 }
 
-/// RELU6 of int8 passes its numbers on as they are.
+/// RELU6 of int8 keeps its numbers unchanged.
 Kernel prepare_relu6(const Signature& signature) {
   const Operands operands(signature);
   if (operands.output().dtype == DType::int8) expect_same_quantization(operands.input(0), operands.output());
   return clamping_kernel(operands, {0, 6});
 }
 
-/// A factor that may be below 0.
+/// A factor that may be negative.
 Multiplier signed_multiplier_of(float factor) {
   Multiplier result = multiplier_of(std::abs(static_cast<double>(factor)));
   if (factor < 0) result.mantissa = -result.mantissa;
@@ -162,7 +162,7 @@ Kernel prepare_leaky_relu(const Signature& signature) {
   });
 }
 
-/// 16 bits of a mantissa, rounded.
+/// The mantissa in 16 bits, rounded.
 std::int16_t short_mantissa(const Multiplier& factor) {
   constexpr std::int64_t half = 1 << 15;
   return static_cast<std::int16_t>(std::min<std::int64_t>((factor.mantissa + half) >> 16, 32767));
@@ -172,7 +172,7 @@ std::int16_t saturated(std::int64_t x) {
   return static_cast<std::int16_t>(std::clamp<std::int64_t>(x, -32768, 32767));
 }
 
-/// x * min(max(x + 3, 0), 6) / 6 of int8 numbers: x with 7 bits to spare, times a fraction in 16 bits.
+/// x * min(max(x + 3, 0), 6) / 6 of int8 numbers: x with 7 spare bits, times a fraction in 16 bits.
 struct HardSwish {
   Affine input{};
   Affine output{};

@@ -1,7 +1,7 @@
-// Operators of two inputs, which are stretched to the output where they have extent 1: sums, products,
-// extremes, comparisons, and selection among two by a third.
+// Operators of two inputs, which are broadcast to the output where they have extent 1: sums, products,
+// extremes, comparisons, and selection between two by a third.
 //
-// Idea. Numbers of two scales are brought to a common one, twice the larger, with bits to spare, before they
+// Idea. Numbers of two scales are converted to a common one, twice the larger, with spare bits, before they
 // are added or compared; the result is scaled to the output. A product is scaled once.
 //
 // Cost: a few multiplications per number. Source: the TensorFlow Lite 8-bit quantization specification, and
@@ -152,7 +152,7 @@ struct Power {
   float operator()(float a, float b) const { return std::pow(a, b); }
 };
 
-/// Of float32 only.
+/// For float32 only.
 template <typename Make>
 Kernel prepare_real(const Signature& signature) {
   const Operands operands(signature);
@@ -236,7 +236,7 @@ bool holds(Element a, Element b) {
   return false;
 }
 
-/// Numbers of different scales are compared on that of 1, with bits to spare.
+/// Compares numbers of different scales on scale 1, with spare bits.
 template <Relation relation, typename Element>
 Kernel quantized_comparison(const Operands& operands) {
   constexpr int spare_bits = 8;

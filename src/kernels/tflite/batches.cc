@@ -1,5 +1,5 @@
-// SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: of each block of places, every place goes to a batch of its own,
-// or comes back from it. The outer batch of a block is that of its first dimension.
+// SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: every place of a block goes to a batch of its own, or comes back
+// from it. The outer batch of a block is that of its first dimension.
 //
 // Cost: output elements. Source: the definitions of the TFLite operators.
 
@@ -11,7 +11,7 @@
 namespace stowage::kernels {
 namespace {
 
-/// Extents and margins of each dimension that has blocks: those behind the batches.
+/// Extents and margins of each dimension with blocks: those after the batches.
 struct Blocks {
   std::vector<std::int64_t> extents{};
   std::vector<std::pair<std::int64_t, std::int64_t>> margins{};
@@ -33,7 +33,7 @@ Blocks blocks_of(const Operands& operands, std::string_view margins_name) {
       margins.size() != 2 * blocks.extents.size())
     unsupported("it has {} blocks and {} {} for {} dimensions", blocks.extents.size(), margins.size(),
                 margins_name, operands.input(0).shape.size());
-  constexpr std::int64_t largest = 1 << 12;  // so that all blocks together are few
+  constexpr std::int64_t largest = 1 << 12;  // limits the number of all blocks together
   constexpr std::int64_t most = 1 << 16;
   std::int64_t together = 1;
   for (std::size_t d = 0; d < blocks.extents.size(); ++d) {
@@ -50,7 +50,7 @@ Blocks blocks_of(const Operands& operands, std::string_view margins_name) {
   return blocks;
 }
 
-/// What goes to the batches of the block's `place`, place by place of the smaller tensor.
+/// The content of the batches of the block's `place`, by places of the smaller tensor.
 Remap to_batches(const Blocks& blocks, const Shape& in, const Shape& out, std::int64_t place) {
   const std::vector<std::int64_t> strides = strides_of(in);
   Remap remap;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What convolutions and fully connected layers share: products of an input and weights, summed in 32 bits and
+// Shared by convolutions and fully connected layers: products of an input and weights, summed in 32 bits and
 // scaled to the output, with scales of each output channel or of the whole layer.
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace stowage::kernels {
 
-/// How sums of products become numbers of an int8 output.
+/// Conversion of sums of products to numbers of an int8 output.
 struct Requantization {
   std::vector<Multiplier> factors{};  ///< One for each output channel.
   std::int32_t input_zero = 0;
@@ -24,13 +24,12 @@ struct Requantization {
   }
 };
 
-/// Of an operator whose inputs are an int8 input and int8 weights that have `channels` indices on `axis`.
+/// Requires an int8 input, and int8 weights that have `channels` indices on `axis`.
 [[nodiscard]] Requantization requantization_of(const Operands& operands, const Argument& input,
                                                const Argument& weights, std::int64_t channels,
                                                std::size_t axis);
 
-/// The real numbers that weights stand for, which are float32 or quantized to int8, also where the input is
-/// real.
+/// The real values of weights, which are float32 or quantized to int8, the latter also with a real input.
 struct RealWeights {
   bool is_quantized = false;
   std::vector<float> scales{};  ///< One for each output channel.
@@ -47,7 +46,7 @@ struct RealWeights {
 /// Refuses a bias of another type or size; it may be left out.
 void expect_bias(const Operands& operands, std::size_t input, DType dtype, std::int64_t channels);
 
-/// The sum of the products of as many numbers, modulo 2^32.
+/// The sum of `count` products, modulo 2^32.
 [[nodiscard]] inline std::int32_t dot(const std::int16_t* a, const std::int8_t* b, std::int64_t count) {
   std::uint32_t sum = 0;
   for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(a[i] * b[i]);

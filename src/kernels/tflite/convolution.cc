@@ -1,10 +1,10 @@
 // CONV_2D and DEPTHWISE_CONV_2D of int8 and float32, with dilation and fused activations, CONV_2D also in
-// groups, and of float32 with int8 weights, which are taken for the real numbers that they stand for.
+// groups. Int8 weights of a float32 convolution stand for their real values.
 //
-// Idea. For each output place the inputs under the window are gathered, 0 where it is in the padding. Of int8
-// numbers each output channel is then a dot product of two contiguous runs; of float32 numbers the
-// channels add up side by side, so that each sums in the order of the window, and the compiler still has
-// a loop over channels to vectorise. Depthwise, the loop over channels is the innermost one of the data.
+// Idea. Gathers the inputs under the window of each output place, 0 in the padding. For int8, each output
+// channel is then a dot product of two contiguous runs. For float32, channels are summed side by side, so
+// that each sums in the order of the window and the compiler can vectorize a loop over channels. Depthwise,
+// the loop over channels is the innermost one of the data.
 //
 // Cost: output elements * taps * input channels of a group. Source: the TensorFlow Lite 8-bit quantization
 // specification; order of sums as in TensorFlow Lite's reference kernels.
@@ -32,7 +32,7 @@ struct Convolution {
   [[nodiscard]] std::int64_t group_outputs() const { return out_channels / groups; }
   [[nodiscard]] std::int64_t taps() const { return height.taps * width.taps; }
 
-  /// Calls `use` with the index of each tap that is not in the padding, and what is under it.
+  /// Calls `use` with the index of each tap that is not in the padding, and the element under it.
   template <typename Element, typename Use>
   void for_taps(const RowPointers& at, std::int64_t batch, std::int64_t y, std::int64_t x,
                 const Use& use) const {
@@ -57,7 +57,7 @@ struct Convolution {
       }
   }
 
-  /// Of the kernel that `run_rows` is.
+  /// The kernel with these `run_rows`.
   [[nodiscard]] Kernel kernel(std::size_t element, std::function<void(const RowPointers&)> run_rows,
                               Bytes scratch) const {
     const auto bytes = static_cast<std::int64_t>(element);
@@ -91,7 +91,7 @@ Convolution convolution_of(const Operands& operands, const Argument& input, cons
   return result;
 }
 
-/// Refuses weights that do not fit, and finds the groups.
+/// Refuses weights that do not fit, and computes the groups.
 void expect_weights(Convolution& it, const Argument& weights) {
   const std::int64_t inputs = weights.shape[3];
   if (weights.shape[0] != it.out_channels)
@@ -103,7 +103,7 @@ void expect_weights(Convolution& it, const Argument& weights) {
     unsupported("{} groups do not divide {} output channels", it.groups, it.out_channels);
 }
 
-/// The numbers under a window, less the zero point; 0 in the padding.
+/// The numbers under a window, minus the zero point; 0 in the padding.
 void gather(const Convolution& it, const RowPointers& at, std::int32_t zero, std::int64_t group,
             std::int64_t taps_per_place, std::int16_t* window, std::int64_t b, std::int64_t y,
             std::int64_t x) {
@@ -177,7 +177,7 @@ Kernel float_convolution(const Operands& operands, Convolution it, RealWeights r
   return it.kernel(sizeof(float), run, scratch);
 }
 
-/// `sum` adds up each output channel; `multiplier` of them belong to one input channel.
+/// `sum` accumulates each output channel; `multiplier` of them belong to one input channel.
 template <typename Element, typename Sum, typename Add>
 void add_depthwise(const Convolution& it, std::int64_t multiplier, const RowPointers& at, Sum* sums,
                    std::int64_t b, std::int64_t y, std::int64_t x, const Add& add) {

@@ -34,7 +34,7 @@ struct Negative {
 struct ReciprocalRoot {
   float operator()(float x) const { return 1.0F / std::sqrt(x); }
 };
-/// Halves go to the even neighbour; what rounds to 0 has no sign.
+/// Halves go to the even neighbour; a result of 0 has no sign.
 struct Round {
   float operator()(float x) const { return std::nearbyint(x) + 0.0F; }
 };
@@ -58,7 +58,7 @@ Kernel prepare_function(const Signature& signature) {
   return unary_kernel<float, float>(operands, Function{});
 }
 
-/// The distance from the zero point, on the output's scale if that is another.
+/// The distance from the zero point, rescaled if the output has another scale.
 Kernel quantized_absolute(const Operands& operands) {
   const Affine input = affine_of(operands.input(0));
   const Affine output = affine_of(operands.output());

@@ -4,7 +4,7 @@
 
 namespace stowage::kernels {
 
-// The kernels of one file each.
+// The kernels, by the file that defines them.
 [[nodiscard]] TablePart convolution_kernels();
 [[nodiscard]] TablePart fully_connected_kernels();
 [[nodiscard]] TablePart pooling_kernels();

@@ -13,7 +13,7 @@ Activation activation_of(const Operands& operands) {
   return static_cast<Activation>(number);
 }
 
-/// The integer for a real number, beyond all types where it is too large.
+/// The integer for a real number, outside of all types if it is too large.
 std::int32_t quantized(float real, const Affine& affine) {
   const float rounded = std::round(real / affine.scale);
   constexpr float largest = 1 << 30;
@@ -46,7 +46,7 @@ Affine affine_of(const Argument& argument) {
   if (it->scales.size() != 1 || it->zero_points.size() != 1)
     unsupported("a tensor has {} scales, expected one", it->scales.size());
   if (!(it->scales.front() > 0)) unsupported("a tensor has scale {}", it->scales.front());
-  constexpr std::int64_t farthest = 1 << 20;  // beyond those of all types that are computed with
+  constexpr std::int64_t farthest = 1 << 20;  // outside of all types in computations
   if (std::abs(it->zero_points.front()) > farthest)
     unsupported("a tensor has zero point {}", it->zero_points.front());
   return {it->scales.front(), static_cast<std::int32_t>(it->zero_points.front())};

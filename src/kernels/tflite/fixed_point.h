@@ -1,10 +1,10 @@
 #pragma once
 
 // Arithmetic on quantized numbers. A real factor is a mantissa of 31 bits and a power of two: factor =
-// mantissa / 2^31 * 2^shift. Scaling rounds twice, as TensorFlow Lite does unless it is built otherwise: the
-// product to 32 bits with halves away from zero, then the shift to the right with halves away from zero.
-// Source: the TensorFlow Lite 8-bit quantization specification; gemmlowp's fixed-point arithmetic. That
-// TFLite Micro's Python package rounds twice was found by comparing with it.
+// mantissa / 2^31 * 2^shift. Scaling rounds twice, as TensorFlow Lite does by default: first the product to
+// 32 bits, then the shift to the right, both with halves away from zero. Source: the TensorFlow Lite 8-bit
+// quantization specification; gemmlowp's fixed-point arithmetic. Comparisons showed that TFLite Micro's
+// Python package also rounds twice.
 
 #include <fixedpoint/fixedpoint.h>
 
@@ -22,7 +22,7 @@ struct Multiplier {
   int shift = 0;  ///< From -31 to 31.
 };
 
-/// Refuses factors that are too large, or no numbers.
+/// Refuses factors that are too large or NaN.
 [[nodiscard]] Multiplier multiplier_of(double factor);
 
 /// x * 2^bits in 32 bits, without the bits that do not fit.
@@ -72,10 +72,10 @@ template <typename Element>
   return {std::numeric_limits<Element>::lowest(), std::numeric_limits<Element>::max()};
 }
 
-/// What a fused activation leaves of the numbers of an integer output.
+/// The range of an integer output after a fused activation.
 [[nodiscard]] Limits activation_limits(const Operands& operands, const Limits& type);
 
-/// What it leaves of real numbers.
+/// The range of reals after a fused activation.
 struct RealLimits {
   float least = std::numeric_limits<float>::lowest();
   float most = std::numeric_limits<float>::max();

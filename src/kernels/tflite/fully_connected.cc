@@ -1,7 +1,7 @@
 // FULLY_CONNECTED and BATCH_MATMUL of int8 and float32.
 //
-// Idea. Each output is a dot product of a row of the input and a row of the weights, in batches. A zero
-// point of the weights comes out of the sum: sum x (w - z) = sum x w - z sum x, modulo 2^32.
+// Idea. Each output is a dot product of a row of the input and a row of the weights, in batches. A zero point
+// of the weights is moved out of the sum: sum x (w - z) = sum x w - z sum x, modulo 2^32.
 //
 // Cost: outputs * length of a row. Source: as of convolutions.
 
@@ -45,7 +45,7 @@ void multiply(const Layer& layer, const Requantization& it, const std::int8_t* i
   }
 }
 
-/// Of real numbers, all rows.
+/// All rows of reals.
 void multiply_real(const Layer& layer, const RealLimits& limits, const RealWeights& weights,
                    const Pointers& at) {
   const auto* const bias = at.input<float>(2);

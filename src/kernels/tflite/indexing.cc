@@ -1,4 +1,4 @@
-// GATHER, GATHER_ND and DYNAMIC_UPDATE_SLICE, whose places are only known when they run; FILL, ZEROS_LIKE and
+// GATHER, GATHER_ND and DYNAMIC_UPDATE_SLICE, whose places are known only at run time; FILL, ZEROS_LIKE and
 // SHAPE, whose output does not depend on the input's elements.
 //
 // Cost: bytes of the output. Source: the definitions of the TFLite operators.
@@ -14,7 +14,7 @@
 namespace stowage::kernels {
 namespace {
 
-/// An index that was read while running.
+/// An index read at run time.
 std::int64_t checked_index(std::int64_t index, std::int64_t extent, std::string_view type) {
   if (index < 0 || index >= extent)
     throw Error(std::string(type), fmt::format("has index {}, expected one from 0 to {}", index, extent - 1));
@@ -98,7 +98,7 @@ Kernel prepare_gather_nd(const Signature& signature) {
   });
 }
 
-/// A begin that would have the update stick out is moved in. The output may lie at the first input's place.
+/// Moves the start so that the update fits inside. The output may be at the first input's place.
 Kernel prepare_dynamic_update_slice(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(3, 1);

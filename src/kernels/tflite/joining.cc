@@ -1,10 +1,10 @@
-// CONCATENATION and PACK put tensors side by side on an axis, SPLIT, SPLIT_V and UNPACK take one apart.
+// CONCATENATION and PACK join tensors side by side on an axis; SPLIT, SPLIT_V and UNPACK divide one.
 //
-// Idea. Each part is as many runs of bytes as there are indices before the axis. A part may already lie where
-// it is to go.
+// Idea. Each part is one run of bytes for each index before the axis. A part may already be in its final
+// place.
 //
-// Cost: bytes of the whole. Source: the definitions of the TFLite operators; as TensorFlow Lite Micro
-// demands, parts and whole are quantized alike.
+// Cost: bytes of the whole. Source: the definitions of the TFLite operators. Like TensorFlow Lite Micro,
+// requires equal quantization of parts and whole.
 
 #include <algorithm>
 #include <cstring>
@@ -18,15 +18,15 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// One region of a tensor that is copied to or from a dense one: `count` runs of `run` bytes.
+/// A region of a tensor that is copied to or from a dense one: `count` runs of `run` bytes.
 struct Runs {
   std::size_t count = 0;
   std::size_t run = 0;
   std::size_t begin = 0;   ///< Of the first run in the larger tensor, in bytes.
-  std::size_t stride = 0;  ///< From run to run in it.
+  std::size_t stride = 0;  ///< From run to run in the larger tensor.
 };
 
-/// Parts of a tensor side by side on an axis. Where an operand is null nobody wants its part.
+/// Parts of a tensor side by side on an axis. Parts with a null operand are skipped.
 std::vector<Runs> parts_of(const Argument& whole, std::size_t axis, const Integers& extents) {
   const auto bytes = static_cast<std::int64_t>(element_size(whole.dtype));
   const std::int64_t inner = product(whole.shape, axis + 1, whole.shape.size()) * bytes;
@@ -91,7 +91,7 @@ Kernel prepare_pack(const Signature& signature) {
   return join_kernel(parts_of(output, axis, Integers(operands.inputs(), 1)));
 }
 
-/// An output that nobody wants has no shape to compare.
+/// Omitted outputs have no shape to compare.
 void expect_part(const Signature& signature, const Argument& input, std::size_t i, const Shape& expected) {
   if (!signature.has_output(i)) return;
   const Operands operands(signature);
@@ -137,7 +137,7 @@ Kernel prepare_split(const Signature& signature) {
   return split_kernel(signature, 1, axis, Integers(operands.outputs(), shape[axis] / parts));
 }
 
-/// SPLIT_V: input, sizes, axis. One size may be -1: what is left.
+/// SPLIT_V: input, sizes, axis. One size may be -1: the remaining extent.
 Kernel prepare_split_v(const Signature& signature) {
   const Operands operands(signature);
   const Shape& shape = operands.input(0).shape;

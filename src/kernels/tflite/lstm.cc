@@ -2,10 +2,10 @@
 // normalization.
 //
 // Idea. Each of four gates is a layer of the input plus one of the last output, in 12 fraction bits, squashed
-// to 15. Sigmoid and hyperbolic tangent come from a table of 256 values of the sigmoid at multiples of 1/24,
-// between which lines are drawn.
+// to 15. Sigmoid and hyperbolic tangent interpolate linearly in a table of 256 values of the sigmoid at
+// multiples of 1/24.
 //
-// Output and cell state are inputs that the operator updates; as in svdf.cc constness is cast away.
+// Output and cell state are inputs that the operator updates; as in svdf.cc, constness is cast away.
 //
 // Cost: steps * cells * (inputs + cells) * 4. Source: the steps of TensorFlow Lite Micro's kernel.
 
@@ -20,16 +20,16 @@
 namespace stowage::kernels {
 namespace {
 
-constexpr float gate_scale = 1.0F / 4096;       // of what is squashed
-constexpr float squashed_scale = 1.0F / 32768;  // and of the result
+constexpr float gate_scale = 1.0F / 4096;       // before squashing
+constexpr float squashed_scale = 1.0F / 32768;  // after squashing
 constexpr std::int32_t largest_state = std::numeric_limits<std::int16_t>::max();
 
 std::int16_t saturated(std::int32_t x) {
   return static_cast<std::int16_t>(limits_of<std::int16_t>().clamp(x));
 }
 
-/// 1 / (1 + e^-x) in 16 bits, of multiples of 1/24. A line between two values is below the curve: the values
-/// are lifted by half of how much it is in the middle.
+/// 1 / (1 + e^-x) in 16 bits, at multiples of 1/24. A line between two values is below the curve: the values
+/// are raised by half of the difference in the middle.
 class SigmoidTable {
  public:
   SigmoidTable() {
@@ -43,7 +43,7 @@ class SigmoidTable {
     values_.back() = 65535;
   }
 
-  /// Of a number with 12 fraction bits.
+  /// For a number with 12 fraction bits.
   [[nodiscard]] std::int16_t sigmoid(std::int16_t x) const {
     const std::int32_t thrice = 3 * x;
     const auto distance = static_cast<std::uint32_t>(std::abs(thrice));
@@ -55,7 +55,7 @@ class SigmoidTable {
     return static_cast<std::int16_t>(result >> 10);
   }
 
-  /// Of a number with 12 fraction bits, times 2^shift.
+  /// For a number with 12 fraction bits, times 2^shift.
   [[nodiscard]] std::int16_t tanh(std::int16_t x, int shift) const {
     const std::int32_t thrice = x * (3 << shift);
     const auto distance = static_cast<std::uint32_t>(std::abs(thrice));
@@ -73,10 +73,10 @@ class SigmoidTable {
   std::array<std::uint32_t, 256> values_{};
 };
 
-/// One of the layers of a gate: where its operands are, and how its sums are scaled.
+/// One of the layers of a gate: indices of its operands, and the scaling of its sums.
 struct GateLayer {
   std::size_t weights = 0;
-  std::size_t bias = 0;  ///< 0 where there is none.
+  std::size_t bias = 0;  ///< 0: none.
   Multiplier factor{};
   std::int32_t zero_point = 0;
 };
@@ -102,8 +102,8 @@ struct Lstm {
   Multiplier learn{};
   Multiplier show{};
   std::int32_t output_zero = 0;
-  std::int32_t clip = 0;  ///< 0 for none.
-  int tanh_shift = 0;     ///< Of the cell state, to 12 fraction bits.
+  std::int32_t clip = 0;  ///< 0: none.
+  int tanh_shift = 0;     ///< From the cell state to 12 fraction bits.
   SigmoidTable table{};
 };
 
@@ -203,7 +203,7 @@ std::int16_t gate_number(const Lstm& it, const Pointers& at, GateName name, cons
   return name == cell_gate ? it.table.tanh(sum, 0) : it.table.sigmoid(sum);
 }
 
-/// One step of one batch. `next` takes the outputs until all cells have read the last ones.
+/// One step of one batch. `next` receives the outputs until all cells have read the last ones.
 void step(const Lstm& it, const Pointers& at, const std::int8_t* input, std::int8_t* last,
           std::int16_t* state, std::int8_t* next) {
   for (std::int64_t c = 0; c < it.cells; ++c) {

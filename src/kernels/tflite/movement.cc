@@ -1,5 +1,5 @@
-// Operators whose output consists of elements of their inputs, and of fillings. Which elements, remap.h
-// says; here is what the operators' options and constant inputs make of it.
+// Operators whose output consists of input elements and fill values. remap.h defines which elements; this
+// file derives that from the operators' options and constant inputs.
 //
 // Cost: output elements, and the sum of the dimensions. Source: the definitions of the TFLite operators.
 
@@ -15,7 +15,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// RESHAPE, SQUEEZE, EXPAND_DIMS: the same bytes. They may lie where they are to go.
+/// RESHAPE, SQUEEZE, EXPAND_DIMS: the same bytes, which may already be in place.
 Kernel prepare_copy(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_alike(0);
@@ -51,7 +51,7 @@ Kernel prepare_transpose(const Signature& signature) {
   return remap_kernel(std::move(remap), operands);
 }
 
-/// Of each dimension, how much is put before and behind.
+/// The padding before and after each dimension.
 std::vector<std::pair<std::int64_t, std::int64_t>> paddings_of(const Operands& operands) {
   const Shape& shape = operands.input(0).shape;
   const Integers numbers = operands.constants(1, "paddings");
@@ -92,7 +92,7 @@ Kernel prepare_pad(const Signature& signature) {
   return remap_kernel(padding_remap(operands), operands, zero_of(operands.output()));
 }
 
-/// PADV2: the filling is the third input.
+/// PADV2: the fill value is the third input.
 Kernel prepare_pad_v2(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(3, 1);
@@ -107,8 +107,8 @@ Kernel prepare_pad_v2(const Signature& signature) {
   }};
 }
 
-/// The element that stands at a place before or behind a dimension's own: the edge is the mirror, and
-/// `edge` is 1 where it is not repeated.
+/// The element for a place before or after a dimension: mirrored at the edge; `edge` is 1 if the edge is not
+/// repeated.
 std::int64_t mirrored(std::int64_t place, std::int64_t extent, std::int64_t edge) {
   if (place < 0) return -place - 1 + edge;
   return place < extent ? place : 2 * extent - place - 1 - edge;
@@ -160,7 +160,7 @@ Kernel prepare_slice(const Signature& signature) {
   return remap_kernel(std::move(remap), operands);
 }
 
-/// What STRIDED_SLICE takes of one dimension.
+/// The elements of one dimension that STRIDED_SLICE selects.
 struct Steps {
   std::int64_t begin = 0;
   std::int64_t step = 1;
@@ -176,7 +176,7 @@ struct StridedOptions {
   bool shrinks = false;
 };
 
-/// A begin or end that is out of range is cut off; a shrunk dimension has the element at its begin.
+/// Clamps begin and end to the dimension; a shrunk dimension keeps the element at its start.
 Steps steps_of(const StridedOptions& it, std::int64_t extent) {
   if (it.stride == 0) unsupported("its stride is 0");
   const bool is_forward = it.stride > 0;
@@ -271,7 +271,7 @@ Kernel prepare_broadcast_to(const Signature& signature) {
   return remap_kernel(std::move(remap), operands);
 }
 
-/// Blocks of a square, from places next to each other to channels or back.
+/// Square blocks, from adjacent places to channels or back.
 template <bool is_to_depth>
 Kernel prepare_depth(const Signature& signature) {
   const Operands operands(signature);

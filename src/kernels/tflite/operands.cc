@@ -19,7 +19,7 @@ std::vector<std::int64_t> integers_in(std::span<const std::byte> data) {
   return result;
 }
 
-/// Afterwards no product of dimensions overflows, also of a tensor without elements.
+/// Ensures that no product of dimensions overflows, not even of a tensor without elements.
 const Argument& addressable(const Argument& argument) {
   constexpr std::int64_t largest = std::int64_t{1} << 40;
   std::int64_t most = 1;

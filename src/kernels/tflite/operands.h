@@ -1,6 +1,6 @@
 #pragma once
 
-// What kernels ask of their operands while they are prepared. All throw Unsupported with a reason in words.
+// Checks of operands during preparation. All throw Unsupported with a reason in words.
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ template <typename... Values>
   throw Unsupported{fmt::format(reason, std::forward<Values>(values)...)};
 }
 
-/// A signature, by the names that kernels want to know it by.
+/// Access to a signature in the terms of kernels.
 class Operands {
  public:
   explicit Operands(const Signature& signature) : signature_(signature) {}
@@ -38,7 +38,7 @@ class Operands {
   [[nodiscard]] bool flag(std::string_view name) const { return integer(name) != 0; }
   [[nodiscard]] float real(std::string_view name) const { return signature_.attributes.real(name, 0); }
 
-  /// The integers of an input whose data never changes.
+  /// The integers of an input that never changes.
   [[nodiscard]] std::vector<std::int64_t> constants(std::size_t i, std::string_view what) const;
 
   void expect_counts(std::size_t inputs, std::size_t outputs) const;
@@ -50,7 +50,7 @@ class Operands {
   const Signature& signature_;
 };
 
-/// An axis that may count from the end, as an index of a dimension.
+/// The index of a dimension, from an axis that may count from the end.
 [[nodiscard]] std::size_t axis_of(std::int64_t axis, std::size_t rank);
 
 /// Elements from one index of a dimension to the next.
@@ -68,7 +68,7 @@ void expect_moved(const Operands& operands, std::size_t input = 0);
 /// Throws Unsupported for the element type of the output.
 [[noreturn]] void refuse_type(const Operands& operands);
 
-/// Bytes of an element. Types of less than a byte, and without a size, are not supported.
+/// Bytes of an element. Types smaller than a byte, or without a size, are not supported.
 [[nodiscard]] std::size_t element_size(DType dtype);
 
 template <typename Element>
@@ -76,7 +76,7 @@ struct TypeTag {
   using type = Element;
 };
 
-/// Calls `use` with the tag of an integer type of that size, for what only moves elements.
+/// Calls `use` with the tag of an integer type of that size, for kernels that only move elements.
 template <typename Use>
 auto for_size(std::size_t bytes, const Use& use) {
   switch (bytes) {

@@ -1,7 +1,7 @@
 // AVERAGE_POOL_2D and MAX_POOL_2D of int8 and float32.
 //
-// Idea. What is in the padding does not take part: an average is of the numbers that are there, of integers
-// rounded with halves away from zero.
+// Idea. Ignores the padding: an average only counts elements of the input; averages of integers round with
+// halves away from zero.
 //
 // Cost: output elements * taps. Source: TensorFlow Lite's reference kernels.
 
@@ -43,15 +43,15 @@ Pool pool_of(const Operands& operands) {
           .channels = in[3]};
 }
 
-/// The average of `count` integers whose sum this is.
+/// The average of `count` integers with this sum.
 std::int32_t average(std::int32_t sum, std::int32_t count) {
   return (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
 }
 
 float average(float sum, std::int32_t count) { return sum / static_cast<float>(count); }
 
-/// `first` is what each result starts from, `add` adds an element, `finish` makes the output of a sum and the
-/// number of elements in it.
+/// `first` starts each result, `add` adds an element, `finish` makes the output from a sum and its number of
+/// elements.
 template <typename Element, typename Sum, typename Add, typename Finish>
 struct PoolOf {
   Pool it;
@@ -61,7 +61,7 @@ struct PoolOf {
 
   [[nodiscard]] std::int64_t sums() const { return it.width.out * it.channels; }  ///< Of a row of the output.
 
-  /// Adds what the windows of a row of the output cover of one row of the input.
+  /// Adds one input row to the sums of the windows in an output row.
   void add_row(const Element* row, Sum* to) const {
     for (std::int64_t x = 0; x < it.width.out; ++x, to += it.channels)
       for (std::int64_t tap = 0; tap < it.width.taps; ++tap) {
@@ -93,7 +93,7 @@ struct PoolOf {
       }
   }
 
-  /// Of windows that cover all rows.
+  /// For windows that cover all rows.
   [[nodiscard]] RowSums row_sums() const {
     const auto begin_all = [*this](std::byte* all) {
       std::fill_n(reinterpret_cast<Sum*>(all), it.batches * sums(), first);
@@ -125,7 +125,7 @@ Kernel pool_kernel(const Pool& it, Sum first, const Add& add, const Finish& fini
   return kernel;
 }
 
-/// So that sums of integers, and their numbers, fit 32 bits.
+/// Keeps sums of integers, and their numbers, within 32 bits.
 void expect_few_taps(const Pool& it) {
   constexpr std::int64_t most = 1 << 22;
   if (it.height.taps > most || it.width.taps > most || it.height.taps * it.width.taps > most)

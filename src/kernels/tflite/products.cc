@@ -1,7 +1,7 @@
 // BATCH_MATMUL and L2_NORMALIZATION of int8 and float32.
 //
-// Idea. Matrices of outer dimensions are paired as two inputs are that are stretched to an output. The norm
-// of int8 numbers is inverted by Newton's iteration for 1 / sqrt, five times from 1, in 32 bits.
+// Idea. Outer dimensions of matrices are broadcast to an output. Newton's iteration for 1 / sqrt inverts the
+// norm of int8 numbers, five times from 1, in 32 bits.
 //
 // Cost: outputs * length of a row; a few multiplications per number. Source: the steps of TensorFlow Lite's
 // reference kernels.
@@ -17,7 +17,7 @@
 namespace stowage::kernels {
 namespace {
 
-/// How far elements of a matrix are apart, and how many there are.
+/// Numbers and strides of a matrix's rows and columns.
 struct Matrix {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -37,7 +37,7 @@ struct MatrixProduct {
   Matrix b{};
   Stretch<3> batches;  ///< Matrices of output, a and b.
 
-  /// Calls `make` with where a row of a and a column of b begin, and where their product is to go.
+  /// Calls `make` with the starts of a row of a and a column of b, and the place of their product.
   template <typename Make>
   void for_outputs(const Make& make) const {
     const auto& steps = batches.steps();
@@ -135,7 +135,7 @@ Multiplier inverse_root(std::int32_t x) {
   return {root.raw(), -shift};
 }
 
-/// A row of int8, to one of scale 1/128.
+/// Normalizes a row of int8 to scale 1/128.
 void normalize(std::int32_t zero_point, const std::int8_t* input, std::int8_t* output, std::int64_t length) {
   constexpr int fraction_bits = 7;
   std::uint32_t squares = 0;

@@ -1,8 +1,7 @@
 // QUANTIZE, DEQUANTIZE and CAST: numbers in another type.
 //
 // Cost: a division or multiplication per number. Source: the TensorFlow Lite 8-bit quantization
-// specification. Real numbers that no integer of the type stands for become its nearest; what is no number
-// becomes 0.
+// specification. Reals out of range become the nearest integer of the type, NaN becomes 0.
 
 #include <cmath>
 
@@ -13,7 +12,7 @@
 namespace stowage::kernels {
 namespace {
 
-/// The integer of a type that is nearest to a real number on the way to 0.
+/// Truncates a real to an integer of the type, within its limits.
 template <typename Integer>
 Integer truncated(double real) {
   using Type = std::numeric_limits<Integer>;
@@ -45,7 +44,7 @@ Kernel requantize(const Operands& operands, const Affine& output) {
   });
 }
 
-/// Calls `use` with the tag of an integer type that numbers are quantized to.
+/// Calls `use` with the tag of an integer type for quantized numbers.
 template <typename Use>
 Kernel for_quantized(DType dtype, const Use& use) {
   switch (dtype) {

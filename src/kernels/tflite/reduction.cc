@@ -1,8 +1,8 @@
 // Operators that reduce dimensions: MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX, ARG_MIN; and CUMSUM.
 //
-// Idea. The input is walked in its order while the output is stretched along what is reduced, so that each
-// output adds up its inputs in their order. Of a mean of integers, the factor to the output takes in the
-// number of inputs.
+// Idea. Walks the input in its order, with the output broadcast along reduced dimensions, so that each output
+// sums its inputs in their order. For a mean of integers, the factor to the output includes the number of
+// inputs.
 //
 // Cost: input elements. Source: the steps of TensorFlow Lite's reference kernels.
 
@@ -26,7 +26,7 @@ struct Reduction {
   std::int64_t outputs = 0;
   std::int64_t count = 0;  ///< Inputs of each output.
 
-  /// Of one row of the input to the same output.
+  /// The reduction of one input row to the same output.
   [[nodiscard]] Reduction of_row(std::size_t axis) const {
     Shape row = shape;
     row[axis] = 1;
@@ -64,7 +64,7 @@ Reduction reduction_of(const Operands& operands) {
   return {shape, strides, Stretch<2>(shape, {strides_of(shape), strides}), count_of(kept), count};
 }
 
-/// Calls `add` with each result so far and the next input of it.
+/// Calls `add` with each result so far and its next input.
 template <typename Input, typename Result, typename Add>
 void reduce(const Reduction& it, const Input* input, Result* results, Add add) {
   const auto [step_in, step_out] = it.stretch.steps();
@@ -76,7 +76,7 @@ void reduce(const Reduction& it, const Input* input, Result* results, Add add) {
   });
 }
 
-/// Starts each sum with `first`, adds its inputs to it, and makes an output of it.
+/// Starts each sum with `first`, adds its inputs, and makes an output of it.
 template <typename Element, typename Sum, typename Add, typename Finish>
 Kernel reducing_kernel(const Reduction& it, Sum first, Add add, Finish finish) {
   const auto begin = [=, outputs = it.outputs](Sum* sums) { std::fill_n(sums, outputs, first); };
@@ -105,13 +105,13 @@ Kernel reducing_kernel(const Reduction& it, Sum first, Add add, Finish finish) {
   return kernel;
 }
 
-/// Sums that are outputs as they are.
+/// Sums that are the outputs.
 template <typename Element, typename Add>
 Kernel direct_kernel(const Reduction& it, Element first, Add add) {
   return reducing_kernel<Element>(it, first, add, [](Element sum) { return sum; });
 }
 
-/// The factor of a mean, of that for a sum.
+/// Converts the factor of a sum to that of a mean.
 Multiplier shared_out(Multiplier factor, std::int64_t count) {
   constexpr int most = 32;
   int bits = 63 - std::countl_zero(static_cast<std::uint64_t>(count));
@@ -180,7 +180,7 @@ Kernel prepare_reduce_extreme(const Signature& signature) {
   });
 }
 
-/// A tensor of three dimensions: what is before an axis, the axis, what is behind.
+/// A tensor as three dimensions: before an axis, the axis, after it.
 struct Around {
   std::int64_t outer = 0;
   std::int64_t extent = 0;
@@ -229,7 +229,7 @@ Kernel prepare_arg(const Signature& signature) {
   });
 }
 
-/// Sums of what is before each element, with it unless `is_exclusive`.
+/// Sums of the elements before each element, and of the element unless `is_exclusive`.
 template <typename Element, typename Add>
 Kernel cumulative_kernel(const Around& it, bool is_exclusive, bool is_reverse, const Add& add) {
   return {.run = [=](const Pointers& at) {

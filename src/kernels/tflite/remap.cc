@@ -9,7 +9,7 @@
 namespace stowage::kernels {
 namespace {
 
-/// Whether the terms go up by one, so that elements lie side by side in the input, too.
+/// True if the terms increase by one, so that elements are adjacent in the input, too.
 bool is_run(const std::vector<std::int64_t>& terms) {
   for (std::size_t i = 0; i < terms.size(); ++i)
     if (terms[i] < 0 || terms[i] != terms[0] + static_cast<std::int64_t>(i)) return false;

@@ -1,8 +1,8 @@
 // RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR.
 //
-// Idea. Where an output place lies between input places is worked out beforehand for each dimension
-// (model/resize_taps.h): of float32 in single precision, of int8 in units of 1/1024, rounded with halves away
-// from zero at the end.
+// Idea. The position of each output place between input places is computed in advance for each dimension
+// (model/resize_taps.h): for float32 in single precision, for int8 in units of 1/1024, rounded with halves
+// away from zero at the end.
 //
 // Cost: output elements, times 4 for the bilinear one. Source: the steps of TensorFlow Lite's reference
 // kernels.
@@ -80,7 +80,7 @@ Kernel prepare_nearest(const Signature& signature) {
   });
 }
 
-/// `mix` makes an output of four inputs: first and second row, of the first and then of the second column.
+/// `mix` makes an output from four inputs: first and second row, of the first and then of the second column.
 template <typename Element, typename Number, typename Mix>
 Kernel bilinear_kernel(const Resize& it, const std::vector<Between<Number>>& rows,
                        const std::vector<Between<Number>>& columns, const Mix& mix) {

@@ -1,12 +1,12 @@
 // SOFTMAX of int8 (to int8 or int16) and of float32, along the last dimension.
 //
-// Idea. Of each row the largest number is taken off, so that only negative ones are exponentiated. Integers
-// are first scaled to a fixed point with 5 integer bits, less than the least of which e^x counts as 0; the
-// sum has 12 integer bits, and its reciprocal comes as a fraction and a power of two.
+// Idea. Subtracts the largest number of each row, so that all exponents are negative. Integers are first
+// scaled to a fixed point with 5 integer bits; below a limit, e^x counts as 0. The sum has 12 integer bits,
+// and its reciprocal is a fraction and a power of two.
 //
 // Cost: a few multiplications per number. Source: gemmlowp's fixed-point arithmetic, in the steps of
-// TensorFlow Lite's reference kernels. Those end the program where the sum is 512 or more; here such outputs
-// are what they round to, the least number.
+// TensorFlow Lite's reference kernels. Those abort the program if the sum is 512 or more; here such outputs
+// are rounded, to the least number.
 
 #include <algorithm>
 #include <bit>
@@ -19,7 +19,7 @@
 namespace stowage::kernels {
 namespace {
 
-constexpr int difference_bits = 5;  // integer bits of what is exponentiated
+constexpr int difference_bits = 5;  // integer bits of exponents
 constexpr int sum_bits = 12;        // and of the sum
 
 using Difference = gemmlowp::FixedPoint<std::int32_t, difference_bits>;
@@ -47,7 +47,7 @@ RowExponential exponential_of(double beta, const Affine& input) {
   const double factor = std::min(beta * static_cast<double>(input.scale) * (1 << fraction_bits), largest);
   if (!(factor > 1))
     unsupported("its beta times the input's scale is {}", beta * static_cast<double>(input.scale));
-  // The factor may be just below 2^31, which makes a shift of 31 with mantissas that are rounded up.
+  // A factor just below 2^31 gives a shift of 31 when its mantissa is rounded up.
   constexpr int some_bits = 8;
   RowExponential result{multiplier_of(std::ldexp(factor, -some_bits))};
   result.factor.shift += some_bits;
@@ -57,7 +57,7 @@ RowExponential exponential_of(double beta, const Affine& input) {
   return result;
 }
 
-/// 1 / sum, as a fraction from 1/2 to 1 that is to be divided by 2^shift.
+/// 1 / sum, as a fraction from 1/2 to 1 to be divided by 2^shift.
 struct Reciprocal {
   Fraction fraction{};
   int shift = 0;
@@ -111,7 +111,7 @@ Kernel softmax_kernel(const Rows& rows, const Parameter& parameter) {
   }};
 }
 
-/// The output's quantization is what softmax needs to fill its type.
+/// The output must have the quantization with which softmax fills its type.
 void expect_output(const Argument& output, float unit, std::int32_t zero_point) {
   const Affine it = affine_of(output);
   constexpr float tolerance = 0.001F;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Walking several tensors at once where some are stretched along dimensions in which they have extent 1: as
-// inputs are to an output, or an output to the input that is reduced to it.
+// Walks several tensors at once, some broadcast along dimensions in which they have extent 1: inputs to an
+// output, or an output to the input that is reduced to it.
 
 #include <algorithm>
 #include <array>
@@ -12,16 +12,16 @@
 
 namespace stowage::kernels {
 
-/// Rows of `Count` tensors in step. Dimensions that are contiguous in all of them are one.
+/// Rows of `Count` tensors in step. Dimensions that are contiguous in all tensors are merged.
 template <std::size_t Count>
 class Stretch {
  public:
-  /// `strides` says how far apart a tensor's elements are along each dimension, 0 where it is stretched.
+  /// `strides` gives a tensor's stride along each dimension, 0 where it is broadcast.
   Stretch(const Shape& shape, const std::array<std::vector<std::int64_t>, Count>& strides) {
     assign(shape, strides);
   }
 
-  /// Of tensors of no more dimensions than `shape`, whose last ones agree with it or are 1.
+  /// For tensors with at most the dimensions of `shape`, whose last ones agree with it or are 1.
   [[nodiscard]] static Stretch to(const Shape& shape, const std::array<Shape, Count>& operands) {
     std::array<std::vector<std::int64_t>, Count> strides;
     for (std::size_t n = 0; n < Count; ++n) strides[n] = stretched(operands[n], shape);
@@ -30,11 +30,11 @@ class Stretch {
 
   using Offsets = std::array<std::int64_t, Count>;
 
-  /// Elements from one to the next along a row: 1, or 0 for a tensor that is stretched along rows.
+  /// Element steps along a row: 1, or 0 for a tensor that is broadcast along rows.
   [[nodiscard]] const Offsets& steps() const { return steps_; }
   [[nodiscard]] std::int64_t length() const { return length_; }
 
-  /// Calls `use` with where each tensor's row begins, row after row.
+  /// Calls `use` with the start of each tensor's row, row after row.
   template <typename Use>
   void for_rows(const Use& use) const {
     if (is_empty_) return;
@@ -106,8 +106,8 @@ class Stretch {
   bool is_empty_ = false;
 };
 
-/// A kernel of two inputs that are stretched to the output. Reads an element of each before it writes
-/// the one that it makes of them, in ascending order.
+/// A kernel of two inputs that are broadcast to the output. Reads one element of each before it writes their
+/// result, in ascending order.
 template <typename Input, typename Output, typename Make>
 Kernel binary_kernel(const Operands& operands, const Make& make) {
   const Shape& shape = operands.output().shape;
@@ -124,7 +124,7 @@ Kernel binary_kernel(const Operands& operands, const Make& make) {
   }};
 }
 
-/// A kernel that makes each element of its output of the same element of its input.
+/// A kernel that computes each output element from the same input element.
 template <typename Input, typename Output, typename Make>
 Kernel unary_kernel(const Operands& operands, const Make& make) {
   const std::int64_t count = count_of(operands.output().shape);

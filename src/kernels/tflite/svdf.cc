@@ -1,11 +1,11 @@
 // SVDF of int8, with a state of int8 or int16: a filter over features, then one over time, of a sum of `rank`
 // filters for each output.
 //
-// Idea. The state has the last results of each feature filter; it moves on by one number, over all of it at
-// once, and the newest result takes the last place of each filter.
+// Idea. The state has the last results of each feature filter. It advances by one number, all of it at once,
+// and the newest result takes the last place of each filter.
 //
-// The state is an input that the operator updates. It is handed over as memory that is only read: the
-// interface has no inputs that are written, so that here constness is cast away.
+// The state is an input that the operator updates. The interface has no writable inputs, so constness is cast
+// away.
 //
 // Cost: filters * (inputs + memory). Source: the steps of TensorFlow Lite Micro's kernel.
 
@@ -65,7 +65,7 @@ Svdf svdf_of(const Operands& operands) {
   return it;
 }
 
-/// Moves the state on and puts the newest results in.
+/// Advances the state and inserts the newest results.
 template <typename State>
 void update(const Svdf& it, const Pointers& at, State* state) {
   const std::int64_t size = it.batches * it.filters * it.memory;

@@ -1,5 +1,5 @@
-// TRANSPOSE_CONV of int8 and float32: the convolution that has the output for its input, backwards. Each
-// input is spread over the window of outputs that it would be made of.
+// TRANSPOSE_CONV of int8 and float32: a reversed convolution. Each input is spread over the window of outputs
+// from which a convolution would compute it.
 //
 // Cost: input elements * taps * output channels. Source: as of convolutions.
 
@@ -22,7 +22,7 @@ struct Spread {
   [[nodiscard]] std::int64_t outputs() const { return batches * height.in * width.in * out_channels; }
 };
 
-/// Calls `add` with each output, and the input and the weight whose product is part of it, by their indices.
+/// Calls `add` with the indices of each output, and of each input and weight whose product is part of it.
 template <typename Add>
 void spread(const Spread& it, const Add& add) {
   for (std::int64_t in = 0; in < it.batches * it.height.out * it.width.out * it.in_channels; ++in) {

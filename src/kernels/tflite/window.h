@@ -13,9 +13,9 @@ struct Window {
   std::int64_t taps = 1;
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
-  std::int64_t before = 0;  ///< Places before the input that the first window covers.
+  std::int64_t before = 0;  ///< Padding places that the first window covers.
 
-  /// Where a tap of a window is; outside of [0, in) for one in the padding.
+  /// The input place of a tap of a window; outside of [0, in) in the padding.
   [[nodiscard]] std::int64_t place(std::int64_t window, std::int64_t tap) const {
     return window * stride - before + tap * dilation;
   }
@@ -24,7 +24,7 @@ struct Window {
   [[nodiscard]] std::int64_t taps_inside(std::int64_t window) const;
 };
 
-/// What options say of a window over dimension 1 (height) or 2 (width) of the input.
+/// The options of a window over dimension 1 (height) or 2 (width) of the input.
 struct WindowOptions {
   std::int64_t taps = 1;
   std::int64_t stride = 1;
@@ -32,7 +32,7 @@ struct WindowOptions {
   bool is_same = true;  ///< Padded so that the output has a place for each stride of the input.
 };
 
-/// Refuses outputs of another extent than what follows.
+/// Refuses outputs of another extent than the resulting one.
 [[nodiscard]] Window window_of(std::int64_t in, std::int64_t out, const WindowOptions& options);
 
 [[nodiscard]] bool is_padding_same(const Operands& operands);
