@@ -42,6 +42,11 @@ void write_svg(const Plan& plan, std::ostream& out);
 void write_header(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
                   std::ostream& out);
 
+/// Writes the loop nest of a streamed plan as C: a call `Sk(i);` for each row block i of the k-th entry of
+/// Streaming::affine, in the order of the plan's steps. Comments say what the statements compute and where
+/// rows lie. Throws Error for a plan that does not follow an affine schedule.
+void write_loops(const Plan& plan, std::ostream& out);
+
 /// Writes a comparison of strategies: as a table for people, or as one JSON document.
 void write_comparison(std::span<const Comparison> comparisons, std::span<const ModelInfo> models,
                       std::ostream& out);

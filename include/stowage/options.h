@@ -51,12 +51,21 @@ struct FeedNames {
   std::string input{};
 };
 
+/// Where the rows of a streamed tensor are stored.
+enum class StreamLayout : std::uint8_t {
+  automatic,  ///< Whatever gives the lowest peak.
+  /// The order is an affine schedule, so that loops can run it, and rows lie in rings that loops can address.
+  ring,
+  granules  ///< Each row block lies by itself, wherever there is room.
+};
+
 /// How a network runs row by row instead of operator by operator.
 struct StreamOptions {
   /// Rows that one step computes (a row block), at least 1. Default 1.
   std::int64_t granule = 1;
   /// Multiplies that may run, as a multiple of those of the network, at least 1. Default 1.
   double recompute = 1;
+  StreamLayout layout = StreamLayout::automatic;
 };
 
 struct PlanOptions {

@@ -270,6 +270,28 @@ struct StreamRegion {
   bool operator==(const StreamRegion&) const = default;
 };
 
+/// When an operator computes its row blocks, or an input arrives, in an affine schedule: step i at time
+/// scale * i + shift. Steps of one time run in the order of positions.
+struct TimedSteps {
+  std::optional<std::size_t> op{};      ///< Index in the main subgraph; none: the arrival of `tensor`.
+  std::optional<std::size_t> tensor{};  ///< Index in Plan::tensors, of an input that arrives.
+  std::int64_t count = 1;               ///< Steps.
+  std::int64_t scale = 1;
+  std::int64_t shift = 0;
+  std::int64_t position = 0;
+
+  bool operator==(const TimedSteps&) const = default;
+};
+
+/// The affine schedule of least load that was found: an order that loops can run.
+struct AffineSchedule {
+  Bytes load = 0;            ///< Most live bytes of a step.
+  bool is_followed = false;  ///< The plan's steps have this order.
+  std::vector<TimedSteps> operators{};
+
+  bool operator==(const AffineSchedule&) const = default;
+};
+
 /// How a plan streams. Loads are live bytes before placement.
 struct Streaming {
   std::int64_t granule = 1;    ///< Most rows of a step (a row block).
@@ -278,6 +300,7 @@ struct Streaming {
   double recomputed = 1;       ///< Multiplies that run, as a multiple of those of the network.
   double recompute_limit = 1;  ///< The most that `recomputed` was allowed to be.
   std::vector<StreamRegion> regions{};
+  std::optional<AffineSchedule> affine{};
 
   bool operator==(const Streaming&) const = default;
 };

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/checked.h"
@@ -240,6 +243,57 @@ void check_order_profile(const Plan& plan, Faults& faults) {
   }
 }
 
+/// What a step computes, in the words of an affine schedule: an operator, or the tensor that arrives.
+using Timed = std::pair<std::optional<std::size_t>, std::optional<std::size_t>>;
+
+/// The steps of an affine schedule in the order of their times. None if a time overflows or there are more
+/// than `most` steps.
+std::optional<std::vector<Timed>> steps_by_time(const AffineSchedule& affine, std::size_t most) {
+  std::vector<std::tuple<std::int64_t, std::int64_t, std::size_t>> times;
+  for (std::size_t o = 0; o < affine.operators.size(); ++o) {
+    const TimedSteps& it = affine.operators[o];
+    if (it.count > static_cast<std::int64_t>(most - times.size())) return std::nullopt;
+    for (std::int64_t i = 0; i < it.count; ++i) {
+      const auto product = base::checked_multiply(it.scale, i);
+      const auto time = product ? base::checked_add(*product, it.shift) : std::nullopt;
+      if (!time) return std::nullopt;
+      times.emplace_back(*time, it.position, o);
+    }
+  }
+  std::sort(times.begin(), times.end());
+  std::vector<Timed> steps;
+  steps.reserve(times.size());
+  for (const auto& it : times) {
+    const TimedSteps& of = affine.operators[std::get<2>(it)];
+    steps.emplace_back(of.op, of.tensor);
+  }
+  return steps;
+}
+
+/// Outputs leave in steps of their own, which belong to the step before.
+std::vector<Timed> timed_steps_of(const Plan& plan) {
+  std::vector<Timed> steps;
+  for (const Step& step : plan.clocks[0].steps) {
+    if (const auto* const run = std::get_if<Run>(&step)) steps.emplace_back(run->path.back(), std::nullopt);
+    if (const auto* const arrive = std::get_if<Arrive>(&step))
+      steps.emplace_back(std::nullopt, arrive->tensor);
+  }
+  return steps;
+}
+
+template <typename Claiming>
+void check_affine(const Plan& plan, const AffineSchedule& affine, const Claiming& claim) {
+  if (affine.load < 0) claim(fmt::format("the load of the affine schedule is said to be {}", affine.load));
+  for (const TimedSteps& it : affine.operators) {
+    if (it.count < 0 || it.scale < 1 || it.op.has_value() == it.tensor.has_value())
+      return claim("an affine time is not one of an operator or an arrival, with a scale of at least 1");
+  }
+  if (!affine.is_followed) return;
+  const std::vector<Timed> steps = timed_steps_of(plan);
+  if (steps_by_time(affine, steps.size()) != steps)
+    claim("the steps are said to follow an affine schedule, and are in another order");
+}
+
 /// The planner's loads are not proven, but no region has more load than the whole plan.
 void check_streaming(const Plan& plan, Faults& faults) {
   if (!plan.streaming) return;
@@ -256,6 +310,7 @@ void check_streaming(const Plan& plan, Faults& faults) {
                       streaming.recomputed, streaming.recompute_limit));
   if (streaming.load < 0 || streaming.load_of_layers < 0)
     claim(fmt::format("the load is said to be {}, of layers {}", streaming.load, streaming.load_of_layers));
+  if (streaming.affine) check_affine(plan, *streaming.affine, claim);
   for (std::size_t r = 0; r < streaming.regions.size(); ++r) {
     const StreamRegion& region = streaming.regions[r];
     if (region.load < 0 || region.load > streaming.load || region.load_of_layers < 0 ||

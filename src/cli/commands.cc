@@ -146,6 +146,13 @@ Plan read_plan(const std::string& name) {
 
 }  // namespace
 
+void expect_loops(const PlanCommand& command, const PlanOptions& options) {
+  if (!command.print_loops) return;
+  if (!options.stream || options.stream->layout != StreamLayout::ring)
+    throw UsageError("--print-loops needs --stream --layout ring");
+  if (command.json) throw UsageError("--print-loops excludes --json");
+}
+
 ExitStatus run_plan(const PlanCommand& command) {
   expect_different_files(command.inputs, {{"-o", &command.plan_file},
                                           {"--csv", &command.csv_file},
@@ -154,6 +161,7 @@ ExitStatus run_plan(const PlanCommand& command) {
                                           {"--header", &command.header_file}});
   if (!command.prefix.empty() && command.header_file.empty()) throw UsageError("--prefix needs --header");
   PlanOptions options = parse_plan_options(command.plan);
+  expect_loops(command, options);
   if (!command.tflite_file.empty()) prepare_for_tflm(command, options);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options));
   const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
@@ -170,7 +178,9 @@ ExitStatus run_plan(const PlanCommand& command) {
   }
   make_directories_for(planned);
   base::write_files(outputs);
-  if (command.json) {
+  if (command.print_loops) {
+    write_loops(result.plan, std::cout);
+  } else if (command.json) {
     write_json(result.plan, std::cout);
   } else {
     write_summary(result.plan, std::cout);

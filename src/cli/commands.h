@@ -16,6 +16,7 @@ struct PlanCommand {
   ModelTexts model;
   PlanTexts plan;
   bool json = false;
+  bool print_loops = false;
   std::string plan_file;
   std::string csv_file;
   std::string svg_file;

@@ -70,6 +70,10 @@ void add_planning_options(CLI::App& app, Command& command) {
                "Run operators row by row and store only the rows that are still needed");
   add(app, "--recompute", command.plan.recompute,
       "FACTOR: --stream may run this many times the multiplies of the network. Default: 1.0");
+  add(app, "--layout", command.plan.layout,
+      "Where --stream stores rows: ring (in the order of an affine schedule, for loops), granules (row "
+      "blocks "
+      "anywhere) or auto (the lower). Default: auto");
   add(app, "--granule", command.plan.granule, "ROWS that one step of --stream computes. Default: 1");
   add(app, "--time-limit", command.plan.time_limit,
       "SECONDS for planning; then the best plan so far is used. Default: 3");
@@ -104,6 +108,8 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add_strategy(app, command.plan);
   app.add_flag("--json", command.json, "Print the plan as JSON instead of a table");
   add(app, "-o,--output", command.plan_file, "FILE for the plan as JSON");
+  app.add_flag("--print-loops", command.print_loops,
+               "Print the loop nest of a streamed plan; needs --layout ring");
   add(app, "--csv", command.csv_file, "FILE for the buffers and their offsets as CSV");
   add(app, "--svg", command.svg_file,
       "FILE for a picture of the arena: time to the right, addresses upwards");

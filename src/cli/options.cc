@@ -174,6 +174,16 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     if (!texts.stream) throw UsageError("--granule needs --stream");
     options.stream->granule = parse_number("--granule", texts.granule, 1);
   }
+  if (!texts.layout.empty()) {
+    if (!texts.stream) throw UsageError("--layout needs --stream");
+    if (texts.layout == "ring") {
+      options.stream->layout = StreamLayout::ring;
+    } else if (texts.layout == "granules") {
+      options.stream->layout = StreamLayout::granules;
+    } else if (texts.layout != "auto") {
+      throw wrong("--layout", texts.layout, "ring, granules or auto");
+    }
+  }
   if (!texts.recompute.empty()) {
     if (!texts.stream) throw UsageError("--recompute needs --stream");
     options.stream->recompute = parse_real("--recompute", texts.recompute, 1, 1000);

@@ -34,6 +34,7 @@ struct PlanTexts {
   bool stream = false;
   std::string granule;
   std::string recompute;
+  std::string layout;
   std::vector<std::string> memories;
   std::string capacity;
   std::string align;

@@ -118,6 +118,18 @@ Json order_profile_json(const OrderProfile& profile) {
   return json;
 }
 
+Json affine_json(const AffineSchedule& affine) {
+  Json json{{"load", affine.load}, {"followed", affine.is_followed}, {"operators", Json::array()}};
+  for (const TimedSteps& it : affine.operators) {
+    json["operators"].push_back(
+        {{"steps", it.count}, {"scale", it.scale}, {"shift", it.shift}, {"position", it.position}});
+    Json& entry = json["operators"].back();
+    if (it.op) entry["operator"] = *it.op;
+    if (it.tensor) entry["arrives"] = *it.tensor;
+  }
+  return json;
+}
+
 Json streaming_json(const Streaming& streaming) {
   Json json{{"granule", streaming.granule},
             {"load", streaming.load},
@@ -129,6 +141,7 @@ Json streaming_json(const Streaming& streaming) {
     json["regions"].push_back(
         {{"operators", region.operators}, {"load", region.load}, {"load_of_layers", region.load_of_layers}});
   }
+  if (streaming.affine) json["affine"] = affine_json(*streaming.affine);
   return json;
 }
 

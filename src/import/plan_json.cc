@@ -161,6 +161,20 @@ OrderProfile read_order_profile(const Json& json) {
   return profile;
 }
 
+AffineSchedule read_affine(const Json& json) {
+  AffineSchedule affine{.load = json.at("load").natural(), .is_followed = json.at("followed").boolean()};
+  for (const Json& entry : json.at("operators").elements()) {
+    TimedSteps steps{.count = entry.at("steps").natural(),
+                     .scale = entry.at("scale").natural(),
+                     .shift = entry.at("shift").integer(),
+                     .position = entry.at("position").natural()};
+    if (const auto op = entry.find("operator")) steps.op = op->index();
+    if (const auto tensor = entry.find("arrives")) steps.tensor = tensor->index();
+    affine.operators.push_back(steps);
+  }
+  return affine;
+}
+
 Streaming read_streaming(const Json& json) {
   Streaming streaming{.granule = json.at("granule").natural(),
                       .load = json.at("load").natural(),
@@ -173,6 +187,7 @@ Streaming read_streaming(const Json& json) {
     for (const Json& op : entry.at("operators").elements()) region.operators.push_back(op.index());
     streaming.regions.push_back(std::move(region));
   }
+  if (const auto affine = json.find("affine")) streaming.affine = read_affine(*affine);
   return streaming;
 }
 

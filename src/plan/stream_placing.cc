@@ -81,6 +81,23 @@ Bytes largest(const std::vector<Bytes>& loads) {
   return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
 }
 
+AffineSchedule schedule_of(const Streamed& streamed, bool is_followed) {
+  const stream::AffineOrder& affine = *streamed.affine;
+  AffineSchedule schedule{.load = affine.peak, .is_followed = is_followed};
+  for (std::size_t op = 0; op < streamed.model.operators.size(); ++op) {
+    const stream::Operator& it = streamed.model.operators[op];
+    const stream::AffineTime& time = affine.times[op];
+    TimedSteps steps{.count = streamed.program.count(op),
+                     .scale = time.scale,
+                     .shift = time.shift,
+                     .position = time.position};
+    if (it.source) steps.op = streamed.network.operators[*it.source];
+    if (!it.source) steps.tensor = streamed.network.tensors[*streamed.model.tensors[it.writes[0]].source];
+    schedule.operators.push_back(steps);
+  }
+  return schedule;
+}
+
 Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const StreamOptions& options,
                        Bytes alignment) {
   const stream::RowProgram whole =
@@ -96,6 +113,7 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const St
                    .load_of_layers = largest(of_layers),
                    .recomputed = recomputed(streamed),
                    .recompute_limit = options.recompute};
+  if (streamed.affine) result.affine = schedule_of(streamed, order.steps == streamed.affine->steps);
   std::set<std::size_t> seen;  // an operator that is repeated is in the first region it runs in
   for (const stream::Region& region : order.regions) {
     StreamRegion entry;

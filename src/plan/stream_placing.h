@@ -8,6 +8,7 @@
 #include "plan/draft.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
+#include "stream/affine.h"
 #include "stream/layout.h"
 #include "stream/model.h"
 #include "stream/program.h"
@@ -23,6 +24,7 @@ struct Streamed {
   stream::RowModel model{};  ///< What is planned.
   stream::RowProgram program{};
   stream::RegionOrder regions{};
+  std::optional<stream::AffineOrder> affine{};
 };
 
 /// An order of a program's instances.

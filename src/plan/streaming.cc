@@ -34,6 +34,7 @@
 #include "plan/networks.h"
 #include "plan/stream_placing.h"
 #include "stowage/error.h"
+#include "stream/affine.h"
 #include "stream/bound.h"
 #include "stream/choose.h"
 #include "stream/instances.h"
@@ -204,6 +205,8 @@ class StreamPlanner {
     }
     streamed.program = stream::unroll(streamed.model, {.deadline = deadline});
     streamed.regions = stream::order_by_regions(streamed.program, work_on_regions, deadline);
+    streamed.affine = stream::affine_order(streamed.model, streamed.program, target(),
+                                           {work_on_regions, deadline.part(share_of_affine())});
   }
 
   /// The operators in the order of the plan of whole operators.
@@ -311,7 +314,7 @@ class StreamPlanner {
   /// Spends the time that is left on the best plan: on its order if that search was cut, then on offsets.
   void go_on() {
     if (!best_from_) return;
-    if (is_order_cut_ && !is_done()) {
+    if (is_order_cut_ && !is_done() && options_.stream->layout != StreamLayout::ring) {
       const Attempt from = *best_from_;
       const RowOrder& order = *from.order;
       const stream::RowProgram program =
@@ -345,16 +348,26 @@ class StreamPlanner {
   std::vector<RowOrder> orders_of(const Streamed& streamed, const Deadline& deadline) {
     using stream::Form;
     std::vector<RowOrder> orders;
+    if (streamed.affine) {
+      orders.push_back(order_of(
+          streamed.program, streamed.affine->steps,
+          {.forms = {options_.stream->layout == StreamLayout::granules ? Form::granules : Form::rings},
+           .regions = streamed.affine->regions}));
+    }
+    if (options_.stream->layout == StreamLayout::ring) return orders;
     const stream::RowProgram rounded =
         stream::unroll(streamed.model, {.alignment = alignment_, .deadline = deadline});
     if (deadline.is_over()) return orders;
     const bool is_rounded =
         !std::equal(rounded.granules.begin(), rounded.granules.end(), streamed.program.granules.begin(),
                     [](const auto& a, const auto& b) { return a.bytes == b.bytes; });
-    const RowOrder by_bytes{.forms = {Form::rings, Form::tight_rings, Form::granules},
-                            .regions = streamed.regions.regions};
-    add_orders(streamed.program, streamed.regions.steps, by_bytes, deadline.part(is_rounded ? 0.3 : 0.4),
-               orders);
+    std::vector<Form> forms{Form::granules};
+    if (options_.stream->layout == StreamLayout::automatic)
+      forms = {Form::rings, Form::tight_rings, Form::granules};
+    const RowOrder by_bytes{.forms = std::move(forms), .regions = streamed.regions.regions};
+    const bool is_affine_lower = streamed.affine && streamed.affine->peak < streamed.regions.peak;
+    add_orders(streamed.program, is_affine_lower ? streamed.affine->steps : streamed.regions.steps, by_bytes,
+               deadline.part(is_rounded ? 0.3 : 0.4), orders);
     if (is_rounded) {
       const stream::RegionOrder regions = stream::order_by_regions(rounded, work_on_regions, deadline);
       if (deadline.is_over()) return orders;
@@ -363,6 +376,10 @@ class StreamPlanner {
       add_orders(rounded, regions.steps, by_granules, deadline.part(0.3), orders);
     }
     return orders;
+  }
+
+  [[nodiscard]] double share_of_affine() const {
+    return options_.stream->layout == StreamLayout::ring ? 0.6 : 0.2;
   }
 
   /// What is good enough for an order's load.

@@ -375,6 +375,7 @@ class AffineSearch {
 
 std::optional<AffineOrder> affine_order(const RowModel& model, const RowProgram& program, Bytes target,
                                         const TrialEffort& effort) {
+  if (effort.deadline.is_over()) return std::nullopt;  // the program may be incomplete
   return AffineSearch(model, program, target, effort).run();
 }
 
