@@ -89,8 +89,10 @@ struct Way {
 
 /// The first uses everything, each other one less.
 std::vector<Way> ways_of(const PlanOptions& options) {
+  const InPlace in_place =
+      options.stream->layout == StreamLayout::ring ? InPlace::same_size : InPlace::where_possible;
   std::vector<Way> ways{{.io = options.io,
-                         .in_place = options.alias == Alias::none ? InPlace::never : InPlace::where_possible,
+                         .in_place = options.alias == Alias::none ? InPlace::never : in_place,
                          .recompute = options.stream->recompute,
                          .order = options.order}};
   const auto add_less = [&](auto lessen) {
@@ -193,7 +195,7 @@ class StreamPlanner {
     const Graph& graph = streamed.network.graph;
     stream::InstanceOptions options = instance_options(way);
     const Deadline placing = deadline.part(0.25);
-    if (way.in_place == InPlace::where_possible && options_.alias == Alias::automatic)
+    if (way.in_place != InPlace::never && options_.alias == Alias::automatic)
       options = stream::in_place_where_it_helps(graph, options, {work_on_regions, placing});
     is_cut_ = is_cut_ || placing.is_over();
     streamed.once = stream::instances_of(graph, options);
@@ -278,7 +280,7 @@ class StreamPlanner {
   /// Of all ways without rows that are computed again, and of whole operators.
   void note_bound(const Streamed& first) {
     Way way = ways_of(options_)[0];
-    if (way.in_place == InPlace::where_possible) way.in_place = InPlace::open;
+    if (way.in_place != InPlace::never) way.in_place = InPlace::open;
     bound_ = bound_of_whole();
     for (const Graph& graph : graphs_of(first))
       bound_ = std::min(bound_, bound_of(stream::instances_of(graph, instance_options(way)), first));

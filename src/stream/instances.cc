@@ -54,7 +54,7 @@ class Reading {
     }
     is_taken_.resize(model_.tensors.size(), false);
     note_uses();
-    if (options_.in_place == InPlace::where_possible) {
+    if (options_.in_place == InPlace::where_possible || options_.in_place == InPlace::same_size) {
       for (std::size_t op = 0; op < model_.operators.size(); ++op) take_over(op);
     } else if (options_.in_place == InPlace::open) {
       for (Operator& op : model_.operators) {
@@ -297,6 +297,7 @@ class Reading {
     if (to.is_whole && !may_be_whole(t)) return std::nullopt;
     if (read->rows == RowMap{} && is_alike && in_place_output(graph_, source, input)) return TakenOver{t};
     if (!read->kept_at || ((are_whole || to.granule > 1) && !is_alike)) return std::nullopt;
+    if (options_.in_place == InPlace::same_size && !is_alike) return std::nullopt;
     if (std::count(source.inputs.begin(), source.inputs.end(), source.inputs[input]) > 1)
       return std::nullopt;  // it comes back elsewhere, too
     const bool by_rows = from.runs > 1 || to.runs > 1;

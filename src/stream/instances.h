@@ -12,6 +12,7 @@ namespace stowage::stream {
 enum class InPlace : std::uint8_t {
   never,
   where_possible,
+  same_size,  ///< Only where both rows have the same bytes: rings hold such rows, but no row inside another.
   /// Either, for a bound that holds for both: what may lie in what is read is not counted while an operator
   /// runs.
   open
