@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "base/checked.h"
@@ -38,6 +39,7 @@
 #include "stream/bound.h"
 #include "stream/choose.h"
 #include "stream/instances.h"
+#include "stream/polyhedra.h"
 #include "stream/recompute.h"
 #include "stream/regions.h"
 #include "stream/repeat.h"
@@ -52,6 +54,7 @@ using Seconds = Deadline::Seconds;
 using stream::InPlace;
 
 constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
+constexpr unsigned long work_on_proof = 20'000'000;   // operations of the polyhedral library
 constexpr std::int64_t most_cuts = 400;
 
 void expect_streamable(std::span<const Input> inputs, const PlanOptions& options) {
@@ -209,6 +212,10 @@ class StreamPlanner {
     streamed.regions = stream::order_by_regions(streamed.program, work_on_regions, deadline);
     streamed.affine = stream::affine_order(streamed.model, streamed.program, target(),
                                            {work_on_regions, deadline.part(share_of_affine())});
+    // Rows that are computed again follow no affine access, so only the replay knows them.
+    if (streamed.affine && streamed.model == streamed.once &&
+        stream::is_legal(streamed.model, streamed.affine->times, work_on_proof) == false)
+      throw std::logic_error("an affine schedule breaks a dependence");
   }
 
   /// The operators in the order of the plan of whole operators.
@@ -350,13 +357,13 @@ class StreamPlanner {
   std::vector<RowOrder> orders_of(const Streamed& streamed, const Deadline& deadline) {
     using stream::Form;
     std::vector<RowOrder> orders;
-    if (streamed.affine) {
-      orders.push_back(order_of(
-          streamed.program, streamed.affine->steps,
-          {.forms = {options_.stream->layout == StreamLayout::granules ? Form::granules : Form::rings},
-           .regions = streamed.affine->regions}));
+    if (options_.stream->layout == StreamLayout::ring) {
+      if (streamed.affine) {
+        const RowOrder rings{.forms = {Form::rings}, .regions = streamed.affine->regions};
+        orders.push_back(order_of(streamed.program, streamed.affine->steps, rings));
+      }
+      return orders;
     }
-    if (options_.stream->layout == StreamLayout::ring) return orders;
     const stream::RowProgram rounded =
         stream::unroll(streamed.model, {.alignment = alignment_, .deadline = deadline});
     if (deadline.is_over()) return orders;
@@ -366,9 +373,10 @@ class StreamPlanner {
     std::vector<Form> forms{Form::granules};
     if (options_.stream->layout == StreamLayout::automatic)
       forms = {Form::rings, Form::tight_rings, Form::granules};
-    const RowOrder by_bytes{.forms = std::move(forms), .regions = streamed.regions.regions};
-    const bool is_affine_lower = streamed.affine && streamed.affine->peak < streamed.regions.peak;
-    add_orders(streamed.program, is_affine_lower ? streamed.affine->steps : streamed.regions.steps, by_bytes,
+    const bool is_affine = streamed.affine && streamed.affine->peak <= streamed.regions.peak;
+    const RowOrder by_bytes{.forms = std::move(forms),
+                            .regions = is_affine ? streamed.affine->regions : streamed.regions.regions};
+    add_orders(streamed.program, is_affine ? streamed.affine->steps : streamed.regions.steps, by_bytes,
                deadline.part(is_rounded ? 0.3 : 0.4), orders);
     if (is_rounded) {
       const stream::RegionOrder regions = stream::order_by_regions(rounded, work_on_regions, deadline);
@@ -381,7 +389,7 @@ class StreamPlanner {
   }
 
   [[nodiscard]] double share_of_affine() const {
-    return options_.stream->layout == StreamLayout::ring ? 0.6 : 0.2;
+    return options_.stream->layout == StreamLayout::ring ? 0.6 : 0.1;
   }
 
   /// What is good enough for an order's load.

@@ -135,22 +135,26 @@ TEST(RunMoves, DoNotCopyFromWhereNothingIsOrToWhereNoPlaceIs) {
 
 TEST(RunMoves, DoNotCopyWhatWasWrittenOver) {
   PlanSketch sketch = spilled();
-  // t2 goes where t1 is spilled to, in the same buffer.
-  sketch.tensor("a.t2").views[0].buffer = sketch.tensor("a.t1").views[1].buffer;
-  sketch.buffer("a.t1@m1").pieces[0].life.upper = 5;
+  // t2 is written where t1 is spilled to, in a buffer of its own, while that of t1 reserves nothing.
+  auto& places = sketch.plan().places;
+  places[sketch.tensor("a.t2").views[0].buffer] = places[sketch.tensor("a.t1").views[1].buffer];
+  sketch.buffer("a.t1@m1").pieces = {{0, 16, {1, 2}}, {0, 16, {3, 4}}};
+  sketch.buffer("a.t2").pieces = {{0, 16, {2, 3}}};
   EXPECT_EQ(sketch.fault(0, RunCheck::none),
-            "tensor 't1' is copied and shares buffer 'a.t1@m1' with tensor 't2'");
+            "the copy of tensor 't1' from 'm1' to 'm0' finds no value in buffer 'a.t1@m1': it was neither "
+            "written nor copied there");
 }
 
 TEST(RunMoves, CopiesWriteOverOthers) {
   PlanSketch sketch = spilled();
-  // t2 lies where t1 is fetched to.
-  sketch.tensor("a.t2").views[0].buffer = sketch.tensor("a.t1").views[2].buffer;
-  sketch.buffer("a.t1").pieces[0].life = {2, 5};
-  sketch.plan().places[sketch.tensor("a.t1").views[2].buffer].offset = 48;
-  sketch.plan().memories[0].peak = 64;
+  // t1 is fetched to where t2 lies, while the buffer of t2 reserves nothing.
+  auto& places = sketch.plan().places;
+  places[sketch.tensor("a.t1").views[2].buffer] = places[sketch.tensor("a.t2").views[0].buffer];
+  sketch.buffer("a.t2").pieces = {{0, 16, {2, 3}}, {0, 16, {4, 5}}};
+  sketch.buffer("a.t1").pieces = {{0, 16, {3, 4}}};
   EXPECT_EQ(sketch.fault(0, RunCheck::none),
-            "tensor 't1' is copied and shares buffer 'a.t1' with tensor 't2'");
+            "tensor 't2' is read by operator 'a2' (Add, 2 of subgraph 0) from buffer 'a.t2', where it was "
+            "neither written nor copied");
 }
 
 TEST(RunMoves, HappenOnTheClockOfTheirModel) {
