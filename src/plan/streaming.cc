@@ -34,6 +34,7 @@
 #include "plan/draft.h"
 #include "plan/networks.h"
 #include "plan/stream_placing.h"
+#include "plan/stream_ways.h"
 #include "stowage/error.h"
 #include "stream/affine.h"
 #include "stream/bound.h"
@@ -56,64 +57,6 @@ using stream::InPlace;
 constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
 constexpr unsigned long work_on_proof = 20'000'000;   // operations of the polyhedral library
 constexpr std::int64_t most_cuts = 400;
-
-void expect_streamable(std::span<const Input> inputs, const PlanOptions& options) {
-  if (inputs.size() != 1) throw UsageError("--stream plans one network, by itself");
-  if (options.stream->granule < 1) throw UsageError("--granule is at least 1");
-  if (!(options.stream->recompute >= 1)) throw UsageError("--recompute is at least 1");
-  if (!options.run.empty() || !options.feeds.empty() || !options.released.empty() ||
-      options.moves != Moves::none)
-    throw UsageError("--stream excludes --run, --feed, --release and --moves");
-  if (options.target != Target::any) throw UsageError("--stream makes plans that TFLite files cannot say");
-  if (options.memories.size() != 1 || options.memories[0].role != MemoryRole::working)
-    throw UsageError("--stream plans one memory");
-  const auto& graph = std::get<Graph>(inputs[0].content);
-  const bool has_state = std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                                     [](const Tensor& it) { return it.kind == TensorKind::state; });
-  const bool has_scratch =
-      std::any_of(graph.subgraphs.begin(), graph.subgraphs.end(), [](const Subgraph& subgraph) {
-        return std::any_of(subgraph.operators.begin(), subgraph.operators.end(),
-                           [](const Operator& op) { return !op.scratch.empty(); });
-      });
-  if (has_state || has_scratch || !graph.ties.empty())
-    throw UsageError("--stream: the network has state or scratch memory, which cannot be streamed");
-}
-
-/// What a way to stream uses of what the options allow.
-struct Way {
-  Io io = Io::arena;
-  InPlace in_place = InPlace::where_possible;
-  double recompute = 1;
-  bool repeats = true;
-  Order order = Order::search;
-
-  auto operator<=>(const Way&) const = default;
-};
-
-/// The first uses everything, each other one less.
-std::vector<Way> ways_of(const PlanOptions& options) {
-  const InPlace in_place =
-      options.stream->layout == StreamLayout::ring ? InPlace::same_size : InPlace::where_possible;
-  std::vector<Way> ways{{.io = options.io,
-                         .in_place = options.alias == Alias::none ? InPlace::never : in_place,
-                         .recompute = options.stream->recompute,
-                         .order = options.order}};
-  const auto add_less = [&](auto lessen) {
-    for (std::size_t w = 0, count = ways.size(); w < count; ++w) {
-      Way less = ways[w];
-      lessen(less);
-      if (less != ways[w]) ways.push_back(less);
-    }
-  };
-  add_less([](Way& way) { way.io = way.io == Io::rows ? Io::arena : way.io; });
-  add_less([&](Way& way) {
-    if (options.alias == Alias::automatic) way.in_place = InPlace::never;
-  });
-  add_less([](Way& way) { way.recompute = 1; });
-  add_less([](Way& way) { way.repeats = false; });
-  add_less([](Way& way) { way.order = Order::keep; });
-  return ways;
-}
 
 /// An order of rows in one form.
 struct Attempt {
@@ -377,7 +320,7 @@ class StreamPlanner {
     const RowOrder by_bytes{.forms = std::move(forms),
                             .regions = is_affine ? streamed.affine->regions : streamed.regions.regions};
     add_orders(streamed.program, is_affine ? streamed.affine->steps : streamed.regions.steps, by_bytes,
-               deadline.part(is_rounded ? 0.3 : 0.4), orders);
+               deadline.part(is_rounded ? 0.4 : 0.5), orders);
     if (is_rounded) {
       const stream::RegionOrder regions = stream::order_by_regions(rounded, work_on_regions, deadline);
       if (deadline.is_over()) return orders;
@@ -442,7 +385,7 @@ Plan plan_whole(std::span<const Input> inputs, const PlanOptions& options, const
 }  // namespace
 
 Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
-  expect_streamable(inputs, options);
+  expect_to_stream(inputs, options);
   stream::expect_streamable(std::get<Graph>(inputs[0].content));
   Plan whole = plan_whole(inputs, options, deadline);
   if (whole.summary.peak <= options.memories[0].capacity.value_or(0)) return whole;

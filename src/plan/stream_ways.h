@@ -1,0 +1,30 @@
+#pragma once
+
+#include <compare>
+#include <span>
+#include <vector>
+
+#include "stowage/import.h"
+#include "stowage/options.h"
+#include "stream/instances.h"
+
+namespace stowage::plan {
+
+/// What a way to stream uses of what the options allow.
+struct Way {
+  Io io = Io::arena;
+  stream::InPlace in_place = stream::InPlace::where_possible;
+  double recompute = 1;
+  bool repeats = true;
+  Order order = Order::search;
+
+  auto operator<=>(const Way&) const = default;
+};
+
+/// The first uses everything that the options allow, each other one less.
+[[nodiscard]] std::vector<Way> ways_of(const PlanOptions& options);
+
+/// Throws UsageError for inputs and options with which nothing can be streamed.
+void expect_to_stream(std::span<const Input> inputs, const PlanOptions& options);
+
+}  // namespace stowage::plan
