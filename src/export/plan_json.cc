@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 
 #include "export/json.h"
+#include "export/periodic.h"
 #include "stowage/export.h"
 
 namespace stowage {
@@ -42,6 +45,13 @@ Json step_json(const Step& step, const Plan& plan) {
   return {{"fork", std::get<Fork>(step).clocks}};
 }
 
+Json repetition_json(const exporting::Repetition& it, std::span<const Step> steps, const Plan& plan) {
+  if (it.count == 1) return step_json(steps[it.first], plan);
+  Json json{{"count", it.count}, {"advance", it.advance}};
+  for (const Step& step : steps.subspan(it.first, it.period)) json["steps"].push_back(step_json(step, plan));
+  return {{"repeat", json}};
+}
+
 Json memory_json(const PlannedMemory& memory) {
   Json json{{"name", memory.memory.name}, {"capacity", nullptr}, {"alignment", memory.memory.alignment},
             {"cost", memory.memory.cost}, {"peak", memory.peak}, {"lower_bound", memory.lower_bound}};
@@ -49,6 +59,29 @@ Json memory_json(const PlannedMemory& memory) {
   if (memory.memory.role == MemoryRole::weights) json["role"] = "weights";
   if (memory.traffic > 0) json["traffic"] = memory.traffic;
   if (!memory.certificate.empty()) json["certificate"] = memory.certificate;
+  return json;
+}
+
+Json piece_json(const Piece& piece) {
+  return {{"offset", piece.offset},
+          {"size", piece.size},
+          {"lower", piece.life.lower},
+          {"upper", piece.life.upper}};
+}
+
+/// How many pieces from the first on have its size.
+std::size_t pieces_of_one_size(std::span<const Piece> pieces) {
+  const auto other = std::ranges::find_if(pieces, [&](const Piece& it) { return it.size != pieces[0].size; });
+  return static_cast<std::size_t>(other - pieces.begin());
+}
+
+Json pieces_json(std::span<const Piece> pieces) {
+  Json json{{"size", pieces[0].size}};
+  for (const Piece& piece : pieces) {
+    json["offsets"].push_back(piece.offset);
+    json["lower"].push_back(piece.life.lower);
+    json["upper"].push_back(piece.life.upper);
+  }
   return json;
 }
 
@@ -61,14 +94,67 @@ Json buffer_json(const Buffer& buffer, const Place& place, const Plan& plan) {
             {"offset", place.offset},
             {"kind", name_of(buffer.kind)},
             {"pieces", Json::array()}};
-  for (const Piece& piece : buffer.pieces) {
-    json["pieces"].push_back({{"offset", piece.offset},
-                              {"size", piece.size},
-                              {"lower", piece.life.lower},
-                              {"upper", piece.life.upper}});
+  const std::span<const Piece> pieces(buffer.pieces);
+  for (std::size_t p = 0; p < pieces.size();) {
+    const std::size_t count = plan.streaming ? pieces_of_one_size(pieces.subspan(p)) : 1;
+    json["pieces"].push_back(count > 1 ? pieces_json(pieces.subspan(p, count)) : piece_json(pieces[p]));
+    p += count;
   }
   if (buffer.pinned) json["pinned"] = *buffer.pinned;
   if (buffer.traffic > 0) json["traffic"] = buffer.traffic;
+  return json;
+}
+
+/// Row blocks that differ only in offset and live range, as one entry.
+Json blocks_json(const exporting::BlockRun& run, std::size_t first, const Plan& plan) {
+  const Buffer& buffer = plan.buffers[first];
+  Json json{{"id", run.name},
+            {"first", run.index},
+            {"blocks", run.count},
+            {"clock", buffer.clock},
+            {"size", buffer.size},
+            {"alignment", buffer.alignment},
+            {"memory", plan.memories[plan.places[first].memory].memory.name},
+            {"kind", name_of(buffer.kind)},
+            {"bytes", buffer.pieces[0].size}};
+  for (std::size_t b = first; b < first + run.count; ++b) {
+    json["offsets"].push_back(plan.places[b].offset);
+    json["lower"].push_back(plan.buffers[b].pieces[0].life.lower);
+    json["upper"].push_back(plan.buffers[b].pieces[0].life.upper);
+  }
+  return json;
+}
+
+void write_buffers(const Plan& plan, std::ostream& out) {
+  const char* separator = "\n";
+  for (std::size_t b = 0; b < plan.buffers.size();) {
+    const auto run = exporting::blocks_from(plan, b);
+    out << separator
+        << exporting::dump(run ? blocks_json(*run, b, plan)
+                               : buffer_json(plan.buffers[b], plan.places[b], plan));
+    separator = ",\n";
+    b += run ? run->count : 1;
+  }
+}
+
+Json views_json(const exporting::BlockRun& run, std::span<const View> views) {
+  Json json{{"buffer", run.name}, {"first", run.index}, {"blocks", run.count}, {"offset", views[0].offset}};
+  add_rows(*views[0].rows, json);
+  for (const View& view : views) {
+    json["lower"].push_back(view.life.lower);
+    json["upper"].push_back(view.life.upper);
+  }
+  return json;
+}
+
+Json view_json(const View& view, const Plan& plan) {
+  Json json{{"buffer", plan.buffers[view.buffer].id},
+            {"offset", view.offset},
+            {"lower", view.life.lower},
+            {"upper", view.life.upper}};
+  if (view.rows) add_rows(*view.rows, json);
+  if (view.ring)
+    json["ring"] = {{"axis", view.ring->axis}, {"granule", view.ring->granule}, {"count", view.ring->count}};
   return json;
 }
 
@@ -78,16 +164,11 @@ Json tensor_json(const PlannedTensor& planned, const Plan& plan) {
             {"dtype", name_of(tensor.dtype)}, {"shape", nullptr},    {"bytes", tensor.bytes},
             {"views", Json::array()}};
   if (tensor.shape) json["shape"] = *tensor.shape;
-  for (const View& view : planned.views) {
-    Json entry{{"buffer", plan.buffers[view.buffer].id},
-               {"offset", view.offset},
-               {"lower", view.life.lower},
-               {"upper", view.life.upper}};
-    if (view.rows) add_rows(*view.rows, entry);
-    if (view.ring)
-      entry["ring"] = {
-          {"axis", view.ring->axis}, {"granule", view.ring->granule}, {"count", view.ring->count}};
-    json["views"].push_back(std::move(entry));
+  const std::span<const View> views(planned.views);
+  for (std::size_t v = 0; v < views.size();) {
+    const auto run = exporting::views_from(plan, views, v);
+    json["views"].push_back(run ? views_json(*run, views.subspan(v, run->count)) : view_json(views[v], plan));
+    v += run ? run->count : 1;
   }
   return json;
 }
@@ -162,15 +243,15 @@ void write_json(const Plan& plan, std::ostream& out) {
   document.key("clocks") << "[";
   for (std::size_t c = 0; c < plan.clocks.size(); ++c) {
     out << (c == 0 ? "\n" : ",\n") << "{\"steps\":";
-    exporting::write_rows(out, plan.clocks[c].steps, [&](const Step& step) { return step_json(step, plan); });
+    const std::span<const Step> steps(plan.clocks[c].steps);
+    exporting::write_rows(out, exporting::repetitions_of(steps),
+                          [&](const exporting::Repetition& it) { return repetition_json(it, steps, plan); });
     out << "}";
   }
   out << "]";
   document.rows("memories", plan.memories, memory_json);
   document.key("buffers") << "[";
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
-    out << (b == 0 ? "\n" : ",\n") << exporting::dump(buffer_json(plan.buffers[b], plan.places[b], plan));
-  }
+  write_buffers(plan, out);
   out << "]";
   if (!plan.slots.empty()) {
     document.rows("slots", plan.slots, [&](const SlotPool& pool) {

@@ -1,8 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <unordered_map>
+#include <variant>
 
+#include "base/checked.h"
+#include "base/text.h"
 #include "import/json.h"
+#include "model/plan_format.h"
 #include "stowage/plan.h"
 
 namespace stowage {
@@ -21,6 +27,18 @@ class Names {
   [[nodiscard]] std::size_t operator()(const Json& name) const {
     const auto it = index_of_.find(name.string());
     if (it == index_of_.end()) throw name.error(fmt::format("{} does not exist", name.shown()));
+    return it->second;
+  }
+
+  /// The same of a name that an entry of the file implies.
+  void add(const Json& entry, const std::string& name, std::size_t index) {
+    if (!index_of_.emplace(name, index).second)
+      throw entry.error(fmt::format("names {}, which comes twice", base::quoted(name)));
+  }
+  [[nodiscard]] std::size_t operator()(const Json& entry, const std::string& name) const {
+    const auto it = index_of_.find(name);
+    if (it == index_of_.end())
+      throw entry.error(fmt::format("names {}, which does not exist", base::quoted(name)));
     return it->second;
   }
 
@@ -80,6 +98,48 @@ Step read_step(const Json& json, const Names& buffers) {
   throw json.error("is none of run, copy, fork, arrive and leave");
 }
 
+/// The rows of a step that moves on; null for one without rows.
+RowRange* range_of(Step& step) {
+  std::optional<RowRange>* rows = nullptr;
+  if (auto* const run = std::get_if<Run>(&step)) rows = &run->rows;
+  if (auto* const arrive = std::get_if<Arrive>(&step)) rows = &arrive->rows;
+  if (auto* const leave = std::get_if<Leave>(&step)) rows = &leave->rows;
+  return rows != nullptr && *rows ? &**rows : nullptr;
+}
+
+/// The steps of one repetition, all of its rows moved on `times` times.
+void add_moved(std::vector<Step> steps, std::span<const Json> advance, std::int64_t times,
+               std::vector<Step>& all) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    RowRange* const rows = range_of(steps[i]);
+    const auto shift = base::checked_multiply(advance[i].integer(), times);
+    if (rows != nullptr && (!shift || *shift > largest_value - rows->end || *shift < -rows->begin))
+      throw advance[i].error("moves rows to where none are");
+    if (rows == nullptr && advance[i].integer() != 0) throw advance[i].error("moves a step without rows");
+    if (rows != nullptr) *rows = {rows->axis, rows->begin + *shift, rows->end + *shift};
+    all.push_back(std::move(steps[i]));
+  }
+}
+
+/// `repeated` counts the steps of all repetitions of the file.
+void read_steps(const Json& json, const Names& buffers, std::vector<Step>& all, std::size_t& repeated) {
+  const auto repeat = json.find("repeat");
+  if (!repeat) {
+    all.push_back(read_step(json, buffers));
+    return;
+  }
+  std::vector<Step> steps;
+  for (const Json& step : repeat->at("steps").elements()) steps.push_back(read_step(step, buffers));
+  const Json advance = repeat->at("advance");
+  const std::vector<Json> advances = advance.elements();
+  if (advances.size() != steps.size()) throw advance.error("does not have one number for each step");
+  const Json count = repeat->at("count");
+  if (count.index() > (model::most_repeated_steps - repeated) / std::max<std::size_t>(1, steps.size()))
+    throw count.error(fmt::format("repeats more than {} steps", model::most_repeated_steps));
+  repeated += count.index() * steps.size();
+  for (std::int64_t times = 0; times < count.natural(); ++times) add_moved(steps, advances, times, all);
+}
+
 PlannedMemory read_memory(const Json& json) {
   PlannedMemory memory;
   memory.memory.name = json.at("name").string();
@@ -100,18 +160,90 @@ PlannedMemory read_memory(const Json& json) {
   return memory;
 }
 
+std::string block_name(const std::string& name, std::size_t number) {
+  return fmt::format("{}[{}]", name, number);
+}
+
+/// The numbers of an entry that stands for several row blocks: one for each.
+std::vector<std::int64_t> numbers_of_blocks(const Json& json, const std::string& key, std::size_t blocks) {
+  std::vector<std::int64_t> numbers;
+  const Json list = json.at(key);
+  for (const Json& number : list.elements()) numbers.push_back(number.natural());
+  if (numbers.size() != blocks)
+    throw list.error(
+        fmt::format("has {} numbers, expected one for each of {} blocks", numbers.size(), blocks));
+  return numbers;
+}
+
+/// A piece, or several of one size.
+void read_pieces(const Json& json, std::vector<Piece>& pieces) {
+  const auto offsets = json.find("offsets");
+  if (!offsets) {
+    pieces.push_back({json.at("offset").natural(), json.at("size").natural(), read_life(json)});
+    return;
+  }
+  const std::vector<Json> offset = offsets->elements();
+  const auto lower = numbers_of_blocks(json, "lower", offset.size());
+  const auto upper = numbers_of_blocks(json, "upper", offset.size());
+  for (std::size_t i = 0; i < offset.size(); ++i)
+    pieces.push_back({offset[i].natural(), json.at("size").natural(), {lower[i], upper[i]}});
+}
+
 Buffer read_buffer(const Json& json) {
   Buffer buffer{.id = json.at("id").string(),
                 .clock = json.at("clock").index(),
                 .size = json.at("size").natural(),
                 .alignment = json.at("alignment").natural(),
                 .kind = enumerator(json.at("kind"), tensor_kind_named)};
-  for (const Json& piece : json.at("pieces").elements()) {
-    buffer.pieces.push_back({piece.at("offset").natural(), piece.at("size").natural(), read_life(piece)});
-  }
+  for (const Json& piece : json.at("pieces").elements()) read_pieces(piece, buffer.pieces);
   if (const auto pinned = json.find("pinned")) buffer.pinned = pinned->natural();
   if (const auto traffic = json.find("traffic")) buffer.traffic = traffic->natural();
   return buffer;
+}
+
+void read_buffers(const Json& json, const Names& memories, Plan& plan, Names& buffers) {
+  const auto blocks = json.find("blocks");
+  const std::size_t memory = memories(json.at("memory"));
+  if (!blocks) {
+    buffers.add(json.at("id"), plan.buffers.size());
+    plan.buffers.push_back(read_buffer(json));
+    plan.places.push_back({memory, json.at("offset").natural()});
+    return;
+  }
+  const std::size_t count = blocks->index();
+  const auto offsets = numbers_of_blocks(json, "offsets", count);
+  const auto lower = numbers_of_blocks(json, "lower", count);
+  const auto upper = numbers_of_blocks(json, "upper", count);
+  const Json id = json.at("id");
+  for (std::size_t i = 0; i < count; ++i) {
+    Buffer buffer{.id = block_name(id.string(), json.at("first").index() + i),
+                  .clock = json.at("clock").index(),
+                  .size = json.at("size").natural(),
+                  .alignment = json.at("alignment").natural(),
+                  .pieces = {{0, json.at("bytes").natural(), {lower[i], upper[i]}}},
+                  .kind = enumerator(json.at("kind"), tensor_kind_named)};
+    buffers.add(id, buffer.id, plan.buffers.size());
+    plan.buffers.push_back(std::move(buffer));
+    plan.places.push_back({memory, offsets[i]});
+  }
+}
+
+/// Views of row blocks that follow each other.
+void read_block_views(const Json& json, std::size_t count, const Names& buffers, std::vector<View>& views) {
+  const auto lower = numbers_of_blocks(json, "lower", count);
+  const auto upper = numbers_of_blocks(json, "upper", count);
+  const Json buffer = json.at("buffer");
+  const RowRange rows = read_rows(json);
+  if (rows.begin > rows.end ||
+      (count > 0 && (rows.end - rows.begin) > (largest_value - rows.end) / static_cast<std::int64_t>(count)))
+    throw json.at("rows").error("does not begin a sequence of row blocks");
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t shift = static_cast<std::int64_t>(i) * (rows.end - rows.begin);
+    views.push_back({.buffer = buffers(buffer, block_name(buffer.string(), json.at("first").index() + i)),
+                     .offset = json.at("offset").natural(),
+                     .life = {lower[i], upper[i]},
+                     .rows = RowRange{rows.axis, rows.begin + shift, rows.end + shift}});
+  }
 }
 
 View read_view(const Json& json, const Names& buffers) {
@@ -130,7 +262,13 @@ PlannedTensor read_tensor(const Json& json, const Names& buffers) {
                    .dtype = enumerator(json.at("dtype"), dtype_named),
                    .bytes = json.at("bytes").natural()};
   if (const auto shape = json.find("shape")) tensor.tensor.shape = read_shape(*shape);
-  for (const Json& view : json.at("views").elements()) tensor.views.push_back(read_view(view, buffers));
+  for (const Json& view : json.at("views").elements()) {
+    if (const auto blocks = view.find("blocks")) {
+      read_block_views(view, blocks->index(), buffers, tensor.views);
+    } else {
+      tensor.views.push_back(read_view(view, buffers));
+    }
+  }
   return tensor;
 }
 
@@ -206,11 +344,7 @@ void read_memories_and_buffers(const Json& document, Plan& plan, Names& buffers)
                             .life = read_life(pool)});
     }
   }
-  for (const Json& buffer : document.at("buffers").elements()) {
-    buffers.add(buffer.at("id"), plan.buffers.size());
-    plan.buffers.push_back(read_buffer(buffer));
-    plan.places.push_back({memories(buffer.at("memory")), buffer.at("offset").natural()});
-  }
+  for (const Json& buffer : document.at("buffers").elements()) read_buffers(buffer, memories, plan, buffers);
 }
 
 }  // namespace
@@ -223,10 +357,11 @@ Plan parse_plan(std::string_view text) {
   Names buffers;
   for (const Json& model : document.at("models").elements()) plan.models.push_back(read_model(model));
   read_memories_and_buffers(document, plan, buffers);
+  std::size_t repeated = 0;
   for (const Json& clock : document.at("clocks").elements()) {
     plan.clocks.emplace_back();
     for (const Json& step : clock.at("steps").elements())
-      plan.clocks.back().steps.push_back(read_step(step, buffers));
+      read_steps(step, buffers, plan.clocks.back().steps, repeated);
   }
   for (const Json& tensor : document.at("tensors").elements())
     plan.tensors.push_back(read_tensor(tensor, buffers));

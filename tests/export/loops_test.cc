@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -94,29 +95,62 @@ constexpr const char* preamble =
     "#define max(a, b) ((a) > (b) ? (a) : (b))\n"
     "#define floord(n, d) ((n) < 0 ? -((-(n) + (d)-1) / (d)) : (n) / (d))\n";
 
+/// Functions of several plans, and what they are to print.
+struct Nests {
+  std::string functions{};
+  std::string expected{};
+  std::size_t count = 0;
+
+  void add(const Plan& plan) {
+    functions += function_of(plan, count++);
+    expected += calls_of(plan);
+  }
+
+  [[nodiscard]] std::string printed() const {
+    std::string program = preamble + functions + "int main(void) {\n";
+    for (std::size_t i = 0; i < count; ++i) program += "  loops" + std::to_string(i) + "();\n";
+    return output_of(program + "  return 0;\n}\n");
+  }
+};
+
 TEST(Loops, MakeTheCallsOfThePlanInItsOrder) {
   Random random(21);
   const std::size_t wanted = testing::is_in_a_hurry() ? 30 : 300;
-  std::string functions;
-  std::string expected;
-  std::size_t count = 0;
-  for (int i = 0; count < wanted && i < 3000; ++i) {
+  Nests nests;
+  for (int i = 0; nests.count < wanted && i < 3000; ++i) {
     const Network network = testing::random_images(random);
     PlanOptions options = rings();
     options.stream->granule = testing::pick(random, 1, 3);
     const PlanResult result = make_plan(network.input, options);
     ASSERT_TRUE(result.faults.empty()) << i << ": " << result.faults[0].what;
     if (!has_loops(result.plan)) continue;
-    functions += function_of(result.plan, count++);
-    expected += calls_of(result.plan);
+    nests.add(result.plan);
     if (i % 5 != 0) continue;
     const RunResult run = run_plan(network, result.plan, {.check = RunCheck::tensors});
     ASSERT_FALSE(run.fault) << i << ": " << run.fault->what;
   }
-  ASSERT_EQ(count, wanted);
-  std::string program = preamble + functions + "int main(void) {\n";
-  for (std::size_t i = 0; i < count; ++i) program += "  loops" + std::to_string(i) + "();\n";
-  EXPECT_EQ(output_of(program + "  return 0;\n}\n"), expected);
+  ASSERT_EQ(nests.count, wanted);
+  EXPECT_EQ(nests.printed(), nests.expected);
+}
+
+TEST(Loops, OfRealNetworksMakeTheirCalls) {
+  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  Nests nests;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
+    if (file.path().extension() != ".tflite" && file.path().extension() != ".onnx") continue;
+    PlanOptions options = rings();
+    options.solve.time_limit = std::chrono::milliseconds(testing::is_in_a_hurry() ? 3000 : 500);
+    try {
+      const Network network = read_network(file.path());
+      const PlanResult result = make_plan(network.input, options);
+      ASSERT_TRUE(result.faults.empty()) << file.path() << ": " << result.faults[0].what;
+      if (has_loops(result.plan)) nests.add(result.plan);
+    } catch (const UsageError&) {  // networks with state cannot be streamed
+    }
+  }
+  EXPECT_GE(nests.count, 10U);
+  EXPECT_EQ(nests.printed(), nests.expected);
 }
 
 TEST(Loops, OfTheExampleAreThoseInTheDocuments) {

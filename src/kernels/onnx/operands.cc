@@ -65,12 +65,6 @@ void check_operands(const Signature& signature) {
   }
 }
 
-std::size_t axis_of(std::int64_t axis, std::size_t rank) {
-  const std::int64_t end = extent(rank);
-  if (axis < -end || axis >= end) refuse("axis {} is not in a tensor of rank {}", axis, rank);
-  return index(axis < 0 ? axis + end : axis);
-}
-
 std::vector<std::size_t> axes_of(const std::vector<std::int64_t>& axes, std::size_t rank) {
   std::vector<std::size_t> result;
   for (const std::int64_t axis : axes) result.push_back(axis_of(axis, rank));
@@ -79,26 +73,11 @@ std::vector<std::size_t> axes_of(const std::vector<std::int64_t>& axes, std::siz
   return result;
 }
 
-Shape strides_of(const Shape& shape) {
-  Shape strides(shape.size(), 1);
-  for (std::size_t d = shape.size(); d-- > 1;)
-    strides[d - 1] = strides[d] * std::max<std::int64_t>(shape[d], 1);
-  return strides;
-}
-
-std::int64_t count_of(const Shape& shape, std::size_t begin, std::size_t end) {
-  std::int64_t count = 1;
-  for (std::size_t d = begin; d < end; ++d) count *= shape[d];
-  return count;
-}
-
 Split split_at(const Shape& shape, std::size_t axis) {
   return {.outer = count_of(shape, 0, axis),
           .size = shape.at(axis),
           .inner = count_of(shape, axis + 1, shape.size())};
 }
-
-std::string show(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
 
 void expect_rank(const Argument& argument, std::size_t rank, std::string_view what) {
   if (argument.shape.size() != rank) refuse("{} is {}, expected rank {}", what, show(argument.shape), rank);

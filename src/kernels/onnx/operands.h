@@ -12,14 +12,10 @@
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "kernels/operands.h"
 
 /// Checks of a kernel's signature, which is not trusted.
 namespace stowage::kernels::onnx_ops {
-
-template <typename... Parts>
-[[noreturn]] void refuse(fmt::format_string<Parts...> form, Parts&&... parts) {
-  throw Unsupported{fmt::format(form, std::forward<Parts>(parts)...)};
-}
 
 [[nodiscard]] inline std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 [[nodiscard]] inline std::int64_t extent(std::size_t value) { return static_cast<std::int64_t>(value); }
@@ -32,16 +28,9 @@ template <typename... Parts>
 /// Refuses constants that have a wrong number of bytes.
 void check_operands(const Signature& signature);
 
-/// The axis in 0 .. rank-1; a negative one counts from the end.
-[[nodiscard]] std::size_t axis_of(std::int64_t axis, std::size_t rank);
 /// Several different ones, in ascending order.
 [[nodiscard]] std::vector<std::size_t> axes_of(const std::vector<std::int64_t>& axes, std::size_t rank);
 
-/// In elements, row-major.
-[[nodiscard]] Shape strides_of(const Shape& shape);
-/// Number of elements of the dimensions from `begin` up to `end`.
-using kernels::count_of;
-[[nodiscard]] std::int64_t count_of(const Shape& shape, std::size_t begin, std::size_t end);
 /// Elements before, along and after an axis.
 struct Split {
   std::int64_t outer;
@@ -50,7 +39,6 @@ struct Split {
 };
 [[nodiscard]] Split split_at(const Shape& shape, std::size_t axis);
 
-[[nodiscard]] std::string show(const Shape& shape);
 void expect_rank(const Argument& argument, std::size_t rank, std::string_view what);
 void expect_shape(const Argument& argument, const Shape& shape, std::string_view what);
 void expect_dtype(const Argument& argument, DType dtype, std::string_view what);

@@ -64,8 +64,7 @@ Kernel squashing_kernel(const Operands& operands, std::int32_t zero_point, int b
                         const Function& function) {
   if (operands.output().dtype != DType::int8) refuse_type(operands);
   if (affine_of(operands.output()).zero_point != zero_point)
-    unsupported("its output has zero point {}, expected {}", affine_of(operands.output()).zero_point,
-                zero_point);
+    refuse("its output has zero point {}, expected {}", affine_of(operands.output()).zero_point, zero_point);
   const FixedInput input = fixed_input(affine_of(operands.input(0)));
   return table_kernel(operands, [&](std::int32_t x) {
     const std::int32_t difference = x - input.zero_point;
@@ -115,7 +114,7 @@ Kernel clamping_kernel(const Operands& operands, const RealLimits& limits) {
   Limits type = limits_of<std::int8_t>();
   type.least = std::max(type.least, nearest(limits.least, output));
   type.most = std::min(type.most, nearest(limits.most, output));
-  if (type.least > type.most) unsupported("its output has no number between its limits");
+  if (type.least > type.most) refuse("its output has no number between its limits");
   return table_kernel(operands, [&](std::int32_t x) {
     return type.clamp(wrapping_add(scale(x - input.zero_point, factor), output.zero_point));
   });
@@ -211,7 +210,7 @@ Kernel prepare_hard_swish(const Signature& signature) {
   it.to_output = multiplier_of(static_cast<double>(fine_scale / it.output.scale));
   it.to_fraction = multiplier_of(static_cast<double>(fine_scale / (3.0F / 32768.0F)));
   if (it.to_output.shift > 0)
-    unsupported("its input's scale {} is too large for its output's {}", it.input.scale, it.output.scale);
+    refuse("its input's scale {} is too large for its output's {}", it.input.scale, it.output.scale);
   return table_kernel(operands, [&](std::int32_t x) { return it.of(x); });
 }
 

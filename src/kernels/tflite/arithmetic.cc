@@ -49,14 +49,13 @@ double twice_larger_scale(const Operands& operands) {
 void expect_binary(const Operands& operands) {
   operands.expect_counts(2, 1);
   if (operands.input(0).dtype != operands.input(1).dtype)
-    unsupported("its inputs are {} and {}", name_of(operands.input(0).dtype),
-                name_of(operands.input(1).dtype));
+    refuse("its inputs are {} and {}", name_of(operands.input(0).dtype), name_of(operands.input(1).dtype));
 }
 
 void expect_no_activation(const Operands& operands) {
   if (operands.integer("fused_activation_function") != 0)
-    unsupported("fused activation {} of {} is not supported", operands.integer("fused_activation_function"),
-                name_of(operands.output().dtype));
+    refuse("fused activation {} of {} is not supported", operands.integer("fused_activation_function"),
+           name_of(operands.output().dtype));
 }
 
 template <typename Element, bool is_difference>
@@ -96,7 +95,7 @@ Kernel prepare_sum(const Signature& signature) {
     case DType::int16:
       return quantized_sum<std::int16_t, is_difference>(operands);
     default:
-      unsupported("element type {} is not supported", name_of(operands.output().dtype));
+      refuse("element type {} is not supported", name_of(operands.output().dtype));
   }
 }
 
@@ -130,7 +129,7 @@ Kernel prepare_mul(const Signature& signature) {
     case DType::int16:
       return quantized_product<std::int16_t>(operands);
     default:
-      unsupported("element type {} is not supported", name_of(operands.output().dtype));
+      refuse("element type {} is not supported", name_of(operands.output().dtype));
   }
 }
 
@@ -159,7 +158,7 @@ Kernel prepare_real(const Signature& signature) {
   expect_binary(operands);
   operands.expect_alike(0);
   if (operands.output().dtype != DType::float32)
-    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+    refuse("element type {} is not supported", name_of(operands.output().dtype));
   return binary_kernel<float, float>(operands, [limits = real_activation_limits(operands)](float a, float b) {
     const float result = Make{}(a, b);
     return limits.most == RealLimits{}.most && limits.least == RealLimits{}.least ? result
@@ -198,7 +197,7 @@ Kernel prepare_squared_difference(const Signature& signature) {
     case DType::int8:
       return quantized_squared_difference(operands);
     default:
-      unsupported("element type {} is not supported", name_of(operands.output().dtype));
+      refuse("element type {} is not supported", name_of(operands.output().dtype));
   }
 }
 
@@ -252,7 +251,7 @@ Kernel prepare_comparison(const Signature& signature) {
   expect_binary(operands);
   const DType dtype = operands.input(0).dtype;
   if (operands.output().dtype != DType::boolean)
-    unsupported("its output is {}, expected bool", name_of(operands.output().dtype));
+    refuse("its output is {}, expected bool", name_of(operands.output().dtype));
   if (dtype == DType::boolean) {
     return binary_kernel<std::uint8_t, std::uint8_t>(operands, [](std::uint8_t a, std::uint8_t b) {
       return static_cast<std::uint8_t>(holds<relation>(a != 0, b != 0));
@@ -273,7 +272,7 @@ Kernel prepare_logical(const Signature& signature) {
   expect_binary(operands);
   operands.expect_alike(0);
   if (operands.output().dtype != DType::boolean)
-    unsupported("its output is {}, expected bool", name_of(operands.output().dtype));
+    refuse("its output is {}, expected bool", name_of(operands.output().dtype));
   return binary_kernel<std::uint8_t, std::uint8_t>(operands, [](std::uint8_t a, std::uint8_t b) {
     return static_cast<std::uint8_t>(is_and ? a != 0 && b != 0 : a != 0 || b != 0);
   });
@@ -287,7 +286,7 @@ Kernel prepare_prelu(const Signature& signature) {
   if (operands.output().dtype == DType::float32)
     return binary_kernel<float, float>(operands, [](float x, float slope) { return x >= 0 ? x : x * slope; });
   if (operands.output().dtype != DType::int8)
-    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+    refuse("element type {} is not supported", name_of(operands.output().dtype));
   const Affine input = affine_of(operands.input(0));
   const Affine slopes = affine_of(operands.input(1));
   const Affine output = affine_of(operands.output());
@@ -310,7 +309,7 @@ Kernel prepare_select(const Signature& signature) {
   operands.expect_alike(1);
   operands.expect_alike(2);
   if (operands.input(0).dtype != DType::boolean)
-    unsupported("its condition is {}, expected bool", name_of(operands.input(0).dtype));
+    refuse("its condition is {}, expected bool", name_of(operands.input(0).dtype));
   const Shape& shape = operands.output().shape;
   const auto stretch = Stretch<4>::to(
       shape, {shape, operands.input(0).shape, operands.input(1).shape, operands.input(2).shape});

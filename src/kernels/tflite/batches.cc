@@ -31,20 +31,19 @@ Blocks blocks_of(const Operands& operands, std::string_view margins_name) {
   const auto margins = operands.constants(2, margins_name);
   if (blocks.extents.empty() || blocks.extents.size() + 1 > operands.input(0).shape.size() ||
       margins.size() != 2 * blocks.extents.size())
-    unsupported("it has {} blocks and {} {} for {} dimensions", blocks.extents.size(), margins.size(),
-                margins_name, operands.input(0).shape.size());
+    refuse("it has {} blocks and {} {} for {} dimensions", blocks.extents.size(), margins.size(),
+           margins_name, operands.input(0).shape.size());
   constexpr std::int64_t largest = 1 << 12;  // limits the number of all blocks together
   constexpr std::int64_t most = 1 << 16;
   std::int64_t together = 1;
   for (std::size_t d = 0; d < blocks.extents.size(); ++d) {
     const std::int64_t extent = blocks.extents[d];
-    if (extent < 1 || extent > largest || together > most / extent)
-      unsupported("a block has extent {}", extent);
+    if (extent < 1 || extent > largest || together > most / extent) refuse("a block has extent {}", extent);
     together *= extent;
     const auto margin = std::pair{margins[2 * d], margins[2 * d + 1]};
     constexpr std::int64_t farthest = std::int64_t{1} << 40;
     if (margin.first < 0 || margin.second < 0 || margin.first > farthest || margin.second > farthest)
-      unsupported("its {} of a dimension are {} and {}", margins_name, margin.first, margin.second);
+      refuse("its {} of a dimension are {} and {}", margins_name, margin.first, margin.second);
     blocks.margins.push_back(margin);
   }
   return blocks;
@@ -82,8 +81,7 @@ Kernel prepare_space_to_batch(const Signature& signature) {
   expected[0] *= blocks.count();
   for (std::size_t d = 0; d < blocks.extents.size(); ++d) {
     const std::int64_t padded = in[d + 1] + blocks.margins[d].first + blocks.margins[d].second;
-    if (padded % blocks.extents[d] != 0)
-      unsupported("blocks of {} do not divide {}", blocks.extents[d], padded);
+    if (padded % blocks.extents[d] != 0) refuse("blocks of {} do not divide {}", blocks.extents[d], padded);
     expected[d + 1] = padded / blocks.extents[d];
   }
   operands.expect_shape(operands.output(), expected, "output");
@@ -103,7 +101,7 @@ Kernel prepare_batch_to_space(const Signature& signature) {
   const Operands operands(signature);
   const Blocks blocks = blocks_of(operands, "crops");
   const Shape& in = operands.input(0).shape;
-  if (in[0] % blocks.count() != 0) unsupported("{} blocks do not divide {} batches", blocks.count(), in[0]);
+  if (in[0] % blocks.count() != 0) refuse("{} blocks do not divide {} batches", blocks.count(), in[0]);
   const std::vector<std::int64_t> strides = strides_of(in);
   Shape expected = in;
   expected[0] = in[0] / blocks.count();
@@ -119,7 +117,7 @@ Kernel prepare_batch_to_space(const Signature& signature) {
     const auto [before, behind] = blocks.margins[d - 1];
     batch /= block;
     expected[d] = in[d] * block - before - behind;
-    if (expected[d] < 0) unsupported("its crops are larger than {}", in[d] * block);
+    if (expected[d] < 0) refuse("its crops are larger than {}", in[d] * block);
     auto& terms = remap.terms.emplace_back();
     for (std::int64_t i = before; i < before + expected[d]; ++i)
       terms.push_back(i % block * batch * strides[0] + i / block * strides[d]);

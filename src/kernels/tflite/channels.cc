@@ -12,17 +12,16 @@ std::pair<std::vector<float>, std::int32_t> weight_scales(const Argument& weight
                                                           std::size_t axis) {
   const Quantization* const it = weights.quantization;
   if (it == nullptr || it->scales.empty() || it->scales.size() != it->zero_points.size())
-    unsupported("its weights have no scale");
+    refuse("its weights have no scale");
   if (it->scales.size() == 1) {
     const Affine all = affine_of(weights);
     return {std::vector<float>(static_cast<std::size_t>(channels), all.scale), all.zero_point};
   }
   if (it->axis != axis || static_cast<std::int64_t>(it->scales.size()) != channels)
-    unsupported("its weights have {} scales on dimension {}, expected {} on {}", it->scales.size(), it->axis,
-                channels, axis);
+    refuse("its weights have {} scales on dimension {}, expected {} on {}", it->scales.size(), it->axis,
+           channels, axis);
   for (std::size_t c = 0; c < it->scales.size(); ++c)
-    if (it->zero_points[c] != 0)
-      unsupported("channel {} of its weights has zero point {}", c, it->zero_points[c]);
+    if (it->zero_points[c] != 0) refuse("channel {} of its weights has zero point {}", c, it->zero_points[c]);
   return {it->scales, 0};
 }
 
@@ -54,8 +53,8 @@ void expect_bias(const Operands& operands, std::size_t input, DType dtype, std::
   if (!operands.has_input(input)) return;
   const Argument& bias = operands.input(input);
   if (bias.dtype != dtype || count_of(bias.shape) != channels)
-    unsupported("its bias has {} numbers of type {}, expected {} of {}", count_of(bias.shape),
-                name_of(bias.dtype), channels, name_of(dtype));
+    refuse("its bias has {} numbers of type {}, expected {} of {}", count_of(bias.shape), name_of(bias.dtype),
+           channels, name_of(dtype));
 }
 
 }  // namespace stowage::kernels

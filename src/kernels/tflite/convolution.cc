@@ -71,10 +71,10 @@ struct Convolution {
 Convolution convolution_of(const Operands& operands, const Argument& input, const Argument& weights,
                            const Argument& output) {
   if (input.shape.size() != 4 || weights.shape.size() != 4 || output.shape.size() != 4)
-    unsupported("its input, weights and output have {}, {} and {} dimensions, expected 4", input.shape.size(),
-                weights.shape.size(), output.shape.size());
+    refuse("its input, weights and output have {}, {} and {} dimensions, expected 4", input.shape.size(),
+           weights.shape.size(), output.shape.size());
   if (input.shape[0] != output.shape[0])
-    unsupported("its input has {} batches, its output {}", input.shape[0], output.shape[0]);
+    refuse("its input has {} batches, its output {}", input.shape[0], output.shape[0]);
   const bool is_same = is_padding_same(operands);
   Convolution result{
       .batches = input.shape[0], .in_channels = input.shape[3], .out_channels = output.shape[3]};
@@ -95,12 +95,12 @@ Convolution convolution_of(const Operands& operands, const Argument& input, cons
 void expect_weights(Convolution& it, const Argument& weights) {
   const std::int64_t inputs = weights.shape[3];
   if (weights.shape[0] != it.out_channels)
-    unsupported("its weights are for {} output channels, expected {}", weights.shape[0], it.out_channels);
+    refuse("its weights are for {} output channels, expected {}", weights.shape[0], it.out_channels);
   if (inputs < 1 || it.in_channels % inputs != 0)
-    unsupported("its weights are for {} input channels, expected a divisor of {}", inputs, it.in_channels);
+    refuse("its weights are for {} input channels, expected a divisor of {}", inputs, it.in_channels);
   it.groups = std::max<std::int64_t>(it.in_channels / inputs, 1);
   if (it.in_channels == 0 || it.out_channels % it.groups != 0)
-    unsupported("{} groups do not divide {} output channels", it.groups, it.out_channels);
+    refuse("{} groups do not divide {} output channels", it.groups, it.out_channels);
 }
 
 /// The numbers under a window, minus the zero point; 0 in the padding.
@@ -118,7 +118,7 @@ void gather(const Convolution& it, const RowPointers& at, std::int32_t zero, std
 
 void expect_no_weights_zero(const Requantization& quantization) {
   if (quantization.weights_zero != 0)
-    unsupported("its weights have zero point {}, expected 0", quantization.weights_zero);
+    refuse("its weights have zero point {}, expected 0", quantization.weights_zero);
 }
 
 Kernel int8_convolution(const Operands& operands, Convolution it, Requantization quantization) {
@@ -239,8 +239,8 @@ Precision precision_of(const Argument& input, const Argument& weights, const Arg
       return input.dtype == DType::int8 ? Precision::int8 : Precision::float32;
     if (weights.dtype == DType::int8) return Precision::real_input;
   }
-  unsupported("input {}, weights {} and output {} are not supported", name_of(input.dtype),
-              name_of(weights.dtype), name_of(output.dtype));
+  refuse("input {}, weights {} and output {} are not supported", name_of(input.dtype), name_of(weights.dtype),
+         name_of(output.dtype));
 }
 
 Kernel prepare_conv_2d(const Signature& signature) {
@@ -262,12 +262,12 @@ Kernel prepare_depthwise_conv_2d(const Signature& signature) {
   const Precision precision = precision_of(input, weights, operands.output());
   const Convolution it = convolution_of(operands, input, weights, operands.output());
   if (weights.shape[0] != 1 || weights.shape[3] != it.out_channels)
-    unsupported("its weights are for {} times {} channels, expected 1 times {}", weights.shape[0],
-                weights.shape[3], it.out_channels);
+    refuse("its weights are for {} times {} channels, expected 1 times {}", weights.shape[0],
+           weights.shape[3], it.out_channels);
   if (it.in_channels < 1 || it.out_channels % it.in_channels != 0)
-    unsupported("{} input channels do not divide {} output channels", it.in_channels, it.out_channels);
+    refuse("{} input channels do not divide {} output channels", it.in_channels, it.out_channels);
   const std::int64_t multiplier = it.out_channels / it.in_channels;
-  if (precision == Precision::real_input) unsupported("weights int8 of a float32 input are not supported");
+  if (precision == Precision::real_input) refuse("weights int8 of a float32 input are not supported");
   if (precision == Precision::float32) return float_depthwise(operands, it, multiplier);
   return int8_depthwise(operands, it, multiplier,
                         requantization_of(operands, input, weights, it.out_channels, 3));

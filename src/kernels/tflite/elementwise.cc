@@ -54,7 +54,7 @@ Kernel prepare_function(const Signature& signature) {
   operands.expect_counts(1, 1);
   operands.expect_alike(0);
   if (operands.output().dtype != DType::float32)
-    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+    refuse("element type {} is not supported", name_of(operands.output().dtype));
   return unary_kernel<float, float>(operands, Function{});
 }
 
@@ -85,7 +85,7 @@ Kernel prepare_not(const Signature& signature) {
   operands.expect_counts(1, 1);
   operands.expect_alike(0);
   if (operands.output().dtype != DType::boolean)
-    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+    refuse("element type {} is not supported", name_of(operands.output().dtype));
   return unary_kernel<std::uint8_t, std::uint8_t>(
       operands, [](std::uint8_t x) { return static_cast<std::uint8_t>(x == 0); });
 }

@@ -9,7 +9,7 @@ enum class Activation : std::uint8_t { none, relu, relu_n1_to_1, relu6 };
 
 Activation activation_of(const Operands& operands) {
   const std::int64_t number = operands.integer("fused_activation_function");
-  if (number < 0 || number > 3) unsupported("fused activation {} is not supported", number);
+  if (number < 0 || number > 3) refuse("fused activation {} is not supported", number);
   return static_cast<Activation>(number);
 }
 
@@ -25,7 +25,7 @@ std::int32_t quantized(float real, const Affine& affine) {
 Multiplier multiplier_of(double factor) {
   constexpr int smallest_shift = -31;
   constexpr int largest_shift = 30;
-  if (!std::isfinite(factor) || factor < 0) unsupported("its scales make a factor of {}", factor);
+  if (!std::isfinite(factor) || factor < 0) refuse("its scales make a factor of {}", factor);
   if (factor == 0) return {};
   Multiplier result;
   constexpr std::int64_t one = std::int64_t{1} << 31;
@@ -35,20 +35,20 @@ Multiplier multiplier_of(double factor) {
     ++result.shift;
   }
   if (result.shift < smallest_shift) return {};
-  if (result.shift > largest_shift) unsupported("its scales make a factor of {}", factor);
+  if (result.shift > largest_shift) refuse("its scales make a factor of {}", factor);
   result.mantissa = static_cast<std::int32_t>(mantissa);
   return result;
 }
 
 Affine affine_of(const Argument& argument) {
   const Quantization* const it = argument.quantization;
-  if (it == nullptr) unsupported("a tensor of {} has no scale", name_of(argument.dtype));
+  if (it == nullptr) refuse("a tensor of {} has no scale", name_of(argument.dtype));
   if (it->scales.size() != 1 || it->zero_points.size() != 1)
-    unsupported("a tensor has {} scales, expected one", it->scales.size());
-  if (!(it->scales.front() > 0)) unsupported("a tensor has scale {}", it->scales.front());
+    refuse("a tensor has {} scales, expected one", it->scales.size());
+  if (!(it->scales.front() > 0)) refuse("a tensor has scale {}", it->scales.front());
   constexpr std::int64_t farthest = 1 << 20;  // outside of all types in computations
   if (std::abs(it->zero_points.front()) > farthest)
-    unsupported("a tensor has zero point {}", it->zero_points.front());
+    refuse("a tensor has zero point {}", it->zero_points.front());
   return {it->scales.front(), static_cast<std::int32_t>(it->zero_points.front())};
 }
 
@@ -62,7 +62,7 @@ Limits activation_limits(const Operands& operands, const Limits& type) {
     const float most = activation == Activation::relu6 ? 6.0F : 1.0F;
     result.most = std::min(type.most, quantized(most, output));
   }
-  if (result.least > result.most) unsupported("its activation leaves no number of the output's type");
+  if (result.least > result.most) refuse("its activation leaves no number of the output's type");
   return result;
 }
 

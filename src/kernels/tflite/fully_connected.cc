@@ -64,17 +64,17 @@ Layer layer_of(const Operands& operands) {
   const Argument& weights = operands.input(1);
   const Shape& output = operands.output().shape;
   if (weights.shape.size() != 2 || output.empty())
-    unsupported("its weights and output have {} and {} dimensions, expected 2 and at least 1",
-                weights.shape.size(), output.size());
-  const Layer layer{.batches = product(output, 0, output.size() - 1),
+    refuse("its weights and output have {} and {} dimensions, expected 2 and at least 1",
+           weights.shape.size(), output.size());
+  const Layer layer{.batches = count_of(output, 0, output.size() - 1),
                     .length = weights.shape[1],
                     .outputs = weights.shape[0]};
   if (output.back() != layer.outputs)
-    unsupported("its output has rows of {}, expected {}", output.back(), layer.outputs);
+    refuse("its output has rows of {}, expected {}", output.back(), layer.outputs);
   const std::int64_t numbers = count_of(operands.input(0).shape);
   const std::int64_t rows = layer.length == 0 ? layer.batches : numbers / layer.length;
   if (rows != layer.batches || numbers != rows * layer.length)
-    unsupported("its input has {} numbers, expected {} rows of {}", numbers, layer.batches, layer.length);
+    refuse("its input has {} numbers, expected {} rows of {}", numbers, layer.batches, layer.length);
   return layer;
 }
 
@@ -102,14 +102,14 @@ Kernel int8_layer(const Operands& operands, const Layer& layer) {
 Kernel prepare_fully_connected(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_alike(0);
-  if (operands.integer("weights_format") != 0) unsupported("its weights are shuffled");
+  if (operands.integer("weights_format") != 0) refuse("its weights are shuffled");
   const Layer layer = layer_of(operands);
   const DType dtype = operands.output().dtype;
   const DType weights = operands.input(1).dtype;
   if (dtype == DType::float32 && (weights == DType::float32 || weights == DType::int8))
     return real_layer(operands, layer);
   if (dtype == DType::int8 && weights == DType::int8) return int8_layer(operands, layer);
-  unsupported("{} with weights {} is not supported", name_of(dtype), name_of(weights));
+  refuse("{} with weights {} is not supported", name_of(dtype), name_of(weights));
 }
 
 }  // namespace

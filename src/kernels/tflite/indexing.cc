@@ -26,7 +26,7 @@ template <typename Use>
 Kernel for_index(DType dtype, const Use& use) {
   if (dtype == DType::int32) return use(TypeTag<std::int32_t>{});
   if (dtype == DType::int64) return use(TypeTag<std::int64_t>{});
-  unsupported("its indices are {}", name_of(dtype));
+  refuse("its indices are {}", name_of(dtype));
 }
 
 Kernel prepare_gather(const Signature& signature) {
@@ -40,17 +40,17 @@ Kernel prepare_gather(const Signature& signature) {
   const auto batched = static_cast<std::size_t>(batch_dims);
   if (batch_dims < 0 || batched > axis || batched > indices.size() ||
       !std::equal(shape.begin(), shape.begin() + batch_dims, indices.begin()))
-    unsupported("its {} batch dimensions do not agree", batch_dims);
+    refuse("its {} batch dimensions do not agree", batch_dims);
   Shape expected(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis));
   expected.insert(expected.end(), indices.begin() + batch_dims, indices.end());
   expected.insert(expected.end(), shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end());
   operands.expect_shape(operands.output(), expected, "output");
-  const std::int64_t batches = product(shape, 0, batched);
-  const std::int64_t outer = product(shape, batched, axis);
+  const std::int64_t batches = count_of(shape, 0, batched);
+  const std::int64_t outer = count_of(shape, batched, axis);
   const std::int64_t extent = shape[axis];
-  const std::int64_t count = product(indices, batched, indices.size());
+  const std::int64_t count = count_of(indices, batched, indices.size());
   const auto run_bytes = static_cast<std::int64_t>(element_size(operands.output().dtype)) *
-                         product(shape, axis + 1, shape.size());
+                         count_of(shape, axis + 1, shape.size());
   return for_index(operands.input(1).dtype, [&]<typename Index>(TypeTag<Index>) {
     return Kernel{.run = [=](const Pointers& at) {
       std::byte* output = at.outputs[0];
@@ -73,14 +73,14 @@ Kernel prepare_gather_nd(const Signature& signature) {
   const Shape& shape = operands.input(0).shape;
   const Shape& indices = operands.input(1).shape;
   if (indices.empty() || indices.back() > static_cast<std::int64_t>(shape.size()))
-    unsupported("its indices do not fit {} dimensions", shape.size());
+    refuse("its indices do not fit {} dimensions", shape.size());
   const auto depth = static_cast<std::size_t>(indices.back());
   Shape expected(indices.begin(), indices.end() - 1);
   expected.insert(expected.end(), shape.begin() + static_cast<std::ptrdiff_t>(depth), shape.end());
   operands.expect_shape(operands.output(), expected, "output");
-  const std::int64_t count = product(indices, 0, indices.size() - 1);
+  const std::int64_t count = count_of(indices, 0, indices.size() - 1);
   const auto bytes = static_cast<std::int64_t>(element_size(operands.output().dtype));
-  const std::int64_t run_bytes = bytes * product(shape, depth, shape.size());
+  const std::int64_t run_bytes = bytes * count_of(shape, depth, shape.size());
   return for_index(operands.input(1).dtype, [&]<typename Index>(TypeTag<Index>) {
     return Kernel{.run = [=, strides = strides_of(shape)](const Pointers& at) {
       for (std::int64_t i = 0; i < count; ++i) {
@@ -109,12 +109,12 @@ Kernel prepare_dynamic_update_slice(const Signature& signature) {
   const auto rank = static_cast<std::int64_t>(shape.size());
   operands.expect_shape(operands.output(), shape, "output");
   if (shape.empty() || update.size() != shape.size() || count_of(operands.input(2).shape) != rank)
-    unsupported("its update has {} dimensions and {} begins, its input {}", update.size(),
-                count_of(operands.input(2).shape), rank);
+    refuse("its update has {} dimensions and {} begins, its input {}", update.size(),
+           count_of(operands.input(2).shape), rank);
   for (std::size_t d = 0; d < shape.size(); ++d)
-    if (update[d] > shape[d]) unsupported("its update has extent {} of {}", update[d], shape[d]);
+    if (update[d] > shape[d]) refuse("its update has extent {} of {}", update[d], shape[d]);
   const auto bytes = static_cast<std::int64_t>(element_size(operands.output().dtype));
-  const std::int64_t rows = product(update, 0, update.size() - 1);
+  const std::int64_t rows = count_of(update, 0, update.size() - 1);
   const auto all_bytes = static_cast<std::size_t>(count_of(shape) * bytes);
   const auto row_bytes = static_cast<std::size_t>(update.back() * bytes);
   return for_index(operands.input(2).dtype, [&]<typename Index>(TypeTag<Index>) {
@@ -144,7 +144,7 @@ Kernel prepare_fill(const Signature& signature) {
   operands.expect_counts(2, 1);
   operands.expect_alike(1);
   expect_same_quantization(operands.input(1), operands.output());
-  if (count_of(operands.input(1).shape) != 1) unsupported("it fills with several elements");
+  if (count_of(operands.input(1).shape) != 1) refuse("it fills with several elements");
   const std::int64_t count = count_of(operands.output().shape);
   return for_size(element_size(operands.output().dtype), [&]<typename Element>(TypeTag<Element>) {
     return Kernel{.run = [count](const Pointers& at) {

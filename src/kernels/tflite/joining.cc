@@ -29,17 +29,17 @@ struct Runs {
 /// Parts of a tensor side by side on an axis. Parts with a null operand are skipped.
 std::vector<Runs> parts_of(const Argument& whole, std::size_t axis, const Integers& extents) {
   const auto bytes = static_cast<std::int64_t>(element_size(whole.dtype));
-  const std::int64_t inner = product(whole.shape, axis + 1, whole.shape.size()) * bytes;
+  const std::int64_t inner = count_of(whole.shape, axis + 1, whole.shape.size()) * bytes;
   std::vector<Runs> result;
   std::int64_t begin = 0;
   for (const std::int64_t extent : extents) {
-    result.push_back({static_cast<std::size_t>(product(whole.shape, 0, axis)),
+    result.push_back({static_cast<std::size_t>(count_of(whole.shape, 0, axis)),
                       static_cast<std::size_t>(extent * inner), static_cast<std::size_t>(begin * inner),
                       static_cast<std::size_t>(whole.shape[axis] * inner)});
     begin += extent;
   }
   if (begin != whole.shape[axis])
-    unsupported("its parts have extent {} in all, expected {}", begin, whole.shape[axis]);
+    refuse("its parts have extent {} in all, expected {}", begin, whole.shape[axis]);
   return result;
 }
 
@@ -64,14 +64,14 @@ Kernel part_kernel(std::vector<Runs> parts, std::size_t input) {
 Kernel prepare_concatenation(const Signature& signature) {
   const Operands operands(signature);
   const Argument& output = operands.output();
-  if (operands.integer("fused_activation_function") != 0) unsupported("it has a fused activation");
+  if (operands.integer("fused_activation_function") != 0) refuse("it has a fused activation");
   const std::size_t axis = axis_of(operands.integer("axis"), output.shape.size());
   Integers extents;
   for (std::size_t i = 0; i < operands.inputs(); ++i) {
     expect_moved(operands, i);
     Shape expected = operands.input(i).shape;
     if (expected.size() != output.shape.size())
-      unsupported("input {} has {} dimensions, its output {}", i, expected.size(), output.shape.size());
+      refuse("input {} has {} dimensions, its output {}", i, expected.size(), output.shape.size());
     extents.push_back(std::exchange(expected[axis], output.shape[axis]));
     operands.expect_shape(output, expected, "output");
   }
@@ -96,7 +96,7 @@ void expect_part(const Signature& signature, const Argument& input, std::size_t 
   if (!signature.has_output(i)) return;
   const Operands operands(signature);
   if (operands.output(i).dtype != input.dtype)
-    unsupported("output {} is {}, its input {}", i, name_of(operands.output(i).dtype), name_of(input.dtype));
+    refuse("output {} is {}, its input {}", i, name_of(operands.output(i).dtype), name_of(input.dtype));
   expect_same_quantization(input, operands.output(i));
   operands.expect_shape(operands.output(i), expected, "output");
 }
@@ -123,7 +123,7 @@ Kernel split_kernel(const Signature& signature, std::size_t from, std::size_t ax
 }
 
 std::int64_t single(const Integers& numbers, std::string_view what) {
-  if (numbers.size() != 1) unsupported("it has {} numbers as its {}", numbers.size(), what);
+  if (numbers.size() != 1) refuse("it has {} numbers as its {}", numbers.size(), what);
   return numbers.front();
 }
 
@@ -133,7 +133,7 @@ Kernel prepare_split(const Signature& signature) {
   const Shape& shape = operands.input(1).shape;
   const std::size_t axis = axis_of(single(operands.constants(0, "axis"), "axis"), shape.size());
   const auto parts = static_cast<std::int64_t>(operands.outputs());
-  if (parts == 0 || shape[axis] % parts != 0) unsupported("{} parts do not divide {}", parts, shape[axis]);
+  if (parts == 0 || shape[axis] % parts != 0) refuse("{} parts do not divide {}", parts, shape[axis]);
   return split_kernel(signature, 1, axis, Integers(operands.outputs(), shape[axis] / parts));
 }
 
@@ -144,14 +144,14 @@ Kernel prepare_split_v(const Signature& signature) {
   const std::size_t axis = axis_of(single(operands.constants(2, "axis"), "axis"), shape.size());
   Integers sizes = operands.constants(1, "sizes");
   if (sizes.size() != operands.outputs())
-    unsupported("it has {} sizes for {} outputs", sizes.size(), operands.outputs());
+    refuse("it has {} sizes for {} outputs", sizes.size(), operands.outputs());
   std::int64_t rest = shape[axis];
   for (const std::int64_t size : sizes) {
-    if (size < -1 || size > rest) unsupported("a part has size {} of {} that are left", size, rest);
+    if (size < -1 || size > rest) refuse("a part has size {} of {} that are left", size, rest);
     if (size >= 0) rest -= size;
   }
   if (const auto open = std::ranges::find(sizes, -1); open != sizes.end()) *open = rest;
-  if (std::ranges::find(sizes, -1) != sizes.end()) unsupported("several of its sizes are -1");
+  if (std::ranges::find(sizes, -1) != sizes.end()) refuse("several of its sizes are -1");
   return split_kernel(signature, 0, axis, sizes);
 }
 

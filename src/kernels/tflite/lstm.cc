@@ -110,10 +110,10 @@ struct Lstm {
 GateLayer layer_of(const Operands& operands, const Argument& input, std::size_t weights, std::int64_t rows,
                    std::int64_t columns) {
   const Argument& matrix = operands.input(weights);
-  if (matrix.dtype != DType::int8) unsupported("weights {} are {}", weights, name_of(matrix.dtype));
+  if (matrix.dtype != DType::int8) refuse("weights {} are {}", weights, name_of(matrix.dtype));
   operands.expect_shape(matrix, {rows, columns}, "weights");
   const Affine affine = affine_of(matrix);
-  if (affine.zero_point != 0) unsupported("weights {} have zero point {}", weights, affine.zero_point);
+  if (affine.zero_point != 0) refuse("weights {} have zero point {}", weights, affine.zero_point);
   const float unit = affine_of(input).scale * affine.scale;
   return {.weights = weights,
           .factor = multiplier_of(static_cast<double>(unit) / static_cast<double>(gate_scale)),
@@ -123,17 +123,16 @@ GateLayer layer_of(const Operands& operands, const Argument& input, std::size_t 
 void expect_plain(const Operands& operands) {
   operands.expect_counts(24, 1);
   for (const std::size_t i : {9U, 10U, 11U, 16U, 17U, 20U, 21U, 22U, 23U})
-    if (operands.has_input(i))
-      unsupported("it has input {}, of a peephole, a projection or a normalization", i);
+    if (operands.has_input(i)) refuse("it has input {}, of a peephole, a projection or a normalization", i);
   constexpr std::int64_t tanh = 4;
   if (operands.integer("fused_activation_function") != tanh)
-    unsupported("its activation is {}, expected that of tanh", operands.integer("fused_activation_function"));
-  if (operands.flag("diagonal_recurrent_tensors")) unsupported("its recurrent weights are diagonal");
+    refuse("its activation is {}, expected that of tanh", operands.integer("fused_activation_function"));
+  if (operands.flag("diagonal_recurrent_tensors")) refuse("its recurrent weights are diagonal");
   operands.expect_alike(0);
   operands.expect_alike(output_state);
   if (operands.output().dtype != DType::int8 || operands.input(cell_state).dtype != DType::int16)
-    unsupported("{} with a cell state of {} is not supported", name_of(operands.output().dtype),
-                name_of(operands.input(cell_state).dtype));
+    refuse("{} with a cell state of {} is not supported", name_of(operands.output().dtype),
+           name_of(operands.input(cell_state).dtype));
 }
 
 void read_gates(const Operands& operands, Lstm& it) {
@@ -157,7 +156,7 @@ void read_scales(const Operands& operands, Lstm& it) {
   it.tanh_shift = static_cast<int>(std::round(exponent)) + 12;
   if (std::abs(exponent - std::round(exponent)) > 1e-3 || it.tanh_shift < 0 || it.tanh_shift > 12 ||
       cell.zero_point != 0)
-    unsupported("its cell state has scale {} and zero point {}", cell.scale, cell.zero_point);
+    refuse("its cell state has scale {} and zero point {}", cell.scale, cell.zero_point);
   it.forget = multiplier_of(squashed * static_cast<double>(cell.scale) / static_cast<double>(cell.scale));
   it.learn = multiplier_of(squashed * squashed / static_cast<double>(cell.scale));
   it.show = multiplier_of(squashed * squashed / static_cast<double>(output.scale));
@@ -171,7 +170,7 @@ Lstm lstm_of(const Operands& operands) {
   const Shape& input = operands.input(0).shape;
   const Shape& output = operands.output().shape;
   if (input.size() != 3 || output.size() != 3 || input[0] != output[0] || input[1] != output[1])
-    unsupported("its input and output have {} and {} dimensions, expected 3", input.size(), output.size());
+    refuse("its input and output have {} and {} dimensions, expected 3", input.size(), output.size());
   Lstm it{.is_time_major = operands.flag("time_major")};
   it.batches = it.is_time_major ? input[1] : input[0];
   it.steps = it.is_time_major ? input[0] : input[1];

@@ -21,7 +21,7 @@ Kernel prepare_copy(const Signature& signature) {
   operands.expect_alike(0);
   const std::int64_t count = count_of(operands.output().shape);
   if (count_of(operands.input(0).shape) != count)
-    unsupported("its input has {} elements, its output {}", count_of(operands.input(0).shape), count);
+    refuse("its input has {} elements, its output {}", count_of(operands.input(0).shape), count);
   const auto bytes = static_cast<std::size_t>(bytes_of(operands.output().dtype, operands.output().shape));
   return {.run = [bytes](const Pointers& at) {
     if (bytes > 0) std::memmove(at.outputs[0], at.inputs[0], bytes);
@@ -36,13 +36,13 @@ Kernel prepare_transpose(const Signature& signature) {
   const Integers order = operands.constants(1, "order");
   const Integers strides = strides_of(shape);
   if (order.size() != shape.size())
-    unsupported("its order has {} dimensions, its input {}", order.size(), shape.size());
+    refuse("its order has {} dimensions, its input {}", order.size(), shape.size());
   Remap remap;
   Shape expected;
   std::vector<bool> is_used(shape.size(), false);
   for (const std::int64_t axis : order) {
     const std::size_t d = axis_of(axis, shape.size());
-    if (is_used[d]) unsupported("its order has dimension {} twice", d);
+    if (is_used[d]) refuse("its order has dimension {} twice", d);
     is_used[d] = true;
     remap.add(shape[d], strides[d]);
     expected.push_back(shape[d]);
@@ -56,14 +56,14 @@ std::vector<std::pair<std::int64_t, std::int64_t>> paddings_of(const Operands& o
   const Shape& shape = operands.input(0).shape;
   const Integers numbers = operands.constants(1, "paddings");
   if (numbers.size() != 2 * shape.size())
-    unsupported("its paddings are {} numbers for {} dimensions", numbers.size(), shape.size());
+    refuse("its paddings are {} numbers for {} dimensions", numbers.size(), shape.size());
   std::vector<std::pair<std::int64_t, std::int64_t>> result;
   Shape expected;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     constexpr std::int64_t most = std::int64_t{1} << 40;
     const auto [before, behind] = std::pair{numbers[2 * d], numbers[2 * d + 1]};
     if (before < 0 || behind < 0 || before > most || behind > most)
-      unsupported("its paddings of dimension {} are {} and {}", d, before, behind);
+      refuse("its paddings of dimension {} are {} and {}", d, before, behind);
     result.emplace_back(before, behind);
     expected.push_back(before + shape[d] + behind);
   }
@@ -99,7 +99,7 @@ Kernel prepare_pad_v2(const Signature& signature) {
   expect_moved(operands);
   operands.expect_alike(2);
   if (count_of(operands.input(2).shape) != 1)
-    unsupported("its filling has {} elements, expected 1", count_of(operands.input(2).shape));
+    refuse("its filling has {} elements, expected 1", count_of(operands.input(2).shape));
   const std::size_t bytes = element_size(operands.output().dtype);
   for_size(bytes, [](auto) {});
   return {.run = [remap = padding_remap(operands), bytes](const Pointers& at) {
@@ -119,7 +119,7 @@ Kernel prepare_mirror_pad(const Signature& signature) {
   operands.expect_counts(2, 1);
   expect_moved(operands);
   const std::int64_t mode = operands.integer("mode");
-  if (mode != 0 && mode != 1) unsupported("its mode is {}", mode);
+  if (mode != 0 && mode != 1) refuse("its mode is {}", mode);
   const std::int64_t edge = mode == 0 ? 1 : 0;
   const Shape& shape = operands.input(0).shape;
   const Integers strides = strides_of(shape);
@@ -128,7 +128,7 @@ Kernel prepare_mirror_pad(const Signature& signature) {
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const auto [before, behind] = paddings[d];
     if (std::max(before, behind) > shape[d] - edge)
-      unsupported("its paddings of dimension {} are {} and {} of {}", d, before, behind, shape[d]);
+      refuse("its paddings of dimension {} are {} and {} of {}", d, before, behind, shape[d]);
     auto& terms = remap.terms.emplace_back();
     for (std::int64_t i = -before; i < shape[d] + behind; ++i)
       terms.push_back(mirrored(i, shape[d], edge) * strides[d]);
@@ -144,15 +144,15 @@ Kernel prepare_slice(const Signature& signature) {
   const Integers begin = operands.constants(1, "begin");
   Integers size = operands.constants(2, "size");
   if (begin.size() != shape.size() || size.size() != shape.size())
-    unsupported("its begin and size have {} and {} numbers for {} dimensions", begin.size(), size.size(),
-                shape.size());
+    refuse("its begin and size have {} and {} numbers for {} dimensions", begin.size(), size.size(),
+           shape.size());
   const Integers strides = strides_of(shape);
   Remap remap;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (begin[d] < 0 || begin[d] > shape[d]) unsupported("it begins at {} of {}", begin[d], shape[d]);
+    if (begin[d] < 0 || begin[d] > shape[d]) refuse("it begins at {} of {}", begin[d], shape[d]);
     if (size[d] == -1) size[d] = shape[d] - begin[d];
     if (size[d] < 0 || size[d] > shape[d] - begin[d])
-      unsupported("it takes {} from {} on of {}", size[d], begin[d], shape[d]);
+      refuse("it takes {} from {} on of {}", size[d], begin[d], shape[d]);
     remap.add(size[d], strides[d]);
     remap.begin += begin[d] * strides[d];
   }
@@ -178,7 +178,7 @@ struct StridedOptions {
 
 /// Clamps begin and end to the dimension; a shrunk dimension keeps the element at its start.
 Steps steps_of(const StridedOptions& it, std::int64_t extent) {
-  if (it.stride == 0) unsupported("its stride is 0");
+  if (it.stride == 0) refuse("its stride is 0");
   const bool is_forward = it.stride > 0;
   const std::int64_t least = is_forward ? 0 : -1;
   const std::int64_t most = is_forward ? extent : extent - 1;
@@ -187,7 +187,7 @@ Steps steps_of(const StridedOptions& it, std::int64_t extent) {
   };
   const std::int64_t begin = it.masks_begin ? (is_forward ? 0 : extent - 1) : within(it.begin);
   if (it.shrinks) {
-    if (begin < 0 || begin >= extent) unsupported("it takes element {} of {}", it.begin, extent);
+    if (begin < 0 || begin >= extent) refuse("it takes element {} of {}", it.begin, extent);
     return {begin, 1, 1};
   }
   const std::int64_t end = it.masks_end ? (is_forward ? extent : -1) : within(it.end);
@@ -201,14 +201,14 @@ Kernel prepare_strided_slice(const Signature& signature) {
   operands.expect_counts(4, 1);
   expect_moved(operands);
   if (operands.flag("ellipsis_mask") || operands.flag("new_axis_mask") || operands.flag("offset"))
-    unsupported("it has an ellipsis, a new axis or an end that counts from the begin");
+    refuse("it has an ellipsis, a new axis or an end that counts from the begin");
   const Shape& shape = operands.input(0).shape;
   const Integers begin = operands.constants(1, "begin");
   const Integers end = operands.constants(2, "end");
   const Integers strides = operands.constants(3, "strides");
   if (begin.size() > shape.size() || end.size() != begin.size() || strides.size() != begin.size())
-    unsupported("its begin, end and strides have {}, {} and {} numbers for {} dimensions", begin.size(),
-                end.size(), strides.size(), shape.size());
+    refuse("its begin, end and strides have {}, {} and {} numbers for {} dimensions", begin.size(),
+           end.size(), strides.size(), shape.size());
   const auto is_set = [&](std::string_view mask, std::size_t d) {
     return d < 32 && ((static_cast<std::uint64_t>(operands.integer(mask)) >> d) & 1U) != 0;
   };
@@ -236,13 +236,13 @@ Kernel prepare_tile(const Signature& signature) {
   const Shape& shape = operands.input(0).shape;
   const Integers times = operands.constants(1, "multiples");
   if (times.size() != shape.size())
-    unsupported("it has {} multiples for {} dimensions", times.size(), shape.size());
+    refuse("it has {} multiples for {} dimensions", times.size(), shape.size());
   const Integers strides = strides_of(shape);
   Remap remap;
   Shape expected;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     constexpr std::int64_t most = std::int64_t{1} << 20;
-    if (times[d] < 0 || times[d] > most) unsupported("a multiple is {}", times[d]);
+    if (times[d] < 0 || times[d] > most) refuse("a multiple is {}", times[d]);
     remap.add(times[d], 0);
     remap.add(shape[d], strides[d]);
     expected.push_back(times[d] * shape[d]);
@@ -258,14 +258,13 @@ Kernel prepare_broadcast_to(const Signature& signature) {
   const Shape& from = operands.input(0).shape;
   const Shape& to = operands.output().shape;
   const Integers strides = strides_of(from);
-  if (from.size() > to.size())
-    unsupported("its input has {} dimensions, its output {}", from.size(), to.size());
+  if (from.size() > to.size()) refuse("its input has {} dimensions, its output {}", from.size(), to.size());
   Remap remap;
   for (std::size_t d = 0; d < to.size(); ++d) {
     const std::size_t missing = to.size() - from.size();
     const std::int64_t extent = d < missing ? 1 : from[d - missing];
     if (extent != 1 && extent != to[d])
-      unsupported("its input has extent {} where its output has {}", extent, to[d]);
+      refuse("its input has extent {} where its output has {}", extent, to[d]);
     remap.add(to[d], extent == 1 ? 0 : strides[d - missing]);
   }
   return remap_kernel(std::move(remap), operands);
@@ -281,13 +280,13 @@ Kernel prepare_depth(const Signature& signature) {
   const Shape& in = operands.input(0).shape;
   constexpr std::int64_t largest = 1 << 15;
   if (in.size() != 4 || block < 1 || block > largest)
-    unsupported("its input has {} dimensions and its blocks {}", in.size(), block);
+    refuse("its input has {} dimensions and its blocks {}", in.size(), block);
   const Integers strides = strides_of(in);
   Remap remap;
   remap.add(in[0], strides[0]);
   if (is_to_depth) {
     if (in[1] % block != 0 || in[2] % block != 0)
-      unsupported("blocks of {} do not divide {} by {}", block, in[1], in[2]);
+      refuse("blocks of {} do not divide {} by {}", block, in[1], in[2]);
     operands.expect_shape(operands.output(), {in[0], in[1] / block, in[2] / block, in[3] * block * block},
                           "output");
     remap.add(in[1] / block, strides[1] * block);
@@ -296,7 +295,7 @@ Kernel prepare_depth(const Signature& signature) {
     remap.add(block, strides[2]);
     remap.add(in[3], 1);
   } else {
-    if (in[3] % (block * block) != 0) unsupported("blocks of {} do not divide {} channels", block, in[3]);
+    if (in[3] % (block * block) != 0) refuse("blocks of {} do not divide {} channels", block, in[3]);
     const std::int64_t depth = in[3] / (block * block);
     operands.expect_shape(operands.output(), {in[0], in[1] * block, in[2] * block, depth}, "output");
     remap.add(in[1], strides[1]);

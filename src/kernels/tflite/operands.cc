@@ -25,7 +25,7 @@ const Argument& addressable(const Argument& argument) {
   std::int64_t most = 1;
   for (const std::int64_t dimension : argument.shape) {
     if (dimension < 0 || dimension > largest / most)
-      unsupported("a tensor has shape [{}]", fmt::join(argument.shape, ","));
+      refuse("a tensor has shape [{}]", fmt::join(argument.shape, ","));
     most *= std::max<std::int64_t>(dimension, 1);
   }
   return argument;
@@ -34,64 +34,46 @@ const Argument& addressable(const Argument& argument) {
 }  // namespace
 
 const Argument& Operands::input(std::size_t i) const {
-  if (!signature_.has_input(i)) unsupported("input {} is left out", i);
+  if (!signature_.has_input(i)) refuse("input {} is left out", i);
   return addressable(*signature_.inputs[i]);
 }
 
 const Argument& Operands::output(std::size_t i) const {
-  if (!signature_.has_output(i)) unsupported("output {} is left out", i);
+  if (!signature_.has_output(i)) refuse("output {} is left out", i);
   return addressable(*signature_.outputs[i]);
 }
 
 std::vector<std::int64_t> Operands::constants(std::size_t i, std::string_view what) const {
   const Argument& argument = input(i);
-  if (!argument.is_constant) unsupported("its {} are not constant", what);
+  if (!argument.is_constant) refuse("its {} are not constant", what);
   std::vector<std::int64_t> result;
   if (argument.dtype == DType::int32) {
     result = integers_in<std::int32_t>(argument.constant);
   } else if (argument.dtype == DType::int64) {
     result = integers_in<std::int64_t>(argument.constant);
   } else {
-    unsupported("its {} are of type {}", what, name_of(argument.dtype));
+    refuse("its {} are of type {}", what, name_of(argument.dtype));
   }
   if (static_cast<std::int64_t>(result.size()) != count_of(argument.shape))
-    unsupported("its {} are {} numbers for shape [{}]", what, result.size(), fmt::join(argument.shape, ","));
+    refuse("its {} are {} numbers for shape [{}]", what, result.size(), fmt::join(argument.shape, ","));
   return result;
 }
 
 void Operands::expect_counts(std::size_t inputs, std::size_t outputs) const {
   if (signature_.inputs.size() != inputs || signature_.outputs.size() != outputs)
-    unsupported("it has {} inputs and {} outputs, expected {} and {}", signature_.inputs.size(),
-                signature_.outputs.size(), inputs, outputs);
+    refuse("it has {} inputs and {} outputs, expected {} and {}", signature_.inputs.size(),
+           signature_.outputs.size(), inputs, outputs);
 }
 
 void Operands::expect_alike(std::size_t i) const {
   if (input(i).dtype != output().dtype)
-    unsupported("input {} is {}, the output {}", i, name_of(input(i).dtype), name_of(output().dtype));
+    refuse("input {} is {}, the output {}", i, name_of(input(i).dtype), name_of(output().dtype));
 }
 
 void Operands::expect_shape(const Argument& operand, const Shape& shape, std::string_view what) const {
   if (operand.shape != shape)
-    unsupported("its {} has shape [{}], expected [{}]", what, fmt::join(operand.shape, ","),
-                fmt::join(shape, ","));
-}
-
-std::size_t axis_of(std::int64_t axis, std::size_t rank) {
-  const auto dimensions = static_cast<std::int64_t>(rank);
-  if (axis < -dimensions || axis >= dimensions) unsupported("axis {} of {} dimensions", axis, rank);
-  return static_cast<std::size_t>(axis < 0 ? axis + dimensions : axis);
-}
-
-std::vector<std::int64_t> strides_of(const Shape& shape) {
-  std::vector<std::int64_t> strides(shape.size(), 1);
-  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
-  return strides;
-}
-
-std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
-  std::int64_t result = 1;
-  for (std::size_t d = begin; d < end; ++d) result *= shape[d];
-  return result;
+    refuse("its {} has shape [{}], expected [{}]", what, fmt::join(operand.shape, ","),
+           fmt::join(shape, ","));
 }
 
 bool is_same_quantization(const Argument& a, const Argument& b) {
@@ -101,7 +83,7 @@ bool is_same_quantization(const Argument& a, const Argument& b) {
 }
 
 void expect_same_quantization(const Argument& a, const Argument& b) {
-  if (!is_same_quantization(a, b)) unsupported("input and output are quantized differently");
+  if (!is_same_quantization(a, b)) refuse("input and output are quantized differently");
 }
 
 void expect_moved(const Operands& operands, std::size_t input) {
@@ -110,12 +92,12 @@ void expect_moved(const Operands& operands, std::size_t input) {
 }
 
 void refuse_type(const Operands& operands) {
-  unsupported("element type {} is not supported", name_of(operands.output().dtype));
+  refuse("element type {} is not supported", name_of(operands.output().dtype));
 }
 
 std::size_t element_size(DType dtype) {
   const auto bits = bits_of(dtype);
-  if (!bits || *bits % 8 != 0) unsupported("element type {} is not supported", name_of(dtype));
+  if (!bits || *bits % 8 != 0) refuse("element type {} is not supported", name_of(dtype));
   return static_cast<std::size_t>(*bits / 8);
 }
 

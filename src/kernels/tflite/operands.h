@@ -12,13 +12,9 @@
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "kernels/operands.h"
 
 namespace stowage::kernels {
-
-template <typename... Values>
-[[noreturn]] void unsupported(fmt::format_string<Values...> reason, Values&&... values) {
-  throw Unsupported{fmt::format(reason, std::forward<Values>(values)...)};
-}
 
 /// Access to a signature in the terms of kernels.
 class Operands {
@@ -50,15 +46,6 @@ class Operands {
   const Signature& signature_;
 };
 
-/// The index of a dimension, from an axis that may count from the end.
-[[nodiscard]] std::size_t axis_of(std::int64_t axis, std::size_t rank);
-
-/// Elements from one index of a dimension to the next.
-[[nodiscard]] std::vector<std::int64_t> strides_of(const Shape& shape);
-
-/// Product of the dimensions [begin, end).
-[[nodiscard]] std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end);
-
 [[nodiscard]] bool is_same_quantization(const Argument& a, const Argument& b);
 void expect_same_quantization(const Argument& a, const Argument& b);
 
@@ -89,7 +76,7 @@ auto for_size(std::size_t bytes, const Use& use) {
     case 8:
       return use(TypeTag<std::uint64_t>{});
     default:
-      unsupported("elements of {} bytes are not supported", bytes);
+      refuse("elements of {} bytes are not supported", bytes);
   }
 }
 
@@ -110,7 +97,7 @@ auto for_number(DType dtype, const Use& use) {
     case DType::int64:
       return use(TypeTag<std::int64_t>{});
     default:
-      unsupported("element type {} is not supported", name_of(dtype));
+      refuse("element type {} is not supported", name_of(dtype));
   }
 }
 

@@ -30,8 +30,8 @@ Pool pool_of(const Operands& operands) {
   const Shape& in = operands.input(0).shape;
   const Shape& out = operands.output().shape;
   if (in.size() != 4 || out.size() != 4 || in[0] != out[0] || in[3] != out[3])
-    unsupported("its input has {} dimensions, its output {}, expected 4 with the same batches and channels",
-                in.size(), out.size());
+    refuse("its input has {} dimensions, its output {}, expected 4 with the same batches and channels",
+           in.size(), out.size());
   const bool is_same = is_padding_same(operands);
   const WindowOptions height{
       .taps = operands.integer("filter_height"), .stride = operands.integer("stride_h"), .is_same = is_same};
@@ -129,7 +129,7 @@ Kernel pool_kernel(const Pool& it, Sum first, const Add& add, const Finish& fini
 void expect_few_taps(const Pool& it) {
   constexpr std::int64_t most = 1 << 22;
   if (it.height.taps > most || it.width.taps > most || it.height.taps * it.width.taps > most)
-    unsupported("its filter is {} by {}", it.height.taps, it.width.taps);
+    refuse("its filter is {} by {}", it.height.taps, it.width.taps);
 }
 
 template <bool is_average>
@@ -151,7 +151,7 @@ Kernel prepare_pool(const Signature& signature) {
     }
   }
   if (operands.output().dtype != DType::int8)
-    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+    refuse("element type {} is not supported", name_of(operands.output().dtype));
   expect_same_quantization(operands.input(0), operands.output());
   const Limits limits = activation_limits(operands, limits_of<std::int8_t>());
   if constexpr (is_average) {

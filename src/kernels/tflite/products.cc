@@ -63,14 +63,14 @@ MatrixProduct matrix_product_of(const Operands& operands) {
   const Shape& a = operands.input(0).shape;
   const Shape& b = operands.input(1).shape;
   const Shape& output = operands.output().shape;
-  if (a.size() < 2 || b.size() < 2 || output.size() < 2) unsupported("an operand has less than 2 dimensions");
+  if (a.size() < 2 || b.size() < 2 || output.size() < 2) refuse("an operand has less than 2 dimensions");
   const Shape outer = without_matrix(output);
   const MatrixProduct it{matrix_of(a, operands.flag("adj_x")), matrix_of(b, operands.flag("adj_y")),
                          Stretch<3>::to(outer, {outer, without_matrix(a), without_matrix(b)})};
   const Matrix out = matrix_of(output, false);
   if (it.a.columns != it.b.rows || out.rows != it.a.rows || out.columns != it.b.columns)
-    unsupported("matrices of {} by {} and {} by {} do not make one of {} by {}", it.a.rows, it.a.columns,
-                it.b.rows, it.b.columns, out.rows, out.columns);
+    refuse("matrices of {} by {} and {} by {} do not make one of {} by {}", it.a.rows, it.a.columns,
+           it.b.rows, it.b.columns, out.rows, out.columns);
   return it;
 }
 
@@ -100,7 +100,7 @@ Kernel prepare_batch_matmul(const Signature& signature) {
   const MatrixProduct it = matrix_product_of(operands);
   if (operands.output().dtype == DType::int8) return int8_matmul(operands, it);
   if (operands.output().dtype != DType::float32)
-    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+    refuse("element type {} is not supported", name_of(operands.output().dtype));
   return {.run = [it](const Pointers& at) {
     it.for_outputs([&](std::int64_t row, std::int64_t column, std::int64_t out) {
       float sum = 0;
@@ -162,9 +162,9 @@ Kernel prepare_l2_normalization(const Signature& signature) {
   operands.expect_alike(0);
   const Shape& shape = operands.input(0).shape;
   operands.expect_shape(operands.output(), shape, "output");
-  if (shape.empty()) unsupported("its input has no dimension");
-  if (operands.integer("fused_activation_function") != 0) unsupported("it has a fused activation");
-  const std::int64_t rows = product(shape, 0, shape.size() - 1);
+  if (shape.empty()) refuse("its input has no dimension");
+  if (operands.integer("fused_activation_function") != 0) refuse("it has a fused activation");
+  const std::int64_t rows = count_of(shape, 0, shape.size() - 1);
   const std::int64_t length = shape.back();
   if (operands.output().dtype == DType::float32) {
     return {.run = [=](const Pointers& at) {
@@ -173,15 +173,15 @@ Kernel prepare_l2_normalization(const Signature& signature) {
     }};
   }
   if (operands.output().dtype != DType::int8)
-    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+    refuse("element type {} is not supported", name_of(operands.output().dtype));
   const Affine output = affine_of(operands.output());
   if (output.scale != 1.0F / 128 || output.zero_point != 0)
-    unsupported("its output has scale {} and zero point {}, expected 1/128 and 0", output.scale,
-                output.zero_point);
+    refuse("its output has scale {} and zero point {}, expected 1/128 and 0", output.scale,
+           output.zero_point);
   constexpr std::int64_t longest = 32768;  // squares of at most 255, in 31 bits
   const std::int32_t zero_point = affine_of(operands.input(0)).zero_point;
   if (length > longest || zero_point < -128 || zero_point > 127)
-    unsupported("its rows have {} numbers, expected at most {}", length, longest);
+    refuse("its rows have {} numbers, expected at most {}", length, longest);
   return {.run = [=](const Pointers& at) {
     for (std::int64_t row = 0; row < rows; ++row)
       normalize(zero_point, at.input<std::int8_t>(0) + row * length, at.output<std::int8_t>(0) + row * length,

@@ -57,7 +57,7 @@ Kernel for_quantized(DType dtype, const Use& use) {
     case DType::int32:
       return use(TypeTag<std::int32_t>{});
     default:
-      unsupported("element type {} is not supported", name_of(dtype));
+      refuse("element type {} is not supported", name_of(dtype));
   }
 }
 
@@ -77,7 +77,7 @@ Kernel prepare_dequantize(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(1, 1);
   if (operands.output().dtype != DType::float32)
-    unsupported("its output is {}, expected float32", name_of(operands.output().dtype));
+    refuse("its output is {}, expected float32", name_of(operands.output().dtype));
   const Affine input = affine_of(operands.input(0));
   return for_quantized(operands.input(0).dtype, [&]<typename Input>(TypeTag<Input>) {
     return unary_kernel<Input, float>(operands, [input](Input x) {

@@ -136,7 +136,7 @@ Kernel scaled_sums(const Operands& operands, const Reduction& it, bool is_mean) 
 }
 
 void expect_inputs(const Reduction& it) {
-  if (it.count == 0 || it.outputs == 0) unsupported("it reduces no elements");
+  if (it.count == 0 || it.outputs == 0) refuse("it reduces no elements");
 }
 
 template <typename Number>
@@ -190,9 +190,9 @@ struct Around {
 Around around(const Operands& operands) {
   const Shape& shape = operands.input(0).shape;
   const auto numbers = operands.constants(1, "axis");
-  if (numbers.size() != 1) unsupported("it has {} axes, expected 1", numbers.size());
+  if (numbers.size() != 1) refuse("it has {} axes, expected 1", numbers.size());
   const std::size_t axis = axis_of(numbers.front(), shape.size());
-  return {product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.size())};
+  return {count_of(shape, 0, axis), shape[axis], count_of(shape, axis + 1, shape.size())};
 }
 
 template <typename Element, typename Index, bool is_maximum>
@@ -217,12 +217,11 @@ Kernel prepare_arg(const Signature& signature) {
   const Operands operands(signature);
   operands.expect_counts(2, 1);
   const Around it = around(operands);
-  if (it.extent < 1) unsupported("its axis has no element");
+  if (it.extent < 1) refuse("its axis has no element");
   if (count_of(operands.output().shape) != it.outer * it.inner)
-    unsupported("its output has {} numbers, expected {}", count_of(operands.output().shape),
-                it.outer * it.inner);
+    refuse("its output has {} numbers, expected {}", count_of(operands.output().shape), it.outer * it.inner);
   const DType index = operands.output().dtype;
-  if (index != DType::int32 && index != DType::int64) unsupported("its output is {}", name_of(index));
+  if (index != DType::int32 && index != DType::int64) refuse("its output is {}", name_of(index));
   return for_number(operands.input(0).dtype, [&]<typename Element>(TypeTag<Element>) {
     return index == DType::int32 ? arg_kernel<Element, std::int32_t, is_maximum>(it)
                                  : arg_kernel<Element, std::int64_t, is_maximum>(it);

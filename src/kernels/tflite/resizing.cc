@@ -39,15 +39,15 @@ Resize resize_of(const Operands& operands) {
                   .aligns_corners = operands.flag("align_corners"),
                   .centers = operands.flag("half_pixel_centers")};
   if (it.in.size() != 4 || it.out.size() != 4 || it.in[0] != it.out[0] || it.in[3] != it.out[3])
-    unsupported("its input has {} dimensions, its output {}, expected 4 with the same batches and channels",
-                it.in.size(), it.out.size());
-  if (it.aligns_corners && it.centers) unsupported("it aligns corners and has half pixel centers");
+    refuse("its input has {} dimensions, its output {}, expected 4 with the same batches and channels",
+           it.in.size(), it.out.size());
+  if (it.aligns_corners && it.centers) refuse("it aligns corners and has half pixel centers");
   if (operands.constants(1, "size") != std::vector<std::int64_t>{it.out[1], it.out[2]})
-    unsupported("its size is not that of its output, {} by {}", it.out[1], it.out[2]);
+    refuse("its size is not that of its output, {} by {}", it.out[1], it.out[2]);
   constexpr std::int64_t largest = 1 << 20;  // so that 1/1024 of them fit 32 bits
   for (const std::size_t d : {1U, 2U})
     if (it.in[d] < 1 || std::max(it.in[d], it.out[d]) > largest)
-      unsupported("dimension {} has extent {} in and {} out", d, it.in[d], it.out[d]);
+      refuse("dimension {} has extent {} in and {} out", d, it.in[d], it.out[d]);
   return it;
 }
 
@@ -125,7 +125,7 @@ Kernel prepare_bilinear(const Signature& signature) {
   if (operands.output().dtype == DType::int8)
     return bilinear_kernel<std::int8_t>(it, integer_places(it.axis(1)), integer_places(it.axis(2)),
                                         mix_integers);
-  unsupported("element type {} is not supported", name_of(operands.output().dtype));
+  refuse("element type {} is not supported", name_of(operands.output().dtype));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ RowExponential exponential_of(double beta, const Affine& input) {
   constexpr int fraction_bits = 31 - difference_bits;
   const double factor = std::min(beta * static_cast<double>(input.scale) * (1 << fraction_bits), largest);
   if (!(factor > 1))
-    unsupported("its beta times the input's scale is {}", beta * static_cast<double>(input.scale));
+    refuse("its beta times the input's scale is {}", beta * static_cast<double>(input.scale));
   // A factor just below 2^31 gives a shift of 31 when its mantissa is rounded up.
   constexpr int some_bits = 8;
   RowExponential result{multiplier_of(std::ldexp(factor, -some_bits))};
@@ -116,8 +116,8 @@ void expect_output(const Argument& output, float unit, std::int32_t zero_point) 
   const Affine it = affine_of(output);
   constexpr float tolerance = 0.001F;
   if (std::abs(it.scale - unit) > tolerance * unit || it.zero_point != zero_point)
-    unsupported("its output has scale {} and zero point {}, expected {} and {}", it.scale, it.zero_point,
-                unit, zero_point);
+    refuse("its output has scale {} and zero point {}, expected {} and {}", it.scale, it.zero_point, unit,
+           zero_point);
 }
 
 Kernel prepare_softmax(const Signature& signature) {
@@ -126,15 +126,15 @@ Kernel prepare_softmax(const Signature& signature) {
   const Argument& input = operands.input(0);
   const Argument& output = operands.output();
   operands.expect_shape(output, input.shape, "output");
-  if (input.shape.empty()) unsupported("its input has no dimension");
-  const Rows rows{product(input.shape, 0, input.shape.size() - 1), input.shape.back()};
+  if (input.shape.empty()) refuse("its input has no dimension");
+  const Rows rows{count_of(input.shape, 0, input.shape.size() - 1), input.shape.back()};
   const float beta = operands.real("beta");
   if (input.dtype == DType::float32 && output.dtype == DType::float32)
     return softmax_kernel<float, float>(rows, beta);
   if (input.dtype != DType::int8 || (output.dtype != DType::int8 && output.dtype != DType::int16))
-    unsupported("{} to {} is not supported", name_of(input.dtype), name_of(output.dtype));
+    refuse("{} to {} is not supported", name_of(input.dtype), name_of(output.dtype));
   if (rows.length >= 1 << sum_bits)
-    unsupported("its rows have {} numbers, expected fewer than {}", rows.length, 1 << sum_bits);
+    refuse("its rows have {} numbers, expected fewer than {}", rows.length, 1 << sum_bits);
   const RowExponential exponential = exponential_of(static_cast<double>(beta), affine_of(input));
   if (output.dtype == DType::int8) {
     expect_output(output, 1.0F / 256, -128);

@@ -58,14 +58,14 @@ class Stretch {
  private:
   static std::vector<std::int64_t> stretched(const Shape& operand, const Shape& shape) {
     if (operand.size() > shape.size())
-      unsupported("an input has {} dimensions, the output {}", operand.size(), shape.size());
+      refuse("an input has {} dimensions, the output {}", operand.size(), shape.size());
     const std::size_t missing = shape.size() - operand.size();
     const std::vector<std::int64_t> dense = strides_of(operand);
     std::vector<std::int64_t> strides(shape.size(), 0);
     for (std::size_t d = missing; d < shape.size(); ++d) {
       const std::int64_t extent = operand[d - missing];
       if (extent != shape[d] && extent != 1)
-        unsupported("an input has extent {} where the output has {}", extent, shape[d]);
+        refuse("an input has extent {} where the output has {}", extent, shape[d]);
       if (extent == shape[d]) strides[d] = dense[d - missing];
     }
     return strides;
@@ -129,7 +129,7 @@ template <typename Input, typename Output, typename Make>
 Kernel unary_kernel(const Operands& operands, const Make& make) {
   const std::int64_t count = count_of(operands.output().shape);
   if (count_of(operands.input(0).shape) != count)
-    unsupported("its input has {} numbers, its output {}", count_of(operands.input(0).shape), count);
+    refuse("its input has {} numbers, its output {}", count_of(operands.input(0).shape), count);
   return {.run = [count, make](const Pointers& at) {
     const auto* const input = at.input<Input>(0);
     auto* const output = at.output<Output>(0);

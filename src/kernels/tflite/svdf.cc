@@ -40,16 +40,16 @@ Svdf svdf_of(const Operands& operands) {
   const Shape& features = operands.input(1).shape;
   const Shape& times = operands.input(2).shape;
   if (input.size() != 2 || features.size() != 2 || times.size() != 2)
-    unsupported("its inputs have {}, {} and {} dimensions, expected 2", input.size(), features.size(),
-                times.size());
+    refuse("its inputs have {}, {} and {} dimensions, expected 2", input.size(), features.size(),
+           times.size());
   Svdf it{.batches = input[0],
           .inputs = input[1],
           .filters = features[0],
           .memory = times[1],
           .rank = operands.integer("rank")};
-  if (it.rank < 1 || it.filters % it.rank != 0) unsupported("rank {} of {} filters", it.rank, it.filters);
+  if (it.rank < 1 || it.filters % it.rank != 0) refuse("rank {} of {} filters", it.rank, it.filters);
   if (features[1] != it.inputs || times[0] != it.filters || it.memory < 1)
-    unsupported("its weights do not fit its input");
+    refuse("its weights do not fit its input");
   operands.expect_shape(operands.input(4), {it.batches, it.memory * it.filters}, "state");
   operands.expect_shape(operands.output(), {it.batches, it.units()}, "output");
   const Affine state = affine_of(operands.input(4));
@@ -107,15 +107,15 @@ Kernel prepare_svdf(const Signature& signature) {
   operands.expect_alike(0);
   operands.expect_alike(1);
   if (operands.output().dtype != DType::int8)
-    unsupported("element type {} is not supported", name_of(operands.output().dtype));
+    refuse("element type {} is not supported", name_of(operands.output().dtype));
   const Svdf it = svdf_of(operands);
   expect_bias(operands, 3, DType::int32, it.units());
   const DType state = operands.input(4).dtype;
   if (operands.input(2).dtype != state)
-    unsupported("its time weights are {}, its state {}", name_of(operands.input(2).dtype), name_of(state));
+    refuse("its time weights are {}, its state {}", name_of(operands.input(2).dtype), name_of(state));
   if (state == DType::int16) return svdf_kernel<std::int16_t>(it);
   if (state == DType::int8) return svdf_kernel<std::int8_t>(it);
-  unsupported("its state is {}", name_of(state));
+  refuse("its state is {}", name_of(state));
 }
 
 }  // namespace

@@ -47,10 +47,10 @@ Spread spread_of(const Operands& operands) {
   const Shape& in = operands.input(2).shape;
   const Shape& out = operands.output().shape;
   if (weights.size() != 4 || in.size() != 4 || out.size() != 4)
-    unsupported("its weights, input and output have {}, {} and {} dimensions, expected 4", weights.size(),
-                in.size(), out.size());
+    refuse("its weights, input and output have {}, {} and {} dimensions, expected 4", weights.size(),
+           in.size(), out.size());
   if (in[0] != out[0] || weights[0] != out[3] || weights[3] != in[3])
-    unsupported("its batches or channels do not agree");
+    refuse("its batches or channels do not agree");
   const bool is_same = is_padding_same(operands);
   return {
       .height = window_of(
@@ -83,7 +83,7 @@ Kernel int8_spread(const Operands& operands, const Spread& it) {
   const Requantization quantization =
       requantization_of(operands, operands.input(2), operands.input(1), it.out_channels, 0);
   if (quantization.weights_zero != 0)
-    unsupported("its weights have zero point {}, expected 0", quantization.weights_zero);
+    refuse("its weights have zero point {}, expected 0", quantization.weights_zero);
   const auto run = [it, quantization](const Pointers& at) {
     auto* const sums = reinterpret_cast<std::uint32_t*>(at.scratch);
     std::fill_n(sums, it.outputs(), 0U);
@@ -109,7 +109,7 @@ Kernel prepare_transpose_conv(const Signature& signature) {
   const Spread it = spread_of(operands);
   if (operands.output().dtype == DType::float32) return real_spread(operands, it);
   if (operands.output().dtype == DType::int8) return int8_spread(operands, it);
-  unsupported("element type {} is not supported", name_of(operands.output().dtype));
+  refuse("element type {} is not supported", name_of(operands.output().dtype));
 }
 
 }  // namespace
