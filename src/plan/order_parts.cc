@@ -6,9 +6,9 @@
 //     c = concat  [a a a a|b b]               a[2:4]  of a, c
 //     d = c[0:2]  [a a]                       b       of b, c
 //
-// Every sharing needs at least the parts; planning an order shows the real need. A part includes the padding of
-// its tensor if all tensors that may ever share its buffer are as large. Otherwise the place of the padding
-// is unknown, and it counts as 0.
+// Every sharing needs at least the parts; planning an order shows the real need. A part includes the padding
+// of its tensor if all tensors that may ever share its buffer are as large. Otherwise the place of the
+// padding is unknown, and it counts as 0.
 //
 // Cost: linear in fragments, except for overlapping slices. A source with too many pieces counts for its own
 // readers only, not for its views, which is less than it needs.

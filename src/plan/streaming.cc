@@ -12,8 +12,8 @@
 //
 // Of two orders of operators, the one whose regions need less is taken. Then operators are repeated where
 // recomputing rows for each reader is better. The order of rows is the best by live bytes. Alignment rounds
-// up a row that lies alone, but not a row in a ring. If that changes sizes, orders are found for both. Placing
-// decides the form of rows: rings, rings where those waste nothing, or granules that lie anywhere.
+// up a row that lies alone, but not a row in a ring. If that changes sizes, orders are found for both.
+// Placing decides the form of rows: rings, rings where those waste nothing, or granules that lie anywhere.
 //
 // Planning ends when the peak fits the memory's capacity or reaches a bound, or when time is up.
 
