@@ -1,15 +1,14 @@
-// Idea. Sharing never raises the load, but it makes larger, oddly shaped buffers, and these may pack
-// worse. What a packer makes of them is not to be foreseen, so `automatic` asks it: everything shared
-// is kept if its peak reaches what no plan without sharing can beat, or what one has in fact. Otherwise
-// groups are admitted in halves, as one looks for the bad apple in a basket: a set that does not
-// raise the peak above that of the plan without sharing is kept, any other is split, and a single
-// group that raises it stays out.
+// Idea. Sharing never raises the load, but it makes larger, irregular buffers, which may pack worse. Only
+// packing shows whether they do, so `automatic` packs. It keeps all sharing if the peak reaches a bound of
+// plans without sharing, or the peak of such a plan. Otherwise it admits groups in halves. It keeps a set
+// that does not raise the cost above that of the best plan so far, at first the plan without sharing. It
+// splits any other set. A single group that raises the cost stays out.
 //
 //     all groups -> too high -> first half  -> fine, kept
 //                               second half -> too high -> ... -> one group left out
 //
-// Cost: one packing, mostly; two where sharing has to be compared; about log(groups) for each group
-// that is left out. They share the time limit.
+// Cost: usually one packing, two if sharing must be compared, and about log(groups) for each group that is
+// left out. They share the time limit.
 
 #include "plan/arrangement.h"
 
@@ -66,12 +65,12 @@ class Arranger {
     return result;
   }
 
-  /// No plan of these buffers is better.
+  /// Whether no plan of these buffers is better.
   static bool reaches(const Arrangement& arrangement, const alias::Buffers& buffers) {
     return arrangement.cost <= Cost{Outcome::fits, 0, max_load(buffers.buffers)};
   }
 
-  /// The groups that do not raise the peak, larger ones first.
+  /// Admits the groups that do not raise the cost, larger ones first.
   Arrangement admitted(const std::vector<alias::Shared>& groups, Arrangement best) {
     std::vector<const alias::Shared*> candidates;
     for (const alias::Shared& group : groups) {
@@ -81,7 +80,7 @@ class Arranger {
                      [](const auto* a, const auto* b) { return a->end > b->end; });
     is_apart_.assign(network_.graph().tensors.size(), true);
     const std::span<const alias::Shared* const> all(candidates);
-    if (all.size() > 1) {  // all at once is known to be too much
+    if (all.size() > 1) {  // all of them together raise the cost
       admit(all.first(all.size() / 2), best);
       admit(all.subspan(all.size() / 2), best);
     }

@@ -14,7 +14,7 @@
 
 namespace stowage::plan {
 
-/// What sharing must not make worse, the first things first.
+/// The cost of a plan, compared member by member. Sharing must not raise it.
 struct Cost {
   Outcome outcome = Outcome::fits;
   std::int64_t traffic = 0;  ///< Of several memories: bytes times the cost of the memory they are in.
@@ -23,7 +23,7 @@ struct Cost {
   auto operator<=>(const Cost&) const = default;
 };
 
-/// Which tensors of a network share bytes, the buffers that follow, and where they go if the network is alone.
+/// The tensors of a network that share bytes, their buffers, and offsets for the network alone.
 struct Arrangement {
   SharesPtr shares{};
   Solution solution{};
@@ -38,11 +38,11 @@ using PassedTensors = std::vector<std::pair<TensorId, lifetime::Residence>>;
                                   const Schedule& schedule, const PassedTensors& passed,
                                   const base::Deadline& deadline);
 
-/// Buffers and memories as a problem; no memory is aligned less than a buffer.
+/// Buffers and memories as a problem. Each memory is at least as strictly aligned as every buffer.
 [[nodiscard]] Problem problem_of(std::vector<Buffer> buffers, const std::vector<Memory>& memories);
 
-/// As `solve`, but claims only what the checker can verify in acceptable time; otherwise the bound is that of
-/// live bytes.
+/// Like `solve`, but keeps a bound only if the checker can verify it in acceptable time. Otherwise the bound
+/// is that of live bytes.
 [[nodiscard]] Solution solve_provably(const Problem& problem, const SolveOptions& options);
 
 /// Sum of the peaks of all memories.

@@ -1,14 +1,14 @@
-// Idea. Every network is first looked at alone, from position 0 of a clock of its own. Here its buffers are
-// moved to where its steps are on the timeline. Three kinds of memory outlive their network:
+// Idea. Each network is first arranged alone, from position 0 of a clock of its own. This file moves its
+// buffers to the positions of its steps on the timeline. Three kinds of memory outlive their network:
 //
-//   state           on the root clock, for all of it
-//   an output       from its producer to the last step that reads it, in whatever network that is, and to
-//                   the end unless it is released (share/feeds.h). If its own clock sees all of that, its
-//                   buffer there is kept longer; if not, it has a buffer on the clock that does, held from
-//                   fork to fork
-//   weights         are not here
+//   state           on the root clock, all the time
+//   an output       from its producer to the last step that reads it, in any network, and to the end
+//                   unless it is released (share/feeds.h). If its own clock covers all of that, its buffer
+//                   there is kept longer. Otherwise it has a buffer on the clock that does, held from fork
+//                   to fork
+//   weights         are in constants.cc
 //
-// A fed input is where the output is. Cost: linear in buffers, pieces and feeds.
+// A fed input lies where its output does. Cost: linear in buffers, pieces and feeds.
 
 #include "plan/composition.h"
 
@@ -26,7 +26,7 @@ namespace {
 using share::KeptOutput;
 using share::ModelTensor;
 
-/// Adds a piece but for what others hold already: outputs may lie in each other.
+/// Adds the parts of a piece that no other piece holds. Outputs may overlap.
 void hold(const Piece& wanted, std::vector<Piece>& pieces) {
   if (!wanted.is_ever_alive()) return;
   const Bytes end = wanted.offset + wanted.size;
@@ -72,7 +72,7 @@ class Composer {
                                              : fmt::format("{}.{}", networks_[model].network.name, name));
   }
 
-  /// Moves a lifetime of a model alone to where the model runs, seen from `clock`.
+  /// Maps a lifetime of a model arranged alone to positions of `clock`.
   [[nodiscard]] Lifetime moved(const Lifetime& life, std::size_t model, std::size_t clock) const {
     const share::Stage& stage = timeline_.stage_of(model);
     if (stage.clock == clock) return {life.lower + stage.begin, life.upper + stage.begin};
@@ -102,7 +102,7 @@ class Composer {
     }
   }
 
-  /// A state is there before its network begins, or after it has ended.
+  /// State that a network begins or ends with is also alive before or after the network.
   [[nodiscard]] Lifetime life_of_view(const View& view, std::size_t m) const {
     const Buffer& buffer = result_.buffers[view.buffer];
     Lifetime life = moved(view.life, m, buffer.clock);
@@ -112,7 +112,7 @@ class Composer {
     return life;
   }
 
-  /// Keeps an output for those that it is fed to, and for the caller.
+  /// Keeps an output for the networks that it feeds and for the caller.
   void keep(const KeptOutput& kept) {
     PlannedTensor& output = result_.tensors[index_of(kept.output)];
     if (output.tensor.bytes == 0) return;
@@ -137,7 +137,7 @@ class Composer {
     hold({view.offset, size, {end_alone, view.life.upper}}, buffer.pieces);
   }
 
-  /// A buffer on the clock that sees all of its life, from where it is written.
+  /// Adds a buffer on the clock that covers the whole lifetime of the output.
   void add_buffer_for(const KeptOutput& kept) {
     const ModelTensor& source = kept.output;
     PlannedTensor& output = result_.tensors[index_of(source)];

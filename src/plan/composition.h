@@ -13,21 +13,21 @@
 
 namespace stowage::plan {
 
-/// A network by itself: its buffers on a clock of its own.
+/// A network alone: its buffers on a clock of its own.
 struct Alone {
   const share::NamedGraph& network;
   const lifetime::Uses& uses;
   const alias::Buffers& buffers;
 };
 
-/// What networks pass to each other and leave to the caller.
+/// Tensors that networks feed to each other, release, or keep.
 struct Passing {
   std::vector<share::ResolvedFeed> feeds{};
   std::vector<share::ModelTensor> released{};
   std::vector<share::KeptOutput> kept{};
 };
 
-/// Networks together, on the clocks of a timeline.
+/// Networks on the common clocks of a timeline.
 struct Composition {
   std::vector<Buffer> buffers{};
   std::vector<PlannedTensor> tensors{};  ///< Network by network.
@@ -35,8 +35,8 @@ struct Composition {
   std::vector<std::size_t> released{};
 };
 
-/// Puts the buffers of networks on common clocks; see composition.cc. Fed inputs are in no buffer of their
-/// network, nor are outputs that are kept on a clock around theirs. `alignment` is that of such buffers.
+/// Puts the buffers of networks on common clocks; see composition.cc. A network's own buffers hold neither
+/// fed inputs nor outputs kept on an outer clock. The buffers of such outputs get `alignment`.
 [[nodiscard]] Composition compose(std::span<const Alone> networks, const share::Timeline& timeline,
                                   const Passing& passing, Bytes alignment);
 

@@ -39,7 +39,7 @@ class ConstantPlacer {
                              .pieces = {{0, size, life_}},
                              .kind = first.tensor.kind});
     memory.peak += size;
-    memory.lower_bound = memory.peak;  // all of it is needed always
+    memory.lower_bound = memory.peak;  // all of it is always needed
   }
 
  private:

@@ -5,9 +5,9 @@
 
 namespace stowage::plan {
 
-/// Gives constants offsets in the plan's memories for weights: one place for all of a class, one after the
-/// other in the first of these memories that has room, or beyond the last one's capacity. Nothing else may be
-/// there.
+/// Gives constants offsets in the plan's memories for weights, which must hold nothing else. All constants of
+/// a class share one place. Each place follows the previous one in the first memory with room, or else
+/// exceeds the last memory's capacity.
 void place_constants(const share::EqualData& classes, Bytes alignment, Plan& plan);
 
 }  // namespace stowage::plan

@@ -1,5 +1,5 @@
-// What many parts of planning ask for is computed here, once for each network and once for each order of its
-// operators: live ranges, which tensors share bytes, and the buffers that follow.
+// Computes what many parts of planning need, once for each network and once for each order of its operators:
+// live ranges, sharing of bytes, and the resulting buffers.
 
 #include "plan/context.h"
 

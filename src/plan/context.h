@@ -17,7 +17,7 @@
 
 namespace stowage::plan {
 
-/// Tensors that share bytes, and the buffers that follow.
+/// Tensors that share bytes, and the resulting buffers.
 struct Shares {
   alias::Sharing sharing{};
   alias::Buffers buffers{};
@@ -25,18 +25,18 @@ struct Shares {
 
 using SharesPtr = std::shared_ptr<const Shares>;
 
-/// An order of a network's operators and what follows from it, computed once for every order.
+/// An order of a network's operators, and facts derived from it. Computed once for each order.
 struct Schedule {
   Clock clock{};
   lifetime::Uses uses{};
-  SharesPtr shares{};  ///< Of all tensors that may share.
-  Bytes load = 0;      ///< Most live bytes of a step.
+  SharesPtr shares{};  ///< With all allowed sharing.
+  Bytes load = 0;      ///< The most live bytes at any step.
 };
 
 using SchedulePtr = std::shared_ptr<const Schedule>;
 using Residences = std::vector<lifetime::Residence>;
 
-/// A network and what the options say of it, whatever its order is.
+/// A network and what the options imply for it in every order.
 class NetworkFacts {
  public:
   /// `model` is the network's index in the plan. Throws Error if no order respects all dependences.
@@ -47,11 +47,11 @@ class NetworkFacts {
   [[nodiscard]] const alias::BufferOptions& buffer_options() const { return buffer_options_; }
   [[nodiscard]] Alias alias() const { return alias_; }
   [[nodiscard]] const Residences& residences() const { return residences_; }
-  /// Of the network's own order, or the nearest one that respects all dependences.
+  /// In the network's own order, or the nearest one that respects all dependences.
   [[nodiscard]] const SchedulePtr& own() const { return own_; }
 
   [[nodiscard]] SchedulePtr schedule_of(Clock clock) const;
-  /// Tensors of `apart` share with none (empty: all may share).
+  /// Tensors marked in `apart` share with no other tensor. If it is empty, all may share.
   [[nodiscard]] SharesPtr shares_of(const Clock& clock, const lifetime::Uses& uses,
                                     const Residences& residences, std::vector<bool> apart = {}) const;
 
@@ -65,15 +65,15 @@ class NetworkFacts {
   Residences residences_{};
 };
 
-/// Networks on one device, the options for them, and when planning must end.
+/// Networks on one device, their options, and the deadline of planning.
 struct Context {
-  /// Options without a memory for tensors that change get an unlimited one. Throws UsageError if options do
-  /// not fit the networks.
+  /// Adds an unlimited memory for tensors that change if the options have none. Throws UsageError if the
+  /// options do not fit the networks.
   Context(std::span<const Input> inputs, const PlanOptions& options, base::Deadline deadline);
 
-  /// The strictest of all networks.
+  /// The strictest alignment of all networks.
   [[nodiscard]] Bytes alignment() const;
-  /// How to pack within that time.
+  /// Options to pack within that time.
   [[nodiscard]] SolveOptions solve_within(base::Deadline::Seconds time) const;
 
   std::span<const Input> inputs;
@@ -85,10 +85,10 @@ struct Context {
 
 [[nodiscard]] std::vector<ModelInfo> infos_of(std::span<const Input> inputs);
 
-/// The alignment where neither options nor input give one.
+/// The alignment if neither options nor input give one.
 [[nodiscard]] Bytes default_alignment_of(ModelFormat format);
 
-/// Calls a function; its errors name the file of the network that they are about.
+/// Calls a function and adds the network's file name to its errors.
 template <typename Function>
 auto in_file_of(const Input& input, const Function& function) {
   try {

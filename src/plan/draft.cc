@@ -1,9 +1,9 @@
-// What a plan says of itself follows from its buffers, their places and what packers have proven, whether it
-// was made of a list, of networks or of rows:
+// Derives the numbers of a plan from its buffers, their places and proven bounds. Lists, networks and rows
+// are treated alike:
 //
 //     peak      of a memory: the highest end of a buffer or of a pool of slots
-//     bound     live bytes of what a memory holds, or what a strategy has proven beyond that
-//     naive     every tensor of the arena in memory of its own
+//     bound     live bytes in a memory, or a higher bound that a strategy has proven
+//     naive     each tensor of the arena in memory of its own
 //     cost      of several memories: bytes read and written, times the cost of the memory
 //
 // Cost: n log n in pieces.
@@ -38,7 +38,7 @@ class Finisher {
   }
 
  private:
-  /// Peak and bound of each memory for tensors that change. Places are numbered in these only.
+  /// Peak and bound of each memory for tensors that change. Places number only these memories.
   void measure_memories() {
     const auto extents = extents_of(plan_.buffers, placement_.places, plan_.clocks, index_of_.size());
     for (std::size_t m = 0; m < index_of_.size(); ++m) {
@@ -90,7 +90,7 @@ class Finisher {
     return naive;
   }
 
-  /// What the choice among several memories costs.
+  /// The cost of the choice among several memories.
   void note_cost() {
     std::int64_t& cost = plan_.summary.cost;
     for (const PlannedMemory& memory : plan_.memories) {
@@ -111,7 +111,7 @@ class Finisher {
   Draft draft_;
   Plan& plan_;
   Placement& placement_;
-  std::vector<std::size_t> index_of_;  ///< Of memories for tensors that change, in the plan.
+  std::vector<std::size_t> index_of_;  ///< In the plan, of memories for tensors that change.
 };
 
 }  // namespace

@@ -10,19 +10,19 @@
 
 namespace stowage::plan {
 
-/// A plan whose buffers have offsets, and what is proven of these. All else follows from that: see `finish`.
+/// A plan whose buffers have offsets, and the bounds proven for them. `finish` derives all else.
 struct Draft {
-  /// Models, clocks, tensors, buffers, and what networks pass on. Places and slots are in `placement`.
+  /// Models, clocks, tensors, buffers and feeds. Places and slots are in `placement`.
   Plan plan{};
-  Placement placement{};            ///< In memories for tensors that change, in their order.
+  Placement placement{};            ///< Numbers only memories for tensors that change.
   std::vector<Bytes> alignments{};  ///< Per model, of its tensors.
   std::string order = "keep";
-  /// Lower bounds on the peak of more than this choice of buffers.
+  /// Lower bounds on the peak that also hold for other choices of buffers.
   std::vector<std::pair<ClaimScope, Bytes>> bounds{};
 };
 
-/// Makes a plan of a draft: places, memories, peak, bound, claims, cost and summary, but for the seconds.
-/// `memories` are all of the plan; those for weights stay empty. Throws Error if the cost overflows.
+/// Completes a draft: places, memories, peak, bound, claims, cost and summary, except the seconds. `memories`
+/// has all memories of the plan; those for weights stay empty. Throws Error if the cost overflows.
 [[nodiscard]] Plan finish(Draft draft, const std::vector<Memory>& memories);
 
 /// Whether each memory holds what the plan puts there.

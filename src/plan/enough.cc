@@ -1,9 +1,8 @@
-// What would have been enough? The plan at hand fits a memory as large as its peak there. Of one working
-// memory no strategy asks for its size, so that is the answer. Of several, what is in which depends on their
-// sizes: the smallest that fits is looked for between the size that does not and one that does, each tried by
-// planning.
+// Idea. The given plan fits a memory as large as its peak there. With one working memory this size is the
+// answer, since no strategy depends on it. With several, their sizes decide which memory holds a buffer. So
+// bisection finds the smallest size that fits, and plans with each size that it tries.
 //
-// Cost: one plan, or about log2(peak / alignment) of them within the time limit.
+// Cost: one plan, or about log2(peak / alignment) plans within the time limit.
 
 #include "plan/enough.h"
 
@@ -16,7 +15,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// The slowest memory that is too small, by its index in the plan.
+/// The slowest memory that is too small, by index in the plan.
 std::optional<std::size_t> exceeded_memory(const Plan& plan) {
   for (std::size_t m = plan.memories.size(); m-- > 0;) {
     if (plan.memories[m].peak > plan.memories[m].memory.capacity.value_or(largest_value)) return m;
@@ -24,8 +23,7 @@ std::optional<std::size_t> exceeded_memory(const Plan& plan) {
   return std::nullopt;
 }
 
-/// A size with which it holds all that is in it, or in other memories for the same purpose, that may be too
-/// small as well.
+/// A size that suffices for the contents of all memories of a role, since the others may be too small, too.
 Bytes large_size(const Plan& plan, MemoryRole role) {
   Bytes sum = 0;
   for (const PlannedMemory& memory : plan.memories) {

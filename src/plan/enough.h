@@ -9,9 +9,9 @@ namespace stowage::plan {
 
 using MakePlan = std::function<PlanResult(const PlanOptions& options)>;
 
-/// For a plan that misses the capacity of a memory, of several the slowest: a size of it with which `make`
-/// does fit, all else as given. Looks for the smallest by halving, for as long as the options' time limit;
-/// none if it finds none.
+/// For a plan that exceeds a memory's capacity (of several, the slowest): a size of it with which `make`
+/// fits, all else as given. Bisects for the smallest size within the options' time limit. None if no size is
+/// found.
 [[nodiscard]] std::optional<Memory> enough_memory(const PlanResult& missed, const PlanOptions& options,
                                                   const MakePlan& make);
 

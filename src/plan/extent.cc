@@ -17,7 +17,7 @@ class Bounds {
       inside_[buffers[b].clock][places[b].memory].push_back(buffers[b]);
   }
 
-  /// Per memory, of a clock and its branches.
+  /// The bounds of a clock and its branches, per memory.
   std::vector<Bytes> of(std::size_t clock) {
     const std::vector<Step>& steps = clocks_[clock].steps;
     for (std::size_t at = 0; at < steps.size(); ++at) {

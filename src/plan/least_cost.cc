@@ -1,16 +1,15 @@
-// Idea. While an operator runs, its operands are somewhere, all at once. Where they can be at best costs
-// something, and even if every tensor moved between all operators for nothing, no plan would cost less than
-// the sum of that:
+// Idea. While an operator runs, all its operands are in memory at once. Their best places have a cost. Even
+// if tensors moved between operators for free, no plan would cost less than the sum of these costs:
 //
 //     fast memory 10       conv reads x (8), writes y (6)      one of them is in slow memory, at best y
 //                          relu reads y (6), writes z (6)      may write over it: nothing need be slow
 //
-// So that the bound holds for every way of sharing, operands that may lie in each other count as one, as
-// large as the largest of them: an output with the input that it may best be written over, and tensors that
-// repeat bytes of each other through copies, in however many steps. Operators that copy, or run bodies, may
-// have nothing to do at all.
+// The bound must hold for every way of sharing. So operands that may overlap count as one, as large as the
+// largest of them: an output with the input that it is best written over, and tensors that repeat each
+// other's bytes through any number of copies. Operators that copy or run bodies may do nothing, so they cost
+// nothing.
 //
-// Cost: memories ^ operands for each operator, up to a limit beyond which each operand is at its best.
+// Cost: memories ^ operands for each operator. Beyond a limit, each operand has its best place.
 
 #include "plan/least_cost.h"
 
@@ -43,7 +42,7 @@ base::UnionFind classes_of(const Graph& graph) {
   return classes;
 }
 
-/// Operands that may lie in each other.
+/// Operands that may overlap.
 struct Operand {
   std::size_t group = 0;
   Bytes size = 0;
@@ -64,7 +63,7 @@ class OperatorCost {
       choices *= std::ssize(memories_);
     if (choices > most_choices) return std::accumulate(alone_.begin(), alone_.end(), std::int64_t{0}, sum_of);
     choose(0, 0);
-    return best_ == most_cost ? 0 : best_;  // they never fit: no plan to say anything of
+    return best_ == most_cost ? 0 : best_;  // they never fit, so no plan needs a bound
   }
 
  private:
@@ -97,7 +96,7 @@ class OperatorCost {
   const std::vector<Operand>& operands_;
   const std::vector<Memory>& memories_;
   std::vector<Bytes> free_;
-  std::vector<std::int64_t> alone_;  ///< Per operand: what it costs if there were no others.
+  std::vector<std::int64_t> alone_;  ///< Per operand: its cost if it were the only one.
   std::int64_t best_ = most_cost;
 };
 
@@ -154,7 +153,7 @@ class LeastCost {
     }
   }
 
-  /// One operand instead of those two.
+  /// The operands with those two merged.
   static std::vector<Operand> with_one_of(std::vector<Operand> operands, std::size_t group,
                                           std::size_t other) {
     const auto find = [&](std::size_t wanted) {

@@ -10,9 +10,8 @@
 
 namespace stowage::plan {
 
-/// What the steps' reads and writes cost at least, whatever is where and whatever moves: see least_cost.cc.
-/// `plan` is one of `networks` in these memories, or in others; it says what is run, and what is the
-/// caller's.
+/// The least cost of the steps' reads and writes for any places and moves; see least_cost.cc. `plan` is a
+/// plan of `networks` in any memories. It tells the steps, and which tensors are the caller's.
 [[nodiscard]] std::int64_t least_cost(std::span<const Input> networks, const Plan& plan,
                                       const std::vector<Memory>& memories);
 

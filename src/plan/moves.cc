@@ -1,17 +1,16 @@
-// Idea. What moves and when is decided clock by clock (levels/moves.h), for buffers and positions. Here the
-// networks' operators say who reads and writes a buffer at what positions, and the answer goes back into the
-// plan: copies become steps, and everything on the clock is at later positions by the copies before it.
+// Idea. levels/moves.h chooses spills and fetches clock by clock, for buffers and positions. This file finds
+// the positions at which operators use a buffer, and puts the choice into the plan. Copies become steps, and
+// all else on the clock shifts by the copies before it.
 //
 //     clock      a b c            buffers     x  |-----------|     fast, with a view for a and b
 //     becomes    a b copy c                   x' |  |--------|     slow, from the copy on
 //
-// A tensor can move if it is alone in its buffer, and if only operators without bodies, of the network
-// itself, use it: there is nothing between two of them that a copy could come into the way of. Copies are
-// steps of their network, so an output that is kept when that has run stays where it is. What other clocks
-// have is pinned meanwhile: a branch for the position of its fork, and for a branch all that is alive at the
-// fork, with the other branches.
+// A tensor can move if it is alone in its buffer and if only operators of the network itself, without bodies,
+// use it. A copy disturbs nothing between two such operators. Copies are steps of their network, so an output
+// that is kept after the network's last step does not move. Memory of other clocks is pinned meanwhile: a
+// branch at the position of its fork; for a branch, all that is alive at its fork, and the other branches.
 //
-// Cost: that of choosing the moves of each clock; all else is linear, for each clock.
+// Cost: the choice of moves for each clock; all else is linear, for each clock.
 
 #include "plan/moves.h"
 
@@ -29,7 +28,7 @@
 namespace stowage::plan {
 namespace {
 
-/// Where the positions of a clock go when copies come in between.
+/// Maps the positions of a clock to those after copies are inserted.
 class StretchedClock {
  public:
   explicit StretchedClock(const std::vector<Position>& positions) : positions_(positions) {}
@@ -38,7 +37,7 @@ class StretchedClock {
     const auto last = static_cast<Position>(positions_.size()) - 1;
     return old <= last ? positions_[static_cast<std::size_t>(old)] : positions_.back() + (old - last);
   }
-  /// Before the copies in front of it.
+  /// The position before the copies that precede `old`.
   [[nodiscard]] Position before(Position old) const { return old == 0 ? 0 : at(old - 1) + 1; }
 
  private:
@@ -82,14 +81,14 @@ class ClockMover {
       if (plan_.buffers[b].clock != clock_) continue;
       index_of_[b] = problem_.buffers.size();
       problem_.buffers.push_back(plan_.buffers[b]);
-      // Nobody on the clock writes it before its life begins: it is there before any copy.
+      // No step on the clock writes it before its lifetime begins, so it exists before any copy.
       if (holds_given[b] && plan_.buffers[b].kind != TensorKind::state)
         problem_.buffers.back().kind = TensorKind::input;
       solution_.places.push_back(plan_.places[b]);
     }
   }
 
-  /// When steps use each tensor; `can_move` is false for those that bodies or what runs them uses.
+  /// When steps use each tensor. `can_move` is false if bodies, or operators that run them, use it.
   struct Accesses {
     std::vector<std::vector<Position>> of;
     std::vector<bool> can_move;
@@ -118,7 +117,7 @@ class ClockMover {
     return result;
   }
 
-  /// Where the steps of each model on the clock end.
+  /// The end of each model's steps on the clock.
   [[nodiscard]] std::vector<Position> ends_of_models() const {
     std::vector<Position> ends(plan_.models.size(), 0);
     const std::vector<Step>& steps = plan_.clocks[clock_].steps;
@@ -164,7 +163,7 @@ class ClockMover {
     solution_.places.push_back(place);
   }
 
-  /// What a clock and its branches take of a memory, from its lowest byte to its highest.
+  /// The bytes that a clock and its branches take in a memory, from lowest to highest.
   struct Range {
     Bytes lower = largest_value;
     Bytes upper = 0;
@@ -205,7 +204,7 @@ class ClockMover {
     }
   }
 
-  /// What is alive where a branch forks from other clocks stays for all of it, as states do.
+  /// Buffers of other clocks that are alive at the fork stay for the whole branch, as state does.
   void add_surroundings() {
     const Lifetime always{0, std::max<Position>(static_cast<Position>(plan_.clocks[clock_].steps.size()), 1)};
     for (std::size_t inner = clock_; inner != 0;) {
@@ -240,7 +239,7 @@ class ClockMover {
           return {c, static_cast<Position>(at), fork};
       }
     }
-    return {};  // never: every clock but the root is a branch of a fork
+    return {};  // unreachable: every clock but the root is a branch of a fork
   }
 
   void apply(const levels::Moved& moved) {
@@ -259,7 +258,7 @@ class ClockMover {
     plan_.clocks[clock_].steps = std::move(steps);
   }
 
-  /// To the new positions. What is written over keeps its bytes until then, copies or not.
+  /// Moves views to the new positions. A view that is written over lasts until then, also across copies.
   void move_views(const StretchedClock& stretch) {
     std::vector<std::vector<std::pair<std::size_t, View>>> views_in(plan_.buffers.size());
     for (std::size_t t = 0; t < plan_.tensors.size(); ++t) {
@@ -299,7 +298,7 @@ class ClockMover {
     }
     new_index_of_.resize(moved.origins.size());
     std::vector<std::vector<std::size_t>> becomes(plan_.buffers.size());
-    std::size_t next = 0;  // of the moved problem's buffers, in the order of their origins
+    std::size_t next = 0;  // buffer of the moved problem, in the order of origins
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
       Buffer& old = plan_.buffers[b];
       if (old.clock != clock_) {
@@ -323,7 +322,7 @@ class ClockMover {
     follow_buffers(becomes);
   }
 
-  /// A tensor whose buffer became several has a view in each of them. Only other clocks have copies already.
+  /// A tensor whose buffer became several gets a view in each. Only other clocks have copies already.
   void follow_buffers(const std::vector<std::vector<std::size_t>>& becomes) {
     for (Clock& clock : plan_.clocks) {
       for (Step& step : clock.steps) {
@@ -349,13 +348,13 @@ class ClockMover {
   const std::vector<Memory>& memories_;
   Plan& plan_;
   std::size_t clock_;
-  Problem problem_;  ///< The clock's buffers, then what others have.
+  Problem problem_;  ///< The clock's buffers, then those of others.
   Solution solution_;
   std::vector<levels::Movable> movables_;
   std::vector<std::size_t> first_tensor_;              ///< Per model: index in Plan::tensors.
   std::vector<bool> is_given_;                         ///< Per tensor: no operator of its clock writes it.
   std::vector<std::size_t> index_of_;                  ///< Per buffer of the clock: index in `problem_`.
-  std::vector<std::optional<std::size_t>> tensor_of_;  ///< Per buffer: what can move and is in it.
+  std::vector<std::optional<std::size_t>> tensor_of_;  ///< Per buffer: the tensor in it that can move.
   std::vector<std::size_t> old_index_of_;              ///< Per own buffer of `problem_`.
   std::vector<std::size_t> new_index_of_;              ///< Per buffer of the moved problem.
 };

@@ -1,24 +1,24 @@
-// Networks on one device, from graphs to offsets. This page is the pipeline:
+// Networks on one device, from graphs to offsets. The pipeline:
 //
-//     order     orders of operators that are worth a plan                        ordering.cc
+//     order     orders of operators that are worth planning                      ordering.cc
 //     share     which tensors share bytes, each network alone                    arrangement.cc
-//     compose   networks on common clocks, with what they pass on                composition.cc
+//     compose   networks on common clocks, with feeds                            composition.cc
 //     place     offsets, clock by clock                                          placement.cc
-//     move      from memory to memory, if that is allowed                        moves.cc
+//     move      between memories, if allowed                                     moves.cc
 //     finish    peaks, bounds, claims, summary                                   draft.cc
-//     constants what is equal is stored once                                     constants.cc
+//     constants equal constants are stored once                                  constants.cc
 //
-// An order of less load is, mostly, one that plans to a lower peak, but what packers and several memories make
-// of it is not to be foreseen. So orders are planned, those of less load first and the networks' own among
-// them, until none that is left can be better:
+// An order with less load usually gives a lower peak, but packing and several memories may change that. So
+// orders are planned, lowest load first and the networks' own among them, until none that is left can be
+// better:
 //
 //     order 1   load 6   plan at 8
 //     order 2   load 7   plan at 7     taken: no plan in the own order is below its load
 //     own       load 9
 //
-// Of several networks, or with several memories, loads do not tell that much: there the first and the own are
-// planned. A plan is better if it misses no capacity that another keeps, then if it costs less, then if its
-// peak is lower. Cost: the search, which takes at most half of the time limit, and mostly one plan.
+// With several networks or memories, loads say less: only the first order and the own one are planned. A plan
+// is better if it exceeds no capacity that another keeps, then if it costs less, then if its peak is lower.
+// Cost: the search, which takes at most half of the time limit, and usually one plan.
 
 #include "plan/networks.h"
 
@@ -61,7 +61,7 @@ std::vector<Ordering> find_orders(const Context& context) {
   return orderings;
 }
 
-/// Whether loads tell how good a plan can be.
+/// Whether loads show how good a plan can be.
 bool is_simple(const Context& context) { return context.networks.size() == 1 && context.working.size() == 1; }
 
 std::vector<Candidate> candidates_of(const Context& context, const std::vector<Ordering>& orderings) {
@@ -82,7 +82,7 @@ std::vector<Candidate> candidates_of(const Context& context, const std::vector<O
   return candidates;
 }
 
-/// Networks in a given order of their operators, as far as the offsets of their buffers.
+/// Plans networks in given orders of their operators, up to the offsets of their buffers.
 class OrderedPlanner {
  public:
   OrderedPlanner(const Context& context, const Candidate& orders, const Deadline& deadline)
@@ -100,15 +100,15 @@ class OrderedPlanner {
     const Passing passing = passing_on(timeline);
     share_bytes(timeline, passing);
     compose_all(timeline, passing);
-    // Beyond this point no buffer is added or resized, but for moves.
+    // From here on, only moves add or resize buffers.
     place_buffers();
     if (context_.options.moves == Moves::allowed) move_between_memories();
-    // Beyond this point offsets are fixed.
+    // From here on, offsets are fixed.
     note_copies();
     return std::move(draft_);
   }
 
-  /// The sum of the peaks of networks that are planned alone, with their inputs and outputs.
+  /// The sum of the networks' peaks if each is planned alone, with its inputs and outputs.
   [[nodiscard]] Bytes separate() const { return separate_; }
 
  private:
@@ -121,7 +121,7 @@ class OrderedPlanner {
     return passing;
   }
 
-  /// Each network alone. A network that is the only one is placed with that already.
+  /// Arranges each network alone. This also places the buffers of a single network.
   void share_bytes(const share::Timeline& timeline, const Passing& passing) {
     for (std::size_t m = 0; m < graphs_.size(); ++m) {
       const NetworkFacts& network = context_.networks[m];
@@ -137,13 +137,12 @@ class OrderedPlanner {
         separate_ += arrangements_.back().cost.peak;
         continue;
       }
-      for (auto& [tensor, residence] : passed) residence = Residence::arena;  // alone it shares none of them
+      for (auto& [tensor, residence] : passed) residence = Residence::arena;  // alone it passes none of them
       separate_ += arrange_with(passed).cost.peak;
     }
   }
 
-  /// Where the tensors are that a network passes to others or is passed by them, or leaves behind when its
-  /// branch ends.
+  /// Residences of tensors that a network passes to others, gets from them, or leaves when its branch ends.
   static PassedTensors passed_tensors(std::size_t model, const share::Timeline& timeline,
                                       const Passing& passing) {
     PassedTensors passed;
@@ -184,7 +183,7 @@ class OrderedPlanner {
     draft_.placement = place(draft_.plan.buffers, draft_.plan.clocks, context_.working, solve);
   }
 
-  /// Only if everything fits as it is.
+  /// Moves tensors only if everything fits without moves.
   void move_between_memories() {
     const std::vector<Memory>& memories = context_.working;
     Plan& plan = draft_.plan;
@@ -220,7 +219,7 @@ class OrderedPlanner {
   Bytes separate_ = 0;
 };
 
-/// What is known of the orders that were searched for. Loads of several networks do not add up.
+/// Notes the results of searches for orders. Loads of several networks do not add up.
 void note_searches(const std::vector<Ordering>& orderings, const Candidate& orders, Draft& draft) {
   if (orderings.empty()) return;
   draft.order = "search";

@@ -5,8 +5,8 @@
 
 namespace stowage::plan {
 
-/// Plans networks that share a device, but for the plan's seconds; see networks.cc. Throws Error
-/// when they are impossible.
+/// Plans networks that share a device, except the plan's seconds; see networks.cc. Throws Error if no plan is
+/// possible.
 [[nodiscard]] Plan plan_networks(const Context& context);
 
 }  // namespace stowage::plan

@@ -1,15 +1,15 @@
-// Idea. A subgraph becomes a storage of its own (schedule/storage.h): its parts are values, written by the
-// operator that computes them and read by those that read any tensor that has them. An operator with bodies
-// reads what they read from outside, and needs, while it runs, what they need; so bodies are ordered first.
+// Idea. Each subgraph becomes a storage (schedule/storage.h). Its parts are values: the operator that
+// computes a part writes it, and the readers of any tensor with that part read it. An operator with bodies
+// reads what they read from outside. While it runs, it needs their memory, so bodies are ordered first.
 //
-//     If          own bytes = what its neediest body needs; what only bodies read may be gone by then
+//     If          own bytes = the largest need of a body; tensors that only bodies read may be gone by then
 //     Loop        the same, but the inputs of all bodies are held all the time
 //     scratch     own bytes
-//     state       always there
+//     state       always held
 //
-// What must keep its order, beside what the graph says: operators that touch the same state, in whatever
-// body, and those with effects outside; and whoever reads an old state (an input tied to an output) runs
-// before it is replaced, if it does so in the graph's own order.
+// Besides the graph's dependences, some operators keep their order: those that touch the same state, in any
+// body, and those with effects outside. An operator that reads an old state (an input tied to an output) runs
+// before its replacement, if it does so in the graph's own order.
 
 #include "plan/order_model.h"
 
@@ -57,7 +57,7 @@ class OrderModels::Maker {
     storage = normalized(std::move(storage));
     const bool has_bodies = std::any_of(operators_.begin(), operators_.end(),
                                         [](const Operator& op) { return !op.bodies.empty(); });
-    if (has_bodies) storage.first = 0;  // it is needed at one position, not as long as bodies run
+    if (has_bodies) storage.first = 0;  // needed at one position, not while bodies run
     return std::move(model_);
   }
 
@@ -92,7 +92,7 @@ class OrderModels::Maker {
     }
   }
 
-  /// An operator waits for the writers of what it reads, and for those who touched before what both touch.
+  /// An operator waits for the writers of its inputs, and for earlier operators that touch the same state.
   void wait_for_order(std::size_t number) {
     const Operator& op = operators_[model_.operators[number]];
     auto& waits_for = model_.storage.waits_for[number];
@@ -157,8 +157,8 @@ class OrderModels::Maker {
     return bytes;
   }
 
-  /// What bodies read from outside is gone with their last reader, which may be before they need most: it
-  /// counts as if it were written over.
+  /// A tensor that bodies read from outside is gone after its last reader, maybe before the bodies need most.
+  /// So it counts as written over.
   void add_captures(std::size_t o) {
     const Operator& op = operators_[o];
     std::set<TensorId> captured;
@@ -192,7 +192,7 @@ class OrderModels::Maker {
 
   [[nodiscard]] bool may_overwrite(const Operator& op, TensorId input, TensorId output) const {
     if (!is_here(input) || !is_here(output) || models_.outlives_readers_[input]) return false;
-    if (!models_.parts_.is_computed[output]) return false;  // it is what it would be written over
+    if (!models_.parts_.is_computed[output]) return false;  // it repeats what it would be written over
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       if (op.inputs[i] == input && in_place_output(models_.graph_, op, i) != output) return false;
     }
@@ -272,7 +272,7 @@ Bytes OrderModels::need_of_bodies(const Operator& op, const std::vector<Bytes>& 
   Bytes inputs = 0;
   Bytes most = 0;
   for (const std::size_t body : op.bodies) {
-    const Bytes held = is_repeated_[body] ? planned_inputs_of(body) : 0;  // in its peak, all the time
+    const Bytes held = is_repeated_[body] ? planned_inputs_of(body) : 0;  // part of its peak, all the time
     if (op.body_use == BodyUse::repeated) inputs += held;
     most = std::max(most, peaks[body] - held);
   }

@@ -17,29 +17,27 @@ struct OrderModelOptions {
   bool keeps_state = true;     ///< As in alias::BufferOptions.
 };
 
-/// What the operators of one subgraph need memory for.
+/// The memory that the operators of one subgraph need.
 struct OrderModel {
   schedule::Storage storage{};           ///< Normalized.
   std::vector<std::size_t> operators{};  ///< Those that run, by index in the subgraph.
-  schedule::Order own{};                 ///< The graph's own order, in numbers of the storage.
+  schedule::Order own{};                 ///< The graph's own order, as numbers of the storage.
 };
 
-/// From subgraphs of a graph to what an order of their operators is looked for in; see order_model.cc.
+/// Makes a model of each subgraph to search orders in; see order_model.cc.
 class OrderModels {
  public:
   OrderModels(const Graph& graph, std::vector<lifetime::Residence> residences, const Parts& parts,
               const OrderModelOptions& options);
 
-  /// `peaks` are what the bodies of its operators need, by subgraph. Bodies are to be asked for before those
-  /// who run them.
+  /// `peaks` has the needs of bodies, by subgraph. Ask for bodies before the subgraphs that run them.
   [[nodiscard]] OrderModel model_of(std::size_t subgraph, const std::vector<Bytes>& peaks);
 
  private:
   class Maker;
 
   [[nodiscard]] bool is_state(TensorId tensor) const;
-  /// State that an operator or a body of it touches; an index behind all tensors stands for the world
-  /// outside.
+  /// State that an operator or its bodies touch. An index after all tensors stands for effects outside.
   [[nodiscard]] std::set<TensorId> touched_by(const Operator& op) const;
   [[nodiscard]] Bytes need_of_bodies(const Operator& op, const std::vector<Bytes>& peaks) const;
   [[nodiscard]] Bytes planned_inputs_of(std::size_t subgraph) const;
@@ -54,7 +52,7 @@ class OrderModels {
   std::vector<bool> is_repeated_;                   ///< Per subgraph: a loop runs it.
   std::vector<bool> outlives_readers_;              ///< Per tensor.
   std::vector<std::vector<std::size_t>> parts_of_subgraph_;
-  std::vector<std::set<TensorId>> states_;  ///< Per subgraph: what its operators touch.
+  std::vector<std::set<TensorId>> states_;  ///< Per subgraph: touched by its operators.
 };
 
 }  // namespace stowage::plan

@@ -1,17 +1,17 @@
-// Idea. Whatever tensors share, at every position every byte that somebody still needs lies somewhere. Bytes
-// that several tensors repeat (a view, a slot of a concat, a slice) need to be there once. So for an order's
-// least possible load tensors are cut into parts: runs of bytes of a source that the same tensors have.
+// Idea. With any sharing, every byte that is still needed is in memory at every position. Bytes that several
+// tensors repeat (a view, a slot of a concat, a slice) are needed once. So tensors are cut into parts for the
+// least load of an order. A part is the bytes of a source that the same tensors have.
 //
 //     a = conv    [a a a a]           parts   a[0:2]  of a, c, d
 //     c = concat  [a a a a|b b]               a[2:4]  of a, c
 //     d = c[0:2]  [a a]                       b       of b, c
 //
-// No sharing can need less; what the real one needs is seen when an order is planned. With a part's size goes
-// the padding of its tensor, if all that it could ever share a buffer with is as large as it is; otherwise,
-// where the padding would go to cannot be told, and it counts for nothing.
+// Every sharing needs at least the parts; planning an order shows the real need. A part includes the padding
+// of its tensor if all tensors that may ever share its buffer are as large. Otherwise the place of the
+// padding is unknown, and it counts as 0.
 //
-// Cost: linear in fragments, but for slices that overlap: a source that falls into too many pieces counts for
-// those who read it, and not for its views, which is less than it needs.
+// Cost: linear in fragments, except for overlapping slices. A source with too many pieces counts for its own
+// readers only, not for its views, which is less than it needs.
 
 #include "plan/order_parts.h"
 
@@ -30,7 +30,7 @@ using lifetime::Residence;
 
 constexpr std::size_t most_pieces = 1'000'000;  ///< Of one source: parts times tensors.
 
-/// Which tensors may come to lie in one buffer.
+/// Sets of tensors that may share a buffer.
 class Buffers {
  public:
   explicit Buffers(std::size_t tensors) : tensors_(tensors), is_uneven_(tensors, false) {}
@@ -86,7 +86,7 @@ class PartsMaker {
   }
 
  private:
-  /// Notes which tensors may come to lie in one buffer.
+  /// Joins tensors that may share a buffer.
   void join_what_may_share() {
     for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
       for (std::size_t o = 0; o < graph_.subgraphs[s].operators.size(); ++o) {
@@ -107,7 +107,7 @@ class PartsMaker {
     }
   }
 
-  /// Whether sharing may make a copy superfluous.
+  /// Whether sharing may remove a copy.
   [[nodiscard]] bool may_remove(std::size_t subgraph, std::size_t o, const ByteCopy& copy) const {
     const Operator& op = graph_.subgraphs[subgraph].operators[o];
     return world_.may_pass_on[subgraph][o] && may_share(*op.inputs[copy.input], *op.outputs[copy.output]);
@@ -151,7 +151,7 @@ class PartsMaker {
     join_alike(std::move(pieces));
   }
 
-  /// Pieces of one source that the same tensors have are one part.
+  /// Joins pieces of one source that the same tensors have into one part.
   void join_alike(std::vector<Part> pieces) {
     std::stable_sort(pieces.begin(), pieces.end(),
                      [](const Part& a, const Part& b) { return a.tensors < b.tensors; });

@@ -8,28 +8,28 @@
 
 namespace stowage::plan {
 
-/// Bytes of one tensor of the arena, its source, that the same tensors repeat.
+/// Bytes of one tensor of the arena, the source, that the same tensors repeat.
 struct Part {
   TensorId source = 0;
   Bytes size = 0;                   ///< As planned.
-  std::vector<TensorId> tensors{};  ///< That have these bytes; the source is among them.
+  std::vector<TensorId> tensors{};  ///< All that have these bytes, with the source.
 };
 
-/// Parts of all tensors, each byte once however many tensors have it; see order_parts.cc.
+/// Parts of all tensors. A byte is in one part, even if several tensors have it; see order_parts.cc.
 struct Parts {
   std::vector<Part> parts{};
   std::vector<std::vector<std::size_t>> of_tensor{};  ///< Per tensor: its parts.
   std::vector<bool> is_computed{};                    ///< Per tensor: it repeats no other.
 };
 
-/// What may share bytes.
+/// An aliasing mode: what may share bytes.
 struct SharingWorld {
   bool may_overwrite = true;  ///< Operators may write over what they read.
   std::vector<std::vector<bool>>
       may_pass_on{};  ///< Per subgraph and operator: its outputs may repeat its inputs.
 };
 
-/// `clock` has the graph's steps in some valid order.
+/// `clock` has the graph's steps in any valid order.
 [[nodiscard]] Parts parts_of(const Graph& graph, const Clock& clock,
                              const std::vector<lifetime::Residence>& residences, const SharingWorld& world,
                              Bytes alignment);

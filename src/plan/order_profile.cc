@@ -1,12 +1,12 @@
-// Idea. Two orders of the same steps are compared by what is alive at each position, and by the fewest
-// operators that have to be moved to make one of the other: those that are not in a longest sequence
-// whose steps come in the same order in both.
+// Idea. Two orders of the same steps are compared by live bytes at each position, and by the fewest operators
+// that must move to turn one into the other: those outside a longest sequence that has the same order in
+// both.
 //
 //     own       a b c d e f
 //     planned   a d b c f e        a b c f stay, d and e were moved
 //
 // The longest such sequence is a longest increasing subsequence of the own positions, read in the plan's
-// order, found by binary search in the ends of the best sequence of each length. Cost: steps * log(steps).
+// order. Binary search over the ends of the best sequence of each length finds it. Cost: steps * log(steps).
 
 #include "plan/order_profile.h"
 
@@ -37,7 +37,7 @@ std::vector<std::string> names_of(const Graph& graph, const Clock& clock) {
 }
 
 OrderLoads loads_of(const Schedule& schedule, const std::vector<std::string>& names) {
-  std::vector<Bytes> loads(schedule.clock.steps.size() + 1, 0);  // first what changes, then what is there
+  std::vector<Bytes> loads(schedule.clock.steps.size() + 1, 0);  // first changes, then sums
   for (const Buffer& buffer : schedule.shares->buffers.buffers) {
     for (const Piece& piece : buffer.pieces) {
       loads[static_cast<std::size_t>(piece.life.lower)] += piece.size;
@@ -50,10 +50,9 @@ OrderLoads loads_of(const Schedule& schedule, const std::vector<std::string>& na
   return {std::move(loads), names[peak]};
 }
 
-/// For each of these numbers, all different, whether it is in a longest increasing subsequence, always the
-/// same one.
+/// Whether each of these distinct numbers is in a longest increasing subsequence, always the same one.
 std::vector<bool> longest_increasing(const std::vector<std::size_t>& numbers) {
-  std::vector<std::size_t> ends;  // by length: where the sequence with the least last number ends
+  std::vector<std::size_t> ends;  // by length: the end of the sequence with the least last number
   std::vector<std::size_t> before(numbers.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const auto at = std::ranges::lower_bound(ends, numbers[i], {}, [&](std::size_t e) { return numbers[e]; });

@@ -8,7 +8,7 @@
 
 namespace stowage::plan {
 
-/// How a searched order compares with the network's own; none if they are the same. See order_profile.cc.
+/// Compares a searched order with the network's own; none if they are equal. See order_profile.cc.
 [[nodiscard]] std::optional<OrderProfile> order_profile_of(const Graph& graph, const Schedule& own,
                                                            const Schedule& planned);
 

@@ -1,17 +1,16 @@
-// Idea. Orders are looked for subgraph by subgraph, bodies before the operators that run them
-// (order_model.cc, schedule/search.cc), in three worlds:
+// Idea. Orders are searched subgraph by subgraph, bodies before the operators that run them (order_model.cc,
+// schedule/search.cc), in three aliasing modes:
 //
-//     all that may share does              its bound holds for every order, whatever shares
+//     all that may share does              its bound holds for every order, with any sharing
 //     the same without the copies that a plan could not remove in the order found there
 //     nothing shares
 //
-// Where nothing may share, what all of it needs when everything does is a bound as well.
+// If nothing may share, the bound of an order in which everything shares holds as well.
 //
-// What an order is worth is then seen by letting tensors share as they do in a plan. The choices are the
-// orders of no more load than the network's own; which of them packs best shows when they are placed
-// (plan.cc).
+// Sharing tensors as a plan does then shows the load of an order. The choices are the orders with no more
+// load than the network's own. Placing shows which of them packs best (networks.cc).
 //
-// Where a body's order is not proven, what its operator needs may be less by as much, and so is the bound.
+// If a body's order is not proven, its operator may need less by the gap, and the bound falls by it.
 
 #include "plan/ordering.h"
 
@@ -35,7 +34,7 @@ using base::Deadline;
 using schedule::Budget;
 using schedule::Found;
 
-/// Orders of all subgraphs, and what is known of the network's.
+/// Orders of all subgraphs, and results for the network.
 struct Orders {
   std::vector<std::vector<std::size_t>> orders;
   Bytes bound = 0;
@@ -73,7 +72,7 @@ class OrderFinder {
   }
 
  private:
-  /// What came of a world.
+  /// The result of an aliasing mode.
   struct Explored {
     Bytes bound = 0;
     Bytes load = 0;
@@ -93,7 +92,7 @@ class OrderFinder {
     explore(nothing_shared(), deadline_, is_proven ? std::max(explored.work, least_work) : unlimited);
   }
 
-  /// What an order needs when everything shares is a bound here, too, and is easier to prove.
+  /// The bound of orders in which everything shares holds here, too, and is easier to prove.
   void explore_apart() {
     raise_bound(explore(nothing_shared(), first_, quick_work));
     if (is_open()) raise_bound(explore(everything_shared(), half_, unlimited));
@@ -133,7 +132,7 @@ class OrderFinder {
     return {orders->bound, found->load, budget.spent(), found->shares->sharing.kept};
   }
 
-  /// A choice from now on, if its load is not above that of the own order.
+  /// Adds the order to the choices if its load is not above that of the own order.
   SchedulePtr schedule_of(Clock clock) {
     const auto known = std::find_if(result_.choices.begin(), result_.choices.end(),
                                     [&](const SchedulePtr& choice) { return choice->clock == clock; });
@@ -143,8 +142,8 @@ class OrderFinder {
     return schedule;
   }
 
-  /// Every body before the subgraphs whose operators run it. The own order has been unfolded, so bodies
-  /// are not nested too deeply.
+  /// Adds each body before the subgraphs that run it. The own order has been unfolded, so bodies are not
+  /// nested too deeply.
   void add_bodies_first(std::size_t subgraph, std::vector<bool>& seen,
                         std::vector<std::size_t>& subgraphs) const {
     if (seen[subgraph]) return;
@@ -156,7 +155,7 @@ class OrderFinder {
     subgraphs.push_back(subgraph);
   }
 
-  /// Nothing if the time is up before the search can begin.
+  /// None if time is up before the search begins.
   std::optional<Orders> orders_in(const SharingWorld& world, Budget& budget) const {
     budget.look();
     if (budget.is_over()) return std::nullopt;
@@ -171,7 +170,7 @@ class OrderFinder {
     Orders result;
     result.orders.resize(graph_.subgraphs.size());
     std::vector<Bytes> peaks(graph_.subgraphs.size(), 0);
-    Bytes unproven = 0;  // that bodies may need less
+    Bytes unproven = 0;  // bytes that bodies may need less
     std::vector<bool> seen(graph_.subgraphs.size(), false);
     std::vector<std::size_t> subgraphs;
     add_bodies_first(0, seen, subgraphs);
@@ -191,7 +190,7 @@ class OrderFinder {
   const Graph& graph_;
   std::size_t model_;
   Deadline deadline_;
-  Deadline first_;  ///< For the first world, and so on.
+  Deadline first_;  ///< For the first mode, and so on.
   Deadline second_;
   Deadline half_;
   Ordering result_;

@@ -8,11 +8,11 @@
 
 namespace stowage::plan {
 
-/// Orders of a network's operators that a plan may be made in.
+/// Orders of a network's operators to plan in.
 struct Ordering {
-  std::vector<SchedulePtr> choices{};  ///< Least load first, the own order among them; none has more load.
+  std::vector<SchedulePtr> choices{};  ///< Least load first. Has the own order, and none with more load.
   OrderSearch search{};                ///< Of the first choice.
-  bool is_cut_short = false;           ///< There was no time to look any further.
+  bool is_cut_short = false;           ///< The search was truncated.
 };
 
 /// Orders of small load; see ordering.cc.

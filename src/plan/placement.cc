@@ -1,17 +1,17 @@
-// Idea. Branches of a fork have no common clock: each is placed on its own, from address 0, and what it takes
-// is one block of its parent's clock, alive at the fork. Nothing is lost by that, for everything in one
-// branch conflicts with everything in the other.
+// Idea. Branches of a fork have no common clock. Each is placed alone, from address 0, and becomes one block
+// on its parent's clock, alive at the fork. This loses nothing, since all of one branch conflicts with all of
+// the others.
 //
 //     root    a a a (fork) d d       addresses of b's buffers: those in the block, plus the block's
 //                   [ b  ]
 //                   [ c  ]
 //
-// A clock whose models have nothing to do with each other falls into parts at positions that no buffer lives
-// across; each is solved apart, with the strategy that is best for it. Buffers that live always conflict with
-// all others, so they lie below the rest. Where blocks of one fork need more of a memory than there is, their
-// clocks are placed again, each in a share of it as large as what it wanted.
+// A clock with independent models falls into parts at positions that no buffer lives across. Each part is
+// solved alone, with its best strategy. In one memory, buffers that are always alive lie below the rest,
+// since they conflict with all others. If the blocks of a fork exceed one of several memories, their clocks
+// are placed again, each in a share proportional to its first need.
 //
-// Cost: that of placing each clock once or twice.
+// Cost: placing each clock once or twice.
 
 #include "plan/placement.h"
 
@@ -33,7 +33,7 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// Sets of buffers, by index, no two of which have a position in common, in order of time.
+/// Sets of buffers, by index, in order of time. No two sets have a position in common.
 std::vector<std::vector<std::size_t>> parts_of(const Problem& problem) {
   std::vector<std::vector<std::size_t>> parts;
   Position end = -1;
@@ -71,7 +71,7 @@ class Placer {
   }
 
  private:
-  /// What a branch takes of a memory.
+  /// The block that a branch takes in a memory.
   struct Block {
     std::size_t clock = 0;
     std::size_t memory = 0;
@@ -80,7 +80,7 @@ class Placer {
 
   struct PlacedClock {
     std::vector<Bytes> peaks{};
-    std::int64_t cost_bound = 0;  ///< With that of its branches, all memory to itself.
+    std::int64_t cost_bound = 0;  ///< Includes its branches, as if each had all memory.
     std::vector<Block> blocks{};
     std::vector<SlotPool> pools{};
   };
@@ -107,7 +107,7 @@ class Placer {
     }
   }
 
-  /// Places the branches of a fork, and adds what they take to the problem.
+  /// Places the branches of a fork and adds their blocks to the problem.
   void add_blocks(const Fork& fork, Position at, Problem& problem, PlacedClock& placed) {
     const std::vector<Memory>& memories = problem.memories;
     for (const std::size_t branch : fork.clocks) place_clock(branch, memories);
@@ -129,7 +129,7 @@ class Placer {
                      .alignment = alignment_of(branch),
                      .pieces = {{0, size, {at, at + 1}}},
                      .memories = {m},
-                     .kind = TensorKind::output};  // no temporary of this clock: it may have pools of its own
+                     .kind = TensorKind::output};  // not a temporary: it may have pools of its own
         problem.buffers.push_back(std::move(block));
       }
     }
@@ -208,13 +208,13 @@ class Placer {
     return places;
   }
 
-  /// Whether the buffer holds all of its bytes as long as any buffer of the problem lives.
+  /// Whether all bytes of the buffer are alive whenever any buffer of the problem is.
   static bool lives_always(const Problem& problem, std::size_t b) {
     const Buffer& buffer = problem.buffers[b];
     return buffer.kind == TensorKind::state && buffer.pieces.size() == 1 && buffer.size > 0;
   }
 
-  /// With one memory, puts them at its bottom. Returns where the others may begin.
+  /// With one memory, places them at its bottom. Returns the offset at which others may begin.
   static Bytes place_those_that_live_always(const Problem& problem, std::vector<Place>& places) {
     if (problem.memories.size() > 1) return 0;
     Bytes end = 0;
@@ -226,7 +226,7 @@ class Placer {
     return base::align_up(end, problem.memories[0].alignment);
   }
 
-  /// From addresses within a clock's block to those of the memories.
+  /// Converts addresses within a clock's block to addresses in memories.
   void move_clock(std::size_t clock, const std::vector<Bytes>& origins) {
     for (const std::size_t b : own_[clock]) result_.places[b].offset += origins[result_.places[b].memory];
     for (SlotPool pool : placed_[clock].pools) {

@@ -10,21 +10,21 @@
 
 namespace stowage::plan {
 
-/// Where the buffers of several clocks are, and what is proven of that.
+/// Places of the buffers of several clocks, and proven bounds.
 struct Placement {
   std::vector<Place> places{};  ///< One per buffer.
   std::vector<SlotPool> slots{};
-  Bytes lower_bound = 0;  ///< Of one memory: what a strategy has proven, beyond what loads show.
-  std::vector<Position> certificate{};  ///< Of that; see Solution.
-  std::int64_t cost_bound = 0;          ///< Of several memories: no choice among them costs less.
-  std::string strategy{};               ///< Those that found it, if several then with '+' between them.
+  Bytes lower_bound = 0;                ///< With one memory: the bound that a strategy has proven.
+  std::vector<Position> certificate{};  ///< Of that bound; see Solution.
+  std::int64_t cost_bound = 0;          ///< With several memories: no choice costs less.
+  std::string strategy{};               ///< The strategies that found it, joined with '+'.
   bool interrupted = false;
 };
 
-/// Of buffers that one call to `solve` has placed, in that many memories.
+/// The placement that one call to `solve` has found, in that many memories.
 [[nodiscard]] Placement placement_of(Solution solution, std::size_t memories);
 
-/// Places buffers of all clocks in memories that they share; see placement.cc. Throws as `solve` does.
+/// Places buffers of all clocks in shared memories; see placement.cc. Throws as `solve` does.
 [[nodiscard]] Placement place(std::span<const Buffer> buffers, std::span<const Clock> clocks,
                               const std::vector<Memory>& memories, const SolveOptions& options);
 

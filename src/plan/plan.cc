@@ -1,6 +1,5 @@
-// The pipeline: inputs -> draft -> plan -> check. A list of buffers has offsets only to be found; what
-// networks need is in networks.cc, what rows need in streaming.cc. All end in a Draft, and `finish` says of
-// each in the same way what follows from it.
+// The pipeline: inputs -> draft -> plan -> check. A buffer list only needs offsets; networks.cc plans
+// networks, and streaming.cc plans rows. All make a Draft, which `finish` completes in the same way.
 
 #include <fmt/format.h>
 
@@ -37,7 +36,7 @@ Plan plan_list(const Input& input, const PlanOptions& options) {
   expect_options_of_list(options);
   std::vector<Buffer> buffers = std::get<Problem>(input.content).buffers;
   for (Buffer& buffer : buffers) {
-    // 1 is also what a list means that says nothing.
+    // A list that gives no alignment means 1, too.
     if (options.alignment && buffer.alignment == 1) buffer.alignment = *options.alignment;
   }
   Problem problem = plan::problem_of(std::move(buffers), options.memories);
@@ -69,7 +68,7 @@ PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& opti
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.outcome = plan::outcome_of(result.plan);
   result.faults = check_plan(result.plan, inputs);
-  if (result.outcome == Outcome::exceeds_capacity) {  // known, and no bug
+  if (result.outcome == Outcome::exceeds_capacity) {  // expected, not a bug
     std::erase_if(result.faults, [](const Fault& fault) { return fault.kind == FaultKind::capacity; });
   }
   return result;

@@ -1,6 +1,6 @@
-// From an order of rows to a plan: steps and lives -> rings and granules -> offsets.
+// From an order of rows to a plan: steps and live ranges -> rings and granules -> offsets.
 //
-// Cost: linear in instances and the granules they read, and one packing.
+// Cost: linear in iterations and the granules that they read, plus the packing.
 
 #include "plan/stream_placing.h"
 
@@ -33,7 +33,7 @@ bool is_ambiguous(const PlannedTensor& tensor) {
   return false;
 }
 
-/// Whether a tensor has its rows along one axis, whoever makes them.
+/// Whether each tensor has its rows along one axis in all its repeats.
 bool has_one_axis_each(const Streamed& streamed) {
   std::map<TensorId, std::optional<std::size_t>> axes;
   return std::all_of(streamed.model.tensors.begin(), streamed.model.tensors.end(), [&](const auto& tensor) {
@@ -42,7 +42,7 @@ bool has_one_axis_each(const Streamed& streamed) {
   });
 }
 
-/// Gives views of repeated tensors to the network's own. False: one of them would be in two places at once.
+/// Moves views of repeated tensors to the network's own. False if a row would be in two places at once.
 bool bring_together(const stream::Repeated& network, std::vector<PlannedTensor>& tensors) {
   std::set<TensorId> repeated;
   std::size_t count = 0;  // of the network's own, which come first
@@ -59,7 +59,7 @@ bool bring_together(const stream::Repeated& network, std::vector<PlannedTensor>&
   return std::none_of(repeated.begin(), repeated.end(), [&](TensorId t) { return is_ambiguous(tensors[t]); });
 }
 
-/// The steps of the plan: operators are those of the network, and know where their sums are.
+/// The steps of the plan, with the operators of the network and the places of their sums.
 std::vector<Step> steps_of(const Streamed& streamed, stream::RowTimetable timetable,
                            const stream::Layout& layout) {
   std::vector<Step> steps = std::move(timetable.steps);
@@ -103,7 +103,7 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const St
   const stream::RowProgram whole =
       stream::unroll(stream::without_rows(streamed.once), {.alignment = alignment});
   const std::vector<Bytes> of_layers = stream::replay(whole, stream::layer_by_layer(whole)).loads;
-  std::vector<Bytes> loads(streamed.model.operators.size(), 0);  // while some of its rows are computed
+  std::vector<Bytes> loads(streamed.model.operators.size(), 0);  // while its rows are computed
   for (std::size_t step = 0; step < order.steps.size(); ++step) {
     Bytes& load = loads[streamed.program.instances[order.steps[step]].op];
     load = std::max(load, order.loads[step]);
@@ -114,7 +114,7 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const St
                    .recomputed = recomputed(streamed),
                    .recompute_limit = options.recompute};
   if (streamed.affine) result.affine = schedule_of(streamed, order.steps == streamed.affine->steps);
-  std::set<std::size_t> seen;  // an operator that is repeated is in the first region it runs in
+  std::set<std::size_t> seen;  // a repeated operator is in its first region
   for (const stream::Region& region : order.regions) {
     StreamRegion entry;
     for (std::size_t op = region.begin; op < region.end; ++op) {
@@ -129,7 +129,7 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const St
   return result;
 }
 
-/// With a capacity in longer and longer tries, for a plan that fits is low enough.
+/// With a capacity, solves in longer and longer tries, since any plan that fits is low enough.
 Solution solve_until_it_fits(const Problem& problem, SolveOptions options, const base::Deadline& deadline) {
   const std::optional<Bytes> capacity = problem.memories[0].capacity;
   base::Deadline::Seconds limit = capacity ? base::Deadline::Seconds(0.02) : deadline.left();

@@ -21,22 +21,22 @@ namespace stowage::plan {
 struct Streamed {
   stream::Repeated network{};
   stream::RowModel once{};   ///< Every row is computed once.
-  stream::RowModel model{};  ///< What is planned.
+  stream::RowModel model{};  ///< The model to plan.
   stream::RowProgram program{};
   stream::RegionOrder regions{};
   std::optional<stream::AffineOrder> affine{};
 };
 
-/// An order of a program's instances.
+/// An order of a program's iterations.
 struct RowOrder {
   std::vector<stream::IterationId> steps{};
-  std::vector<stream::Form> forms{};  ///< Those whose rows take what was counted.
-  std::vector<Bytes> loads{};         ///< Bytes that are live while each step runs.
+  std::vector<stream::Form> forms{};  ///< Forms whose rows take the counted bytes.
+  std::vector<Bytes> loads{};         ///< Live bytes at each step.
   std::vector<stream::Region> regions{};
-  Bytes counted_in = 1;  ///< Rows were counted rounded up to multiples of this.
+  Bytes counted_in = 1;  ///< Rows were rounded up to multiples of this.
 };
 
-/// An order in one form, with offsets, ready to be a plan.
+/// An order in one form, with offsets, ready for a plan.
 struct PlacedStream {
   std::vector<Step> steps{};
   std::vector<PlannedTensor> tensors{};
@@ -53,12 +53,12 @@ struct PlacingOptions {
   base::Deadline deadline{};
 };
 
-/// Gives an order's rows places in memory. None: the time was up, or rows of operators that are repeated
-/// would be in two places at once.
+/// Places an order's rows in memory. None if time is up, or if rows of repeated operators would be in two
+/// places at once.
 [[nodiscard]] std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order,
                                                        stream::Form form, const PlacingOptions& options);
 
-/// `bound` is claimed for all orders of rows.
+/// Claims `bound` for all orders of rows.
 [[nodiscard]] Draft draft_of(PlacedStream placed, Bytes bound);
 
 }  // namespace stowage::plan

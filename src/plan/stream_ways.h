@@ -10,7 +10,7 @@
 
 namespace stowage::plan {
 
-/// What a way to stream uses of what the options allow.
+/// A way to stream: what it uses of the features that the options allow.
 struct Way {
   Io io = Io::arena;
   stream::InPlace in_place = stream::InPlace::where_possible;
@@ -21,10 +21,10 @@ struct Way {
   auto operator<=>(const Way&) const = default;
 };
 
-/// The first uses everything that the options allow, each other one less.
+/// The first way uses everything that the options allow. Each other way uses less.
 [[nodiscard]] std::vector<Way> ways_of(const PlanOptions& options);
 
-/// Throws UsageError for inputs and options with which nothing can be streamed.
+/// Throws UsageError for inputs and options that cannot be streamed.
 void expect_to_stream(std::span<const Input> inputs, const PlanOptions& options);
 
 }  // namespace stowage::plan

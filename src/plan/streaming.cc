@@ -1,23 +1,21 @@
 // A network row by row:
 //
-//     whole operators            the plan that is there whatever the time limit
-//     ways to stream             each: order of operators -> what is repeated -> instances -> order of rows
+//     whole operators            the plan that exists under any time limit
+//     ways to stream             each: order of operators -> repeats -> iterations -> order of rows
 //                                -> layouts -> offsets
-//     the lowest of all          of equal peaks the plan of whole operators, which is the simpler one
+//     the lowest of all          if peaks are equal, the plan of whole operators, which is simpler
 //
-// A way uses what the options allow, or less of it: rows that arrive one by one or an input that is there
-// from the start, rows in place or apart, rows computed again or once, an order of operators that was
-// searched for or the network's own. What may be used need not pay in the end, when offsets are found; so the
-// ways that use less follow, as far as a bound leaves them a chance, and more options never make a higher
-// peak.
+// A way uses what the options allow, or less: rows that arrive one by one or an input that is there from the
+// start, rows in place or apart, rows recomputed or computed once, a searched order of operators or the
+// network's own. An allowed feature may not pay once offsets are found. So ways that use less follow if a
+// bound leaves them a chance, and more options never raise the peak.
 //
-// Of orders of operators the one whose regions need least is taken, and then what is better made anew for
-// each reader is repeated. The order of rows is the best by live bytes. A row that lies by itself takes as
-// many bytes as its alignment makes of it, in a ring it does not: where that differs, orders are found for
-// both. Which form rows are kept in is decided when they are placed: as rings, as rings where those waste
-// nothing, and as granules that lie anywhere.
+// Of two orders of operators, the one whose regions need less is taken. Then operators are repeated where
+// recomputing rows for each reader is better. The order of rows is the best by live bytes. Alignment rounds
+// up a row that lies alone, but not a row in a ring. If that changes sizes, orders are found for both.
+// Placing decides the form of rows: rings, rings where those waste nothing, or granules that lie anywhere.
 //
-// Everything ends when the peak fits the memory's capacity, or is as low as a bound, or the time is up.
+// Planning ends when the peak fits the memory's capacity or reaches a bound, or when time is up.
 
 #include "plan/streaming.h"
 
@@ -74,7 +72,7 @@ class StreamPlanner {
         alignment_(options.alignment.value_or(default_alignment_of(input.info.format))),
         whole_(whole) {}
 
-  /// The lowest of all ways; none if the time was up before there was one, or none is below the given peak.
+  /// The lowest plan of all ways. None if time is up before the first plan, or if none is below `peak`.
   std::optional<PlacedStream> run(Bytes peak) {
     peak_ = peak;
     std::vector<Way> ways = ways_of(options_);
@@ -105,9 +103,9 @@ class StreamPlanner {
     return std::move(best_);
   }
 
-  /// Whether there was no time for all of the search, and something may be lower.
+  /// Whether the search was truncated and a lower plan may exist.
   [[nodiscard]] bool is_cut_short() const { return (is_cut_ || deadline_.is_over()) && !is_good_enough(); }
-  /// Proven of all these plans.
+  /// Proven for all these plans.
   [[nodiscard]] Bytes bound() const { return bound_; }
 
  private:
@@ -117,13 +115,13 @@ class StreamPlanner {
 
   [[nodiscard]] bool is_done() const { return deadline_.is_over() || is_good_enough(); }
 
-  /// Where rows may be computed again, the bound does not hold for other rows than those of the ways so far.
+  /// If rows may be recomputed, the bound holds only for the rows of the ways so far.
   [[nodiscard]] bool is_good_enough() const {
     const Bytes least = options_.stream->recompute > 1 ? 0 : bound_;
     return peak_ <= std::max(least, options_.memories[0].capacity.value_or(0));
   }
 
-  /// None: the time was up.
+  /// Null if time is up.
   [[nodiscard]] std::shared_ptr<const Streamed> prepare(const Way& way, const Deadline& deadline) {
     const Deadline trying = deadline.part(0.25);
     Streamed streamed{.network = best_order(way, deadline)};
@@ -155,7 +153,7 @@ class StreamPlanner {
     streamed.regions = stream::order_by_regions(streamed.program, work_on_regions, deadline);
     streamed.affine = stream::affine_order(streamed.model, streamed.program, target(),
                                            {work_on_regions, deadline.part(share_of_affine())});
-    // Rows that are computed again follow no affine access, so only the replay knows them.
+    // Recomputed rows follow no affine access, so only the replay checks them.
     if (streamed.affine && streamed.model == streamed.once &&
         stream::is_legal(streamed.model, streamed.affine->times, work_on_proof) == false)
       throw std::logic_error("an affine schedule breaks a dependence");
@@ -172,7 +170,7 @@ class StreamPlanner {
     return order;
   }
 
-  /// The one with the least peak of regions: the network's own, or that of the plan of whole operators.
+  /// The network's own order or that of the plan of whole operators, whichever has the lower peak of regions.
   [[nodiscard]] stream::Repeated best_order(const Way& way, const Deadline& deadline) const {
     stream::Repeated own = stream::once(graph_);
     const std::vector<std::size_t> order = order_of_whole();
@@ -185,7 +183,7 @@ class StreamPlanner {
     return peak_of(other) < peak_of(own) ? other : own;
   }
 
-  /// Whether some order of rows may need less than that. Rows that are computed again have no bound.
+  /// Whether some order of rows may need less than `peak`. Recomputed rows have no bound.
   [[nodiscard]] bool may_be_below(const Way& way, const Graph& graph, Bytes peak) const {
     if (way.recompute > 1) return true;
     const Deadline deadline = deadline_.part(0.05);
@@ -202,7 +200,7 @@ class StreamPlanner {
     return network.operators.size() != graph_.subgraphs[0].operators.size();
   }
 
-  /// The network with nothing repeated, with everything, and as it was chosen.
+  /// The network with no repeats, with all repeats, and as chosen.
   [[nodiscard]] std::vector<Graph> graphs_of(const Streamed& chosen) const {
     stream::Repeated all = stream::repeat_all(stream::once(graph_));
     const bool is_all = chosen.network.operators.size() == all.operators.size();
@@ -212,7 +210,7 @@ class StreamPlanner {
     return graphs;
   }
 
-  /// Proven of all orders of a model's rows; 0 if there is no time.
+  /// Proven for all orders of a model's rows; 0 if time is up.
   [[nodiscard]] Bytes bound_of(stream::RowModel model, const Streamed& streamed) const {
     const Deadline deadline = deadline_.part(1.0 / 6);
     for (stream::Operator& op : model.operators) op.accumulator = 0;  // an operator may run as a whole
@@ -227,7 +225,7 @@ class StreamPlanner {
     return base::align_up(bound, alignment_);
   }
 
-  /// Of all ways without rows that are computed again, and of whole operators.
+  /// Notes the bound of all ways without recomputed rows, and of whole operators.
   void note_bound(const Streamed& first) {
     Way way = ways_of(options_)[0];
     if (way.in_place != InPlace::never) way.in_place = InPlace::open;
@@ -237,17 +235,17 @@ class StreamPlanner {
     note_recomputed(first);
   }
 
-  /// Rows that are computed again make other instances, with a bound of their own.
+  /// Recomputed rows make other iterations, with a bound of their own.
   void note_recomputed(const Streamed& streamed) {
     if (streamed.model != streamed.once) bound_ = std::min(bound_, bound_of(streamed.model, streamed));
   }
 
-  /// Proven of plans of whole operators, whatever shares in them.
+  /// Proven for plans of whole operators with any sharing.
   [[nodiscard]] Bytes bound_of_whole() const {
     return whole_.order_searches.empty() ? whole_.summary.lower_bound : whole_.order_searches[0].lower_bound;
   }
 
-  /// Every order in every form, for a part of the time; what is left of it is for the best of these.
+  /// Places every order in every form in part of the time. The best one gets the rest.
   void plan_in(const std::shared_ptr<const Streamed>& streamed, const Deadline& deadline) {
     std::vector<Attempt> attempts;
     for (RowOrder& order : orders_of(*streamed, deadline)) {
@@ -263,7 +261,7 @@ class StreamPlanner {
     if (best && best_->peak > best_->solution.lower_bound) place(attempts[*best], deadline);
   }
 
-  /// Spends the time that is left on the best plan: on its order if that search was cut, then on offsets.
+  /// Spends the remaining time on the best plan: on its order if that search was truncated, then on offsets.
   void go_on() {
     if (!best_from_) return;
     if (is_order_cut_ && !is_done() && options_.stream->layout != StreamLayout::ring) {
@@ -283,7 +281,7 @@ class StreamPlanner {
     if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_);
   }
 
-  /// Whether that is lower than all before.
+  /// Places an attempt. True if its peak is lower than all before.
   bool place(const Attempt& attempt, const Deadline& deadline) {
     if (is_done() || deadline.is_over()) return false;
     auto placed =
@@ -296,7 +294,7 @@ class StreamPlanner {
     return true;
   }
 
-  /// For each way to count what rows take, an order that was searched for and the one of regions.
+  /// For rings, the affine order. Else, for each count of row bytes, a searched order and its start.
   std::vector<RowOrder> orders_of(const Streamed& streamed, const Deadline& deadline) {
     using stream::Form;
     std::vector<RowOrder> orders;
@@ -335,7 +333,7 @@ class StreamPlanner {
     return options_.stream->layout == StreamLayout::ring ? 0.6 : 0.1;
   }
 
-  /// What is good enough for an order's load.
+  /// A load that is good enough for an order.
   [[nodiscard]] Bytes target() const { return std::max(bound_, options_.memories[0].capacity.value_or(0)); }
 
   void add_orders(const stream::RowProgram& program, const std::vector<stream::IterationId>& steps,
@@ -350,7 +348,7 @@ class StreamPlanner {
     if (orders.back().steps != steps) orders.push_back(order_of(program, steps, kind));
   }
 
-  /// An order of that kind.
+  /// An order with the other members of `kind`.
   static RowOrder order_of(const stream::RowProgram& program, std::vector<stream::IterationId> steps,
                            const RowOrder& kind) {
     RowOrder order = kind;
@@ -365,14 +363,14 @@ class StreamPlanner {
   Bytes alignment_;
   const Plan& whole_;
   Bytes bound_ = 0;
-  Bytes peak_ = 0;  ///< The least there is by now, of whole operators as well.
+  Bytes peak_ = 0;  ///< The lowest so far, also of whole operators.
   bool is_cut_ = false;
-  bool is_order_cut_ = false;  ///< The last search for an order of rows.
+  bool is_order_cut_ = false;  ///< The last search for an order of rows was truncated.
   std::optional<PlacedStream> best_{};
   std::optional<Attempt> best_from_{};
 };
 
-/// Within a part of the time. With a capacity rows soon get their chance, too.
+/// Plans in part of the time. A capacity shortens it, so that rows soon get their chance.
 Plan plan_whole(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
   PlanOptions whole = options;
   whole.stream.reset();
@@ -390,7 +388,7 @@ Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, co
   Plan whole = plan_whole(inputs, options, deadline);
   if (whole.summary.peak <= options.memories[0].capacity.value_or(0)) return whole;
   StreamPlanner planner(inputs[0], options, deadline, whole);
-  // Rows that arrive one by one are worth something even where they save nothing.
+  // Rows that arrive one by one are useful even if they save no memory.
   std::optional<PlacedStream> streamed = planner.run(whole.summary.peak + (options.io == Io::rows ? 1 : 0));
   if (!streamed) {
     whole.interrupted = whole.interrupted || planner.is_cut_short();

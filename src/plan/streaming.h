@@ -9,8 +9,8 @@
 
 namespace stowage::plan {
 
-/// Plans a network row by row, but for the plan's seconds; see streaming.cc. Throws UsageError for
-/// options and networks that cannot be streamed.
+/// Plans a network row by row, except the plan's seconds; see streaming.cc. Throws UsageError for options and
+/// networks that cannot be streamed.
 [[nodiscard]] Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options,
                                  const base::Deadline& deadline);
 

@@ -25,7 +25,7 @@ class Sweeper {
     }
   }
 
-  /// None when it was asked to stop.
+  /// None when cancelled.
   std::optional<SweepRow> row(Bytes size) {
     PlanOptions options = options_.plan;
     options.memories[options_.memory].capacity = size;
@@ -60,7 +60,7 @@ class Sweeper {
     }
   }
 
-  /// Slow memory costs 1 for each byte and all other nothing.
+  /// The least cost if slow memory costs 1 for each byte and all other memory nothing.
   [[nodiscard]] Bytes unavoidable(const Plan& plan, const std::vector<Memory>& memories) const {
     std::vector<Memory> working;
     for (std::size_t m = 0; m < memories.size(); ++m) {

@@ -6,16 +6,16 @@
 //     b[i] -> 2i + 3   a       0 1 2 3 4 5 6 7        a waits for one row of x below its own,
 //     y[i] -> 2i + 3   b           0   1   2   3      b for three rows of a and then two more each time
 //
-// Scales follow from the strides. If a row of c is made of s new rows of p, c takes s times as long for a row:
-// scales in a region keep these ratios, as integers. Shifts are then the latest that let the last operator run
-// without a pause: for each row that c needs,
+// Scales follow from the strides. If a row of c is made of s new rows of p, c takes s times as long for a
+// row. Scales in a region keep these ratios, as integers. Shifts are then the latest that let the last
+// operator run without a pause. For each row i of c,
 //
 //     shift(p) <= time(c, i) - scale(p) * (the last row of p that row i of c reads)
 //
 // Regions follow each other without overlap; a dynamic program chooses them (regions.cc). In the regions that
-// decide the peak the search then moves shifts, scales and positions of operators one by one, as long as that
-// lowers the peak or the number of steps at the peak. A schedule is evaluated exactly: its steps are sorted
-// and run.
+// decide the peak, the search then moves shifts, scales and positions of operators one by one, as long as
+// that lowers the peak or the number of steps at the peak. To evaluate a schedule exactly, it sorts and runs
+// the steps.
 //
 // Source: the patent on polyhedral scheduling (docs/streaming.md): one affine map for each operator into a
 // common time, scored by the most live storage, improved until a target is met. The search is ours.
@@ -40,7 +40,7 @@ struct Fraction {
   std::int64_t under = 1;
 };
 
-/// a * over / under; none if that overflows.
+/// a * over / under; none on overflow.
 std::optional<Fraction> times_fraction(const Fraction& a, std::int64_t over, std::int64_t under) {
   const auto above = base::checked_multiply(a.over, over);
   const auto below = base::checked_multiply(a.under, under);
@@ -49,7 +49,7 @@ std::optional<Fraction> times_fraction(const Fraction& a, std::int64_t over, std
   return Fraction{*above / divisor, *below / divisor};
 }
 
-/// Iterations of `writer` for one of `reader`, `over` for each `under`.
+/// `over` iterations of `writer` for each `under` iterations of `reader`.
 struct Rate {
   std::size_t writer = 0;
   std::size_t reader = 0;
@@ -77,7 +77,7 @@ std::vector<Rate> rates_of(const RowModel& model) {
   return rates;
 }
 
-/// How good a region's schedule is: its peak, then how many of its steps are that high.
+/// The score of a region's schedule: its peak, then the number of steps at the peak.
 using Score = std::pair<Bytes, std::int64_t>;
 
 class AffineSearch {
@@ -116,7 +116,7 @@ class AffineSearch {
     return times;
   }
 
-  /// Scales in the ratios of the rates; empty if they overflow.
+  /// Times with scales in the ratios of the rates; empty on overflow.
   [[nodiscard]] Times scaled_times(const Region& region) const {
     std::vector<std::optional<Fraction>> scales(region.end - region.begin);
     for (std::size_t op = region.end; op-- > region.begin;) {
@@ -141,7 +141,7 @@ class AffineSearch {
     return times;
   }
 
-  /// Gives scales to all that are connected with an operator that has one.
+  /// Gives scales to all operators connected with one that has a scale.
   bool spread(std::size_t from, const Region& region, std::vector<std::optional<Fraction>>& scales) const {
     std::vector<std::size_t> open{from};
     while (!open.empty()) {
@@ -162,8 +162,8 @@ class AffineSearch {
     return true;
   }
 
-  /// The latest with which all later operators of the region find what they need; if none needs anything, the
-  /// operator ends with the last one.
+  /// The latest shift with which all later operators of the region get what they need. If none needs
+  /// anything, the operator ends with the last one.
   [[nodiscard]] std::int64_t latest_shift(std::size_t op, const Region& region, const Times& times) const {
     const AffineTime& own = times[op - region.begin];
     std::optional<std::int64_t> latest;
@@ -210,7 +210,7 @@ class AffineSearch {
     return walk;
   }
 
-  /// None: not legal, or above the limit.
+  /// None if illegal or above the limit.
   [[nodiscard]] std::optional<Score> score_of(const State& start, const Times& times, const Region& region,
                                               Bytes limit) {
     State state = start;
@@ -230,7 +230,7 @@ class AffineSearch {
 
   // Search
 
-  /// Lowers the highest region as long as that is possible.
+  /// Lowers the highest region while possible.
   void lower(const std::vector<Region>& regions) {
     std::vector<Score> scores;
     for (const Region& region : regions)
@@ -242,7 +242,7 @@ class AffineSearch {
     }
   }
 
-  /// Small networks: as one region, from the regions' schedule and from its own.
+  /// For small networks: searches in one region, from the regions' schedule and from its own.
   void lower_across() {
     const Region all{0, program_.operators()};
     lower({all});
@@ -256,7 +256,7 @@ class AffineSearch {
     if (least <= score_now()) times_ = best;
   }
 
-  /// Takes the first change to a region that is better: one, or two at once if the region is small.
+  /// Makes the first better change to a region: one, or two at once if the region is small.
   bool lower_region(const Region& region, Score& score) {
     const State start = state_before(region);
     const Times now = times_of(region);
@@ -319,7 +319,7 @@ class AffineSearch {
     std::copy(times.begin(), times.end(), times_.begin() + static_cast<std::ptrdiff_t>(region.begin));
   }
 
-  /// All operators before the region have run, and no other.
+  /// Exactly the operators before the region have run.
   [[nodiscard]] State state_before(const Region& region) const {
     State state(program_);
     for (std::size_t op = 0; op < region.begin; ++op) {
@@ -328,7 +328,7 @@ class AffineSearch {
     return state;
   }
 
-  /// Puts regions one after the other in one time.
+  /// Shifts regions so that one follows the other.
   void join(const std::vector<Region>& regions) {
     std::int64_t next = 0;
     for (const Region& region : regions) {
@@ -368,7 +368,7 @@ class AffineSearch {
   std::vector<Rate> rates_;
   std::int64_t longest_ = static_cast<std::int64_t>(program_.instances.size());
   std::int64_t work_left_ = effort_.work;  ///< Steps that the search may still try.
-  Times times_;                            ///< Of all operators; those of a region begin anywhere.
+  Times times_;                            ///< Of all operators; before `join`, each region begins anywhere.
 };
 
 }  // namespace

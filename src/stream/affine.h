@@ -11,8 +11,8 @@
 
 namespace stowage::stream {
 
-/// When the iterations of an operator run: iteration i at scale * i + shift, and those of one time in the
-/// order of positions.
+/// When the iterations of an operator run: iteration i at scale * i + shift. Positions order the iterations
+/// of one time.
 struct AffineTime {
   std::int64_t scale = 1;  ///< At least 1: iterations ascend.
   std::int64_t shift = 0;
@@ -21,7 +21,7 @@ struct AffineTime {
   bool operator==(const AffineTime&) const = default;
 };
 
-/// An affine schedule: a time for each operator, and what follows from it.
+/// An affine schedule: a time for each operator, and the order that follows.
 struct AffineOrder {
   std::vector<AffineTime> times{};
   std::vector<IterationId> steps{};
@@ -30,7 +30,7 @@ struct AffineOrder {
 };
 
 /// The affine schedule of least peak that the search finds; see affine.cc. It ends early when the peak is at
-/// most `target`. None if time is up before there is a schedule, or none exists because rows are recomputed.
+/// most `target`. None if time is up before a schedule is found, or if recomputed rows allow none.
 [[nodiscard]] std::optional<AffineOrder> affine_order(const RowModel& model, const RowProgram& program,
                                                       Bytes target, const TrialEffort& effort);
 

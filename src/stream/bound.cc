@@ -1,5 +1,5 @@
-// Idea. Every order runs instance i at some moment. What has run by then is a set of instances that holds,
-// with each of its instances, all that this one needs: a closed set. It holds what i needs, and not i. So
+// Idea. Every order runs iteration i at some time. The iterations that have run by then form a closed set: it
+// holds, with each iteration, all that this one needs. It holds what i needs, and not i. So
 //
 //     peak >= max over i of  (bytes i writes) + min over closed sets S that can run i of  live(S)
 //
@@ -7,10 +7,10 @@
 //
 //     bytes  if the writer is in S and not all readers are.
 //
-// A granule's cost is that of a pipe: writer -> (all readers), cut when the one is at the source's side and
-// the other is not. Needs are pipes that cannot be cut. So the minimum over 2^instances sets is a minimum cut
-// (closures and projects: J.-C. Picard, "Maximal closure of a graph and applications to combinatorial
-// problems", 1976):
+// A granule costs as much as a pipe, writer -> (all readers), that is cut if the writer is on the source's
+// side and a reader is not. Needs are pipes that cannot be cut. So the minimum over 2^iterations sets is a
+// minimum cut (closures and projects: J.-C. Picard, "Maximal closure of a graph and applications to
+// combinatorial problems", 1976):
 //
 //        source                                 source ->oo what i needs, i - 1
 //          |                                    i      ->oo sink
@@ -18,18 +18,17 @@
 //                                        |oo
 //                          [reader 1] [reader 2] ..     "g read" at the source's side needs all readers there
 //
-// Resident granules have the source for a writer, what stays has the sink for a reader.
+// The source writes resident granules; the sink reads granules that stay.
 //
-// Not every cut is needed: what matters is the largest minimum. Every closed set that is known is a witness,
-// for each instance that it can run, that its minimum is no larger. The states of a good order are such sets,
-// and the sets that cuts find. The instance with the largest witness is cut first, until no witness exceeds
-// the bound.
+// Only the largest minimum matters, so few cuts are needed. Every known closed set is a witness for each
+// iteration that it can run: the minimum is no larger. The states of a good order are such sets, and so are
+// the sets that cuts find. The iteration with the largest witness is cut first, until no witness exceeds the
+// bound.
 //
-// Beyond the patent, which leaves its target to the user: this says when there is nothing left
-// to gain. It is a bound for orders in which each operator's instances ascend, which are those that a State
-// can be in.
+// The patent leaves its target to the user; this bound shows when nothing is left to gain. It holds for
+// orders in which each operator's iterations ascend, which are those that a State can be in.
 //
-// Cost: a cut is a flow over (instances + granules) nodes and (reads) pipes; there are few.
+// Cost: a cut is a flow over (iterations + granules) nodes and (reads) pipes. Few cuts are needed.
 
 #include "stream/bound.h"
 
@@ -58,7 +57,7 @@ class CutBound {
 
   Bound run(std::span<const IterationId> order, const BoundOptions& options) {
     witness_order(order);
-    Bound bound{.bytes = program_.resident};  // before the first instance
+    Bound bound{.bytes = program_.resident};  // before the first iteration
     std::priority_queue<std::pair<Bytes, IterationId>> queue;
     for (IterationId i = 0; i < witness_.size(); ++i) queue.emplace(witness_[i], i);
     for (; !queue.empty() && queue.top().first > bound.bytes && bound.bytes < options.enough;) {
@@ -99,7 +98,7 @@ class CutBound {
       network_.add(all_read, program_.at(reader.op, reader.index), base::FlowNetwork::unlimited);
   }
 
-  /// The fewest bytes that are live while the instance runs, or less.
+  /// The fewest live bytes while the iteration runs, or less.
   Bytes cut(IterationId i, const base::Deadline& deadline) {
     Bytes least = cut(i, std::nullopt, deadline);
     for (const GranuleId g : program_.instances[i].may_overwrite)
@@ -107,7 +106,7 @@ class CutBound {
     return least;
   }
 
-  /// The same if it writes over a granule, which all others have read then.
+  /// The same if it writes over a granule that all others have read.
   Bytes cut(IterationId i, std::optional<GranuleId> over, const base::Deadline& deadline) {
     const Iteration& instance = program_.instances[i];
     std::vector<std::size_t> forced;
@@ -126,12 +125,12 @@ class CutBound {
     for (const std::size_t pipe : forced) network_.set_capacity(pipe, base::FlowNetwork::unlimited);
     const Bytes live = network_.cut(source_, sink_, base::FlowNetwork::unlimited, deadline);
     for (const std::size_t pipe : forced) network_.set_capacity(pipe, 0);
-    if (live >= base::FlowNetwork::unlimited) return live;  // another reader waits for this instance
+    if (live >= base::FlowNetwork::unlimited) return live;  // another reader waits for this iteration
     if (!deadline.is_over()) witness_cut();
     return live + instance.bytes_written - saved;
   }
 
-  /// Bytes that are live while an operator's next instance runs, over what it reads if it may.
+  /// Live bytes while an operator's next iteration runs, in place if it may.
   [[nodiscard]] Bytes load_of(const State& state, std::size_t op) const {
     const Iteration& instance = state.next(op);
     Bytes saved = 0;
@@ -173,9 +172,9 @@ class CutBound {
   std::size_t source_;
   std::size_t sink_;
   base::FlowNetwork network_;
-  std::vector<std::size_t> from_source_;  ///< Pipes, by instance; 0 unless the instance is forced there.
+  std::vector<std::size_t> from_source_;  ///< Pipes, by iteration; 0 unless it is forced there.
   std::vector<std::size_t> to_sink_;
-  std::vector<Bytes> witness_;  ///< Bytes that are live while it runs in the best state that is known for it.
+  std::vector<Bytes> witness_;  ///< By iteration: its live bytes in the best known state.
 };
 
 }  // namespace

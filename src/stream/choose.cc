@@ -1,4 +1,4 @@
-// Cost: a peak for each tensor, and two.
+// Cost: one peak for each tensor, and two.
 
 #include "stream/choose.h"
 
@@ -18,7 +18,7 @@ std::set<TensorId> choose_tensors(const std::vector<TensorId>& candidates,
     least = peak;
     best = all;
   }
-  for (const TensorId it : candidates) {  // without what does not help, and with what does
+  for (const TensorId it : candidates) {  // drop what does not help, add what does
     if (candidates.size() == 1 || deadline.is_over()) break;
     std::set<TensorId> other = best;
     if (other.erase(it) == 0) other.insert(it);
@@ -30,19 +30,19 @@ std::set<TensorId> choose_tensors(const std::vector<TensorId>& candidates,
   return best;
 }
 
-// Idea. A row that is written over lies in the bytes of the row that takes its place, from the first on. If
-// that is larger, and the small one is there for long, it costs more than it saves:
+// Idea. A row that is written over lies from its start in the bytes of the row that replaces it. If that row
+// is larger and the small one lives long, this costs more than it saves:
 //
 //     x (2 bytes)  . a a a a a a a         x and its PAD in one place: 4 bytes all the time
 //     PAD (4)                    b b       apart: 2 bytes, 6 in the step that makes b of a, 4 then
 //
-// Which of them are better apart is found by trying.
+// Trials show which of them are better apart.
 //
-// Cost: an order for each, as long as there is time.
+// Cost: one order for each, until the deadline.
 
 namespace {
 
-/// Tensors whose rows are larger than those that they are written over.
+/// Tensors whose rows are larger than the rows they are written over.
 std::vector<TensorId> larger_than_what_was_there(const RowModel& model) {
   std::vector<TensorId> larger;
   for (const Tensor& tensor : model.tensors) {

@@ -11,14 +11,14 @@
 
 namespace stowage::stream {
 
-/// Of the tensors those for which the peak is least, and rather fewer: none, or all, but for single ones
-/// where the other is better, until the deadline.
+/// Chooses the tensors with the least peak, and few of them: none or all, then flips single ones where that
+/// is better, until the deadline.
 [[nodiscard]] std::set<TensorId> choose_tensors(
     const std::vector<TensorId>& candidates, const std::function<Bytes(const std::set<TensorId>&)>& peak_of,
     const base::Deadline& deadline);
 
-/// The options without what makes the rows larger that it is written over (a PAD), where the order by regions
-/// needs less then. The given ones write over rows where they may.
+/// The options, but with tensors apart that are larger than the rows they are written over (a PAD), if the
+/// order by regions then needs less. The given options write over rows wherever they may.
 [[nodiscard]] InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                                       const TrialEffort& effort);
 

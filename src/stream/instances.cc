@@ -1,18 +1,18 @@
-// From a network to operators over rows.
+// Turns a network into operators over rows.
 //
-// Every tensor gets one axis that its rows are along. Operators that move windows say which (the height:
-// TFLite has it in dimension 1, ONNX in 2); from there it spreads, backwards to the network's inputs and
-// forwards, through operators whose rows are those of their input (a transpose turns the axis, too). Where
-// none comes, it is the last axis but one, the rows of a matrix. A tensor that has no rows along any axis, as
-// a single number, is handed on as a whole.
+// Every tensor gets an axis for its rows. Operators that move windows choose it (the height: dimension 1 in
+// TFLite, 2 in ONNX). It spreads from there, backward to the network's inputs and then forward, through
+// operators that keep the rows of their input (a transpose turns the axis, too). Where no axis arrives, it is
+// the last but one, the rows of a matrix. A tensor without rows along any axis, such as a single number, is
+// passed as a whole.
 //
-// An operator then reads rows where its rule maps rows of its output to rows along the input's axis, and
-// the whole input otherwise. One without a rule has a single instance.
+// An operator reads rows if its rule maps rows of its output to rows along the input's axis, and else the
+// whole input. An operator without a rule has a single iteration.
 //
-// An operator that reads a row for the last time and makes a row of it element by element, or only adds to
-// its bytes (a PAD), writes over it. Which tensors take over which others is decided here, for all orders:
-// all other readers of what is taken over must stand in front, and read the same rows, so that they can have
-// read them when their time comes.
+// An operator writes over a row if it reads it last and computes element by element, or only adds to its
+// bytes (a PAD). This file decides for all orders which tensors take over which others. All other readers of
+// the overwritten tensor must come before the operator and read the same rows, so that they can be done by
+// then.
 //
 // Cost: operators * operands * readers of an operand.
 
@@ -83,7 +83,7 @@ class Reading {
     }
   }
 
-  /// The last but one, or the first along which there are rows.
+  /// The last but one, or the first axis with rows.
   [[nodiscard]] std::size_t default_axis(TensorId t) const {
     const auto& shape = graph_.tensors[t].shape;
     const std::size_t rank = shape ? shape->size() : 0;
@@ -103,12 +103,12 @@ class Reading {
       if (!along.is_windows) continue;
       choose(*operator_at(op).outputs[0], along.axis);
       const RowRead* const read = row_read(along, 0);
-      // Without rows it is a sum over all of them.
+      // An operator that reads no rows sums over all of them.
       choose(*operator_at(op).inputs[0], read != nullptr ? read->axis : along.axis);
     }
   }
 
-  /// To the inputs, from the output.
+  /// Spreads the axis from the output to the inputs.
   void spread_back(std::size_t op) {
     const auto& outputs = operator_at(op).outputs;
     if (outputs.empty() || !outputs[0] || !axes_[*outputs[0]]) return;
@@ -117,7 +117,7 @@ class Reading {
     for (const RowRead& read : along->reads) choose(*operator_at(op).inputs[read.input], read.axis);
   }
 
-  /// To the outputs, from the first input whose axis the output has.
+  /// Spreads the axis to the outputs, from the first input whose axis they have.
   void spread_forth(std::size_t op) {
     const auto& inputs = operator_at(op).inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -166,7 +166,7 @@ class Reading {
     return *index_[t];
   }
 
-  /// Nothing is handed over of an input without bytes.
+  /// An input without bytes does not arrive.
   void add_input(TensorId t) {
     const std::size_t tensor = add_tensor(t);
     if (options_.io != Io::rows || graph_.tensors[t].bytes == 0) return;
@@ -215,19 +215,19 @@ class Reading {
     return t && is_variable(*t) && axes_[*t];
   }
 
-  /// Over the rows of its first input.
+  /// Whether the operator sums over the rows of its first input.
   [[nodiscard]] bool sums_up(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
     if (source.sums_over.empty() || source.outputs.size() != 1 || !has_rows(source.inputs[0])) return false;
     return can_sum_up(source, *axes_[*source.inputs[0]]);
   }
 
-  /// How the operator runs over the rows of its outputs; null: as a whole, or summing up.
+  /// How the operator runs over the rows of its outputs; null if it runs as a whole or sums up.
   [[nodiscard]] const RowAxis* way_of(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
     if (source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op)) return nullptr;
     const std::size_t axis = *axes_[*source.outputs[0]];
-    if (can_sum_up(source, axis)) return nullptr;  // rows along it are those of sums
+    if (can_sum_up(source, axis)) return nullptr;  // rows along this axis are those of sums
     const bool is_alike = std::all_of(source.outputs.begin(), source.outputs.end(),
                                       [&](const auto& it) { return !it || axes_[*it] == axis; });
     return is_alike ? row_axis(source, axis) : nullptr;
@@ -247,7 +247,7 @@ class Reading {
 
   // In place
 
-  /// Lets the operator's output take over one of its inputs, if it may; rather one that comes late.
+  /// Lets the operator's output take over an input if it may, late inputs first.
   void take_over(std::size_t op) {
     const Operator& taker = model_.operators[op];
     if (!taker.source || taker.writes.size() != 1 || taker.writing != Writing::row_by_row) return;
@@ -264,7 +264,7 @@ class Reading {
     }
   }
 
-  /// Reads whose rows may be written over, whoever else reads them.
+  /// Reads whose rows may be written over, with any other readers.
   [[nodiscard]] std::vector<std::size_t> may_overwrite(const Operator& op) const {
     std::vector<std::size_t> reads;
     if (!op.source || op.writes.size() != 1 || op.writing != Writing::row_by_row) return reads;
@@ -281,7 +281,7 @@ class Reading {
     return reads;
   }
 
-  /// How the output would take the input over.
+  /// How the output would take over the input.
   [[nodiscard]] std::optional<TakenOver> taken_over(const stowage::Operator& source, std::size_t input,
                                                     const RowAxis& along, std::size_t output) const {
     const RowRead* const read = row_read(along, input);
@@ -292,14 +292,14 @@ class Reading {
     if (from.bytes_per_row == 0 || to.bytes_per_row == 0) return std::nullopt;
     const bool is_alike =
         from.rows == to.rows && from.bytes_per_row == to.bytes_per_row && from.runs == to.runs;
-    // All that lies at one place is whole or none of it; rows of two lengths cannot follow each other.
+    // Tensors in one place are all whole or all not. Rows of two lengths cannot follow each other.
     const bool are_whole = has_whole(t) || to.is_whole;
     if (to.is_whole && !may_be_whole(t)) return std::nullopt;
     if (read->rows == RowMap{} && is_alike && in_place_output(graph_, source, input)) return TakenOver{t};
     if (!read->kept_at || ((are_whole || to.granule > 1) && !is_alike)) return std::nullopt;
     if (options_.in_place == InPlace::same_size && !is_alike) return std::nullopt;
     if (std::count(source.inputs.begin(), source.inputs.end(), source.inputs[input]) > 1)
-      return std::nullopt;  // it comes back elsewhere, too
+      return std::nullopt;  // the output has its bytes elsewhere, too
     const bool by_rows = from.runs > 1 || to.runs > 1;
     if (are_whole && by_rows) return std::nullopt;
     const std::int64_t shift = -read->rows.offset;
@@ -308,13 +308,13 @@ class Reading {
     return TakenOver{t, shift, *read->kept_at, by_rows};
   }
 
-  /// Whether a tensor, or one that it takes over, is wanted whole.
+  /// Whether a tensor, or one that it takes over, must be whole.
   [[nodiscard]] bool has_whole(std::size_t tensor) const {
     const auto& taken = model_.tensors[tensor].takes_over;
     return model_.tensors[tensor].is_whole || (taken && has_whole(taken->tensor));
   }
 
-  /// Whether all that the tensor takes over can lie where it lies whole.
+  /// Whether all tensors that it takes over can lie in its place when it is whole.
   [[nodiscard]] bool may_be_whole(std::size_t tensor) const {
     const auto& taken = model_.tensors[tensor].takes_over;
     if (!taken) return true;
@@ -324,8 +324,8 @@ class Reading {
            may_be_whole(taken->tensor);
   }
 
-  /// Whether nobody wants the tensor's rows when the operator has written over them: itself, too, reads no
-  /// others, and all that read them stand in front.
+  /// Whether no operator needs the tensor's rows after they are written over: `by` reads no other rows, and
+  /// all other readers come before it.
   [[nodiscard]] bool may_be_taken(const TakenOver& taken, std::size_t by) const {
     if (model_.tensors[taken.tensor].stays || is_taken_[taken.tensor] || !is_written_[taken.tensor])
       return false;

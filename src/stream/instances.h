@@ -12,28 +12,28 @@ namespace stowage::stream {
 enum class InPlace : std::uint8_t {
   never,
   where_possible,
-  same_size,  ///< Only where both rows have the same bytes: rings hold such rows, but no row inside another.
-  /// Either, for a bound that holds for both: what may lie in what is read is not counted while an operator
-  /// runs.
+  same_size,  ///< Only if both rows have the same bytes: rings hold such rows, but no row inside another.
+  /// Undecided, for a bound that holds for both. While an operator runs, outputs that may lie in its inputs
+  /// do not count.
   open
 };
 
 struct InstanceOptions {
-  std::int64_t granule = 1;  ///< Rows that an instance computes, at least 1.
+  std::int64_t granule = 1;  ///< Rows that an iteration computes, at least 1.
   Io io = Io::arena;
   InPlace in_place = InPlace::where_possible;
-  std::set<TensorId> apart{};  ///< Tensors that are not written over others all the same.
+  std::set<TensorId> apart{};  ///< Tensors that are never written over others.
 };
 
 /// Throws UsageError for a network with bodies (If, Loop) or sizes that depend on data.
 void expect_streamable(const Graph& graph);
 
-/// The operators of a network (`add_rows`) over rows, and what they read. Constants, and what is computed
-/// from nothing else, is not part of it. Throws UsageError as `expect_streamable` does.
+/// The operators of a network over rows (`add_rows`), and their reads. Leaves out constants and what only
+/// they determine. Throws UsageError as `expect_streamable` does.
 [[nodiscard]] RowModel instances_of(const Graph& graph, const InstanceOptions& options);
 
-/// The same network with operators and tensors as wholes: each operator has one instance, each tensor one
-/// granule.
+/// The same network with whole operators and tensors: one iteration for each operator, one granule for each
+/// tensor.
 [[nodiscard]] RowModel without_rows(const RowModel& model);
 
 }  // namespace stowage::stream

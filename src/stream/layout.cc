@@ -1,17 +1,17 @@
-// Idea. A tensor that somebody wants whole is a buffer like any other, of which only those bytes are reserved
-// whose rows are there. Others are rings, or come apart into granules:
+// Idea. A tensor that must be whole is one buffer, which reserves only the bytes of live rows. Other tensors
+// are rings, or split into granules:
 //
 //     whole   [r0 r1 r2 r3 r4 r5]   r0 reserved from its writing to its last reading, r1 ...
 //     ring    [r3|r1|r2]            row r in slot r mod 3; as many slots as lives of rows overlap
 //     apart   [r1] [r2] [r3]        each wherever there is room
 //
-// A ring is one block and simple to run, but a slot stands empty from its row's last reading to the next
-// row's writing, and what is in use is not always in one stretch: apart, rows pack closer, sometimes by a
-// third. In all three forms only bytes of live rows are reserved.
+// A ring is one block and simple to run. But a slot is empty from its row's last reading to the next row's
+// writing, and the used slots are not always contiguous. Granules pack closer, sometimes by a third. All
+// three forms reserve only bytes of live rows.
 //
-// Tensors that take each other over are in one place: one buffer, of the last taker's size.
+// Tensors that take each other over share one buffer, of the last taker's size.
 //
-// Cost: linear in granules, times their runs where rows are not contiguous.
+// Cost: linear in granules, times their runs if rows are not contiguous.
 
 #include "stream/layout.h"
 
@@ -26,7 +26,7 @@
 namespace stowage::stream {
 namespace {
 
-/// A buffer with more pieces than this is reserved in one.
+/// A buffer with more pieces than this is reserved as one piece.
 constexpr std::int64_t most_pieces = 1 << 11;
 
 /// Tensors that take each other over.
@@ -34,8 +34,8 @@ struct Family {
   std::vector<std::size_t> members{};
   std::vector<Lifetime> lives{};  ///< Of the granules of the last taker.
   bool is_whole = false;
-  bool are_alike = true;    ///< All of the same rows.
-  bool is_by_rows = false;  ///< Some may only be stored row by row.
+  bool are_alike = true;    ///< All have the same rows.
+  bool is_by_rows = false;  ///< Some must be stored row by row.
 };
 
 class LayingOut {
@@ -67,7 +67,7 @@ class LayingOut {
   }
 
  private:
-  /// By the last taker, in the order of tensors.
+  /// Families by their last taker, in the order of tensors.
   std::vector<std::pair<std::size_t, Family>> families() const {
     std::vector<std::pair<std::size_t, Family>> found;
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
@@ -102,7 +102,7 @@ class LayingOut {
     }
   }
 
-  /// Where a member's granules begin among those of the last taker.
+  /// The first of a member's granules among those of the last taker.
   [[nodiscard]] std::size_t first_in(std::size_t root, std::size_t member) const {
     return program_.ranges[member].first - program_.ranges[root].first;
   }
@@ -129,13 +129,13 @@ class LayingOut {
     for (const auto& [at, bytes] : changes) {
       was_full = was_full || live == ring;
       live += bytes;
-      // From the first time that all slots are in use nothing may leave but at the end.
+      // Once all slots are in use, rows may leave for good only at the end.
       if (was_full && live < ring - bytes_of(root, 0)) return at >= family.lives.back().lower;
     }
     return true;
   }
 
-  /// The fewest slots in which no granule comes before the one that was there has gone.
+  /// The fewest slots in which each granule is gone before the next one in its slot comes.
   static std::int64_t slots_of(const Family& family) {
     std::size_t slots = 1;
     std::size_t next = 0;
@@ -202,7 +202,7 @@ class LayingOut {
     }
   }
 
-  /// Of a member's rows in those of the last taker.
+  /// The offset of a member's rows in those of the last taker.
   [[nodiscard]] Bytes offset_in(std::size_t root, std::size_t member) const {
     Bytes offset = 0;
     for (std::size_t t = root; t != member; t = model_.tensors[t].takes_over->tensor)

@@ -12,19 +12,19 @@
 
 namespace stowage::stream {
 
-/// What rows that come and go are kept in.
+/// How rows that come and go are stored.
 enum class Form : std::uint8_t {
-  rings,        ///< One buffer for a tensor, as many granules long as are alive at once.
-  tight_rings,  ///< The same where no slot is ever empty meanwhile, else granules by themselves.
+  rings,        ///< One buffer for a tensor, with a slot for each granule alive at once.
+  tight_rings,  ///< Rings where no slot is ever empty in between, else granules.
   granules      ///< A buffer for every granule.
 };
 
 struct LayoutOptions {
   Form form = Form::rings;
-  Bytes alignment = 1;  ///< Of every buffer, and what sizes are rounded up to.
+  Bytes alignment = 1;  ///< Of every buffer; sizes are rounded up to it.
 };
 
-/// Buffers to place, and where in them the tensors of the graph are.
+/// Buffers to place, and the places of the graph's tensors in them.
 struct Layout {
   std::vector<Buffer> buffers{};
   std::vector<PlannedTensor> tensors{};     ///< One per tensor of the graph, in its order.

@@ -1,6 +1,6 @@
 // Idea. An affine schedule maps each iteration of each statement to a time (t, position). A polyhedral code
-// generator scans these times in lexicographic order: it finds which statements are active in which range of t
-// and writes loops over those ranges, with guards where a stride leaves times without an iteration.
+// generator scans these times in lexicographic order. It finds the active statements in each range of t and
+// writes loops over the ranges, with guards where a stride leaves times without an iteration.
 //
 //     x[i] -> (i, 0)      for (c0 = 0; c0 <= 8; c0 += 1) {
 //     a[i] -> (i + 1, 1)    if (c0 <= 7) x(c0);
@@ -43,7 +43,7 @@ struct Freed {
 
 namespace {
 
-/// The loops of statements whose times overlap. Atomic in t: one loop with guards, rather than one for every
+/// The loop of statements whose times overlap. Atomic in t: one loop with guards, instead of one for each
 /// range of t with other statements.
 std::optional<std::string> loop_of(std::span<const LoopStatement> statements, unsigned long effort) {
   const std::unique_ptr<isl_ctx, Freed> context(isl_ctx_alloc());
@@ -55,7 +55,7 @@ std::optional<std::string> loop_of(std::span<const LoopStatement> statements, un
                    it.shift, it.position, it.count);
   }
   schedule += "}";
-  // The library takes what it is given, and returns null when the effort is used up.
+  // The library takes ownership of its arguments. It returns null when the effort is used up.
   isl_union_map* const map = isl_union_map_read_from_str(context.get(), schedule.c_str());
   isl_ast_build* build = isl_ast_build_from_context(isl_set_read_from_str(context.get(), "{ : }"));
   build =

@@ -7,8 +7,8 @@
 
 namespace stowage::stream {
 
-/// A statement of a loop nest: iterations [0, count) at time scale * i + shift, those of one time in the order
-/// of positions.
+/// A statement of a loop nest: iteration i of [0, count) runs at scale * i + shift. Positions order the
+/// iterations of one time.
 struct LoopStatement {
   std::string name{};  ///< A C identifier.
   std::int64_t count = 1;
@@ -18,7 +18,7 @@ struct LoopStatement {
 };
 
 /// C code that calls `name(i);` for every iteration of every statement in the order of their times. None if
-/// that takes more than `effort` operations of the polyhedral library.
+/// this takes more than `effort` operations of the polyhedral library.
 [[nodiscard]] std::optional<std::string> loop_nest(std::span<const LoopStatement> statements,
                                                    unsigned long effort);
 

@@ -1,16 +1,16 @@
-// Idea. An operator's instances are integer points, and what they read and write are relations between points
-// and granules, given by linear constraints. An order maps instances to times (t, position), compared
+// Idea. An operator's iterations are integer points. Its reads and writes are relations between points and
+// granules, given by linear constraints. An order maps iterations to times (t, position), compared
 // lexicographically:
 //
 //     instance --writes--> granule <--reads-- instance'           times:  a  |   . a   a a   a
 //        |                                        |                       b  |       b     b
 //        +--> time       must be before       time' <--+                     +-----------------> t
 //
-//   legal:   no granule has a writing time that is not before a reading time: a relation that must be empty
+//   legal:   the relation of granules that are read at or before their writing time is empty
 //   live:    {granule -> time of a step : written <= time, and a reading is not before it}
 //   window:  the most granules that live relates to one time; its points are visited one by one
 //
-// Nothing here looks at a row by itself, and nothing is shared with the replay: one is tested by the other.
+// This code shares nothing with the replay, so each tests the other. Only window visits single granules.
 //
 // Source: the patent on polyhedral scheduling (docs/streaming.md): operators as polyhedra in one reference
 // space, orders as affine maps, cost in granules.
@@ -46,7 +46,7 @@ using Context = std::unique_ptr<isl_ctx, Free>;
 using Map = std::unique_ptr<isl_map, Free>;
 using Set = std::unique_ptr<isl_set, Free>;
 
-// The library takes what it is given, and returns null once the effort is used up; null gives null.
+// The library takes ownership of its arguments. It returns null once the effort is used up, and for null.
 
 Map inverse(Map map) { return Map(isl_map_reverse(map.release())); }
 Map then(Map first, Map second) { return Map(isl_map_apply_range(first.release(), second.release())); }
@@ -85,7 +85,7 @@ class Relations {
       const Map written = writing_times(t);
       const Map read = reading_times(t);
       if (!written || !read) return std::nullopt;
-      // granule -> granule that is read not after it is written; the same one on both sides
+      // granule -> granule that is written at or after the reading of the first; both must be the same
       Map wrong = not_after(copy(read), copy(written));
       wrong = both(std::move(wrong), parse("{ [g] -> [g] }"));
       const isl_bool is_empty = isl_map_is_empty(wrong.get());
@@ -119,7 +119,7 @@ class Relations {
                              time.shift, time.position, model_.operators[op].instances()));
   }
 
-  /// [instance] -> [granule]
+  /// [iteration] -> [granule]
   [[nodiscard]] Map reads(const Operator& op, const Access& access) const {
     const Tensor& tensor = model_.tensors[access.tensor];
     return parse(fmt::format(
@@ -137,7 +137,7 @@ class Relations {
                : parse(fmt::format("{{ [{}] -> [g] : 0 <= g < {} }}", op.instances() - 1, granules));
   }
 
-  /// [granule] -> [t, p], like all that follow. None where nobody writes it.
+  /// [granule] -> [t, p], like all that follow. Empty if no operator writes the tensor.
   [[nodiscard]] Map writing_times(std::size_t t) const {
     Map all = parse("{ [g] -> [t, p] : false }");
     for (std::size_t o = 0; o < model_.operators.size(); ++o) {
@@ -159,7 +159,7 @@ class Relations {
     return all;
   }
 
-  /// Each time at which a step runs, to itself.
+  /// Maps the time of each step to itself.
   [[nodiscard]] Map steps() const {
     Map all = parse("{ [t, p] -> [t, p] : false }");
     for (std::size_t o = 0; o < model_.operators.size(); ++o)
@@ -187,7 +187,7 @@ class Relations {
   const RowModel& model_;
   const std::vector<AffineTime>& times_;
   Context context_;
-  Map steps_{};  ///< Goes before its context does.
+  Map steps_{};  ///< Freed before its context.
 };
 
 }  // namespace

@@ -1,13 +1,12 @@
-// Unrolling a model into instances and granules.
+// Unrolls a model into iterations and granules.
 //
-// A tensor that takes another one over has no granules of its own where it does: its rows are in those of the
-// other, of which the last taker says how large they are. The granule then lives from the first that writes
-// it to the last that reads any of them.
+// Tensors that take each other over share the granules of the last taker, which gives their size. A granule
+// then lives from the first writing to the last reading of any of them.
 //
-// Rows that are computed again wait until those that were there before have been read, which is the only need
-// of an operator for one behind it.
+// Recomputed rows wait until their former copies have been read. Only this makes an operator need a later
+// one.
 //
-// Cost: the number of (instance, row it reads) pairs, and as much memory for those of (instance, granule).
+// Cost: the number of (iteration, row it reads) pairs, and memory for the (iteration, granule) pairs.
 
 #include "stream/program.h"
 
@@ -27,7 +26,7 @@ namespace {
   throw Error(place, std::move(problem));
 }
 
-/// The operator that writes a tensor; none: there from the start.
+/// The operator that writes a tensor; none if it is there from the start.
 using Writer = std::optional<std::size_t>;
 
 class Unrolling {
@@ -62,7 +61,7 @@ class Unrolling {
   }
 
  private:
-  /// The tensor in whose rows a tensor's rows lie in the end, and how far on.
+  /// The last taker of a tensor, and the shift of the tensor's rows in it.
   struct Place {
     std::size_t tensor = 0;
     std::int64_t shift = 0;
@@ -100,7 +99,7 @@ class Unrolling {
                          tensor.bytes_per_row, tensor.granule));
   }
 
-  /// Whether all rows lie in one place, whatever the layout: of this tensor or one that it takes over.
+  /// Whether this tensor, or one that it takes over, is whole in every layout.
   [[nodiscard]] bool is_in_one_place(std::size_t t) const {
     const Tensor& tensor = model_.tensors[t];
     return tensor.is_whole || (tensor.takes_over && is_in_one_place(tensor.takes_over->tensor));
@@ -205,7 +204,7 @@ class Unrolling {
     }
   }
 
-  /// Where the round ends that begins with an instance; 0 if none does.
+  /// The end of the round that begins with an iteration; 0 if none does.
   static std::size_t end_of_round(const Operator& op, std::int64_t index) {
     const auto begin = std::lower_bound(op.rounds.begin(), op.rounds.end(), static_cast<std::size_t>(index));
     const bool is_begin = begin != op.rounds.end() && std::cmp_equal(*begin, index);
@@ -213,7 +212,7 @@ class Unrolling {
     return end == op.rounds.end() ? 0 : *end;
   }
 
-  /// What is written row by row is there up to a granule when its writer has come as far.
+  /// A granule that is written row by row needs its writer only as far as that.
   void need_granule(const std::string& place, std::size_t tensor, std::int64_t granule, Iteration& instance) {
     if (!writers_[tensor]) return;
     const std::size_t op = *writers_[tensor];
@@ -265,14 +264,14 @@ class Unrolling {
     }
   }
 
-  /// Who reads what is there has read it.
+  /// Waits until the other readers of a granule have read it.
   static void await_readers(const Granule& granule, Iteration& instance) {
     for (const LastReader& reader : granule.last_readers) {
       if (reader.op != instance.op) add_need({reader.op, reader.index + 1}, instance);
     }
   }
 
-  /// Where rows are computed again: a row is in one place at a time, so what was there of it has been read.
+  /// A recomputed row is in one place at a time, so its former copy must have been read.
   void await_former_rows(std::size_t op) {
     const auto& again = model_.operators[op].again;
     std::map<std::int64_t, std::size_t> former;
@@ -286,7 +285,7 @@ class Unrolling {
     }
   }
 
-  /// Written by the first instance and read by the last.
+  /// The first iteration writes it, and the last one reads it.
   void add_accumulator(const Operator& op) {
     const auto id = static_cast<GranuleId>(program_.granules.size());
     const IterationId first = program_.first[program_.first.size() - 2];

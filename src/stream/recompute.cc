@@ -1,32 +1,30 @@
-// Idea. Where windows overlap, rows wait for the next window: of an expansion in front of a depthwise
-// convolution of three rows two wide rows are kept all the time, in every block of the network at once. If
-// each instance of the reader has the rows it wants computed anew, from narrow rows, nothing wide is kept
-// between instances:
+// Idea. If windows overlap, rows wait for the next window. An expansion before a depthwise convolution of
+// three rows keeps two wide rows all the time, in every block of the network at once. If each iteration of
+// the reader recomputes its rows from narrow rows, no wide row is kept between iterations:
 //
 //     depthwise row     0        1        2
 //     expansion rows    0 1    0 1 2    1 2 3        instead of 0 1, 2, 3, each of them kept for three
 //     windows
 //
-// It costs multiplies: of windows of three at every row three times those of the expansion, at every other
-// row one and a half. So chains are taken one after the other, each the one that lowers the peak most for a
-// multiply, until the multiplies are used up; where none helps by itself, the one of the widest rows, for
-// often two together do. Of the best set on the way those are given back that it does not need, and it goes
-// on from there.
+// This costs multiplies: windows of three rows need three times those of the expansion at stride 1, and one
+// and a half times at stride 2. So chains are chosen one by one, each time the one that lowers the peak most
+// per multiply, until the multiplies are used up. If none helps alone, the one with the widest rows is
+// chosen, since two together often help. The best set drops the chains that it does not need, and the search
+// goes on from there.
 //
-// Of a window's rows not even those of one instance need be there at once, if the reader can add them up: a
-// convolution of real numbers adds what each row gives to its own row, where that lies, and the row can go.
+// If the reader can add rows up, not even the rows of one window are needed at once: a convolution of real
+// numbers adds the contribution of each row to its own row in place, and the row can go.
 //
 //     expansion row 0 -> depthwise row 0 = .. + w0 * row 0
 //     expansion row 1 -> depthwise row 0 = .. + w1 * row 1       one wide row and a narrow one, not three
 //
-// In the model the operators of a chain get an instance for each row that an instance of the reader wants, in
-// that order, and their tensors that many rows; a reader that adds up gets an instance for each that it
-// reads. Two things make every order of these a legal plan: what runs for the first time ascends without gaps
-// (rows of windows with holes, and those that nobody reads, are computed once besides), and a row is not
-// computed again before what there was of it has been read (program.cc). Everything else is as before:
-// orders, bounds and layouts know nothing of it.
+// In the model, the operators of a chain get an iteration for each row that an iteration of the reader reads,
+// in that order, and their tensors get as many rows. A reader that adds up gets an iteration for each row
+// that it reads. Two rules make every order of these a legal plan. Rows that run for the first time ascend
+// without gaps, so rows in holes of windows and rows without readers are computed once. A row is recomputed
+// only after its former copy has been read (program.cc). Orders, bounds and layouts need no change.
 //
-// Cost: an order for each chain that is tried: about the square of their number, or as long as there is time.
+// Cost: an order for each chain that is tried: about the square of their number, or until the deadline.
 
 #include "stream/recompute.h"
 
@@ -41,7 +39,7 @@
 namespace stowage::stream {
 namespace {
 
-/// Who writes and who reads each tensor.
+/// The writer and the readers of each tensor.
 struct Links {
   explicit Links(const RowModel& model) : writer(model.tensors.size()), readers(model.tensors.size()) {
     for (std::size_t op = 0; op < model.operators.size(); ++op) {
@@ -60,7 +58,7 @@ struct Links {
   std::set<std::size_t> is_awaited{};  ///< Some operator runs after all of its rows.
 };
 
-/// An operator whose rows can be computed at any time, as often as one likes.
+/// Whether an operator's rows can be computed at any time and any number of times.
 bool is_repeatable(const RowModel& model, const Links& links, std::size_t op) {
   const Operator& it = model.operators[op];
   if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty() ||
@@ -70,7 +68,7 @@ bool is_repeatable(const RowModel& model, const Links& links, std::size_t op) {
   return !written.stays && !written.leaves && !written.is_whole && links.readers[it.writes[0]].size() == 1;
 }
 
-/// What it reads must be there whenever it runs: nothing may be written over it.
+/// Whether its inputs are there whenever it runs, since nothing is written over them.
 bool reads_what_stays(const RowModel& model, const Links& links, std::size_t op) {
   const Operator& it = model.operators[op];
   return !model.tensors[it.writes[0]].takes_over &&
@@ -79,15 +77,14 @@ bool reads_what_stays(const RowModel& model, const Links& links, std::size_t op)
          });
 }
 
-/// The rows of a tensor in the order in which they are computed again.
+/// The rows of a tensor in the order of recomputing.
 struct Again {
   std::vector<std::int64_t> rows{};
-  std::vector<std::size_t> rounds{
-      0};  ///< Where those begin that are computed for each instance of the reader.
-  std::vector<std::vector<std::int64_t>> reads{};  ///< Which of them each instance of the reader reads.
+  std::vector<std::size_t> rounds{0};              ///< Where the rows for each iteration of the reader begin.
+  std::vector<std::vector<std::int64_t>> reads{};  ///< Which of them each iteration of the reader reads.
 };
 
-/// The rows that each instance of the reader wants, ascending.
+/// The rows that each iteration of the reader needs, ascending.
 std::vector<std::set<std::int64_t>> wanted_rows(const RowModel& model, std::size_t reader,
                                                 std::size_t tensor) {
   const Operator& op = model.operators[reader];
@@ -102,9 +99,9 @@ std::vector<std::set<std::int64_t>> wanted_rows(const RowModel& model, std::size
   return wanted;
 }
 
-/// For each instance of the reader the rows it wants, ascending. An operator computes its rows one after the
-/// other when it does so first: those that are left out in front of a wanted one, and behind the last, are
-/// computed once, though nobody reads them.
+/// For each iteration of the reader the rows that it needs, ascending. An operator computes its rows without
+/// gaps the first time. So rows skipped before a needed one, and rows after the last, are computed once,
+/// though no operator reads them.
 Again rows_again(const RowModel& model, std::size_t reader, std::size_t tensor) {
   const auto wanted = wanted_rows(model, reader, tensor);
   Again again;
@@ -124,15 +121,15 @@ Again rows_again(const RowModel& model, std::size_t reader, std::size_t tensor) 
   return again;
 }
 
-/// Multiplies of these rows of an operator, each as often as it is named.
+/// Multiplies of these rows of an operator; a row counts as often as it is listed.
 std::int64_t multiplies_of_all(const Operator& op, const std::vector<std::int64_t>& rows) {
   std::int64_t sum = 0;
   for (const std::int64_t row : rows) sum += model::multiplies_of_rows(op.multiplies, op.rows, row, row + 1);
   return sum;
 }
 
-/// The chain that ends with what an access of the reader reads; none if it cannot be computed again, or if no
-/// row is read twice.
+/// The chain that ends with what an access of the reader reads. None if it cannot be recomputed or no row is
+/// read twice.
 std::optional<Recomputable> chain_in_front(const RowModel& model, const Links& links, std::size_t reader,
                                            const Access& access) {
   const Operator& last_reader = model.operators[reader];
@@ -143,7 +140,7 @@ std::optional<Recomputable> chain_in_front(const RowModel& model, const Links& l
   while (op && is_repeatable(model, links, *op)) {
     found.operators.insert(found.operators.begin(), *op);
     const Operator& it = model.operators[*op];
-    // An activation only makes something else of the same row: so it goes with what is in front of it.
+    // An activation only transforms each row, so it joins the operator before it.
     if (it.multiplies > 0 || it.reads.size() != 1 || it.reads[0].rows != RowMap{}) break;
     op = links.writer[it.reads[0].tensor];
   }
@@ -157,10 +154,10 @@ std::optional<Recomputable> chain_in_front(const RowModel& model, const Links& l
   return found;
 }
 
-/// Chains by the operators that they end with.
+/// Chains, by their last operators.
 using Chosen = std::set<std::size_t>;
 
-/// Looks for the chains to compute again.
+/// Searches for the chains to recompute.
 class Choosing {
  public:
   Choosing(const RowModel& model, double factor, const TrialEffort& effort)
@@ -202,8 +199,8 @@ class Choosing {
     return model;
   }
 
-  /// The chain that lowers the peak most for a multiply; if none does by itself, the one of the widest rows
-  /// for a multiply. False: none is left that may be paid for, or no time.
+  /// Adds the chain that lowers the peak most per multiply. If none does alone, adds the one with the widest
+  /// rows per multiply. False if no chain is left that fits the budget, or time is up.
   bool add_one(Chosen& chosen) const {
     const RowModel model = with(chosen);
     const Bytes before = peak_of(model);
@@ -225,7 +222,7 @@ class Choosing {
     return best.has_value();
   }
 
-  /// Without chains that the peak does not need.
+  /// Drops chains that the peak does not need.
   [[nodiscard]] Chosen without_idle(Chosen chosen, Bytes peak) const {
     for (const std::size_t it : Chosen(chosen)) {
       if (is_time_up()) break;
@@ -241,7 +238,7 @@ class Choosing {
   TrialEffort effort_;
 };
 
-/// Lets the reader have an instance for each row that it reads.
+/// Gives the reader an iteration for each row that it reads.
 void add_up(Again& again, Operator& reader) {
   std::vector<std::vector<std::int64_t>> apart;
   reader.rounds = {0};

@@ -1,26 +1,26 @@
-// Idea. Run some operators together: pull the rows of the last one, and before each row what it needs, as
-// late as possible. Between such regions tensors stand whole, yet not all of the time: rows go as soon as the
-// region behind has read them, and come as the region in front writes them.
+// Idea. A region runs some operators together: it pulls the rows of the last one, and before each row what it
+// needs, as late as possible. Tensors between regions are whole, but not all the time: rows are freed once
+// the next region has read them, and come as the previous region writes them.
 //
 //     operators   0 1 2 | 3 4 5 6 | 7 8          region [3, 7): rows of 6 pull rows of 5, 4 and 3,
 //                  region    region  region       which read, and free, rows of 2
 //
-// When a region starts, all operators in front of it have run and no other: that is one state, whatever the
-// regions in front were. So the least peak for the first n operators is
+// When a region starts, exactly the operators before it have run. Earlier regions do not change this state.
+// So the least peak for the first n operators is
 //
 //     least(n) = min over b < n of  max(least(b), peak of region [b, n) by itself)
 //
-// a dynamic program over the operators in the model's order. A region of one operator is that operator layer
-// by layer, so the result is never worse than that. Operators that wait for each other, as rows are computed
-// again only when those there were have been read, are never apart.
+// This is a dynamic program over the operators in the model's order. A region of one operator runs layer by
+// layer, so the result is never worse than that. Operators that wait for each other are never apart: rows are
+// recomputed only after their former copies have been read.
 //
 // Source: the patent on polyhedral scheduling: the order inside a region is one affine map for each operator,
-// scale and shift, at its latest; that regions are chosen by their peak, and that rows between them come and
-// go, is ours.
+// scale and shift, at its latest. Choosing regions by their peak, and rows that come and go between them, are
+// ours.
 //
-// Cost: operators^2 / 2 regions of as many steps as they have instances, until `work` is used up; those that
-// exceed what is known for their end stop there, and longer ones are not tried when the end's share of `work`
-// has been spent in vain.
+// Cost: operators^2 / 2 regions, each with a step for each iteration, until `work` is used up. A region stops
+// if it exceeds the best peak for its end. Longer ones are not tried after the end's share of `work` has been
+// spent in vain.
 
 #include "stream/regions.h"
 
@@ -30,7 +30,7 @@
 namespace stowage::stream {
 
 bool Walk::pull(std::size_t target, const Region& region, Bytes limit) {
-  // The operators whose next instance is wanted, each for the one below it.
+  // The operators whose next iteration is needed, each for the previous one in the list.
   std::vector<std::size_t> wanted{target};
   while (!wanted.empty()) {
     const std::size_t op = wanted.back();
@@ -75,8 +75,7 @@ namespace {
 
 constexpr std::size_t rows_between_looks = 256;
 
-/// Runs a region from the state in which all operators in front of it have run, or a part of it if it needs
-/// more than the limit or the time is up.
+/// Runs a region after all operators before it. Stops early if it needs more than the limit or time is up.
 Walk pull_region(const RowProgram& program, const State& start, const Region& region, Bytes limit,
                  const base::Deadline& deadline) {
   Walk walk(program, start);
@@ -98,7 +97,7 @@ bool is_finished(const State& state, const Region& region) {
   return true;
 }
 
-/// Bytes that are live when the first 0, 1, .. operators have run, and no other.
+/// Live bytes when only the first 0, 1, .. operators have run.
 std::vector<Bytes> lives_between(const RowProgram& program) {
   State state(program);
   std::vector<Bytes> lives{state.live()};
@@ -109,10 +108,10 @@ std::vector<Bytes> lives_between(const RowProgram& program) {
   return lives;
 }
 
-/// Where regions may begin and end: whether no operator in front waits for one behind.
+/// Where regions may begin and end: whether no earlier operator waits for a later one.
 std::vector<bool> boundaries(const RowProgram& program) {
   std::vector<bool> is_boundary;
-  std::size_t awaited = 0;  // how many operators those in front wait for
+  std::size_t awaited = 0;  // how many operators the earlier ones wait for
   for (std::size_t op = 0; op < program.operators(); ++op) {
     is_boundary.push_back(awaited <= op);
     for (IterationId i = program.first[op]; i < program.first[op + 1]; ++i) {
@@ -123,7 +122,7 @@ std::vector<bool> boundaries(const RowProgram& program) {
   return is_boundary;
 }
 
-/// The least peak of all that runs up to an operator, and the region it ends with.
+/// The least peak of all operators up to each one, and its last region.
 class LeastPeaks {
  public:
   LeastPeaks(const RowProgram& program, std::int64_t work, const base::Deadline& deadline,
@@ -161,7 +160,7 @@ class LeastPeaks {
   }
 
   void find_last_region(std::size_t end) {
-    std::int64_t in_vain = 0;  // since the last region that was better
+    std::int64_t in_vain = 0;  // steps since the last better region
     for (std::size_t begin = end; begin-- > 0 && !deadline_.is_over();) {
       if (peaks_[begin] >= peaks_[end] || ((left_ <= 0 || in_vain > share_) && peaks_[end] != unbounded))
         continue;
@@ -181,7 +180,7 @@ class LeastPeaks {
   const base::Deadline& deadline_;
   const RegionRunner& run_region_;
   std::vector<Bytes> lives_;
-  std::vector<bool> may_begin_;  ///< A region, with an operator.
+  std::vector<bool> may_begin_;  ///< Whether a region may begin with an operator.
   std::int64_t left_;            ///< Steps that may still be tried.
   std::int64_t share_;           ///< Steps that may be tried in vain for one end.
   std::vector<Bytes> peaks_;

@@ -18,21 +18,20 @@ struct Region {
   [[nodiscard]] bool has(std::size_t op) const { return begin <= op && op < end; }
 };
 
-/// Takes steps from a state and notes them.
+/// Runs steps from a state and records them.
 class Walk {
  public:
   Walk(const RowProgram& program, State start) : program_(program), state_(std::move(start)) {}
 
-  /// Runs the operator's next instance, and before it what it needs, as late as possible; all of it must be
-  /// in the region or have run. False, and stopped where that is, if it is not or a step has more than
-  /// `limit` bytes.
+  /// Runs the operator's next iteration, and before it what it needs, as late as possible. Stops and returns
+  /// false if a need is outside the region and has not run, or a step has more than `limit` bytes.
   [[nodiscard]] bool pull(std::size_t op, const Region& region, Bytes limit);
 
-  /// Runs the operator's next instance; false, and it does not run, if it is not ready or has more than
+  /// Runs the operator's next iteration. False, and it does not run, if it is not ready or has more than
   /// `limit` bytes.
   [[nodiscard]] bool take(std::size_t op, Bytes limit);
 
-  /// Takes steps in the region that do not leave more bytes than there were, while there are any.
+  /// Runs steps in the region that do not raise the live bytes, while any are ready.
   void settle(const Region& region, Bytes limit);
 
   [[nodiscard]] const State& state() const { return state_; }
@@ -48,33 +47,31 @@ class Walk {
   Bytes peak_ = 0;
 };
 
-/// An order, the most bytes that are live in it, and the regions it was put together from.
+/// An order, its most live bytes, and the regions that it consists of.
 struct RegionOrder {
   std::vector<IterationId> steps{};
   Bytes peak = 0;
   std::vector<Region> regions{};
 };
 
-/// What may be spent where one model after the other is tried.
+/// The effort for trying one model after another.
 struct TrialEffort {
-  std::int64_t work = 0;  ///< Steps that are tried for one order at most.
+  std::int64_t work = 0;  ///< The most steps to try for one order.
   base::Deadline deadline{};
 };
 
-/// Runs a region from the state in which all operators before it have run, or a part of it if a step needs
-/// more than the limit.
+/// Runs a region after all operators before it. Stops at a step that needs more than the limit.
 using RegionRunner = std::function<Walk(const State& start, const Region& region, Bytes limit)>;
 
-/// The best order that runs the operators region by region. `work` is how many steps are tried at most; beyond
-/// that, operators are regions of their own. Over the deadline there are no steps, and the peak is the largest
-/// there is.
+/// The best order that runs the operators region by region. Tries at most `work` steps; after that, operators
+/// are regions of their own. After the deadline the order has no steps, and its peak is the largest value.
 [[nodiscard]] RegionOrder order_by_regions(const RowProgram& program, std::int64_t work,
                                            const base::Deadline& deadline, const RegionRunner& run);
 /// The same with each region pulled from its last operator.
 [[nodiscard]] RegionOrder order_by_regions(const RowProgram& program, std::int64_t work,
                                            const base::Deadline& deadline = {});
 
-/// The peak of that order; the largest there is if the deadline is over.
+/// The peak of that order; the largest value after the deadline.
 [[nodiscard]] Bytes least_peak_of(const RowModel& model, const TrialEffort& effort);
 
 }  // namespace stowage::stream

@@ -1,6 +1,5 @@
-// Idea. What is made from a row without multiplies (a normalisation, an activation) need not be kept for all
-// who read it. Where the rows it is made of are there anyway, for a residual say, each reader has it made
-// anew:
+// Idea. A row that is computed without multiplies (a normalisation, an activation) need not be kept for all
+// its readers. If its input rows are there anyway, for instance for a residual, each reader computes it anew:
 //
 //     x --- norm --+-- keys                  x --- norm --- keys
 //        \         +-- values                 \--- norm' -- values
@@ -9,10 +8,10 @@
 //
 //     x and norm are whole while queries run        only x is
 //
-// The network is written down with these operators once for each reader; orders, bounds and layouts take
-// them for operators like any others. Afterwards they are what they were: one operator, whose rows run again.
+// The network gets one copy of these operators for each reader. Orders, bounds and layouts treat the copies
+// like any operators. In the plan they are one operator again, whose rows run several times.
 //
-// Cost: linear in operands, for each that is repeated in what is added.
+// Cost: linear in operands for each repeated tensor, with the copies added so far.
 
 #include "stream/repeat.h"
 
@@ -30,7 +29,7 @@
 namespace stowage::stream {
 namespace {
 
-/// Who writes and who reads each tensor of the main subgraph.
+/// The writer and the readers of each tensor of the main subgraph.
 struct Uses {
   explicit Uses(const Graph& graph) : writer(graph.tensors.size()), readers(graph.tensors.size()) {
     const auto& operators = graph.subgraphs[0].operators;
@@ -50,7 +49,7 @@ struct Uses {
   std::set<std::size_t> is_awaited{};             ///< Some operator runs after all of its rows.
 };
 
-/// Computes rows from the same rows, as often as one likes, without multiplies.
+/// Whether it computes rows from the same rows, without multiplies, any number of times.
 bool is_free(const Graph& graph, const stowage::Operator& op) {
   const bool is_plain = op.multiplies == 0 && !op.stateful && !op.folded && op.bodies.empty() &&
                         op.after.empty() && op.scratch.empty() && op.outputs.size() == 1 && op.outputs[0];
@@ -88,8 +87,8 @@ class Looking {
  private:
   [[nodiscard]] const stowage::Operator& op(std::size_t o) const { return graph_.subgraphs[0].operators[o]; }
 
-  /// Without those whose output is read elsewhere, and what only they need; none if more than one tensor is
-  /// left that it is made from, or nothing is gained by it.
+  /// Drops operators whose output is read elsewhere, and what only they need. None if the others read more
+  /// than one outside tensor, or if nothing is gained.
   [[nodiscard]] std::optional<Repeatable> trimmed(TensorId t, std::set<std::size_t> operators) const {
     const std::size_t last = *uses_.writer[t];
     for (bool is_changed = true; is_changed;) {
@@ -120,7 +119,7 @@ class Looking {
   Uses uses_;
 };
 
-/// Writes a network down anew.
+/// Rewrites a network.
 class Repeating {
  public:
   Repeating(const Repeated& repeated, const Repeatable& what)
@@ -145,7 +144,7 @@ class Repeating {
       now[o] = result_.operators.size();
       add(std::move(op), given_.operators[o]);
     }
-    for (const std::size_t o : now) {  // an operator may stand before one that it runs after
+    for (const std::size_t o : now) {  // an operator may be listed before one that it runs after
       for (std::size_t& earlier : result_.graph.subgraphs[0].operators[o].after) earlier = now[earlier];
     }
     return std::move(result_);
@@ -157,7 +156,7 @@ class Repeating {
     result_.operators.push_back(source);
   }
 
-  /// The operators once more; the tensor that they write.
+  /// Adds the operators once more. Returns the tensor that they write.
   TensorId add_again() {
     std::map<TensorId, TensorId> own;
     for (const std::size_t o : what_.operators) {
@@ -229,7 +228,7 @@ Repeated repeat(const Repeated& repeated, const Repeatable& what) { return Repea
 
 namespace {
 
-/// Rows can be run again at any time, but neither sums nor whole operators while they are being computed.
+/// Whether repeats can interleave. Rows can run again at any time, but not sums or whole operators.
 bool can_interleave(const Repeated& repeated, const RowModel& model) {
   std::vector<int> times(repeated.operators.size(), 0);
   for (const std::size_t own : repeated.operators) ++times[own];
@@ -244,7 +243,7 @@ std::vector<TensorId> candidates_of(const Repeated& given) {
   return candidates;
 }
 
-/// What makes each of these tensors, repeated.
+/// Repeats the operators that compute each of these tensors.
 template <typename Tensors>
 Repeated repeat_each(const Repeated& given, const Tensors& tensors) {
   Repeated repeated = given;

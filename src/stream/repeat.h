@@ -9,16 +9,15 @@
 
 namespace stowage::stream {
 
-/// A network written down anew: its operators in another order, or some of them several times, each time to
-/// run for one reader.
+/// A rewritten network: its operators in another order, or some of them repeated for each reader.
 struct Repeated {
   Graph graph{};
-  std::vector<std::size_t> operators{};  ///< Which operator of the network each is.
-  std::vector<TensorId> tensors{};       ///< The same of tensors; those of the network come first.
+  std::vector<std::size_t> operators{};  ///< Index in the network of each operator.
+  std::vector<TensorId> tensors{};       ///< The same for tensors; the network's own come first.
 };
 
-/// Operators that compute rows of a tensor that several operators read, from the same rows of one other
-/// tensor, without multiplies.
+/// Operators that compute a tensor with several readers, without multiplies, from the same rows of one other
+/// tensor.
 struct Repeatable {
   TensorId tensor = 0;
   std::vector<std::size_t> operators{};  ///< Ascending; the last one writes the tensor.
@@ -26,22 +25,20 @@ struct Repeatable {
 
 [[nodiscard]] Repeated once(const Graph& graph);
 
-/// All whose rows need not be kept for the later readers, as those of the other tensor are there or are
-/// smaller; but none inside another. Those of the fewest readers come first.
+/// All whose rows need not be kept for later readers, since those of the other tensor are there or are
+/// smaller. None is inside another. Those with the fewest readers come first.
 [[nodiscard]] std::vector<Repeatable> repeatables(const Graph& graph);
 
-/// The same operators in another order: `order` has all of them, so that none stands in front of what it
-/// needs.
+/// The same operators in another order. `order` has all of them, each after what it needs.
 [[nodiscard]] Repeated in_order(const Graph& graph, const std::vector<std::size_t>& order);
 
-/// Every reader but the first has these operators anew, right in front of it.
+/// Repeats these operators right before every reader but the first.
 [[nodiscard]] Repeated repeat(const Repeated& repeated, const Repeatable& what);
 
-/// Everything repeated that may be, for all readers but the first.
+/// Repeats everything that it may, for all readers but the first.
 [[nodiscard]] Repeated repeat_all(const Repeated& given);
 
-/// The network with all of them repeated, or none, but for those where the other is better: whichever has the
-/// order of least peak.
+/// Repeats all of them or none, then flips single ones where that lowers the peak of the best order.
 [[nodiscard]] Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& options,
                                              const TrialEffort& effort);
 

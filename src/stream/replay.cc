@@ -1,8 +1,7 @@
-// What an order needs, by running it. The only state is what is left to be done: how many reads of each
-// granule are to come. That shares nothing with the counters of the search, nor with polyhedra, and so judges
-// both.
+// Runs an order to find what it needs. The state is what is left to do: how many reads of each granule are to
+// come. It shares nothing with the counters of the search or with polyhedra, so it can judge both.
 //
-// Cost: the number of (instance, granule it reads or writes) pairs.
+// Cost: the number of (iteration, granule it reads or writes) pairs.
 
 #include "stream/replay.h"
 
@@ -14,7 +13,7 @@
 namespace stowage::stream {
 namespace {
 
-/// Reads to come of every granule; what stays is read once more, after the end.
+/// Reads to come of every granule. A granule that stays is read once more, after the end.
 std::vector<std::int64_t> reads_to_come(const RowProgram& program) {
   std::vector<std::int64_t> reads(program.granules.size(), 0);
   for (const Iteration& instance : program.instances) {
@@ -24,7 +23,7 @@ std::vector<std::int64_t> reads_to_come(const RowProgram& program) {
   return reads;
 }
 
-/// Runs the order and tells `visit` of every granule that begins or ends to live. Stops at a fault.
+/// Runs the order. Calls `begin` and `end` for each granule, and `step` at each step. Stops at a fault.
 template <typename Begin, typename End, typename Step>
 std::optional<std::string> walk(const RowProgram& program, std::span<const IterationId> order, Begin begin,
                                 End end, Step step) {

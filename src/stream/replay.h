@@ -9,22 +9,22 @@
 
 namespace stowage::stream {
 
-/// What an order of all instances needs.
+/// The memory that an order of all iterations needs.
 struct RowReplay {
-  std::vector<Bytes> loads{};  ///< Bytes that are live while each step runs.
+  std::vector<Bytes> loads{};  ///< Live bytes at each step.
   Bytes peak = 0;
-  std::optional<std::string> fault{};  ///< Why the order is none; then there are loads up to there only.
+  std::optional<std::string> fault{};  ///< Why the order is illegal; loads end there.
 };
 
-/// Runs an order step by step. A granule is live from the step that writes it to the last that reads it, both
-/// included; what is there from the start from the first step on; what stays up to the end.
+/// Runs an order step by step. A granule is live from the step that writes it, or the first step if it is
+/// there from the start, to the last step that reads it, or the end if it stays. Both are included.
 [[nodiscard]] RowReplay replay(const RowProgram& program, std::span<const IterationId> order);
 
-/// The largest number of granules of each tensor that are live at once. The order must be a legal one.
+/// The largest number of live granules of each tensor. The order must be legal.
 [[nodiscard]] std::vector<std::int64_t> windows(const RowModel& model, const RowProgram& program,
                                                 std::span<const IterationId> order);
 
-/// Operator after operator, each from its first instance to its last.
+/// Operator after operator, each from its first iteration to its last.
 [[nodiscard]] std::vector<IterationId> layer_by_layer(const RowProgram& program);
 
 }  // namespace stowage::stream

@@ -1,6 +1,6 @@
-// Idea. An order is too high in few places. Take a limit below its peak and mend it: at the first step over
-// the limit, the hill, go back to a valley, and look for a detour from there that stays below the limit and
-// comes back to the order behind the hill.
+// Idea. An order is too high in few places. Take a limit below its peak and repair it: at the first step over
+// the limit, the hill, go back to a valley, and search for a detour from there that stays below the limit and
+// meets the order again after the hill.
 //
 //     live                       hill
 //      |                          /\.
@@ -11,24 +11,23 @@
 //      |    valley  valley
 //      +------------------------------------------ steps
 //
-// Back to the order: skip what the detour has run, and run the rest in the order's sequence. As soon as
-// nothing is skipped any more, the detour has met the order: the states are the same, and all that follows is
-// as it was.
+// To meet the order, skip what the detour has run, and run the rest in sequence. Once no step is left to
+// skip, the states are equal, and the rest of the order is unchanged.
 //
 // A detour is a path over states, which are the counters of all operators (how many rows each has done). A
-// move is "the next row of operator t": what it needs is pulled, as late as possible, and then all steps are
-// taken that do not leave more bytes than there were, for these never hurt: what is live is submodular in the
-// counters (a row goes after all its readers), so that having run them stays an advantage in every state
-// that is reached later. Paths are tried lightest first (least live bytes), then from the same valley deepest
-// first (the operator furthest behind). From the nearest valley; if there is no way, from the next deeper
-// one.
+// move is "the next row of operator t": it pulls what the row needs, as late as possible. Then it runs all
+// steps that do not raise the live bytes. These never hurt: live bytes are submodular in the counters (a row
+// goes after all its readers), so having run them is an advantage in every later state. Paths are tried
+// lightest first (least live bytes), then from the same valley deepest first (the last operator). The nearest
+// valley comes first; if it has no way, the next deeper one follows.
 //
-// The limit is found by bisection between the target and the peak, with a small number of tries for each
-// detour; when no limit helps any more, all over again with four times as many.
+// Bisection between the target and the peak finds the limit, with few tries for each detour. When no limit
+// helps any more, it starts again with four times as many.
 //
-// Source: the patent on polyhedral scheduling (docs/streaming.md) improves the orders of operators step by step
-// with affine maps until a target is met. Orders here are freer: any list of instances, with each operator's rows ascending. The order to start from
-// (regions.cc) is piecewise affine. That detours are shortest bottleneck paths, and mending, is ours.
+// Source: the patent on polyhedral scheduling (docs/streaming.md) improves orders step by step with affine
+// maps until a target is met. Orders here are freer: any list of iterations, with each operator's rows
+// ascending. The order to start from (regions.cc) is piecewise affine. Detours as shortest bottleneck paths,
+// and repair, are ours.
 //
 // Cost: tries * (steps of a pull + operators); memory: tries of one detour * operators.
 
@@ -56,14 +55,14 @@ std::uint64_t hash_of(const State& state) {
   return hash;
 }
 
-/// A state on the way from the start of a detour.
+/// A state on a path from the start of a detour.
 struct Node {
   State state;
   std::vector<IterationId> steps{};  ///< From the parent.
   std::size_t parent = 0;
 };
 
-/// A node from which no move was tried yet. The largest is the one to go on with.
+/// A node from which no move was tried yet. The largest is tried next.
 struct Open {
   std::size_t depth = 0;
   Bytes live = 0;
@@ -75,9 +74,9 @@ struct Open {
   }
 };
 
-/// What may still be tried.
+/// The tries that are left.
 struct Effort {
-  std::int64_t each = 0;  ///< By a detour.
+  std::int64_t each = 0;  ///< For one detour.
   std::int64_t left = 0;  ///< In all.
   base::Deadline deadline{};
 
@@ -95,7 +94,7 @@ class Detour {
         limit_(limit),
         all_{0, program.operators()} {}
 
-  /// The whole order, with the detour; nothing if none is found.
+  /// The whole order with the detour; none if none is found.
   std::optional<std::vector<IterationId>> find(const State& base, Preference preference, Effort& effort) {
     std::unordered_set<std::uint64_t> seen{hash_of(base)};
     std::priority_queue<Open> open;
@@ -122,7 +121,7 @@ class Detour {
   }
 
  private:
-  /// From the last node on as in the order, if that meets the order behind the hill.
+  /// Continues the order from the last node, if that meets it after the hill.
   [[nodiscard]] std::optional<std::vector<IterationId>> join() const {
     std::vector<IterationId> steps = steps_of_last();
     std::size_t ahead = steps.size();
@@ -166,7 +165,7 @@ class Mending {
   Mending(const RowProgram& program, std::vector<IterationId> order, Bytes limit)
       : program_(program), order_(std::move(order)), limit_(limit) {}
 
-  /// An order that stays below the limit, if detours around all hills are found.
+  /// An order that stays within the limit, if detours around all hills are found.
   std::optional<std::vector<IterationId>> run(Effort& effort) {
     while (const auto hill = find_hill()) {
       if (!pass(*hill, effort)) return std::nullopt;
@@ -175,7 +174,7 @@ class Mending {
   }
 
  private:
-  /// The first step over the limit, and what is live before each step up to there.
+  /// The first step over the limit. Notes the live bytes before each step up to it.
   std::optional<std::size_t> find_hill() {
     lives_.clear();
     State state(program_);
@@ -203,7 +202,7 @@ class Mending {
     return false;
   }
 
-  /// Steps with less live before them than before all that follow up to the hill, nearest first.
+  /// Steps with fewer live bytes before them than before all later steps up to the hill, nearest first.
   [[nodiscard]] std::vector<std::size_t> valleys_before(std::size_t hill) const {
     std::vector<std::size_t> valleys{hill};
     for (std::size_t i = hill; i-- > 0;) {
@@ -228,7 +227,7 @@ std::vector<IterationId> improve(const RowProgram& program, std::span<const Iter
   Bytes peak = replay(program, best).peak;
   Effort effort{.left = options.work, .deadline = options.deadline};
   for (effort.each = least_tries; effort.each <= most_tries; effort.each *= 4) {
-    Bytes low = options.target;  // below this nothing was found, or is wanted
+    Bytes low = options.target;  // lower limits were not reached or are not needed
     while (low < peak && !effort.is_spent()) {
       const Bytes limit = low + (peak - 1 - low) / 2;
       if (auto found = Mending(program, best, limit).run(effort)) {

@@ -10,12 +10,12 @@
 namespace stowage::stream {
 
 struct SearchOptions {
-  Bytes target = 0;                ///< Good enough: a bound, or what a memory holds.
-  std::int64_t work = 20'000'000;  ///< Rows that are pulled at most, as a try.
-  base::Deadline deadline{};       ///< Then the best order so far is returned.
+  Bytes target = 0;                ///< A peak that is good enough: a bound or a capacity.
+  std::int64_t work = 20'000'000;  ///< The most rows to pull in tries.
+  base::Deadline deadline{};       ///< Returns the best order by then.
 };
 
-/// An order with a peak that is no higher than that of the given one, which must be legal.
+/// An order whose peak is no higher than that of the given one, which must be legal.
 [[nodiscard]] std::vector<IterationId> improve(const RowProgram& program, std::span<const IterationId> order,
                                                const SearchOptions& options);
 

@@ -1,8 +1,8 @@
-// Each instance is a step; where rows of an output leave, another step follows. When a granule is read for
-// the last time is looked up in the accesses of all instances, for each tensor by itself: what takes a tensor
-// over lives on in its place.
+// Each iteration becomes a step. If rows of an output leave, another step follows. The accesses of all
+// iterations tell when a granule is read last, for each tensor separately: its bytes live on in what takes it
+// over.
 //
-// Cost: as unrolling the model.
+// Cost: that of unrolling the model.
 
 #include "stream/timetable.h"
 
@@ -48,13 +48,13 @@ class Recorder {
     for (const std::size_t t : op.writes) note_written(t, instance, at);
   }
 
-  /// The one row that an instance adds.
+  /// The one row that an iteration adds.
   [[nodiscard]] RowRange part_of(const Operator& op, std::int64_t instance) const {
     const Access& access = op.reads[0];
     return rows_of(model_.tensors[access.tensor], access.listed[static_cast<std::size_t>(instance)][0]);
   }
 
-  /// What has no rows passes as a whole.
+  /// A tensor without rows passes as a whole.
   template <typename Passage>
   [[nodiscard]] static Step passage(const Tensor& tensor, std::int64_t granule) {
     return Passage{*tensor.source, tensor.axis ? std::optional(rows_of(tensor, granule)) : std::nullopt};

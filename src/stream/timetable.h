@@ -11,20 +11,19 @@
 
 namespace stowage::stream {
 
-/// An order of instances as the steps of a plan, and when things are needed.
+/// An order of iterations as the steps of a plan, and live ranges.
 struct RowTimetable {
   std::vector<Step> steps{};  ///< Of model 0.
-  /// Of each tensor's granules: from being written to after the last reading.
+  /// Of each tensor's granules: from the writing to after the last reading.
   std::vector<std::vector<Lifetime>> lives{};
   std::vector<std::optional<Lifetime>> sums{};      ///< Of each operator that keeps sums.
   std::vector<std::vector<std::size_t>> summing{};  ///< Of each operator that keeps sums: its steps.
 };
 
-/// The rows of a granule, of a tensor that has rows.
+/// The rows of a granule. The tensor must have rows.
 [[nodiscard]] RowRange rows_of(const Tensor& tensor, std::int64_t granule);
 
-/// The order must be a legal one. Where the output leaves by rows, a step for that follows each that writes
-/// some.
+/// The order must be legal. If an output leaves by rows, a step for that follows each step that writes some.
 [[nodiscard]] RowTimetable timetable_of(const RowModel& model, const RowProgram& program,
                                         std::span<const IterationId> order);
 
