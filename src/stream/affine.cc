@@ -57,13 +57,14 @@ struct Rate {
   std::int64_t under = 1;
 };
 
-std::vector<Rate> rates_of(const RowModel& model) {
+/// For each operator the rates that it takes part in.
+std::vector<std::vector<Rate>> rates_of(const RowModel& model) {
   std::vector<std::optional<std::size_t>> writers(model.tensors.size());
   for (std::size_t o = 0; o < model.operators.size(); ++o) {
     if (model.operators[o].writing != Writing::row_by_row) continue;
     for (const std::size_t t : model.operators[o].writes) writers[t] = o;
   }
-  std::vector<Rate> rates;
+  std::vector<std::vector<Rate>> rates(model.operators.size());
   for (std::size_t o = 0; o < model.operators.size(); ++o) {
     const Operator& reader = model.operators[o];
     for (const Access& access : reader.reads) {
@@ -71,7 +72,8 @@ std::vector<Rate> rates_of(const RowModel& model) {
       if (!writer || access.rows.scale < 1) continue;
       const auto over = base::checked_multiply(access.rows.scale, reader.granule);
       const auto under = base::checked_multiply(access.rows.divisor, model.operators[*writer].granule);
-      if (over && under) rates.push_back({*writer, o, *over, *under});
+      if (!over || !under) continue;
+      for (const std::size_t op : {*writer, o}) rates[op].push_back({*writer, o, *over, *under});
     }
   }
   return rates;
@@ -107,11 +109,25 @@ class AffineSearch {
 
   // Times of a region from its rates
 
+  /// The latest shifts with which all later operators of the region get what they need. An operator that none
+  /// needs ends with the last one. Empty on overflow.
   [[nodiscard]] Times latest_times(const Region& region) const {
     Times times = scaled_times(region);
     if (times.empty()) return times;
+    const std::int64_t end = times.back().scale * (program_.count(region.end - 1) - 1);
+    std::vector<std::optional<std::int64_t>> latest(times.size());
     for (std::size_t op = region.end; op-- > region.begin;) {
-      if (op + 1 < region.end) times[op - region.begin].shift = latest_shift(op, region, times);
+      AffineTime& time = times[op - region.begin];
+      time.shift = latest[op - region.begin].value_or(end - time.scale * (program_.count(op) - 1));
+      for (std::int64_t i = 0; i < program_.count(op); ++i) {
+        for (const Dependence& need : program_.instances[program_.at(op, i)].needs) {
+          if (!region.has(need.op) || need.op >= op || need.count < 1) continue;
+          auto& known = latest[need.op - region.begin];
+          const std::int64_t shift =
+              time.scale * i + time.shift - times[need.op - region.begin].scale * (need.count - 1);
+          known = std::min(known.value_or(shift), shift);
+        }
+      }
     }
     return times;
   }
@@ -147,9 +163,8 @@ class AffineSearch {
     while (!open.empty()) {
       const std::size_t op = open.back();
       open.pop_back();
-      for (const Rate& rate : rates_) {
-        if ((rate.writer != op && rate.reader != op) || !region.has(rate.writer) || !region.has(rate.reader))
-          continue;
+      for (const Rate& rate : rates_[op]) {
+        if (!region.has(rate.writer) || !region.has(rate.reader)) continue;
         const bool is_writer = rate.writer == op;
         auto& scale = scales[(is_writer ? rate.reader : rate.writer) - region.begin];
         if (scale) continue;
@@ -160,26 +175,6 @@ class AffineSearch {
       }
     }
     return true;
-  }
-
-  /// The latest shift with which all later operators of the region get what they need. If none needs
-  /// anything, the operator ends with the last one.
-  [[nodiscard]] std::int64_t latest_shift(std::size_t op, const Region& region, const Times& times) const {
-    const AffineTime& own = times[op - region.begin];
-    std::optional<std::int64_t> latest;
-    for (std::size_t later = op + 1; later < region.end; ++later) {
-      const AffineTime& it = times[later - region.begin];
-      for (std::int64_t i = 0; i < program_.count(later); ++i) {
-        for (const Dependence& need : program_.instances[program_.at(later, i)].needs) {
-          if (need.op != op || need.count < 1) continue;
-          const std::int64_t shift = it.scale * i + it.shift - own.scale * (need.count - 1);
-          latest = std::min(latest.value_or(shift), shift);
-        }
-      }
-    }
-    const AffineTime& last = times.back();
-    return latest.value_or(last.scale * (program_.count(region.end - 1) - 1) + last.shift -
-                           own.scale * (program_.count(op) - 1));
   }
 
   // Evaluation
@@ -365,7 +360,7 @@ class AffineSearch {
   const RowProgram& program_;
   Bytes target_;
   TrialEffort effort_;
-  std::vector<Rate> rates_;
+  std::vector<std::vector<Rate>> rates_;
   std::int64_t longest_ = static_cast<std::int64_t>(program_.instances.size());
   std::int64_t work_left_ = effort_.work;  ///< Steps that the search may still try.
   Times times_;                            ///< Of all operators; before `join`, each region begins anywhere.
