@@ -215,7 +215,7 @@ std::optional<std::string> obstacle_to_exact(const Problem& problem) {
 // Heights are tried in rounds. A round first tries the bound and then halves the range between it and the
 // lowest known placing, with a small part of the searches each. The next round has twice as many searches.
 // The first round has sixteen, since halving takes a dozen heights and most problems need only the bound.
-// When a thousand searches have not reached the bound, the other heights get a larger part. A `no` of the
+// When hundreds of searches have not reached the bound, the other heights get a larger part. A `no` of the
 // branch and bound is proven and raises the bound permanently.
 //
 //     bound |--?-------------?-------?---!-----------| first fit

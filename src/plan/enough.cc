@@ -1,5 +1,5 @@
 // Idea. The given plan fits a memory as large as its peak there. With one working memory this size is the
-// answer, since no strategy depends on it. With several, their sizes decide which memory holds a buffer. So
+// answer: the plan itself fits it. With several, their sizes decide which memory holds a buffer. So
 // bisection finds the smallest size that fits, and plans with each size that it tries.
 //
 // Cost: one plan, or about log2(peak / alignment) plans within the time limit.

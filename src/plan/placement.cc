@@ -11,7 +11,7 @@
 // since they conflict with all others. If the blocks of a fork exceed one of several memories, their clocks
 // are placed again, each in a share proportional to its first need.
 //
-// Cost: placing each clock once or twice.
+// Cost: placing each clock once or twice for each clock around it.
 
 #include "plan/placement.h"
 

@@ -53,8 +53,8 @@ struct PlacingOptions {
   base::Deadline deadline{};
 };
 
-/// Places an order's rows in memory. None if time is up, or if rows of repeated operators would be in two
-/// places at once.
+/// Places an order's rows in memory. None if time is up, if rows of repeated operators would be in two places
+/// at once, or if a repeated tensor has rows along two axes.
 [[nodiscard]] std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order,
                                                        stream::Form form, const PlacingOptions& options);
 

@@ -13,8 +13,9 @@
 //     shift(p) <= time(c, i) - scale(p) * (the last row of p that row i of c reads)
 //
 // Regions follow each other without overlap; a dynamic program chooses them (regions.cc). In the regions that
-// decide the peak, the search then moves shifts, scales and positions of operators one by one, as long as
-// that lowers the peak or the number of steps at the peak. To evaluate a schedule exactly, it sorts and runs
+// decide the peak, the search then moves shifts, scales and positions of operators as long as that
+// lowers the peak or the number of steps at the peak: one by one, in small regions two at once, and in small
+// networks across regions, too. To evaluate a schedule exactly, it sorts and runs
 // the steps.
 //
 // Source: the patent on polyhedral scheduling (docs/streaming.md): one affine map for each operator into a

@@ -7,7 +7,7 @@
 //
 // A ring is one block and simple to run. But a slot is empty from its row's last reading to the next row's
 // writing, and the used slots are not always contiguous. Granules pack closer, sometimes by a third. All
-// three forms reserve only bytes of live rows.
+// three forms reserve only bytes of live rows, except for a whole buffer of too many pieces.
 //
 // Tensors that take each other over share one buffer, of the last taker's size.
 //

@@ -2,7 +2,7 @@
 // granules, given by linear constraints. An order maps iterations to times (t, position), compared
 // lexicographically:
 //
-//     instance --writes--> granule <--reads-- instance'           times:  a  |   . a   a a   a
+//     iteration --writes--> granule <--reads-- iteration'         times:  a  |   . a   a a   a
 //        |                                        |                       b  |       b     b
 //        +--> time       must be before       time' <--+                     +-----------------> t
 //

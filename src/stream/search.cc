@@ -26,7 +26,7 @@
 //
 // Source: the patent on polyhedral scheduling (docs/streaming.md) improves orders step by step with affine
 // maps until a target is met. Orders here are freer: any list of iterations, with each operator's rows
-// ascending. The order to start from (regions.cc) is piecewise affine. Detours as shortest bottleneck paths,
+// ascending. They start from that of regions.cc or of affine.cc. Detours as shortest bottleneck paths,
 // and repair, are ours.
 //
 // Cost: tries * (steps of a pull + operators); memory: tries of one detour * operators.
