@@ -97,11 +97,12 @@ class AffineSearch {
       return run_region(start, latest_times(region), region, limit);
     };
     RegionOrder order = order_by_regions(program_, effort_.work, effort_.deadline, run_one);
-    if (order.steps.size() != program_.instances.size()) return std::nullopt;
+    if (order.steps.size() != program_.instances.size() || effort_.deadline.is_over()) return std::nullopt;
     for (const Region& region : order.regions) store(region, latest_times(region));
     lower(order.regions);
     join(order.regions);
     if (program_.operators() <= most_for_pairs) lower_across();
+    if (effort_.deadline.is_over() && program_.instances.size() > most_without_time) return std::nullopt;
     return result(std::move(order.regions));
   }
 
@@ -199,19 +200,27 @@ class AffineSearch {
   [[nodiscard]] Walk run_region(const State& start, const Times& times, const Region& region,
                                 Bytes limit) const {
     Walk walk(program_, start);
-    if (times.empty()) return walk;
+    if (times.empty() || effort_.deadline.is_over()) return walk;
     for (const IterationId step : steps_of(region, times)) {
-      if (!walk.take(program_.instances[step].op, limit)) break;
+      if (is_cut_at(walk.steps().size()) || !walk.take(program_.instances[step].op, limit)) break;
     }
     return walk;
   }
 
-  /// None if illegal or above the limit.
+  /// Looks at the clock now and then.
+  [[nodiscard]] bool is_cut_at(std::size_t step) const {
+    constexpr std::size_t steps_between_looks = 4096;
+    return step % steps_between_looks == steps_between_looks - 1 && effort_.deadline.is_over();
+  }
+
+  /// None if illegal or above the limit, or if time is up.
   [[nodiscard]] std::optional<Score> score_of(const State& start, const Times& times, const Region& region,
                                               Bytes limit) {
     State state = start;
     Score score{0, 0};
+    std::size_t done = 0;
     for (const IterationId step : steps_of(region, times)) {
+      if (is_cut_at(done++)) return std::nullopt;
       --work_left_;
       const std::size_t op = program_.instances[step].op;
       if (!state.is_ready(op)) return std::nullopt;
@@ -229,8 +238,11 @@ class AffineSearch {
   /// Lowers the highest region while possible.
   void lower(const std::vector<Region>& regions) {
     std::vector<Score> scores;
-    for (const Region& region : regions)
-      scores.push_back(*score_of(state_before(region), times_of(region), region, unlimited));
+    for (const Region& region : regions) {
+      const auto score = score_of(state_before(region), times_of(region), region, unlimited);
+      if (!score) return;
+      scores.push_back(*score);
+    }
     while (!scores.empty() && !effort_.deadline.is_over()) {
       const auto highest = std::max_element(scores.begin(), scores.end());
       if (highest->first <= target_) return;
@@ -242,14 +254,15 @@ class AffineSearch {
   void lower_across() {
     const Region all{0, program_.operators()};
     lower({all});
-    const auto score_now = [&] { return *score_of(State(program_), times_, all, unlimited); };
+    const auto score_now = [&] { return score_of(State(program_), times_, all, unlimited); };
     const Times best = times_;
-    const Score least = score_now();
+    const auto least = score_now();
     Times alone = latest_times(all);
-    if (alone.empty() || !score_of(State(program_), alone, all, unlimited)) return;
+    if (!least || alone.empty() || !score_of(State(program_), alone, all, unlimited)) return;
     times_ = std::move(alone);
     lower({all});
-    if (least <= score_now()) times_ = best;
+    const auto found = score_now();
+    if (!found || *least <= *found) times_ = best;
   }
 
   /// Makes the first better change to a region: one, or two at once if the region is small.
@@ -355,6 +368,8 @@ class AffineSearch {
 
   static constexpr Bytes unlimited = std::numeric_limits<Bytes>::max();
   static constexpr std::size_t most_for_pairs = 6;
+  static constexpr std::size_t most_without_time =
+      50'000;  ///< Steps that are sorted and run when time is up.
   static constexpr std::int64_t largest_unit = 1 << 20;
   static constexpr std::int64_t largest_time = std::int64_t{1} << 40;
 
