@@ -273,7 +273,7 @@ std::optional<std::vector<Timed>> steps_by_time(const AffineSchedule& affine, st
 /// Outputs leave in steps of their own, which belong to the step before.
 std::vector<Timed> timed_steps_of(const Plan& plan) {
   std::vector<Timed> steps;
-  for (const Step& step : plan.clocks[0].steps) {
+  for (const Step& step : plan.clocks.at(0).steps) {
     if (const auto* const run = std::get_if<Run>(&step)) steps.emplace_back(run->path.back(), std::nullopt);
     if (const auto* const arrive = std::get_if<Arrive>(&step))
       steps.emplace_back(std::nullopt, arrive->tensor);
@@ -285,7 +285,8 @@ template <typename Claiming>
 void check_affine(const Plan& plan, const AffineSchedule& affine, const Claiming& claim) {
   if (affine.load < 0) claim(fmt::format("the load of the affine schedule is said to be {}", affine.load));
   for (const TimedSteps& it : affine.operators) {
-    if (it.count < 0 || it.scale < 1 || it.op.has_value() == it.tensor.has_value())
+    if (it.count < 0 || it.scale < 1 || it.op.has_value() == it.tensor.has_value() ||
+        it.tensor.value_or(0) >= plan.tensors.size())
       return claim("an affine time is not one of an operator or an arrival, with a scale of at least 1");
   }
   if (!affine.is_followed) return;

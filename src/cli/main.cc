@@ -71,9 +71,8 @@ void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--recompute", command.plan.recompute,
       "FACTOR: --stream may run this many times the multiplies of the network. Default: 1.0");
   add(app, "--layout", command.plan.layout,
-      "Where --stream stores rows: ring (in the order of an affine schedule, for loops), granules (row "
-      "blocks "
-      "anywhere) or auto (the lower). Default: auto");
+      "Where --stream stores rows: ring (in the order of an affine schedule, for loops), granules "
+      "(row blocks anywhere) or auto (the lower). Default: auto");
   add(app, "--granule", command.plan.granule, "ROWS that one step of --stream computes. Default: 1");
   add(app, "--time-limit", command.plan.time_limit,
       "SECONDS for planning; then the best plan so far is used. Default: 3");

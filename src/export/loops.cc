@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "base/text.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
+#include "stowage/graph.h"
 
 namespace stowage {
 namespace {
@@ -57,7 +57,7 @@ void write_storage(const Plan& plan, std::ostream& out) {
       }
       fmt::print(out, "     {}: ring at offset {}, n = {}, g = {}, slot = {} bytes\n",
                  in_comment(tensor.tensor.name), where, view.ring->count, view.ring->granule,
-                 plan.buffers[view.buffer].size / view.ring->count);
+                 view.ring->granule * bytes_of_row(tensor.tensor, view.ring->axis).value());
     }
   }
   out << "*/\n";

@@ -195,10 +195,11 @@ void write_streamed(const Plan& plan, const Row& row) {
                   proof, readable(streaming.load_of_layers), streaming.granule, streaming.recomputed));
   if (!streaming.affine) return;
   const Bytes saved = streaming.affine->load - streaming.load;
-  row("affine", streaming.affine->is_followed
-                    ? std::string("the steps follow an affine schedule; --print-loops prints its loops")
-                    : fmt::format("load {} in the best affine schedule; this order saves {}",
-                                  readable(streaming.affine->load), readable(std::max<Bytes>(saved, 0))));
+  row("affine",
+      streaming.affine->is_followed
+          ? std::string("the steps follow an affine schedule; --layout ring --print-loops prints loops")
+          : fmt::format("load {} in the best affine schedule; this order saves {}",
+                        readable(streaming.affine->load), readable(std::max<Bytes>(saved, 0))));
 }
 
 /// Regions that run row by row, and the bytes that this saves.

@@ -13,10 +13,9 @@
 //     shift(p) <= time(c, i) - scale(p) * (the last row of p that row i of c reads)
 //
 // Regions follow each other without overlap; a dynamic program chooses them (regions.cc). In the regions that
-// decide the peak, the search then moves shifts, scales and positions of operators as long as that
-// lowers the peak or the number of steps at the peak: one by one, in small regions two at once, and in small
-// networks across regions, too. To evaluate a schedule exactly, it sorts and runs
-// the steps.
+// decide the peak, the search then moves shifts, scales and positions of operators as long as that lowers the
+// peak or the number of steps at the peak: one by one, in small regions two at once, and in small networks
+// across regions, too. To evaluate a schedule exactly, it sorts and runs the steps.
 //
 // Source: the patent on polyhedral scheduling (docs/streaming.md): one affine map for each operator into a
 // common time, scored by the most live storage, improved until a target is met. The search is ours.
@@ -27,10 +26,12 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "base/checked.h"
+#include "stream/replay.h"
 
 namespace stowage::stream {
 namespace {
@@ -82,6 +83,22 @@ std::vector<std::vector<Rate>> rates_of(const RowModel& model) {
 
 /// The score of a region's schedule: its peak, then the number of steps at the peak.
 using Score = std::pair<Bytes, std::int64_t>;
+
+/// The steps of a region by their times; `times` are those of its operators.
+std::vector<IterationId> steps_by_time(const RowProgram& program, const Region& region,
+                                       std::span<const AffineTime> times) {
+  std::vector<std::tuple<std::int64_t, std::int64_t, IterationId>> timed;
+  for (std::size_t op = region.begin; op < region.end; ++op) {
+    const AffineTime& it = times[op - region.begin];
+    for (std::int64_t i = 0; i < program.count(op); ++i)
+      timed.emplace_back(it.scale * i + it.shift, it.position, program.at(op, i));
+  }
+  std::sort(timed.begin(), timed.end());
+  std::vector<IterationId> steps;
+  steps.reserve(timed.size());
+  for (const auto& it : timed) steps.push_back(std::get<2>(it));
+  return steps;
+}
 
 class AffineSearch {
  public:
@@ -181,19 +198,8 @@ class AffineSearch {
 
   // Evaluation
 
-  /// The steps of a region by their times.
   [[nodiscard]] std::vector<IterationId> steps_of(const Region& region, const Times& times) const {
-    std::vector<std::tuple<std::int64_t, std::int64_t, IterationId>> timed;
-    for (std::size_t op = region.begin; op < region.end; ++op) {
-      const AffineTime& it = times[op - region.begin];
-      for (std::int64_t i = 0; i < program_.count(op); ++i)
-        timed.emplace_back(it.scale * i + it.shift, it.position, program_.at(op, i));
-    }
-    std::sort(timed.begin(), timed.end());
-    std::vector<IterationId> steps;
-    steps.reserve(timed.size());
-    for (const auto& it : timed) steps.push_back(std::get<2>(it));
-    return steps;
+    return steps_by_time(program_, region, times);
   }
 
   /// Stops at a step that is not ready or has more than `limit` bytes.
@@ -357,12 +363,7 @@ class AffineSearch {
   [[nodiscard]] AffineOrder result(std::vector<Region> regions) {
     AffineOrder result{.times = std::move(times_), .regions = std::move(regions)};
     result.steps = order_of(program_, result.times);
-    State state(program_);
-    for (const IterationId step : result.steps) {
-      const std::size_t op = program_.instances[step].op;
-      result.peak = std::max(result.peak, state.load_of(op));
-      state.run(op);
-    }
+    result.peak = replay(program_, result.steps).peak;
     return result;
   }
 
@@ -391,15 +392,7 @@ std::optional<AffineOrder> affine_order(const RowModel& model, const RowProgram&
 }
 
 std::vector<IterationId> order_of(const RowProgram& program, const std::vector<AffineTime>& times) {
-  std::vector<IterationId> order(program.instances.size());
-  std::iota(order.begin(), order.end(), IterationId{0});
-  const auto time = [&](IterationId i) {
-    const Iteration& instance = program.instances[i];
-    const AffineTime& it = times[instance.op];
-    return std::tuple(it.scale * instance.index + it.shift, it.position, instance.index);
-  };
-  std::sort(order.begin(), order.end(), [&](IterationId a, IterationId b) { return time(a) < time(b); });
-  return order;
+  return steps_by_time(program, {0, program.operators()}, times);
 }
 
 }  // namespace stowage::stream

@@ -39,10 +39,6 @@ struct Freed {
   void operator()(char* it) const { std::free(it); }  // NOLINT(cppcoreguidelines-no-malloc): the library's
 };
 
-}  // namespace
-
-namespace {
-
 /// The loop of statements whose times overlap. Atomic in t: one loop with guards, instead of one for each
 /// range of t with other statements.
 std::optional<std::string> loop_of(std::span<const LoopStatement> statements, unsigned long effort) {

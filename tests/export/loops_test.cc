@@ -172,6 +172,19 @@ TEST(Loops, OfTheExampleAreThoseInTheDocuments) {
       << loops.str();
 }
 
+/// The size of a buffer is rounded up, the slot of a ring is not.
+TEST(Loops, SayWhereRowsOfRingsLie) {
+  PlanOptions options = rings();
+  options.alignment = 64;
+  const Input input = read_input(STOWAGE_EXAMPLES "/windows.json");
+  const Plan plan = make_plan(std::span(&input, 1), options).plan;
+  ASSERT_TRUE(has_loops(plan));
+  std::ostringstream loops;
+  write_loops(plan, loops);
+  EXPECT_NE(loops.str().find("n = 3, g = 1, slot = 16 bytes"), std::string::npos) << loops.str();
+  EXPECT_NE(loops.str().find("n = 1, g = 1, slot = 8 bytes"), std::string::npos) << loops.str();
+}
+
 TEST(Loops, ArePrintedOnlyOfAnAffineOrder) {
   PlanOptions options = rings();
   options.stream.reset();
