@@ -122,6 +122,26 @@ def encoder_by_heads(name, length=512, width=768, heads=12):
     return net
 
 
+def line(name):
+    """A signal of one row, as an image: only its columns can stream."""
+    net = Net(name)
+    x = net.input("x", (1, 8, 1, 4096))
+    for _ in range(4):
+        x = conv(net, x, 8, (1, 3), act="relu", pad=None)
+    net.output(x)
+    return net
+
+
+def wide(name):
+    """An image that is much wider than high, such as a line scan: columns are smaller than rows."""
+    net = Net(name)
+    x = net.input("x", (1, 1, 16, 1024))
+    for channels in (5, 5, 5, 1):
+        x = conv(net, x, channels, 3, act="relu", pad=None)
+    net.output(x)
+    return net
+
+
 def networks():
     yield mobilenet_v1("stream_mobilenet_v1")
     yield mobilenet_v2("stream_mobilenet_v2", 224, (32, 16, 24, 32, 64, 96, 160, 320, 1280), True)
@@ -132,3 +152,5 @@ def networks():
     yield encoder("stream_encoder_layer", 1)
     yield encoder_by_heads("stream_encoder_by_heads")
     yield encoder("stream_encoder_12_layers", 12)
+    yield line("stream_line")
+    yield wide("stream_wide")

@@ -61,6 +61,9 @@ enum class StreamLayout : std::uint8_t {
 
 /// How a network runs row by row instead of operator by operator.
 struct StreamOptions {
+  /// The operators that run row by row, each by name, by number in the file ("7"), by a range of numbers
+  /// ("3-9"), or by type ("CONV_2D"). All others run as a whole. Empty: all that can.
+  std::vector<std::string> operators{};
   /// Rows that one step computes (a row block), at least 1. Default 1.
   std::int64_t granule = 1;
   /// Multiplies that may run, as a multiple of those of the network, at least 1. Default 1.

@@ -66,8 +66,10 @@ void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--io", command.plan.io,
       "Where inputs and outputs are: arena, external (in the caller's memory) or, with --stream, rows (they "
       "arrive and leave row by row). Default: arena");
-  app.add_flag("--stream", command.plan.stream,
-               "Run operators row by row and store only the rows that are still needed");
+  app.add_flag(
+      "--stream{all}", command.plan.stream,
+      "Run operators row by row and store only the rows that are still needed: all that can, or with "
+      "--stream=OP,OP only those, given by name, type, number in the file, or range of numbers (3-9)");
   add(app, "--recompute", command.plan.recompute,
       "FACTOR: --stream may run this many times the multiplies of the network. Default: 1.0");
   add(app, "--layout", command.plan.layout,

@@ -169,13 +169,17 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     throw wrong("--alias", texts.alias, "none, auto or all");
   }
   if (texts.moves) options.moves = Moves::allowed;
-  if (texts.stream) options.stream.emplace();
+  if (!texts.stream.empty()) options.stream.emplace();
+  if (!texts.stream.empty() && texts.stream != "all") {
+    for (const std::string_view op : base::split(texts.stream, ','))
+      options.stream->operators.emplace_back(op);
+  }
   if (!texts.granule.empty()) {
-    if (!texts.stream) throw UsageError("--granule needs --stream");
+    if (texts.stream.empty()) throw UsageError("--granule needs --stream");
     options.stream->granule = parse_number("--granule", texts.granule, 1);
   }
   if (!texts.layout.empty()) {
-    if (!texts.stream) throw UsageError("--layout needs --stream");
+    if (texts.stream.empty()) throw UsageError("--layout needs --stream");
     if (texts.layout == "ring") {
       options.stream->layout = StreamLayout::ring;
     } else if (texts.layout == "granules") {
@@ -185,7 +189,7 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     }
   }
   if (!texts.recompute.empty()) {
-    if (!texts.stream) throw UsageError("--recompute needs --stream");
+    if (texts.stream.empty()) throw UsageError("--recompute needs --stream");
     options.stream->recompute = parse_real("--recompute", texts.recompute, 1, 1000);
   }
   if (!texts.memories.empty()) options.memories = parse_memories(texts.memories);

@@ -31,7 +31,7 @@ struct PlanTexts {
   std::string order = "search";
   std::string alias = "auto";
   bool moves = false;
-  bool stream = false;
+  std::string stream{};  ///< "all", or operators, separated by commas.
   std::string granule;
   std::string recompute;
   std::string layout;

@@ -68,8 +68,12 @@ struct Reading {
 /// matter.
 [[nodiscard]] bool has_rows_alike(const Site& site, std::size_t axis);
 
-/// The axis along which an operator moves windows, the same in input and output; none if it moves none.
+/// The first axis along which an operator moves windows (the height), the same in input and output; none if it
+/// moves none.
 [[nodiscard]] std::optional<std::size_t> window_axis(const Site& site);
+
+/// Whether an operator moves windows along that axis.
+[[nodiscard]] bool moves_windows_along(const Site& site, std::size_t axis);
 
 /// All types of operators that have rows.
 [[nodiscard]] std::vector<std::string_view> types_with_rows();

@@ -26,6 +26,12 @@ std::optional<std::size_t> window_axis(const Site& site) {
   return std::nullopt;
 }
 
+bool moves_windows_along(const Site& site, std::size_t axis) {
+  const auto first = window_axis(site);
+  const std::size_t rank = site.output_shape().size();
+  return first && axis >= *first && axis < (is_tflite(site) ? rank - 1 : rank);
+}
+
 namespace {
 
 struct WindowRows {
@@ -42,15 +48,17 @@ std::int64_t same_padding(const WindowRows& window, std::int64_t in, std::int64_
   return std::max<std::int64_t>(0, (out - 1) * window.stride + window.reach() - in) / 2;
 }
 
-WindowRows tflite_window(const Site& site) {
+WindowRows tflite_window(const Site& site, std::size_t axis) {
   const Attributes& attributes = site.attributes();
-  WindowRows window{.stride = attributes.integer("stride_h", 1),
-                    .dilation = attributes.integer("dilation_h_factor", 1)};
+  const bool is_height = axis == 1;
+  WindowRows window{.stride = attributes.integer(is_height ? "stride_h" : "stride_w", 1),
+                    .dilation = attributes.integer(is_height ? "dilation_h_factor" : "dilation_w_factor", 1)};
   const bool has_weights = site.type() == "CONV_2D" || site.type() == "DEPTHWISE_CONV_2D";
   const Shape weights = site.input_shape(1);
-  window.taps = has_weights ? (weights.size() == 4 ? weights[1] : 0) : attributes.integer("filter_height", 0);
+  window.taps = has_weights ? (weights.size() == 4 ? weights[axis] : 0)
+                            : attributes.integer(is_height ? "filter_height" : "filter_width", 0);
   if (attributes.integer("padding", 0) == 0)
-    window.before = same_padding(window, site.input_shape(0)[1], site.output_shape()[1]);
+    window.before = same_padding(window, site.input_shape(0)[axis], site.output_shape()[axis]);
   return window;
 }
 
@@ -61,30 +69,31 @@ std::int64_t at_axis(const Site& site, std::string_view attribute, std::size_t i
   return index < values.size() ? values[index] : otherwise;
 }
 
-WindowRows onnx_window(const Site& site) {
+WindowRows onnx_window(const Site& site, std::size_t axis) {
+  const std::size_t place = axis - 2;  // among the axes that windows move along
   const bool has_weights = site.type().starts_with("Conv") || site.type() == "QLinearConv";
   const std::size_t weights = site.type() == "QLinearConv" ? 3 : 1;
   const Shape kernel = site.input_shape(weights);
-  WindowRows window{.stride = at_axis(site, "strides", 0, 1),
-                    .dilation = at_axis(site, "dilations", 0, 1),
-                    .before = at_axis(site, "pads", 0, 0)};
-  window.taps = has_weights ? (kernel.size() > 2 ? kernel[2] : 0) : at_axis(site, "kernel_shape", 0, 0);
+  WindowRows window{.stride = at_axis(site, "strides", place, 1),
+                    .dilation = at_axis(site, "dilations", place, 1),
+                    .before = at_axis(site, "pads", place, 0)};
+  window.taps =
+      has_weights ? (kernel.size() > axis ? kernel[axis] : 0) : at_axis(site, "kernel_shape", place, 0);
   const std::string policy = site.attributes().text("auto_pad", "NOTSET");
   if (policy == "VALID") window.before = 0;
   if (policy.starts_with("SAME")) {
-    const std::int64_t in = site.input_shape(0)[2];
-    const std::int64_t out = site.output_shape()[2];
+    const std::int64_t in = site.input_shape(0)[axis];
+    const std::int64_t out = site.output_shape()[axis];
     const std::int64_t all = std::max<std::int64_t>(0, (out - 1) * window.stride + window.reach() - in);
     window.before = policy == "SAME_UPPER" ? all / 2 : all - all / 2;
   }
   return window;
 }
 
-std::optional<WindowRows> window_rows(const Site& site) {
-  const auto axis = window_axis(site);
-  if (!axis || site.input_shape(0).size() <= *axis || site.output_shape().size() <= *axis)
+std::optional<WindowRows> window_rows(const Site& site, std::size_t axis) {
+  if (!moves_windows_along(site, axis) || site.input_shape(0).size() != site.output_shape().size())
     return std::nullopt;
-  const WindowRows window = is_tflite(site) ? tflite_window(site) : onnx_window(site);
+  const WindowRows window = is_tflite(site) ? tflite_window(site, axis) : onnx_window(site, axis);
   if (std::min({window.taps, window.stride, window.dilation}) < 1) return std::nullopt;
   return window;
 }
@@ -94,8 +103,8 @@ std::optional<WindowRows> window_rows(const Site& site) {
 Reading windowed(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return shared();
   if (axis == 0) return same_row(0);
-  const auto window = window_rows(site);
-  if (!window || axis != window_axis(site)) return all();
+  const auto window = window_rows(site, axis);
+  if (!window) return all();
   return rows_along(axis, {.scale = window->stride,
                            .offset = -window->before,
                            .taps = window->taps,
@@ -105,12 +114,12 @@ Reading windowed(const Site& site, std::size_t input, std::size_t axis) {
 namespace {
 
 /// Padding before the first row if the output's extent determines it, not the attribute "pads".
-std::int64_t padding_of_transposed(const Site& site, const WindowRows& window) {
+std::int64_t padding_of_transposed(const Site& site, const WindowRows& window, std::size_t axis) {
   const std::string policy = site.attributes().text("auto_pad", "NOTSET");
   if (!site.attributes().has("output_shape") && !policy.starts_with("SAME")) return window.before;
-  const std::int64_t full =
-      window.stride * (site.input_shape(0)[2] - 1) + at_axis(site, "output_padding", 0, 0) + window.reach();
-  const std::int64_t all = std::max<std::int64_t>(0, full - site.output_shape()[2]);
+  const std::int64_t full = window.stride * (site.input_shape(0)[axis] - 1) +
+                            at_axis(site, "output_padding", axis - 2, 0) + window.reach();
+  const std::int64_t all = std::max<std::int64_t>(0, full - site.output_shape()[axis]);
   return policy == "SAME_UPPER" ? all / 2 : all - all / 2;
 }
 
@@ -120,9 +129,9 @@ std::int64_t padding_of_transposed(const Site& site, const WindowRows& window) {
 Reading transposed_window(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return shared();
   if (axis == 0) return same_row(0);
-  const auto window = window_rows(site);
-  if (!window || axis != window_axis(site)) return all();
-  const std::int64_t before = padding_of_transposed(site, *window);
+  const auto window = window_rows(site, axis);
+  if (!window) return all();
+  const std::int64_t before = padding_of_transposed(site, *window, axis);
   const std::int64_t taps = (window->reach() - 1) / window->stride + 1;
   return rows_along(
       axis, {.divisor = window->stride, .offset = before - (taps - 1) * window->stride, .taps = taps});
@@ -132,14 +141,14 @@ Reading blocks(const Site& site, std::size_t input, std::size_t axis) {
   const std::int64_t in = site.input_shape(0).at(axis);
   const std::int64_t out = site.output_shape().at(axis);
   if (input != 0) return shared();
-  if (axis != (is_tflite(site) ? 1U : 2U)) return all();
+  if (axis != 0 && !moves_windows_along(site, axis)) return all();
   if (out % in == 0) return rows_along(axis, {.divisor = out / in});
   return in % out == 0 ? rows_along(axis, {.scale = in / out, .taps = in / out}) : all();
 }
 
 bool is_pool_of_all(const Site& site, std::size_t axis) {
-  const auto window = window_rows(site);
-  if (!window || axis != window_axis(site) || site.output_shape()[axis] != 1) return false;
+  const auto window = window_rows(site, axis);
+  if (!window || site.output_shape()[axis] != 1) return false;
   return window->before == 0 && window->dilation == 1 && window->taps >= site.input_shape(0)[axis];
 }
 

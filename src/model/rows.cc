@@ -74,14 +74,15 @@ std::optional<Bytes> kept_at(const Site& site, const Reading& read, std::size_t 
 
 /// Whether it is a floating-point convolution, whose sums have the type of its elements.
 bool adds_rows(const Network& network, const Site& site, const RowAxis& along) {
-  if (site.type() != "Conv" || !along.is_windows || along.reads.size() != 1 || along.reads[0].input != 0)
+  if (site.type() != "Conv" || along.axis != model::window_axis(site) || along.reads.size() != 1 ||
+      along.reads[0].input != 0)
     return false;
   const DType dtype = network.graph().tensors[*site.op().inputs[0]].dtype;
   return site.input_shape(0).size() == 4 && (dtype == DType::float32 || dtype == DType::float64);
 }
 
 RowAxis row_axis_of(const Network& network, const Site& site, std::size_t axis) {
-  RowAxis result{.axis = axis, .is_windows = model::window_axis(site) == axis};
+  RowAxis result{.axis = axis, .is_windows = model::moves_windows_along(site, axis)};
   const auto& inputs = site.op().inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]) continue;

@@ -1,7 +1,12 @@
 #include "plan/stream_ways.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
+#include <charconv>
 #include <cstddef>
+#include <optional>
+#include <string_view>
+#include <system_error>
 #include <variant>
 
 #include "stowage/error.h"
@@ -20,16 +25,55 @@ void expect_to_stream(std::span<const Input> inputs, const PlanOptions& options)
   if (options.target != Target::any) throw UsageError("--stream makes plans that TFLite files cannot say");
   if (options.memories.size() != 1 || options.memories[0].role != MemoryRole::working)
     throw UsageError("--stream plans one memory");
-  const auto& graph = std::get<Graph>(inputs[0].content);
-  const bool has_state = std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                                     [](const Tensor& it) { return it.kind == TensorKind::state; });
-  const bool has_scratch =
-      std::any_of(graph.subgraphs.begin(), graph.subgraphs.end(), [](const Subgraph& subgraph) {
-        return std::any_of(subgraph.operators.begin(), subgraph.operators.end(),
-                           [](const Operator& op) { return !op.scratch.empty(); });
-      });
-  if (has_state || has_scratch || !graph.ties.empty())
-    throw UsageError("--stream: the network has state or scratch memory, which cannot be streamed");
+}
+
+namespace {
+
+/// A number or a range of numbers: "7", "3-9".
+struct Numbers {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+std::optional<std::size_t> number_in(std::string_view text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+std::optional<Numbers> numbers_in(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto first = number_in(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : number_in(text.substr(dash + 1));
+  return first && last ? std::optional(Numbers{*first, *last}) : std::nullopt;
+}
+
+}  // namespace
+
+Graph streaming_graph(const Graph& graph, const StreamOptions& options) {
+  Graph chosen = graph;
+  if (options.operators.empty()) return chosen;
+  auto& operators = chosen.subgraphs[0].operators;
+  std::vector<bool> streams(operators.size(), false);
+  for (const std::string& wanted : options.operators) {
+    const auto numbers = numbers_in(wanted);
+    bool is_found = false;
+    for (std::size_t op = 0; op < operators.size(); ++op) {
+      const bool is_wanted = operators[op].name == wanted || operators[op].type == wanted ||
+                             (numbers && op >= numbers->first && op <= numbers->last);
+      streams[op] = streams[op] || is_wanted;
+      is_found = is_found || is_wanted;
+    }
+    if (!is_found)
+      throw UsageError(fmt::format("--stream: '{}' is no name, type or number of the {} operators of '{}'",
+                                   wanted, operators.size(), graph.name));
+  }
+  for (std::size_t op = 0; op < operators.size(); ++op) {
+    if (streams[op]) continue;
+    operators[op].row_axes.clear();
+    operators[op].sums_over.clear();
+  }
+  return chosen;
 }
 
 std::vector<Way> ways_of(const PlanOptions& options) {

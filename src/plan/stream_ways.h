@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "stowage/graph.h"
 #include "stowage/import.h"
 #include "stowage/options.h"
 #include "stream/instances.h"
@@ -23,6 +24,10 @@ struct Way {
 
 /// The first way uses everything that the options allow. Each other way uses less.
 [[nodiscard]] std::vector<Way> ways_of(const PlanOptions& options);
+
+/// The network, in which only the operators that the options name can run row by row. Throws UsageError if the
+/// options name one that does not exist.
+[[nodiscard]] Graph streaming_graph(const Graph& graph, const StreamOptions& options);
 
 /// Throws UsageError for inputs and options that cannot be streamed.
 void expect_to_stream(std::span<const Input> inputs, const PlanOptions& options);

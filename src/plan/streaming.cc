@@ -53,6 +53,7 @@ using stream::InPlace;
 constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
 constexpr unsigned long work_on_proof = 20'000'000;   // operations of the polyhedral library
 constexpr std::int64_t most_cuts = 400;
+constexpr double share_of_axes = 0.1;  // of the time
 
 /// An order of rows in one form.
 struct Attempt {
@@ -63,8 +64,9 @@ struct Attempt {
 
 class StreamPlanner {
  public:
-  StreamPlanner(const Input& input, const PlanOptions& options, const Deadline& deadline, const Plan& whole)
-      : graph_(std::get<Graph>(input.content)),
+  StreamPlanner(const Input& input, const Graph& graph, const PlanOptions& options, const Deadline& deadline,
+                const Plan& whole)
+      : graph_(graph),
         options_(options),
         deadline_(deadline),
         alignment_(options.alignment.value_or(default_alignment_of(input.info.format))),
@@ -76,6 +78,8 @@ class StreamPlanner {
     std::vector<Way> ways = ways_of(options_);
     if (order_of_whole() == stream::once(graph_).operators)
       std::erase_if(ways, [&](const Way& way) { return way.order != ways[0].order; });
+    const Deadline turning = deadline_.part(share_of_axes);
+    axes_ = stream::axes_where_it_helps(graph_, instance_options(ways[0]), {work_on_regions, turning});
     const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
     note_bound(*first);
@@ -108,7 +112,7 @@ class StreamPlanner {
 
  private:
   [[nodiscard]] stream::InstanceOptions instance_options(const Way& way) const {
-    return {.granule = options_.stream->granule, .io = way.io, .in_place = way.in_place};
+    return {.granule = options_.stream->granule, .io = way.io, .in_place = way.in_place, .axes = axes_};
   }
 
   [[nodiscard]] bool is_done() const { return deadline_.is_over() || is_good_enough(); }
@@ -361,6 +365,7 @@ class StreamPlanner {
   const Deadline& deadline_;
   Bytes alignment_;
   const Plan& whole_;
+  stream::ChosenAxes axes_{};
   Bytes bound_ = 0;
   Bytes peak_ = 0;  ///< The lowest so far, also of whole operators.
   bool is_cut_ = false;
@@ -369,24 +374,28 @@ class StreamPlanner {
   std::optional<Attempt> best_from_{};
 };
 
-/// Plans in part of the time. A capacity shortens it, so that rows soon get their chance.
+/// Plans operator by operator.
 Plan plan_whole(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
   PlanOptions whole = options;
   whole.stream.reset();
   if (whole.io == Io::rows) whole.io = Io::arena;
-  Deadline its_own = deadline.part(0.25);
-  if (options.memories[0].capacity) its_own = its_own.within(Seconds(1));
-  return plan_networks(Context(inputs, whole, its_own));
+  return plan_networks(Context(inputs, whole, deadline));
 }
 
 }  // namespace
 
 Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
   expect_to_stream(inputs, options);
-  stream::expect_streamable(std::get<Graph>(inputs[0].content));
-  Plan whole = plan_whole(inputs, options, deadline);
+  const Graph& graph = std::get<Graph>(inputs[0].content);
+  if (options.io != Io::rows && !stream::is_streamable(graph)) return plan_whole(inputs, options, deadline);
+  stream::expect_streamable(graph);
+  const Graph chosen = streaming_graph(graph, *options.stream);
+  Deadline for_whole = deadline.part(0.25);
+  // With a capacity rows soon get their chance.
+  if (options.memories[0].capacity) for_whole = for_whole.within(Seconds(1));
+  Plan whole = plan_whole(inputs, options, for_whole);
   if (whole.summary.peak <= options.memories[0].capacity.value_or(0)) return whole;
-  StreamPlanner planner(inputs[0], options, deadline, whole);
+  StreamPlanner planner(inputs[0], chosen, options, deadline, whole);
   // Rows that arrive one by one are useful even if they save no memory.
   std::optional<PlacedStream> streamed = planner.run(whole.summary.peak + (options.io == Io::rows ? 1 : 0));
   if (!streamed) {

@@ -20,10 +20,12 @@ namespace stowage::run {
 namespace {
 
 /// The rows that the operator's kernel takes from a table; none if it uses no table.
-std::optional<RowAxis> windows_of(const Graph& graph, const Operator& op, const Kernel& kernel,
+std::optional<RowAxis> windows_of(const Network& network, std::size_t index, const Kernel& kernel,
                                   RowAxis axis) {
-  if (!kernel.run_rows || !axis.is_windows || op.outputs.size() != 1 || !op.inputs[0]) return std::nullopt;
-  const Tensor& input = graph.tensors[*op.inputs[0]];
+  const Operator& op = network.graph().subgraphs[0].operators[index];
+  if (!kernel.run_rows || op.outputs.size() != 1 || !op.inputs[0]) return std::nullopt;
+  if (axis.axis != model::window_axis(model::Site(network, 0, index))) return std::nullopt;
+  const Tensor& input = network.graph().tensors[*op.inputs[0]];
   if (input.shape->size() != 4 || !bytes_of_row(input, axis.axis)) return std::nullopt;
   if (axis.reads.empty())  // all rows
     axis.reads.push_back({.axis = axis.axis, .rows = {.scale = 0, .taps = (*input.shape)[axis.axis]}});
@@ -64,8 +66,7 @@ std::optional<Kernel> kernel_alone(const Network& network, const Program& progra
 }  // namespace
 
 RowKernel row_kernel_of(const Network& network, const Program& program, std::size_t op, const RowAxis& axis) {
-  const Operator& own = network.graph().subgraphs[0].operators[op];
-  if (auto windows = windows_of(network.graph(), own, program.kernels[0][op], axis))
+  if (auto windows = windows_of(network, op, program.kernels[0][op], axis))
     return {.axis = std::move(*windows), .way = RowWay::windows};
   auto alone = kernel_alone(network, program, op, axis);
   if (!alone) return {.axis = axis};

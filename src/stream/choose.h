@@ -22,4 +22,8 @@ namespace stowage::stream {
 [[nodiscard]] InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                                       const TrialEffort& effort);
 
+/// Axes of rows with which the order by regions needs less than with those that follow by themselves.
+[[nodiscard]] ChosenAxes axes_where_it_helps(const Graph& graph, const InstanceOptions& options,
+                                             const TrialEffort& effort);
+
 }  // namespace stowage::stream

@@ -1,10 +1,6 @@
 // Turns a network into operators over rows.
 //
-// Every tensor gets an axis for its rows. Operators that move windows choose it (the height: dimension 1 in
-// TFLite, 2 in ONNX). It spreads from there, backward to the network's inputs and then forward, through
-// operators that keep the rows of their input (a transpose turns the axis, too). Where no axis arrives, it is
-// the last but one, the rows of a matrix. A tensor without rows along any axis, such as a single number, is
-// passed as a whole.
+// Every tensor gets an axis for its rows (stream/axes.h).
 //
 // An operator reads rows if its rule maps rows of its output to rows along the input's axis, and else the
 // whole input. An operator without a rule has a single iteration.
@@ -25,23 +21,20 @@
 namespace stowage::stream {
 namespace {
 
-bool is_variable(TensorKind kind) {
-  return kind == TensorKind::input || kind == TensorKind::output || kind == TensorKind::temporary;
-}
-
 class Reading {
  public:
   Reading(const Graph& graph, const InstanceOptions& options)
-      : graph_(graph), options_(options), axes_(graph_.tensors.size()), index_(graph_.tensors.size()) {}
+      : graph_(graph),
+        options_(options),
+        axes_(axes_of(graph, options.axes)),
+        index_(graph_.tensors.size()) {}
 
   RowModel run() {
-    expect_streamable(graph_);
     const stowage::Subgraph& main = graph_.subgraphs[0];
     const auto orders = topological_orders(graph_);
     for (const std::size_t op : orders[0]) {
       if (!main.operators[op].folded) order_.push_back(op);
     }
-    choose_axes();
     for (const TensorId t : main.inputs) {
       if (is_variable(t)) add_input(t);
     }
@@ -65,79 +58,12 @@ class Reading {
   }
 
  private:
-  [[nodiscard]] bool is_variable(TensorId t) const { return stream::is_variable(graph_.tensors[t].kind); }
+  [[nodiscard]] bool is_variable(TensorId t) const { return is_passed_on(graph_.tensors[t].kind); }
 
   [[nodiscard]] const stowage::Operator& operator_at(std::size_t op) const {
     return graph_.subgraphs[0].operators[op];
   }
   [[nodiscard]] const Shape& shape(TensorId t) const { return *graph_.tensors[t].shape; }
-
-  // The axes of rows
-
-  void choose_axes() {
-    for (const std::size_t op : order_) choose_window_axis(op);
-    for (auto it = order_.rbegin(); it != order_.rend(); ++it) spread_back(*it);
-    for (const std::size_t op : order_) spread_forth(op);
-    for (TensorId t = 0; t < axes_.size(); ++t) {
-      choose(t, default_axis(t));
-    }
-  }
-
-  /// The last but one, or the first axis with rows.
-  [[nodiscard]] std::size_t default_axis(TensorId t) const {
-    const auto& shape = graph_.tensors[t].shape;
-    const std::size_t rank = shape ? shape->size() : 0;
-    const std::size_t last_but_one = rank > 1 ? rank - 2 : 0;
-    if (bytes_of_row(graph_.tensors[t], last_but_one)) return last_but_one;
-    std::size_t first = 0;
-    while (first < rank && !bytes_of_row(graph_.tensors[t], first)) ++first;
-    return first;
-  }
-
-  void choose(TensorId t, std::size_t axis) {
-    if (!axes_[t] && bytes_of_row(graph_.tensors[t], axis)) axes_[t] = axis;
-  }
-
-  void choose_window_axis(std::size_t op) {
-    for (const RowAxis& along : operator_at(op).row_axes) {
-      if (!along.is_windows) continue;
-      choose(*operator_at(op).outputs[0], along.axis);
-      const RowRead* const read = row_read(along, 0);
-      // An operator that reads no rows sums over all of them.
-      choose(*operator_at(op).inputs[0], read != nullptr ? read->axis : along.axis);
-    }
-  }
-
-  /// Spreads the axis from the output to the inputs.
-  void spread_back(std::size_t op) {
-    const auto& outputs = operator_at(op).outputs;
-    if (outputs.empty() || !outputs[0] || !axes_[*outputs[0]]) return;
-    const RowAxis* const along = row_axis(operator_at(op), *axes_[*outputs[0]]);
-    if (along == nullptr) return;
-    for (const RowRead& read : along->reads) choose(*operator_at(op).inputs[read.input], read.axis);
-  }
-
-  /// Spreads the axis to the outputs, from the first input whose axis they have.
-  void spread_forth(std::size_t op) {
-    const auto& inputs = operator_at(op).inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i] || !is_variable(*inputs[i])) continue;
-      choose(*inputs[i], default_axis(*inputs[i]));
-      for (const RowAxis& along : operator_at(op).row_axes) {
-        for (const RowRead& read : along.reads) {
-          if (read.input == i && axes_[*inputs[i]] == read.axis) choose_outputs(op, along.axis);
-        }
-      }
-    }
-    if (!operator_at(op).outputs.empty() && operator_at(op).outputs[0])
-      choose_outputs(op, default_axis(*operator_at(op).outputs[0]));
-  }
-
-  void choose_outputs(std::size_t op, std::size_t axis) {
-    for (const auto& output : operator_at(op).outputs) {
-      if (output) choose(*output, axis);
-    }
-  }
 
   // The model
 
@@ -152,8 +78,8 @@ class Reading {
 
   std::size_t add_tensor(TensorId t) {
     const std::int64_t rows = rows_of(t);
-    const bool is_callers =
-        options_.io == stowage::Io::external && graph_.tensors[t].kind != TensorKind::temporary;
+    const bool is_callers = options_.io == stowage::Io::external && is_variable(t) &&
+                            graph_.tensors[t].kind != TensorKind::temporary;
     const Bytes bytes = is_callers ? 0 : graph_.tensors[t].bytes;
     index_[t] = model_.tensors.size();
     model_.tensors.push_back({.name = graph_.tensors[t].name,
@@ -182,6 +108,8 @@ class Reading {
     for (const auto& output : source.outputs) {
       if (output && is_variable(*output)) added.writes.push_back(add_tensor(*output));
     }
+    // No operator reads scratch memory, so it is live in this operator's only step.
+    for (const TensorId scratch : source.scratch) added.writes.push_back(add_tensor(scratch));
     const RowAxis* const along = way_of(op);
     if (along != nullptr) {
       added.rows = model_.tensors[added.writes[0]].rows;
@@ -207,6 +135,10 @@ class Reading {
     for (const std::size_t earlier : source.after) {
       if (model_of_[earlier]) added.after.push_back(*model_of_[earlier]);
     }
+    if (source.stateful) {
+      if (last_stateful_) added.after.push_back(*last_stateful_);
+      last_stateful_ = model_.operators.size();
+    }
     model_of_[op] = model_.operators.size();
     model_.operators.push_back(std::move(added));
   }
@@ -218,6 +150,7 @@ class Reading {
   /// Whether the operator sums over the rows of its first input.
   [[nodiscard]] bool sums_up(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
+    if (!source.scratch.empty()) return false;  // it is for all rows
     if (source.sums_over.empty() || source.outputs.size() != 1 || !has_rows(source.inputs[0])) return false;
     return can_sum_up(source, *axes_[*source.inputs[0]]);
   }
@@ -226,6 +159,7 @@ class Reading {
   [[nodiscard]] const RowAxis* way_of(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
     if (source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op)) return nullptr;
+    if (!source.scratch.empty()) return nullptr;  // it is for all rows
     const std::size_t axis = *axes_[*source.outputs[0]];
     if (can_sum_up(source, axis)) return nullptr;  // rows along this axis are those of sums
     const bool is_alike = std::all_of(source.outputs.begin(), source.outputs.end(),
@@ -354,8 +288,9 @@ class Reading {
   std::vector<std::size_t> order_{};                   ///< Operators that run.
   std::vector<std::optional<std::size_t>> model_of_ =  ///< In the model, by operator.
       std::vector<std::optional<std::size_t>>(graph_.subgraphs[0].operators.size());
-  std::vector<std::optional<std::size_t>> axes_;   ///< Of rows, by tensor; none for a single number.
+  Axes axes_;
   std::vector<std::optional<std::size_t>> index_;  ///< In the model, by tensor.
+  std::optional<std::size_t> last_stateful_{};     ///< In the model.
   RowModel model_{};
   // By tensor of the model:
   std::vector<std::vector<std::size_t>> readers_{};
@@ -365,21 +300,36 @@ class Reading {
 
 }  // namespace
 
-void expect_streamable(const Graph& graph) {
-  if (graph.subgraphs.size() != 1)
-    throw UsageError("network '" + graph.name + "' has operators with bodies, which cannot be streamed");
+namespace {
+
+/// Why the network cannot be streamed; empty if it can.
+std::string refusal(const Graph& graph) {
+  const std::string network = "network '" + graph.name + "' ";
+  if (graph.subgraphs.size() != 1) return network + "has operators with bodies, which cannot be streamed";
+  if (!graph.ties.empty())
+    return network + "has outputs that become inputs of its next run, so it cannot be streamed";
   for (const stowage::Operator& op : graph.subgraphs[0].operators) {
     for (const auto& operands : {op.inputs, op.outputs}) {
       for (const auto& t : operands) {
-        if (t && is_variable(graph.tensors[*t].kind) && !graph.tensors[*t].shape)
-          throw UsageError(describe(graph, *t) + " has no fixed shape, so it cannot be streamed");
+        if (t && is_passed_on(graph.tensors[*t].kind) && !graph.tensors[*t].shape)
+          return describe(graph, *t) + " has no fixed shape, so it cannot be streamed";
       }
     }
   }
+  return {};
+}
+
+}  // namespace
+
+bool is_streamable(const Graph& graph) { return refusal(graph).empty(); }
+
+void expect_streamable(const Graph& graph) {
+  if (const std::string why = refusal(graph); !why.empty()) throw UsageError(why);
 }
 
 RowModel instances_of(const Graph& graph, const InstanceOptions& options) {
   if (options.granule < 1) throw UsageError("a granule has at least one row");
+  expect_streamable(graph);
   return Reading(graph, options).run();
 }
 

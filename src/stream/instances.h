@@ -4,6 +4,7 @@
 
 #include "stowage/graph.h"
 #include "stowage/options.h"
+#include "stream/axes.h"
 #include "stream/model.h"
 
 namespace stowage::stream {
@@ -22,11 +23,16 @@ struct InstanceOptions {
   std::int64_t granule = 1;  ///< Rows that an iteration computes, at least 1.
   Io io = Io::arena;
   InPlace in_place = InPlace::where_possible;
+  ChosenAxes axes{};           ///< Axes of rows.
   std::set<TensorId> apart{};  ///< Tensors that are never written over others.
 };
 
-/// Throws UsageError for a network with bodies (If, Loop) or sizes that depend on data.
+/// Throws UsageError for a network with bodies (If, Loop), outputs that become inputs of the next run, or sizes
+/// that depend on data.
 void expect_streamable(const Graph& graph);
+
+/// Whether `expect_streamable` throws nothing.
+[[nodiscard]] bool is_streamable(const Graph& graph);
 
 /// The operators of a network over rows (`add_rows`), and their reads. Leaves out constants and what only
 /// they determine. Throws UsageError as `expect_streamable` does.

@@ -364,8 +364,8 @@ Axes axes_of(const Network& network) {
   for (const Operator& op : graph.subgraphs[0].operators) {
     for (const RowAxis& along : op.row_axes) {
       if (!along.is_windows) continue;
-      axes[*op.outputs[0]] = along.axis;
-      if (op.inputs[0]) axes[*op.inputs[0]] = along.axis;
+      if (!axes[*op.outputs[0]]) axes[*op.outputs[0]] = along.axis;
+      if (op.inputs[0] && !axes[*op.inputs[0]]) axes[*op.inputs[0]] = along.axis;
     }
     if (!op.sums_over.empty() && op.inputs[0] && !axes[*op.inputs[0]]) axes[*op.inputs[0]] = op.sums_over[0];
   }
