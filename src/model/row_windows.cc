@@ -34,6 +34,11 @@ bool moves_windows_along(const Site& site, std::size_t axis) {
 
 namespace {
 
+bool has_weights(const Site& site) {
+  return site.type() == "CONV_2D" || site.type() == "DEPTHWISE_CONV_2D" || site.type().starts_with("Conv") ||
+         site.type() == "QLinearConv";
+}
+
 struct WindowRows {
   std::int64_t taps = 1;
   std::int64_t stride = 1;
@@ -53,10 +58,9 @@ WindowRows tflite_window(const Site& site, std::size_t axis) {
   const bool is_height = axis == 1;
   WindowRows window{.stride = attributes.integer(is_height ? "stride_h" : "stride_w", 1),
                     .dilation = attributes.integer(is_height ? "dilation_h_factor" : "dilation_w_factor", 1)};
-  const bool has_weights = site.type() == "CONV_2D" || site.type() == "DEPTHWISE_CONV_2D";
   const Shape weights = site.input_shape(1);
-  window.taps = has_weights ? (weights.size() == 4 ? weights[axis] : 0)
-                            : attributes.integer(is_height ? "filter_height" : "filter_width", 0);
+  window.taps = has_weights(site) ? (weights.size() == 4 ? weights[axis] : 0)
+                                  : attributes.integer(is_height ? "filter_height" : "filter_width", 0);
   if (attributes.integer("padding", 0) == 0)
     window.before = same_padding(window, site.input_shape(0)[axis], site.output_shape()[axis]);
   return window;
@@ -71,14 +75,13 @@ std::int64_t at_axis(const Site& site, std::string_view attribute, std::size_t i
 
 WindowRows onnx_window(const Site& site, std::size_t axis) {
   const std::size_t place = axis - 2;  // among the axes that windows move along
-  const bool has_weights = site.type().starts_with("Conv") || site.type() == "QLinearConv";
   const std::size_t weights = site.type() == "QLinearConv" ? 3 : 1;
   const Shape kernel = site.input_shape(weights);
   WindowRows window{.stride = at_axis(site, "strides", place, 1),
                     .dilation = at_axis(site, "dilations", place, 1),
                     .before = at_axis(site, "pads", place, 0)};
   window.taps =
-      has_weights ? (kernel.size() > axis ? kernel[axis] : 0) : at_axis(site, "kernel_shape", place, 0);
+      has_weights(site) ? (kernel.size() > axis ? kernel[axis] : 0) : at_axis(site, "kernel_shape", place, 0);
   const std::string policy = site.attributes().text("auto_pad", "NOTSET");
   if (policy == "VALID") window.before = 0;
   if (policy.starts_with("SAME")) {
@@ -98,9 +101,36 @@ std::optional<WindowRows> window_rows(const Site& site, std::size_t axis) {
   return window;
 }
 
+/// Groups of channels; none if they are unknown.
+std::optional<std::int64_t> groups_of(const Site& site, std::int64_t inputs) {
+  if (!is_tflite(site)) return site.attributes().integer("group", 1);
+  if (site.type() == "DEPTHWISE_CONV_2D") return inputs;
+  const Shape weights = site.input_shape(1);
+  return weights.size() == 4 && weights[3] == inputs ? std::optional<std::int64_t>(1) : std::nullopt;
+}
+
+/// A channel of the output reads its own weights, and the channels of its group.
+Reading windowed_channel(const Site& site, std::size_t input, std::size_t axis) {
+  if (!has_weights(site)) return input == 0 ? same_row(axis) : shared();
+  const std::int64_t inputs = site.input_shape(0)[axis];
+  const std::int64_t outputs = site.output_shape()[axis];
+  if (input != 0) {  // weights, biases, and parameters of quantization
+    const Shape shape = site.input_shape(input);
+    const std::size_t own = site.type() == "DEPTHWISE_CONV_2D" && shape.size() == 4 ? 3 : 0;
+    return shape[own] == outputs ? same_row(own) : shape.size() == 1 && shape[0] == 1 ? shared() : all();
+  }
+  const auto groups = groups_of(site, inputs);
+  if (groups == 1) return shared();
+  const bool is_one_each = groups == inputs && inputs > 0 && outputs % inputs == 0 && outputs > 0;
+  return is_one_each ? rows_along(axis, {.divisor = outputs / inputs}) : all();
+}
+
 }  // namespace
 
 Reading windowed(const Site& site, std::size_t input, std::size_t axis) {
+  if (site.input_shape(0).size() == site.output_shape().size() &&
+      axis == (is_tflite(site) ? site.output_shape().size() - 1 : 1))
+    return windowed_channel(site, input, axis);
   if (input != 0) return shared();
   if (axis == 0) return same_row(0);
   const auto window = window_rows(site, axis);

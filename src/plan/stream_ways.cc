@@ -90,6 +90,7 @@ std::vector<Way> ways_of(const PlanOptions& options) {
       if (less != ways[w]) ways.push_back(less);
     }
   };
+  add_less([](Way& way) { way.turns = false; });
   add_less([](Way& way) { way.io = way.io == Io::rows ? Io::arena : way.io; });
   add_less([&](Way& way) {
     if (options.alias == Alias::automatic) way.in_place = InPlace::never;

@@ -17,6 +17,7 @@ struct Way {
   stream::InPlace in_place = stream::InPlace::where_possible;
   double recompute = 1;
   bool repeats = true;
+  bool turns = true;  ///< Rows along searched axes, not those that follow by themselves.
   Order order = Order::search;
 
   auto operator<=>(const Way&) const = default;

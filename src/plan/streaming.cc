@@ -6,9 +6,10 @@
 //     the lowest of all          if peaks are equal, the plan of whole operators, which is simpler
 //
 // A way uses what the options allow, or less: rows that arrive one by one or an input that is there from the
-// start, rows in place or apart, rows recomputed or computed once, a searched order of operators or the
-// network's own. An allowed feature may not pay once offsets are found. So ways that use less follow if a
-// bound leaves them a chance, and more options never raise the peak.
+// start, rows along searched axes or along those that follow by themselves, rows in place or apart, rows
+// recomputed or computed once, a searched order of operators or the network's own. An allowed feature may not
+// pay once offsets are found. So ways that use less follow if a bound leaves them a chance, and more options
+// never raise the peak.
 //
 // Of two orders of operators, the one whose regions need less is taken. Then operators are repeated where
 // recomputing rows for each reader is better. The order of rows is the best by live bytes. Alignment rounds
@@ -80,6 +81,7 @@ class StreamPlanner {
       std::erase_if(ways, [&](const Way& way) { return way.order != ways[0].order; });
     const Deadline turning = deadline_.part(share_of_axes);
     axes_ = stream::axes_where_it_helps(graph_, instance_options(ways[0]), {work_on_regions, turning});
+    if (axes_.empty()) std::erase_if(ways, [](const Way& way) { return !way.turns; });
     const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
     note_bound(*first);
@@ -112,7 +114,10 @@ class StreamPlanner {
 
  private:
   [[nodiscard]] stream::InstanceOptions instance_options(const Way& way) const {
-    return {.granule = options_.stream->granule, .io = way.io, .in_place = way.in_place, .axes = axes_};
+    return {.granule = options_.stream->granule,
+            .io = way.io,
+            .in_place = way.in_place,
+            .axes = way.turns ? axes_ : stream::ChosenAxes{}};
   }
 
   [[nodiscard]] bool is_done() const { return deadline_.is_over() || is_good_enough(); }
@@ -233,8 +238,13 @@ class StreamPlanner {
     Way way = ways_of(options_)[0];
     if (way.in_place != InPlace::never) way.in_place = InPlace::open;
     bound_ = bound_of_whole();
-    for (const Graph& graph : graphs_of(first))
-      bound_ = std::min(bound_, bound_of(stream::instances_of(graph, instance_options(way)), first));
+    std::vector<stream::InstanceOptions> all{instance_options(way)};
+    way.turns = false;
+    if (!axes_.empty()) all.push_back(instance_options(way));
+    for (const stream::InstanceOptions& options : all) {
+      for (const Graph& graph : graphs_of(first))
+        bound_ = std::min(bound_, bound_of(stream::instances_of(graph, options), first));
+    }
     note_recomputed(first);
   }
 
