@@ -8,6 +8,6 @@ cmake --preset bench >/dev/null
 cmake --build --preset bench --target stowage_cli
 venv=build/bench/venv
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet onnx onnxruntime
+"$venv/bin/pip" install --quiet onnx onnxruntime ethos-u-vela
 "$venv/bin/python" bench/zoo/make.py build/zoo >/dev/null
-"$venv/bin/python" bench/stream.py --stowage build/bench/stowage --zoo build/zoo "$@"
+"$venv/bin/python" bench/stream.py --stowage build/bench/stowage --zoo build/zoo --vela "$venv/bin/vela" "$@"
