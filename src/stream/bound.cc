@@ -25,10 +25,16 @@
 // the sets that cuts find. The iteration with the largest witness is cut first, until no witness exceeds the
 // bound.
 //
+// One iteration at a time says nothing about branches that are alike, such as heads: any of them may be the
+// last of all. So branches race. One operator of a group is the last to begin, and then all others have begun:
+// what they made waits, or what they read is still there. The least of these cuts, over all operators that may
+// be the last, is a bound, too. So is the same of the first operator to end.
+//
 // The patent leaves its target to the user; this bound shows when nothing is left to gain. It holds for
 // orders in which each operator's iterations ascend, which are those that a State can be in.
 //
-// Cost: a cut is a flow over (iterations + granules) nodes and (reads) pipes. Few cuts are needed.
+// Cost: a cut is a flow over (iterations + granules) nodes and (reads) pipes. Few cuts are needed; a race
+// takes up to one for each operator.
 
 #include "stream/bound.h"
 
@@ -39,9 +45,16 @@
 
 #include "base/max_flow.h"
 #include "stream/program.h"
+#include "stream/races.h"
 
 namespace stowage::stream {
 namespace {
+
+/// What must have run, and what must not, when an iteration runs.
+struct Condition {
+  std::vector<IterationId> done{};
+  std::vector<IterationId> open{};
+};
 
 class CutBound {
  public:
@@ -56,6 +69,8 @@ class CutBound {
   }
 
   Bound run(std::span<const IterationId> order, const BoundOptions& options) {
+    const std::vector<std::vector<std::size_t>> groups = races_of(program_);
+    const base::Deadline deadline = groups.empty() ? options.deadline : options.deadline.part(0.5);
     witness_order(order);
     Bound bound{.bytes = program_.resident};  // before the first iteration
     std::priority_queue<std::pair<Bytes, IterationId>> queue;
@@ -67,14 +82,19 @@ class CutBound {
         queue.emplace(witness_[i], i);
         continue;
       }
-      if (bound.cuts == options.most_cuts || options.deadline.is_over()) {
+      if (bound.cuts == options.most_cuts || deadline.is_over()) {
         bound.is_complete = false;
         break;
       }
       ++bound.cuts;
-      bound.bytes = std::max(bound.bytes, cut(i, options.deadline));
+      bound.bytes = std::max(bound.bytes, cut(i, deadline));
     }
     bound.is_complete = bound.is_complete && (queue.empty() || queue.top().first <= bound.bytes);
+    BoundOptions races = options;
+    races.most_cuts = bound.cuts + options.most_cuts;
+    for (const std::vector<std::size_t>& group : groups) {
+      if (bound.bytes < options.enough && !options.deadline.is_over()) race(group, races, bound);
+    }
     return bound;
   }
 
@@ -98,18 +118,51 @@ class CutBound {
       network_.add(all_read, program_.at(reader.op, reader.index), base::FlowNetwork::unlimited);
   }
 
-  /// The fewest live bytes while the iteration runs, or less.
-  Bytes cut(IterationId i, const base::Deadline& deadline) {
-    Bytes least = cut(i, std::nullopt, deadline);
+  /// Raises the bound to what a group needs when the last of its operators begins, and when the first one ends.
+  void race(const std::vector<std::size_t>& group, const BoundOptions& options, Bound& bound) {
+    const std::int64_t last = program_.count(group[0]) - 1;
+    least_of(group, 0, options, bound, [&](std::size_t other, Condition& condition) {
+      condition.done.push_back(program_.at(other, 0));
+    });
+    least_of(group, last, options, bound, [&](std::size_t other, Condition& condition) {
+      condition.open.push_back(program_.at(other, last));
+    });
+  }
+
+  /// Raises the bound to the least of the cuts at one iteration of each operator, on a condition for all others.
+  /// Gives up if one is no higher than the bound, or if there are too many.
+  template <typename AddCondition>
+  void least_of(const std::vector<std::size_t>& group, std::int64_t index, const BoundOptions& options,
+                Bound& bound, const AddCondition& add_condition) {
+    Bytes least = base::FlowNetwork::unlimited;
+    for (const std::size_t op : group) {
+      if (bound.cuts == options.most_cuts || options.deadline.is_over()) return;
+      Condition condition;
+      for (const std::size_t other : group) {
+        if (other != op) add_condition(other, condition);
+      }
+      ++bound.cuts;
+      least = std::min(least, cut(program_.at(op, index), options.deadline, condition));
+      if (least <= bound.bytes) return;
+    }
+    if (least < base::FlowNetwork::unlimited) bound.bytes = least;
+  }
+
+  /// The fewest live bytes while the iteration runs, or less; `unlimited` if it never runs on the condition.
+  Bytes cut(IterationId i, const base::Deadline& deadline, const Condition& condition = {}) {
+    Bytes least = cut(i, std::nullopt, deadline, condition);
     for (const GranuleId g : program_.instances[i].may_overwrite)
-      least = std::min(least, cut(i, g, deadline));
+      least = std::min(least, cut(i, g, deadline, condition));
     return least;
   }
 
   /// The same if it writes over a granule that all others have read.
-  Bytes cut(IterationId i, std::optional<GranuleId> over, const base::Deadline& deadline) {
+  Bytes cut(IterationId i, std::optional<GranuleId> over, const base::Deadline& deadline,
+            const Condition& condition) {
     const Iteration& instance = program_.instances[i];
     std::vector<std::size_t> forced;
+    for (const IterationId done : condition.done) forced.push_back(from_source_[done]);
+    for (const IterationId open : condition.open) forced.push_back(to_sink_[open]);
     Bytes saved = 0;
     if (over) {
       const Granule& granule = program_.granules[*over];

@@ -8,6 +8,7 @@
 #include "stowage/error.h"
 #include "stream/bound.h"
 #include "stream/program.h"
+#include "stream/races.h"
 #include "stream/regions.h"
 #include "stream/replay.h"
 #include "stream/search.h"
@@ -185,6 +186,77 @@ TEST(StreamBound, WithFewerCutsIsWeakerAndSaysSo) {
   const Bound all = lower_bound(program, layers, {.most_cuts = 100});
   EXPECT_TRUE(all.is_complete);
   EXPECT_EQ(all.bytes, least_peak(two_windows()));
+}
+
+/// Branches that are alike, such as the heads of an attention: each makes keys of rows of `x`, and its part of
+/// rows of the keys. Parts are added up, row by row.
+struct Branches {
+  std::size_t count = 2;
+  std::int64_t rows = 3;
+  Bytes key = 1;
+  Bytes part = 1;
+  RowMap keys_read{};
+  RowMap part_reads{};
+};
+
+RowModel model_of(const Branches& it) {
+  RowModel model;
+  const auto add = [&](Bytes bytes) {
+    model.tensors.push_back({.name = "t", .rows = it.rows, .bytes_per_row = bytes});
+    return model.tensors.size() - 1;
+  };
+  const std::size_t x = add(4);
+  Operator sum{.name = "sum", .rows = it.rows};
+  for (std::size_t branch = 0; branch < it.count; ++branch) {
+    const std::size_t keys = add(it.key);
+    const std::size_t part = add(it.part);
+    model.operators.push_back(
+        {.name = "keys", .rows = it.rows, .reads = {{x, it.keys_read}}, .writes = {keys}});
+    model.operators.push_back(
+        {.name = "part", .rows = it.rows, .reads = {{x}, {keys, it.part_reads}}, .writes = {part}});
+    sum.reads.push_back({part});
+  }
+  sum.writes = {add(1)};
+  model.operators.push_back(std::move(sum));
+  return model;
+}
+
+TEST(StreamBound, HeadsRace) {
+  int raised = 0;
+  for (const std::size_t heads : {2U, 3U}) {
+    for (const Bytes key : {1, 3, 8, 20}) {
+      for (const Bytes part : {1, 5, 20}) {
+        const RowModel model =
+            model_of({.count = heads, .key = key, .part = part, .part_reads = {.scale = 0, .taps = 3}});
+        const RowProgram program = unroll(model);
+        EXPECT_EQ(races_of(program).size(), 2U) << "keys race, and parts";
+        const Bytes bound = lower_bound(program, layer_by_layer(program), {.most_cuts = 1000}).bytes;
+        EXPECT_LE(bound, least_peak(model)) << heads << " heads, " << key << " and " << part << " bytes";
+        // One iteration at a time: a head's keys and x are there, and nothing of the other heads.
+        raised += bound > 3 * (4 + key) + 3 * part + 1 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(raised, 8);
+}
+
+TEST(StreamBound, RacesOfRandomBranchesBoundAllOrders) {
+  std::mt19937_64 random(11);
+  const auto draw = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  const auto map = [&] { return RowMap{.scale = draw(0, 1), .offset = draw(-1, 1), .taps = draw(1, 4)}; };
+  for (int i = 0; i < 300; ++i) {
+    const RowModel model = model_of({.count = static_cast<std::size_t>(draw(2, 3)),
+                                     .key = draw(1, 20),
+                                     .part = draw(1, 20),
+                                     .keys_read = map(),
+                                     .part_reads = map()});
+    const RowProgram program = unroll(model);
+    ASSERT_FALSE(races_of(program).empty()) << i;
+    const Bytes bound = lower_bound(program, layer_by_layer(program), {.most_cuts = 1000}).bytes;
+    ASSERT_LE(bound, least_peak(model)) << i;
+  }
 }
 
 }  // namespace
