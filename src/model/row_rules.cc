@@ -37,17 +37,6 @@ bool is_put_elsewhere(const Site& site, std::size_t input) {
   return site.attributes().has("axis") || (site.type() == "PRelu" && site.input_shape(1).size() == 1);
 }
 
-/// Element by element; a shorter shape or an extent of one is repeated.
-Reading elementwise(const Site& site, std::size_t input, std::size_t axis) {
-  const Shape in = site.input_shape(input);
-  const Shape out = site.output_shape();
-  if (is_put_elsewhere(site, input) && count(in, 0, in.size()) != 1) return all();
-  if (in.size() + axis < out.size()) return shared();
-  const std::size_t own = in.size() + axis - out.size();
-  if (in[own] == out[axis]) return same_row(own);
-  return in[own] == 1 ? shared() : all();
-}
-
 /// Parameters after the first input: a number, one for each place along an axis, or for each block of places.
 Reading with_parameters(const Site& site, std::size_t input, std::size_t axis, std::int64_t otherwise) {
   const Shape in = site.input_shape(input);
@@ -72,17 +61,42 @@ Reading quantized(const Site& site, std::size_t input, std::size_t axis) {
 // Products
 
 /// The matrices are the last two dimensions; those before are a batch.
-Reading matrix_product(const Site& site, std::size_t input, std::size_t axis) {
+Reading factor(const Site& site, std::size_t input, bool is_left, std::size_t axis) {
   const Shape in = site.input_shape(input);
   const std::size_t rank = site.output_shape().size();
-  if (in.size() < 2 || rank < 2 || input > 1) return all();
+  if (in.size() < 2 || rank < 2) return all();
   if (axis + 2 < rank) return elementwise(site, input, axis);
   const bool is_row = axis + 2 == rank;
-  if (is_row != (input == 0)) return shared();
-  const char* const flag =
-      is_tflite(site) ? (input == 0 ? "adj_x" : "adj_y") : (input == 0 ? "transA" : "transB");
+  if (is_row != is_left) return shared();
+  const char* const flag = is_tflite(site) ? (is_left ? "adj_x" : "adj_y") : (is_left ? "transA" : "transB");
   const bool is_transposed = site.attributes().integer(flag, 0) != 0;
   return same_row(in.size() - (is_row != is_transposed ? 2 : 1));
+}
+
+Reading matrix_product(const Site& site, std::size_t input, std::size_t axis) {
+  return input > 1 ? all() : factor(site, input, input == 0, axis);
+}
+
+/// Scales and zero points of a product: one, or one for each of its rows (left) or columns (right).
+Reading scale_of_factor(const Site& site, std::size_t input, bool is_left, std::size_t axis) {
+  const Shape in = site.input_shape(input);
+  const std::size_t rank = site.output_shape().size();
+  if (count(in, 0, in.size()) == 1) return shared();
+  if (in.size() != 1 || rank < 2) return all();
+  return axis + (is_left ? 2 : 1) == rank ? same_row(0) : shared();
+}
+
+/// a, b, zero point of a, zero point of b.
+Reading integer_product(const Site& site, std::size_t input, std::size_t axis) {
+  const bool is_left = input % 2 == 0;
+  return input < 2 ? factor(site, input, is_left, axis) : scale_of_factor(site, input, is_left, axis);
+}
+
+/// a, its scale, its zero point; the same of b; the scale and zero point of the output.
+Reading quantized_product(const Site& site, std::size_t input, std::size_t axis) {
+  const bool is_left = input < 3;
+  return input % 3 == 0 && input < 6 ? factor(site, input, is_left, axis)
+                                     : scale_of_factor(site, input, is_left, axis);
 }
 
 Reading gemm(const Site& site, std::size_t input, std::size_t axis) {
@@ -101,76 +115,11 @@ Reading fully_connected(const Site& site, std::size_t input, std::size_t axis) {
 
 // Along an axis
 
-/// All axes from one on belong together; rows along earlier axes are independent.
-Reading independent_before(const Site& site, std::size_t axis, std::int64_t otherwise) {
-  const auto own = axis_attribute(site, otherwise, site.output_shape().size());
-  return own && axis < *own ? same_row(axis) : all();
-}
-
-Reading softmax(const Site& site, std::size_t, std::size_t axis) {
-  if (is_tflite(site)) return axis + 1 < site.output_shape().size() ? same_row(axis) : all();
-  if (site.version() < 13) return independent_before(site, axis, 1);
-  const auto own = axis_attribute(site, -1, site.output_shape().size());
-  return own && axis != *own ? same_row(axis) : all();
-}
-
-Reading layer_norm(const Site& site, std::size_t input, std::size_t axis) {
-  return input == 0 ? independent_before(site, axis, -1) : elementwise(site, input, axis);
-}
-
-Reading across_channels(const Site&, std::size_t, std::size_t axis) {
-  return axis != 1 ? same_row(axis) : all();
-}
-
 /// Embeddings: a table, and a row for every index.
 Reading gather(const Site& site, std::size_t input, std::size_t axis) {
   const bool is_first = site.attributes().integer("axis", 0) == 0;
   if (input == 0) return shared();
   return is_first && axis < site.input_shape(1).size() ? same_row(axis) : all();
-}
-
-// Reductions
-
-/// The axes of a reduction; none if they are unknown.
-std::optional<std::vector<std::size_t>> reduced_axes(const Site& site) {
-  const std::size_t rank = site.input_shape(0).size();
-  std::vector<std::size_t> axes;
-  if (site.type().starts_with("Global")) {
-    for (std::size_t d = 2; d < rank; ++d) axes.push_back(d);
-    return axes;
-  }
-  const bool is_told = site.attributes().has("axes") || site.has_input(1);
-  const auto told = site.integers("axes", 1);
-  if (is_told && !told) return std::nullopt;
-  if (!told || told->empty()) {
-    if (is_tflite(site) || site.attributes().integer("noop_with_empty_axes", 0) != 0) return axes;
-    axes.resize(rank);
-    std::iota(axes.begin(), axes.end(), std::size_t{0});
-    return axes;
-  }
-  for (const std::int64_t axis : *told) {
-    const auto positive = from_end(axis, rank);
-    if (!positive) return std::nullopt;
-    axes.push_back(*positive);
-  }
-  return axes;
-}
-
-bool has(const std::vector<std::size_t>& axes, std::size_t axis) {
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
-
-Reading reduction(const Site& site, std::size_t input, std::size_t axis) {
-  const auto axes = reduced_axes(site);
-  if (input != 0) return shared();
-  if (!axes) return all();
-  const std::size_t rank = site.input_shape(0).size();
-  if (site.output_shape().size() == rank) return has(*axes, axis) ? all() : same_row(axis);
-  std::size_t kept = 0;
-  for (std::size_t d = 0; d < rank; ++d) {
-    if (!has(*axes, d) && kept++ == axis) return same_row(d);
-  }
-  return all();
 }
 
 // The table
@@ -193,25 +142,44 @@ const std::map<std::string_view, RowRule>& rules() {
          "AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"},
         windowed);
     add({"MaxPool"}, windowed, Alike::never);  // its indices are places in the whole input
-    add({"ConvTranspose"}, transposed_window);
+    add({"ConvTranspose", "TRANSPOSE_CONV"}, transposed_window);
     add({"MatMul", "BATCH_MATMUL"}, matrix_product);
+    add({"MatMulInteger"}, integer_product);
+    add({"QLinearMatMul"}, quantized_product);
     add({"Gemm"}, gemm);
     add({"FULLY_CONNECTED"}, fully_connected);
     add({"Reshape", "Flatten", "Squeeze", "Unsqueeze", "RESHAPE", "SQUEEZE", "EXPAND_DIMS"}, reshape);
     add({"Transpose", "TRANSPOSE"}, transpose);
     add({"Concat", "CONCATENATION"}, concat);
     add({"Split", "SPLIT", "SPLIT_V"}, split);
-    add({"Slice", "SLICE", "STRIDED_SLICE"}, slice);
+    add({"PACK"}, pack);
+    add({"UNPACK"}, unpack);
+    add({"Expand", "BROADCAST_TO"}, expand);
+    add({"Tile", "TILE"}, tile);
+    add({"Trilu"}, triangle, Alike::never);
+    add({"Slice", "SLICE"}, slice);
+    add({"STRIDED_SLICE"}, strided_slice);
     add({"Pad", "PAD", "PADV2", "MIRROR_PAD"}, pad);
-    add({"Resize", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"}, resize, Alike::never);
+    add({"Resize", "Upsample", "RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"}, resize, Alike::never);
     add({"DepthToSpace", "SpaceToDepth", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH"}, blocks);
-    add({"Softmax", "LogSoftmax", "SOFTMAX", "LOG_SOFTMAX"}, softmax);
+    add({"SPACE_TO_BATCH_ND"}, space_to_batch);
+    add({"BATCH_TO_SPACE_ND"}, batch_to_space);
+    add({"Softmax", "LogSoftmax", "Hardmax", "SOFTMAX", "LOG_SOFTMAX"}, softmax);
+    add({"LpNormalization", "L2_NORMALIZATION"}, vector_norm);
     add({"BatchNormalization"}, normalized);
     add({"QuantizeLinear", "DequantizeLinear"}, quantized);
-    add({"LayerNormalization"}, layer_norm);
+    add({"LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"}, layer_norm);
+    add({"com.microsoft.SkipLayerNormalization", "com.microsoft.SkipSimplifiedLayerNormalization"},
+        skip_norm);
+    add({"InstanceNormalization", "GroupNormalization"}, group_norm);
+    add({"MeanVarianceNormalization"}, mean_variance);
+    add({"TopK", "CumSum", "CUMSUM"}, ordered);
+    add({"RNN", "GRU", "LSTM"}, recurrent);
+    add({"ArgMax", "ArgMin", "ARG_MAX", "ARG_MIN"}, place_of_extreme);
     add({"LRN"}, across_channels);
     add({"Gather", "GATHER"}, gather);
-    add({"GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "MEAN",
+    add({"GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin",
+         "ReduceL1", "ReduceL2", "ReduceProd", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare", "MEAN",
          "SUM", "REDUCE_MAX", "REDUCE_MIN"},
         reduction);
     for (const std::string_view type : types_updated_in_place()) {
@@ -235,6 +203,16 @@ bool has_rows(const Site& site, std::size_t input, std::size_t axis) {
 
 }  // namespace
 
+Reading elementwise(const Site& site, std::size_t input, std::size_t axis) {
+  const Shape in = site.input_shape(input);
+  const Shape out = site.output_shape();
+  if (is_put_elsewhere(site, input) && count(in, 0, in.size()) != 1) return all();
+  if (in.size() + axis < out.size()) return shared();
+  const std::size_t own = in.size() + axis - out.size();
+  if (in[own] == out[axis]) return same_row(own);
+  return in[own] == 1 ? shared() : all();
+}
+
 std::vector<std::string_view> types_with_rows() {
   std::vector<std::string_view> types;
   for (const auto& [type, rule] : rules()) types.push_back(type);
@@ -254,6 +232,7 @@ bool is_rowwise(const Site& site, std::size_t axis) {
   // An input read by rows must have these rows: int4 of an odd number, for instance, would run as a whole.
   for (std::size_t i = 0; i < site.op().inputs.size(); ++i) {
     const Reading reading = reading_of(site, i, axis);
+    if (reading.reach == Reach::together) return false;
     if (reading.reach == Reach::rows && !has_rows(site, i, reading.axis)) return false;
   }
   return true;
@@ -264,7 +243,7 @@ std::vector<std::size_t> summed_axes(const Site& site) {
   std::vector<std::size_t> axes;
   if (site.op().outputs.size() != 1 || !site.op().outputs[0]) return axes;  // places of the greatest, too
   const bool is_pool = site.type().ends_with("Pool") || site.type().ends_with("POOL_2D");
-  if (rule == reduction && !site.op().stateful) {
+  if (rule == reduction && !site.op().stateful && is_summed_alike(site)) {
     axes = reduced_axes(site).value_or(axes);
   } else if (const auto axis = rule == windowed && is_pool ? window_axis(site) : std::nullopt) {
     if (is_pool_of_all(site, *axis)) axes = {*axis};

@@ -44,7 +44,9 @@ class Site {
 enum class Reach : std::uint8_t {
   rows,    ///< Some of its rows.
   shared,  ///< All of it, and every row of the output alike: weights, or an input repeated for all rows.
-  all      ///< All of it, as far as is known.
+  all,     ///< All of it, as far as is known.
+  /// All of it in one computation for all rows, which one row would cost as well: an order, statistics.
+  together
 };
 
 /// The rows of an input that a row of the output reads.

@@ -16,6 +16,7 @@ Reading rows_along(std::size_t axis, const RowMap& rows) { return {Reach::rows, 
 Reading same_row(std::size_t axis) { return rows_along(axis, {}); }
 Reading shared() { return {Reach::shared}; }
 Reading all() { return {Reach::all}; }
+Reading together() { return {Reach::together}; }
 
 std::int64_t count(const Shape& shape, std::size_t begin, std::size_t end) {
   std::int64_t product = 1;
@@ -33,11 +34,11 @@ std::optional<std::size_t> axis_attribute(const Site& site, std::int64_t otherwi
   return from_end(site.attributes().integer("axis", otherwise), rank);
 }
 
-// Operators that only move elements
+std::optional<std::size_t> axis_input(const Site& site, std::size_t input, std::size_t rank) {
+  const auto axes = site.integers(input);
+  return axes && axes->size() == 1 ? from_end(axes->front(), rank) : std::nullopt;
+}
 
-namespace {
-
-/// The index of an axis in the list of axes that an attribute or an input gives; without a list, the axis.
 std::optional<std::size_t> place_among(const Site& site, std::size_t axes_input, std::size_t axis,
                                        std::size_t rank) {
   if (!site.attributes().has("axes") && !site.has_input(axes_input)) return axis;
@@ -48,19 +49,7 @@ std::optional<std::size_t> place_among(const Site& site, std::size_t axes_input,
   return static_cast<std::size_t>(own - axes->begin());
 }
 
-/// Rows before the first one of the input; none if that is unknown.
-std::optional<std::int64_t> padding_before(const Site& site, std::size_t axis, std::size_t rank) {
-  if (is_tflite(site)) {
-    const auto pads = site.integers(1);
-    return pads && pads->size() == 2 * rank ? std::optional((*pads)[2 * axis]) : std::nullopt;
-  }
-  const auto pads = site.integers("pads", 1);
-  const auto at = place_among(site, 3, axis, rank);
-  if (!pads || !at || pads->size() % 2 != 0) return std::nullopt;
-  return *at < pads->size() / 2 ? (*pads)[*at] : 0;
-}
-
-}  // namespace
+// Operators that only move elements
 
 Reading reshape(const Site& site, std::size_t input, std::size_t axis) {
   const Shape in = site.input_shape(0);
@@ -113,38 +102,24 @@ Reading split(const Site& site, std::size_t input, std::size_t axis) {
   return site.input_shape(data).at(axis) == site.output_shape().at(axis) ? same_row(axis) : all();
 }
 
-Reading slice(const Site& site, std::size_t input, std::size_t axis) {
-  const Shape in = site.input_shape(0);
-  if (input != 0) return shared();
-  if (in.size() != site.output_shape().size()) return all();
-  if (in[axis] == site.output_shape()[axis]) {
-    // A reversal has the same number of rows.
-    const auto steps = site.type() == "Slice" ? site.integers("steps", 4) : std::nullopt;
-    const bool may_reverse =
-        site.type() == "STRIDED_SLICE" || (site.has_input(4) && !steps) ||
-        (steps && std::any_of(steps->begin(), steps->end(), [](auto s) { return s < 0; }));
-    return may_reverse ? all() : same_row(axis);
-  }
-  const auto starts = site.integers("starts", 1);
-  if (!starts || site.has_input(4)) return all();
-  std::optional<std::size_t> at = axis;
-  if (site.type() == "Slice") at = place_among(site, 3, axis, in.size());
-  if (site.type() == "STRIDED_SLICE" || !at || *at >= starts->size()) return all();
-  std::int64_t start = (*starts)[*at];
-  start = std::clamp<std::int64_t>(start < 0 ? start + in[axis] : start, 0, in[axis]);
-  return rows_along(axis, {.offset = start});
+Reading pack(const Site& site, std::size_t, std::size_t axis) {
+  const auto own = axis_attribute(site, 0, site.output_shape().size());
+  if (!own || axis == *own) return all();
+  return same_row(axis < *own ? axis : axis - 1);
 }
 
-Reading pad(const Site& site, std::size_t input, std::size_t axis) {
-  const std::size_t rank = site.output_shape().size();
-  if (input != 0) return shared();
-  if (site.input_shape(0).size() != rank) return all();
-  const auto before = padding_before(site, axis, rank);
-  if (!before) return all();
-  if (*before == 0 && site.input_shape(0)[axis] == site.output_shape()[axis]) return same_row(axis);
-  const bool is_constant = is_tflite(site) ? site.type() != "MIRROR_PAD"
-                                           : site.attributes().text("mode", "constant") == "constant";
-  return is_constant ? rows_along(axis, {.offset = -*before}) : all();
+Reading unpack(const Site& site, std::size_t, std::size_t axis) {
+  const auto own = axis_attribute(site, 0, site.input_shape(0).size());
+  if (!own) return all();
+  return same_row(axis < *own ? axis : axis + 1);
+}
+
+Reading expand(const Site& site, std::size_t input, std::size_t axis) {
+  return input == 0 ? elementwise(site, 0, axis) : shared();
+}
+
+Reading triangle(const Site&, std::size_t input, std::size_t axis) {
+  return input == 0 ? same_row(axis) : shared();
 }
 
 }  // namespace stowage::model

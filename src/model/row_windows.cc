@@ -16,11 +16,13 @@ using namespace std::string_view_literals;
 std::optional<std::size_t> window_axis(const Site& site) {
   constexpr std::array moving{"CONV_2D"sv,        "DEPTHWISE_CONV_2D"sv, "AVERAGE_POOL_2D"sv,
                               "MAX_POOL_2D"sv,    "L2_POOL_2D"sv,        "RESIZE_BILINEAR"sv,
-                              "DEPTH_TO_SPACE"sv, "SPACE_TO_DEPTH"sv,    "RESIZE_NEAREST_NEIGHBOR"sv};
-  constexpr std::array moving_onnx{"Conv"sv,         "QLinearConv"sv,       "ConvInteger"sv,
-                                   "MaxPool"sv,      "AveragePool"sv,       "LpPool"sv,
-                                   "Resize"sv,       "ConvTranspose"sv,     "DepthToSpace"sv,
-                                   "SpaceToDepth"sv, "GlobalAveragePool"sv, "GlobalMaxPool"sv};
+                              "DEPTH_TO_SPACE"sv, "SPACE_TO_DEPTH"sv,    "RESIZE_NEAREST_NEIGHBOR"sv,
+                              "TRANSPOSE_CONV"sv};
+  constexpr std::array moving_onnx{"Conv"sv,         "QLinearConv"sv,  "ConvInteger"sv,
+                                   "MaxPool"sv,      "AveragePool"sv,  "LpPool"sv,
+                                   "Resize"sv,       "Upsample"sv,     "ConvTranspose"sv,
+                                   "DepthToSpace"sv, "SpaceToDepth"sv, "GlobalAveragePool"sv,
+                                   "GlobalMaxPool"sv};
   if (std::find(moving.begin(), moving.end(), site.type()) != moving.end()) return 1;
   if (std::find(moving_onnx.begin(), moving_onnx.end(), site.type()) != moving_onnx.end()) return 2;
   return std::nullopt;
@@ -53,16 +55,25 @@ std::int64_t same_padding(const WindowRows& window, std::int64_t in, std::int64_
   return std::max<std::int64_t>(0, (out - 1) * window.stride + window.reach() - in) / 2;
 }
 
+/// The input that windows move over: behind the shape of the output and the weights, or the first.
+std::size_t data_of(const Site& site) { return site.type() == "TRANSPOSE_CONV" ? 2 : 0; }
+
 WindowRows tflite_window(const Site& site, std::size_t axis) {
   const Attributes& attributes = site.attributes();
   const bool is_height = axis == 1;
   WindowRows window{.stride = attributes.integer(is_height ? "stride_h" : "stride_w", 1),
                     .dilation = attributes.integer(is_height ? "dilation_h_factor" : "dilation_w_factor", 1)};
+  const bool is_transposed = site.type() == "TRANSPOSE_CONV";
   const Shape weights = site.input_shape(1);
-  window.taps = has_weights(site) ? (weights.size() == 4 ? weights[axis] : 0)
-                                  : attributes.integer(is_height ? "filter_height" : "filter_width", 0);
+  window.taps = has_weights(site) || is_transposed
+                    ? (weights.size() == 4 ? weights[axis] : 0)
+                    : attributes.integer(is_height ? "filter_height" : "filter_width", 0);
+  if (is_transposed) window.dilation = 1;
+  const std::int64_t in = site.input_shape(data_of(site))[axis];
+  const std::int64_t out = site.output_shape()[axis];
+  // A transposed window moves over the output.
   if (attributes.integer("padding", 0) == 0)
-    window.before = same_padding(window, site.input_shape(0)[axis], site.output_shape()[axis]);
+    window.before = is_transposed ? same_padding(window, out, in) : same_padding(window, in, out);
   return window;
 }
 
@@ -94,7 +105,8 @@ WindowRows onnx_window(const Site& site, std::size_t axis) {
 }
 
 std::optional<WindowRows> window_rows(const Site& site, std::size_t axis) {
-  if (!moves_windows_along(site, axis) || site.input_shape(0).size() != site.output_shape().size())
+  if (!moves_windows_along(site, axis) ||
+      site.input_shape(data_of(site)).size() != site.output_shape().size())
     return std::nullopt;
   const WindowRows window = is_tflite(site) ? tflite_window(site, axis) : onnx_window(site, axis);
   if (std::min({window.taps, window.stride, window.dilation}) < 1) return std::nullopt;
@@ -157,23 +169,14 @@ std::int64_t padding_of_transposed(const Site& site, const WindowRows& window, s
 
 /// Row i of the input adds to row y of the output through element y + before - i * stride of the window.
 Reading transposed_window(const Site& site, std::size_t input, std::size_t axis) {
-  if (input != 0) return shared();
+  if (input != data_of(site)) return shared();
   if (axis == 0) return same_row(0);
   const auto window = window_rows(site, axis);
   if (!window) return all();
-  const std::int64_t before = padding_of_transposed(site, *window, axis);
+  const std::int64_t before = is_tflite(site) ? window->before : padding_of_transposed(site, *window, axis);
   const std::int64_t taps = (window->reach() - 1) / window->stride + 1;
   return rows_along(
       axis, {.divisor = window->stride, .offset = before - (taps - 1) * window->stride, .taps = taps});
-}
-
-Reading blocks(const Site& site, std::size_t input, std::size_t axis) {
-  const std::int64_t in = site.input_shape(0).at(axis);
-  const std::int64_t out = site.output_shape().at(axis);
-  if (input != 0) return shared();
-  if (axis != 0 && !moves_windows_along(site, axis)) return all();
-  if (out % in == 0) return rows_along(axis, {.divisor = out / in});
-  return in % out == 0 ? rows_along(axis, {.scale = in / out, .taps = in / out}) : all();
 }
 
 bool is_pool_of_all(const Site& site, std::size_t axis) {

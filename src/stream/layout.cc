@@ -7,7 +7,7 @@
 //
 // A ring is one block and simple to run. But a slot is empty from its row's last reading to the next row's
 // writing, and the used slots are not always contiguous. Granules pack closer, sometimes by a third. All
-// three forms reserve only bytes of live rows, except for a whole buffer of too many pieces.
+// three forms reserve only bytes of live rows, except for a whole buffer of very many pieces.
 //
 // Tensors that take each other over share one buffer, of the last taker's size.
 //
@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/checked.h"
@@ -26,7 +27,7 @@
 namespace stowage::stream {
 namespace {
 
-/// A buffer with more pieces than this is reserved as one piece.
+/// In a buffer of more pieces than this, adjacent row blocks share a piece.
 constexpr std::int64_t most_pieces = 1 << 11;
 
 /// Tensors that take each other over.
@@ -147,20 +148,29 @@ class LayingOut {
     return static_cast<std::int64_t>(slots);
   }
 
-  void add_whole(std::size_t root, const Family& family) {
+  /// Row blocks of a whole tensor, `count` to a piece, in each of their runs.
+  void add_pieces(std::size_t root, const Family& family, std::size_t count, Buffer& buffer) const {
     const Tensor& tensor = model_.tensors[root];
     const Bytes run = tensor.bytes_per_row / tensor.runs;
-    Buffer buffer = buffer_of(root, name_of(root), graph_.tensors[*tensor.source].bytes);
-    const auto granules = static_cast<std::int64_t>(family.lives.size());
-    if (granules * tensor.runs > most_pieces) {
+    for (std::int64_t r = 0; r < tensor.runs; ++r) {
+      for (std::size_t g = 0; g < family.lives.size(); g += count) {
+        const auto lives = std::span(family.lives).subspan(g, std::min(count, family.lives.size() - g));
+        const std::int64_t begin = static_cast<std::int64_t>(g) * tensor.granule;
+        const std::int64_t end =
+            std::min(tensor.rows, begin + static_cast<std::int64_t>(lives.size()) * tensor.granule);
+        add_piece({(r * tensor.rows + begin) * run, (end - begin) * run, hull(lives)}, buffer);
+      }
+    }
+  }
+
+  void add_whole(std::size_t root, const Family& family) {
+    const std::int64_t runs = model_.tensors[root].runs;
+    Buffer buffer = buffer_of(root, name_of(root), graph_.tensors[*model_.tensors[root].source].bytes);
+    if (runs > most_pieces) {
       buffer.pieces.push_back({0, buffer.size, hull(family.lives)});
     } else {
-      for (std::int64_t r = 0; r < tensor.runs; ++r) {
-        for (std::size_t g = 0; g < family.lives.size(); ++g) {
-          const Bytes offset = (r * tensor.rows + static_cast<Bytes>(g) * tensor.granule) * run;
-          add_piece({offset, bytes_of(root, g) / tensor.runs, family.lives[g]}, buffer);
-        }
-      }
+      const auto pieces = static_cast<std::size_t>(most_pieces / runs);
+      add_pieces(root, family, (family.lives.size() + pieces - 1) / pieces, buffer);
     }
     for (const std::size_t member : family.members)
       add_view(member, {.buffer = layout_.buffers.size(), .life = hull(timetable_.lives[member])});
@@ -249,7 +259,7 @@ class LayingOut {
     layout_.tensors[*model_.tensors[t].source].views.push_back(std::move(view));
   }
 
-  static Lifetime hull(const std::vector<Lifetime>& lives) {
+  static Lifetime hull(std::span<const Lifetime> lives) {
     Lifetime all = lives.front();
     for (const Lifetime& life : lives)
       all = {std::min(all.lower, life.lower), std::max(all.upper, life.upper)};

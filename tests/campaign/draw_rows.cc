@@ -78,12 +78,13 @@ class RowsDraft {
   void draw_operator() {
     using Draw = void (RowsDraft::*)();
     static const std::vector<Draw> kinds{
-        &RowsDraft::convolve, &RowsDraft::convolve, &RowsDraft::convolve,    &RowsDraft::convolve,
-        &RowsDraft::convolve, &RowsDraft::unary,    &RowsDraft::unary,       &RowsDraft::binary,
-        &RowsDraft::binary,   &RowsDraft::binary,   &RowsDraft::resize,      &RowsDraft::pad_rows,
-        &RowsDraft::pad_side, &RowsDraft::concat,   &RowsDraft::concat_side, &RowsDraft::slice,
-        &RowsDraft::view,     &RowsDraft::sum_up,   &RowsDraft::multiply,    &RowsDraft::whole,
-        &RowsDraft::several,  &RowsDraft::odd_map,  &RowsDraft::transpose,   &RowsDraft::bottleneck};
+        &RowsDraft::convolve,      &RowsDraft::convolve, &RowsDraft::convolve,    &RowsDraft::convolve,
+        &RowsDraft::convolve,      &RowsDraft::unary,    &RowsDraft::unary,       &RowsDraft::binary,
+        &RowsDraft::binary,        &RowsDraft::binary,   &RowsDraft::resize,      &RowsDraft::pad_rows,
+        &RowsDraft::pad_side,      &RowsDraft::concat,   &RowsDraft::concat_side, &RowsDraft::slice,
+        &RowsDraft::view,          &RowsDraft::sum_up,   &RowsDraft::multiply,    &RowsDraft::whole,
+        &RowsDraft::several,       &RowsDraft::odd_map,  &RowsDraft::transpose,   &RowsDraft::bottleneck,
+        &RowsDraft::pad_with_rows, &RowsDraft::tile,     &RowsDraft::back_slice,  &RowsDraft::gather_blocks};
     (this->*random_.pick(kinds))();
   }
 
@@ -253,6 +254,44 @@ class RowsDraft {
     const RowMap map = is_turned ? RowMap{.scale = -1, .offset = rows(from) - 1}
                                  : RowMap{.scale = 0, .offset = random_.between(0, rows(from) - 1)};
     add(is_turned ? "ReverseSequence" : "Expand", {from}, {made}, {reads(0, map)});
+  }
+
+  /// Rows of the input near the ends are there again; each row may read every row that one of them may.
+  void pad_with_rows() {
+    const TensorId from = draw_tensor();
+    const std::int64_t front = random_.between(0, std::min<std::int64_t>(2, rows(from) - 1));
+    const std::int64_t behind = random_.between(0, std::min<std::int64_t>(2, rows(from) - 1));
+    const TensorId made = result(channels(from), rows(from) + front + behind, width(from));
+    const RowMap edge{.offset = -front - behind, .taps = front + behind + 1};
+    const RowMap reflect{.offset = -front - 2 * behind, .taps = front + behind + 1, .dilation = 2};
+    add("Pad", {from}, {made}, {reads(0, random_.chance(50) ? edge : reflect)});
+  }
+
+  void tile() {
+    const TensorId from = draw_tensor();
+    const std::int64_t times = random_.between(2, 3);
+    if (rows(from) * times > 2 * most_rows_) return unary();
+    const TensorId made = result(channels(from), rows(from) * times, width(from));
+    add("Tile", {from}, {made},
+        {reads(0, {.offset = -rows(from) * (times - 1), .taps = times, .dilation = rows(from)})});
+  }
+
+  void back_slice() {
+    const TensorId from = draw_tensor();
+    const std::int64_t begin = random_.between(0, rows(from) - 1);
+    const std::int64_t step = random_.between(1, 3);
+    const TensorId made = result(channels(from), random_.between(1, begin / step + 1), width(from));
+    add("Slice", {from}, {made}, {reads(0, {.scale = -step, .offset = begin})});
+  }
+
+  /// Every so many rows of the input make one of the output.
+  void gather_blocks() {
+    const TensorId from = draw_tensor();
+    const std::int64_t blocks = random_.between(1, 3);
+    if (rows(from) % blocks != 0) return unary();
+    const std::int64_t extent = rows(from) / blocks;
+    const TensorId made = result(channels(from), extent, draw_width());
+    add("BATCH_TO_SPACE_ND", {from}, {made}, {reads(0, {.taps = blocks, .dilation = extent})});
   }
 
   /// A row of the output is a column of the input.

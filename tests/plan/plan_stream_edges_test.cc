@@ -159,5 +159,21 @@ TEST(PlanStream, WhatHasNothingInItIsNeverHandedOver) {
                       "nothing is joined");
 }
 
+/// The output takes the place of the input row after row, however many rows there are.
+TEST(PlanStream, OutputsOfManyRowsFollowTheRows) {
+  for (const std::int64_t rows : {1000, 2049, 6001}) {
+    const std::pair<DType, Shape> tensor{DType::float32, {rows, 8}};
+    const Network network = chain({tensor}, {{"Softmax", {tensor}, {0}}});
+    const Bytes bytes = network.graph().tensors[0].bytes;
+    PlanOptions options = streaming(Io::arena, 1);
+    options.alignment = 16;
+    options.memories[0].capacity = bytes + bytes / 100;  // the search ends there
+    options.solve.time_limit = std::chrono::seconds(60);
+    const PlanResult result = make_plan(network.input, options);
+    ASSERT_TRUE(result.faults.empty()) << result.faults[0].what;
+    EXPECT_LE(result.plan.summary.peak, *options.memories[0].capacity) << rows;
+  }
+}
+
 }  // namespace
 }  // namespace stowage

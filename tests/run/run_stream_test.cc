@@ -22,15 +22,6 @@ using testing::expect_streams;
 const std::set<std::string, std::less<>> without_kernels{"ADD_N",      "ATAN2",       "BITWISE_XOR", "GELU",
                                                          "L2_POOL_2D", "LOG_SOFTMAX", "RIGHT_SHIFT", "SIGN"};
 
-std::vector<Call> all_calls() {
-  std::vector<Call> all;
-  for (const auto calls : {testing::elementwise_calls, testing::onnx_window_calls, testing::onnx_resize_calls,
-                           testing::onnx_row_calls, testing::tflite_row_calls}) {
-    for (Call& call : calls()) all.push_back(std::move(call));
-  }
-  return all;
-}
-
 /// How many plans there were of each type.
 std::map<std::string, int> expect_all_stream(const std::vector<Call>& calls) {
   std::map<std::string, int> plans;
@@ -65,9 +56,23 @@ TEST(RunStream, TfliteRows) {
     EXPECT_GT(count, 0) << type;
 }
 
+TEST(RunStream, AlongAxes) {
+  for (const auto& [type, count] : expect_all_stream(testing::calls_along_axes()))
+    EXPECT_GT(count, 0) << type;
+}
+
+TEST(RunStream, RowsChangeOnlyWithRowsThatTheyRead) {
+  std::map<std::string, int> pairs;
+  for (const Call& call : testing::all_row_calls()) pairs[call.type] += testing::expect_honest(call);
+  for (const auto& [type, count] : pairs) {
+    const bool is_table = type == "Gather" || type == "GATHER";  // their rows are constants here
+    EXPECT_EQ(count == 0, is_table) << type;
+  }
+}
+
 TEST(RunStream, EveryTypeWithRowsIsRun) {
   std::set<std::string, std::less<>> run = without_kernels;
-  for (const Call& call : all_calls()) run.insert(call.type);
+  for (const Call& call : testing::all_row_calls()) run.insert(call.type);
   for (const std::string_view type : model::types_with_rows()) EXPECT_TRUE(run.contains(type)) << type;
   for (const std::string& type : without_kernels) {
     EXPECT_FALSE(kernels::tflite_kernels().contains(type)) << type;
@@ -88,14 +93,15 @@ int expect_planned(const Network& network, std::size_t& next, const std::string&
 TEST(RunStream, PlannedByTheirOwn) {
   int count = 0;
   std::size_t next = 0;
-  for (const Call& call : all_calls()) count += expect_planned(network_of(call), next, call.type);
+  for (const Call& call : testing::all_row_calls())
+    count += expect_planned(network_of(call), next, call.type);
   EXPECT_GT(count, 0);
 }
 
 TEST(RunStream, PlannedBetweenConvolutions) {
   int count = 0;
   std::size_t next = 0;
-  for (const Call& call : all_calls()) {
+  for (const Call& call : testing::all_row_calls()) {
     if (const auto network = network_between_convolutions(call))
       count += expect_planned(*network, next, "convolutions around " + call.type);
   }

@@ -12,5 +12,9 @@ namespace stowage::testing {
 [[nodiscard]] std::vector<Call> onnx_resize_calls();
 [[nodiscard]] std::vector<Call> onnx_row_calls();
 [[nodiscard]] std::vector<Call> tflite_row_calls();
+/// Of both formats: slices, pads, norms, orders, reductions.
+[[nodiscard]] std::vector<Call> calls_along_axes();
+
+[[nodiscard]] std::vector<Call> all_row_calls();
 
 }  // namespace stowage::testing

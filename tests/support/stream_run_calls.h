@@ -47,6 +47,10 @@ struct Call {
 /// plans there were. The same bit for bit, but for sums.
 int expect_streams(const Call& call);
 
+/// Expects, for each axis of the outputs, that a row changes only if a row changes that it is said to read.
+/// Returns how many pairs of rows (output, data) were compared.
+int expect_honest(const Call& call);
+
 constexpr std::size_t ways_to_plan = 6;  ///< Inputs and outputs by rows or not, of one, two or three rows.
 
 /// Expects that the planner's plan by rows of the network gives what it gives unstreamed, bit for bit if it

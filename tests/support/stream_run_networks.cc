@@ -93,7 +93,7 @@ class Maker {
   }
 
   TensorId block(TensorId x) {
-    switch (pick(0, 6)) {
+    switch (pick(0, 12)) {
       case 0:
         return add_branch(x);
       case 1:
@@ -103,6 +103,12 @@ class Maker {
       case 3:
         return padded(x);
       case 4:
+        return mirrored(x);
+      case 5:
+        return cut(x);
+      case 6:
+        return spread(x);
+      case 7:
         return op(is_onnx() ? "Relu" : "RELU", {x}, *graph_.tensors[x].shape);
       default:
         return convolution(x, pick(1, 2));
@@ -164,6 +170,53 @@ class Maker {
     const Shape out = image(size(x, 'h') + 2, size(x, 'w') + 1, size(x, 'c'));
     if (is_onnx()) return op("Pad", {x, numbers({0, 0, 1, 0, 0, 0, 1, 1}, {8})}, out);
     return op("PAD", {x, numbers({0, 0, 1, 1, 0, 1, 0, 0}, {4, 2})}, out);
+  }
+
+  TensorId mirrored(TensorId x) {
+    const std::int64_t most = std::min<std::int64_t>(2, size(x, 'h') - 1);
+    if (most < 1 || size(x, 'h') > 16) return x;
+    const auto front = static_cast<double>(pick(0, most));
+    const auto behind = static_cast<double>(pick(0, most));
+    const Shape out =
+        image(size(x, 'h') + static_cast<std::int64_t>(front + behind), size(x, 'w'), size(x, 'c'));
+    if (is_onnx())
+      return op("Pad", {x, numbers({0, 0, front, 0, 0, 0, behind, 0}, {8})}, out,
+                {{"mode", std::string(pick(0, 1) == 0 ? "reflect" : "edge")}});
+    return op("MIRROR_PAD", {x, numbers({0, 0, front, behind, 0, 0, 0, 0}, {4, 2})}, out,
+              {{"mode", pick(0, 1)}});
+  }
+
+  /// Rows with a step, forwards or backwards.
+  TensorId cut(TensorId x) {
+    const std::int64_t rows = size(x, 'h');
+    const std::int64_t step = pick(1, 2);
+    const bool is_backwards = pick(0, 1) == 0;
+    const auto begin = static_cast<double>(is_backwards ? rows - 1 : 0);
+    const auto end = static_cast<double>(is_backwards ? -rows - 1 : rows);
+    const auto pace = static_cast<double>(is_backwards ? -step : step);
+    const Shape out = image((rows + step - 1) / step, size(x, 'w'), size(x, 'c'));
+    if (is_onnx())
+      return op("Slice",
+                {x, numbers({begin}, {1}), numbers({end}, {1}), numbers({2}, {1}), numbers({pace}, {1})},
+                out);
+    return op(
+        "STRIDED_SLICE",
+        {x, numbers({0, begin, 0, 0}, {4}), numbers({1, end, 0, 0}, {4}), numbers({1, pace, 1, 1}, {4})}, out,
+        {{"end_mask", std::int64_t{12}}});
+  }
+
+  /// A transposed convolution.
+  TensorId spread(TensorId x) {
+    if (size(x, 'h') > 8) return x;
+    const std::int64_t channels = size(x, 'c');
+    const std::int64_t kernel = pick(2, 3);
+    const Shape out = image(2 * size(x, 'h'), 2 * size(x, 'w'), channels);
+    if (is_onnx())
+      return op("ConvTranspose", {x, weights({channels, channels, kernel, kernel})}, out,
+                {{"auto_pad", std::string("SAME_UPPER")}, {"strides", Shape{2, 2}}});
+    std::vector<double> sizes(out.begin(), out.end());
+    return op("TRANSPOSE_CONV", {numbers(sizes, {4}), weights({channels, kernel, kernel, channels}), x}, out,
+              {{"padding", std::int64_t{0}}, {"stride_h", std::int64_t{2}}, {"stride_w", std::int64_t{2}}});
   }
 
   TensorId classifier(TensorId x) {

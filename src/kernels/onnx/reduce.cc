@@ -206,22 +206,38 @@ Kernel accumulate(const Signature& signature, Accumulation how) {
   });
 }
 
-/// log(sum of e^x), with the largest x subtracted first so that nothing overflows.
-Kernel log_sum_exp(const Signature& signature) {
+/// log(e^known + sum of e^x), with the largest exponent subtracted first so that nothing overflows.
+template <typename Element>
+double log_sum_exp(const Reduction& of, double known, const Element* from) {
+  double most = known;
+  visit_reduced(of, from, [&](auto x) { most = std::max(most, static_cast<double>(x)); });
+  if (std::isinf(most)) return most;
+  double total = std::exp(known - most);
+  visit_reduced(of, from, [&](auto x) { total += std::exp(static_cast<double>(x) - most); });
+  return most + std::log(total);
+}
+
+Kernel logarithm_of_exponents(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   expect_dtype(output_of(signature), input.dtype, "the output");
-  const SharedReduction reduction = reduction_of(signature, reduced_axes(signature, input.shape.size()));
-  return for_type(input.dtype, numbers, [&]<typename Element>() -> Kernel {
-    return {.run = [=](const Pointers& pointers) {
+  const auto axes = reduced_axes(signature, input.shape.size());
+  const SharedReduction reduction = reduction_of(signature, axes);
+  return for_type(input.dtype, numbers, [&, &shape = input.shape]<typename Element>() -> Kernel {
+    constexpr double nothing = -std::numeric_limits<double>::infinity();
+    Kernel kernel{.run = [=](const Pointers& pointers) {
       for_each_kept<Element>(*reduction, pointers, [&](const Element* from) {
-        double most = -std::numeric_limits<double>::infinity();
-        visit_reduced(*reduction, from, [&](auto x) { most = std::max(most, static_cast<double>(x)); });
-        if (std::isinf(most)) return element_of<Element>(most);
-        double total = 0;
-        visit_reduced(*reduction, from, [&](auto x) { total += std::exp(static_cast<double>(x) - most); });
-        return element_of<Element>(most + std::log(total));
+        return element_of<Element>(log_sum_exp(*reduction, nothing, from));
       });
     }};
+    if constexpr (std::is_floating_point_v<Value<Element>>) {
+      kernel.row_sums = [=](std::size_t axis) {
+        const SharedReduction row = of_row(shape, axes, axis);
+        return row_sums_of<Element, Value<Element>>(
+            row, nothing, [=](double known, const Element* from) { return log_sum_exp(*row, known, from); },
+            [](double known) { return element_of<Element>(known); });
+      };
+    }
+    return kernel;
   });
 }
 
@@ -301,7 +317,9 @@ Kernel extreme_over_axes(const Signature& signature) {
   return with_values(signature, {1}, [](const Signature& it) { return extreme(it, which); });
 }
 
-Kernel log_sum_exp_over_axes(const Signature& signature) { return with_values(signature, {1}, log_sum_exp); }
+Kernel log_sum_exp_over_axes(const Signature& signature) {
+  return with_values(signature, {1}, logarithm_of_exponents);
+}
 
 template <Term term, Finish finish = Finish::total>
 Kernel accumulate_over_axes(const Signature& signature) {
