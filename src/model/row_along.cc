@@ -155,7 +155,7 @@ Reading reduction(const Site& site, std::size_t input, std::size_t axis) {
 
 /// Totals of integers that wrap around are the same in the end, but not what is made of them.
 bool is_summed_alike(const Site& site) {
-  constexpr std::array made_of_totals{"ReduceL2"sv, "ReduceLogSum"sv, "ReduceLogSumExp"sv};
+  constexpr std::array made_of_totals{"ReduceL2"sv, "ReduceLogSum"sv, "ReduceLogSumExp"sv, "ReduceMean"sv};
   const DType dtype = site.input(0)->dtype;
   constexpr std::array real{DType::float16, DType::bfloat16, DType::float32, DType::float64};
   return std::find(made_of_totals.begin(), made_of_totals.end(), site.type()) == made_of_totals.end() ||

@@ -29,9 +29,10 @@ std::optional<std::vector<Block>> blocks_of(const Site& site) {
   const auto extents = site.integers(1);
   const auto margins = site.integers(2);
   if (!extents || !margins || margins->size() != 2 * extents->size()) return std::nullopt;
+  constexpr std::int64_t largest = std::int64_t{1} << 40;
   std::vector<Block> blocks;
   for (std::size_t d = 0; d < extents->size(); ++d) {
-    if ((*extents)[d] < 1) return std::nullopt;
+    if ((*extents)[d] < 1 || (*margins)[2 * d] < 0 || (*margins)[2 * d] > largest) return std::nullopt;
     blocks.push_back({(*extents)[d], (*margins)[2 * d]});
   }
   return blocks;

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "base/checked.h"
 #include "model/in_place.h"
 #include "model/row_readings.h"
 
@@ -252,13 +253,27 @@ std::vector<std::size_t> summed_axes(const Site& site) {
   return axes;
 }
 
+namespace {
+
+/// Whether the numbers of the rows that any of so many rows reads stay within 64 bits.
+bool is_countable(const RowMap& map, std::int64_t rows) {
+  const auto last = base::checked_multiply(map.scale, rows);
+  const auto reach = base::checked_multiply(map.taps, map.dilation);
+  const auto end = last ? base::checked_add(*last, map.offset) : std::nullopt;
+  return end && reach && base::checked_add(*end, *reach) && base::checked_add(map.offset, *reach);
+}
+
+}  // namespace
+
 Reading reading_of(const Site& site, std::size_t input, std::size_t axis) {
   const Rule rule = rule_of(site).reads;
   if (rule == nullptr || axis >= site.output_shape().size()) return all();
   const Shape shape = site.input_shape(input);
   if (shape.empty()) return shared();  // a single number, or left out
   const Reading reading = rule(site, input, axis);
-  return reading.reach != Reach::rows || reading.axis < shape.size() ? reading : all();
+  if (reading.reach != Reach::rows) return reading;
+  const bool is_known = reading.axis < shape.size() && is_countable(reading.rows, site.output_shape()[axis]);
+  return is_known ? reading : all();
 }
 
 bool has_rows_alike(const Site& site, std::size_t axis) {

@@ -115,8 +115,8 @@ struct Pads {
   std::int64_t behind = 0;
 };
 
-/// None if they are unknown.
-std::optional<Pads> pads_of(const Site& site, std::size_t axis, std::size_t rank) {
+/// As the file says; none if they are unknown.
+std::optional<Pads> told_pads(const Site& site, std::size_t axis, std::size_t rank) {
   if (is_tflite(site)) {
     const auto pads = site.integers(1);
     if (!pads || pads->size() != 2 * rank) return std::nullopt;
@@ -127,6 +127,15 @@ std::optional<Pads> pads_of(const Site& site, std::size_t axis, std::size_t rank
   if (!pads || !at || pads->size() % 2 != 0) return std::nullopt;
   const std::size_t half = pads->size() / 2;
   return *at < half ? Pads{(*pads)[*at], (*pads)[*at + half]} : Pads{};
+}
+
+/// None also if they are absurdly large.
+std::optional<Pads> pads_of(const Site& site, std::size_t axis, std::size_t rank) {
+  constexpr std::int64_t largest = std::int64_t{1} << 40;
+  const auto pads = told_pads(site, axis, rank);
+  const bool is_sane = pads && std::min(pads->before, pads->behind) >= -largest &&
+                       std::max(pads->before, pads->behind) <= largest;
+  return is_sane ? pads : std::nullopt;
 }
 
 enum class Filling : std::uint8_t { constant, edge, reflect, mirror, wrap, unknown };
@@ -156,8 +165,6 @@ std::int64_t multiple_above(std::int64_t number, std::int64_t unit) {
 Reading padded_with_rows(Filling filling, const Pads& pads, std::size_t axis, std::int64_t rows) {
   const std::int64_t front = std::max<std::int64_t>(pads.before, 0);
   const std::int64_t behind = std::max<std::int64_t>(pads.behind, 0);
-  constexpr std::int64_t largest = std::int64_t{1} << 30;
-  if (std::max(front, behind) > largest) return all();
   if (filling == Filling::edge) return around(axis, pads.before, behind, front, 1);
   if (filling == Filling::wrap)
     return around(axis, pads.before, multiple_above(behind, rows), multiple_above(front, rows), rows);
@@ -186,8 +193,9 @@ Reading pad(const Site& site, std::size_t input, std::size_t axis) {
 
 Reading tile(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return shared();
-  const std::int64_t in = site.input_shape(0).at(axis);
-  const std::int64_t out = site.output_shape().at(axis);
+  if (axis >= site.input_shape(0).size()) return all();
+  const std::int64_t in = site.input_shape(0)[axis];
+  const std::int64_t out = site.output_shape()[axis];
   if (in == out) return same_row(axis);
   if (in == 1) return shared();
   return in < 1 || out % in != 0 ? all() : around(axis, 0, out - in, 0, in);

@@ -70,6 +70,27 @@ TEST(RunStream, RowsChangeOnlyWithRowsThatTheyRead) {
   }
 }
 
+/// Sums have 32 bits. Integers may wrap around in them, unless something is made of the total.
+TEST(RunStream, IntegersAreSummedUpOnlyForTheirTotal) {
+  for (const char* const type : {"ReduceSum", "ReduceProd", "ReduceL1", "ReduceSumSquare", "ReduceMean",
+                                 "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"}) {
+    const std::string name = type;
+    const bool is_total =
+        name == "ReduceSum" || name == "ReduceProd" || name == "ReduceL1" || name == "ReduceSumSquare";
+    for (const DType dtype : {DType::float32, DType::float16, DType::int32, DType::int8}) {
+      const bool is_real = dtype == DType::float32 || dtype == DType::float16;
+      const Network network = testing::network_of({.type = type,
+                                                   .data = {{5, 3}},
+                                                   .constants = {testing::integers({0})},
+                                                   .output = {1, 3},
+                                                   .version = 18,
+                                                   .dtypes = {dtype},
+                                                   .output_dtype = dtype});
+      EXPECT_EQ(network.graph().subgraphs[0].operators[0].sums_over.empty(), !is_total && !is_real) << type;
+    }
+  }
+}
+
 TEST(RunStream, EveryTypeWithRowsIsRun) {
   std::set<std::string, std::less<>> run = without_kernels;
   for (const Call& call : testing::all_row_calls()) run.insert(call.type);
