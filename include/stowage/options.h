@@ -68,6 +68,9 @@ struct StreamOptions {
   std::int64_t granule = 1;
   /// Multiplies that may run, as a multiple of those of the network, at least 1. Default 1.
   double recompute = 1;
+  /// With it, plans are made for several limits of multiplies, from this one to `recompute`. The result is the
+  /// plan with the lowest peak, and `Streaming::curve` has them all. At least 1, at most `recompute`.
+  std::optional<double> recompute_from{};
   StreamLayout layout = StreamLayout::automatic;
 };
 

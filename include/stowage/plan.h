@@ -292,6 +292,15 @@ struct AffineSchedule {
   bool operator==(const AffineSchedule&) const = default;
 };
 
+/// What more multiplies save: the lowest peak that was found within a limit.
+struct RecomputePoint {
+  double limit = 1;       ///< Multiplies that may run, as a multiple of those of the network.
+  double recomputed = 1;  ///< Multiplies that run.
+  Bytes peak = 0;
+
+  bool operator==(const RecomputePoint&) const = default;
+};
+
 /// How a plan streams. Loads are live bytes before placement.
 struct Streaming {
   std::int64_t granule = 1;    ///< Most rows of a step (a row block).
@@ -301,6 +310,7 @@ struct Streaming {
   double recompute_limit = 1;  ///< The most that `recomputed` was allowed to be.
   std::vector<StreamRegion> regions{};
   std::optional<AffineSchedule> affine{};
+  std::vector<RecomputePoint> curve{};  ///< By limit, if a range of limits was given.
 
   bool operator==(const Streaming&) const = default;
 };

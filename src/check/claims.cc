@@ -295,6 +295,28 @@ void check_affine(const Plan& plan, const AffineSchedule& affine, const Claiming
     claim("the steps are said to follow an affine schedule, and are in another order");
 }
 
+constexpr double rounding = 1 + 1e-9;
+
+/// More multiplies never need more bytes, and the plan is the lowest point. The other plans are not there to
+/// be checked.
+template <typename ClaimFault>
+void check_curve(const Plan& plan, const ClaimFault& claim) {
+  const auto& curve = plan.streaming->curve;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const bool is_sound = curve[i].recomputed >= 1 && curve[i].recomputed <= curve[i].limit * rounding;
+    const bool goes_on =
+        i == 0 || (curve[i - 1].limit < curve[i].limit && curve[i - 1].peak >= curve[i].peak);
+    if (!is_sound || !goes_on)
+      claim(
+          fmt::format("{} times the multiplies are said to need {} bytes, with a limit of {}, expected more "
+                      "limit and no more bytes than in front of it",
+                      curve[i].recomputed, curve[i].peak, curve[i].limit));
+  }
+  if (!curve.empty() && curve.back().peak != plan.summary.peak)
+    claim(fmt::format("{} bytes are said to be the least of several plans, but this plan has {}",
+                      curve.back().peak, plan.summary.peak));
+}
+
 /// The planner's loads are not proven, but no region has more load than the whole plan.
 void check_streaming(const Plan& plan, Faults& faults) {
   if (!plan.streaming) return;
@@ -305,13 +327,13 @@ void check_streaming(const Plan& plan, Faults& faults) {
   if (!(streaming.recomputed >= 1) || std::isinf(streaming.recomputed))
     claim(
         fmt::format("{} times the multiplies are said to be run, expected at least 1", streaming.recomputed));
-  constexpr double rounding = 1 + 1e-9;
   if (!(streaming.recompute_limit * rounding >= streaming.recomputed))
     claim(fmt::format("{} times the multiplies are said to be run, expected at most the limit of {}",
                       streaming.recomputed, streaming.recompute_limit));
   if (streaming.load < 0 || streaming.load_of_layers < 0)
     claim(fmt::format("the load is said to be {}, of layers {}", streaming.load, streaming.load_of_layers));
   if (streaming.affine) check_affine(plan, *streaming.affine, claim);
+  check_curve(plan, claim);
   for (std::size_t r = 0; r < streaming.regions.size(); ++r) {
     const StreamRegion& region = streaming.regions[r];
     if (region.load < 0 || region.load > streaming.load || region.load_of_layers < 0 ||

@@ -48,6 +48,18 @@ std::chrono::duration<double> parse_seconds(std::string_view text) {
   return std::chrono::duration<double>(parse_real("--time-limit", text, 0, longest));
 }
 
+/// FACTOR, or A..B.
+void parse_recompute(std::string_view text, StreamOptions& options) {
+  constexpr std::string_view dots = "..";
+  const std::size_t range = text.find(dots);
+  if (range == std::string_view::npos) {
+    options.recompute = parse_real("--recompute", text, 1, 1000);
+    return;
+  }
+  options.recompute = parse_real("--recompute", text.substr(range + dots.size()), 1, 1000);
+  options.recompute_from = parse_real("--recompute", text.substr(0, range), 1, options.recompute);
+}
+
 template <typename Map, typename Value>
 void insert_once(std::string_view flag, Map& map, const std::string& name, Value value) {
   if (!map.emplace(name, std::move(value)).second)
@@ -190,7 +202,7 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   }
   if (!texts.recompute.empty()) {
     if (texts.stream.empty()) throw UsageError("--recompute needs --stream");
-    options.stream->recompute = parse_real("--recompute", texts.recompute, 1, 1000);
+    parse_recompute(texts.recompute, *options.stream);
   }
   if (!texts.memories.empty()) options.memories = parse_memories(texts.memories);
   if (!texts.capacity.empty()) {

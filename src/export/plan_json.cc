@@ -223,6 +223,8 @@ Json streaming_json(const Streaming& streaming) {
         {{"operators", region.operators}, {"load", region.load}, {"load_of_layers", region.load_of_layers}});
   }
   if (streaming.affine) json["affine"] = affine_json(*streaming.affine);
+  for (const RecomputePoint& it : streaming.curve)
+    json["curve"].push_back({{"limit", it.limit}, {"recomputed", it.recomputed}, {"peak", it.peak}});
   return json;
 }
 

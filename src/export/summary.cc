@@ -215,6 +215,13 @@ void write_streaming(const Streaming& streaming, std::ostream& out) {
   }
 }
 
+/// The price of bytes in multiplies.
+void write_curve(const std::vector<RecomputePoint>& curve, std::ostream& out) {
+  fmt::print(out, "\n{:<16}{:>14}  {:>14}\n", "multiplies up to", "run", "peak");
+  for (const RecomputePoint& it : curve)
+    fmt::print(out, "{:<16.3f}{:>14.3f}  {:>14}\n", it.limit, it.recomputed, it.peak);
+}
+
 /// Savings of models that share a device.
 void write_savings(const Savings& savings, std::ostream& out) {
   fmt::print(out, "\n{:<16}{:>14}  {:>14}  {:>14}\n", "bytes", "separate", "shared", "saved");
@@ -286,6 +293,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   }
   if (plan.savings) write_savings(*plan.savings, out);
   if (plan.streaming) write_streaming(*plan.streaming, out);
+  if (plan.streaming && !plan.streaming->curve.empty()) write_curve(plan.streaming->curve, out);
   write_largest(plan, out);
   if (plan.order_profile) exporting::write_order_profile(*plan.order_profile, out);
 }

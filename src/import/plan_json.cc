@@ -326,6 +326,10 @@ Streaming read_streaming(const Json& json) {
     streaming.regions.push_back(std::move(region));
   }
   if (const auto affine = json.find("affine")) streaming.affine = read_affine(*affine);
+  const auto curve = json.find("curve");
+  for (const Json& it : curve ? curve->elements() : std::vector<Json>{})
+    streaming.curve.push_back(
+        {it.at("limit").number(), it.at("recomputed").number(), it.at("peak").natural()});
   return streaming;
 }
 

@@ -12,7 +12,7 @@
 #include "plan/draft.h"
 #include "plan/enough.h"
 #include "plan/networks.h"
-#include "plan/streaming.h"
+#include "plan/stream_curve.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
 
@@ -57,7 +57,7 @@ Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options) {
   const bool is_list = !inputs.empty() && std::holds_alternative<Problem>(inputs[0].content);
   if (is_list) return plan_list(inputs[0], options);
   const base::Deadline deadline(options.solve.time_limit, options.solve.stop);
-  if (options.stream) return plan::plan_streamed(inputs, options, deadline);
+  if (options.stream) return plan::plan_stream_curve(inputs, options, deadline);
   return plan::plan_networks(plan::Context(inputs, options, deadline));
 }
 

@@ -19,6 +19,9 @@ void expect_to_stream(std::span<const Input> inputs, const PlanOptions& options)
   if (inputs.size() != 1) throw UsageError("--stream plans one network, by itself");
   if (options.stream->granule < 1) throw UsageError("--granule is at least 1");
   if (!(options.stream->recompute >= 1)) throw UsageError("--recompute is at least 1");
+  const std::optional<double> from = options.stream->recompute_from;
+  if (from && !(*from >= 1 && *from <= options.stream->recompute))
+    throw UsageError("--recompute A..B is for 1 <= A <= B");
   if (!options.run.empty() || !options.feeds.empty() || !options.released.empty() ||
       options.moves != Moves::none)
     throw UsageError("--stream excludes --run, --feed, --release and --moves");

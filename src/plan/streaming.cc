@@ -39,6 +39,7 @@
 #include "stream/instances.h"
 #include "stream/polyhedra.h"
 #include "stream/recompute.h"
+#include "stream/recompute_search.h"
 #include "stream/regions.h"
 #include "stream/repeat.h"
 #include "stream/replay.h"
@@ -96,7 +97,9 @@ class StreamPlanner {
         ways.begin() + 1, ways.end(), [&](const Way& way) { return may_be_lower(way, first->regions.peak); });
     plan_in(first, are_others_needed ? deadline_.part(share_of_first) : deadline_);
     for (std::size_t w = 1; w < ways.size() && !is_done(); ++w) {
-      if (!may_be_lower(ways[w], peak_)) continue;
+      // As low with fewer multiplies is better, too.
+      const bool may_be_cheaper = best_ && best_->streaming.recomputed > 1 && ways[w].recompute <= 1;
+      if (!may_be_lower(ways[w], peak_ + (may_be_cheaper ? 1 : 0))) continue;
       const Deadline deadline = deadline_.part(1.0 / static_cast<double>(ways.size() - w));
       const std::shared_ptr<const Streamed> streamed = prepare(ways[w], deadline);
       if (!streamed) continue;
@@ -221,7 +224,10 @@ class StreamPlanner {
   /// Proven for all orders of a model's rows; 0 if time is up.
   [[nodiscard]] Bytes bound_of(stream::RowModel model, const Streamed& streamed) const {
     const Deadline deadline = deadline_.part(1.0 / 6);
-    for (stream::Operator& op : model.operators) op.accumulator = 0;  // an operator may run as a whole
+    for (stream::Operator& op : model.operators) {
+      op.accumulator = 0;  // an operator may run as a whole
+      op.together = 1;
+    }
     const stream::RowProgram program = stream::unroll(model, {.deadline = deadline});
     if (deadline.is_over()) return 0;
     const auto& steps = streamed.regions.steps;
@@ -300,7 +306,9 @@ class StreamPlanner {
     auto placed =
         place_stream(*attempt.streamed, *attempt.order, attempt.form, {options_, alignment_, deadline});
     is_cut_ = is_cut_ || (placed ? placed->solution.interrupted : deadline.is_over());
-    if (!placed || placed->peak >= peak_) return false;
+    const bool is_cheaper = placed && best_ && placed->peak == peak_ &&
+                            placed->streaming.recomputed < best_->streaming.recomputed;
+    if (!placed || (placed->peak >= peak_ && !is_cheaper)) return false;
     peak_ = placed->peak;
     best_ = std::move(placed);
     best_from_ = attempt;

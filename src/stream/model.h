@@ -75,6 +75,7 @@ struct Operator {
   /// Then, where rounds of iterations begin and end. The first of a round waits for what any of them reads,
   /// so that none of their rows waits in memory meanwhile.
   std::vector<std::size_t> rounds{};
+  std::int64_t together = 1;  ///< Readers wait for whole rounds of so many of its granules.
   bool can_add_rows = false;  ///< Rows of its only read can be added to its rows one by one.
   /// The iterations of a round add up one granule of its output, each from one recomputed row.
   bool adds_rows = false;

@@ -220,7 +220,8 @@ class Unrolling {
       reject(place, "reads '" + model_.tensors[tensor].name + "', which is written behind it");
     const Operator& writer = model_.operators[op];
     const bool is_by_row = writer.writing == Writing::row_by_row;
-    add_need({op, is_by_row ? writer.instances_for(granule + 1) : writer.instances()}, instance);
+    const std::int64_t round = std::min(ranges_[tensor].count, base::align_up(granule + 1, writer.together));
+    add_need({op, is_by_row ? writer.instances_for(round) : writer.instances()}, instance);
   }
 
   static void add_need(const Dependence& need, Iteration& instance) {

@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "stream/model.h"
-#include "stream/regions.h"
 
 namespace stowage::stream {
 
@@ -14,17 +14,18 @@ namespace stowage::stream {
 struct Recomputable {
   std::vector<std::size_t> operators{};  ///< In their order.
   std::size_t reader = 0;
-  std::int64_t multiplies = 0;  ///< Added if the rows are recomputed for each reading.
+  std::int64_t together = 1;    ///< Iterations of the reader for which its rows are computed once.
+  std::int64_t multiplies = 0;  ///< Added if the rows are recomputed for each round of the reader.
 };
 
-/// All chains that may be recomputed, each alone.
+/// All chains that may be recomputed, each alone, for one iteration of the reader at a time.
 [[nodiscard]] std::vector<Recomputable> recomputables(const RowModel& model);
 
-/// The model in which each iteration of the reader recomputes the chain's rows, which are gone after it.
-[[nodiscard]] RowModel recompute(const RowModel& model, const Recomputable& what);
+/// The same chain in this model, where others may be recomputed already; none if it may not be.
+[[nodiscard]] std::optional<Recomputable> recomputable(const RowModel& model, const Recomputable& like);
 
-/// Recomputes what helps most, as long as all multiplies do not exceed `factor` times those of the model.
-[[nodiscard]] RowModel recompute_within(const RowModel& model, double factor, const TrialEffort& effort);
+/// The model in which each round of the reader recomputes the chain's rows, which are gone after it.
+[[nodiscard]] RowModel recompute(const RowModel& model, const Recomputable& what);
 
 /// Multiplies of a model, with or without recomputed rows.
 [[nodiscard]] std::int64_t multiplies_of(const RowModel& model);

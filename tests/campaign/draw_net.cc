@@ -379,6 +379,7 @@ void draw_net(Case& drawn) {
   options.stream =
       StreamOptions{.granule = random.chance(60) ? 1 : random.between(2, 8),
                     .recompute = random.chance(50) ? 1 : static_cast<double>(random.between(10, 30)) / 10};
+  if (options.stream->recompute > 1 && random.chance(15)) options.stream->recompute_from = 1;
   if (options.io == Io::arena && random.chance(45)) options.io = Io::rows;
 }
 

@@ -112,7 +112,12 @@ std::string command_of(const Case& drawn) {
   if (options.stream) {
     text << " --stream";
     if (options.stream->granule != 1) text << " --granule " << options.stream->granule;
-    if (options.stream->recompute != 1) text << " --recompute " << number(options.stream->recompute);
+    if (options.stream->recompute_from) {
+      text << " --recompute " << number(*options.stream->recompute_from) << ".."
+           << number(options.stream->recompute);
+    } else if (options.stream->recompute != 1) {
+      text << " --recompute " << number(options.stream->recompute);
+    }
   }
   if (options.alignment) text << " --align " << *options.alignment;
   write_memories(drawn, text);

@@ -542,6 +542,24 @@ TEST(CheckStream, FindsFalseNumbers) {
        {"less than all", [](Plan& it) { it.streaming->recomputed = 0.5; }, claim, {"0.5 times"}},
        {"no number", [](Plan& it) { it.streaming->recomputed = std::nan(""); }, claim, {"times"}},
        {"above its limit", [](Plan& it) { it.streaming->recompute_limit = 0.5; }, claim, {"limit of 0.5"}},
+       {"a curve that rises",
+        [](Plan& it) {
+          it.streaming->curve = {{1, 1, 29}, {2, 1, 30}};
+        },
+        claim,
+        {"30 bytes", "limit of 2"}},
+       {"a point above its limit",
+        [](Plan& it) {
+          it.streaming->curve = {{1, 1.5, 30}};
+        },
+        claim,
+        {"1.5 times", "limit of 1"}},
+       {"a curve of another plan",
+        [](Plan& it) {
+          it.streaming->curve = {{1, 1, 31}};
+        },
+        claim,
+        {"31 bytes", "this plan has"}},
        {"nothing runs again", [](Plan& it) { it.streaming->recomputed = 1.5; }, claim, {"1.5", "no row"}},
        {"negative load", [](Plan& it) { it.streaming->load = -1; }, claim, {"-1"}},
        {"load of a region", [](Plan& it) { it.streaming->regions[0].load = 31; }, claim, {"region 0", "31"}},

@@ -450,6 +450,8 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.csv", list, {"--recompute", "2"}, wrong_usage, {"--recompute", "--stream"}},
       {"f.csv", list, {"--stream", "--granule", "0"}, wrong_usage, {"--granule", "0"}},
       {"f.csv", list, {"--stream", "--recompute", "0.5"}, wrong_usage, {"--recompute", "0.5"}},
+      {"f.csv", list, {"--stream", "--recompute", "1.5..1.2"}, wrong_usage, {"--recompute", "1.5", "1.2"}},
+      {"f.csv", list, {"--stream", "--recompute", "1.."}, wrong_usage, {"--recompute", "''"}},
       {"f.csv", list, {"--io", "external"}, wrong_usage, {"external"}},
       {"f.csv", list, {"--order", "fastest"}, wrong_usage, {"--order", "fastest"}},
       {"f.csv", list, {"--alias", "some"}, wrong_usage, {"--alias", "some"}},

@@ -115,7 +115,7 @@ Plan rich_plan() {
   plan.interrupted = true;
   plan.claims = {
       {ClaimScope::offsets, 80, false}, {ClaimScope::order, 70, true}, {ClaimScope::stream, 6, false}};
-  plan.streaming = {2, 88, 96, 1.5, 2, {{{0, 12}, 80, 96}}};
+  plan.streaming = {2, 88, 96, 1.5, 2, {{{0, 12}, 80, 96}}, {}, {{1, 1, 120}, {2, 1.5, 96}}};
   plan.order_profile = {{{88, 96}, "conv"}, {{80, 90}, "add"}, {{"add", 1, 0}}};
   plan.summary = {
       .naive = 96, .peak = 96, .lower_bound = 80, .strategy = "s", .order = "keep", .seconds = 0.25};
@@ -154,7 +154,8 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
            {"scope":"order","lower_bound":70,"proven_optimal":true},
            {"scope":"stream","lower_bound":6,"proven_optimal":false}],
  "streaming":{"granule":2,"load":88,"load_of_layers":96,"recomputed":1.5,"recompute_limit":2.0,
-              "regions":[{"operators":[0,12],"load":80,"load_of_layers":96}]},
+              "regions":[{"operators":[0,12],"load":80,"load_of_layers":96}],
+              "curve":[{"limit":1.0,"recomputed":1.0,"peak":120},{"limit":2.0,"recomputed":1.5,"peak":96}]},
  "order_profile":{"own":{"loads":[88,96],"peak_operator":"conv"},
                   "planned":{"loads":[80,90],"peak_operator":"add"},"moved":[{"name":"add","from":1,"to":0}]},
  "summary":{"naive":96,"peak":96,"lower_bound":80,"strategy":"s","order":"keep","seconds":0.25}})";
@@ -237,9 +238,9 @@ std::string place_of(const Pointer& pointer) { return pointer.empty() ? "documen
 /// Members that a plan may leave out; a memory without limit and a tensor whose shape depends on data
 /// may also have null there.
 bool is_optional_member(const Pointer& at) {
-  static const std::set<std::string> optional{"capacity", "shape", "rows",        "ring",         "pinned",
-                                              "traffic",  "role",  "certificate", "copies_kept",  "streaming",
-                                              "sums",     "feeds", "released",    "order_profile"};
+  static const std::set<std::string> optional{
+      "capacity",    "shape",     "rows", "ring",  "pinned",   "traffic",       "role", "certificate",
+      "copies_kept", "streaming", "sums", "feeds", "released", "order_profile", "curve"};
   const std::string owner = at.parent_pointer().empty() ? "" : at.parent_pointer().back();
   return optional.contains(at.back()) && owner != "arrive" && owner != "leave";
 }

@@ -1,0 +1,115 @@
+// Plans that compute rows again: of int8 and padded images, and what more multiplies save.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "image_networks.h"
+#include "long_tests.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+#include "stream_run_networks.h"
+
+namespace stowage {
+namespace {
+
+PlanOptions by_rows(double recompute, std::chrono::milliseconds limit) {
+  PlanOptions options;
+  options.io = Io::rows;
+  options.stream.emplace();
+  options.stream->recompute = recompute;
+  options.solve.time_limit = limit;
+  return options;
+}
+
+/// Runs as planned: all bytes are those of an unstreamed run, and the multiplies are as many as the plan says.
+void expect_runs(const Network& network, const PlanResult& result, const std::string& name) {
+  ASSERT_TRUE(result.faults.empty()) << name << ": " << result.faults[0].what;
+  const RunResult run = run_plan(network, result.plan, {.check = RunCheck::tensors});
+  ASSERT_FALSE(run.fault) << name << ": " << run.fault->what;
+  if (!result.plan.streaming) return;
+  EXPECT_NEAR(static_cast<double>(run.multiplies),
+              result.plan.streaming->recomputed * static_cast<double>(run.multiplies_of_network),
+              1e-6 * static_cast<double>(run.multiplies))
+      << name;
+}
+
+TEST(PlanStreamRecompute, NetworksOfInt8RunInTheirPlans) {
+  std::uint64_t again = 0;
+  const std::uint64_t cases = testing::cases_of(120);
+  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+    const Network network = testing::random_image_network(seed, testing::ImageNetwork::tflite_int8);
+    const PlanResult result =
+        make_plan(network.input, by_rows(seed % 2 == 0 ? 1.5 : 4, std::chrono::milliseconds(100)));
+    expect_runs(network, result, std::to_string(seed));
+    if (result.plan.streaming && result.plan.streaming->recomputed > 1) ++again;
+  }
+  EXPECT_GE(again, cases / 60);
+}
+
+struct Target {
+  const char* model;
+  double factor;
+  Bytes once;  ///< No order has fewer live bytes if all is computed once.
+  Bytes most;
+};
+
+TEST(PlanStreamRecompute, RealNetworksOfInt8NeedLess) {
+  const std::filesystem::path folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models" / "tflite";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  for (const Target& target :
+       {Target{"person_detect", 1.05, 9696, 9600}, Target{"mobilenet_v2_int8_224", 1.02, 96326, 94000},
+        Target{"mobilenet_v2_int8_224", 1.12, 96326, 80000}}) {
+    const Network network = read_network(folder / (std::string(target.model) + ".tflite"));
+    const std::chrono::seconds limit(testing::is_in_a_hurry() ? 3 : 40);
+    PlanOptions options = by_rows(target.factor, limit);
+    options.memories[0].capacity = target.most;  // ends the search
+    const PlanResult result = make_plan(network.input, options);
+    expect_runs(network, result, target.model);
+    ASSERT_TRUE(is_streamed(result.plan));
+    EXPECT_LT(result.plan.streaming->load, target.once) << target.model;
+    if (!testing::is_in_a_hurry()) {
+      EXPECT_LE(result.plan.summary.peak, target.most) << target.model;
+    }
+  }
+}
+
+TEST(PlanStreamRecompute, MoreMultipliesNeverNeedMore) {
+  testing::Random random(3);
+  std::uint64_t falls = 0;
+  const std::uint64_t cases = testing::cases_of(30);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const Network network = i % 2 == 0 ? testing::random_images(random)
+                                       : testing::random_image_network(i, testing::ImageNetwork::tflite_int8);
+    PlanOptions options = by_rows(3, std::chrono::milliseconds(400));
+    options.stream->recompute_from = 1;
+    const PlanResult result = make_plan(network.input, options);
+    ASSERT_TRUE(result.faults.empty()) << i << ": " << result.faults[0].what;
+    if (!result.plan.streaming) continue;
+    const std::vector<RecomputePoint>& curve = result.plan.streaming->curve;
+    ASSERT_EQ(curve.size(), 6U);
+    EXPECT_EQ(curve.front().limit, 1);
+    EXPECT_EQ(curve.front().recomputed, 1);
+    EXPECT_EQ(curve.back().limit, 3);
+    EXPECT_EQ(curve.back().peak, result.plan.summary.peak);
+    for (std::size_t k = 1; k < curve.size(); ++k) EXPECT_LE(curve[k].peak, curve[k - 1].peak) << i;
+    falls += curve.back().peak < curve.front().peak ? 1 : 0;
+    expect_runs(network, result, std::to_string(i));
+  }
+  EXPECT_GT(falls, 0U);
+}
+
+TEST(PlanStreamRecompute, ARangeOfFactorsIsInOrder) {
+  testing::Random random(4);
+  const Network network = testing::random_images(random);
+  PlanOptions options = by_rows(1.5, std::chrono::milliseconds(100));
+  options.stream->recompute_from = 1.6;
+  EXPECT_THROW((void)make_plan(network.input, options), UsageError);
+  options.stream->recompute_from = 0.5;
+  EXPECT_THROW((void)make_plan(network.input, options), UsageError);
+}
+
+}  // namespace
+}  // namespace stowage
