@@ -155,7 +155,7 @@ class StreamPlanner {
     streamed.once = stream::instances_of(graph, options);
     streamed.model = streamed.once;
     if (way.recompute > 1) {
-      const Deadline choosing = deadline.part(0.4);
+      const Deadline choosing = deadline.part(0.33);
       streamed.model = stream::recompute_within(streamed.once, way.recompute, {work_on_regions, choosing});
       is_cut_ = is_cut_ || choosing.is_over();
     }

@@ -63,19 +63,20 @@ class Choosing {
         effort_(effort) {}
 
   RowModel run() {
-    find_forms();
     Choice best = choice_of({});
+    find_forms();
     std::set<Chosen> starts{{}};
     for (std::size_t length = 1; length <= longest && !is_time_up(); ++length) {
       Chosen start = finest(length);
       if (!starts.insert(start).second) continue;
       Choice now = refined(within(choice_of(std::move(start))));
-      if (now.peak < best.peak) best = std::move(now);
+      if (now.multiplies <= most_ && now.peak < best.peak) best = std::move(now);
     }
     return with(best.chosen);
   }
 
  private:
+  static constexpr Bytes most_bytes = std::numeric_limits<Bytes>::max();
   static constexpr std::size_t longest = 6;  // operators that multiply in chains to begin with
 
   [[nodiscard]] bool is_time_up() const { return until_.is_over(); }
@@ -84,6 +85,7 @@ class Choosing {
   /// that with the fewest iterations together.
   void find_forms() {
     const std::int64_t left = most_ - multiplies_of(model_);
+    if (is_time_up()) return;
     for (Recomputable& chain : recomputables(model_)) {
       const std::size_t last = chain.operators.back();
       auto& forms = forms_[last];
@@ -131,24 +133,24 @@ class Choosing {
     return model;
   }
 
-  /// Tries each choice once.
-  [[nodiscard]] Choice choice_of(Chosen chosen) {
-    const auto [it, is_new] = tried_.try_emplace(std::move(chosen));
-    if (is_new) {
-      const RowModel model = with(it->first);
-      it->second = {it->first, multiplies_of(model), least_peak_of(model, effort_)};
-    }
-    return it->second;
+  /// The peak is the largest value if it exceeds the limit.
+  [[nodiscard]] Choice choice_of(Chosen chosen, Bytes limit = most_bytes) {
+    if (const auto known = tried_.find(chosen); known != tried_.end()) return known->second;
+    const RowModel model = with(chosen);
+    const Bytes peak = least_peak_of(model, effort_, limit);
+    Choice choice{std::move(chosen), multiplies_of(model), peak};
+    if (peak <= limit) tried_.emplace(choice.chosen, choice);
+    return choice;
   }
 
-  [[nodiscard]] Choice after(const Choice& choice, const Move& move) {
+  [[nodiscard]] Choice after(const Choice& choice, const Move& move, Bytes limit = most_bytes) {
     Chosen chosen = choice.chosen;
     if (move.form) {
       chosen[move.last] = *move.form;
     } else {
       chosen.erase(move.last);
     }
-    return choice_of(std::move(chosen));
+    return choice_of(std::move(chosen), limit);
   }
 
   /// Lessened until the multiplies fit.
@@ -159,7 +161,7 @@ class Choosing {
     choice = without_idle(std::move(choice));
     while (choice.multiplies > most_ && !is_time_up()) choice = lessened(choice);
     until_ = effort_.deadline;
-    if (choice.multiplies > most_) choice = choice_of(coarser(std::move(choice.chosen)));
+    if (choice.multiplies > most_ && !is_time_up()) choice = choice_of(coarser(std::move(choice.chosen)));
     return without_idle(std::move(choice));
   }
 
@@ -167,7 +169,7 @@ class Choosing {
   [[nodiscard]] Choice without_idle(Choice choice) {
     for (const std::size_t last : by_multiplies(choice.chosen)) {
       if (is_time_up()) break;
-      Choice fewer = after(choice, {last, std::nullopt});
+      Choice fewer = after(choice, {last, std::nullopt}, choice.peak);
       if (fewer.peak <= choice.peak && fewer.multiplies <= choice.multiplies) choice = std::move(fewer);
     }
     return choice;
@@ -223,7 +225,7 @@ class Choosing {
   /// Without a trial: makes all rounds larger until all fit. If that is not enough, computes chains once,
   /// those with the most multiplies first.
   [[nodiscard]] Chosen coarser(Chosen chosen) const {
-    for (bool is_changed = true; is_changed && multiplies_of(with(chosen)) > most_;) {
+    for (bool is_changed = true; is_changed && !is_time_up() && multiplies_of(with(chosen)) > most_;) {
       is_changed = false;
       for (const Move& move : lessenings(chosen)) {
         if (!move.form) continue;
@@ -232,7 +234,7 @@ class Choosing {
       }
     }
     for (const std::size_t last : by_multiplies(chosen)) {
-      if (multiplies_of(with(chosen)) <= most_) break;
+      if (is_time_up() || multiplies_of(with(chosen)) <= most_) break;
       chosen.erase(last);
     }
     return chosen;
@@ -247,7 +249,7 @@ class Choosing {
           if (is_time_up()) return choice;
           const auto now = choice.chosen.find(last);
           if (now != choice.chosen.end() && now->second == form) continue;
-          Choice other = affordable(after(choice, {last, form}), last, choice.peak);
+          Choice other = affordable(after(choice, {last, form}, choice.peak - 1), last, choice.peak);
           if (other.multiplies > most_ || other.peak >= choice.peak) continue;
           choice = std::move(other);
           is_better = true;
@@ -263,7 +265,7 @@ class Choosing {
     if (choice.multiplies <= most_ || choice.peak >= peak) return choice;
     for (const Move& move : lessenings(choice.chosen)) {
       if (move.last == refined || is_time_up()) continue;
-      Choice other = after(choice, move);
+      Choice other = after(choice, move, peak - 1);
       if (other.multiplies <= most_ && other.peak < peak) return other;
     }
     return choice;

@@ -126,8 +126,9 @@ std::vector<bool> boundaries(const RowProgram& program) {
 class LeastPeaks {
  public:
   LeastPeaks(const RowProgram& program, std::int64_t work, const base::Deadline& deadline,
-             const RegionRunner& run_region)
+             const RegionRunner& run_region, Bytes limit = unbounded)
       : program_(program),
+        limit_(limit),
         deadline_(deadline),
         run_region_(run_region),
         lives_(lives_between(program)),
@@ -139,10 +140,16 @@ class LeastPeaks {
     peaks_[0] = program.resident;
   }
 
-  RegionOrder run() {
+  /// The least peak of all; the largest value if it exceeds the limit.
+  Bytes peak() {
     for (std::size_t end = 1; end < peaks_.size(); ++end) {
       if (may_begin_[end]) find_last_region(end);
     }
+    return deadline_.is_over() ? unbounded : peaks_.back();
+  }
+
+  RegionOrder run() {
+    static_cast<void>(peak());
     RegionOrder order{.peak = peaks_.back()};
     for (std::size_t end = peaks_.size() - 1; end > 0; end = begins_[end])
       order.regions.push_back({begins_[end], end});
@@ -162,10 +169,11 @@ class LeastPeaks {
   void find_last_region(std::size_t end) {
     std::int64_t in_vain = 0;  // steps since the last better region
     for (std::size_t begin = end; begin-- > 0 && !deadline_.is_over();) {
-      if (peaks_[begin] >= peaks_[end] || ((left_ <= 0 || in_vain > share_) && peaks_[end] != unbounded))
+      const bool is_spent = left_ <= 0 || in_vain > share_;
+      if (peaks_[begin] >= peaks_[end] || (is_spent && (peaks_[end] != unbounded || limit_ != unbounded)))
         continue;
       const Region region{begin, end};
-      const Bytes limit = peaks_[end] == unbounded ? unbounded : peaks_[end] - 1;
+      const Bytes limit = peaks_[end] == unbounded ? limit_ : peaks_[end] - 1;
       const Walk walk = run_region_(start_of(region), region, limit);
       left_ -= static_cast<std::int64_t>(walk.steps().size());
       in_vain += static_cast<std::int64_t>(walk.steps().size());
@@ -177,6 +185,7 @@ class LeastPeaks {
   }
 
   const RowProgram& program_;
+  Bytes limit_;  ///< Higher peaks are as good as none.
   const base::Deadline& deadline_;
   const RegionRunner& run_region_;
   std::vector<Bytes> lives_;
@@ -202,9 +211,13 @@ RegionOrder order_by_regions(const RowProgram& program, std::int64_t work, const
                           });
 }
 
-Bytes least_peak_of(const RowModel& model, const TrialEffort& effort) {
+Bytes least_peak_of(const RowModel& model, const TrialEffort& effort, Bytes limit) {
   const RowProgram program = unroll(model, {.deadline = effort.deadline});
-  return order_by_regions(program, effort.work, effort.deadline).peak;
+  if (effort.deadline.is_over()) return unbounded;
+  const RegionRunner run = [&](const State& start, const Region& region, Bytes most) {
+    return pull_region(program, start, region, most, effort.deadline);
+  };
+  return LeastPeaks(program, effort.work, effort.deadline, run, limit).peak();
 }
 
 }  // namespace stowage::stream

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -71,7 +72,8 @@ using RegionRunner = std::function<Walk(const State& start, const Region& region
 [[nodiscard]] RegionOrder order_by_regions(const RowProgram& program, std::int64_t work,
                                            const base::Deadline& deadline = {});
 
-/// The peak of that order; the largest value after the deadline.
-[[nodiscard]] Bytes least_peak_of(const RowModel& model, const TrialEffort& effort);
+/// The peak of that order; the largest value if it exceeds the limit, or after the deadline.
+[[nodiscard]] Bytes least_peak_of(const RowModel& model, const TrialEffort& effort,
+                                  Bytes limit = std::numeric_limits<Bytes>::max());
 
 }  // namespace stowage::stream
