@@ -99,15 +99,21 @@ class Spreading {
     const RowAxis* best = nullptr;
     for (const RowAxis& along : source.row_axes) {
       if (!along.is_windows) continue;
-      const bool has_more = (*graph_.tensors[*source.inputs[0]].shape)[along.axis] > 1;
+      const RowRead read = data_read(along);
+      const Shape shape = graph_.tensors[*source.inputs[read.input]].shape.value_or(Shape{});
+      const bool has_more = read.axis < shape.size() && shape[read.axis] > 1;
       if (best == nullptr || has_more) best = &along;
       if (has_more) break;
     }
     if (best == nullptr) return;
     choose(*source.outputs[0], best->axis);
-    const RowRead* const read = row_read(*best, 0);
-    // An operator that reads no rows sums over all of them.
-    choose(*source.inputs[0], read != nullptr ? read->axis : best->axis);
+    const RowRead read = data_read(*best);
+    choose(*source.inputs[read.input], read.axis);
+  }
+
+  /// The rows that windows move over. An operator that reads no rows sums over all of its first input.
+  static RowRead data_read(const RowAxis& along) {
+    return along.reads.empty() ? RowRead{.input = 0, .axis = along.axis} : along.reads[0];
   }
 
   /// Spreads the axis from the output to the inputs.
