@@ -9,7 +9,7 @@
 namespace stowage::stream {
 namespace {
 
-constexpr std::size_t most_operators = 4000;
+constexpr std::size_t most_to_race = 4000;
 constexpr std::size_t most_in_a_group = 24;
 
 /// Bytes written, iterations, and granules read.
@@ -63,7 +63,7 @@ std::vector<std::size_t> some_of(const std::vector<std::size_t>& group, std::siz
 }  // namespace
 
 std::vector<std::vector<std::size_t>> races_of(const RowProgram& program) {
-  if (program.operators() > most_operators) return {};
+  if (program.operators() > most_to_race) return {};
   std::map<Likeness, std::vector<std::size_t>, std::greater<>> alike;
   for (std::size_t op = 0; op < program.operators(); ++op) {
     if (program.count(op) > 1) alike[likeness_of(program, op)].push_back(op);
