@@ -7,9 +7,13 @@
 ///     return csv.str().find("a,0,2,64,1,0") != std::string::npos ? 0 : 1;
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "stowage/graph.h"
 #include "stowage/network.h"
@@ -35,11 +39,32 @@ void write_graph(const Graph& graph, std::ostream& out);
 /// Rectangles smaller than a pixel are merged, so the size of the file is bounded.
 void write_svg(const Plan& plan, std::ostream& out);
 
+/// What a header says of a model's file.
+struct ModelDetails {
+  std::uint64_t hash = 0;  ///< XXH64 of the file, with seed 0.
+  Bytes bytes = 0;         ///< Of the file.
+  /// By tensor of the graph; empty if the file has no such things.
+  std::vector<std::optional<Bytes>> data_at{};  ///< Where a constant's bytes begin in the file.
+  /// One scale and zero point for the whole tensor, as TFLite has them; 0 for others.
+  std::vector<float> scales{};
+  std::vector<std::int64_t> zero_points{};
+};
+
+/// Details of a model's file; of formats other than TFLite only hash and size. Throws Error for a TFLite file
+/// that cannot be read.
+[[nodiscard]] ModelDetails model_details(std::string_view file);
+
+struct HeaderOptions {
+  std::string prefix = "stowage";       ///< Of all names.
+  bool names = true;                    ///< Names of tensors, operators and models.
+  std::vector<ModelDetails> details{};  ///< Of each model, or empty.
+  std::optional<Bytes> tensor_arena{};  ///< Bytes of TensorFlow Lite Micro's arena.
+};
+
 /// Writes the plan as a header for C99 and C++ without dependencies: the sizes of memories, the places of
-/// tensors, and the steps with the places of their operands. Names begin with `prefix`. `graphs` are in the
-/// order of the plan's models. Throws UsageError if the prefix is not a C identifier, and for a streamed plan
-/// or a plan of a buffer list.
-void write_header(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
+/// tensors, and the steps with the places of their operands. `graphs` are in the order of the plan's models.
+/// Throws UsageError if the prefix is not a C identifier, and for a streamed plan or a plan of a buffer list.
+void write_header(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
                   std::ostream& out);
 
 /// Writes the loop nest of a streamed plan as C: a call `Sk(i);` for each row block i of the k-th entry of

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,8 +32,7 @@ void flush_output() {
   if (!std::cout) throw Error("", "cannot be written").in_file("standard output");
 }
 
-std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const std::vector<Input>& inputs,
-                                         const Plan& plan) {
+std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const Plan& plan) {
   std::vector<base::OutputFile> outputs;
   if (!command.plan_file.empty()) {
     outputs.push_back({command.plan_file, [&](std::ostream& out) { write_json(plan, out); }});
@@ -43,17 +43,28 @@ std::vector<base::OutputFile> outputs_of(const PlanCommand& command, const std::
   if (!command.svg_file.empty()) {
     outputs.push_back({command.svg_file, [&](std::ostream& out) { write_svg(plan, out); }});
   }
-  if (!command.header_file.empty()) {
-    outputs.push_back({command.header_file, [&](std::ostream& out) {
-                         std::vector<Graph> graphs;
-                         for (const Input& input : inputs) {
-                           if (const auto* const graph = std::get_if<Graph>(&input.content))
-                             graphs.push_back(*graph);
-                         }
-                         write_header(plan, graphs, command.prefix.empty() ? "stowage" : command.prefix, out);
-                       }});
-  }
   return outputs;
+}
+
+/// The header, with details of the models' files.
+void add_header(const PlanCommand& command, const std::vector<Input>& inputs, const Plan& plan,
+                const TflmOutput& tflm, std::vector<base::OutputFile>& outputs) {
+  if (command.header_file.empty()) return;
+  HeaderOptions options{.names = !command.no_names};
+  if (!command.prefix.empty()) options.prefix = command.prefix;
+  std::vector<Graph> graphs;
+  const std::vector<NamedFile> models = parse_models(command.inputs);
+  for (std::size_t m = 0; m < inputs.size(); ++m) {
+    const auto* const graph = std::get_if<Graph>(&inputs[m].content);
+    if (graph == nullptr) continue;
+    graphs.push_back(*graph);
+    options.details.push_back(tflm.files.empty() ? model_details(base::InputFile(models[m].file).bytes())
+                                                 : model_details(tflm.files[m].content));
+  }
+  if (!tflm.files.empty()) options.tensor_arena = tflm.arena.size;
+  outputs.push_back({command.header_file, [plan, graphs, options](std::ostream& out) {
+                       write_header(plan, graphs, options, out);
+                     }});
 }
 
 void print_faults(const Faults& faults) {
@@ -135,6 +146,18 @@ ExitStatus report_fit(const PlanResult& result) {
   return ExitStatus::not_met;
 }
 
+/// Reports by how much the whole arena of TensorFlow Lite Micro exceeds the capacity, if it does.
+ExitStatus report_arena(const TflmOutput& output) {
+  if (!output.capacity || output.arena.size <= *output.capacity) return ExitStatus::done;
+  fmt::print(
+      std::cerr,
+      "stowage: the arena needs {} bytes, {} more than the capacity of {}: {} for the plan and {} that "
+      "TensorFlow Lite Micro keeps\n",
+      output.arena.size, output.arena.size - *output.capacity, *output.capacity, output.arena.head,
+      output.arena.tail);
+  return ExitStatus::not_met;
+}
+
 Plan read_plan(const std::string& name) {
   const base::InputFile file(name);
   try {
@@ -158,25 +181,44 @@ ExitStatus run_plan(const PlanCommand& command) {
                                           {"--csv", &command.csv_file},
                                           {"--svg", &command.svg_file},
                                           {"--tflite", &command.tflite_file},
-                                          {"--header", &command.header_file}});
-  if (!command.prefix.empty() && command.header_file.empty()) throw UsageError("--prefix needs --header");
+                                          {"--header", &command.header_file},
+                                          {"--buffer-plan", &command.buffer_plan_file}});
+  if (!command.prefix.empty() && command.header_file.empty() && command.buffer_plan_file.empty())
+    throw UsageError("--prefix needs --header or --buffer-plan");
+  if (command.no_names && command.header_file.empty()) throw UsageError("--no-names needs --header");
+  if (!command.buffer_plan_file.empty() && (command.tflite_file.empty() || command.inputs.size() > 1))
+    throw UsageError("--buffer-plan needs --tflite and one model");
   PlanOptions options = parse_plan_options(command.plan);
   expect_loops(command, options);
-  if (!command.tflite_file.empty()) prepare_for_tflm(command, options);
-  const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options));
+  std::optional<TflmPlanning> tflm;
+  if (!command.tflite_file.empty()) {
+    tflm.emplace(command, options);
+  } else if (!command.runtime.empty() || !command.kernels.empty()) {
+    throw UsageError("--runtime and --kernels need --tflite");
+  }
+  const std::vector<Input> inputs =
+      read_models(command.inputs, command.model, wanted_for(options),
+                  tflm ? tflm->scratch() : std::vector<std::vector<ScratchRequest>>{});
   const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
   const PlanResult result = make_plan(inputs, options);
   clear_progress_line();
   if (!result.faults.empty()) return report_own_fault(result);
-  std::vector<base::OutputFile> outputs = outputs_of(command, inputs, result.plan);
-  const std::vector<PlannedFile> planned = planned_files(command, inputs, result.plan);
-  for (const PlannedFile& file : planned) {
+  std::vector<base::OutputFile> outputs = outputs_of(command, result.plan);
+  const TflmOutput planned = tflm ? tflm->output(inputs, options, result) : TflmOutput{};
+  for (const PlannedFile& file : planned.files) {
     if (!file.faults.empty()) return report_own_fault({.plan = result.plan, .faults = file.faults});
     outputs.push_back({file.file, [&](std::ostream& out) { out << file.content; }});
   }
-  make_directories_for(planned);
+  add_header(command, inputs, result.plan, planned, outputs);
+  if (!command.buffer_plan_file.empty()) {
+    outputs.push_back({command.buffer_plan_file, [&](std::ostream& out) {
+                         write_buffer_plan(planned.buffer_plan,
+                                           command.prefix.empty() ? "stowage" : command.prefix, out);
+                       }});
+  }
+  make_directories_for(planned.files);
   base::write_files(outputs);
   if (command.print_loops) {
     write_loops(result.plan, std::cout);
@@ -184,13 +226,12 @@ ExitStatus run_plan(const PlanCommand& command) {
     write_json(result.plan, std::cout);
   } else {
     write_summary(result.plan, std::cout);
-    write_planned_files(planned, inputs, peak_with_all_aliases(command, inputs, options, result.plan),
-                        std::cout);
+    write_tflm_output(planned, command, inputs, std::cout);
   }
   flush_output();
   if (result.plan.interrupted && watch.stop().stop_requested())
     fmt::print(std::cerr, "stowage: interrupted; this is the best plan so far\n");
-  return report_fit(result);
+  return tflm ? report_arena(planned) : report_fit(result);
 }
 
 ExitStatus run_compare(const CompareCommand& command) {

@@ -22,7 +22,11 @@ struct PlanCommand {
   std::string svg_file;
   std::string tflite_file;  ///< A directory for several models.
   std::string header_file;
-  std::string prefix;  ///< Of names in the header; empty: "stowage".
+  std::string prefix;            ///< Of names in the header; empty: "stowage".
+  bool no_names = false;         ///< In the header.
+  std::string buffer_plan_file;  ///< A directory for several models.
+  std::string kernels;           ///< Of TensorFlow Lite Micro, for --tflite, as the next.
+  std::string runtime;
 };
 
 struct CompareCommand {
@@ -47,8 +51,10 @@ struct VerifyCommand {
 };
 
 struct InspectCommand {
-  std::string file;
+  std::string file;  ///< Or a directory of TFLite files.
   bool json = false;
+  std::string kernels;
+  std::string runtime;
 };
 
 struct RunCommand {

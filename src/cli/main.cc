@@ -104,6 +104,16 @@ void add_strategy(CLI::App& app, stowage::cli::PlanTexts& texts) {
       "NAME of the strategy that finds offsets; see `stowage strategies`. Default: auto");
 }
 
+void add_runtime(CLI::App& app, std::string& runtime, std::string& kernels) {
+  add(app, "--runtime", runtime,
+      "TensorFlow Lite Micro with pointers of 32 or 64 bits, or python: its package tflite-micro. Default: "
+      "32");
+  add(app, "--kernels", kernels,
+      "Kernels of TensorFlow Lite Micro: reference or cmsis-nn, which may have :scalar, :dsp (the default) "
+      "or "
+      ":mve. Default: reference");
+}
+
 void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add_models(app, command.inputs);
   add_planning_options(app, command);
@@ -117,7 +127,12 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
       "FILE for a picture of the arena: time to the right, addresses upwards");
   add(app, "--tflite", command.tflite_file,
       "FILE for the TFLite model with offsets for TensorFlow Lite Micro; with several models, a directory");
+  add_runtime(app, command.runtime, command.kernels);
   add(app, "--header", command.header_file, "FILE for the plan as a C header");
+  app.add_flag("--no-names", command.no_names,
+               "Leave names of tensors, operators and models out of the header");
+  add(app, "--buffer-plan", command.buffer_plan_file,
+      "FILE for a BufferPlan of TensorFlow Lite Micro in C, for one model; needs --tflite");
   add(app, "--prefix", command.prefix, "Prefix of all names in the header. Default: stowage");
 }
 
@@ -187,8 +202,9 @@ ExitStatus run_program(int argc, char** argv) {
       "FILE of the model that the plan is for; with several models, in the order of the plan");
   add_model_options(verify_app, verify.model);
   stowage::cli::InspectCommand inspect;
-  CLI::App& inspect_app = *app.add_subcommand("inspect", "Show and check the plan inside a TFLite file");
-  add(inspect_app, "model", inspect.file, "TFLite model").required();
+  CLI::App& inspect_app = *app.add_subcommand("inspect", "Show and check the plans inside TFLite files");
+  add(inspect_app, "model", inspect.file, "TFLite model, or a directory of them").required();
+  add_runtime(inspect_app, inspect.runtime, inspect.kernels);
   inspect_app.add_flag("--json", inspect.json, "Print JSON instead of a table");
   stowage::cli::RunCommand run;
   CLI::App& run_app = *app.add_subcommand("run", "Run models inside their planned memory");

@@ -34,8 +34,10 @@ enum class Wanted : std::uint8_t {
   rows        ///< Also how operators run row by row.
 };
 
-/// Reads the models' files; several models always with constants, which they may share.
+/// Reads the models' files; several models always with constants, which they may share. `scratch`, if not
+/// empty, has the requests of each model, which replace those of a list.
 [[nodiscard]] std::vector<Input> read_models(const std::vector<std::string>& texts,
-                                             const ModelTexts& model_texts, Wanted wanted);
+                                             const ModelTexts& model_texts, Wanted wanted,
+                                             const std::vector<std::vector<ScratchRequest>>& scratch = {});
 
 }  // namespace stowage::cli

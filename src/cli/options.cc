@@ -170,7 +170,7 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   }
   if (texts.order == "keep") {
     options.order = Order::keep;
-  } else if (texts.order != "search") {
+  } else if (!texts.order.empty() && texts.order != "search") {
     throw wrong("--order", texts.order, "keep or search");
   }
   if (texts.alias == "none") {

@@ -28,7 +28,7 @@ struct ModelTexts {
 struct PlanTexts {
   std::string strategy = "auto";
   std::string io = "arena";
-  std::string order = "search";
+  std::string order;  ///< Empty: search, where nothing forbids it.
   std::string alias = "auto";
   bool moves = false;
   std::string stream{};  ///< "all", or operators, separated by commas.

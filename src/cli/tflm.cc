@@ -4,12 +4,15 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <deque>
 #include <iostream>
 
+#include "base/checked.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/models.h"
 #include "stowage/error.h"
+#include "stowage/network.h"
 
 namespace stowage::cli {
 namespace {
@@ -23,11 +26,11 @@ std::filesystem::path file_for(const PlanCommand& command, const NamedFile& mode
 }
 
 /// The model's file with a plan that the runtime can follow. Reads the result back and checks it.
-PlannedFile planned_file(const Input& input, const Plan& plan, std::size_t model, KernelScratch scratch,
-                         const std::string& source) {
+PlannedFile planned_file(const Input& input, const Plan& plan, std::size_t model,
+                         const KernelRequests& requests, const std::string& source) {
   const base::InputFile file(source);
   PlannedFile planned;
-  planned.plan = plan_for_tflm(std::get<Graph>(input.content), plan, model, scratch);
+  planned.plan = plan_for_tflm(std::get<Graph>(input.content), plan, model, requests);
   try {
     planned.content = with_offline_plan(file.bytes(), planned.plan.plan);
   } catch (const Error& error) {
@@ -39,9 +42,51 @@ PlannedFile planned_file(const Input& input, const Plan& plan, std::size_t model
   return planned;
 }
 
+/// The head of a planned file with the scratch of a runtime.
+Bytes head_of(const std::string& content, const std::vector<ScratchRequest>& scratch) {
+  ImportOptions options;
+  options.scratch = scratch;
+  const Input input = parse_input(content, "planned.tflite", options);
+  return tflm_head(std::get<Graph>(input.content), read_offline_offsets(content).value());
+}
+
+/// Requests of a list, in the order of operators that a planned file has.
+std::vector<ScratchRequest> reordered(std::vector<ScratchRequest> list, const OfflinePlan& plan) {
+  for (ScratchRequest& request : list) {
+    if (request.subgraph >= plan.orders.size() || plan.orders[request.subgraph].empty()) continue;
+    const auto& order = plan.orders[request.subgraph];
+    request.op = static_cast<std::size_t>(std::find(order.begin(), order.end(), request.op) - order.begin());
+  }
+  return list;
+}
+
 }  // namespace
 
-void prepare_for_tflm(const PlanCommand& command, PlanOptions& options) {
+TflmRuntime parse_runtime(const std::string& runtime, const std::string& kernels) {
+  TflmRuntime result;
+  if (runtime == "64") {
+    result = tflm_64;
+  } else if (runtime == "python") {
+    result = tflm_python;
+  } else if (!runtime.empty() && runtime != "32") {
+    throw UsageError(fmt::format("--runtime is {}, expected 32, 64 or python", base::quoted(runtime)));
+  }
+  if (kernels == "cmsis-nn" || kernels == "cmsis-nn:dsp") {
+    result.kernels = TflmKernels::cmsis_nn_dsp;
+  } else if (kernels == "cmsis-nn:scalar") {
+    result.kernels = TflmKernels::cmsis_nn_scalar;
+  } else if (kernels == "cmsis-nn:mve") {
+    result.kernels = TflmKernels::cmsis_nn_mve;
+  } else if (!kernels.empty() && kernels != "reference") {
+    throw UsageError(
+        fmt::format("--kernels is {}, expected reference or cmsis-nn, which may have :scalar, :dsp or :mve",
+                    base::quoted(kernels)));
+  }
+  return result;
+}
+
+TflmPlanning::TflmPlanning(const PlanCommand& command, PlanOptions& options)
+    : command_(command), runtime_(parse_runtime(command.runtime, command.kernels)) {
   const auto refuse = [](bool is_given, std::string_view flag, std::string_view why) {
     if (is_given) throw UsageError(fmt::format("{} cannot be combined with --tflite: {}", flag, why));
   };
@@ -55,26 +100,117 @@ void prepare_for_tflm(const PlanCommand& command, PlanOptions& options) {
     throw UsageError(fmt::format("--align is {}, expected a multiple of {} for --tflite", *options.alignment,
                                  tflm_alignment));
   options.target = Target::tflm;
-  if (command.model.scratch.empty()) options.order = Order::keep;  // see docs/tflm.md
+  const std::vector<NamedFile> models = parse_models(command.inputs);
+  const std::vector<ImportOptions> import_options = parse_options_of(models, command.model);
+  list_ = import_options[0].scratch;
+  std::deque<base::InputFile> files;  // which cannot be moved
+  std::vector<ArenaModel> without_heads;
+  for (const NamedFile& model : models) {
+    sources_.push_back(model.file);
+    files.emplace_back(model.file);
+    if (!is_tflite(files.back().bytes()))
+      throw UsageError(fmt::format("--tflite: {} is not a TFLite model", model.file));
+    try {
+      requests_.push_back(kernel_requests(files.back().bytes(), runtime_));
+      if (!command.model.scratch.empty()) {
+        const Input input = parse_input(files.back().bytes(), model.file);
+        requests_.back().scratch = completed(requests_.back(), list_, std::get<Graph>(input.content));
+        requests_.back().unknown.clear();
+      }
+    } catch (const Error& error) {
+      throw error.in_file(model.file);
+    }
+    without_heads.push_back({files.back().bytes(), 0, requests_.back().scratch.size()});
+  }
+  const bool may_ask = std::any_of(requests_.begin(), requests_.end(),
+                                   [](const KernelRequests& it) { return !it.unknown.empty(); });
+  if (may_ask && command.plan.order == "search")
+    throw UsageError(
+        "--order search: the model has operators that are not stock ones, and nobody knows what scratch they "
+        "ask for; expected --scratch with a line for each (of 0 bytes if it asks for nothing)");
+  if (may_ask) options.order = Order::keep;
+  capacity_ = options.memories[0].capacity;
+  if (capacity_) {
+    const Bytes tail = tflm_arena(without_heads, runtime_).tail;
+    options.memories[0].capacity = std::max<Bytes>(0, *capacity_ - base::align_up(tail, tflm_alignment));
+  }
 }
 
-std::vector<PlannedFile> planned_files(const PlanCommand& command, const std::vector<Input>& inputs,
-                                       const Plan& plan) {
-  std::vector<PlannedFile> files;
-  if (command.tflite_file.empty()) return files;
-  const std::vector<NamedFile> models = parse_models(command.inputs);
-  const KernelScratch scratch =
-      command.model.scratch.empty() ? KernelScratch::unknown : KernelScratch::in_graph;
+std::vector<std::vector<ScratchRequest>> TflmPlanning::scratch() const {
+  std::vector<std::vector<ScratchRequest>> scratch;
+  for (const KernelRequests& requests : requests_) scratch.push_back(requests.scratch);
+  return scratch;
+}
+
+TflmOutput TflmPlanning::output(const std::vector<Input>& inputs, const PlanOptions& options,
+                                const PlanResult& result) const {
+  TflmOutput output{.capacity = capacity_};
+  const std::vector<NamedFile> models = parse_models(command_.inputs);
   for (std::size_t m = 0; m < inputs.size(); ++m) {
-    if (inputs[m].info.format != ModelFormat::tflite)
-      throw UsageError(fmt::format("--tflite: {} is not a TFLite model", inputs[m].info.source));
-    files.push_back(planned_file(inputs[m], plan, m, scratch, models[m].file));
-    files.back().file = file_for(command, models[m], models.size());
+    output.files.push_back(planned_file(inputs[m], result.plan, m, requests_[m], models[m].file));
+    PlannedFile& file = output.files.back();
+    file.file = file_for(command_, models[m], models.size());
     if (std::any_of(models.begin(), models.end(),
-                    [&](const NamedFile& it) { return base::is_same_file(it.file, files.back().file); }))
-      throw UsageError(fmt::format("--tflite would overwrite the input {}", files.back().file.string()));
+                    [&](const NamedFile& it) { return base::is_same_file(it.file, file.file); }))
+      throw UsageError(fmt::format("--tflite would overwrite the input {}", file.file.string()));
   }
-  return files;
+  output.arena = arena_on(runtime_, output.files);
+  TflmRuntime other = runtime_.pointer_bytes == 8 ? tflm_32 : tflm_64;
+  other.kernels = runtime_.kernels;
+  output.other_arena = arena_on(other, output.files);
+  if (!command_.buffer_plan_file.empty()) use_buffer_plan(output);
+  if (command_.json) return output;
+  PlanOptions any = options;
+  any.target = Target::any;
+  const Bytes peak = make_plan(inputs, any).plan.summary.peak;
+  if (peak < result.plan.summary.peak) output.with_all_aliases = peak;
+  const bool gains = std::any_of(output.files.begin(), output.files.end(),
+                                 [](const PlannedFile& it) { return it.plan.head < it.plan.own_head; });
+  if (!gains && inputs.size() == 1) output.without_gain = what_would_gain(options, result.plan);
+  return output;
+}
+
+/// The offsets go into a BufferPlan instead of the file, for the runtime takes one of both.
+void TflmPlanning::use_buffer_plan(TflmOutput& output) const {
+  PlannedFile& file = output.files.at(0);
+  ImportOptions options;
+  options.scratch = kernel_requests(file.content, runtime_).scratch;
+  if (!command_.model.scratch.empty()) options.scratch = reordered(requests_[0].scratch, file.plan.plan);
+  const Input input = parse_input(file.content, sources_[0], options);
+  output.buffer_plan =
+      tflm_buffers(std::get<Graph>(input.content), read_offline_offsets(file.content).value());
+  file.content = without_offline_plan(file.content);
+}
+
+/// What rows would need, in words.
+std::string TflmPlanning::what_would_gain(const PlanOptions& options, const Plan& plan) const {
+  PlanOptions rows = options;
+  rows.target = Target::any;
+  rows.stream.emplace();
+  try {
+    const Plan streamed = make_plan({read_network(sources_[0]).input}, rows).plan;
+    if (streamed.summary.peak >= plan.summary.peak) return "rows (--stream) would need as much";
+    return fmt::format("rows (--stream) would need {} bytes, with kernels other than TensorFlow Lite Micro's",
+                       streamed.summary.peak);
+  } catch (const UsageError&) {
+    return "it cannot run by rows (--stream) either";
+  } catch (const Error&) {
+    return "it cannot run by rows (--stream) either";
+  }
+}
+
+TflmArena TflmPlanning::arena_on(const TflmRuntime& runtime, const std::vector<PlannedFile>& files) const {
+  std::vector<ArenaModel> models;
+  for (std::size_t m = 0; m < files.size(); ++m) {
+    const PlannedFile& file = files[m];
+    KernelRequests requests = kernel_requests(file.content, runtime);
+    const auto list = reordered(list_, file.plan.plan);
+    if (!command_.model.scratch.empty())
+      requests.scratch =
+          completed(requests, list, std::get<Graph>(parse_input(file.content, sources_[m]).content));
+    models.push_back({file.content, head_of(file.content, requests.scratch), requests.scratch.size()});
+  }
+  return tflm_arena(models, runtime);
 }
 
 void make_directories_for(const std::vector<PlannedFile>& files) {
@@ -84,58 +220,27 @@ void make_directories_for(const std::vector<PlannedFile>& files) {
   }
 }
 
-std::optional<Bytes> peak_with_all_aliases(const PlanCommand& command, const std::vector<Input>& inputs,
-                                           PlanOptions options, const Plan& plan) {
-  if (command.tflite_file.empty()) return std::nullopt;
-  options.target = Target::any;
-  const Bytes peak = make_plan(inputs, options).plan.summary.peak;
-  return peak < plan.summary.peak ? std::optional(peak) : std::nullopt;
-}
-
-void write_planned_files(const std::vector<PlannedFile>& files, const std::vector<Input>& inputs,
-                         std::optional<Bytes> with_all_aliases, std::ostream& out) {
-  for (std::size_t m = 0; m < files.size(); ++m) {
-    fmt::print(out, "\n{:<13}{}\n", "written", files[m].file.string());
-    write_tflm(files[m].plan, std::get<Graph>(inputs[m].content), out);
+void write_tflm_output(const TflmOutput& output, const PlanCommand& command, const std::vector<Input>& inputs,
+                       std::ostream& out) {
+  if (output.files.empty()) return;
+  for (std::size_t m = 0; m < output.files.size(); ++m) {
+    fmt::print(out, "\n{:<13}{}\n", "written", output.files[m].file.string());
+    write_tflm(output.files[m].plan, std::get<Graph>(inputs[m].content), out);
   }
-  if (with_all_aliases) {
+  const TflmRuntime runtime = parse_runtime(command.runtime, command.kernels);
+  TflmRuntime other = runtime.pointer_bytes == 8 ? tflm_32 : tflm_64;
+  write_arena(output.arena, runtime, out);
+  fmt::print(out, "{:<13}{} bytes with pointers of {} bits\n", "", output.other_arena.size,
+             8 * other.pointer_bytes);
+  if (!output.without_gain.empty())
+    fmt::print(out, "{:<13}nothing: TensorFlow Lite Micro plans this as well; {}\n", "gained",
+               output.without_gain);
+  if (output.with_all_aliases) {
     fmt::print(
         out,
         "{:<13}aliases that would lower the peak to {} bytes: stock kernels support only reshapes in place\n",
-        "not taken", *with_all_aliases);
+        "not taken", *output.with_all_aliases);
   }
-}
-
-ExitStatus run_inspect(const InspectCommand& command) {
-  const base::InputFile file(command.file);
-  const Input input = parse_input(file.bytes(), command.file);
-  if (input.info.format != ModelFormat::tflite)
-    throw UsageError(fmt::format("{} is not a TFLite model", command.file));
-  Inspection inspection{.graph = std::get<Graph>(input.content)};
-  try {
-    inspection.found = read_offline_offsets(file.bytes());
-    if (inspection.found) inspection.faults = check_offline_offsets(inspection.graph, *inspection.found);
-    const OfflineOffsets none(inspection.graph.tensors.size());
-    inspection.own_head = tflm_head(inspection.graph, none);
-    inspection.head = tflm_head(inspection.graph, inspection.found.value_or(none));
-    PlanOptions options;
-    options.order = Order::keep;
-    options.target = Target::tflm;
-    const PlanResult result = make_plan(input, options);
-    inspection.ours = plan_for_tflm(inspection.graph, result.plan, 0, KernelScratch::unknown).head;
-  } catch (const UsageError& error) {
-    inspection.obstacle = error.what();
-  } catch (const Error& error) {
-    throw error.in_file(command.file);
-  }
-  if (command.json) {
-    write_inspection_json(inspection, std::cout);
-  } else {
-    write_inspection(inspection, std::cout);
-  }
-  std::cout.flush();
-  if (!std::cout) throw Error("", "cannot be written").in_file("standard output");
-  return inspection.faults.empty() ? ExitStatus::done : ExitStatus::not_met;
 }
 
 }  // namespace stowage::cli

@@ -22,23 +22,52 @@ struct PlannedFile {
   Faults faults{};  ///< Faults of the plan: a bug in stowage.
 };
 
-/// Restricts planning to what TensorFlow Lite Micro can follow. Throws UsageError for options that it cannot.
-void prepare_for_tflm(const PlanCommand& command, PlanOptions& options);
+/// What --tflite makes of a command.
+struct TflmOutput {
+  std::vector<PlannedFile> files{};
+  TflmArena arena{};        ///< Of all models together, on the runtime that the command names.
+  TflmArena other_arena{};  ///< The same with pointers of the other width.
+  std::optional<Bytes> capacity{};
+  std::optional<Bytes> with_all_aliases{};  ///< The peak, if it is lower.
+  std::string without_gain{};               ///< If the plan gains nothing: what would.
+  std::vector<Bytes> buffer_plan{};         ///< Offsets for a BufferPlan, if it is asked for.
+};
 
-/// The files that --tflite requests, if given. Throws UsageError for models and plans that the runtime cannot
-/// follow, and Error for files that cannot be rewritten.
-[[nodiscard]] std::vector<PlannedFile> planned_files(const PlanCommand& command,
-                                                     const std::vector<Input>& inputs, const Plan& plan);
+/// How --tflite plans: for which runtime, and what its kernels ask for.
+class TflmPlanning {
+ public:
+  /// Restricts planning to what the runtime can follow, and reads what kernels ask for. Throws UsageError for
+  /// options that it cannot follow.
+  TflmPlanning(const PlanCommand& command, PlanOptions& options);
+
+  /// Scratch requests of each model, for reading it.
+  [[nodiscard]] std::vector<std::vector<ScratchRequest>> scratch() const;
+
+  /// The files that --tflite requests. Throws UsageError for plans that the runtime cannot follow, and Error
+  /// for files that cannot be rewritten.
+  [[nodiscard]] TflmOutput output(const std::vector<Input>& inputs, const PlanOptions& options,
+                                  const PlanResult& result) const;
+
+ private:
+  void use_buffer_plan(TflmOutput& output) const;
+  [[nodiscard]] std::string what_would_gain(const PlanOptions& options, const Plan& plan) const;
+  [[nodiscard]] TflmArena arena_on(const TflmRuntime& runtime, const std::vector<PlannedFile>& files) const;
+
+  const PlanCommand& command_;
+  TflmRuntime runtime_;
+  std::vector<std::string> sources_;
+  std::vector<KernelRequests> requests_;
+  std::vector<ScratchRequest> list_;
+  std::optional<Bytes> capacity_;
+};
+
+/// The runtime of --runtime and --kernels. Throws UsageError for unknown names.
+[[nodiscard]] TflmRuntime parse_runtime(const std::string& runtime, const std::string& kernels);
 
 /// Creates the missing directories of these files.
 void make_directories_for(const std::vector<PlannedFile>& files);
 
-/// For --tflite: the peak with aliases that the runtime's kernels do not support, if it is lower.
-[[nodiscard]] std::optional<Bytes> peak_with_all_aliases(const PlanCommand& command,
-                                                         const std::vector<Input>& inputs,
-                                                         PlanOptions options, const Plan& plan);
-
-void write_planned_files(const std::vector<PlannedFile>& files, const std::vector<Input>& inputs,
-                         std::optional<Bytes> with_all_aliases, std::ostream& out);
+void write_tflm_output(const TflmOutput& output, const PlanCommand& command, const std::vector<Input>& inputs,
+                       std::ostream& out);
 
 }  // namespace stowage::cli

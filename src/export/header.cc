@@ -10,7 +10,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 #include <ostream>
 #include <set>
@@ -26,13 +25,8 @@
 namespace stowage {
 namespace {
 
+using exporting::is_identifier;
 using exporting::macro_name;
-
-bool is_identifier(std::string_view text) {
-  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-         std::all_of(text.begin(), text.end(), is_part);
-}
 
 /// The part that all headers share; @ is the prefix, % the prefix in capitals, $ the type of sizes.
 constexpr std::string_view declarations = R"(
@@ -62,6 +56,9 @@ typedef struct @_tensor {
   const @_bytes *shape;
   uint32_t views; /* 0: not in the planned memories */
   const @_view *view;
+  @_bytes data; /* of a constant in the model's file, from its beginning, or %_NOWHERE */
+  float scale;  /* of the whole tensor, or 0 */
+  int32_t zero_point;
 } @_tensor;
 
 /* What a step reads or writes, and where it is then. */
@@ -108,10 +105,16 @@ extern const @_model @_models[];
 
 class HeaderWriter {
  public:
-  HeaderWriter(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix, std::ostream& out)
-      : plan_(plan), graphs_(graphs), prefix_(prefix), capitals_(macro_name(prefix)), out_(out) {
-    if (!is_identifier(prefix))
-      throw UsageError(fmt::format("--prefix is \"{}\", expected a C identifier", prefix));
+  HeaderWriter(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
+               std::ostream& out)
+      : plan_(plan),
+        graphs_(graphs),
+        options_(options),
+        prefix_(options.prefix),
+        capitals_(macro_name(options.prefix)),
+        out_(out) {
+    if (!is_identifier(prefix_))
+      throw UsageError(fmt::format("--prefix is \"{}\", expected a C identifier", prefix_));
     if (graphs.size() != plan.models.size())
       throw UsageError("--header is for models, a buffer list has no steps and tensors");
     if (is_streamed(plan))
@@ -136,7 +139,7 @@ class HeaderWriter {
     write_enumerations();
     write_template(declarations);
     fmt::print(out_, "\n#ifdef {}_IMPLEMENTATION\n", capitals_);
-    exporting::write_header_tables(plan_, graphs_, prefix_, out_);
+    exporting::write_header_tables(plan_, graphs_, options_, out_);
     fmt::print(
         out_,
         "\n#endif /* {0}_IMPLEMENTATION */\n\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {0}_PLAN_H_ */\n",
@@ -177,6 +180,17 @@ class HeaderWriter {
     define("MODELS", static_cast<std::int64_t>(plan_.models.size()));
     define("TENSORS", static_cast<std::int64_t>(plan_.tensors.size()));
     define("CLOCKS", static_cast<std::int64_t>(plan_.clocks.size()));
+    for (std::size_t m = 0; m < options_.details.size(); ++m) {
+      const std::string model = graphs_.size() == 1 ? "" : macro_name(plan_.models[m].name) + "_";
+      out_ << (m == 0 ? "\n/* Files of the models: bytes, and their XXH64. */\n" : "");
+      define(model + "FILE_BYTES", options_.details[m].bytes);
+      fmt::print(out_, "#define {}_{}FILE_HASH 0x{:016X}ull\n", capitals_, model, options_.details[m].hash);
+    }
+    if (options_.tensor_arena) {
+      out_ << "\n/* Bytes of the array that TensorFlow Lite Micro gets, aligned to 16; it includes the head. "
+              "*/\n";
+      define("TENSOR_ARENA_SIZE", *options_.tensor_arena);
+    }
   }
 
   void write_nowhere() {
@@ -208,8 +222,19 @@ class HeaderWriter {
   void write_end(const std::string& name, std::size_t tensor) {
     define(name, static_cast<std::int64_t>(tensor));
     define(name + "_BYTES", plan_.tensors[tensor].tensor.bytes);
+    write_quantization(name, tensor);
     const std::vector<View>& views = plan_.tensors[tensor].views;
     if (!views.empty()) define(name + "_OFFSET", plan_.places[views[0].buffer].offset + views[0].offset);
+  }
+
+  void write_quantization(const std::string& name, std::size_t tensor) {
+    const std::size_t model = plan_.tensors[tensor].model;
+    if (model >= options_.details.size()) return;
+    const ModelDetails& details = options_.details[model];
+    const TensorId own = tensor - first_tensor_[model];
+    if (own >= details.scales.size() || details.scales[own] == 0) return;
+    fmt::print(out_, "#define {}_{}_SCALE {:.9e}f\n#define {}_{}_ZERO_POINT ({})\n", capitals_, name,
+               details.scales[own], capitals_, name, details.zero_points[own]);
   }
 
   void write_enumerations() const {
@@ -232,6 +257,7 @@ class HeaderWriter {
 
   const Plan& plan_;
   std::span<const Graph> graphs_;
+  const HeaderOptions& options_;
   std::string prefix_;
   std::string capitals_;
   std::ostream& out_;
@@ -241,9 +267,9 @@ class HeaderWriter {
 
 }  // namespace
 
-void write_header(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
+void write_header(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
                   std::ostream& out) {
-  HeaderWriter(plan, graphs, prefix, out).write();
+  HeaderWriter(plan, graphs, options, out).write();
 }
 
 }  // namespace stowage

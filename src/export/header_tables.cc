@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <ostream>
@@ -133,12 +134,14 @@ class Pool {
 
 class TableWriter {
  public:
-  TableWriter(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix, std::ostream& out)
+  TableWriter(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
+              std::ostream& out)
       : plan_(plan),
         graphs_(graphs),
         places_(plan),
-        prefix_(prefix),
-        capitals_(macro_name(prefix)),
+        options_(options),
+        prefix_(options.prefix),
+        capitals_(macro_name(options.prefix)),
         nowhere_(capitals_ + "_NOWHERE"),
         out_(out) {
     for (std::size_t m = 0, first = 0; m < graphs.size(); ++m) {
@@ -165,6 +168,22 @@ class TableWriter {
             fmt::format("{}_{}", prefix_, name), std::move(empty)};
   }
 
+  /// A name as a string, or a null pointer where names are not wanted.
+  [[nodiscard]] std::string name(const std::string& text) const {
+    return options_.names ? literal(text) : "0";
+  }
+
+  /// Where a constant is in its file, and its quantization.
+  [[nodiscard]] std::string details_of(std::size_t model, TensorId tensor) const {
+    if (model >= options_.details.size() || tensor >= options_.details[model].data_at.size())
+      return fmt::format("{}, 0.0f, 0", nowhere_);
+    const ModelDetails& details = options_.details[model];
+    const auto& data = details.data_at[tensor];
+    const float scale = std::isfinite(details.scales[tensor]) ? details.scales[tensor] : 0.0F;
+    return fmt::format("{}, {:.9e}f, {}", data ? fmt::format("{}u", *data) : nowhere_, scale,
+                       details.zero_points[tensor]);
+  }
+
   void write_memories() const {
     Pool memories = table("memory", "memories");
     for (const PlannedMemory& memory : plan_.memories) {
@@ -177,10 +196,12 @@ class TableWriter {
   void write_tensors() const {
     Pool shapes = pool("bytes", "shapes", "0u");
     Pool views = pool("view", "views", "{0u, 0u, 0u, 0u, 0u}");
-    Pool tensors = pool("tensor", "tensors",
-                        fmt::format("{{\"\", 0u, {0}_KIND_WEIGHT, {0}_UNKNOWN, 0u, 0u, {1}, 0u, {2}}}",
-                                    capitals_, shapes.next(), views.next()));
-    for (const PlannedTensor& planned : plan_.tensors) {
+    Pool tensors =
+        pool("tensor", "tensors",
+             fmt::format("{{\"\", 0u, {0}_KIND_WEIGHT, {0}_UNKNOWN, 0u, 0u, {1}, 0u, {2}, 0u, 0.0f, 0}}",
+                         capitals_, shapes.next(), views.next()));
+    for (std::size_t t = 0; t < plan_.tensors.size(); ++t) {
+      const PlannedTensor& planned = plan_.tensors[t];
       const Tensor& tensor = planned.tensor;
       const std::string shape = shapes.next();
       const std::string view = views.next();
@@ -191,10 +212,11 @@ class TableWriter {
         views.add(fmt::format("{{{}u, {}u, {}u, {}u, {}u}}", place.memory, place.offset,
                               plan_.buffers[it.buffer].clock, it.life.lower, it.life.upper));
       }
-      tensors.add(fmt::format("{{{}, {}u, {}_KIND_{}, {}_{}, {}u, {}u, {}, {}u, {}}}", literal(tensor.name),
+      tensors.add(fmt::format("{{{}, {}u, {}_KIND_{}, {}_{}, {}u, {}u, {}, {}u, {}, {}}}", name(tensor.name),
                               planned.model, capitals_, macro_name(name_of(tensor.kind)), capitals_,
                               macro_name(name_of(tensor.dtype)), tensor.bytes, dimensions.size(), shape,
-                              planned.views.size(), view));
+                              planned.views.size(), view,
+                              details_of(planned.model, t - first_tensor_.at(planned.model))));
     }
     shapes.write("static ", out_);
     views.write("static ", out_);
@@ -231,9 +253,9 @@ class TableWriter {
     const Step& step = plan_.clocks[clock].steps[static_cast<std::size_t>(at)];
     if (const auto* const run = std::get_if<Run>(&step)) {
       const Operator& op = add_operands(*run, clock, at, operands);
-      return fmt::format("{{{}_RUN, {}, {}u, {}u, {}u, {}u, {}u, {}u, {}, 0u, {}}}", capitals_,
-                         literal(op.type), run->model, run->path[run->path.size() - 2], run->path.back(),
-                         op.inputs.size(), op.outputs.size(), op.scratch.size(), operand, branch);
+      return fmt::format("{{{}_RUN, {}, {}u, {}u, {}u, {}u, {}u, {}u, {}, 0u, {}}}", capitals_, name(op.type),
+                         run->model, run->path[run->path.size() - 2], run->path.back(), op.inputs.size(),
+                         op.outputs.size(), op.scratch.size(), operand, branch);
     }
     if (const auto* const copy = std::get_if<Copy>(&step)) {
       for (const std::size_t buffer : {copy->from, copy->to})
@@ -276,7 +298,7 @@ class TableWriter {
       };
       const std::string inputs = add(main.inputs);
       const std::string outputs = add(main.outputs);
-      models.add(fmt::format("{{{}, {}u, {}u, {}, {}}}", literal(plan_.models[m].name), main.inputs.size(),
+      models.add(fmt::format("{{{}, {}u, {}u, {}, {}}}", name(plan_.models[m].name), main.inputs.size(),
                              main.outputs.size(), inputs, outputs));
     }
     ends.write("static ", out_);
@@ -286,6 +308,7 @@ class TableWriter {
   const Plan& plan_;
   std::span<const Graph> graphs_;
   Places places_;
+  const HeaderOptions& options_;
   std::string prefix_;
   std::string capitals_;
   std::string nowhere_;
@@ -294,6 +317,12 @@ class TableWriter {
 };
 
 }  // namespace
+
+bool is_identifier(std::string_view text) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+         std::all_of(text.begin(), text.end(), is_part);
+}
 
 std::string macro_name(std::string_view text) {
   std::string result;
@@ -304,9 +333,9 @@ std::string macro_name(std::string_view text) {
   return result;
 }
 
-void write_header_tables(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
+void write_header_tables(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
                          std::ostream& out) {
-  TableWriter(plan, graphs, prefix, out).write();
+  TableWriter(plan, graphs, options, out).write();
 }
 
 }  // namespace stowage::exporting

@@ -5,16 +5,20 @@
 #include <string>
 #include <string_view>
 
+#include "stowage/export.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 
 namespace stowage::exporting {
 
+/// True if C allows the text as a name.
+[[nodiscard]] bool is_identifier(std::string_view text);
+
 /// The text in capitals, with characters replaced that C does not allow in names.
 [[nodiscard]] std::string macro_name(std::string_view text);
 
 /// Writes the definitions of a header's tables, for the declarations in header.cc.
-void write_header_tables(const Plan& plan, std::span<const Graph> graphs, const std::string& prefix,
+void write_header_tables(const Plan& plan, std::span<const Graph> graphs, const HeaderOptions& options,
                          std::ostream& out);
 
 }  // namespace stowage::exporting

@@ -346,6 +346,23 @@ std::optional<OfflineOffsets> read_offline_offsets(std::string_view bytes) {
                          [&] { return fmt::format("metadata {} ({})", *entry, entry_name); });
 }
 
+Faults check_offline_entry(std::string_view bytes) {
+  Faults faults;
+  if (!read_offline_offsets(bytes)) return faults;
+  const TfliteFile file({.bytes = bytes});
+  const std::size_t entry = entry_of(file.model()).value();
+  const auto* const data = at(file.model().buffers(), at(file.model().metadata(), entry).buffer()).data();
+  const auto expect = [&](std::size_t word, std::size_t expected, std::string_view what) {
+    const auto value = flatbuffers::ReadScalar<std::int32_t>(data->data() + word * sizeof(std::int32_t));
+    if (value == static_cast<std::int64_t>(expected) || (word == 0 && value == 0)) return;  // Vela writes 0
+    faults.push_back({FaultKind::accounting, fmt::format("metadata {} ({}) has {} {}, expected {}", entry,
+                                                         entry_name, what, value, expected)});
+  };
+  expect(0, 1, "version");
+  expect(1, count(file.model().subgraphs()), "a number of subgraphs of");
+  return faults;
+}
+
 std::string with_offline_plan(std::string_view file, const OfflinePlan& plan) {
   return Rewriter(file).run(&plan);
 }

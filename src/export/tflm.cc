@@ -4,12 +4,14 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/checked.h"
 #include "export/json.h"
 #include "export/readable.h"
 
@@ -22,6 +24,14 @@ using exporting::readable;
 constexpr std::size_t tensors_shown = 20;
 constexpr std::size_t faults_shown = 20;
 constexpr std::size_t longest_tensor_name = 60;
+
+std::string described(const TflmRuntime& runtime) {
+  static constexpr std::array<std::string_view, 4> kernels{
+      "reference kernels", "CMSIS-NN kernels (scalar)", "CMSIS-NN kernels (DSP)", "CMSIS-NN kernels (MVE)"};
+  return fmt::format("pointers of {} bits, {}{}", 8 * runtime.pointer_bytes,
+                     kernels.at(static_cast<std::size_t>(runtime.kernels)),
+                     runtime.records ? ", as its Python package measures" : "");
+}
 
 std::string name_of_tensor(const Graph& graph, TensorId tensor) {
   const std::string& name = graph.tensors[tensor].name;
@@ -64,6 +74,22 @@ void write_tflm(const TflmPlan& plan, const Graph& graph, std::ostream& out) {
   }
 }
 
+void write_arena(const TflmArena& arena, const TflmRuntime& runtime, std::ostream& out) {
+  write_row(out, "tensor_arena",
+            fmt::format("{}: head {}, tail {}{}", readable(arena.size), arena.head, arena.tail,
+                        arena.size > base::align_up(arena.head + arena.tail, tflm_alignment)
+                            ? ", and room to start in"
+                            : ""));
+  write_row(out, "", fmt::format("for TensorFlow Lite Micro {}, {}", tflm_version, described(runtime)));
+  if (!arena.unknown.empty())
+    write_row(out, "",
+              fmt::format("and what the kernels of {} operators keep, which are not stock ones",
+                          arena.unknown.size()));
+  if (arena.own_tails.size() < 2) return;
+  for (std::size_t m = 0; m < arena.own_tails.size(); ++m)
+    write_row(out, "", fmt::format("{} bytes of the tail are of model {}", arena.own_tails[m], m + 1));
+}
+
 void write_inspection(const Inspection& inspection, std::ostream& out) {
   const std::vector<TensorId> tensors = placed(inspection.found);
   write_row(out, "plan",
@@ -75,12 +101,15 @@ void write_inspection(const Inspection& inspection, std::ostream& out) {
     write_row(out, "  fault", inspection.faults[i].what);
   if (inspection.found) write_row(out, "tflm head", readable(inspection.head));
   write_row(out, "without", readable(inspection.own_head));
+  write_arena(inspection.arena, inspection.runtime, out);
   write_row(out, "stowage", inspection.ours ? readable(*inspection.ours) : inspection.obstacle);
   if (!tensors.empty()) write_offsets(inspection, tensors, out);
 }
 
 void write_inspection_json(const Inspection& inspection, std::ostream& out) {
   exporting::Document document(out, "stowage-inspection");
+  document.value("arena", inspection.arena.size);
+  document.value("tail", inspection.arena.tail);
   document.value("has_plan", inspection.found.has_value());
   document.value("head", inspection.head);
   document.value("own_head", inspection.own_head);
@@ -90,6 +119,41 @@ void write_inspection_json(const Inspection& inspection, std::ostream& out) {
     const Tensor& tensor = inspection.graph.tensors[t];
     return Json{
         {"tensor", t}, {"name", tensor.name}, {"bytes", tensor.bytes}, {"offset", *(*inspection.found)[t]}};
+  });
+  document.finish();
+}
+
+void write_inspections(const std::vector<Inspection>& inspections, const std::vector<RejectedFile>& rejected,
+                       std::ostream& out) {
+  fmt::print(out, "{:>12}  {:>12}  {:>12}  {:>12}  {:>6}  {}\n", "head", "without", "stowage", "arena",
+             "faults", "file");
+  for (const Inspection& it : inspections) {
+    fmt::print(out, "{:>12}  {:>12}  {:>12}  {:>12}  {:>6}  {}{}\n", it.head, it.own_head,
+               it.ours ? fmt::format("{}", *it.ours) : "-", it.arena.size, it.faults.size(), it.name,
+               it.found ? "" : " (no plan)");
+    for (std::size_t i = 0; i < std::min(it.faults.size(), faults_shown); ++i)
+      write_row(out, "  fault", it.faults[i].what);
+  }
+  for (const RejectedFile& it : rejected) write_row(out, "rejected", it.why);
+}
+
+void write_inspections_json(const std::vector<Inspection>& inspections,
+                            const std::vector<RejectedFile>& rejected, std::ostream& out) {
+  exporting::Document document(out, "stowage-inspections");
+  document.rows("files", inspections, [](const Inspection& it) {
+    Json faults = Json::array();
+    for (const Fault& fault : it.faults) faults.push_back(fault.what);
+    return Json{{"file", it.name},
+                {"has_plan", it.found.has_value()},
+                {"head", it.head},
+                {"own_head", it.own_head},
+                {"stowage_head", it.ours ? Json(*it.ours) : Json(nullptr)},
+                {"arena", it.arena.size},
+                {"tail", it.arena.tail},
+                {"faults", faults}};
+  });
+  document.rows("rejected", rejected, [](const RejectedFile& it) {
+    return Json{{"file", it.name}, {"why", it.why}};
   });
   document.finish();
 }

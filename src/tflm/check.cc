@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <set>
 #include <utility>
@@ -30,10 +32,12 @@ struct Stay {
 
 class Checker {
  public:
-  Checker(const Graph& graph, const OfflineOffsets& offsets)
+  Checker(const Graph& graph, const OfflineOffsets& offsets, std::optional<Bytes> most)
       : graph_(graph),
         offsets_(offsets),
         timeline_(timeline_of(graph, file_orders(graph))),
+        is_planned_(planned_tensors(graph)),
+        most_(most),
         source_(graph.tensors.size()) {
     std::iota(source_.begin(), source_.end(), TensorId{0});
     for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
@@ -81,13 +85,24 @@ class Checker {
 
   bool has_good_offset(TensorId t) {
     const Tensor& tensor = graph_.tensors[t];
-    if (!is_planned(tensor)) {
+    if (!is_planned_[t]) {
       const bool is_state = tensor.kind == TensorKind::state;
       if (tensor.bytes == 0) return false;  // the runtime never reads its offset
       faults_.push_back(
           {FaultKind::accounting, fmt::format("{} has offset {}, expected -1 for {}", describe(graph_, t),
                                               *offsets_[t], is_state ? "a variable" : "a constant")});
       return false;
+    }
+    const Bytes end = *offsets_[t] + runtime_bytes(tensor);
+    if (end > std::numeric_limits<std::int32_t>::max()) {
+      faults_.push_back({FaultKind::accounting,
+                         fmt::format("{} ends at {}, expected at most 31 bits", describe(graph_, t), end)});
+      return false;
+    }
+    if (most_ && end > *most_) {
+      faults_.push_back(
+          {FaultKind::accounting, fmt::format("{} ends at {}, but all tensors one after the other end at {}",
+                                              describe(graph_, t), end, *most_)});
     }
     if (*offsets_[t] % tflm_alignment == 0) return true;
     faults_.push_back({FaultKind::alignment, fmt::format("{} is at {}, expected a multiple of {}",
@@ -148,6 +163,8 @@ class Checker {
   const Graph& graph_;
   const OfflineOffsets& offsets_;
   Timeline timeline_;
+  std::vector<bool> is_planned_;
+  std::optional<Bytes> most_;  // that an arena may have
   std::vector<TensorId> source_;
   std::set<Position> in_accelerator_;  // scopes of operators with working memory
   std::map<Bytes, Range> ranges_;
@@ -159,8 +176,19 @@ class Checker {
 
 namespace stowage {
 
-Faults check_offline_offsets(const Graph& graph, const OfflineOffsets& offsets) {
-  return tflm::Checker(graph, offsets).run();
+Faults check_offline_offsets(const Graph& graph, const OfflineOffsets& offsets, std::optional<Bytes> most) {
+  return tflm::Checker(graph, offsets, most).run();
+}
+
+Bytes tflm_all_tensors(const Graph& graph) {
+  const std::vector<bool> is_planned = tflm::planned_tensors(graph);
+  Bytes all = 0;
+  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+    if (!is_planned[t]) continue;
+    const Bytes bytes = base::align_up(tflm::runtime_bytes(graph.tensors[t]), tflm_alignment);
+    all = std::min(largest_value, all + std::min(bytes, largest_value));
+  }
+  return all;
 }
 
 }  // namespace stowage

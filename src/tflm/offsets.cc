@@ -85,11 +85,14 @@ void expect_followable(const Graph& graph, const Plan& plan) {
 
 class Chooser {
  public:
-  Chooser(const Graph& graph, const Plan& plan, std::size_t model, KernelScratch scratch)
+  Chooser(const Graph& graph, const Plan& plan, std::size_t model, const KernelRequests& requests)
       : graph_(graph),
         plan_(plan),
         model_(model),
         count_(tensors_in_file(graph)),
+        is_planned_(planned_tensors(graph)),
+        askers_(requests.unknown),
+        without_offset_(requests.without_offset.begin(), requests.without_offset.end()),
         why_(count_),
         own_orders_(file_orders(graph)),
         own_timeline_(timeline_of(graph, own_orders_)),
@@ -97,7 +100,6 @@ class Chooser {
         timeline_(timeline_of(graph, orders_)),
         offsets_(count_) {
     while (first_ < plan.tensors.size() && plan.tensors[first_].model != model) ++first_;
-    if (scratch == KernelScratch::unknown) find_askers();
   }
 
   TflmPlan run() {
@@ -120,7 +122,11 @@ class Chooser {
   /// Gives a tensor the plan's offset, or notes the obstacle.
   void place(TensorId t) {
     const Tensor& tensor = graph_.tensors[t];
-    if (!is_planned(tensor)) return;
+    if (!is_planned_[t]) return;
+    if (without_offset_.contains(t)) {
+      why_[t] = "the runtime takes its offset for that of a body's variable";
+      return;
+    }
     if (timeline_.tensors[t].empty()) {  // no operator ever reads it
       offsets_[t] = 0;
       return;
@@ -179,25 +185,50 @@ class Chooser {
                          model),
              *left);
     }
+    if (const auto hit = scratch_over_kept()) {
+      refuse("scratch memory", fmt::format("its kernels ask for {} bytes, which go to {}", hit->bytes,
+                                           hit->offset.value_or(0)));
+    }
     if (!askers_.empty()) {
       refuse("scratch memory", fmt::format("the kernel of {} of {} may ask for some",
-                                           describe(graph_, askers_[0].first, askers_[0].second), model));
+                                           describe(graph_, askers_[0].subgraph, askers_[0].op), model));
     }
   }
 
-  void find_askers() {
-    for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
-      for (std::size_t o = 0; o < graph_.subgraphs[s].operators.size(); ++o) {
-        if (may_ask_for_scratch(graph_, graph_.subgraphs[s].operators[o])) askers_.emplace_back(s, o);
+  /// Scratch that the runtime places over what other models keep while this one runs.
+  [[nodiscard]] std::optional<Request> scratch_over_kept() const {
+    Position begin = static_cast<Position>(plan_.clocks[0].steps.size());
+    Position end = 0;
+    for (std::size_t at = 0; at < plan_.clocks[0].steps.size(); ++at) {
+      const auto* const run = std::get_if<Run>(&plan_.clocks[0].steps[at]);
+      if (run == nullptr || run->model != model_) continue;
+      begin = std::min(begin, static_cast<Position>(at));
+      end = static_cast<Position>(at) + 1;
+    }
+    std::vector<Request> requests = requests_of(graph_, offsets_, orders_, timeline_);
+    const std::vector<Bytes> placed = placed_offsets(requests);
+    for (const PlannedTensor& it : plan_.tensors) {
+      if (it.model == model_) continue;
+      for (const View& view : it.views) {
+        if (view.life.upper <= begin || view.life.lower >= end) continue;
+        const Bytes kept = plan_.places[view.buffer].offset + view.offset;
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+          if (requests[i].tensor || placed[i] >= kept + it.tensor.bytes ||
+              kept >= placed[i] + requests[i].bytes)
+            continue;
+          requests[i].offset = placed[i];
+          return requests[i];
+        }
       }
     }
+    return std::nullopt;
   }
 
   /// Scopes that may have scratch.
   [[nodiscard]] Scopes scopes_of_scratch() const {
     Spans spans;
     const auto add = [&](const Spans& some) { spans.insert(spans.end(), some.begin(), some.end()); };
-    for (const auto& [s, o] : askers_) add(timeline_.operators[s][o]);
+    for (const OperatorAt& it : askers_) add(timeline_.operators.at(it.subgraph).at(it.op));
     for (TensorId t = count_; t < graph_.tensors.size(); ++t) add(timeline_.tensors[t]);
     return Scopes(std::move(spans));
   }
@@ -302,6 +333,9 @@ class Chooser {
   const Plan& plan_;
   std::size_t model_;
   std::size_t count_;
+  std::vector<bool> is_planned_;
+  std::vector<OperatorAt> askers_;  // operators that may ask for scratch that is not known
+  std::set<TensorId> without_offset_;
   std::size_t first_ = 0;  // index of the model's first tensor in the plan
   std::vector<std::string> why_;
   Orders own_orders_;
@@ -309,7 +343,6 @@ class Chooser {
   Orders orders_;
   Timeline timeline_;
   OfflineOffsets offsets_;
-  std::vector<std::pair<std::size_t, std::size_t>> askers_;  // subgraph and operator
 };
 
 }  // namespace
@@ -317,14 +350,20 @@ class Chooser {
 
 namespace stowage {
 
-TflmPlan plan_for_tflm(const Graph& graph, const Plan& plan, std::size_t model, KernelScratch scratch) {
+TflmPlan plan_for_tflm(const Graph& graph, const Plan& plan, std::size_t model,
+                       const KernelRequests& requests) {
   tflm::expect_followable(graph, plan);
-  return tflm::Chooser(graph, plan, model, scratch).run();
+  return tflm::Chooser(graph, plan, model, requests).run();
 }
 
 Bytes tflm_head(const Graph& graph, const OfflineOffsets& offsets) {
   const tflm::Orders orders = tflm::file_orders(graph);
   return tflm::head_of(tflm::requests_of(graph, offsets, orders, tflm::timeline_of(graph, orders)));
+}
+
+std::vector<Bytes> tflm_buffers(const Graph& graph, const OfflineOffsets& offsets) {
+  const tflm::Orders orders = tflm::file_orders(graph);
+  return tflm::placed_offsets(tflm::requests_of(graph, offsets, orders, tflm::timeline_of(graph, orders)));
 }
 
 }  // namespace stowage

@@ -7,23 +7,20 @@
 //     bodies                     (IF)    then     ABS       end of its last body, its scratch likewise
 //
 // A subgraph's inputs begin with it, and its outputs last until its end. Source: TensorFlow Lite Micro,
-// micro_allocation_info.cc. Its record of a body that runs several times has only the last run; this one has
-// all runs, because all happen. Cost: operands of all runs.
+// micro_allocation_info.cc. Its record of a body that runs several times is one span from the first to the
+// last; this one has all runs. Cost: operands of all runs.
 
 #include "tflm/runtime.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 #include <span>
-#include <string_view>
 
 #include "base/checked.h"
 #include "stowage/error.h"
-#include "tflite_generated.h"
 
 namespace stowage::tflm {
 namespace {
@@ -61,8 +58,11 @@ class Marker {
         if (tensor) create(*tensor, this_run);
       }
       for (const std::size_t body : op.bodies) {
-        ++scope_;
-        run(body, depth + 1);
+        // The runtime marks both branches of an IF, even if they are one subgraph.
+        for (std::size_t i = 0; i < (op.type == "IF" && op.bodies.size() == 1 ? 2 : 1); ++i) {
+          ++scope_;
+          run(body, depth + 1);
+        }
       }
       for (const auto* operands : {&op.inputs, &op.outputs}) {
         for (const auto& tensor : *operands) {
@@ -138,36 +138,6 @@ bool Scopes::meet(std::span<const Span> spans) const {
   });
 }
 
-namespace {
-
-/// Source: TensorFlow Lite Micro, kernels/, the calls of RequestScratchBufferInArena.
-constexpr std::array<std::string_view, 10> always{
-    "ADD_N",      "BATCH_MATMUL", "MEAN", "MIRROR_PAD",     "REDUCE_MAX",
-    "REDUCE_MIN", "SUM",          "SVDF", "TRANSPOSE_CONV", "UNIDIRECTIONAL_SEQUENCE_LSTM"};
-/// These unpack weights of 4 bits.
-constexpr std::array<std::string_view, 3> for_small_weights{"CONV_2D", "DEPTHWISE_CONV_2D",
-                                                            "FULLY_CONNECTED"};
-
-bool is_one_of(std::string_view type, std::span<const std::string_view> types) {
-  return std::find(types.begin(), types.end(), type) != types.end();
-}
-
-bool is_builtin(std::string_view type) {
-  const auto& all = tflite::EnumValuesBuiltinOperator();
-  return std::any_of(std::begin(all), std::end(all),
-                     [&](const auto builtin) { return tflite::EnumNameBuiltinOperator(builtin) == type; });
-}
-
-}  // namespace
-
-bool may_ask_for_scratch(const Graph& graph, const Operator& op) {
-  if (is_one_of(op.type, always) || !is_builtin(op.type)) return true;
-  return is_one_of(op.type, for_small_weights) &&
-         std::any_of(op.inputs.begin(), op.inputs.end(), [&](const auto& input) {
-           return input && bits_of(graph.tensors[*input].dtype).value_or(8) < 8;
-         });
-}
-
 // Simulates TensorFlow Lite Micro's greedy planner with given offsets. It keeps these as they are, whatever
 // they overlap, and places the rest by falling size, later ones first if equal. Each goes to the lowest gap
 // among placed requests that are kept at any of the same scopes. Source: TensorFlow Lite Micro,
@@ -201,8 +171,18 @@ Bytes runtime_bytes(const Tensor& tensor) {
   return bytes_of(DType::int8, *tensor.shape);
 }
 
-bool is_planned(const Tensor& tensor) {
-  return !is_constant(tensor.kind) && tensor.kind != TensorKind::state && tensor.bytes > 0;
+std::vector<bool> planned_tensors(const Graph& graph) {
+  std::vector<bool> is_planned(graph.tensors.size());
+  for (TensorId t = 0; t < is_planned.size(); ++t) {
+    const Tensor& tensor = graph.tensors[t];
+    is_planned[t] = !is_constant(tensor.kind) && tensor.kind != TensorKind::state && tensor.bytes > 0;
+  }
+  for (const Subgraph& subgraph : graph.subgraphs) {
+    for (const Operator& op : subgraph.operators) {
+      if (op.type == "VAR_HANDLE" && !op.outputs.empty() && op.outputs[0]) is_planned[*op.outputs[0]] = false;
+    }
+  }
+  return is_planned;
 }
 
 std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offsets, const Orders& orders,
@@ -210,12 +190,14 @@ std::vector<Request> requests_of(const Graph& graph, const OfflineOffsets& offse
   std::vector<Request> requests;
   const auto add = [&](TensorId tensor, std::optional<Bytes> offset) {
     const Spans& spans = timeline.tensors[tensor];
-    const Span span = spans.empty() ? Span{-1, -1} : spans.back();  // the runtime records only the last
+    // Of several runs of a body the runtime records one span, which has them all.
+    const Span span = spans.empty() ? Span{-1, -1} : Span{spans.front().first, spans.back().last};
     requests.push_back({base::align_up(runtime_bytes(graph.tensors[tensor]), tflm_alignment), span, offset,
                         tensor < offsets.size() ? std::optional(tensor) : std::nullopt});
   };
+  const std::vector<bool> is_planned = planned_tensors(graph);
   for (TensorId t = 0; t < offsets.size(); ++t) {
-    if (is_planned(graph.tensors[t])) add(t, offsets[t]);
+    if (is_planned[t]) add(t, offsets[t]);
   }
   for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
     for (const std::size_t o : orders[s]) {

@@ -49,10 +49,6 @@ class Scopes {
   Spans spans_;  // disjoint, in rising order
 };
 
-/// True if the operator's kernel may request scratch memory, as far as known of the stock reference kernels.
-/// Custom operators are unknown: they may.
-[[nodiscard]] bool may_ask_for_scratch(const Graph& graph, const Operator& op);
-
 /// Memory that the runtime plans: a tensor, or scratch.
 struct Request {
   Bytes bytes = 0;  ///< Rounded up to the arena's alignment.
@@ -64,8 +60,9 @@ struct Request {
 /// Bytes of a tensor as the runtime counts them: elements are never smaller than a byte.
 [[nodiscard]] Bytes runtime_bytes(const Tensor& tensor);
 
-/// True if the runtime plans memory for a tensor: it is not constant, not variable, and not empty.
-[[nodiscard]] bool is_planned(const Tensor& tensor);
+/// For each tensor, whether the runtime plans memory for it: it is not constant, not variable, not empty, and
+/// no handle of a resource variable, which lies in the tail.
+[[nodiscard]] std::vector<bool> planned_tensors(const Graph& graph);
 
 /// The requests for a file's tensors, with their offsets, and for scratch, in the runtime's order. Throws
 /// UsageError for more than it could plan.

@@ -264,7 +264,7 @@ void write_program(const TemporaryDirectory& directory, const std::vector<Planne
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const std::string prefix = "plan" + std::to_string(i);
     std::ostringstream header;
-    write_header(plans[i].plan, plans[i].graphs, prefix, header);
+    write_header(plans[i].plan, plans[i].graphs, {.prefix = prefix}, header);
     directory.write(prefix + ".h", header.str());
     const std::string header_twice = "#define " + capitals(prefix) + "_IMPLEMENTATION\n#include \"" + prefix +
                                      ".h\"\n#include \"" + prefix + ".h\"\n";
@@ -358,7 +358,7 @@ TEST(Header, HasTheNumbersOfThePlan) {
 TEST(Header, SaysWhichViewOperatorsUse) {
   const Planned it = visit();
   std::ostringstream header;
-  write_header(it.plan, it.graphs, "p", header);
+  write_header(it.plan, it.graphs, {.prefix = "p"}, header);
   EXPECT_NE(
       header.str().find("{0u, 0u, 0u},\n  {1u, 1u, 0u},\n  {1u, 1u, 0u},\n  {1u, 0u, 16u},\n  {1u, 0u, 16u}"),
       std::string::npos);
@@ -368,9 +368,9 @@ TEST(Header, RefusesWhatIsNoIdentifierAndWhatHasNoSteps) {
   const Planned it = planned({examples / "branches.json"});
   std::ostringstream out;
   for (const char* const prefix : {"", "1a", "a b", "a-b", "\xC3\xA9"})
-    EXPECT_THROW(write_header(it.plan, it.graphs, prefix, out), UsageError) << prefix;
+    EXPECT_THROW(write_header(it.plan, it.graphs, {.prefix = prefix}, out), UsageError) << prefix;
   const PlanResult list = make_plan(read_input(examples / "buffers.csv"));
-  EXPECT_THROW(write_header(list.plan, {}, "plan", out), UsageError);
+  EXPECT_THROW(write_header(list.plan, {}, {.prefix = "plan"}, out), UsageError);
 }
 
 TEST(HeaderData, HasTheNumbersOfRealModels) {
@@ -391,7 +391,7 @@ TEST(HeaderExample, WalksThroughAPlan) {
   const TemporaryDirectory directory;
   const Planned it = planned({examples / "classifier.onnx"});
   std::ostringstream header;
-  write_header(it.plan, it.graphs, "plan", header);
+  write_header(it.plan, it.graphs, {.prefix = "plan"}, header);
   directory.write("plan.h", header.str());
   const ProcessResult compiled =
       compile(directory, {"gcc", "-std=c99", "-I.", (examples / "plan_header.c").string(), "-o", "walk"});

@@ -179,7 +179,7 @@ TEST(PlanStream, HasNoHeaderYet) {
   const Network network = expansion(random);
   const Plan plan = make_plan(network.input, streaming(Io::rows)).plan;
   std::ostringstream out;
-  EXPECT_THROW(write_header(plan, std::span(&network.graph(), 1), "net", out), UsageError);
+  EXPECT_THROW(write_header(plan, std::span(&network.graph(), 1), {.prefix = "net"}, out), UsageError);
 }
 
 TEST(PlanStream, RefusesWhatCannotBeStreamed) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "process.h"
@@ -99,7 +101,7 @@ TEST(TflmCli, AgreesOnWhatIsPassedBetweenModels) {
   directory.write(
       "a.tflite",
       testing::tflite_model({.subgraphs = {{.tensors = {bytes(32, "x"), bytes(64, "y")},
-                                            .operators = {{.type = "MEAN", .inputs = {0}, .outputs = {1}}},
+                                            .operators = {{.type = "mine", .inputs = {0}, .outputs = {1}}},
                                             .inputs = {0},
                                             .outputs = {1}}}}));
   const ProcessResult unsafe = run_stowage(directory.path(), arguments);
@@ -177,6 +179,110 @@ TEST(TflmCli, InspectsFiles) {
   EXPECT_EQ(run_stowage(directory.path(), {"inspect", "list.csv"}).status, 2);
   directory.write("cut.tflite", model().substr(0, 100));
   EXPECT_EQ(run_stowage(directory.path(), {"inspect", "cut.tflite"}).status, 3);
+}
+
+/// Two branches that are best run one after the other; the file runs them in turns.
+std::string branches(const std::string& asking) {
+  return testing::tflite_model(
+      {.subgraphs = {{.tensors = {bytes(64, "in"), bytes(640, "a"), bytes(640, "b"), bytes(16, "c"),
+                                  bytes(16, "d"), bytes(16, "e"), bytes(16, "out")},
+                      .operators = {{.type = "ABS", .inputs = {0}, .outputs = {1}},
+                                    {.type = "ABS", .inputs = {0}, .outputs = {2}},
+                                    {.type = "ABS", .inputs = {1}, .outputs = {3}},
+                                    {.type = "ABS", .inputs = {2}, .outputs = {4}},
+                                    {.type = asking, .inputs = {3, 4}, .outputs = {5}},
+                                    {.type = "ABS", .inputs = {5}, .outputs = {6}}},
+                      .inputs = {0},
+                      .outputs = {6}}}});
+}
+
+std::string row_of(const std::string& output, const std::string& name) {
+  const std::size_t at = output.find("\n" + name);
+  return at == std::string::npos ? "" : output.substr(at + 1, output.find('\n', at + 1) - at - 1);
+}
+
+TEST(TflmCli, OrdersOperatorsAnewByDefault) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", branches("ADD"));
+  const ProcessResult found = run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite"});
+  EXPECT_EQ(found.status, 0) << found.errors;
+  EXPECT_EQ(row_of(found.output, "tflm head"), "tflm head    720 bytes, 1344 without") << found.output;
+  const ProcessResult kept =
+      run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite", "--order", "keep"});
+  EXPECT_EQ(row_of(kept.output, "tflm head"), "tflm head    1344 bytes") << kept.output;
+}
+
+TEST(TflmCli, SaysWhyAnOrderCannotBeSearched) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", branches("mine"));
+  directory.write("none.csv", "operator,bytes\n");
+  directory.write("mine.csv", "operator,bytes\n4,0\n");
+  std::vector<std::string> arguments{"plan", "m.tflite", "--tflite", "p.tflite"};
+  EXPECT_EQ(run_stowage(directory.path(), arguments).status, 0);
+  arguments.insert(arguments.end(), {"--order", "search"});
+  const ProcessResult refused = run_stowage(directory.path(), arguments);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.errors.find("--scratch"), std::string::npos) << refused.errors;
+  arguments.insert(arguments.end(), {"--scratch", "none.csv"});
+  const ProcessResult incomplete = run_stowage(directory.path(), arguments);
+  EXPECT_EQ(incomplete.status, 2);
+  EXPECT_NE(incomplete.errors.find("mine"), std::string::npos) << incomplete.errors;
+  arguments.back() = "mine.csv";
+  const ProcessResult complete = run_stowage(directory.path(), arguments);
+  EXPECT_EQ(complete.status, 0) << complete.errors;
+  EXPECT_EQ(row_of(complete.output, "tflm head"), "tflm head    720 bytes, 1344 without") << complete.output;
+}
+
+TEST(TflmCli, CountsTheWholeArenaInTheCapacity) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", model());
+  std::vector<std::string> arguments{"plan", "m.tflite", "--tflite", "p.tflite"};
+  const ProcessResult free = run_stowage(directory.path(), arguments);
+  const std::string row = row_of(free.output, "tensor_arena");
+  ASSERT_FALSE(row.empty()) << free.output;
+  const long size = std::stol(row.substr(row.find_first_of("0123456789")));
+  EXPECT_GT(size, 128);
+  arguments.insert(arguments.end(), {"--capacity", std::to_string(size)});
+  EXPECT_EQ(run_stowage(directory.path(), arguments).status, 0);
+  arguments.back() = std::to_string(size - 1);
+  const ProcessResult tight = run_stowage(directory.path(), arguments);
+  EXPECT_EQ(tight.status, 1);
+  EXPECT_NE(tight.errors.find(std::to_string(size) + " bytes, 1 more"), std::string::npos) << tight.errors;
+}
+
+TEST(TflmCli, InspectsDamagedPlansAndFolders) {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory.path() / "models");
+  const auto damaged = [&](const OfflineOffsets& offsets, std::size_t word, char value) {
+    std::string file = with_offline_plan(model(), {.offsets = offsets});
+    if (word < 3) {
+      // The list begins with version 1, one subgraph, six tensors.
+      const std::string begin{"\1\0\0\0\1\0\0\0\6\0\0\0", 12};
+      file[file.find(begin) + 4 * word] = value;
+    }
+    return file;
+  };
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {damaged({0, 64, 0, 1 << 20, 0, 64}, 3, 0), "all tensors one after"},
+      {damaged({0, 64, 0, 2147483632, 0, 64}, 3, 0), "31 bits"},
+      {damaged({0, 64, 0, 64, 0, 64}, 0, 7), "version 7"},
+      {damaged({0, 64, 0, 64, 0, 64}, 1, 2), "number of subgraphs of 2"}};
+  for (const auto& [file, expected] : cases) {
+    directory.write("models/bad.tflite", file);
+    const ProcessResult one = run_stowage(directory.path(), {"inspect", "models/bad.tflite"});
+    EXPECT_EQ(one.status, 1) << expected;
+    EXPECT_NE(one.output.find(expected), std::string::npos) << one.output;
+  }
+  directory.write("models/good.tflite", model());
+  directory.write("models/cut.tflite", model().substr(0, 100));
+  const ProcessResult all = run_stowage(directory.path(), {"inspect", "models"});
+  EXPECT_EQ(all.status, 1);
+  EXPECT_NE(all.output.find("good.tflite (no plan)"), std::string::npos) << all.output;
+  EXPECT_NE(all.output.find("rejected"), std::string::npos) << all.output;
+  const ProcessResult json = run_stowage(directory.path(), {"inspect", "models", "--json"});
+  const auto document = nlohmann::json::parse(json.output);
+  EXPECT_EQ(document["files"].size(), 2U);
+  EXPECT_EQ(document["rejected"].size(), 1U);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // The oracle for plans in files: TensorFlow Lite Micro itself, unmodified. What it computes with a plan is
-// what it computes without, and its arena is never larger; just what the simulation says where no kernel asks
-// for scratch. Needs the Python environment of scripts/oracles.sh; without it these tests skip.
+// what it computes without, also in the smallest arena that it starts in. Its arena is what the simulation
+// says, byte for byte, and never larger with a plan. Needs the Python environment of scripts/oracles.sh;
+// without it these tests skip.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -47,58 +49,95 @@ std::vector<std::filesystem::path> models_in(const std::filesystem::path& folder
 /// Models with plans, for the runtime.
 class PlannerComparison {
  public:
-  /// Plans a model, and notes what is expected of it.
-  void add(const std::filesystem::path& model, const ImportOptions& options = {}) {
+  /// Plans a model for the Python package, and notes what is expected of it.
+  void add(const std::filesystem::path& model) {
+    const base::InputFile file(model);
+    const KernelRequests requests = kernel_requests(file.bytes(), tflm_python);
+    ASSERT_TRUE(requests.unknown.empty()) << model;
+    ImportOptions options;
+    options.scratch = requests.scratch;
     const Input input = read_input(model, options);
     PlanOptions for_tflm;
     for_tflm.target = Target::tflm;
+    for_tflm.solve.time_limit = std::chrono::duration<double>(0.3);
     const PlanResult result = make_plan(input, for_tflm);
     ASSERT_TRUE(result.faults.empty());
-    const KernelScratch scratch = options.scratch.empty() ? KernelScratch::unknown : KernelScratch::in_graph;
-    add(model, plan_for_tflm(std::get<Graph>(input.content), result.plan, 0, scratch));
+    add(model, plan_for_tflm(std::get<Graph>(input.content), result.plan, 0, requests));
   }
 
   void add(const std::filesystem::path& model, const TflmPlan& plan) {
     const std::string name = std::to_string(files_.size()) + ".tflite";
-    directory_.write(name, with_offline_plan(base::InputFile(model).bytes(), plan.plan));
-    files_.push_back(model.string());
-    files_.push_back((directory_ / name).string());
-    expected_.push_back(plan);
+    const base::InputFile file(model);
+    const std::string planned = with_offline_plan(file.bytes(), plan.plan);
+    directory_.write(name, planned);
+    files_.push_back(model.string() + "=" + (directory_ / name).string());
+    const auto arena = [&](std::string_view content, Bytes head) {
+      return tflm_arena({{content, head, kernel_requests(content, tflm_python).scratch.size()}}, tflm_python);
+    };
+    expected_.push_back(
+        {arena(file.bytes(), plan.own_head), arena(planned, plan.head), !plan.plan.orders.empty()});
   }
 
-  /// Runs all models with and without their plans. Returns how many of them the runtime can run.
-  std::size_t expect_good(int runs, std::map<std::string, std::pair<Bytes, Bytes>>* heads = nullptr) const {
-    std::vector<std::string> arguments{"-B", std::string(STOWAGE_ORACLE) + "/tflm_plans.py",
+  /// What the runtime measured.
+  struct Found {
+    std::size_t good = 0;  ///< Models that the runtime can run.
+    std::size_t reordered = 0;
+    std::size_t smaller = 0;              ///< Of these, models whose arena is smaller with a plan.
+    std::vector<std::string> constant{};  ///< Models whose outputs do not depend on their inputs.
+    std::map<std::string, std::pair<Bytes, Bytes>> heads{};
+  };
+
+  /// Runs all models with and without their plans.
+  [[nodiscard]] Found expect_good(int runs) const {
+    std::vector<std::string> arguments{"-B", std::string(STOWAGE_ORACLE) + "/tflm_arena.py",
                                        std::to_string(runs)};
     arguments.insert(arguments.end(), files_.begin(), files_.end());
     const auto result = run_process(python.string(), arguments);
     EXPECT_EQ(result.status, 0) << result.errors;
     std::istringstream lines(result.output);
     std::string line;
-    std::size_t good = 0;
+    Found found;
     for (std::size_t i = 0; std::getline(lines, line); ++i) {
       const json it = json::parse(line);
       if (it.contains("error")) continue;
       SCOPED_TRACE(line);
-      ++good;
+      const auto& [before, after, is_reordered] = expected_.at(i);
+      ++found.good;
+      found.reordered += is_reordered ? 1 : 0;
+      found.smaller += it["after"]["smallest"] < it["before"]["smallest"] ? 1 : 0;
+      if (!it["varies"]) found.constant.push_back(it["model"]);
       EXPECT_TRUE(it["equal"]);
-      EXPECT_GT(it["outputs"], 0);
-      EXPECT_LE(it["after"]["head"], it["before"]["head"]);
       EXPECT_LE(it["after"]["total"], it["before"]["total"]);
-      if (expected_.at(i).may_ask == 0) {
-        EXPECT_EQ(it["before"]["head"], expected_[i].own_head);
-        EXPECT_EQ(it["after"]["head"], expected_[i].head);
-      }
-      if (heads != nullptr) (*heads)[it["model"]] = {it["before"]["head"], it["after"]["head"]};
+      expect_measured(it["before"], before);
+      expect_measured(it["after"], after);
+      found.heads[it["model"]] = {it["before"]["head"], it["after"]["head"]};
     }
-    return good;
+    return found;
   }
 
  private:
+  struct Expected {
+    TflmArena before{};
+    TflmArena after{};
+    bool is_reordered = false;
+  };
+
+  static void expect_measured(const json& measured, const TflmArena& expected) {
+    EXPECT_EQ(measured["head"], expected.head);
+    EXPECT_EQ(measured["tail"], expected.tail);
+    EXPECT_EQ(measured["total"], expected.head + expected.tail);
+    // An arena of this size is enough. The runtime starts in less if pieces of the tail may overwrite
+    // descriptions that a kernel still looks at: it does not notice.
+    EXPECT_LE(measured["smallest"], expected.size);
+    EXPECT_GE(measured["smallest"], expected.size - 64);
+  }
+
   TemporaryDirectory directory_;
-  std::vector<std::string> files_;  // models and, after each, its planned file
-  std::vector<TflmPlan> expected_;
+  std::vector<std::string> files_;  // pairs of a model and its planned file
+  std::vector<Expected> expected_;
 };
+
+const std::vector<std::string> none{};
 
 TEST(TflmRuntimeData, RunsRealModelsInPlans) {
   const auto models = models_in(std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite");
@@ -111,42 +150,63 @@ TEST(TflmRuntimeData, RunsRealModelsInPlans) {
     if (model.stem() == "person_detect_vela") continue;  // for an accelerator
     (large.contains(model.stem()) ? slow : quick).add(model);
   }
-  std::map<std::string, std::pair<Bytes, Bytes>> heads;
-  EXPECT_EQ(quick.expect_good(testing::has_time() ? 20 : 3, &heads),
-            11U);  // one has weights that the runtime does not take
-  EXPECT_EQ(slow.expect_good(testing::has_time() ? 20 : 1), 3U);
-  EXPECT_EQ(heads["vww_96_int8"], (std::pair<Bytes, Bytes>{73728, 55296}));
-  EXPECT_EQ(heads["vww_96_float"], (std::pair<Bytes, Bytes>{294912, 221184}));
+  const auto found = quick.expect_good(20);
+  EXPECT_EQ(found.good, 11U);  // one has weights that the runtime does not take
+  // Of scrambled weights. What of it varies is tested below.
+  EXPECT_EQ(found.constant, (std::vector<std::string>{"keyword_scrambled_8bit"}));
+  EXPECT_EQ(found.heads.at("vww_96_int8"), (std::pair<Bytes, Bytes>{73728, 55296}));
+  EXPECT_EQ(found.heads.at("vww_96_float"), (std::pair<Bytes, Bytes>{294912, 221184}));
+  const auto slow_found = slow.expect_good(testing::has_time() ? 20 : 3);
+  EXPECT_EQ(slow_found.good, 3U);
+  EXPECT_EQ(slow_found.constant, (std::vector<std::string>{"mcunetv2_large"}));
 }
 
-TEST(TflmRuntimeData, KnowsScratchThatAListGives) {
-  const std::filesystem::path model =
-      std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite/keyword_scrambled_8bit.tflite";
-  if (!std::filesystem::exists(python) || !std::filesystem::exists(model)) GTEST_SKIP() << "no " << python;
-  // A state vector filter of the stock kernels wants 4 bytes for each filter and for each unit.
-  const Graph graph = std::get<Graph>(read_input(model).content);
-  ImportOptions options;
-  for (std::size_t o = 0; o < graph.subgraphs[0].operators.size(); ++o) {
-    const Operator& op = graph.subgraphs[0].operators[o];
-    if (op.type != "SVDF") continue;
-    const std::int64_t filters = graph.tensors[*op.inputs[1]].shape->front();
-    const std::int64_t units = graph.tensors[*op.outputs[0]].shape->back();
-    options.scratch.push_back({0, o, filters * 4});
-    options.scratch.push_back({0, o, units * 4});
-  }
+TEST(TflmRuntimeData, RunsWhatVariesOfModelsWithOneAnswer) {
+  const auto folder = std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite";
+  if (!std::filesystem::exists(python) || !std::filesystem::exists(folder)) GTEST_SKIP() << "no " << python;
+  const TemporaryDirectory directory;
   PlannerComparison comparison;
-  comparison.add(model, options);
-  EXPECT_EQ(options.scratch.size(), 14U);
-  EXPECT_EQ(comparison.expect_good(2), 1U);
+  for (const char* const name : {"keyword_scrambled_8bit.tflite", "mcunetv2_large.tflite"}) {
+    const auto made =
+        run_process(python.string(), {"-B", std::string(STOWAGE_ORACLE) + "/tflm_cut.py",
+                                      (folder / name).string(), (directory.path() / name).string()});
+    ASSERT_EQ(made.status, 0) << made.errors;
+    comparison.add(directory.path() / name);
+  }
+  const auto found = comparison.expect_good(3);
+  EXPECT_EQ(found.good, 2U);
+  EXPECT_EQ(found.constant, none);
 }
 
 TEST(TflmRuntimeData, RunsSmallModelsInPlans) {
   const auto models = models_in(std::filesystem::path(STOWAGE_ORACLE_DATA) / "tflite");
   if (!std::filesystem::exists(python) || models.empty()) GTEST_SKIP() << "no " << python << " or no models";
   PlannerComparison comparison;
-  for (std::size_t i = 0; i < models.size(); i += testing::is_in_a_hurry() ? 10 : 1)
-    comparison.add(models[i]);
-  EXPECT_GT(comparison.expect_good(1), models.size() / 12);
+  const std::size_t step = testing::is_in_a_hurry() ? 40 : testing::has_time() ? 1 : 7;
+  for (std::size_t i = 0; i < models.size(); i += step) comparison.add(models[i]);
+  const auto found = comparison.expect_good(3);
+  EXPECT_GT(found.good, models.size() / step * 8 / 10);
+  // Nothing at all is equal to noise, and what is far beyond a limit stays there.
+  const std::set<std::string> may_be_constant{"small_equal_1",     "small_equal_3", "small_not_equal_1",
+                                              "small_not_equal_3", "small_relu_3",  "small_logistic_3",
+                                              "small_zeros_like_1"};
+  for (const std::string& model : found.constant) EXPECT_TRUE(may_be_constant.contains(model)) << model;
+}
+
+TEST(TflmRuntime, RunsRandomGraphsInPlans) {
+  if (!std::filesystem::exists(python)) GTEST_SKIP() << "no " << python;
+  const TemporaryDirectory directory;
+  const std::size_t count = testing::is_in_a_hurry() ? 10 : testing::has_time() ? 500 : 60;
+  const auto made = run_process(python.string(), {"-B", std::string(STOWAGE_ORACLE) + "/tflm_graphs.py",
+                                                  directory.path().string(), std::to_string(count)});
+  ASSERT_EQ(made.status, 0) << made.errors;
+  PlannerComparison comparison;
+  for (const auto& model : models_in(directory.path())) comparison.add(model);
+  const auto found = comparison.expect_good(8);
+  EXPECT_EQ(found.good, count);
+  EXPECT_EQ(found.constant, none);
+  EXPECT_GT(found.reordered, 0U);
+  EXPECT_GT(found.smaller, 0U);
 }
 
 testing::TfliteTensor floats(std::int32_t count) { return {.shape = {count}}; }
@@ -194,7 +254,7 @@ TEST(TflmRuntime, RunsBodiesInPlans) {
     directory.write(std::string(type) + ".tflite", testing::tflite_model(with_bodies(type)));
     comparison.add(directory / (std::string(type) + ".tflite"));
   }
-  EXPECT_EQ(comparison.expect_good(20), 2U);
+  EXPECT_EQ(comparison.expect_good(20).good, 2U);
 }
 
 TEST(TflmRuntime, RunsOperatorsInThePlansOrder) {
@@ -211,7 +271,7 @@ TEST(TflmRuntime, RunsOperatorsInThePlansOrder) {
   PlannerComparison comparison;
   comparison.add(directory / "m.tflite",
                  TflmPlan{.plan = {{0, 256, 512, 0}, {{1, 0, 2}}}, .head = 768, .own_head = 768});
-  EXPECT_EQ(comparison.expect_good(20), 1U);
+  EXPECT_EQ(comparison.expect_good(20).good, 1U);
 }
 
 }  // namespace

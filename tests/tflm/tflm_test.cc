@@ -127,18 +127,37 @@ TEST(TflmArena, CountsElementsOfHalfAByteAsBytes) {
   EXPECT_EQ(tflm::runtime_bytes({.dtype = DType::int16, .shape = Shape{3}, .bytes = 6}), 6);
 }
 
-TEST(TflmScratch, IsAskedForByKnownAndByCustomOperators) {
-  const Graph graph = graph_of(chain({16, 16, 16, 16, 16}, {"RELU", "MEAN", "my_own", "CONV_2D"}));
-  const auto& operators = graph.subgraphs[0].operators;
-  EXPECT_FALSE(tflm::may_ask_for_scratch(graph, operators[0]));
-  EXPECT_TRUE(tflm::may_ask_for_scratch(graph, operators[1]));
-  EXPECT_TRUE(tflm::may_ask_for_scratch(graph, operators[2]));
-  EXPECT_FALSE(tflm::may_ask_for_scratch(graph, operators[3]));
+TEST(TflmScratch, FollowsFromTheModel) {
+  const std::string file = tflite_model(chain({16, 16, 16, 16, 16}, {"RELU", "MEAN", "my_own", "CONV_2D"}));
+  const KernelRequests requests = kernel_requests(file, tflm_32);
+  // For each element of the output, each dimension and each axis, of which this MEAN has none.
+  ASSERT_EQ(requests.scratch.size(), 3U);
+  EXPECT_EQ(requests.scratch[0].op, 1U);
+  EXPECT_EQ(requests.scratch[0].bytes, 64);
+  EXPECT_EQ(requests.scratch[1].bytes, 4);
+  EXPECT_EQ(requests.scratch[2].bytes, 0);
+  EXPECT_EQ(requests.unknown, (std::vector<OperatorAt>{{0, 2}}));
+}
+
+TEST(TflmScratch, UnpacksWeightsOfHalfAByte) {
   TfliteSpec small = chain({16, 16}, {"CONV_2D"});
   small.subgraphs[0].tensors.push_back({.shape = {8}, .dtype = DType::int4, .data = "wwww"});
   small.subgraphs[0].operators[0].inputs.push_back(2);
-  const Graph with_small_weights = graph_of(small);
-  EXPECT_TRUE(tflm::may_ask_for_scratch(with_small_weights, with_small_weights.subgraphs[0].operators[0]));
+  const KernelRequests requests = kernel_requests(tflite_model(small), tflm_32);
+  ASSERT_EQ(requests.scratch.size(), 1U);
+  EXPECT_EQ(requests.scratch[0].bytes, 8);
+}
+
+TEST(TflmScratch, AListReplacesAndMustBeComplete) {
+  const TfliteSpec spec = chain({16, 16, 16}, {"MEAN", "my_own"});
+  const KernelRequests requests = kernel_requests(tflite_model(spec), tflm_32);
+  const Graph graph = graph_of(spec);
+  EXPECT_THROW((void)completed(requests, {{0, 0, 100}}, graph), UsageError);
+  const auto all = completed(requests, {{0, 1, 0}, {0, 0, 100}}, graph);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].bytes, 100);
+  EXPECT_EQ(all[1].bytes, 0);
+  EXPECT_EQ(completed(requests, {{0, 1, 7}}, graph).size(), 4U);
 }
 
 TEST(TflmTarget, SharesBytesOfReshapesOnly) {
@@ -155,7 +174,7 @@ TEST(TflmTarget, SharesBytesOfReshapesOnly) {
   ASSERT_EQ(result.plan.copies_kept.size(), 1U);
   EXPECT_NE(result.plan.copies_kept[0].why.find("TensorFlow Lite Micro"), std::string::npos);
   const Graph& graph = std::get<Graph>(input.content);
-  const TflmPlan plan = plan_for_tflm(graph, result.plan, 0, KernelScratch::unknown);
+  const TflmPlan plan = plan_for_tflm(graph, result.plan, 0, {});
   EXPECT_EQ(plan.plan.offsets[0], plan.plan.offsets[1]);
   EXPECT_EQ(plan.head, 128);
   EXPECT_TRUE(check_offline_offsets(graph, plan.plan.offsets).empty());
@@ -167,7 +186,7 @@ TEST(TflmPlan, BeatsTheRuntimesOwn) {
   const Input input = read(spec);
   const PlanResult result = make_plan(input, for_tflm());
   const Graph& graph = std::get<Graph>(input.content);
-  const TflmPlan plan = plan_for_tflm(graph, result.plan, 0, KernelScratch::unknown);
+  const TflmPlan plan = plan_for_tflm(graph, result.plan, 0, {});
   EXPECT_EQ(plan.head, result.plan.summary.peak);
   EXPECT_LE(plan.head, plan.own_head);
   EXPECT_TRUE(plan.left.empty());
@@ -185,7 +204,7 @@ TEST(TflmPlan, LeavesConstantsVariablesAndEmptyTensorsAlone) {
   main.operators[0].inputs = {0, 2, 3, 4};
   const Input input = read(spec);
   const Graph& graph = std::get<Graph>(input.content);
-  const TflmPlan plan = plan_for_tflm(graph, make_plan(input, for_tflm()).plan, 0, KernelScratch::unknown);
+  const TflmPlan plan = plan_for_tflm(graph, make_plan(input, for_tflm()).plan, 0, {});
   EXPECT_EQ(plan.plan.offsets[2], std::nullopt);
   EXPECT_EQ(plan.plan.offsets[3], std::nullopt);
   EXPECT_EQ(plan.plan.offsets[4], std::nullopt);
@@ -199,11 +218,11 @@ TEST(TflmPlan, LeavesNeighboursOfUnknownScratchToTheRuntime) {
   const Input input = read(spec);
   const Graph& graph = std::get<Graph>(input.content);
   const Plan plan = make_plan(input, for_tflm()).plan;
-  const TflmPlan unknown = plan_for_tflm(graph, plan, 0, KernelScratch::unknown);
+  const TflmPlan unknown = plan_for_tflm(graph, plan, 0, {.unknown = {{0, 2}}});
   EXPECT_EQ(unknown.may_ask, 1U);
   EXPECT_EQ(unknown.plan.offsets[2], std::nullopt);
   EXPECT_EQ(unknown.plan.offsets[3], std::nullopt);
-  const TflmPlan none = plan_for_tflm(graph, plan, 0, KernelScratch::in_graph);
+  const TflmPlan none = plan_for_tflm(graph, plan, 0, {});
   EXPECT_TRUE(none.left.empty());
   EXPECT_EQ(none.may_ask, 0U);
 }
@@ -213,7 +232,7 @@ TEST(TflmPlan, MakesRoomForScratchThatIsKnown) {
   const Input input = read(spec, {.scratch = {{0, 2, 96}, {0, 2, 32}}});
   const Graph& graph = std::get<Graph>(input.content);
   const Plan plan = make_plan(input, for_tflm()).plan;
-  const TflmPlan known = plan_for_tflm(graph, plan, 0, KernelScratch::in_graph);
+  const TflmPlan known = plan_for_tflm(graph, plan, 0, {});
   EXPECT_EQ(known.plan.offsets.size(), 5U);  // of the file's tensors alone
   EXPECT_EQ(known.own_head, 208);
   EXPECT_LE(known.head, known.own_head);
@@ -224,7 +243,7 @@ TEST(TflmPlan, GivesWayToTheRuntimesOwnWhereThatIsSmaller) {
   const Graph& graph = std::get<Graph>(input.content);
   Plan high = make_plan(input, for_tflm()).plan;
   for (Place& place : high.places) place.offset += 1024;
-  const TflmPlan plan = plan_for_tflm(graph, high, 0, KernelScratch::unknown);
+  const TflmPlan plan = plan_for_tflm(graph, high, 0, {});
   EXPECT_EQ(plan.head, plan.own_head);
   EXPECT_EQ(plan.left.size(), 4U);
 }
@@ -235,16 +254,13 @@ TEST(TflmPlan, IsRefusedWhereTheRuntimeCannotFollow) {
   PlanOptions options = for_tflm();
   options.alignment = 8;
   Plan plan = make_plan(read(chain({24, 24}, {"CONV_2D"})), options).plan;
-  EXPECT_THROW((void)plan_for_tflm(graph_of(chain({24, 24}, {"CONV_2D"})), plan, 0, KernelScratch::unknown),
-               UsageError);
+  EXPECT_THROW((void)plan_for_tflm(graph_of(chain({24, 24}, {"CONV_2D"})), plan, 0, {}), UsageError);
   options = for_tflm();
   options.memories = {{.name = "a", .capacity = 64}, {.name = "b"}};
-  EXPECT_THROW((void)plan_for_tflm(graph, make_plan(input, options).plan, 0, KernelScratch::unknown),
-               UsageError);
+  EXPECT_THROW((void)plan_for_tflm(graph, make_plan(input, options).plan, 0, {}), UsageError);
   Graph accelerated = graph;
   accelerated.subgraphs[0].operators[0].type = "ethos-u";
-  EXPECT_THROW((void)plan_for_tflm(accelerated, make_plan(input, for_tflm()).plan, 0, KernelScratch::unknown),
-               UsageError);
+  EXPECT_THROW((void)plan_for_tflm(accelerated, make_plan(input, for_tflm()).plan, 0, {}), UsageError);
 }
 
 TEST(TflmPlan, ListsOperatorsInThePlansOrder) {
@@ -255,7 +271,7 @@ TEST(TflmPlan, ListsOperatorsInThePlansOrder) {
   const Graph& graph = std::get<Graph>(input.content);
   Plan plan = make_plan(input, for_tflm()).plan;
   std::swap(plan.clocks[0].steps[0], plan.clocks[0].steps[1]);  // whose outputs live on in either order
-  const TflmPlan ours = plan_for_tflm(graph, plan, 0, KernelScratch::unknown);
+  const TflmPlan ours = plan_for_tflm(graph, plan, 0, {});
   EXPECT_EQ(ours.plan.orders, (tflm::Orders{{1, 0, 2}}));
   const std::string written = with_offline_plan(tflite_model(spec), ours.plan);
   const Graph again = std::get<Graph>(parse_input(written, "written.tflite").content);
@@ -265,7 +281,7 @@ TEST(TflmPlan, ListsOperatorsInThePlansOrder) {
   // In another order scratch could need more than it would.
   spec.subgraphs[0].operators[1].type = "MEAN";
   const Input asking = read(spec);
-  const TflmPlan nothing = plan_for_tflm(std::get<Graph>(asking.content), plan, 0, KernelScratch::unknown);
+  const TflmPlan nothing = plan_for_tflm(std::get<Graph>(asking.content), plan, 0, {.unknown = {{0, 1}}});
   EXPECT_TRUE(nothing.plan.orders.empty());
   EXPECT_EQ(nothing.left.size(), 4U);
 }
@@ -282,8 +298,8 @@ TEST(TflmPlan, IsSoundForMutatedFiles) {
       file[random() % file.size()] = static_cast<char>(random() % 4 == 0 ? random() : random() % 16);
     try {
       const Input input = parse_input(file, "mutant.tflite");
-      const TflmPlan ours = plan_for_tflm(std::get<Graph>(input.content), make_plan(input, for_tflm()).plan,
-                                          0, KernelScratch::unknown);
+      const TflmPlan ours =
+          plan_for_tflm(std::get<Graph>(input.content), make_plan(input, for_tflm()).plan, 0, {});
       ASSERT_LE(ours.head, ours.own_head) << mutant;
       const std::string written = with_offline_plan(file, ours.plan);
       const Graph again = std::get<Graph>(parse_input(written, "written.tflite").content);
@@ -353,13 +369,21 @@ TfliteSpec random_network(std::mt19937& random) {
   return {.subgraphs = {main}};
 }
 
-/// Scratch for operators that may ask for it.
-std::vector<ScratchRequest> random_scratch(const Graph& graph, std::mt19937& random) {
-  std::vector<ScratchRequest> requests;
+/// Operators that may ask for scratch.
+std::vector<OperatorAt> askers_of(const Graph& graph) {
+  std::vector<OperatorAt> askers;
   const auto& operators = graph.subgraphs[0].operators;
   for (std::size_t o = 0; o < operators.size(); ++o) {
-    for (std::size_t i = random() % 3; i > 0 && tflm::may_ask_for_scratch(graph, operators[o]); --i)
-      requests.push_back({0, o, static_cast<Bytes>(random() % 500)});
+    if (operators[o].type == "MEAN" || operators[o].type == "custom") askers.push_back({0, o});
+  }
+  return askers;
+}
+
+std::vector<ScratchRequest> random_scratch(const std::vector<OperatorAt>& askers, std::mt19937& random) {
+  std::vector<ScratchRequest> requests;
+  for (const OperatorAt& it : askers) {
+    for (std::size_t i = random() % 3; i > 0; --i)
+      requests.push_back({it.subgraph, it.op, static_cast<Bytes>(random() % 500)});
   }
   return requests;
 }
@@ -394,13 +418,13 @@ TEST(TflmPlan, NeverMakesTheArenaLarger) {
   for (int i = 0; i < networks; ++i) {
     const TfliteSpec spec = random_network(random);
     const Graph plain = graph_of(spec);
-    const std::vector<ScratchRequest> scratch = random_scratch(plain, random);
+    const std::vector<ScratchRequest> scratch = random_scratch(askers_of(plain), random);
     const OfflineOffsets nothing(plain.tensors.size());
     const Bytes own = head_with(spec, scratch, {nothing});
     {  // known: exactly
       const Input input = read(spec, {.scratch = scratch});
-      const TflmPlan plan = plan_for_tflm(std::get<Graph>(input.content), make_plan(input, for_tflm()).plan,
-                                          0, KernelScratch::in_graph);
+      const TflmPlan plan =
+          plan_for_tflm(std::get<Graph>(input.content), make_plan(input, for_tflm()).plan, 0, {});
       const Bytes head = head_with(spec, scratch, plan.plan);
       ASSERT_EQ(head, plan.head) << i;
       ASSERT_EQ(own, plan.own_head) << i;
@@ -409,7 +433,8 @@ TEST(TflmPlan, NeverMakesTheArenaLarger) {
       better += head < own ? 1 : 0;
     }
     const Input input = read(spec);
-    const TflmPlan plan = plan_for_tflm(plain, make_plan(input, for_tflm()).plan, 0, KernelScratch::unknown);
+    const TflmPlan plan =
+        plan_for_tflm(plain, make_plan(input, for_tflm()).plan, 0, {.unknown = askers_of(plain)});
     ASSERT_TRUE(check_offline_offsets(in_order_of(plan.plan, plain), plan.plan.offsets).empty()) << i;
     const Bytes head = head_with(spec, scratch, plan.plan);
     worse += head > own ? 1 : 0;
