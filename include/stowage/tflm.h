@@ -59,6 +59,10 @@ struct OfflinePlan {
 /// The file without any plan; errors as above. Operators keep their order.
 [[nodiscard]] std::string without_offline_plan(std::string_view file);
 
+/// The file without what the runtime never reads: names, descriptions, signatures, other metadata, data that
+/// nothing refers to. Throws UsageError for operators that the runtime does not have.
+[[nodiscard]] std::string without_unread_parts(std::string_view file);
+
 /// Alignment in bytes of everything in the arena of TensorFlow Lite Micro.
 inline constexpr Bytes tflm_alignment = 16;
 
@@ -163,6 +167,11 @@ struct TflmPlan {
 /// cannot follow.
 [[nodiscard]] TflmPlan plan_for_tflm(const Graph& graph, const Plan& plan, std::size_t model,
                                      const KernelRequests& requests);
+
+/// The plan for this file, or none (no offsets, the order of the file) if the whole arena would be larger with
+/// it: another order of operators can cost bytes of alignment in the tail. Not for models that pass tensors on.
+[[nodiscard]] TflmPlan no_larger(std::string_view file, const Graph& graph, const TflmPlan& plan,
+                                 const TflmRuntime& runtime);
 
 /// The head in bytes that the runtime needs with these offsets and the operator order of the file.
 [[nodiscard]] Bytes tflm_head(const Graph& graph, const OfflineOffsets& offsets);

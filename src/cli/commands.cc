@@ -185,6 +185,7 @@ ExitStatus run_plan(const PlanCommand& command) {
                                           {"--buffer-plan", &command.buffer_plan_file}});
   if (!command.prefix.empty() && command.header_file.empty() && command.buffer_plan_file.empty())
     throw UsageError("--prefix needs --header or --buffer-plan");
+  if (command.strip && command.tflite_file.empty()) throw UsageError("--strip needs --tflite");
   if (command.no_names && command.header_file.empty()) throw UsageError("--no-names needs --header");
   if (!command.buffer_plan_file.empty() && (command.tflite_file.empty() || command.inputs.size() > 1))
     throw UsageError("--buffer-plan needs --tflite and one model");

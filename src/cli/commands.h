@@ -23,6 +23,7 @@ struct PlanCommand {
   std::string tflite_file;  ///< A directory for several models.
   std::string header_file;
   std::string prefix;            ///< Of names in the header; empty: "stowage".
+  bool strip = false;            ///< The file for --tflite.
   bool no_names = false;         ///< In the header.
   std::string buffer_plan_file;  ///< A directory for several models.
   std::string kernels;           ///< Of TensorFlow Lite Micro, for --tflite, as the next.

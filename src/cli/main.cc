@@ -129,6 +129,8 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
       "FILE for the TFLite model with offsets for TensorFlow Lite Micro; with several models, a directory");
   add_runtime(app, command.runtime, command.kernels);
   add(app, "--header", command.header_file, "FILE for the plan as a C header");
+  app.add_flag("--strip", command.strip,
+               "Leave out of the file for --tflite what TensorFlow Lite Micro never reads, such as names");
   app.add_flag("--no-names", command.no_names,
                "Leave names of tensors, operators and models out of the header");
   add(app, "--buffer-plan", command.buffer_plan_file,

@@ -27,11 +27,14 @@ std::filesystem::path file_for(const PlanCommand& command, const NamedFile& mode
 
 /// The model's file with a plan that the runtime can follow. Reads the result back and checks it.
 PlannedFile planned_file(const Input& input, const Plan& plan, std::size_t model,
-                         const KernelRequests& requests, const std::string& source) {
+                         const KernelRequests& requests, const std::string& source,
+                         const TflmRuntime& runtime) {
   const base::InputFile file(source);
   PlannedFile planned;
   planned.plan = plan_for_tflm(std::get<Graph>(input.content), plan, model, requests);
   try {
+    if (plan.models.size() == 1)
+      planned.plan = no_larger(file.bytes(), std::get<Graph>(input.content), planned.plan, runtime);
     planned.content = with_offline_plan(file.bytes(), planned.plan.plan);
   } catch (const Error& error) {
     throw error.in_file(source);
@@ -147,7 +150,7 @@ TflmOutput TflmPlanning::output(const std::vector<Input>& inputs, const PlanOpti
   TflmOutput output{.capacity = capacity_};
   const std::vector<NamedFile> models = parse_models(command_.inputs);
   for (std::size_t m = 0; m < inputs.size(); ++m) {
-    output.files.push_back(planned_file(inputs[m], result.plan, m, requests_[m], models[m].file));
+    output.files.push_back(planned_file(inputs[m], result.plan, m, requests_[m], models[m].file, runtime_));
     PlannedFile& file = output.files.back();
     file.file = file_for(command_, models[m], models.size());
     if (std::any_of(models.begin(), models.end(),
@@ -159,6 +162,7 @@ TflmOutput TflmPlanning::output(const std::vector<Input>& inputs, const PlanOpti
   other.kernels = runtime_.kernels;
   output.other_arena = arena_on(other, output.files);
   if (!command_.buffer_plan_file.empty()) use_buffer_plan(output);
+  if (command_.strip) strip(output);
   if (command_.json) return output;
   PlanOptions any = options;
   any.target = Target::any;
@@ -168,6 +172,14 @@ TflmOutput TflmPlanning::output(const std::vector<Input>& inputs, const PlanOpti
                                  [](const PlannedFile& it) { return it.plan.head < it.plan.own_head; });
   if (!gains && inputs.size() == 1) output.without_gain = what_would_gain(options, result.plan);
   return output;
+}
+
+void TflmPlanning::strip(TflmOutput& output) const {
+  for (std::size_t m = 0; m < output.files.size(); ++m) {
+    PlannedFile& file = output.files[m];
+    file.content = without_unread_parts(file.content);
+    file.bytes_before = static_cast<Bytes>(base::InputFile(sources_[m]).bytes().size());
+  }
 }
 
 /// The offsets go into a BufferPlan instead of the file, for the runtime takes one of both.
@@ -225,6 +237,9 @@ void write_tflm_output(const TflmOutput& output, const PlanCommand& command, con
   if (output.files.empty()) return;
   for (std::size_t m = 0; m < output.files.size(); ++m) {
     fmt::print(out, "\n{:<13}{}\n", "written", output.files[m].file.string());
+    if (const auto before = output.files[m].bytes_before) {
+      fmt::print(out, "{:<13}{} bytes, {} before\n", "file", output.files[m].content.size(), *before);
+    }
     write_tflm(output.files[m].plan, std::get<Graph>(inputs[m].content), out);
   }
   const TflmRuntime runtime = parse_runtime(command.runtime, command.kernels);

@@ -19,7 +19,8 @@ struct PlannedFile {
   std::filesystem::path file{};
   std::string content{};
   TflmPlan plan{};
-  Faults faults{};  ///< Faults of the plan: a bug in stowage.
+  Faults faults{};                      ///< Faults of the plan: a bug in stowage.
+  std::optional<Bytes> bytes_before{};  ///< Of the model's file, if it was stripped.
 };
 
 /// What --tflite makes of a command.
@@ -49,6 +50,7 @@ class TflmPlanning {
                                   const PlanResult& result) const;
 
  private:
+  void strip(TflmOutput& output) const;
   void use_buffer_plan(TflmOutput& output) const;
   [[nodiscard]] std::string what_would_gain(const PlanOptions& options, const Plan& plan) const;
   [[nodiscard]] TflmArena arena_on(const TflmRuntime& runtime, const std::vector<PlannedFile>& files) const;

@@ -311,4 +311,25 @@ TflmArena tflm_arena(const std::vector<ArenaModel>& models, const TflmRuntime& r
   return tflm::Arena(runtime).run(models);
 }
 
+TflmPlan no_larger(std::string_view file, const Graph& graph, const TflmPlan& plan,
+                   const TflmRuntime& runtime) {
+  if (plan.plan.orders.empty()) return plan;
+  const std::size_t requests = graph.tensors.size() - plan.plan.offsets.size();
+  const std::string planned = with_offline_plan(file, plan.plan);
+  const auto needs = [&](std::string_view content, Bytes head) {
+    const TflmArena arena = tflm_arena({{content, head, requests}}, runtime);
+    return std::pair(arena.size, arena.head + arena.tail);
+  };
+  if (needs(planned, plan.head) < needs(file, plan.own_head)) return plan;
+  TflmPlan none{.plan = {.offsets = OfflineOffsets(plan.plan.offsets.size())},
+                .head = plan.own_head,
+                .own_head = plan.own_head,
+                .may_ask = plan.may_ask};
+  for (TensorId t = 0; t < plan.plan.offsets.size(); ++t) {
+    if (plan.plan.offsets[t])
+      none.left.push_back({t, "another order of operators does not make the arena smaller"});
+  }
+  return none;
+}
+
 }  // namespace stowage

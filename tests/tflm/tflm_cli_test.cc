@@ -285,5 +285,67 @@ TEST(TflmCli, InspectsDamagedPlansAndFolders) {
   EXPECT_EQ(document["rejected"].size(), 1U);
 }
 
+TEST(TflmCli, WritesTheArenaIntoTheHeader) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", model());
+  std::vector<std::string> arguments{"plan", "m.tflite", "--tflite", "p.tflite", "--header", "plan.h"};
+  const ProcessResult result = run_stowage(directory.path(), arguments);
+  ASSERT_EQ(result.status, 0) << result.errors;
+  const std::string row = row_of(result.output, "tensor_arena");
+  const std::size_t digits = row.find_first_of("0123456789");
+  const std::string size = row.substr(digits, row.find(' ', digits) - digits);
+  const std::string header = directory.read("plan.h");
+  EXPECT_NE(header.find("#define STOWAGE_TENSOR_ARENA_SIZE " + size + "u\n"), std::string::npos) << row;
+  EXPECT_NE(header.find("#define STOWAGE_ARENA_SIZE 128u\n"), std::string::npos);
+  EXPECT_NE(header.find("#define STOWAGE_FILE_HASH 0x"), std::string::npos);
+  EXPECT_NE(header.find("\"CONV_2D\""), std::string::npos);
+  arguments.emplace_back("--no-names");
+  ASSERT_EQ(run_stowage(directory.path(), arguments).status, 0);
+  const std::string plain = directory.read("plan.h");
+  EXPECT_EQ(plain.find("\"CONV_2D\""), std::string::npos);
+  EXPECT_EQ(plain.find("\"out\""), std::string::npos);
+  EXPECT_LT(plain.size(), header.size());
+}
+
+TEST(TflmCli, WritesABufferPlan) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", branches("ADD"));
+  ASSERT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "offsets.tflite"}).status, 0);
+  const ProcessResult result = run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite",
+                                                              "--buffer-plan", "plan.c", "--prefix", "my"});
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(read_offline_offsets(directory.read("p.tflite")), std::nullopt);
+  const OfflineOffsets offsets = read_offline_offsets(directory.read("offsets.tflite")).value();
+  std::string expected = "const int32_t my_buffer_plan[] = {\n  7,";
+  const std::string text = directory.read("plan.c");
+  const std::size_t at = text.find(expected);
+  ASSERT_NE(at, std::string::npos) << text;
+  std::string list;
+  for (const auto& offset : offsets) list += "  " + std::to_string(offset.value()) + ",\n";
+  list[list.size() - 2] = '\n';
+  EXPECT_NE(text.find(list.substr(0, list.size() - 1) + "};", at), std::string::npos) << text;
+  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--buffer-plan", "plan.c"}).status, 2);
+}
+
+TEST(TflmCli, StripsWhatTheRuntimeNeverReads) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", model());
+  const ProcessResult result =
+      run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite", "--strip"});
+  ASSERT_EQ(result.status, 0) << result.errors;
+  const std::string stripped = directory.read("p.tflite");
+  EXPECT_EQ(row_of(result.output, "file"), "file         " + std::to_string(stripped.size()) + " bytes, " +
+                                               std::to_string(model().size()) + " before");
+  const Graph before = std::get<Graph>(parse_input(model(), "m.tflite").content);
+  Graph after = std::get<Graph>(parse_input(stripped, "p.tflite").content);
+  for (TensorId t = 0; t < after.tensors.size(); ++t) {
+    EXPECT_EQ(after.tensors[t].name, "");
+    after.tensors[t].name = before.tensors[t].name;
+  }
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(tflm_head(after, read_offline_offsets(stripped).value()), 128);
+  EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--strip"}).status, 2);
+}
+
 }  // namespace
 }  // namespace stowage
