@@ -90,6 +90,10 @@ inline constexpr TflmRuntime tflm_python{.pointer_bytes = 8, .decompresses = tru
 /// True if the bytes begin as a TFLite file does; they may still be invalid.
 [[nodiscard]] bool is_tflite(std::string_view file);
 
+/// The runtime for a file: if weights are compressed, one that decompresses. Throws Error for a file that is
+/// not a TFLite model, UsageError for compressed weights with kernels that do not take them.
+[[nodiscard]] TflmRuntime runtime_for(std::string_view file, TflmRuntime runtime);
+
 /// An operator, by subgraph and index in the file.
 struct OperatorAt {
   std::size_t subgraph = 0;

@@ -29,7 +29,7 @@ Bytes head_of_ours(const Input& input, const KernelRequests& requests) {
 Graph graph_of(const std::string& name, const TflmRuntime& runtime) {
   const base::InputFile file(name);
   ImportOptions options;
-  options.scratch = kernel_requests(file.bytes(), runtime).scratch;
+  options.scratch = kernel_requests(file.bytes(), runtime_for(file.bytes(), runtime)).scratch;
   return std::get<Graph>(parse_input(file.bytes(), name, options).content);
 }
 
@@ -46,11 +46,13 @@ Bytes all_tensors(const std::vector<std::string>& models, const TflmRuntime& run
   return all;
 }
 
-Inspection inspect(const std::string& name, const TflmRuntime& runtime, std::optional<Bytes> most) {
+Inspection inspect(const std::string& name, const TflmRuntime& wanted, std::optional<Bytes> most) {
   const base::InputFile file(name);
   if (!is_tflite(file.bytes())) throw UsageError(fmt::format("{} is not a TFLite model", name));
-  Inspection inspection{.name = name, .runtime = runtime};
+  Inspection inspection{.name = name, .runtime = wanted};
   try {
+    const TflmRuntime runtime = runtime_for(file.bytes(), wanted);
+    inspection.runtime = runtime;
     const KernelRequests requests = kernel_requests(file.bytes(), runtime);
     ImportOptions import_options;
     import_options.scratch = requests.scratch;

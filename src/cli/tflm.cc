@@ -114,6 +114,7 @@ TflmPlanning::TflmPlanning(const PlanCommand& command, PlanOptions& options)
     if (!is_tflite(files.back().bytes()))
       throw UsageError(fmt::format("--tflite: {} is not a TFLite model", model.file));
     try {
+      runtime_ = runtime_for(files.back().bytes(), runtime_);
       requests_.push_back(kernel_requests(files.back().bytes(), runtime_));
       if (!command.model.scratch.empty()) {
         const Input input = parse_input(files.back().bytes(), model.file);
@@ -160,6 +161,8 @@ TflmOutput TflmPlanning::output(const std::vector<Input>& inputs, const PlanOpti
   output.arena = arena_on(runtime_, output.files);
   TflmRuntime other = runtime_.pointer_bytes == 8 ? tflm_32 : tflm_64;
   other.kernels = runtime_.kernels;
+  other.decompresses = runtime_.decompresses && !runtime_.records;
+  for (const PlannedFile& file : output.files) other = runtime_for(file.content, other);
   output.other_arena = arena_on(other, output.files);
   if (!command_.buffer_plan_file.empty()) use_buffer_plan(output);
   if (command_.strip) strip(output);

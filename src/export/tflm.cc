@@ -29,7 +29,8 @@ std::string described(const TflmRuntime& runtime) {
   static constexpr std::array<std::string_view, 4> kernels{
       "reference kernels", "CMSIS-NN kernels (scalar)", "CMSIS-NN kernels (DSP)", "CMSIS-NN kernels (MVE)"};
   return fmt::format("pointers of {} bits, {}{}", 8 * runtime.pointer_bytes,
-                     kernels.at(static_cast<std::size_t>(runtime.kernels)),
+                     std::string(kernels.at(static_cast<std::size_t>(runtime.kernels))) +
+                         (runtime.decompresses && !runtime.records ? ", built to decompress weights" : ""),
                      runtime.records ? ", as its Python package measures" : "");
 }
 

@@ -20,6 +20,16 @@ using import::count;
 
 bool is_tflite(std::string_view file) { return import::looks_like_tflite(file); }
 
+TflmRuntime runtime_for(std::string_view bytes, TflmRuntime runtime) {
+  const import::TfliteFile file({.bytes = bytes});
+  const auto compressed = tflm::compressed_tensors(file.model());
+  if (std::ranges::all_of(compressed, [](const auto& flags) { return flags.empty(); })) return runtime;
+  if (runtime.kernels != TflmKernels::reference)
+    throw UsageError("--kernels: the model has compressed weights, which only the reference kernels take");
+  runtime.decompresses = true;
+  return runtime;
+}
+
 KernelRequests kernel_requests(std::string_view bytes, const TflmRuntime& runtime) {
   const import::TfliteFile file({.bytes = bytes});
   const tflite::Model& model = file.model();

@@ -337,7 +337,7 @@ TEST(TflmCli, StripsWhatTheRuntimeNeverReads) {
   EXPECT_EQ(row_of(result.output, "file"), "file         " + std::to_string(stripped.size()) + " bytes, " +
                                                std::to_string(model().size()) + " before");
   const Graph before = std::get<Graph>(parse_input(model(), "m.tflite").content);
-  Graph after = std::get<Graph>(parse_input(stripped, "p.tflite").content);
+  Graph after = std::get<Graph>(parse_input(stripped, "m.tflite").content);
   for (TensorId t = 0; t < after.tensors.size(); ++t) {
     EXPECT_EQ(after.tensors[t].name, "");
     after.tensors[t].name = before.tensors[t].name;

@@ -17,6 +17,7 @@
 #include "stowage/error.h"
 #include "stowage/import.h"
 #include "stowage/planner.h"
+#include "tflite_generated.h"
 #include "tflite_models.h"
 #include "tflm/runtime.h"
 
@@ -146,6 +147,38 @@ TEST(TflmScratch, UnpacksWeightsOfHalfAByte) {
   const KernelRequests requests = kernel_requests(tflite_model(small), tflm_32);
   ASSERT_EQ(requests.scratch.size(), 1U);
   EXPECT_EQ(requests.scratch[0].bytes, 8);
+}
+
+/// Metadata that says that tensors 2 and 4 of the only subgraph are compressed.
+std::string compression_of_weights() {
+  flatbuffers::FlatBufferBuilder builder;
+  const std::vector<flatbuffers::Offset<tflite::CompressedTensor>> tensors{
+      tflite::CreateCompressedTensor(builder, 2, 1, 4), tflite::CreateCompressedTensor(builder, 4, 1, 4)};
+  const auto listed = builder.CreateVector(tensors);
+  const std::vector<flatbuffers::Offset<tflite::CompressedSubgraph>> subgraphs{
+      tflite::CreateCompressedSubgraph(builder, listed)};
+  builder.Finish(tflite::CreateCompression(builder, 1, builder.CreateVector(subgraphs)));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+TEST(TflmScratch, UnpacksCompressedWeights) {
+  TfliteSpec spec = chain({16, 16}, {"CONV_2D"});
+  auto& main = spec.subgraphs[0];
+  main.tensors.push_back({.shape = {4, 1, 1, 25}, .dtype = DType::int8, .data = "packed"});
+  main.tensors.push_back({.shape = {4}, .dtype = DType::int32, .data = "0123456789abcdef"});
+  main.tensors.push_back({.shape = {7}, .dtype = DType::int8, .data = "packed"});  // which nobody reads
+  main.operators[0].inputs = {0, 2, 3};
+  EXPECT_EQ(runtime_for(tflite_model(spec), tflm_32), tflm_32);
+  spec.metadata.push_back({.name = "COMPRESSION_METADATA", .data = compression_of_weights()});
+  const std::string file = tflite_model(spec);
+  const TflmRuntime runtime = runtime_for(file, tflm_32);
+  EXPECT_TRUE(runtime.decompresses);
+  const KernelRequests requests = kernel_requests(file, runtime);
+  ASSERT_EQ(requests.scratch.size(), 1U);
+  EXPECT_EQ(requests.scratch[0].bytes, 100);
+  TflmRuntime optimized = tflm_32;
+  optimized.kernels = TflmKernels::cmsis_nn_dsp;
+  EXPECT_THROW((void)runtime_for(file, optimized), UsageError);
 }
 
 TEST(TflmScratch, AListReplacesAndMustBeComplete) {
