@@ -67,26 +67,6 @@ void add_header(const PlanCommand& command, const std::vector<Input>& inputs, co
                      }});
 }
 
-void print_faults(const Faults& faults) {
-  constexpr std::size_t most_shown = 20;
-  for (std::size_t i = 0; i < std::min(faults.size(), most_shown); ++i)
-    fmt::print(std::cout, "fault: {}\n", faults[i].what);
-  if (faults.size() > most_shown) fmt::print(std::cout, "and {} more faults\n", faults.size() - most_shown);
-}
-
-/// Reports a bug: the checker rejected our own plan. Writes only the case, so that the bug can be fixed.
-ExitStatus report_own_fault(const PlanResult& result) {
-  const std::filesystem::path file = "stowage-rejected-plan.json";
-  const std::array<base::OutputFile, 1> outputs{
-      {{file, [&](std::ostream& out) { write_json(result.plan, out); }}}};
-  base::write_files(outputs);
-  fmt::print(std::cerr,
-             "stowage: the checker rejects this plan; that is a bug in stowage. The plan is saved in {}\n",
-             file.string());
-  for (const Fault& fault : result.faults) fmt::print(std::cerr, "stowage: {}\n", fault.what);
-  return ExitStatus::own_plan_rejected;
-}
-
 Wanted wanted_for(const PlanOptions& options) {
   if (options.stream) return Wanted::rows;
   const bool plans_weights =
@@ -130,7 +110,27 @@ void expect_different_files(const std::vector<std::string>& inputs, const std::v
   }
 }
 
-/// Reports by how much the plan exceeds its memories, if it does.
+}  // namespace
+
+void print_faults(const Faults& faults) {
+  constexpr std::size_t most_shown = 20;
+  for (std::size_t i = 0; i < std::min(faults.size(), most_shown); ++i)
+    fmt::print(std::cout, "fault: {}\n", faults[i].what);
+  if (faults.size() > most_shown) fmt::print(std::cout, "and {} more faults\n", faults.size() - most_shown);
+}
+
+ExitStatus report_own_fault(const PlanResult& result) {
+  const std::filesystem::path file = "stowage-rejected-plan.json";
+  const std::array<base::OutputFile, 1> outputs{
+      {{file, [&](std::ostream& out) { write_json(result.plan, out); }}}};
+  base::write_files(outputs);
+  fmt::print(std::cerr,
+             "stowage: the checker rejects this plan; that is a bug in stowage. The plan is saved in {}\n",
+             file.string());
+  for (const Fault& fault : result.faults) fmt::print(std::cerr, "stowage: {}\n", fault.what);
+  return ExitStatus::own_plan_rejected;
+}
+
 ExitStatus report_fit(const PlanResult& result) {
   if (result.outcome == Outcome::fits) return ExitStatus::done;
   for (const PlannedMemory& memory : result.plan.memories) {
@@ -166,8 +166,6 @@ Plan read_plan(const std::string& name) {
     throw error.in_file(name);
   }
 }
-
-}  // namespace
 
 void expect_loops(const PlanCommand& command, const PlanOptions& options) {
   if (!command.print_loops) return;

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "stowage/plan.h"
+#include "stowage/planner.h"
 
 namespace stowage::cli {
 
@@ -70,12 +72,30 @@ struct RunCommand {
   std::vector<std::string> saved;  ///< NAME=FILE.
 };
 
+struct GenerateCommand {
+  std::vector<std::string> inputs;  ///< FILE or NAME=FILE.
+  ModelTexts model;
+  PlanTexts plan;
+  std::string given_plan;  ///< A plan file; empty: plan now.
+  std::string directory;
+  std::string name;   ///< Of functions and files; empty: that of the model.
+  std::string cases;  ///< Of the test program.
+};
+
+/// Reports a bug: the checker rejected our own plan. Writes only the case, so that the bug can be fixed.
+[[nodiscard]] ExitStatus report_own_fault(const PlanResult& result);
+/// Reports by how much the plan exceeds its memories, if it does.
+[[nodiscard]] ExitStatus report_fit(const PlanResult& result);
+void print_faults(const Faults& faults);
+[[nodiscard]] Plan read_plan(const std::string& name);
+
 [[nodiscard]] ExitStatus run_plan(const PlanCommand& command);
 [[nodiscard]] ExitStatus run_compare(const CompareCommand& command);
 [[nodiscard]] ExitStatus run_sweep(const SweepCommand& command);
 [[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);
 [[nodiscard]] ExitStatus run_inspect(const InspectCommand& command);
 [[nodiscard]] ExitStatus run_run(const RunCommand& command);
+[[nodiscard]] ExitStatus run_generate(const GenerateCommand& command);
 [[nodiscard]] ExitStatus run_strategies();
 
 }  // namespace stowage::cli

@@ -168,6 +168,17 @@ void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
   add(app, "-o,--output", command.plan_file, "FILE for the plan as JSON");
 }
 
+void add_generate(CLI::App& app, stowage::cli::GenerateCommand& command) {
+  add_models(app, command.inputs);
+  add_planning_options(app, command);
+  add_strategy(app, command.plan);
+  add(app, "--plan", command.given_plan, "FILE with the plan to run (JSON). Default: make a plan");
+  add(app, "-o,--output", command.directory, "DIRECTORY for the files").required();
+  add(app, "--name", command.name,
+      "Prefix of files, functions and macros: a C identifier. Default: the name of the model");
+  add(app, "--cases", command.cases, "NUMBER of inputs that the test program runs. Default: 1");
+}
+
 /// The arguments, the last one first. The parser takes a value in brackets for a list, so a file with such a
 /// name gets its folder as a prefix.
 std::vector<std::string> arguments_of(int argc, char** argv) {
@@ -211,6 +222,9 @@ ExitStatus run_program(int argc, char** argv) {
   stowage::cli::RunCommand run;
   CLI::App& run_app = *app.add_subcommand("run", "Run models inside their planned memory");
   add_run(run_app, run);
+  stowage::cli::GenerateCommand generate;
+  CLI::App& generate_app = *app.add_subcommand("generate", "Write C that runs a model inside its plan");
+  add_generate(generate_app, generate);
   app.add_subcommand("strategies", "List the strategies");
   try {
     app.parse(arguments_of(argc, argv));
@@ -223,6 +237,7 @@ ExitStatus run_program(int argc, char** argv) {
   if (verify_app.parsed()) return stowage::cli::run_verify(verify);
   if (inspect_app.parsed()) return stowage::cli::run_inspect(inspect);
   if (run_app.parsed()) return stowage::cli::run_run(run);
+  if (generate_app.parsed()) return stowage::cli::run_generate(generate);
   return stowage::cli::run_strategies();
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/tflite/channels.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -40,6 +41,15 @@ Requantization requantization_of(const Operands& operands, const Argument& input
     result.factors.push_back(multiplier_of(
         static_cast<double>(from.scale) * static_cast<double>(weight_scale) / static_cast<double>(to.scale)));
   return result;
+}
+
+void use_single_product(const Operands& operands, Requantization& it) {
+  const Quantization& weights = *operands.input(1).quantization;
+  if (weights.scales.size() != 1) return;
+  const float product = affine_of(operands.input(0)).scale * weights.scales.front();
+  const double factor =
+      static_cast<double>(product) / static_cast<double>(affine_of(operands.output()).scale);
+  std::ranges::fill(it.factors, multiplier_of(factor));
 }
 
 RealWeights real_weights_of(const Argument& weights, std::int64_t channels, std::size_t axis) {

@@ -29,6 +29,9 @@ struct Requantization {
                                                const Argument& weights, std::int64_t channels,
                                                std::size_t axis);
 
+/// TFLite multiplies the scales of a whole fully connected layer in single precision.
+void use_single_product(const Operands& operands, Requantization& it);
+
 /// The real values of weights, which are float32 or quantized to int8, the latter also with a real input.
 struct RealWeights {
   bool is_quantized = false;

@@ -1,5 +1,6 @@
 #include "kernels/tflite/fixed_point.h"
 
+#include <bit>
 #include <cmath>
 
 namespace stowage::kernels {
@@ -38,6 +39,15 @@ Multiplier multiplier_of(double factor) {
   if (result.shift > largest_shift) refuse("its scales make a factor of {}", factor);
   result.mantissa = static_cast<std::int32_t>(mantissa);
   return result;
+}
+
+Multiplier shared_out(Multiplier factor, std::int64_t count) {
+  constexpr int most = 32;
+  int bits = 63 - std::countl_zero(static_cast<std::uint64_t>(count));
+  bits = std::min({bits, most, 31 + factor.shift});
+  factor.mantissa = static_cast<std::int32_t>((std::int64_t{factor.mantissa} << bits) / count);
+  factor.shift -= bits;
+  return factor;
 }
 
 Affine affine_of(const Argument& argument) {

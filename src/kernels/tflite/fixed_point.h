@@ -25,6 +25,9 @@ struct Multiplier {
 /// Refuses factors that are too large or NaN.
 [[nodiscard]] Multiplier multiplier_of(double factor);
 
+/// Converts the factor of a sum of `count` numbers to that of their mean.
+[[nodiscard]] Multiplier shared_out(Multiplier factor, std::int64_t count);
+
 /// x * 2^bits in 32 bits, without the bits that do not fit.
 [[nodiscard]] inline std::int32_t shift_left(std::int32_t x, int bits) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << static_cast<unsigned>(bits));

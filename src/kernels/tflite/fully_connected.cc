@@ -19,16 +19,6 @@ struct Layer {
   std::int64_t outputs = 0;
 };
 
-/// TFLite multiplies the scales of a whole layer in single precision.
-void use_single_product(const Operands& operands, Requantization& it) {
-  const Quantization& weights = *operands.input(1).quantization;
-  if (weights.scales.size() != 1) return;
-  const float product = affine_of(operands.input(0)).scale * weights.scales.front();
-  const double factor =
-      static_cast<double>(product) / static_cast<double>(affine_of(operands.output()).scale);
-  std::ranges::fill(it.factors, multiplier_of(factor));
-}
-
 /// One row of the input times all rows of the weights.
 void multiply(const Layer& layer, const Requantization& it, const std::int8_t* input,
               const std::int8_t* weights, const std::int32_t* bias, std::int16_t* row, std::int8_t* output) {

@@ -7,7 +7,6 @@
 // Cost: input elements. Source: the steps of TensorFlow Lite's reference kernels.
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <type_traits>
 
@@ -109,16 +108,6 @@ Kernel reducing_kernel(const Reduction& it, Sum first, Add add, Finish finish) {
 template <typename Element, typename Add>
 Kernel direct_kernel(const Reduction& it, Element first, Add add) {
   return reducing_kernel<Element>(it, first, add, [](Element sum) { return sum; });
-}
-
-/// Converts the factor of a sum to that of a mean.
-Multiplier shared_out(Multiplier factor, std::int64_t count) {
-  constexpr int most = 32;
-  int bits = 63 - std::countl_zero(static_cast<std::uint64_t>(count));
-  bits = std::min({bits, most, 31 + factor.shift});
-  factor.mantissa = static_cast<std::int32_t>((std::int64_t{factor.mantissa} << bits) / count);
-  factor.shift -= bits;
-  return factor;
 }
 
 /// Sums modulo 2^32 into scratch, and scales them to the output.

@@ -8,6 +8,8 @@
 // TensorFlow Lite's reference kernels. Those abort the program if the sum is 512 or more; here such outputs
 // are rounded, to the least number.
 
+#include "kernels/tflite/softmax.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -145,6 +147,15 @@ Kernel prepare_softmax(const Signature& signature) {
 }
 
 }  // namespace
+
+std::vector<std::int32_t> softmax_exponentials(double beta, const Affine& input) {
+  constexpr std::int32_t numbers = 256;
+  const RowExponential exponential = exponential_of(beta, input);
+  std::vector<std::int32_t> table;
+  for (std::int32_t below = 0; below < numbers && -below >= exponential.least; ++below)
+    table.push_back(exponential.of(-below).raw());
+  return table;
+}
 
 TablePart softmax_kernels() { return {{"SOFTMAX", prepare_softmax}}; }
 

@@ -1,0 +1,10 @@
+# Writes OUTPUT: the C files FILES (separated by commas) as text, for src/generate/kernel_files.h.
+string(REPLACE "," ";" files "${FILES}")
+set(content "#include \"generate/kernel_files.h\"\n\nnamespace stowage::generate {\nnamespace {\nconstexpr KernelFile files[] = {\n")
+foreach(file IN LISTS files)
+  file(READ "${file}" text)
+  get_filename_component(name "${file}" NAME)
+  string(APPEND content "{\"${name}\", R\"kernel(${text})kernel\"},\n")
+endforeach()
+string(APPEND content "};\n}  // namespace\n\nstd::span<const KernelFile> kernel_files() { return files; }\n\n}  // namespace stowage::generate\n")
+file(WRITE "${OUTPUT}" "${content}")

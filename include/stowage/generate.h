@@ -1,0 +1,58 @@
+/// Example: C files that run a network inside its plan.
+///
+///     try {
+///       const stowage::Network network = stowage::read_network("missing.tflite");
+///       const stowage::PlanResult planned = stowage::make_plan(network.input);
+///       const stowage::Package package = stowage::generate_package(network, planned.plan, {.name = "detector"});
+///       return package.files.empty() ? 1 : 0;
+///     } catch (const stowage::Error& error) {
+///       return std::string(error.what()).find("missing.tflite") != std::string::npos ? 0 : 1;
+///     }
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stowage/network.h"
+#include "stowage/plan.h"
+#include "stowage/planner.h"
+#include "stowage/units.h"
+
+namespace stowage {
+
+struct GenerateOptions {
+  /// Prefix of all names and files: a C identifier in lower case.
+  std::string name = "model";
+  /// How many random inputs the test program runs, at least 1. Their outputs are those of our runner.
+  std::size_t cases = 1;
+  /// Seed of the first case's inputs.
+  std::uint64_t seed = 0;
+};
+
+/// A text file; the path is relative to the folder of the package.
+struct GeneratedFile {
+  std::string path{};
+  std::string content{};
+};
+
+/// C files, and what they need on a device. Code and stack depend on the compiler.
+struct Package {
+  std::vector<GeneratedFile> files{};
+  Bytes arena = 0;    ///< All memories together, as planned.
+  Bytes state = 0;    ///< Memory for a run that is under way; only with rows as input.
+  Bytes weights = 0;  ///< Constants: weights, biases, scales, tables of results.
+  Bytes control = 0;  ///< Tables that say what runs when, and where rows are.
+  std::size_t steps = 0;
+  std::int64_t multiplies = 0;
+};
+
+/// Writes the network as C99 that runs the plan: the steps in their order, at their places (docs/generate.md).
+/// The plan must be one that `check_plan` accepts for the network. Throws Error that lists all operators for
+/// which there is no generated kernel, or that names what else the plan asks for in vain; UsageError if the
+/// name is not a C identifier.
+[[nodiscard]] Package generate_package(const Network& network, const Plan& plan,
+                                       const GenerateOptions& options);
+
+}  // namespace stowage

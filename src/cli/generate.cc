@@ -1,0 +1,113 @@
+// stowage generate: plans a network and writes it as C.
+
+#include "stowage/generate.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <ostream>
+#include <set>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/models.h"
+#include "cli/progress.h"
+#include "stowage/error.h"
+#include "stowage/network.h"
+#include "stowage/planner.h"
+
+namespace stowage::cli {
+namespace {
+
+/// The name of a model as a C identifier in lower case.
+std::string c_name_of(const std::string& model) {
+  std::string name;
+  for (const char c : model) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool is_digit = c >= '0' && c <= '9';
+    if (is_letter || (is_digit && !name.empty())) {
+      name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+  }
+  while (!name.empty() && name.back() == '_') name.pop_back();
+  return name.empty() ? "model" : name;
+}
+
+void make_directory(const std::filesystem::path& directory) {
+  std::error_code problem;
+  std::filesystem::create_directories(directory, problem);
+  if (problem) throw Error("", "cannot be made: " + problem.message()).in_file(directory.string());
+}
+
+void write_package(const std::filesystem::path& directory, const Package& package) {
+  std::vector<base::OutputFile> outputs;
+  std::set<std::filesystem::path> folders{directory};
+  for (const GeneratedFile& file : package.files) {
+    const std::filesystem::path path = directory / file.path;
+    folders.insert(path.parent_path());
+    outputs.push_back({path, [&file](std::ostream& out) { out << file.content; }});
+  }
+  for (const std::filesystem::path& folder : folders) make_directory(folder);
+  base::write_files(outputs);
+}
+
+std::size_t parse_cases(const std::string& text) {
+  constexpr std::int64_t most = 1000;
+  if (text.empty()) return 1;
+  const auto number = base::parse_integer(text);
+  if (!number || *number < 1 || *number > most)
+    throw UsageError(fmt::format("--cases: {}, expected an integer from 1 to {}", base::quoted(text), most));
+  return static_cast<std::size_t>(*number);
+}
+
+}  // namespace
+
+ExitStatus run_generate(const GenerateCommand& command) {
+  if (command.inputs.size() != 1)
+    throw UsageError(fmt::format("generate takes one model, {} are given", command.inputs.size()));
+  if (!command.given_plan.empty() && command.plan != PlanTexts{})
+    throw UsageError("--plan cannot be combined with planning options: the plan is already made");
+  PlanOptions options = parse_plan_options(command.plan);
+  const std::vector<NamedFile> models = parse_models(command.inputs);
+  Network network = read_network(models[0].file, parse_options_of(models, command.model)[0]);
+  network.input.info.name = models[0].name;
+  GenerateOptions wanted{.name = command.name.empty() ? c_name_of(models[0].name) : command.name,
+                         .cases = parse_cases(command.cases),
+                         .seed = options.solve.seed};
+  const InterruptWatch watch;
+  options.solve.stop = watch.stop();
+  options.solve.progress = progress_line();
+  PlanResult planned;
+  if (command.given_plan.empty()) {
+    planned = make_plan(network.input, options);
+    clear_progress_line();
+    if (!planned.faults.empty()) return report_own_fault(planned);
+  } else {
+    planned.plan = read_plan(command.given_plan);
+    const Faults faults = check_plan(planned.plan, std::vector<Input>{network.input});
+    print_faults(faults);
+    if (!faults.empty()) return ExitStatus::not_met;
+  }
+  const Package package = generate_package(network, planned.plan, wanted);
+  write_package(command.directory, package);
+  fmt::print(
+      std::cout,
+      "{} in {}\narena    {:>10} bytes\nstate    {:>10} bytes\nweights  {:>10} bytes\ncontrol  {:>10} bytes\n"
+      "steps    {:>10}\n",
+      wanted.name, command.directory, package.arena, package.state, package.weights, package.control,
+      package.steps);
+  std::cout.flush();
+  return report_fit(planned);
+}
+
+}  // namespace stowage::cli

@@ -1,0 +1,180 @@
+// NAME.h: sizes, shapes, scales, and the functions.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "generate/program.h"
+#include "generate/text.h"
+
+namespace stowage::generate {
+namespace {
+
+std::string join(const Shape& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape) text += fmt::format("{}{}", text.empty() ? "" : ", ", extent);
+  return text;
+}
+
+std::string macros_of_outlet(const Model& model, const Outlet& outlet) {
+  const Tensor& tensor = model.tensor(outlet.tensor);
+  const std::string prefix = upper(model.name) + "_" + upper(outlet.name);
+  std::string text = fmt::format("\n/* {} {}: {} */\n", outlet.is_input ? "Input" : "Output",
+                                 in_comment(tensor.name), name_of(tensor.dtype));
+  text += fmt::format("#define {}_SHAPE {{{}}}\n", prefix, join(*tensor.shape));
+  text += fmt::format("#define {}_COUNT {}\n", prefix, kernels::count_of(*tensor.shape));
+  text += fmt::format("#define {}_BYTES {}\n", prefix, tensor.bytes);
+  const auto& quantization = model.network->quantizations[outlet.tensor];
+  if (quantization && quantization->scales.size() == 1) {
+    text += fmt::format("#define {}_SCALE {}\n", prefix, literal(quantization->scales[0]));
+    text += fmt::format("#define {}_ZERO_POINT {}\n", prefix, quantization->zero_points[0]);
+  }
+  if (!outlet.port) return text;
+  const auto axis = model.schedule.ports[*outlet.port].axis;
+  const std::int64_t rows = axis ? (*tensor.shape)[*axis] : 1;
+  if (axis) text += fmt::format("/* Rows are along dimension {}. */\n", *axis);
+  text += fmt::format("#define {}_PORT {}\n", prefix, *outlet.port);
+  text += fmt::format("#define {}_ROWS {}\n", prefix, rows);
+  return text + fmt::format("#define {}_ROW_BYTES {}\n", prefix, tensor.bytes / rows);
+}
+
+std::string memory_macros(const Model& model) {
+  std::string text;
+  const std::vector<std::string> names = memory_names(model);
+  for (std::size_t m = 0; m < names.size(); ++m) {
+    const PlannedMemory& memory = model.plan->memories[m];
+    text += fmt::format("#define {}_{}_SIZE {}\n", upper(model.name), upper(names[m]), memory.peak);
+    text += fmt::format("#define {}_{}_ALIGNMENT {}\n", upper(model.name), upper(names[m]),
+                        memory.memory.alignment);
+  }
+  return text;
+}
+
+std::string memory_parameters(const Model& model) {
+  std::string text;
+  for (const std::string& name : memory_names(model))
+    text += fmt::format("{}void *{}", text.empty() ? "" : ", ", name);
+  return text;
+}
+
+std::string run_interface(const Model& model) {
+  return fmt::format(
+      "\n/* Runs the network once. An input or output that is planned in the arena may be null: then the "
+      "input is there\n"
+      " * already, and the output stays there, at the offset above. */\n"
+      "void {}_run({});\n",
+      model.name, run_parameters(model));
+}
+
+std::string offset_macros(const Model& model, const Sources& sources) {
+  std::string text;
+  for (const Outlet& outlet : outlets_of(model)) {
+    if (model.plan->tensors[outlet.tensor].views.empty() || sources.is_constant(outlet.tensor)) continue;
+    const Storage storage = sources.storage(outlet.tensor);
+    if (storage.is_contiguous())
+      text += fmt::format("#define {}_{}_OFFSET {}\n", upper(model.name), upper(outlet.name),
+                          storage.whole().offset);
+  }
+  return text;
+}
+
+std::string row_interface(const Model& model) {
+  const std::string& name = model.name;
+  const std::string big = upper(name);
+  const std::size_t memories = memory_names(model).size();
+  std::string text = fmt::format(
+      "\n/* A run by rows: the caller writes each row of the input to its place and takes each row of the "
+      "output.\n"
+      " *\n"
+      " *   {0}_status status = {0}_begin(&state, arena);\n"
+      " *   while (status != {1}_DONE) {{\n"
+      " *     if (status == {1}_WANTS_ROW) read_camera_line({0}_row(&state));\n"
+      " *     if (status == {1}_HAS_ROW) use_result({0}_row(&state));\n"
+      " *     status = {0}_advance(&state);\n"
+      " *   }}\n"
+      " */\n"
+      "typedef enum {{\n"
+      "  {1}_DONE,\n"
+      "  {1}_WANTS_ROW, /* write the next row of an input to {0}_row() */\n"
+      "  {1}_HAS_ROW    /* the next row of an output is at {0}_row() */\n"
+      "}} {0}_status;\n\n"
+      "/* A run that is under way. Its members are private. */\n"
+      "typedef struct {{\n"
+      "  uint8_t *memory[{2}];\n"
+      "  uint16_t done[{3}]; /* row blocks of each operator and port */\n"
+      "  uint16_t period;\n"
+      "  uint16_t time;\n"
+      "  uint16_t index;\n"
+      "  uint8_t is_waiting;\n"
+      "}} {0}_state;\n\n",
+      name, big, memories, model.schedule.operators.size() + model.schedule.ports.size());
+  text += fmt::format(
+      "/* Begins a run and computes up to the first row that it wants or has. */\n"
+      "{0}_status {0}_begin({0}_state *state, {1});\n"
+      "/* Goes on after a row: computes all that it makes possible, then returns. */\n"
+      "{0}_status {0}_advance({0}_state *state);\n"
+      "/* Where the row is that the run wants or has, its number, and which input or output it is of: a "
+      "..._PORT. */\n"
+      "void *{0}_row(const {0}_state *state);\n"
+      "int32_t {0}_row_number(const {0}_state *state);\n"
+      "int32_t {0}_port(const {0}_state *state);\n",
+      name, memory_parameters(model));
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> memory_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const PlannedMemory& memory : model.plan->memories) {
+    std::string name = identifier(memory.memory.name);
+    for (char& c : name)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    names.push_back(name.empty() || (name[0] >= '0' && name[0] <= '9') ? "memory_" + name : name);
+  }
+  return names;
+}
+
+std::vector<Outlet> outlets_of(const Model& model) {
+  const Subgraph& main = model.graph().subgraphs[0];
+  std::vector<Outlet> all;
+  const auto add = [&](const std::vector<TensorId>& tensors, bool is_input) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const std::string word = is_input ? "input" : "output";
+      Outlet outlet{tensors[i], is_input, tensors.size() == 1 ? word : fmt::format("{}_{}", word, i), {}};
+      for (std::size_t p = 0; p < model.schedule.ports.size(); ++p) {
+        const Port& port = model.schedule.ports[p];
+        if (port.tensor == tensors[i] && port.is_input == is_input) outlet.port = p;
+      }
+      all.push_back(outlet);
+    }
+  };
+  add(main.inputs, true);
+  add(main.outputs, false);
+  return all;
+}
+
+std::string run_parameters(const Model& model) {
+  std::string text = memory_parameters(model);
+  for (const Outlet& outlet : outlets_of(model))
+    text += fmt::format(", {}{} *{}", outlet.is_input ? "const " : "",
+                        c_type(model.tensor(outlet.tensor).dtype), outlet.name);
+  return text.starts_with(", ") ? text.substr(2) : text;
+}
+
+std::string interface_of(const Model& model, const Sources& sources) {
+  const std::string big = upper(model.name);
+  std::string text = fmt::format(
+      "/* {} as C, made by stowage; README.md says more. No function allocates, recurses or keeps anything. "
+      "*/\n"
+      "#ifndef {}_H\n#define {}_H\n\n#include <stdint.h>\n\n"
+      "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
+      "/* Memory that the caller provides, in bytes. */\n{}",
+      in_comment(model.network->input.info.source), big, big, memory_macros(model));
+  for (const Outlet& outlet : outlets_of(model)) text += macros_of_outlet(model, outlet);
+  if (!model.has_ports()) text += "\n" + offset_macros(model, sources);
+  text += model.has_ports() ? row_interface(model) : run_interface(model);
+  return text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+}
+
+}  // namespace stowage::generate

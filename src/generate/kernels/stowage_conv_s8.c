@@ -1,0 +1,182 @@
+/* CONV_2D and FULLY_CONNECTED of int8.
+ *
+ * The bias contains the zero point of the input times all weights. So padding counts as the zero point, and inside
+ * the image sums are plain products. Without padding under it, a row of a window is one run of bytes. Two places and
+ * two channels are summed together: four products for four loads.
+ */
+#include "stowage_kernels.h"
+
+#if defined(__ARM_FEATURE_DSP) && defined(__GNUC__)
+#include <arm_acle.h>
+#include <string.h>
+#define STOWAGE_HAS_DSP 1
+#else
+#define STOWAGE_HAS_DSP 0
+#endif
+
+typedef struct {
+  uint32_t of[4]; /* places 0 and 1 with channel 0, then with channel 1; modulo 2^32 */
+} block_sums;
+
+static inline uint32_t product(int8_t a, int8_t b) { return (uint32_t)((int32_t)a * b); }
+
+#if STOWAGE_HAS_DSP
+
+static inline uint32_t word(const int8_t* at) {
+  uint32_t four;
+  memcpy(&four, at, sizeof four);
+  return four;
+}
+
+/* Numbers 0 and 2 of four; `odd` gives numbers 1 and 3. */
+static inline int16x2_t even(uint32_t four) { return __sxtb16((int8x4_t)four); }
+static inline int16x2_t odd(uint32_t four) { return __sxtb16((int8x4_t)((four >> 8) | (four << 24))); }
+
+static inline uint32_t add_products(int16x2_t a, int16x2_t b, uint32_t sum) {
+  return (uint32_t)__smlad(a, b, (int32_t)sum);
+}
+
+#endif
+
+static void add_block(const int8_t* a0, const int8_t* a1, const int8_t* w0, const int8_t* w1, int32_t count,
+                      block_sums* sums) {
+  uint32_t s00 = sums->of[0], s10 = sums->of[1], s01 = sums->of[2], s11 = sums->of[3];
+  int32_t fours;
+#if STOWAGE_HAS_DSP
+  for (fours = count / 4; fours > 0; fours--) {
+    const uint32_t x0 = word(a0), x1 = word(a1), y0 = word(w0), y1 = word(w1);
+    const int16x2_t x0_even = even(x0), x1_even = even(x1), y0_even = even(y0), y1_even = even(y1);
+    const int16x2_t x0_odd = odd(x0), x1_odd = odd(x1), y0_odd = odd(y0), y1_odd = odd(y1);
+    s00 = add_products(x0_odd, y0_odd, add_products(x0_even, y0_even, s00));
+    s10 = add_products(x1_odd, y0_odd, add_products(x1_even, y0_even, s10));
+    s01 = add_products(x0_odd, y1_odd, add_products(x0_even, y1_even, s01));
+    s11 = add_products(x1_odd, y1_odd, add_products(x1_even, y1_even, s11));
+    a0 += 4;
+    a1 += 4;
+    w0 += 4;
+    w1 += 4;
+  }
+#else
+#define STOWAGE_STEP(i)                                          \
+  do {                                                           \
+    const int8_t x0 = a0[i], x1 = a1[i], y0 = w0[i], y1 = w1[i]; \
+    s00 += product(x0, y0);                                      \
+    s10 += product(x1, y0);                                      \
+    s01 += product(x0, y1);                                      \
+    s11 += product(x1, y1);                                      \
+  } while (0)
+  for (fours = count / 4; fours > 0; fours--) {
+    STOWAGE_STEP(0);
+    STOWAGE_STEP(1);
+    STOWAGE_STEP(2);
+    STOWAGE_STEP(3);
+    a0 += 4;
+    a1 += 4;
+    w0 += 4;
+    w1 += 4;
+  }
+#undef STOWAGE_STEP
+#endif
+  for (count %= 4; count > 0; count--) {
+    const int8_t x0 = *a0++, x1 = *a1++, y0 = *w0++, y1 = *w1++;
+    s00 += product(x0, y0);
+    s10 += product(x1, y0);
+    s01 += product(x0, y1);
+    s11 += product(x1, y1);
+  }
+  sums->of[0] = s00;
+  sums->of[1] = s10;
+  sums->of[2] = s01;
+  sums->of[3] = s11;
+}
+
+static inline int8_t requantized(const stowage_conv_s8_layer* layer, uint32_t sum, int32_t channel) {
+  const int32_t scaled = stowage_scale((int32_t)sum, layer->multiplier[channel], layer->shift[channel]);
+  const int32_t result = stowage_add_wrapping(scaled, layer->output_zero);
+  return (int8_t)stowage_clamp(result, layer->least, layer->most);
+}
+
+/* All channels of two places that have no padding under their windows; they may be the same place. */
+static void inner_places(const stowage_conv_s8_layer* layer, const void* const* rows, int32_t place0,
+                         int32_t place1, int8_t* output0, int8_t* output1) {
+  const stowage_window_shape* const it = &layer->shape;
+  const int32_t run = it->taps_wide * it->in_channels;
+  const int32_t window = it->taps_high * run;
+  int32_t c;
+  for (c = 0; c < it->out_channels; c += 2) {
+    const int32_t next = c + 1 < it->out_channels ? c + 1 : c;
+    const int8_t* w0 = layer->weights + c * window;
+    const int8_t* w1 = layer->weights + next * window;
+    block_sums sums;
+    int32_t k;
+    sums.of[0] = sums.of[1] = (uint32_t)layer->bias[c];
+    sums.of[2] = sums.of[3] = (uint32_t)layer->bias[next];
+    for (k = 0; k < it->taps_high; k++, w0 += run, w1 += run) {
+      const int8_t* const row = (const int8_t*)rows[k];
+      add_block(row + place0 * it->in_channels, row + place1 * it->in_channels, w0, w1, run, &sums);
+    }
+    output0[c] = requantized(layer, sums.of[0], c);
+    output1[c] = requantized(layer, sums.of[1], c);
+    output0[next] = requantized(layer, sums.of[2], next);
+    output1[next] = requantized(layer, sums.of[3], next);
+  }
+}
+
+/* The products of one place of the window, or of padding if `in` is null. */
+static uint32_t tap_sum(const int8_t* in, int32_t zero, const int8_t* weights, int32_t count) {
+  uint32_t sum = 0;
+  int32_t i;
+  if (in != NULL) {
+    for (i = 0; i < count; i++) sum += product(in[i], weights[i]);
+  } else {
+    for (i = 0; i < count; i++) sum += product((int8_t)1, weights[i]);
+    sum *= (uint32_t)zero;
+  }
+  return sum;
+}
+
+/* All channels of any place. */
+static void any_place(const stowage_conv_s8_layer* layer, const void* const* rows, int32_t place,
+                      int8_t* output) {
+  const stowage_window_shape* const it = &layer->shape;
+  const int32_t inputs = it->in_channels / layer->groups;
+  const int32_t outputs = it->out_channels / layer->groups;
+  const int8_t* weights = layer->weights;
+  int32_t c, k, tap;
+  for (c = 0; c < it->out_channels; c++) {
+    const int32_t first = c / outputs * inputs;
+    uint32_t sum = (uint32_t)layer->bias[c];
+    for (k = 0; k < it->taps_high; k++) {
+      const int8_t* const row = (const int8_t*)rows[k];
+      for (tap = 0; tap < it->taps_wide; tap++, weights += inputs) {
+        const int32_t x = place + tap * it->dilation;
+        const int is_inside = row != NULL && x >= 0 && x < it->in_width;
+        sum +=
+            tap_sum(is_inside ? row + x * it->in_channels + first : NULL, layer->input_zero, weights, inputs);
+      }
+    }
+    output[c] = requantized(layer, sum, c);
+  }
+}
+
+void stowage_conv_s8(const stowage_conv_s8_layer* layer, const void* const* rows, int8_t* output) {
+  const stowage_window_shape* const it = &layer->shape;
+  const int32_t last_inner = it->in_width - it->taps_wide; /* place of the last window without padding */
+  int has_runs = layer->groups == 1 && (it->dilation == 1 || it->taps_wide == 1);
+  int32_t k, x;
+  for (k = 0; k < it->taps_high; k++) has_runs = has_runs && rows[k] != NULL;
+  for (x = 0; x < it->out_width;) {
+    const int32_t place = x * it->stride - it->before;
+    int8_t* const to = output + x * it->out_channels;
+    if (!has_runs || place < 0 || place > last_inner) {
+      any_place(layer, rows, place, to);
+      x += 1;
+    } else if (x + 1 < it->out_width && place + it->stride <= last_inner) {
+      inner_places(layer, rows, place, place + it->stride, to, to + it->out_channels);
+      x += 2;
+    } else {
+      inner_places(layer, rows, place, place, to, to);
+      x += 1;
+    }
+  }
+}

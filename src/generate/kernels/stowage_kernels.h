@@ -1,0 +1,319 @@
+/* Kernels for networks that stowage has planned: C99 without dependencies.
+ *
+ * A tensor's rows may lie anywhere in memory, so kernels that move windows get a pointer for each row; a null pointer
+ * is a row of padding. All other kernels get runs of elements. Integers follow the TensorFlow Lite 8-bit quantization
+ * specification and give the bits of its reference kernels. No kernel keeps state, allocates, or calls itself.
+ */
+#ifndef STOWAGE_KERNELS_H
+#define STOWAGE_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Places */
+
+/* Where the rows of a tensor are. Row r begins at offset + slot * pitch of the memory, where slot is slots[r], or
+ * r % ring if there is no list of slots. */
+typedef struct {
+  const uint16_t* slots;
+  uint32_t offset;
+  uint32_t pitch; /* bytes */
+  uint16_t rows;
+  uint16_t ring;
+  uint16_t memory;
+} stowage_place;
+
+static inline void* stowage_row(uint8_t* const* memory, const stowage_place* place, int32_t row) {
+  const uint32_t r = (uint32_t)row;
+  const uint32_t slot = place->slots != NULL ? place->slots[r] : (r < place->ring ? r : r % place->ring);
+  return memory[place->memory] + place->offset + slot * place->pitch;
+}
+
+/* The rows under a window; null where there are none. */
+void stowage_window(uint8_t* const* memory, const stowage_place* place, int32_t first, int32_t taps,
+                    int32_t dilation, const void** rows);
+
+/* Fixed point */
+
+/* A real factor: multiplier / 2^31 * 2^shift. The multiplier is not negative. */
+typedef struct {
+  int32_t multiplier;
+  int32_t shift;
+} stowage_factor;
+
+static inline int32_t stowage_add_wrapping(int32_t a, int32_t b) {
+  return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+static inline int32_t stowage_mul_wrapping(int32_t a, int32_t b) {
+  return (int32_t)((uint32_t)a * (uint32_t)b);
+}
+
+/* x / 2^bits, rounded to the nearest, halves away from zero. */
+static inline int32_t stowage_divide(int32_t x, int32_t bits) {
+  const int32_t mask = (int32_t)((UINT32_C(1) << bits) - 1U);
+  const int32_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
+  return (x >> bits) + ((x & mask) > threshold ? 1 : 0);
+}
+
+/* a * b / 2^31, rounded to the nearest. Not both may be the least number. */
+static inline int32_t stowage_multiply_high(int32_t a, int32_t b) {
+  return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30)) >> 31);
+}
+
+static inline int32_t stowage_scale(int32_t x, int32_t multiplier, int32_t shift) {
+  if (shift > 0) return stowage_multiply_high((int32_t)((uint32_t)x << shift), multiplier);
+  return stowage_divide(stowage_multiply_high(x, multiplier), -shift);
+}
+
+static inline int32_t stowage_clamp(int32_t x, int32_t least, int32_t most) {
+  return x < least ? least : (x > most ? most : x);
+}
+
+static inline float stowage_clamp_f32(float x, float least, float most) {
+  const float above = x < least ? least : x;
+  return most < above ? most : above;
+}
+
+/* Windows. One call computes one row of the output. */
+
+/* A window along the width of an image. */
+typedef struct {
+  int32_t in_width;
+  int32_t in_channels;
+  int32_t out_width;
+  int32_t out_channels;
+  int32_t taps_high; /* rows of the window */
+  int32_t taps_wide;
+  int32_t stride;
+  int32_t dilation;
+  int32_t before; /* places of padding on the left */
+} stowage_window_shape;
+
+typedef struct {
+  stowage_window_shape shape;
+  int32_t groups;
+  const int8_t* weights;     /* [out_channels][taps_high][taps_wide][in_channels / groups] */
+  const int32_t* bias;       /* minus the input's zero point times the sum of the weights */
+  const int32_t* multiplier; /* per output channel */
+  const int8_t* shift;       /* per output channel */
+  int32_t input_zero;
+  int32_t output_zero;
+  int32_t least;
+  int32_t most;
+} stowage_conv_s8_layer;
+
+/* CONV_2D and FULLY_CONNECTED. */
+void stowage_conv_s8(const stowage_conv_s8_layer* layer, const void* const* rows, int8_t* output);
+/* DEPTHWISE_CONV_2D; weights are [taps_high][taps_wide][out_channels]. */
+void stowage_depthwise_s8(const stowage_conv_s8_layer* layer, const void* const* rows, int8_t* output);
+
+typedef struct {
+  stowage_window_shape shape;
+  int32_t groups;
+  const float* weights; /* as above */
+  const float* bias;    /* may be null */
+  float least;
+  float most;
+} stowage_conv_f32_layer;
+
+void stowage_conv_f32(const stowage_conv_f32_layer* layer, const void* const* rows, float* output);
+void stowage_depthwise_f32(const stowage_conv_f32_layer* layer, const void* const* rows, float* output);
+
+typedef struct {
+  stowage_window_shape shape;
+  int32_t least;
+  int32_t most;
+} stowage_pool_s8_layer;
+
+void stowage_average_pool_s8(const stowage_pool_s8_layer* layer, const void* const* rows, int8_t* output);
+void stowage_max_pool_s8(const stowage_pool_s8_layer* layer, const void* const* rows, int8_t* output);
+
+typedef struct {
+  stowage_window_shape shape;
+  float least;
+  float most;
+} stowage_pool_f32_layer;
+
+void stowage_average_pool_f32(const stowage_pool_f32_layer* layer, const void* const* rows, float* output);
+void stowage_max_pool_f32(const stowage_pool_f32_layer* layer, const void* const* rows, float* output);
+
+/* The same pools over all rows, one row after the other. */
+void stowage_average_pool_add_s8(const stowage_pool_s8_layer* layer, const int8_t* row, int32_t* sums);
+void stowage_average_pool_end_s8(const stowage_pool_s8_layer* layer, int32_t rows, const int32_t* sums,
+                                 int8_t* output);
+void stowage_max_pool_add_s8(const stowage_pool_s8_layer* layer, const int8_t* row, int32_t* most);
+void stowage_max_pool_end_s8(const stowage_pool_s8_layer* layer, int32_t rows, const int32_t* most,
+                             int8_t* output);
+void stowage_average_pool_add_f32(const stowage_pool_f32_layer* layer, const float* row, float* sums);
+void stowage_average_pool_end_f32(const stowage_pool_f32_layer* layer, int32_t rows, const float* sums,
+                                  float* output);
+void stowage_max_pool_add_f32(const stowage_pool_f32_layer* layer, const float* row, float* most);
+void stowage_max_pool_end_f32(const stowage_pool_f32_layer* layer, int32_t rows, const float* most,
+                              float* output);
+
+/* Elements. `step_a` and `step_b` are 1, or 0 for an operand that is one number for all. */
+
+typedef struct {
+  int32_t a_zero;
+  int32_t b_zero;
+  int32_t output_zero;
+  int32_t spare_bits;
+  int32_t subtracts; /* 1: a - b */
+  stowage_factor a;
+  stowage_factor b;
+  stowage_factor output;
+  int32_t least;
+  int32_t most;
+} stowage_add_layer;
+
+void stowage_add_s8(const stowage_add_layer* layer, const int8_t* a, int32_t step_a, const int8_t* b,
+                    int32_t step_b, int8_t* output, int32_t count);
+void stowage_add_s16(const stowage_add_layer* layer, const int16_t* a, int32_t step_a, const int16_t* b,
+                     int32_t step_b, int16_t* output, int32_t count);
+
+typedef struct {
+  int32_t a_zero;
+  int32_t b_zero;
+  int32_t output_zero;
+  stowage_factor output;
+  int32_t least;
+  int32_t most;
+} stowage_mul_layer;
+
+void stowage_mul_s8(const stowage_mul_layer* layer, const int8_t* a, int32_t step_a, const int8_t* b,
+                    int32_t step_b, int8_t* output, int32_t count);
+void stowage_mul_s16(const stowage_mul_layer* layer, const int16_t* a, int32_t step_a, const int16_t* b,
+                     int32_t step_b, int16_t* output, int32_t count);
+
+typedef struct {
+  float least;
+  float most;
+} stowage_limits_f32;
+
+void stowage_add_f32(const stowage_limits_f32* layer, const float* a, int32_t step_a, const float* b,
+                     int32_t step_b, float* output, int32_t count);
+void stowage_sub_f32(const stowage_limits_f32* layer, const float* a, int32_t step_a, const float* b,
+                     int32_t step_b, float* output, int32_t count);
+void stowage_mul_f32(const stowage_limits_f32* layer, const float* a, int32_t step_a, const float* b,
+                     int32_t step_b, float* output, int32_t count);
+void stowage_div_f32(const stowage_limits_f32* layer, const float* a, int32_t step_a, const float* b,
+                     int32_t step_b, float* output, int32_t count);
+
+/* Numbers of 8 bits by a table of all 256 results; `flip` is 128 for signed numbers, 0 for unsigned ones. */
+void stowage_table_8(const uint8_t* table, uint8_t flip, const uint8_t* input, uint8_t* output,
+                     int32_t count);
+
+void stowage_clamp_run_f32(const stowage_limits_f32* layer, const float* input, float* output, int32_t count);
+void stowage_logistic_f32(const float* input, float* output, int32_t count);
+void stowage_tanh_f32(const float* input, float* output, int32_t count);
+void stowage_hard_swish_f32(const float* input, float* output, int32_t count);
+
+/* QUANTIZE and DEQUANTIZE */
+typedef struct {
+  float scale;
+  int32_t zero;
+} stowage_affine;
+
+void stowage_quantize_s8(const stowage_affine* layer, const float* input, int8_t* output, int32_t count);
+void stowage_quantize_u8(const stowage_affine* layer, const float* input, uint8_t* output, int32_t count);
+void stowage_quantize_s16(const stowage_affine* layer, const float* input, int16_t* output, int32_t count);
+void stowage_dequantize_s8(const stowage_affine* layer, const int8_t* input, float* output, int32_t count);
+void stowage_dequantize_u8(const stowage_affine* layer, const uint8_t* input, float* output, int32_t count);
+void stowage_dequantize_s16(const stowage_affine* layer, const int16_t* input, float* output, int32_t count);
+
+typedef struct {
+  int32_t input_zero;
+  int32_t output_zero;
+  stowage_factor factor;
+} stowage_requantize_layer;
+
+void stowage_requantize_s16_s8(const stowage_requantize_layer* layer, const int16_t* input, int8_t* output,
+                               int32_t count);
+void stowage_requantize_s8_s16(const stowage_requantize_layer* layer, const int8_t* input, int16_t* output,
+                               int32_t count);
+void stowage_requantize_s16_s32(const stowage_requantize_layer* layer, const int16_t* input, int32_t* output,
+                                int32_t count);
+
+/* SOFTMAX, one run of numbers */
+
+typedef struct {
+  const int32_t* exponential; /* of 0, -1, -2, ... as a fraction of 2^31; smaller ones count as 0 */
+  int32_t exponentials;
+} stowage_softmax_layer;
+
+void stowage_softmax_s8(const stowage_softmax_layer* layer, const int8_t* input, int8_t* output,
+                        int32_t count);
+void stowage_softmax_s8_s16(const stowage_softmax_layer* layer, const int8_t* input, int16_t* output,
+                            int32_t count);
+void stowage_softmax_f32(float beta, const float* input, float* output, int32_t count);
+
+/* MEAN and SUM of elements [outer][reduced][inner] over the middle dimension. */
+
+typedef struct {
+  int32_t outer;
+  int32_t reduced;
+  int32_t inner;
+} stowage_reduce_shape;
+
+typedef struct {
+  int32_t excess; /* minus the input's zero point times the number of inputs of a sum */
+  int32_t output_zero;
+  stowage_factor factor;
+} stowage_mean_layer;
+
+void stowage_mean_s8(const stowage_mean_layer* layer, const stowage_reduce_shape* shape, const int8_t* input,
+                     int8_t* output);
+void stowage_mean_add_s8(const stowage_reduce_shape* shape, const int8_t* input, int32_t* sums);
+void stowage_mean_end_s8(const stowage_mean_layer* layer, const int32_t* sums, int8_t* output, int32_t count);
+void stowage_mean_f32(float divisor, const stowage_reduce_shape* shape, const float* input, float* output);
+void stowage_mean_add_f32(const stowage_reduce_shape* shape, const float* input, float* sums);
+void stowage_mean_end_f32(float divisor, const float* sums, float* output, int32_t count);
+
+/* Movement */
+
+enum { stowage_most_dimensions = 6 };
+
+/* Output elements in order, each from a place that is a sum of index * stride over the dimensions. */
+typedef struct {
+  int32_t dimensions;
+  int32_t extent[stowage_most_dimensions];
+  int32_t stride[stowage_most_dimensions]; /* in elements of the input */
+  int32_t begin;                           /* place of the first element */
+  uint32_t element;                        /* bytes */
+} stowage_move_shape;
+
+void stowage_move(const stowage_move_shape* shape, const void* input, void* output);
+
+/* Places around the elements [planes][rows][columns] of bytes are filled with an element. The input may already be at
+ * its place if nothing is filled between its rows. */
+typedef struct {
+  int32_t planes;
+  int32_t rows;
+  int32_t columns;
+  int32_t planes_before;
+  int32_t rows_before;
+  int32_t columns_before;
+  int32_t planes_after;
+  int32_t rows_after;
+  int32_t columns_after;
+  uint32_t element;
+  uint8_t fill[8];
+} stowage_pad_shape;
+
+void stowage_pad(const stowage_pad_shape* shape, const void* input, void* output);
+/* `count` copies of the fill element. */
+void stowage_fill(const stowage_pad_shape* shape, void* output, int32_t count);
+
+/* Runs of bytes with a distance between them; nothing is done if they are in their places. */
+void stowage_copy_runs(const void* input, size_t input_stride, void* output, size_t output_stride, size_t run,
+                       int32_t runs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

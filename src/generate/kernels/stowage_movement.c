@@ -1,0 +1,72 @@
+/* Operators that only move elements. */
+#include <string.h>
+
+#include "stowage_kernels.h"
+
+void stowage_copy_runs(const void* input, size_t input_stride, void* output, size_t output_stride, size_t run,
+                       int32_t runs) {
+  const uint8_t* from = (const uint8_t*)input;
+  uint8_t* to = (uint8_t*)output;
+  for (; runs > 0; runs--, from += input_stride, to += output_stride) {
+    if (from != to) memmove(to, from, run);
+  }
+}
+
+void stowage_move(const stowage_move_shape* shape, const void* input, void* output) {
+  const uint8_t* const from = (const uint8_t*)input;
+  uint8_t* to = (uint8_t*)output;
+  const int32_t last = shape->dimensions - 1;
+  int32_t index[stowage_most_dimensions] = {0};
+  int32_t place = shape->begin, i, d;
+  do {
+    for (i = 0; i < shape->extent[last]; i++, to += shape->element) {
+      const int32_t at = place + i * shape->stride[last];
+      memcpy(to, from + (size_t)at * shape->element, shape->element);
+    }
+    for (d = last - 1; d >= 0; d--) {
+      place += shape->stride[d];
+      if (++index[d] < shape->extent[d]) break;
+      place -= index[d] * shape->stride[d];
+      index[d] = 0;
+    }
+  } while (d >= 0);
+}
+
+void stowage_fill(const stowage_pad_shape* shape, void* output, int32_t count) {
+  uint8_t* to = (uint8_t*)output;
+  if (shape->element == 1U) {
+    memset(to, shape->fill[0], (size_t)count);
+    return;
+  }
+  for (; count > 0; count--, to += shape->element) memcpy(to, shape->fill, shape->element);
+}
+
+/* One row with what is before and after it; the row is null in the padding. */
+static uint8_t* padded_row(const stowage_pad_shape* shape, const uint8_t* row, uint8_t* to) {
+  const uint32_t run = (uint32_t)shape->columns * shape->element;
+  const uint32_t before = (uint32_t)shape->columns_before * shape->element;
+  const uint32_t after = (uint32_t)shape->columns_after * shape->element;
+  if (row == NULL) {
+    stowage_fill(shape, to, shape->columns_before + shape->columns + shape->columns_after);
+  } else {
+    if (row != to + before) memmove(to + before, row, run);
+    stowage_fill(shape, to, shape->columns_before);
+    stowage_fill(shape, to + before + run, shape->columns_after);
+  }
+  return to + before + run + after;
+}
+
+void stowage_pad(const stowage_pad_shape* shape, const void* input, void* output) {
+  const uint32_t run = (uint32_t)shape->columns * shape->element;
+  const uint8_t* from = (const uint8_t*)input;
+  uint8_t* to = (uint8_t*)output;
+  int32_t plane, row;
+  for (plane = -shape->planes_before; plane < shape->planes + shape->planes_after; plane++) {
+    const int is_plane = plane >= 0 && plane < shape->planes;
+    for (row = -shape->rows_before; row < shape->rows + shape->rows_after; row++) {
+      const int is_row = is_plane && row >= 0 && row < shape->rows;
+      to = padded_row(shape, is_row ? from : NULL, to);
+      if (is_row) from += run;
+    }
+  }
+}

@@ -1,0 +1,335 @@
+// Operators that only move elements.
+//
+// Idea. A transposition or slice is a sum of index * stride over the dimensions of the output. Padding has at most
+// three dimensions, since those without any merge with their neighbours. Joining and splitting copies runs of bytes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "generate/sources.h"
+#include "generate/text.h"
+#include "kernels/tflite/remap.h"
+
+namespace stowage::generate {
+namespace {
+
+using kernels::Operands;
+using kernels::refuse;
+
+std::int64_t element_bytes(const Operands& operands) {
+  return static_cast<std::int64_t>(kernels::element_size(operands.output().dtype));
+}
+
+// RESHAPE, SQUEEZE, EXPAND_DIMS
+
+/// The rows of a reshaped tensor: bytes of each, and the axis.
+struct ReshapeRows {
+  std::size_t axis = 0;
+  std::int64_t rows = 1;
+  Bytes bytes = 0;
+};
+
+ReshapeRows rows_of_reshaped(const Tensor& tensor, std::size_t axis) {
+  return {axis, (*tensor.shape)[axis], bytes_of_row(tensor, axis).value()};
+}
+
+std::string copy_text(const std::string& from, const std::string& to, Bytes bytes) {
+  return fmt::format("stowage_copy_runs({}, 0, {}, 0, {}, 1);", from, to, bytes);
+}
+
+/// Rows of the output that are a row of the input, several ones, or a part of one.
+void reshape_by_rows(Writer& writer, const ReshapeRows& in, const ReshapeRows& out) {
+  if (in.bytes == out.bytes) {
+    writer.line(
+        copy_text(writer.input_row(0, in.axis, "y").at, writer.output_row(out.axis, "y").at, out.bytes));
+  } else if (out.bytes % in.bytes == 0) {
+    const Bytes parts = out.bytes / in.bytes;
+    const Bytes elements = writer.input_row(0, in.axis, "0").count();
+    writer.declare("int32_t i;");
+    writer.line(fmt::format("for (i = 0; i < {}; i++)", parts));
+    writer.line("  " + copy_text(writer.input_row(0, in.axis, fmt::format("y * {} + i", parts)).at,
+                                 writer.output_row(out.axis, "y").at + fmt::format(" + i * {}", elements),
+                                 in.bytes));
+  } else if (in.bytes % out.bytes == 0) {
+    const Bytes parts = in.bytes / out.bytes;
+    const Bytes elements = writer.output_row(out.axis, "0").count();
+    writer.line(copy_text(writer.input_row(0, in.axis, fmt::format("y / {}", parts)).at +
+                              fmt::format(" + y % {} * {}", parts, elements),
+                          writer.output_row(out.axis, "y").at, out.bytes));
+  } else {
+    refuse("rows of {} bytes become rows of {} bytes", in.bytes, out.bytes);
+  }
+}
+
+void emit_reshape(Writer& writer) {
+  const Operands operands(writer.signature());
+  const Graph& graph = writer.sources().network().graph();
+  const Tensor& in = graph.tensors[writer.op().inputs.at(0).value()];
+  const Tensor& out = graph.tensors[writer.op().outputs.at(0).value()];
+  writer.need("stowage_movement");
+  if (in.bytes != out.bytes) refuse("its input has {} bytes, its output {}", in.bytes, out.bytes);
+  const RowAxis* const axis = writer.axis();
+  if (axis != nullptr && !axis->reads.empty()) {
+    reshape_by_rows(writer, rows_of_reshaped(in, axis->reads[0].axis), rows_of_reshaped(out, axis->axis));
+    return;
+  }
+  if (axis != nullptr) refuse("it runs by rows, but reads its input as a whole");
+  if (writer.sources().is_constant(*writer.op().inputs[0]) || writer.storage_of_input(0).is_contiguous()) {
+    writer.line(copy_text(writer.input(0).at, writer.output().at, out.bytes));
+    return;
+  }
+  const std::size_t rows = *writer.storage_of_input(0).axis();
+  if (kernels::count_of(*in.shape, 0, rows) != 1) refuse("rows of its input along axis {} are apart", rows);
+  const Operand whole = writer.output();
+  writer.loop_over((*in.shape)[rows]);
+  const Operand row = writer.input_row(0, rows, "y");
+  writer.line(
+      copy_text(row.at, whole.at + fmt::format(" + y * {}", row.count()), bytes_of_row(in, rows).value()));
+}
+
+// Strides
+
+/// A dimension of the output and the stride that it has in the input, in elements.
+struct MoveDimension {
+  std::int64_t extent = 1;
+  std::int64_t stride = 0;
+};
+
+void emit_moves(Writer& writer, std::vector<MoveDimension> dimensions, std::int64_t begin) {
+  constexpr std::size_t most_dimensions = 6;
+  std::erase_if(dimensions, [](const MoveDimension& it) { return it.extent == 1; });
+  std::vector<MoveDimension> merged;
+  for (const MoveDimension& next : dimensions) {
+    if (!merged.empty() && merged.back().stride == next.stride * next.extent) {
+      merged.back() = {merged.back().extent * next.extent, next.stride};
+    } else {
+      merged.push_back(next);
+    }
+  }
+  if (merged.empty()) merged.push_back({});
+  if (merged.size() > most_dimensions) refuse("it moves {} dimensions", merged.size());
+  std::string extents;
+  std::string strides;
+  for (const auto& [extent, stride] : merged) {
+    extents += fmt::format("{}{}", extents.empty() ? "" : ", ", extent);
+    strides += fmt::format("{}{}", strides.empty() ? "" : ", ", stride);
+  }
+  const Operands operands(writer.seen());
+  const std::string layer =
+      writer.layer("stowage_move_shape", fmt::format("{}, {{{}}}, {{{}}}, {}, {}", merged.size(), extents,
+                                                     strides, begin, element_bytes(operands)));
+  writer.need("stowage_movement");
+  writer.line(fmt::format("stowage_move(&{}, {}, {});", layer, writer.input(0).at, writer.output().at));
+}
+
+void emit_transpose(Writer& writer) {
+  const Operands operands(writer.seen());
+  const Shape& shape = operands.input(0).shape;
+  const Shape strides = kernels::strides_of(shape);
+  std::vector<MoveDimension> dimensions;
+  for (const std::int64_t axis : operands.constants(1, "order")) {
+    const std::size_t d = kernels::axis_of(axis, shape.size());
+    dimensions.push_back({shape[d], strides[d]});
+  }
+  emit_moves(writer, std::move(dimensions), 0);
+}
+
+void emit_slice(Writer& writer) {
+  const Operands operands(writer.signature());
+  if (writer.axis() != nullptr) refuse("it runs by rows");
+  const Shape strides = kernels::strides_of(operands.input(0).shape);
+  const std::vector<std::int64_t> begin = operands.constants(1, "begin");
+  std::vector<MoveDimension> dimensions;
+  std::int64_t first = 0;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    dimensions.push_back({operands.output().shape.at(d), strides[d]});
+    first += begin.at(d) * strides[d];
+  }
+  emit_moves(writer, std::move(dimensions), first);
+}
+
+// PAD
+
+struct PadDimension {
+  std::int64_t extent = 1;
+  std::int64_t before = 0;
+  std::int64_t after = 0;
+
+  [[nodiscard]] bool is_padded() const { return before > 0 || after > 0; }
+};
+
+/// Three dimensions; those without padding are part of the one before them.
+std::array<PadDimension, 3> merged_padding(const std::vector<PadDimension>& all) {
+  std::vector<PadDimension> merged;
+  for (const PadDimension& next : all) {
+    if (!merged.empty() && !next.is_padded()) {
+      PadDimension& last = merged.back();
+      last = {last.extent * next.extent, last.before * next.extent, last.after * next.extent};
+    } else if (!merged.empty() && merged.back().extent == 1 && !merged.back().is_padded()) {
+      merged.back() = next;
+    } else {
+      merged.push_back(next);
+    }
+  }
+  if (merged.size() > 3) refuse("it pads {} dimensions apart", merged.size());
+  merged.insert(merged.begin(), 3 - merged.size(), PadDimension{});
+  return {merged[0], merged[1], merged[2]};
+}
+
+std::string padding_layer(Writer& writer, const Operands& operands, const std::vector<PadDimension>& all) {
+  const auto [planes, rows, columns] = merged_padding(all);
+  std::vector<std::byte> fill = kernels::zero_of(operands.output());
+  if (writer.op().type == "PADV2") {
+    const auto data = writer.sources().program().constants[writer.op().inputs.at(2).value()];
+    if (data.data() == nullptr) refuse("its filling is not constant");
+    fill.assign(data.begin(), data.end());
+  }
+  std::string bytes;
+  for (const std::byte byte : fill)
+    bytes += fmt::format("{}{}", bytes.empty() ? "" : ", ", static_cast<int>(byte));
+  return writer.layer("stowage_pad_shape",
+                      fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {{{}}}", planes.extent,
+                                  rows.extent, columns.extent, planes.before, rows.before, columns.before,
+                                  planes.after, rows.after, columns.after, element_bytes(operands), bytes));
+}
+
+void emit_pad(Writer& writer) {
+  const Operands operands(writer.signature());
+  const Shape& shape = operands.input(0).shape;
+  const std::vector<std::int64_t> numbers = operands.constants(1, "paddings");
+  if (numbers.size() != 2 * shape.size()) refuse("its paddings are {} numbers", numbers.size());
+  std::vector<PadDimension> all;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    all.push_back({shape[d], numbers[2 * d], numbers[2 * d + 1]});
+  writer.need("stowage_movement");
+  if (writer.axis() == nullptr) {
+    const std::string layer = padding_layer(writer, operands, all);
+    writer.line(fmt::format("stowage_pad(&{}, {}, {});", layer, writer.input(0).at, writer.output().at));
+    return;
+  }
+  const std::size_t axis = writer.axis()->axis;
+  for (std::size_t d = 0; d < axis; ++d)
+    if (shape[d] != 1 || all[d].is_padded()) refuse("it pads dimension {} before its rows", d);
+  const PadDimension along = std::exchange(all[axis], PadDimension{});
+  const std::string layer = padding_layer(writer, operands, all);
+  const Operand out = writer.output_row(axis, "y");
+  const std::string own = along.before == 0 ? "y" : fmt::format("y - {}", along.before);
+  const std::string pad =
+      fmt::format("stowage_pad(&{}, {}, {});", layer, writer.input_row(0, axis, own).at, out.at);
+  if (!along.is_padded()) {
+    writer.line(pad);
+    return;
+  }
+  writer.line(fmt::format("if (y >= {} && y < {}) {{", along.before, along.before + along.extent));
+  writer.line("  " + pad);
+  writer.line("} else {");
+  writer.line(fmt::format("  stowage_fill(&{}, {}, {});", layer, out.at, out.count()));
+  writer.line("}");
+}
+
+// Joining and splitting
+
+void join_by_rows(Writer& writer, std::size_t axis) {
+  std::int64_t begin = 0;
+  const Bytes row =
+      bytes_of_row(writer.sources().network().graph().tensors[writer.op().outputs.at(0).value()], axis)
+          .value();
+  for (std::size_t i = 0; i < writer.signature().inputs.size(); ++i) {
+    const std::int64_t extent = writer.signature().inputs[i]->shape[axis];
+    const std::string own = begin == 0 ? "y" : fmt::format("y - {}", begin);
+    writer.line(fmt::format("{}if (y < {}) {{", i == 0 ? "" : "} else ", begin + extent));
+    writer.line("  " + copy_text(writer.input_row(i, axis, own).at, writer.output_row(axis, "y").at, row));
+    begin += extent;
+  }
+  writer.line("}");
+}
+
+void emit_join(Writer& writer) {
+  const Operands operands(writer.seen());
+  if (operands.integer("fused_activation_function") != 0) refuse("it has a fused activation");
+  const Shape& shape = operands.output().shape;
+  const std::size_t axis = kernels::axis_of(operands.integer("axis"), shape.size());
+  for (std::size_t i = 0; i < operands.inputs(); ++i) kernels::expect_moved(operands, i);
+  writer.need("stowage_movement");
+  if (writer.axis() != nullptr && writer.axis()->axis == axis) return join_by_rows(writer, axis);
+  const std::int64_t outer = kernels::count_of(shape, 0, axis);
+  const std::int64_t whole = kernels::count_of(operands.output().shape) / outer;
+  const std::int64_t bytes = element_bytes(operands);
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < operands.inputs(); ++i) {
+    const Operand in = writer.input(i);
+    const std::int64_t run = in.count() / outer;
+    if (run > 0)
+      writer.line(fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});", in.at, run * bytes,
+                              writer.output().at + (begin == 0 ? "" : fmt::format(" + {}", begin)),
+                              whole * bytes, run * bytes, outer));
+    begin += run;
+  }
+}
+
+/// SPLIT, SPLIT_V and UNPACK; `data` is the input that is split.
+void split(Writer& writer, std::size_t data, std::int64_t number) {
+  const Operands operands(writer.seen());
+  const Shape& shape = operands.input(data).shape;
+  const std::size_t axis = kernels::axis_of(number, shape.size());
+  const std::int64_t outer = kernels::count_of(shape, 0, axis);
+  const std::int64_t whole = kernels::count_of(shape) / outer;
+  const auto bytes = static_cast<std::int64_t>(kernels::element_size(operands.input(data).dtype));
+  if (writer.axis() != nullptr && writer.axis()->axis == axis)
+    refuse("it runs by rows along the axis that it splits");
+  const Operand in = writer.input(data);
+  writer.need("stowage_movement");
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < writer.op().outputs.size(); ++i) {
+    const Operand out = writer.output(i);
+    const std::int64_t run = out.count() / outer;
+    if (run > 0)
+      writer.line(fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});",
+                              in.at + (begin == 0 ? "" : fmt::format(" + {}", begin)), whole * bytes, out.at,
+                              run * bytes, run * bytes, outer));
+    begin += run;
+  }
+}
+
+void emit_split(Writer& writer) {
+  const std::vector<std::int64_t> axes = Operands(writer.signature()).constants(0, "axis");
+  if (axes.size() != 1) refuse("it has {} axes, expected 1", axes.size());
+  split(writer, 1, axes[0]);
+}
+
+void emit_split_v(Writer& writer) {
+  const std::vector<std::int64_t> axes = Operands(writer.signature()).constants(2, "axis");
+  if (axes.size() != 1) refuse("it has {} axes, expected 1", axes.size());
+  split(writer, 0, axes[0]);
+}
+
+void emit_unpack(Writer& writer) {
+  if (writer.axis() != nullptr) refuse("it runs by rows");
+  split(writer, 0, Operands(writer.signature()).integer("axis"));
+}
+
+void emit_pack(Writer& writer) {
+  if (writer.axis() != nullptr) refuse("it runs by rows");
+  emit_join(writer);
+}
+
+}  // namespace
+
+EmitPart movement_operators() {
+  return {{"RESHAPE", emit_reshape, RowHandling::own},
+          {"SQUEEZE", emit_reshape, RowHandling::own},
+          {"EXPAND_DIMS", emit_reshape, RowHandling::own},
+          {"TRANSPOSE", emit_transpose},
+          {"SLICE", emit_slice},
+          {"PAD", emit_pad, RowHandling::own},
+          {"PADV2", emit_pad, RowHandling::own},
+          {"CONCATENATION", emit_join, RowHandling::own},
+          {"PACK", emit_pack},
+          {"SPLIT", emit_split},
+          {"SPLIT_V", emit_split_v},
+          {"UNPACK", emit_unpack}};
+}
+
+}  // namespace stowage::generate

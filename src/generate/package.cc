@@ -1,0 +1,184 @@
+// Files of a package that contain no program: weights, and what builds it.
+
+#include "generate/package.h"
+
+#include <fmt/format.h>
+
+#include "generate/text.h"
+
+namespace stowage::generate {
+namespace {
+
+/// The kernels as a list of files with a prefix, one after the other.
+std::string listed(const std::vector<std::string>& kernels, const std::string& prefix,
+                   const std::string& separator) {
+  std::string text;
+  for (const std::string& kernel : kernels) text += separator + prefix + kernel + ".c";
+  return text;
+}
+
+constexpr const char* makefile = R"(# make test    runs the network on this machine
+# make m3      the same on a Cortex-M3 in QEMU; m4, m7 and m55 likewise
+# make size    sizes on a Cortex-M4
+NAME := @NAME@
+SOURCES := $(NAME).c $(NAME)_weights.c@KERNELS@
+WARNINGS := -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror
+CFLAGS ?= -O2
+ARM := arm-none-eabi-gcc -std=c99 -O2 -mthumb -ffunction-sections $(WARNINGS)
+BOARD := --specs=picolibc.specs --crt0=semihost --oslib=semihost -Tpicolibc.ld -Wl,--gc-sections \
+  -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x400000 \
+  -Wl,--defsym=__ram=0x20000000 -Wl,--defsym=__ram_size=0x400000 -Wl,--defsym=__stack_size=16K
+QEMU := qemu-system-arm -nographic -semihosting-config enable=on,target=native -icount shift=5
+
+test: $(NAME)_test
+	./$(NAME)_test
+
+$(NAME)_test: $(SOURCES) $(NAME)_test.c
+	$(CC) -std=c99 $(CFLAGS) $(WARNINGS) $^ -lm -o $@
+
+# The caches of these machines are not modelled: QEMU counts instructions.
+m3: MACHINE := -mcpu=cortex-m3 -mfloat-abi=soft
+m3: BOARD_NAME := mps2-an385
+m4: MACHINE := -mcpu=cortex-m4 -mfloat-abi=soft
+m4: BOARD_NAME := mps2-an386
+m7: MACHINE := -mcpu=cortex-m7 -mfloat-abi=soft
+m7: BOARD_NAME := mps2-an500
+m55: MACHINE := -mcpu=cortex-m55 -mfloat-abi=hard
+m55: BOARD_NAME := mps3-an547
+m55: BOARD += -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x80000 \
+  -Wl,--defsym=__ram=0x21000000
+
+m3 m4 m7 m55: $(SOURCES) $(NAME)_test.c
+	$(ARM) $(MACHINE) $^ $(BOARD) -lm -o $(NAME)_$@.elf
+	$(QEMU) -M $(BOARD_NAME) -kernel $(NAME)_$@.elf < /dev/null
+
+size: $(SOURCES)
+	for file in $^; do $(ARM) -mcpu=cortex-m4 -isystem /usr/lib/picolibc/arm-none-eabi/include -c $$file \
+	  -o $$file.o && arm-none-eabi-size $$file.o | tail -1; rm -f $$file.o; done
+
+clean:
+	rm -f $(NAME)_test *.elf
+
+.PHONY: test m3 m4 m7 m55 size clean
+)";
+
+void replace_all(std::string& text, const std::string& mark, const std::string& by) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + by.size()))
+    text.replace(at, mark.size(), by);
+}
+
+std::string outlet_rows(const Model& model) {
+  std::string text;
+  for (const Outlet& outlet : outlets_of(model)) {
+    const Tensor& tensor = model.tensor(outlet.tensor);
+    text += fmt::format("| {} | {} | {} | {} |\n", outlet.name, in_comment(tensor.name),
+                        name_of(tensor.dtype), show_shape(*tensor.shape));
+  }
+  return text;
+}
+
+std::string readme_of(const Model& model, const Package& package) {
+  const bool by_rows = model.has_ports();
+  std::string use =
+      by_rows ? fmt::format(
+                    "static unsigned char arena[{0}_ARENA_SIZE]; /* aligned to {0}_ARENA_ALIGNMENT */\n"
+                    "{1}_state state;\n"
+                    "{1}_status status = {1}_begin(&state, arena);\n"
+                    "while (status != {0}_DONE) {{\n"
+                    "  if (status == {0}_WANTS_ROW) read_camera_line({1}_row(&state));\n"
+                    "  if (status == {0}_HAS_ROW) use_result({1}_row(&state));\n"
+                    "  status = {1}_advance(&state);\n"
+                    "}}\n",
+                    upper(model.name), model.name)
+              : fmt::format("void {}_run({});\n", model.name, run_parameters(model));
+  return fmt::format(
+      "# {0}\n\n"
+      "C99 that runs the network of {1} inside its memory plan. Made by stowage.\n\n"
+      "| | |\n|---|---|\n"
+      "| arena (RAM) | {2} bytes |\n"
+      "| state (RAM) | {3} bytes |\n"
+      "| weights and tables of numbers (flash) | {4} bytes |\n"
+      "| control tables (flash) | {5} bytes |\n"
+      "| steps | {6} |\n"
+      "| multiplies | {7} |\n\n"
+      "Code and stack depend on the compiler: `make size` prints sizes of code. The stack stays below 1 "
+      "kB.\n\n"
+      "| | name in the model | type | shape |\n|---|---|---|---|\n{8}\n"
+      "```c\n{9}```\n\n"
+      "`{0}.h` says what each function does. `make test` runs the network on known inputs on this machine,\n"
+      "`make m4` on a Cortex-M4 in QEMU. Add all `.c` files but `{0}_test.c` to your project. Weights get "
+      "the\n"
+      "attribute of the macro `{10}_WEIGHTS_SECTION`, if you define it.\n",
+      model.name, in_comment(model.network->input.info.source), package.arena, package.state, package.weights,
+      package.control, package.steps, package.multiplies, outlet_rows(model), use, upper(model.name));
+}
+
+}  // namespace
+
+std::string weights_header_of(const Model& model, const Sources& sources) {
+  const std::string big = upper(model.name);
+  std::string text = fmt::format(
+      "/* Constants of {0}. */\n#ifndef {1}_WEIGHTS_H\n#define {1}_WEIGHTS_H\n\n#include <stdint.h>\n\n"
+      "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
+      model.name, big);
+  for (const ConstantArray& array : sources.arrays()) {
+    const std::size_t count = array.data.size() / static_cast<std::size_t>(*bits_of(array.dtype) / 8);
+    text += fmt::format("extern const {} {}[{}]; /* {} */\n", c_type(array.dtype), array.name, count,
+                        array.comment);
+  }
+  return text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+}
+
+std::string weights_of(const Model& model, const Sources& sources) {
+  const std::string big = upper(model.name);
+  std::string numbers;
+  for (const ConstantArray& array : sources.arrays()) {
+    const std::size_t count = array.data.size() / static_cast<std::size_t>(*bits_of(array.dtype) / 8);
+    numbers += fmt::format("\nconst {} {}[{}] {}_WEIGHTS_SECTION = {{\n", c_type(array.dtype), array.name,
+                           count, big);
+    numbers += initialiser(array.dtype, array.data);
+    numbers += "};\n";
+  }
+  const bool has_special =
+      numbers.find("NAN") != std::string::npos || numbers.find("INFINITY") != std::string::npos;
+  return fmt::format(
+             "/* Constants of {0}. Define {1}_WEIGHTS_SECTION to place them, for instance as\n"
+             " * __attribute__((section(\".qspi\"))). */\n#include \"{0}_weights.h\"\n{2}\n"
+             "#ifndef {1}_WEIGHTS_SECTION\n#define {1}_WEIGHTS_SECTION\n#endif\n",
+             model.name, big, has_special ? "\n#include <math.h>\n" : "") +
+         numbers;
+}
+
+std::vector<GeneratedFile> build_files_of(const Model& model, const Package& package,
+                                          const std::vector<std::string>& kernels) {
+  std::string make = makefile;
+  replace_all(make, "@NAME@", model.name);
+  replace_all(make, "@KERNELS@", listed(kernels, "", " "));
+  const std::string sources = fmt::format("{0}.c {0}_weights.c{1}", model.name, listed(kernels, "", " "));
+  const std::string cmake = fmt::format(
+      "# In ESP-IDF this is a component; elsewhere a library.\n"
+      "set({0}_sources {1})\n"
+      "if(ESP_PLATFORM)\n  idf_component_register(SRCS ${{{0}_sources}} INCLUDE_DIRS .)\n"
+      "else()\n  cmake_minimum_required(VERSION 3.16)\n  project({0} C)\n"
+      "  add_library({0} STATIC ${{{0}_sources}})\n"
+      "  target_include_directories({0} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})\nendif()\n",
+      model.name, sources);
+  const std::string zephyr_cmake = fmt::format(
+      "zephyr_library_named({0})\nzephyr_include_directories(..)\nzephyr_library_sources(../{0}.c "
+      "../{0}_weights.c{1})\n",
+      model.name, listed(kernels, "../", " "));
+  const std::string library = fmt::format(
+      "{{\n  \"name\": \"{0}\",\n  \"version\": \"1.0.0\",\n  \"description\": \"A neural network as C, made "
+      "by stowage\",\n"
+      "  \"build\": {{\"srcDir\": \".\", \"srcFilter\": [\"+<*.c>\", \"-<*_test.c>\"]}}\n}}\n",
+      model.name);
+  return {{"README.md", readme_of(model, package)},
+          {"Makefile", make},
+          {"CMakeLists.txt", cmake},
+          {"idf_component.yml", "version: \"1.0.0\"\ndescription: A neural network as C, made by stowage\n"},
+          {"library.json", library},
+          {"zephyr/module.yml", fmt::format("name: {}\nbuild:\n  cmake: zephyr\n", model.name)},
+          {"zephyr/CMakeLists.txt", zephyr_cmake}};
+}
+
+}  // namespace stowage::generate

@@ -1,0 +1,270 @@
+// NAME.c: places of tensors, a function for each operator, and the steps: a list of calls, the loops of an affine
+// schedule, or a table that a small driver walks through.
+
+#include "generate/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "generate/text.h"
+
+namespace stowage::generate {
+namespace {
+
+std::string operator_comment(const Model& model, const StepKind& kind) {
+  const Operator& op = model.graph().subgraphs[0].operators[kind.op];
+  std::string from;
+  std::string to;
+  for (const auto& input : op.inputs) {
+    if (!input || is_constant(model.tensor(*input).kind)) continue;
+    from += fmt::format("{}{}", from.empty() ? "" : ", ", show_shape(*model.tensor(*input).shape));
+  }
+  for (const auto& output : op.outputs) {
+    if (output) to += fmt::format("{}{}", to.empty() ? "" : ", ", show_shape(*model.tensor(*output).shape));
+  }
+  return fmt::format("/* {}: {} to {} */\n", in_comment(op.type).substr(1, op.type.size()), from, to);
+}
+
+std::string functions_text(const Model& model) {
+  std::string text;
+  for (std::size_t i = 0; i < model.functions.size(); ++i) {
+    const Function& function = model.functions[i];
+    text += "\n" + operator_comment(model, model.schedule.operators[i]) + function.layers;
+    text += (function.layers.empty() ? "" : "\n") + function.text;
+  }
+  return text;
+}
+
+/// An array of the memories, with the caller's own buffers behind them.
+std::string memories_text(const Model& model, const Sources& sources) {
+  std::string list;
+  for (const std::string& name : memory_names(model))
+    list += fmt::format("{}(uint8_t *){}", list.empty() ? "" : ", ", name);
+  const std::vector<Outlet> outlets = outlets_of(model);
+  for (const TensorId tensor : sources.outside()) {
+    const auto outlet = std::ranges::find(outlets, tensor, &Outlet::tensor);
+    list += fmt::format(
+        "{}(uint8_t *){}", list.empty() ? "" : ", ",
+        outlet->is_input ? "(uintptr_t)(const void *)" + outlet->name : "(void *)" + outlet->name);
+  }
+  return fmt::format("  uint8_t *const memory[] = {{{}}};\n", list);
+}
+
+/// Copies an input into its place, or an output out of it.
+std::string transfer_text(const Model& model, Sources& sources, const Outlet& outlet) {
+  const PlannedTensor& planned = model.plan->tensors[outlet.tensor];
+  const bool is_fixed = sources.is_constant(outlet.tensor);
+  const Tensor& tensor = model.tensor(outlet.tensor);
+  if (tensor.bytes == 0 || (planned.views.empty() && !is_fixed)) return "";
+  if (is_fixed) {
+    if (outlet.is_input) return "";
+    sources.need("stowage_movement");
+    return fmt::format("  stowage_copy_runs({}, 0, {}, 0, {}, 1);\n", sources.constant(outlet.tensor),
+                       outlet.name, tensor.bytes);
+  }
+  const Storage storage = sources.storage(outlet.tensor);
+  sources.need("stowage_movement");
+  const auto call = [&](const std::string& place, const std::string& row, const std::string& at, Bytes stride,
+                        Bytes run, std::int64_t runs) {
+    const std::string here = fmt::format("stowage_row(memory, &{}, {})", place, row);
+    return outlet.is_input
+               ? fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});\n", at, stride, here, run, run, runs)
+               : fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});\n", here, run, at, stride, run,
+                             runs);
+  };
+  if (storage.is_contiguous()) {
+    const std::string place = sources.place(storage.whole(), outlet.tensor);
+    return fmt::format("  if ({} != NULL) {}", outlet.name,
+                       call(place, "0", outlet.name, 0, tensor.bytes, 1));
+  }
+  const std::size_t axis = *storage.axis();
+  const std::int64_t rows = (*tensor.shape)[axis];
+  const std::int64_t outer = kernels::count_of(*tensor.shape, 0, axis);
+  const Bytes run = tensor.bytes / (rows * outer);
+  const Bytes element = tensor.bytes / kernels::count_of(*tensor.shape);
+  const std::string place = sources.place(storage.by_rows(axis), outlet.tensor);
+  return fmt::format(
+      "  for (row = 0; {} != NULL && row < {}; row++)\n    {}", outlet.name, rows,
+      call(place, "row", fmt::format("{} + row * {}", outlet.name, run / element), rows * run, run, outer));
+}
+
+std::string calls_text(const Model& model) {
+  std::string text;
+  for (const std::size_t step : model.schedule.steps)
+    text += fmt::format("  {}(memory);\n", model.functions[step].name);
+  return text;
+}
+
+std::string indented(const std::string& lines) {
+  std::string text;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size());
+    text += "  " + lines.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return text;
+}
+
+// The driver of a table
+
+std::string table_text(const Model& model) {
+  const auto bytes_of = [](const std::vector<std::uint16_t>& numbers) {
+    return std::as_bytes(std::span(numbers));
+  };
+  std::vector<std::uint16_t> steps(model.table.numbers.begin(), model.table.numbers.end());
+  const std::size_t kinds = model.functions.size() + model.port_places.size();
+  std::string text = fmt::format(
+      "\n/* What runs when: numbers of operators{}, as pieces that are repeated. The k-th time, an\n"
+      " * operator computes its row block k. */\n",
+      model.has_ports() ? " and, behind them, of rows that come and go" : "");
+  text += fmt::format("static const {} steps[{}] = {{\n{}}};\n", kinds <= 256 ? "uint8_t" : "uint16_t",
+                      steps.size(), initialiser(DType::uint16, bytes_of(steps)));
+  text += fmt::format(
+      "static const struct {{\n  uint16_t first;\n  uint16_t length;\n  uint16_t times;\n}} periods[{}] = "
+      "{{\n",
+      model.table.periods.size());
+  for (const Period& period : model.table.periods)
+    text += fmt::format("    {{{}, {}, {}}},\n", period.first, period.length, period.times);
+  text +=
+      "};\n\nstatic void run_step(uint8_t *const *memory, unsigned step, int32_t n) {\n  switch (step) {\n";
+  for (std::size_t i = 0; i < model.functions.size(); ++i)
+    text += fmt::format("    case {}: {}(memory{}); break;\n", i, model.functions[i].name,
+                        model.schedule.operators[i].axis ? ", n" : "");
+  const bool reads_n =
+      std::ranges::any_of(model.schedule.operators, [](const StepKind& it) { return it.axis.has_value(); });
+  return text + fmt::format("    default: break;\n  }}\n{}}}\n", reads_n ? "" : "  (void)n;\n");
+}
+
+std::string walk_text(const Model& model) {
+  return fmt::format(
+      "  for (period = 0; period < {}U; period++) {{\n"
+      "    for (time = 0; time < periods[period].times; time++) {{\n"
+      "      for (i = 0; i < periods[period].length; i++) {{\n"
+      "        const unsigned step = steps[periods[period].first + i];\n"
+      "        run_step(memory, step, done[step]++);\n"
+      "      }}\n    }}\n  }}\n",
+      model.table.periods.size());
+}
+
+std::string run_text(const Model& model, Sources& sources) {
+  std::string in;
+  std::string out;
+  for (const Outlet& outlet : outlets_of(model))
+    (outlet.is_input ? in : out) += transfer_text(model, sources, outlet);
+  std::string text = fmt::format("\nvoid {}_run({}) {{\n", model.name, run_parameters(model));
+  text += memories_text(model, sources);
+  if (model.is_stepped())
+    text +=
+        fmt::format("  uint16_t done[{}] = {{0}};\n  unsigned period, time, i;\n", model.functions.size());
+  if ((in + out).find("row = 0") != std::string::npos) text += "  int32_t row;\n";
+  text += in;
+  text += model.loops ? indented(*model.loops) : (model.is_stepped() ? walk_text(model) : calls_text(model));
+  if (model.schedule.steps.empty()) text += "  (void)memory;\n";
+  return text + out + "}\n";
+}
+
+std::string ports_text(const Model& model) {
+  std::string places;
+  std::size_t inputs = 0;
+  for (const std::string& place : model.port_places)
+    places += fmt::format("{}&{}", places.empty() ? "" : ", ", place);
+  for (const Port& port : model.schedule.ports) inputs += port.is_input ? 1 : 0;
+  const std::string& name = model.name;
+  const std::string big = upper(name);
+  std::string text = fmt::format(
+      "\n/* The ports, inputs first: where their rows are. */\n"
+      "enum {{ first_port = {0}, first_output = {1}, periods_in_all = {2} }};\n"
+      "static const stowage_place *const ports[{3}] = {{{4}}};\n",
+      model.functions.size(), model.functions.size() + inputs, model.table.periods.size(),
+      model.port_places.size(), places);
+  text += fmt::format(
+      "\nstatic unsigned current_step(const {0}_state *state) {{\n"
+      "  return steps[periods[state->period].first + state->index];\n}}\n"
+      "\nstatic void move_on({0}_state *state) {{\n"
+      "  if (++state->index < periods[state->period].length) return;\n"
+      "  state->index = 0;\n"
+      "  if (++state->time < periods[state->period].times) return;\n"
+      "  state->time = 0;\n"
+      "  state->period++;\n}}\n",
+      name);
+  text += fmt::format(
+      "\n{0}_status {0}_advance({0}_state *state) {{\n"
+      "  while (state->period < periods_in_all) {{\n"
+      "    const unsigned step = current_step(state);\n"
+      "    if (step < first_port) {{\n"
+      "      run_step(state->memory, step, state->done[step]);\n"
+      "    }} else if (!state->is_waiting) {{\n"
+      "      state->is_waiting = 1;\n"
+      "      return step < first_output ? {1}_WANTS_ROW : {1}_HAS_ROW;\n"
+      "    }} else {{\n"
+      "      state->is_waiting = 0;\n"
+      "    }}\n"
+      "    state->done[step]++;\n"
+      "    move_on(state);\n"
+      "  }}\n"
+      "  return {1}_DONE;\n}}\n",
+      name, big);
+  text += fmt::format("\n{0}_status {0}_begin({0}_state *state", name);
+  for (const std::string& memory : memory_names(model)) text += fmt::format(", void *{}", memory);
+  text += fmt::format(") {{\n  const {}_state start = {{{{NULL}}, {{0}}, 0, 0, 0, 0}};\n  *state = start;\n",
+                      name);
+  const std::vector<std::string> memories = memory_names(model);
+  for (std::size_t m = 0; m < memories.size(); ++m)
+    text += fmt::format("  state->memory[{}] = (uint8_t *){};\n", m, memories[m]);
+  text += fmt::format("  return {}_advance(state);\n}}\n", name);
+  const bool is_single = model.plan->streaming && model.plan->streaming->granule == 1;
+  const std::string row = is_single ? "state->done[current_step(state)]"
+                                    : fmt::format("state->done[current_step(state)] * {}",
+                                                  model.plan->streaming ? model.plan->streaming->granule : 1);
+  text += fmt::format(
+      "\nint32_t {0}_port(const {0}_state *state) {{ return (int32_t)current_step(state) - first_port; }}\n",
+      name);
+  text += fmt::format("\nint32_t {0}_row_number(const {0}_state *state) {{ return {1}; }}\n", name, row);
+  return text +
+         fmt::format(
+             "\nvoid *{0}_row(const {0}_state *state) {{\n"
+             "  return stowage_row(state->memory, ports[{0}_port(state)], {0}_row_number(state));\n}}\n",
+             name);
+}
+
+}  // namespace
+
+std::string program_of(const Model& model, Sources& sources) {
+  const std::string body = functions_text(model);
+  std::string steps;
+  if (model.is_stepped()) steps += table_text(model);
+  steps += model.has_ports() ? ports_text(model) : run_text(model, sources);
+  const std::string loops = model.loops.value_or("");
+  std::string text = fmt::format(
+      "/* {0}: what runs when, and where. See {1}.h. */\n#include \"{1}.h\"\n\n{2}#include "
+      "\"{1}_weights.h\"\n"
+      "#include \"stowage_kernels.h\"\n\n",
+      in_comment(model.network->input.info.source), model.name,
+      body.find("INFINITY") != std::string::npos ? "#include <math.h>\n\n" : "");
+  for (const auto& [word, definition] :
+       {std::pair{"floord(", "#define floord(n, d) ((n) < 0 ? -((-(n) + (d)-1) / (d)) : (n) / (d))\n"},
+        std::pair{"min(", "#define min(a, b) ((a) < (b) ? (a) : (b))\n"},
+        std::pair{"max(", "#define max(a, b) ((a) > (b) ? (a) : (b))\n"}})
+    if (loops.find(word) != std::string::npos) text += definition;
+  return text + "/* Where tensors are. */\n" + sources.places() + body + steps;
+}
+
+Bytes bytes_of_tables(const Model& model) {
+  const std::size_t kinds = model.functions.size() + model.port_places.size();
+  constexpr std::size_t bytes_of_a_period = 6;
+  constexpr std::size_t bytes_of_a_port = 4;
+  if (!model.is_stepped()) return 0;
+  return static_cast<Bytes>(model.table.numbers.size() * (kinds <= 256 ? 1 : 2) +
+                            model.table.periods.size() * bytes_of_a_period +
+                            model.port_places.size() * bytes_of_a_port);
+}
+
+Bytes bytes_of_state(const Model& model) {
+  if (!model.has_ports()) return 0;
+  const std::size_t kinds = model.functions.size() + model.port_places.size();
+  const std::size_t bytes = model.plan->memories.size() * 4 + kinds * 2 + 7;
+  return static_cast<Bytes>((bytes + 3) / 4 * 4);
+}
+
+}  // namespace stowage::generate

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generate/schedule.h"
+#include "generate/sources.h"
+
+namespace stowage::generate {
+
+/// All that the files of a package are written from.
+struct Model {
+  const Network* network = nullptr;
+  const Plan* plan = nullptr;
+  std::string name{};
+  Schedule schedule{};
+  std::vector<Function> functions{};       ///< In the order of Schedule::operators.
+  std::optional<std::string> loops{};      ///< Of a plan that follows an affine schedule.
+  PeriodicTable table{};                   ///< Of other plans that stream.
+  std::vector<std::string> port_places{};  ///< Names of the places of ports.
+
+  [[nodiscard]] const Graph& graph() const { return network->graph(); }
+  [[nodiscard]] const Tensor& tensor(TensorId t) const { return graph().tensors[t]; }
+  /// Inputs arrive and outputs leave by rows.
+  [[nodiscard]] bool has_ports() const { return !schedule.ports.empty(); }
+  [[nodiscard]] bool is_stepped() const { return !loops && !table.numbers.empty(); }
+};
+
+/// An input or output of the network in the interface: "input", or "input_2" if there are several.
+struct Outlet {
+  TensorId tensor = 0;
+  bool is_input = true;
+  std::string name{};
+  std::optional<std::size_t> port{};  ///< In Schedule::ports.
+};
+
+[[nodiscard]] std::vector<Outlet> outlets_of(const Model& model);
+
+/// Elements of the tensor in the order in which it is handed over: by rows along the axis of its port.
+[[nodiscard]] std::vector<std::byte> in_order_of_port(const Tensor& tensor,
+                                                      const std::vector<std::byte>& data,
+                                                      std::optional<std::size_t> axis);
+
+/// NAME.h
+[[nodiscard]] std::string interface_of(const Model& model, const Sources& sources);
+/// The parameters of NAME_run, and the memories: "void *arena, const int8_t *input, int8_t *output".
+[[nodiscard]] std::string run_parameters(const Model& model);
+/// Names of the parameters for the plan's memories.
+[[nodiscard]] std::vector<std::string> memory_names(const Model& model);
+
+/// NAME.c
+[[nodiscard]] std::string program_of(const Model& model, Sources& sources);
+/// Bytes of tables that say what runs when.
+[[nodiscard]] Bytes bytes_of_tables(const Model& model);
+/// Bytes of NAME_state on a machine with pointers of 32 bits.
+[[nodiscard]] Bytes bytes_of_state(const Model& model);
+
+/// Inputs of a run and its outputs, in the order of `outlets_of`.
+using TestCase = std::vector<std::vector<std::byte>>;
+
+/// NAME_test.c
+[[nodiscard]] std::string test_program_of(const Model& model, const std::vector<TestCase>& cases);
+
+}  // namespace stowage::generate

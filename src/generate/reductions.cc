@@ -1,0 +1,118 @@
+// MEAN and SUM.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "generate/sources.h"
+#include "generate/text.h"
+#include "kernels/tflite/fixed_point.h"
+
+namespace stowage::generate {
+namespace {
+
+using kernels::Operands;
+using kernels::refuse;
+
+/// Which dimensions of the input are reduced.
+std::vector<bool> reduced_dimensions(const Operands& operands) {
+  std::vector<bool> is_reduced(operands.input(0).shape.size(), false);
+  for (const std::int64_t axis : operands.constants(1, "axes"))
+    is_reduced[kernels::axis_of(axis, is_reduced.size())] = true;
+  return is_reduced;
+}
+
+/// The input as [outer][reduced][inner].
+struct ReduceShape {
+  std::int64_t outer = 1;
+  std::int64_t reduced = 1;
+  std::int64_t inner = 1;
+
+  [[nodiscard]] std::string text() const { return fmt::format("{}, {}, {}", outer, reduced, inner); }
+};
+
+ReduceShape shape_for(const Shape& shape, const std::vector<bool>& is_reduced) {
+  ReduceShape it;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    if (is_reduced[d]) {
+      if (it.inner > 1) refuse("it reduces dimensions with others between them");
+      it.reduced *= shape[d];
+    } else {
+      (it.reduced > 1 ? it.inner : it.outer) *= shape[d];
+    }
+  }
+  if (it.reduced == 1) it.inner = std::exchange(it.outer, 1);
+  return it;
+}
+
+/// A kernel for a whole tensor, and in steps: its suffix, and its first argument.
+struct Reduction {
+  std::string type{};
+  std::string layer{};
+};
+
+Reduction reduction_for(Writer& writer, const Operands& operands, std::int64_t count, bool is_mean) {
+  if (operands.output().dtype == DType::float32)
+    return {"f32", literal(is_mean ? static_cast<float>(count) : 1.0F)};
+  if (operands.output().dtype != DType::int8) kernels::refuse_type(operands);
+  const kernels::Affine input = kernels::affine_of(operands.input(0));
+  const kernels::Affine output = kernels::affine_of(operands.output());
+  kernels::Multiplier factor =
+      kernels::multiplier_of(static_cast<double>(input.scale) / static_cast<double>(output.scale));
+  if (is_mean) factor = kernels::shared_out(factor, count);
+  const auto excess = static_cast<std::int32_t>(static_cast<std::uint32_t>(-input.zero_point * count));
+  return {"s8", "&" + writer.layer("stowage_mean_layer",
+                                   fmt::format("{}, {}, {{{}, {}}}", literal(std::int64_t{excess}),
+                                               output.zero_point, factor.mantissa, factor.shift))};
+}
+
+/// Steps over rows of the input: starts the sums, adds rows, and finishes after the last one.
+void mean_in_steps(Writer& writer, const Operands& operands, const Reduction& it,
+                   const std::vector<bool>& is_reduced, std::size_t axis) {
+  const Sums& sums = *writer.kind().sums;
+  const Plan& plan = writer.sources().plan();
+  const Bytes at = plan.places[sums.buffer].offset + sums.offset;
+  const std::string sum = it.type == "f32" ? "float" : "int32_t";
+  if (at % 4 != 0) refuse("its sums are at {} of their memory, expected a multiple of 4", at);
+  const std::int64_t rows = operands.input(0).shape[axis];
+  const std::int64_t outputs = kernels::count_of(operands.output().shape);
+  Shape row = operands.input(0).shape;
+  row[axis] = 1;
+  const std::string shape = writer.layer("stowage_reduce_shape", shape_for(row, is_reduced).text());
+  writer.loop_over(rows);
+  writer.declare(fmt::format("{0} *const sums = ({0} *)(void *)(memory[{1}] + {2});", sum,
+                             plan.places[sums.buffer].memory, at));
+  writer.declare("int32_t i;");
+  writer.line(fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = 0;", outputs));
+  writer.line(
+      fmt::format("stowage_mean_add_{}(&{}, {}, sums);", it.type, shape, writer.input_row(0, axis, "y").at));
+  writer.line(fmt::format("if (y == {}) stowage_mean_end_{}({}, sums, {}, {});", rows - 1, it.type, it.layer,
+                          writer.output().at, outputs));
+}
+
+template <bool is_mean>
+void emit_mean(Writer& writer) {
+  const Operands operands(writer.seen());
+  operands.expect_counts(2, 1);
+  operands.expect_alike(0);
+  const std::vector<bool> is_reduced = reduced_dimensions(operands);
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < is_reduced.size(); ++d)
+    if (is_reduced[d]) count *= operands.input(0).shape[d];
+  if (count < 1) refuse("it reduces no elements");
+  const Reduction it = reduction_for(writer, operands, count, is_mean);
+  writer.need("stowage_mean");
+  if (writer.kind().sums) return mean_in_steps(writer, operands, it, is_reduced, *writer.kind().axis);
+  const std::string shape =
+      writer.layer("stowage_reduce_shape", shape_for(operands.input(0).shape, is_reduced).text());
+  writer.line(fmt::format("stowage_mean_{}({}, &{}, {}, {});", it.type, it.layer, shape, writer.input(0).at,
+                          writer.output().at));
+}
+
+}  // namespace
+
+EmitPart reduction_operators() { return {{"MEAN", emit_mean<true>}, {"SUM", emit_mean<false>}}; }
+
+}  // namespace stowage::generate

@@ -1,0 +1,194 @@
+// Idea. A plan's steps are the row blocks of each operator in ascending order, interleaved. So the steps are a
+// sequence of operators; which row block it is follows from counting. The sequence repeats itself with the rows. It
+// becomes pieces that are repeated, found greedily from the front:
+//
+//     a a b a a b a a b c        ->  table a a b c;  3 times [0, 3), once [3, 4)
+//
+// Pieces that a table has already are not stored again. Cost: steps * longest piece, and a search in the table.
+//
+// A plan that follows an affine schedule needs no table: isl writes its loops (stream/loops.cc).
+
+#include "generate/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include "stowage/error.h"
+#include "stream/loops.h"
+
+namespace stowage::generate {
+namespace {
+
+[[noreturn]] void refuse_plan(const std::string& problem) { throw Error("plan", problem); }
+
+/// Collects steps and checks that row blocks ascend.
+class Collector {
+ public:
+  Collector(const Network& network, const Plan& plan)
+      : network_(network), plan_(plan), granule_(plan.streaming ? plan.streaming->granule : 1) {}
+
+  void add(const Run& run) {
+    if (run.path.size() != 2) refuse_plan("runs operators of a body, for which no C is generated");
+    if (run.part) refuse_plan("adds parts of rows (--recompute), for which no C is generated");
+    const Operator& op = network_.graph().subgraphs[0].operators[run.path[1]];
+    StepKind kind{.op = run.path[1], .sums = run.sums, .granule = granule_};
+    const TensorId counted = (run.sums ? op.inputs : op.outputs).at(0).value();
+    const std::int64_t extent = extent_of(counted, run.rows);
+    if (run.rows && (extent > 1 || run.sums)) kind.axis = run.rows->axis;
+    const auto [known, is_new] = operators_.try_emplace(run.path[1], result_.operators.size());
+    if (is_new) result_.operators.push_back(kind);
+    const StepKind& own = result_.operators[known->second];
+    if (own.axis != kind.axis || own.sums != kind.sums) refuse_plan("runs an operator in two ways");
+    count({0, known->second}, run.rows, extent);
+  }
+
+  void add(TensorId tensor, bool is_input, const std::optional<RowRange>& rows) {
+    Port port{.tensor = tensor, .is_input = is_input};
+    const std::int64_t extent = extent_of(tensor, rows);
+    if (rows && extent > 1) port.axis = rows->axis;
+    const auto [known, is_new] = ports_.try_emplace({tensor, is_input}, result_.ports.size());
+    if (is_new) result_.ports.push_back(port);
+    count({1, known->second}, rows, extent);
+  }
+
+  /// Inputs come before outputs among the ports.
+  Schedule take() {
+    std::vector<std::size_t> place(result_.ports.size());
+    std::vector<Port> sorted;
+    for (const bool is_input : {true, false}) {
+      for (std::size_t p = 0; p < place.size(); ++p) {
+        if (result_.ports[p].is_input != is_input) continue;
+        place[p] = sorted.size();
+        sorted.push_back(result_.ports[p]);
+      }
+    }
+    result_.ports = std::move(sorted);
+    for (const auto& [is_port, number] : sequence_)
+      result_.steps.push_back(is_port == 1 ? result_.operators.size() + place[number] : number);
+    return std::move(result_);
+  }
+
+ private:
+  using Number = std::pair<std::size_t, std::size_t>;  // 0 and an operator, or 1 and a port
+
+  [[nodiscard]] std::int64_t extent_of(TensorId tensor, const std::optional<RowRange>& rows) const {
+    return rows ? (*plan_.tensors[tensor].tensor.shape)[rows->axis] : 1;
+  }
+
+  void count(const Number& number, const std::optional<RowRange>& rows, std::int64_t extent) {
+    const std::int64_t block = blocks_[number]++;
+    const std::int64_t begin = block * granule_;
+    const bool is_next =
+        rows ? rows->begin == begin && rows->end == std::min(begin + granule_, extent) : block == 0;
+    if (!is_next) refuse_plan("computes rows again, for which no C is generated");
+    sequence_.push_back(number);
+  }
+
+  const Network& network_;
+  const Plan& plan_;
+  std::int64_t granule_;
+  std::map<std::size_t, std::size_t> operators_{};
+  std::map<std::pair<TensorId, bool>, std::size_t> ports_{};
+  std::map<Number, std::int64_t> blocks_{};
+  std::vector<Number> sequence_{};
+  Schedule result_{};
+};
+
+/// The repetition from a step on that stands for most steps.
+Period repetition_from(const std::vector<std::size_t>& steps, std::size_t first) {
+  constexpr std::size_t longest = 96;
+  Period best{.first = first};
+  std::size_t saved = 0;
+  for (std::size_t length = 1; length <= longest && first + 2 * length <= steps.size(); ++length) {
+    std::size_t end = first + length;
+    while (end < steps.size() && steps[end] == steps[end - length]) ++end;
+    const std::size_t times = (end - first) / length;
+    if (length * (times - 1) <= saved) continue;
+    saved = length * (times - 1);
+    best = {first, length, times};
+  }
+  return best;
+}
+
+}  // namespace
+
+Schedule schedule_of(const Network& network, const Plan& plan) {
+  if (plan.clocks.size() != 1) refuse_plan("has several clocks, for which no C is generated");
+  Collector collector(network, plan);
+  for (const Step& step : plan.clocks[0].steps) {
+    if (const auto* const run = std::get_if<Run>(&step)) {
+      collector.add(*run);
+    } else if (const auto* const arrive = std::get_if<Arrive>(&step)) {
+      collector.add(arrive->tensor, true, arrive->rows);
+    } else if (const auto* const leave = std::get_if<Leave>(&step)) {
+      collector.add(leave->tensor, false, leave->rows);
+    } else {
+      refuse_plan("moves tensors between memories, for which no C is generated");
+    }
+  }
+  return collector.take();
+}
+
+PeriodicTable periodic(const std::vector<std::size_t>& steps) {
+  constexpr std::size_t worthwhile = 8;  // bytes of a period
+  PeriodicTable table;
+  const auto add = [&](std::size_t first, std::size_t length, std::size_t times) {
+    const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = begin + static_cast<std::ptrdiff_t>(length);
+    auto known = std::search(table.numbers.begin(), table.numbers.end(), begin, end);
+    const auto place = static_cast<std::size_t>(known - table.numbers.begin());
+    if (known == table.numbers.end()) table.numbers.insert(table.numbers.end(), begin, end);
+    Period* const last = table.periods.empty() ? nullptr : &table.periods.back();
+    if (last != nullptr && times == 1 && last->times == 1 && last->first + last->length == place) {
+      last->length += length;
+    } else {
+      table.periods.push_back({place, length, times});
+    }
+  };
+  std::size_t single = 0;  // steps from here on are not added yet
+  for (std::size_t first = 0; first < steps.size();) {
+    const Period found = repetition_from(steps, first);
+    if (found.length * (found.times - 1) < worthwhile) {
+      ++first;
+      continue;
+    }
+    if (single < first) add(single, first - single, 1);
+    add(first, found.length, found.times);
+    first += found.length * found.times;
+    single = first;
+  }
+  if (single < steps.size()) add(single, steps.size() - single, 1);
+  return table;
+}
+
+std::optional<std::string> loops_of(const Plan& plan, const Schedule& schedule) {
+  constexpr unsigned long most_effort = 200'000'000;
+  if (!plan.streaming || !plan.streaming->affine || !plan.streaming->affine->is_followed) return std::nullopt;
+  std::vector<stream::LoopStatement> statements;
+  for (const TimedSteps& it : plan.streaming->affine->operators) {
+    if (!it.op) return std::nullopt;
+    statements.push_back({fmt::format("op_{}", *it.op), it.count, it.scale, it.shift, it.position});
+  }
+  const auto loops = stream::loop_nest(statements, most_effort);
+  if (!loops) return std::nullopt;
+  // Statements are called with the memory, and those of one step without a row.
+  std::string text = *loops;
+  for (const StepKind& kind : schedule.operators) {
+    const std::string call = fmt::format("op_{}(", kind.op);
+    for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {
+      const std::size_t open = at + call.size();
+      if (kind.axis) {
+        text.insert(open, "memory, ");
+      } else {
+        text.replace(open, text.find(");", open) - open, "memory");
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace stowage::generate

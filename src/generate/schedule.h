@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generate/sources.h"
+#include "stowage/plan.h"
+
+namespace stowage::generate {
+
+/// A tensor that the caller hands over or takes, row block by row block.
+struct Port {
+  TensorId tensor = 0;
+  bool is_input = true;
+  std::optional<std::size_t> axis{};  ///< None: as a whole.
+};
+
+/// The steps of a plan as numbers: first of the operators, then of the ports. The k-th step of a number is its row
+/// block k.
+struct Schedule {
+  std::vector<StepKind> operators{};
+  std::vector<Port> ports{};
+  std::vector<std::size_t> steps{};
+};
+
+/// Throws Error if the plan has steps that cannot be generated, or recomputes rows.
+[[nodiscard]] Schedule schedule_of(const Network& network, const Plan& plan);
+
+/// Steps [first, first + length) of a table, so many times.
+struct Period {
+  std::size_t first = 0;
+  std::size_t length = 1;
+  std::size_t times = 1;
+};
+
+/// A sequence of numbers as repeated pieces of a table.
+struct PeriodicTable {
+  std::vector<std::size_t> numbers{};
+  std::vector<Period> periods{};
+};
+
+[[nodiscard]] PeriodicTable periodic(const std::vector<std::size_t>& steps);
+
+/// The loops of a plan that follows an affine schedule, as C that calls `op_3(memory, i)`; none for other plans.
+[[nodiscard]] std::optional<std::string> loops_of(const Plan& plan, const Schedule& schedule);
+
+}  // namespace stowage::generate

@@ -1,0 +1,230 @@
+// Operators become functions. Where a plan runs an operator by rows, its function computes one of them:
+//
+//     static void op_3(uint8_t *const *memory, int32_t y) {
+//       const void *rows[3];
+//       stowage_window(memory, &place_2, y - 1, 3, 1, rows);
+//       stowage_depthwise_s8(&layer_3, rows, (int8_t *)stowage_row(memory, &place_3, y));
+//     }
+//
+// Operators whose rows are all alike (has_rows_alike) see tensors of one row, and are written for these shapes.
+
+#include "generate/sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "generate/text.h"
+#include "model/row_rules.h"
+
+namespace stowage::generate {
+
+using kernels::refuse;
+
+Sources::Sources(const Network& network, const run::Program& program, const Plan& plan, std::string name)
+    : network_(network), program_(program), plan_(plan), name_(std::move(name)) {
+  const Subgraph& main = network.graph().subgraphs[0];
+  for (const auto* list : {&main.inputs, &main.outputs}) {
+    for (const TensorId tensor : *list) {
+      const bool is_known = std::ranges::find(outside_, tensor) != outside_.end();
+      if (plan.tensors[tensor].views.empty() && !is_constant(tensor) && !is_known) outside_.push_back(tensor);
+    }
+  }
+}
+
+std::string Sources::array(const std::string& name, const std::string& comment, DType dtype,
+                           std::vector<std::byte> data) {
+  const std::string full = name_ + "_" + name;
+  arrays_.push_back({full, comment, dtype, std::move(data)});
+  return full;
+}
+
+bool Sources::is_constant(TensorId tensor) const { return program_.constants[tensor].data() != nullptr; }
+
+std::string Sources::constant(TensorId tensor) {
+  const auto known = constants_.find(tensor);
+  if (known != constants_.end()) return known->second;
+  const std::span<const std::byte> data = program_.constants[tensor];
+  const Tensor& own = network_.graph().tensors[tensor];
+  return constants_[tensor] = array(fmt::format("constant_{}", tensor), in_comment(own.name), own.dtype,
+                                    {data.begin(), data.end()});
+}
+
+Storage Sources::storage(TensorId tensor) const {
+  const auto outside = std::ranges::find(outside_, tensor);
+  const auto number = static_cast<std::size_t>(outside - outside_.begin());
+  if (plan_.tensors[tensor].views.empty() && outside == outside_.end())
+    refuse("{} is not in the plan", describe(network_.graph(), tensor));
+  return {plan_, tensor, plan_.memories.size() + number};
+}
+
+std::string Sources::place(const RowPlace& place, TensorId tensor) {
+  const Tensor& own = network_.graph().tensors[tensor];
+  const auto bits = bits_of(own.dtype);
+  const Bytes element = bits && *bits >= 8 ? *bits / 8 : 1;
+  if (place.offset % element != 0 || place.pitch % element != 0)
+    refuse("{} is at {} of its memory, expected a multiple of {}: plan with --align {}", own.name,
+           place.offset, element, element);
+  std::string slots;
+  for (const std::uint16_t slot : place.slots) slots += fmt::format("{}, ", slot);
+  const std::string definition = fmt::format("{}|{}|{}|{}|{}|{}", slots, place.offset, place.pitch,
+                                             place.rows, place.ring, place.memory);
+  const auto [known, is_new] = place_names_.try_emplace(definition);
+  if (!is_new) return known->second;
+  std::string name = fmt::format("place_{}", tensor);
+  for (int i = 2; !used_names_.insert(name).second; ++i) name = fmt::format("place_{}_{}", tensor, i);
+  known->second = name;
+  std::string list = "NULL";
+  if (!place.slots.empty()) {
+    const auto bytes = std::as_bytes(std::span(place.slots));
+    list = fmt::format("slots_{}", name.substr(name.find('_') + 1));
+    places_ += fmt::format("static const uint16_t {}[{}] = {{\n{}}};\n", list, place.slots.size(),
+                           initialiser(DType::uint16, bytes));
+    bytes_of_places_ += static_cast<Bytes>(bytes.size());
+  }
+  constexpr Bytes bytes_of_a_place = 20;  // with pointers of 32 bits
+  bytes_of_places_ += bytes_of_a_place;
+  places_ +=
+      fmt::format("static const stowage_place {} = {{{}, {}, {}, {}, {}, {}}}; /* {} */\n", name, list,
+                  place.offset, place.pitch, place.rows, place.ring, place.memory, in_comment(own.name));
+  return name;
+}
+
+// Writer
+
+namespace {
+
+/// Makes it the operator as it computes one row: all tensors with rows have one.
+void take_one_row(kernels::Signature& signature, const RowAxis& axis) {
+  const auto take_row = [](kernels::Argument& argument, std::size_t at) {
+    if (argument.quantization != nullptr && argument.quantization->scales.size() > 1 &&
+        argument.quantization->axis == at)
+      refuse("its rows have different scales");
+    argument.shape[at] = 1;
+  };
+  for (const RowRead& read : axis.reads) take_row(*signature.inputs[read.input], read.axis);
+  for (auto& output : signature.outputs)
+    if (output) take_row(*output, axis.axis);
+}
+
+}  // namespace
+
+Writer::Writer(Sources& sources, const StepKind& kind)
+    : sources_(sources),
+      kind_(kind),
+      op_(&sources.network().graph().subgraphs[0].operators[kind.op]),
+      signature_(run::signature_of(sources.network(), sources.program(), 0, kind.op)),
+      seen_(signature_) {
+  function_.name = "op_" + number();
+  if (kind.sums || !kind.axis) return;
+  axis_ = row_axis(*op_, *kind.axis);
+  if (axis_ == nullptr) refuse("it has no rows along axis {}", *kind.axis);
+  loop_over(signature_.outputs.at(0)->shape[*kind.axis]);
+  is_alike_ = model::has_rows_alike(model::Site(sources.network(), 0, kind.op), *kind.axis);
+  if (is_alike_) take_one_row(seen_, *axis_);
+}
+
+Operand Writer::operand(TensorId tensor, std::optional<std::size_t> axis, std::string_view index,
+                        bool is_read) {
+  const Tensor& own = sources_.network().graph().tensors[tensor];
+  Operand result{.dtype = own.dtype, .shape = *own.shape};
+  const std::string_view type = c_type(own.dtype);
+  if (axis) result.shape[*axis] = 1;
+  if (sources_.is_constant(tensor)) {
+    result.at = sources_.constant(tensor);
+    if (!axis || (*own.shape)[*axis] == 1) return result;
+    if (kernels::count_of(*own.shape, 0, *axis) != 1) refuse("it reads constant {} by rows", own.name);
+    result.at += fmt::format(" + {} * {}", index, result.count());
+    return result;
+  }
+  const Storage storage = sources_.storage(tensor);
+  const RowPlace place = axis ? storage.by_rows(*axis) : storage.whole();
+  result.at = fmt::format("({}{} *)stowage_row(memory, &{}, {})", is_read ? "const " : "", type,
+                          sources_.place(place, tensor), index);
+  return result;
+}
+
+Operand Writer::input(std::size_t i) {
+  if (i >= op_->inputs.size() || !op_->inputs[i]) refuse("input {} is left out", i);
+  const RowRead* const read = axis_ == nullptr ? nullptr : row_read(*axis_, i);
+  if (read == nullptr) return operand(*op_->inputs[i], std::nullopt, "0", true);
+  return input_row(i, read->axis, "y");
+}
+
+Operand Writer::output(std::size_t i) {
+  if (i >= op_->outputs.size() || !op_->outputs[i]) refuse("output {} is left out", i);
+  return axis_ == nullptr ? operand(*op_->outputs[i], std::nullopt, "0", false)
+                          : operand(*op_->outputs[i], axis_->axis, "y", false);
+}
+
+Operand Writer::input_row(std::size_t i, std::size_t axis, std::string_view index) {
+  return operand(op_->inputs.at(i).value(), axis, index, true);
+}
+
+Operand Writer::output_row(std::size_t axis, std::string_view index) {
+  return operand(op_->outputs.at(0).value(), axis, index, false);
+}
+
+std::string Writer::input_place(std::size_t i, std::size_t axis) {
+  const TensorId tensor = op_->inputs.at(i).value();
+  if (sources_.is_constant(tensor)) refuse("its input {} is constant", i);
+  return sources_.place(sources_.storage(tensor).by_rows(axis), tensor);
+}
+
+Storage Writer::storage_of_input(std::size_t i) { return sources_.storage(op_->inputs.at(i).value()); }
+
+std::string Writer::layer(std::string_view type, std::string_view fields) {
+  const std::string name =
+      layers_ == 0 ? fmt::format("layer_{}", kind_.op) : fmt::format("layer_{}_{}", kind_.op, layers_);
+  ++layers_;
+  function_.layers += fmt::format("static const {} {} = {{{}}};\n", type, name, fields);
+  return name;
+}
+
+void Writer::declare(std::string_view declaration) {
+  declarations_ += "  " + std::string(declaration) + "\n";
+}
+
+void Writer::line(std::string_view text) { body_ += std::string(text) + "\n"; }
+
+Function Writer::take() {
+  const bool is_step = kind_.axis.has_value();
+  const bool has_loop = rows_ && (!is_step || kind_.granule > 1);
+  const std::string_view step = kind_.granule > 1 ? ", int32_t block" : ", int32_t y";
+  std::string text =
+      fmt::format("static void {}(uint8_t *const *memory{}) {{\n", function_.name, is_step ? step : "");
+  text += declarations_;
+  if (has_loop) text += "  int32_t y;\n";
+  if (has_loop && !is_step) text += fmt::format("  for (y = 0; y < {}; y++) {{\n", *rows_);
+  if (has_loop && is_step)
+    text += fmt::format("  for (y = {0} * block; y < {0} * block + {0} && y < {1}; y++) {{\n", kind_.granule,
+                        *rows_);
+  const std::string_view indent = has_loop ? "    " : "  ";
+  for (std::size_t at = 0; at < body_.size();) {
+    const std::size_t end = body_.find('\n', at);
+    text += fmt::format("{}{}\n", indent, std::string_view(body_).substr(at, end - at));
+    at = end + 1;
+  }
+  function_.text = text + (has_loop ? "  }\n}\n" : "}\n");
+  return std::move(function_);
+}
+
+Function function_of(Sources& sources, const StepKind& kind) {
+  static const std::unordered_map<std::string_view, EmitEntry> table = [] {
+    std::unordered_map<std::string_view, EmitEntry> all;
+    for (const auto part : {window_operators, element_operators, movement_operators, reduction_operators})
+      for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
+    return all;
+  }();
+  Writer writer(sources, kind);
+  const auto found = table.find(writer.op().type);
+  if (found == table.end()) refuse("there is no generated kernel for {}", writer.op().type);
+  if (found->second.rows == RowHandling::alike && !writer.is_alike())
+    refuse("it runs by rows along axis {}, for which there is no generated kernel", *kind.axis);
+  found->second.emit(writer);
+  return writer.take();
+}
+
+}  // namespace stowage::generate

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/plan.h"
+#include "stowage/units.h"
+
+namespace stowage::generate {
+
+/// Where the rows of a tensor are, in the terms of `stowage_place`: row r is at offset + slot * pitch, with
+/// slot r % ring, or slots[r] if there are any.
+struct RowPlace {
+  std::size_t memory = 0;
+  Bytes offset = 0;
+  Bytes pitch = 0;
+  std::int64_t rows = 1;
+  std::int64_t ring = 1;
+  std::vector<std::uint16_t> slots{};
+};
+
+/// The place of a tensor of the network. Its rows are along `axis`; without one it is a single row. A tensor
+/// that is whole but is read by rows gets rows, too.
+class Storage {
+ public:
+  /// Requires a planned tensor, or an input or output that the caller has, at the start of `outside`. Throws
+  /// kernels::Unsupported if one place cannot describe where it is.
+  Storage(const Plan& plan, std::size_t tensor, std::size_t outside);
+
+  /// Its rows along that axis. Throws kernels::Unsupported if memory does not have them one by one.
+  [[nodiscard]] RowPlace by_rows(std::size_t axis) const;
+  /// The tensor as one row. Throws kernels::Unsupported if its rows are apart.
+  [[nodiscard]] RowPlace whole() const;
+  /// True if its bytes follow each other in row-major order.
+  [[nodiscard]] bool is_contiguous() const;
+  /// The axis of the rows that it is stored by, if it is.
+  [[nodiscard]] std::optional<std::size_t> axis() const { return axis_; }
+
+ private:
+  [[nodiscard]] std::int64_t rows_along(std::size_t axis) const { return (*tensor_->shape)[axis]; }
+  [[nodiscard]] bool is_outermost(std::size_t axis) const;
+  void take_views(const Plan& plan, const std::vector<View>& views);
+
+  const Tensor* tensor_;
+  std::size_t memory_ = 0;
+  std::optional<std::size_t> axis_{};
+  std::vector<Bytes> at_{};  ///< Of each row, or of the whole.
+};
+
+}  // namespace stowage::generate

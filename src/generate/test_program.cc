@@ -1,0 +1,225 @@
+// NAME_test.c: runs the network on inputs whose outputs our own runner has computed, in memory of exactly the planned
+// size, and looks whether anything around it was written.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "generate/program.h"
+#include "generate/text.h"
+
+namespace stowage::generate {
+namespace {
+
+constexpr std::size_t guard = 64;
+
+std::string data_name(const Outlet& outlet, std::size_t number) {
+  return fmt::format("{}_of_case_{}", outlet.name, number);
+}
+
+/// The values of all cases.
+std::string data_text(const Model& model, const std::vector<TestCase>& cases) {
+  std::string text;
+  const std::vector<Outlet> outlets = outlets_of(model);
+  for (std::size_t c = 0; c < cases.size(); ++c) {
+    for (std::size_t i = 0; i < outlets.size(); ++i) {
+      const Tensor& tensor = model.tensor(outlets[i].tensor);
+      if (tensor.bytes == 0) continue;
+      const auto axis = outlets[i].port ? model.schedule.ports[*outlets[i].port].axis : std::nullopt;
+      text += fmt::format("static const {} {}[{}] = {{\n{}}};\n", c_type(tensor.dtype),
+                          data_name(outlets[i], c), kernels::count_of(*tensor.shape),
+                          initialiser(tensor.dtype, in_order_of_port(tensor, cases[c][i], axis)));
+    }
+  }
+  return text;
+}
+
+/// Pointers to these values, per case: of inputs, or of what is expected of outputs.
+std::string pointers_text(const Model& model, std::size_t cases, bool is_input) {
+  std::string rows;
+  std::size_t count = 0;
+  for (std::size_t c = 0; c < cases; ++c) {
+    std::string row;
+    count = 0;
+    for (const Outlet& outlet : outlets_of(model)) {
+      if (outlet.is_input != is_input) continue;
+      const bool is_empty = model.tensor(outlet.tensor).bytes == 0;
+      row += fmt::format("{}{}", row.empty() ? "" : ", ", is_empty ? "NULL" : data_name(outlet, c));
+      ++count;
+    }
+    rows += fmt::format("    {{{}}},\n", row.empty() ? "NULL" : row);
+  }
+  return fmt::format("static const void *const {}[][{}] = {{\n{}}};\n", is_input ? "inputs" : "expected",
+                     std::max<std::size_t>(count, 1), rows);
+}
+
+std::string memory_text(const Model& model) {
+  std::string text;
+  for (const std::string& name : memory_names(model))
+    text += fmt::format("static unsigned char {0}_memory[{1}_{2}_SIZE + {1}_{2}_ALIGNMENT + {3}];\n", name,
+                        upper(model.name), upper(name), 2 * guard);
+  return text;
+}
+
+constexpr const char* guard_functions = R"(
+/* The memory of a run, between guards. */
+static unsigned char *guarded(unsigned char *memory, size_t size, size_t alignment) {
+  unsigned char *const first = memory + GUARD;
+  const size_t excess = (size_t)((uintptr_t)first % alignment);
+  memset(memory, PATTERN, size + alignment + 2 * GUARD);
+  return excess == 0 ? first : first + (alignment - excess);
+}
+
+static int is_spoilt(const unsigned char *begin, size_t size) {
+  size_t i;
+  for (i = 1; i <= GUARD; i++) {
+    if (begin[-(ptrdiff_t)i] != PATTERN || begin[size + i - 1] != PATTERN) return 1;
+  }
+  return 0;
+}
+)";
+
+std::string whole_case_text(const Model& model, const std::string& arguments) {
+  std::string text;
+  std::string call = arguments;
+  std::string compare;
+  std::size_t inputs = 0;
+  std::size_t outputs = 0;
+  for (const Outlet& outlet : outlets_of(model)) {
+    const Tensor& tensor = model.tensor(outlet.tensor);
+    const std::string_view type = c_type(tensor.dtype);
+    if (outlet.is_input) {
+      call += fmt::format(", (const {} *)inputs[number][{}]", type, inputs++);
+      continue;
+    }
+    text += fmt::format("static {} {}_memory[{}];\n", type, outlet.name,
+                        std::max<std::int64_t>(kernels::count_of(*tensor.shape), 1));
+    call += fmt::format(", {}_memory", outlet.name);
+    if (tensor.bytes > 0)
+      compare += fmt::format(
+          "  if (memcmp({}_memory, expected[number][{}], {}) != 0) return \"an output differs\";\n",
+          outlet.name, outputs, tensor.bytes);
+    ++outputs;
+  }
+  return text +
+         "\n/* What is wrong; NULL if nothing is. */\nstatic const char *run_case(unsigned number) "
+         "{\n@MEMORY@" +
+         fmt::format("  {}_run({});\n", model.name, call) + compare + "@GUARDS@  return NULL;\n}\n";
+}
+
+std::string row_case_text(const Model& model, const std::string& arguments) {
+  std::string sizes;
+  std::size_t inputs = 0;
+  for (const Port& port : model.schedule.ports) {
+    const Tensor& tensor = model.tensor(port.tensor);
+    const std::int64_t rows = port.axis ? (*tensor.shape)[*port.axis] : 1;
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", tensor.bytes / rows);
+    inputs += port.is_input ? 1 : 0;
+  }
+  // Ports need not be in the order of the network's inputs and outputs.
+  std::string data;
+  for (std::size_t p = 0; p < model.schedule.ports.size(); ++p) {
+    std::size_t own = 0;
+    for (const Outlet& outlet : outlets_of(model)) {
+      if (outlet.is_input != model.schedule.ports[p].is_input) continue;
+      if (outlet.port == p)
+        data += fmt::format("{}{}[number][{}]", data.empty() ? "" : ", ",
+                            outlet.is_input ? "inputs" : "expected", own);
+      ++own;
+    }
+  }
+  const std::int64_t granule = model.plan->streaming ? model.plan->streaming->granule : 1;
+  std::string count = "1";
+  if (granule > 1) {
+    std::string rows;
+    for (const Port& port : model.schedule.ports)
+      rows += fmt::format("{}{}", rows.empty() ? "" : ", ",
+                          port.axis ? (*model.tensor(port.tensor).shape)[*port.axis] : 1);
+    sizes +=
+        fmt::format("}};\nstatic const int32_t rows_of_port[{}] = {{{}", model.schedule.ports.size(), rows);
+    count =
+        fmt::format("(rows_of_port[port] - row < {0} ? (size_t)(rows_of_port[port] - row) : {0})", granule);
+  }
+  return fmt::format(
+      "\nstatic const size_t row_bytes[{0}] = {{{1}}};\n"
+      "\n/* What is wrong; NULL if nothing is. */\nstatic const char *run_case(unsigned number) {{\n"
+      "  const void *const data[{0}] = {{{2}}};\n"
+      "  {3}_state state;\n"
+      "  {3}_status status;\n"
+      "@MEMORY@"
+      "  status = {3}_begin(&state, {4});\n"
+      "  for (; status != {5}_DONE; status = {3}_advance(&state)) {{\n"
+      "    const int32_t port = {3}_port(&state);\n"
+      "    const int32_t row = {3}_row_number(&state);\n"
+      "    const unsigned char *const there = (const unsigned char *)data[port] + (size_t)row * "
+      "row_bytes[port];\n"
+      "    const size_t bytes = row_bytes[port] * {6};\n"
+      "    if (status == {5}_WANTS_ROW) {{\n"
+      "      memcpy({3}_row(&state), there, bytes);\n"
+      "    }} else if (memcmp({3}_row(&state), there, bytes) != 0) {{\n"
+      "      return \"a row of an output differs\";\n"
+      "    }}\n"
+      "  }}\n"
+      "@GUARDS@  return NULL;\n}}\n",
+      model.schedule.ports.size(), sizes, data, model.name, arguments, upper(model.name), count);
+}
+
+void replace(std::string& text, std::string_view mark, const std::string& by) {
+  const std::size_t at = text.find(mark);
+  if (at != std::string::npos) text.replace(at, mark.size(), by);
+}
+
+}  // namespace
+
+std::vector<std::byte> in_order_of_port(const Tensor& tensor, const std::vector<std::byte>& data,
+                                        std::optional<std::size_t> axis) {
+  if (!axis) return data;
+  const auto outer = static_cast<std::size_t>(kernels::count_of(*tensor.shape, 0, *axis));
+  const auto rows = static_cast<std::size_t>((*tensor.shape)[*axis]);
+  if (outer == 0 || rows == 0) return data;
+  const std::size_t run = data.size() / (outer * rows);
+  std::vector<std::byte> ordered;
+  ordered.reserve(data.size());
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t o = 0; o < outer; ++o) {
+      const auto begin = data.begin() + static_cast<std::ptrdiff_t>((o * rows + row) * run);
+      ordered.insert(ordered.end(), begin, begin + static_cast<std::ptrdiff_t>(run));
+    }
+  }
+  return ordered;
+}
+
+std::string test_program_of(const Model& model, const std::vector<TestCase>& cases) {
+  std::string arguments;
+  std::string memory;
+  std::string guards;
+  for (const std::string& name : memory_names(model)) {
+    const std::string macro = upper(model.name) + "_" + upper(name);
+    arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ", name);
+    memory += fmt::format("  unsigned char *const {0} = guarded({0}_memory, {1}_SIZE, {1}_ALIGNMENT);\n",
+                          name, macro);
+    guards += fmt::format("  if (is_spoilt({}, {}_SIZE)) return \"memory around the arena is written\";\n",
+                          name, macro);
+  }
+  std::string code = model.has_ports() ? row_case_text(model, arguments) : whole_case_text(model, arguments);
+  if (code.find("inputs[number]") == std::string::npos) memory += "  (void)inputs;\n";
+  replace(code, "@MEMORY@", memory);
+  replace(code, "@GUARDS@", guards);
+  return fmt::format(
+             "/* Runs {0} on inputs whose outputs are known. Returns 0 if all are as expected, bit for bit. "
+             "*/\n"
+             "#include \"{1}.h\"\n\n#include <math.h>\n#include <stddef.h>\n#include <stdio.h>\n#include "
+             "<string.h>\n\n"
+             "#define GUARD {2}\n#define PATTERN 0xA5\n\n",
+             in_comment(model.network->input.info.source), model.name, guard) +
+         data_text(model, cases) + pointers_text(model, cases.size(), true) +
+         pointers_text(model, cases.size(), false) + memory_text(model) + guard_functions + code +
+         fmt::format(
+             "\nint main(void) {{\n  unsigned number;\n  for (number = 0; number < {0}; number++) {{\n"
+             "    const char *const problem = run_case(number);\n    if (problem != NULL) {{\n"
+             "      printf(\"{1}: case %u: %s\\n\", number, problem);\n      return 1;\n    }}\n  }}\n"
+             "  printf(\"{1}: {0} of {0} cases as expected\\n\");\n  return 0;\n}}\n",
+             cases.size(), model.name);
+}
+
+}  // namespace stowage::generate

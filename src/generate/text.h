@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "stowage/graph.h"
+
+namespace stowage::generate {
+
+/// The C type of elements. Throws kernels::Unsupported for types that C lacks.
+[[nodiscard]] std::string_view c_type(DType dtype);
+
+/// The elements of an initialiser, in lines of at most 110 characters. `data` is little-endian.
+[[nodiscard]] std::string initialiser(DType dtype, std::span<const std::byte> data);
+
+/// A C literal with the very value.
+[[nodiscard]] std::string literal(float value);
+[[nodiscard]] std::string literal(std::int64_t value);
+
+/// Text of a file that goes into a comment.
+[[nodiscard]] std::string in_comment(std::string_view text);
+
+/// Words for a macro or identifier: letters, digits and underscores, none of them at the begin.
+[[nodiscard]] std::string identifier(std::string_view text);
+[[nodiscard]] std::string upper(std::string_view text);
+
+/// "1x48x48x8"
+[[nodiscard]] std::string show_shape(const Shape& shape);
+
+}  // namespace stowage::generate

@@ -1,0 +1,347 @@
+// Operators that move windows: convolutions, pools, and fully connected layers, which are a convolution with one
+// window. Their kernels get a table with a pointer for each row under the window.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "generate/sources.h"
+#include "generate/text.h"
+#include "kernels/tflite/channels.h"
+#include "kernels/tflite/window.h"
+
+namespace stowage::generate {
+namespace {
+
+using kernels::Argument;
+using kernels::Operands;
+using kernels::refuse;
+using kernels::Requantization;
+using kernels::Window;
+using kernels::WindowOptions;
+
+/// A window of one image, and the rows that it reads.
+struct Windows {
+  Window height{};
+  Window width{};
+  std::int64_t in_channels = 0;
+  std::int64_t out_channels = 0;
+};
+
+std::string shape_of(const Windows& it) {
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}}}", it.width.in, it.in_channels, it.width.out,
+                     it.out_channels, it.height.taps, it.width.taps, it.width.stride, it.width.dilation,
+                     it.width.before);
+}
+
+/// Adds the weights, which may be constant only.
+std::span<const std::byte> constant_data(Writer& writer, std::size_t input) {
+  const TensorId tensor = writer.op().inputs.at(input).value();
+  if (!writer.sources().is_constant(tensor)) refuse("its input {} is not constant", input);
+  return writer.sources().program().constants[tensor];
+}
+
+/// Calls a kernel with the rows under each window.
+void call_with_rows(Writer& writer, const Windows& it, std::string_view kernel, const std::string& layer) {
+  constexpr std::size_t rows = 1;  // the axis
+  const std::size_t axis = writer.axis() == nullptr ? rows : writer.axis()->axis;
+  if (axis != rows) refuse("it runs by rows along axis {}, expected 1", axis);
+  writer.loop_over(it.height.out);
+  writer.need("stowage_window");
+  writer.declare(fmt::format("const void *rows[{}];", it.height.taps));
+  std::string first = it.height.stride == 1 ? "y" : fmt::format("y * {}", it.height.stride);
+  if (it.height.before > 0) first += fmt::format(" - {}", it.height.before);
+  writer.line(fmt::format("stowage_window(memory, &{}, {}, {}, {}, rows);", writer.input_place(0, rows),
+                          first, it.height.taps, it.height.dilation));
+  writer.line(fmt::format("stowage_{}(&{}, rows, {});", kernel, layer, writer.output_row(rows, "y").at));
+}
+
+void expect_one_image(const Shape& shape) {
+  if (shape.size() != 4) refuse("its input has {} dimensions, expected 4", shape.size());
+  if (shape[0] != 1) refuse("it has a batch of {}, expected 1", shape[0]);
+}
+
+// Convolutions
+
+Windows convolution_windows(const Operands& operands) {
+  const Shape& in = operands.input(0).shape;
+  const Shape& out = operands.output().shape;
+  const Shape& weights = operands.input(1).shape;
+  expect_one_image(in);
+  const bool is_same = kernels::is_padding_same(operands);
+  const auto window = [&](std::size_t d, const char* stride, const char* dilation) {
+    return kernels::window_of(in[d], out[d],
+                              {.taps = weights.at(d),
+                               .stride = operands.integer(stride),
+                               .dilation = operands.integer(dilation, 1),
+                               .is_same = is_same});
+  };
+  return {.height = window(1, "stride_h", "dilation_h_factor"),
+          .width = window(2, "stride_w", "dilation_w_factor"),
+          .in_channels = in[3],
+          .out_channels = out[3]};
+}
+
+/// The bias minus the input's zero point times the weights of each channel. `channel_of(i)` is that of weight i.
+template <typename ChannelOf>
+std::vector<std::int32_t> folded_bias(Writer& writer, std::int64_t channels, std::int32_t input_zero,
+                                      const ChannelOf& channel_of) {
+  std::vector<std::uint32_t> sums(static_cast<std::size_t>(channels), 0);
+  const auto weights = constant_data(writer, 1);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    sums[channel_of(i)] += static_cast<std::uint32_t>(static_cast<std::int8_t>(weights[i]));
+  std::vector<std::int32_t> bias(sums.size(), 0);
+  if (writer.signature().has_input(2))
+    std::memcpy(bias.data(), constant_data(writer, 2).data(), sums.size() * 4);
+  for (std::size_t c = 0; c < sums.size(); ++c)
+    bias[c] = static_cast<std::int32_t>(static_cast<std::uint32_t>(bias[c]) -
+                                        static_cast<std::uint32_t>(input_zero) * sums[c]);
+  return bias;
+}
+
+std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups, const Requantization& to,
+                          const std::vector<std::int32_t>& bias) {
+  if (to.weights_zero != 0) refuse("its weights have zero point {}, expected 0", to.weights_zero);
+  std::vector<std::int32_t> mantissas;
+  std::vector<std::int8_t> shifts;
+  for (const kernels::Multiplier& factor : to.factors) {
+    mantissas.push_back(factor.mantissa);
+    shifts.push_back(static_cast<std::int8_t>(factor.shift));
+  }
+  Sources& sources = writer.sources();
+  const std::string n = writer.number();
+  const std::string weights = sources.constant(writer.op().inputs[1].value());
+  const std::string biases = sources.array("bias_" + n, "biases of operator " + n, DType::int32, bias);
+  const std::string factors =
+      sources.array("multiplier_" + n, "factors of operator " + n, DType::int32, mantissas);
+  const std::string powers =
+      sources.array("shift_" + n, "powers of two of these factors", DType::int8, shifts);
+  return writer.layer(
+      "stowage_conv_s8_layer",
+      fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}", shape_of(it), groups, weights, biases, factors,
+                  powers, to.input_zero, to.output_zero, to.limits.least, to.limits.most));
+}
+
+/// The weights as float32, which int8 weights of a float32 operator stand for.
+std::string real_weights(Writer& writer, const Operands& operands, std::int64_t channels) {
+  const kernels::RealWeights real = kernels::real_weights_of(operands.input(1), channels, 0);
+  if (!real.is_quantized) return writer.sources().constant(writer.op().inputs[1].value());
+  const auto data = constant_data(writer, 1);
+  const std::vector<const std::byte*> inputs{nullptr, data.data()};
+  const kernels::Pointers at{.inputs = inputs};
+  std::vector<float> weights(data.size());
+  const auto of_channel = static_cast<std::int64_t>(data.size()) / channels;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = real.of(at, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) / of_channel);
+  return writer.sources().array("weights_" + writer.number(), "weights of operator " + writer.number(),
+                                DType::float32, weights);
+}
+
+std::string real_layer(Writer& writer, const Operands& operands, const Windows& it, std::int64_t groups,
+                       const std::string& weights) {
+  kernels::expect_bias(operands, 2, DType::float32, it.out_channels);
+  const kernels::RealLimits limits = kernels::real_activation_limits(operands);
+  const std::string bias =
+      operands.has_input(2) ? writer.sources().constant(writer.op().inputs[2].value()) : "NULL";
+  if (operands.has_input(2)) static_cast<void>(constant_data(writer, 2));
+  return writer.layer("stowage_conv_f32_layer",
+                      fmt::format("{}, {}, {}, {}, {}, {}", shape_of(it), groups, weights, bias,
+                                  literal(limits.least), literal(limits.most)));
+}
+
+bool is_real(const Operands& operands) {
+  const DType in = operands.input(0).dtype;
+  if (in != operands.output().dtype || (in != DType::int8 && in != DType::float32))
+    refuse("{} to {} is not supported", name_of(in), name_of(operands.output().dtype));
+  return in == DType::float32;
+}
+
+void emit_conv(Writer& writer) {
+  const Operands operands(writer.signature());
+  const Windows it = convolution_windows(operands);
+  const std::int64_t groups =
+      std::max<std::int64_t>(it.in_channels / std::max<std::int64_t>(operands.input(1).shape[3], 1), 1);
+  if (it.in_channels != groups * operands.input(1).shape[3] || it.out_channels % groups != 0)
+    refuse("its weights are for {} input channels of {}", operands.input(1).shape[3], it.in_channels);
+  static_cast<void>(constant_data(writer, 1));
+  if (is_real(operands)) {
+    writer.need("stowage_conv_f32");
+    const std::string weights = real_weights(writer, operands, it.out_channels);
+    call_with_rows(writer, it, "conv_f32", real_layer(writer, operands, it, groups, weights));
+    return;
+  }
+  kernels::expect_bias(operands, 2, DType::int32, it.out_channels);
+  const Requantization to =
+      kernels::requantization_of(operands, operands.input(0), operands.input(1), it.out_channels, 0);
+  const auto window = static_cast<std::size_t>(it.height.taps * it.width.taps * it.in_channels / groups);
+  const auto bias =
+      folded_bias(writer, it.out_channels, to.input_zero, [window](std::size_t i) { return i / window; });
+  writer.need("stowage_conv_s8");
+  call_with_rows(writer, it, "conv_s8", integer_layer(writer, it, groups, to, bias));
+}
+
+void emit_depthwise(Writer& writer) {
+  const Operands operands(writer.signature());
+  const Windows it = convolution_windows(operands);
+  const auto channels = static_cast<std::size_t>(it.out_channels);
+  if (it.in_channels < 1 || it.out_channels % it.in_channels != 0)
+    refuse("{} input channels do not divide {} output channels", it.in_channels, it.out_channels);
+  static_cast<void>(constant_data(writer, 1));
+  if (is_real(operands)) {
+    if (operands.input(1).dtype != DType::float32)
+      refuse("weights int8 of a float32 input are not supported");
+    writer.need("stowage_depthwise_f32");
+    const std::string weights = writer.sources().constant(writer.op().inputs[1].value());
+    call_with_rows(writer, it, "depthwise_f32", real_layer(writer, operands, it, 1, weights));
+    return;
+  }
+  kernels::expect_bias(operands, 2, DType::int32, it.out_channels);
+  const Requantization to =
+      kernels::requantization_of(operands, operands.input(0), operands.input(1), it.out_channels, 3);
+  const auto bias =
+      folded_bias(writer, it.out_channels, to.input_zero, [channels](std::size_t i) { return i % channels; });
+  writer.need("stowage_depthwise_s8");
+  call_with_rows(writer, it, "depthwise_s8", integer_layer(writer, it, 1, to, bias));
+}
+
+// Fully connected layers
+
+/// The input as rows: those that it is stored by, if these lie apart.
+struct LayerInput {
+  std::int64_t rows = 1;
+  std::optional<std::size_t> axis{};
+};
+
+LayerInput layer_input(Writer& writer) {
+  if (writer.axis() != nullptr || writer.sources().is_constant(writer.op().inputs.at(0).value())) return {};
+  const Storage storage = writer.storage_of_input(0);
+  if (storage.is_contiguous()) return {};
+  const std::size_t axis = *storage.axis();
+  const Shape& shape = writer.signature().inputs[0]->shape;
+  if (kernels::count_of(shape, 0, axis) != 1) refuse("rows of its input along axis {} are apart", axis);
+  return {shape[axis], axis};
+}
+
+/// Each row of the output is one window; the rows of a matrix are its places side by side.
+void emit_fully_connected(Writer& writer) {
+  const Operands operands(writer.seen());
+  const Shape& weights = operands.input(1).shape;
+  if (weights.size() != 2) refuse("its weights have {} dimensions, expected 2", weights.size());
+  static_cast<void>(constant_data(writer, 1));
+  const std::int64_t numbers = kernels::count_of(operands.input(0).shape);
+  const std::int64_t batches = weights[1] == 0 ? 0 : numbers / weights[1];
+  if (batches < 1 || numbers != batches * weights[1] ||
+      kernels::count_of(operands.output().shape) != batches * weights[0])
+    refuse("its input has {} numbers, expected rows of {}", numbers, weights[1]);
+  const LayerInput input = layer_input(writer);
+  if (input.axis && batches != 1) refuse("rows of its input are apart, and it has {} of them", batches);
+  Windows it{.in_channels = weights[1] / input.rows, .out_channels = weights[0]};
+  it.height.taps = input.rows;
+  it.width = {.in = batches, .out = batches, .taps = 1};
+  std::string layer;
+  const bool real = is_real(operands);
+  if (real) {
+    writer.need("stowage_conv_f32");
+    layer = real_layer(writer, operands, it, 1, real_weights(writer, operands, weights[0]));
+  } else {
+    kernels::expect_bias(operands, 2, DType::int32, weights[0]);
+    Requantization to =
+        kernels::requantization_of(operands, operands.input(0), operands.input(1), weights[0], 0);
+    kernels::use_single_product(operands, to);
+    const auto length = static_cast<std::size_t>(weights[1]);
+    const auto bias =
+        folded_bias(writer, weights[0], to.input_zero, [length](std::size_t i) { return i / length; });
+    writer.need("stowage_conv_s8");
+    layer = integer_layer(writer, it, 1, to, bias);
+  }
+  writer.declare(fmt::format("const void *rows[{}];", it.height.taps));
+  if (input.axis) {
+    writer.need("stowage_window");
+    writer.line(fmt::format("stowage_window(memory, &{}, 0, {}, 1, rows);",
+                            writer.input_place(0, *input.axis), input.rows));
+  } else {
+    writer.line(fmt::format("rows[0] = {};", writer.input(0).at));
+  }
+  writer.line(fmt::format("stowage_conv_{}(&{}, rows, {});", real ? "f32" : "s8", layer, writer.output().at));
+}
+
+// Pools
+
+Windows pool_windows(const Operands& operands) {
+  const Shape& in = operands.input(0).shape;
+  const Shape& out = operands.output().shape;
+  operands.expect_alike(0);
+  expect_one_image(in);
+  const bool is_same = kernels::is_padding_same(operands);
+  const auto window = [&](std::size_t d, const char* filter, const char* stride) {
+    return kernels::window_of(
+        in[d], out[d],
+        {.taps = operands.integer(filter), .stride = operands.integer(stride), .is_same = is_same});
+  };
+  return {.height = window(1, "filter_height", "stride_h"),
+          .width = window(2, "filter_width", "stride_w"),
+          .in_channels = in[3],
+          .out_channels = out[3]};
+}
+
+/// Steps over rows of the input: starts the sums, adds rows, and finishes after the last one.
+void pool_in_steps(Writer& writer, const Windows& it, const std::string& kernel, const std::string& layer,
+                   std::string_view type, std::string_view start) {
+  const Sums& sums = *writer.kind().sums;
+  const Plan& plan = writer.sources().plan();
+  const Bytes at = plan.places[sums.buffer].offset + sums.offset;
+  const std::string sum = type == "float" ? "float" : "int32_t";
+  if (at % 4 != 0) refuse("its sums are at {} of their memory, expected a multiple of 4", at);
+  writer.loop_over(it.height.in);
+  writer.declare(fmt::format("{0} *const sums = ({0} *)(void *)(memory[{1}] + {2});", sum,
+                             plan.places[sums.buffer].memory, at));
+  writer.declare("int32_t i;");
+  writer.line(
+      fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = {};", it.width.out * it.in_channels, start));
+  writer.line(fmt::format("stowage_{}_add_{}(&{}, {}, sums);", kernel, type == "float" ? "f32" : "s8", layer,
+                          writer.input_row(0, 1, "y").at));
+  writer.line(fmt::format("if (y == {}) stowage_{}_end_{}(&{}, {}, sums, {});", it.height.in - 1, kernel,
+                          type == "float" ? "f32" : "s8", layer, it.height.in, writer.output().at));
+}
+
+template <bool is_average>
+void emit_pool(Writer& writer) {
+  const Operands operands(writer.signature());
+  const Windows it = pool_windows(operands);
+  const bool real = is_real(operands);
+  const std::string kernel = is_average ? "average_pool" : "max_pool";
+  std::string layer;
+  if (real) {
+    const kernels::RealLimits limits = kernels::real_activation_limits(operands);
+    layer = writer.layer("stowage_pool_f32_layer", fmt::format("{}, {}, {}", shape_of(it),
+                                                               literal(limits.least), literal(limits.most)));
+  } else {
+    kernels::expect_same_quantization(operands.input(0), operands.output());
+    const kernels::Limits limits = kernels::activation_limits(operands, kernels::limits_of<std::int8_t>());
+    layer = writer.layer("stowage_pool_s8_layer",
+                         fmt::format("{}, {}, {}", shape_of(it), limits.least, limits.most));
+  }
+  writer.need(real ? "stowage_pool_f32" : "stowage_pool_s8");
+  if (writer.kind().sums) {
+    const std::string least = real ? literal(std::numeric_limits<float>::lowest()) : "INT8_MIN";
+    const std::string start = is_average ? (real ? "0.0F" : "0") : least;
+    pool_in_steps(writer, it, kernel, layer, real ? "float" : "int8_t", start);
+  } else {
+    call_with_rows(writer, it, kernel + (real ? "_f32" : "_s8"), layer);
+  }
+}
+
+}  // namespace
+
+EmitPart window_operators() {
+  return {{"CONV_2D", emit_conv, RowHandling::own},
+          {"DEPTHWISE_CONV_2D", emit_depthwise, RowHandling::own},
+          {"FULLY_CONNECTED", emit_fully_connected},
+          {"AVERAGE_POOL_2D", emit_pool<true>, RowHandling::own},
+          {"MAX_POOL_2D", emit_pool<false>, RowHandling::own}};
+}
+
+}  // namespace stowage::generate
