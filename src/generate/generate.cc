@@ -44,15 +44,29 @@ void expect_plain_network(const Network& network, const Plan& plan) {
                                     network.graph().tensors.size()));
 }
 
+/// Rows that one step computes together may be stored as a whole tensor, or row by row.
+Function function_for(Sources& sources, StepKind& kind) {
+  if (kind.is_one_step && kind.axis) {
+    const StepKind as_whole{.op = kind.op};
+    try {
+      Function function = function_of(sources, as_whole);
+      kind = as_whole;
+      return function;
+    } catch (const kernels::Unsupported&) {
+    }
+  }
+  return function_of(sources, kind);
+}
+
 /// All functions, or an error that names all operators that have none.
-std::vector<Function> functions_for(Sources& sources, const Schedule& schedule) {
+std::vector<Function> functions_for(Sources& sources, Schedule& schedule) {
   const Graph& graph = sources.network().graph();
   std::vector<Function> functions;
   std::string obstacles;
   std::size_t count = 0;
-  for (const StepKind& kind : schedule.operators) {
+  for (StepKind& kind : schedule.operators) {
     try {
-      functions.push_back(function_of(sources, kind));
+      functions.push_back(function_for(sources, kind));
     } catch (const kernels::Unsupported& unsupported) {
       obstacles += fmt::format("\n  {}: {}", describe(graph, 0, kind.op), unsupported.reason);
       ++count;
@@ -120,7 +134,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
     model.port_places.push_back(
         sources.place(port.axis ? storage.by_rows(*port.axis) : storage.whole(), port.tensor));
   }
-  if (!model.has_ports()) model.loops = loops_of(plan, model.schedule);
+  if (!model.has_ports()) model.loops = loops_of(network, plan, model.schedule);
   if (is_streamed(plan) && !model.loops) model.table = periodic(model.schedule.steps);
   const std::string text = program_of(model, sources);
   Package package{.state = bytes_of_state(model),

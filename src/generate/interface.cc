@@ -101,13 +101,13 @@ std::string row_interface(const Model& model) {
       "/* A run that is under way. Its members are private. */\n"
       "typedef struct {{\n"
       "  uint8_t *memory[{2}];\n"
-      "  uint16_t done[{3}]; /* row blocks of each operator and port */\n"
+      "  {4} done[{3}]; /* row blocks of each operator and port */\n"
       "  uint16_t period;\n"
       "  uint16_t time;\n"
       "  uint16_t index;\n"
       "  uint8_t is_waiting;\n"
       "}} {0}_state;\n\n",
-      name, big, memories, model.schedule.operators.size() + model.schedule.ports.size());
+      name, big, memories, model.schedule.operators.size() + model.schedule.ports.size(), model.counter());
   text += fmt::format(
       "/* Begins a run and computes up to the first row that it wants or has. */\n"
       "{0}_status {0}_begin({0}_state *state, {1});\n"
@@ -170,7 +170,7 @@ std::string interface_of(const Model& model, const Sources& sources) {
       "#ifndef {}_H\n#define {}_H\n\n#include <stdint.h>\n\n"
       "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
       "/* Memory that the caller provides, in bytes. */\n{}",
-      in_comment(model.network->input.info.source), big, big, memory_macros(model));
+      in_comment(model.source()), big, big, memory_macros(model));
   for (const Outlet& outlet : outlets_of(model)) text += macros_of_outlet(model, outlet);
   if (!model.has_ports()) text += "\n" + offset_macros(model, sources);
   text += model.has_ports() ? row_interface(model) : run_interface(model);

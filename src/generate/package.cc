@@ -109,8 +109,8 @@ std::string readme_of(const Model& model, const Package& package) {
       "`make m4` on a Cortex-M4 in QEMU. Add all `.c` files but `{0}_test.c` to your project. Weights get "
       "the\n"
       "attribute of the macro `{10}_WEIGHTS_SECTION`, if you define it.\n",
-      model.name, in_comment(model.network->input.info.source), package.arena, package.state, package.weights,
-      package.control, package.steps, package.multiplies, outlet_rows(model), use, upper(model.name));
+      model.name, in_comment(model.source()), package.arena, package.state, package.weights, package.control,
+      package.steps, package.multiplies, outlet_rows(model), use, upper(model.name));
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
 #include "generate/text.h"
 
@@ -96,16 +98,6 @@ std::string calls_text(const Model& model) {
   return text;
 }
 
-std::string indented(const std::string& lines) {
-  std::string text;
-  for (std::size_t at = 0; at < lines.size();) {
-    const std::size_t end = std::min(lines.find('\n', at), lines.size());
-    text += "  " + lines.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
-  return text;
-}
-
 // The driver of a table
 
 std::string table_text(const Model& model) {
@@ -115,8 +107,8 @@ std::string table_text(const Model& model) {
   std::vector<std::uint16_t> steps(model.table.numbers.begin(), model.table.numbers.end());
   const std::size_t kinds = model.functions.size() + model.port_places.size();
   std::string text = fmt::format(
-      "\n/* What runs when: numbers of operators{}, as pieces that are repeated. The k-th time, an\n"
-      " * operator computes its row block k. */\n",
+      "\n/* What runs when: numbers of operators{}, as pieces that are repeated.\n"
+      " * The k-th time, an operator computes its row block k. */\n",
       model.has_ports() ? " and, behind them, of rows that come and go" : "");
   text += fmt::format("static const {} steps[{}] = {{\n{}}};\n", kinds <= 256 ? "uint8_t" : "uint16_t",
                       steps.size(), initialiser(DType::uint16, bytes_of(steps)));
@@ -155,11 +147,11 @@ std::string run_text(const Model& model, Sources& sources) {
   std::string text = fmt::format("\nvoid {}_run({}) {{\n", model.name, run_parameters(model));
   text += memories_text(model, sources);
   if (model.is_stepped())
-    text +=
-        fmt::format("  uint16_t done[{}] = {{0}};\n  unsigned period, time, i;\n", model.functions.size());
+    text += fmt::format("  {} done[{}] = {{0}};\n  unsigned period, time, i;\n", model.counter(),
+                        model.functions.size());
   if ((in + out).find("row = 0") != std::string::npos) text += "  int32_t row;\n";
   text += in;
-  text += model.loops ? indented(*model.loops) : (model.is_stepped() ? walk_text(model) : calls_text(model));
+  text += model.loops ? *model.loops : (model.is_stepped() ? walk_text(model) : calls_text(model));
   if (model.schedule.steps.empty()) text += "  (void)memory;\n";
   return text + out + "}\n";
 }
@@ -230,6 +222,13 @@ std::string ports_text(const Model& model) {
 
 }  // namespace
 
+std::string Model::counter() const {
+  std::map<std::size_t, std::size_t> blocks;
+  std::size_t most = 0;
+  for (const std::size_t step : schedule.steps) most = std::max(most, ++blocks[step]);
+  return most <= std::numeric_limits<std::uint8_t>::max() ? "uint8_t" : "uint16_t";
+}
+
 std::string program_of(const Model& model, Sources& sources) {
   const std::string body = functions_text(model);
   std::string steps;
@@ -240,7 +239,7 @@ std::string program_of(const Model& model, Sources& sources) {
       "/* {0}: what runs when, and where. See {1}.h. */\n#include \"{1}.h\"\n\n{2}#include "
       "\"{1}_weights.h\"\n"
       "#include \"stowage_kernels.h\"\n\n",
-      in_comment(model.network->input.info.source), model.name,
+      in_comment(model.source()), model.name,
       body.find("INFINITY") != std::string::npos ? "#include <math.h>\n\n" : "");
   for (const auto& [word, definition] :
        {std::pair{"floord(", "#define floord(n, d) ((n) < 0 ? -((-(n) + (d)-1) / (d)) : (n) / (d))\n"},
@@ -263,7 +262,8 @@ Bytes bytes_of_tables(const Model& model) {
 Bytes bytes_of_state(const Model& model) {
   if (!model.has_ports()) return 0;
   const std::size_t kinds = model.functions.size() + model.port_places.size();
-  const std::size_t bytes = model.plan->memories.size() * 4 + kinds * 2 + 7;
+  const std::size_t bytes =
+      model.plan->memories.size() * 4 + kinds * (model.counter() == "uint8_t" ? 1 : 2) + 8;
   return static_cast<Bytes>((bytes + 3) / 4 * 4);
 }
 

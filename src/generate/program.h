@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,9 +25,15 @@ struct Model {
 
   [[nodiscard]] const Graph& graph() const { return network->graph(); }
   [[nodiscard]] const Tensor& tensor(TensorId t) const { return graph().tensors[t]; }
+  /// The name of the model's file, without its folder.
+  [[nodiscard]] std::string source() const {
+    return std::filesystem::path(network->input.info.source).filename().string();
+  }
   /// Inputs arrive and outputs leave by rows.
   [[nodiscard]] bool has_ports() const { return !schedule.ports.empty(); }
   [[nodiscard]] bool is_stepped() const { return !loops && !table.numbers.empty(); }
+  /// The C type that counts row blocks of an operator or port.
+  [[nodiscard]] std::string counter() const;
 };
 
 /// An input or output of the network in the interface: "input", or "input_2" if there are several.

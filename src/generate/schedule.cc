@@ -39,6 +39,7 @@ class Collector {
     const TensorId counted = (run.sums ? op.inputs : op.outputs).at(0).value();
     const std::int64_t extent = extent_of(counted, run.rows);
     if (run.rows && (extent > 1 || run.sums)) kind.axis = run.rows->axis;
+    kind.is_one_step = extent <= granule_;
     const auto [known, is_new] = operators_.try_emplace(run.path[1], result_.operators.size());
     if (is_new) result_.operators.push_back(kind);
     const StepKind& own = result_.operators[known->second];
@@ -165,20 +166,25 @@ PeriodicTable periodic(const std::vector<std::size_t>& steps) {
   return table;
 }
 
-std::optional<std::string> loops_of(const Plan& plan, const Schedule& schedule) {
+std::optional<std::string> loops_of(const Network& network, const Plan& plan, const Schedule& schedule) {
   constexpr unsigned long most_effort = 200'000'000;
+  const std::vector<Operator>& operators = network.graph().subgraphs[0].operators;
   if (!plan.streaming || !plan.streaming->affine || !plan.streaming->affine->is_followed) return std::nullopt;
   std::vector<stream::LoopStatement> statements;
   for (const TimedSteps& it : plan.streaming->affine->operators) {
     if (!it.op) return std::nullopt;
-    statements.push_back({fmt::format("op_{}", *it.op), it.count, it.scale, it.shift, it.position});
+    statements.push_back(
+        {function_name(operators[*it.op], *it.op), it.count, it.scale, it.shift, it.position});
   }
   const auto loops = stream::loop_nest(statements, most_effort);
   if (!loops) return std::nullopt;
   // Statements are called with the memory, and those of one step without a row.
-  std::string text = *loops;
+  std::string text = "\n" + *loops;
+  for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1))
+    text.insert(at + 1, "  ");
   for (const StepKind& kind : schedule.operators) {
-    const std::string call = fmt::format("op_{}(", kind.op);
+    // A call stands alone in its line.
+    const std::string call = " " + function_name(operators[kind.op], kind.op) + "(";
     for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {
       const std::size_t open = at + call.size();
       if (kind.axis) {
@@ -188,7 +194,7 @@ std::optional<std::string> loops_of(const Plan& plan, const Schedule& schedule) 
       }
     }
   }
-  return text;
+  return text.substr(1);
 }
 
 }  // namespace stowage::generate

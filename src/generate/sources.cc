@@ -94,6 +94,13 @@ std::string Sources::place(const RowPlace& place, TensorId tensor) {
 
 // Writer
 
+std::string function_name(const Operator& op, std::size_t number) {
+  std::string name = identifier(op.type);
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return fmt::format("{}_{}", name, number);
+}
+
 namespace {
 
 /// Makes it the operator as it computes one row: all tensors with rows have one.
@@ -117,7 +124,7 @@ Writer::Writer(Sources& sources, const StepKind& kind)
       op_(&sources.network().graph().subgraphs[0].operators[kind.op]),
       signature_(run::signature_of(sources.network(), sources.program(), 0, kind.op)),
       seen_(signature_) {
-  function_.name = "op_" + number();
+  function_.name = function_name(*op_, kind.op);
   if (kind.sums || !kind.axis) return;
   axis_ = row_axis(*op_, *kind.axis);
   if (axis_ == nullptr) refuse("it has no rows along axis {}", *kind.axis);
@@ -191,12 +198,14 @@ void Writer::line(std::string_view text) { body_ += std::string(text) + "\n"; }
 
 Function Writer::take() {
   const bool is_step = kind_.axis.has_value();
-  const bool has_loop = rows_ && (!is_step || kind_.granule > 1);
+  const bool is_single = rows_ == 1 && !is_step;
+  const bool has_loop = rows_ && !is_single && (!is_step || kind_.granule > 1);
   const std::string_view step = kind_.granule > 1 ? ", int32_t block" : ", int32_t y";
   std::string text =
       fmt::format("static void {}(uint8_t *const *memory{}) {{\n", function_.name, is_step ? step : "");
   text += declarations_;
   if (has_loop) text += "  int32_t y;\n";
+  if (is_single) text += "  const int32_t y = 0;\n";
   if (has_loop && !is_step) text += fmt::format("  for (y = 0; y < {}; y++) {{\n", *rows_);
   if (has_loop && is_step)
     text += fmt::format("  for (y = {0} * block; y < {0} * block + {0} && y < {1}; y++) {{\n", kind_.granule,

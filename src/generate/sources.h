@@ -86,12 +86,16 @@ struct Function {
   std::string text{};
 };
 
+/// "conv_2d_7"
+[[nodiscard]] std::string function_name(const Operator& op, std::size_t number);
+
 /// How the steps of a plan run an operator.
 struct StepKind {
   std::size_t op = 0;
   std::optional<std::size_t> axis{};  ///< It runs by rows along this axis.
   std::optional<Sums> sums{};         ///< Then its rows are those of the first input.
   std::int64_t granule = 1;           ///< Rows of a step.
+  bool is_one_step = false;           ///< One step computes all rows.
 };
 
 /// An operand as an operator's kernel sees it: a tensor, or a row of it.

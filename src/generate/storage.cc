@@ -47,7 +47,9 @@ RowPlace place_of(std::size_t memory, const std::vector<Bytes>& at, Bytes row) {
   for (const Bytes address : at) place.pitch = std::gcd(place.pitch, address - place.offset);
   for (const Bytes address : at) {
     const Bytes slot = (address - place.offset) / place.pitch;
-    if (slot > std::numeric_limits<std::uint16_t>::max()) refuse("rows are {} slots apart", slot);
+    if (slot > std::numeric_limits<std::uint16_t>::max())
+      refuse("its rows are up to {} units of {} bytes apart, expected at most 65535: plan with --layout ring",
+             slot, place.pitch);
     place.slots.push_back(static_cast<std::uint16_t>(slot));
   }
   return place;

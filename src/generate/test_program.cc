@@ -211,7 +211,7 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
              "#include \"{1}.h\"\n\n#include <math.h>\n#include <stddef.h>\n#include <stdio.h>\n#include "
              "<string.h>\n\n"
              "#define GUARD {2}\n#define PATTERN 0xA5\n\n",
-             in_comment(model.network->input.info.source), model.name, guard) +
+             in_comment(model.source()), model.name, guard) +
          data_text(model, cases) + pointers_text(model, cases.size(), true) +
          pointers_text(model, cases.size(), false) + memory_text(model) + guard_functions + code +
          fmt::format(

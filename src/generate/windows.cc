@@ -32,12 +32,15 @@ struct Windows {
 };
 
 std::string shape_of(const Windows& it) {
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {}, {}}}", it.width.in, it.in_channels, it.width.out,
-                     it.out_channels, it.height.taps, it.width.taps, it.width.stride, it.width.dilation,
-                     it.width.before);
+  return fmt::format(
+      "\n    {{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}}}, /* {0} places of {1} channels to {2} of {3}; "
+      "window {4}x{5}, "
+      "stride {6}, dilation {7}, {8} before */\n    ",
+      it.width.in, it.in_channels, it.width.out, it.out_channels, it.height.taps, it.width.taps,
+      it.width.stride, it.width.dilation, it.width.before);
 }
 
-/// Adds the weights, which may be constant only.
+/// The data of an input that must be constant.
 std::span<const std::byte> constant_data(Writer& writer, std::size_t input) {
   const TensorId tensor = writer.op().inputs.at(input).value();
   if (!writer.sources().is_constant(tensor)) refuse("its input {} is not constant", input);
@@ -121,8 +124,10 @@ std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups
       sources.array("shift_" + n, "powers of two of these factors", DType::int8, shifts);
   return writer.layer(
       "stowage_conv_s8_layer",
-      fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}", shape_of(it), groups, weights, biases, factors,
-                  powers, to.input_zero, to.output_zero, to.limits.least, to.limits.most));
+      fmt::format(
+          "{}{}, {}, {}, {}, {},\n    {}, {}, {}, {}, /* zero points of input and output, limits */\n",
+          shape_of(it), groups, weights, biases, factors, powers, to.input_zero, to.output_zero,
+          to.limits.least, to.limits.most));
 }
 
 /// The weights as float32, which int8 weights of a float32 operator stand for.
@@ -148,8 +153,8 @@ std::string real_layer(Writer& writer, const Operands& operands, const Windows& 
       operands.has_input(2) ? writer.sources().constant(writer.op().inputs[2].value()) : "NULL";
   if (operands.has_input(2)) static_cast<void>(constant_data(writer, 2));
   return writer.layer("stowage_conv_f32_layer",
-                      fmt::format("{}, {}, {}, {}, {}, {}", shape_of(it), groups, weights, bias,
-                                  literal(limits.least), literal(limits.most)));
+                      fmt::format("{}{}, {}, {},\n    {}, {}, /* limits */\n", shape_of(it), groups, weights,
+                                  bias, literal(limits.least), literal(limits.most)));
 }
 
 bool is_real(const Operands& operands) {
@@ -322,7 +327,7 @@ void emit_pool(Writer& writer) {
     kernels::expect_same_quantization(operands.input(0), operands.output());
     const kernels::Limits limits = kernels::activation_limits(operands, kernels::limits_of<std::int8_t>());
     layer = writer.layer("stowage_pool_s8_layer",
-                         fmt::format("{}, {}, {}", shape_of(it), limits.least, limits.most));
+                         fmt::format("{}{}, {}, /* limits */\n", shape_of(it), limits.least, limits.most));
   }
   writer.need(real ? "stowage_pool_f32" : "stowage_pool_s8");
   if (writer.kind().sums) {
