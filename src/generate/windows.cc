@@ -321,7 +321,7 @@ void emit_pool(Writer& writer) {
   std::string layer;
   if (real) {
     const kernels::RealLimits limits = kernels::real_activation_limits(operands);
-    layer = writer.layer("stowage_pool_f32_layer", fmt::format("{}, {}, {}", shape_of(it),
+    layer = writer.layer("stowage_pool_f32_layer", fmt::format("{}{}, {}, /* limits */\n", shape_of(it),
                                                                literal(limits.least), literal(limits.most)));
   } else {
     kernels::expect_same_quantization(operands.input(0), operands.output());

@@ -1,0 +1,79 @@
+// Real models as C: operator by operator, by rows, and with inputs that arrive row by row, they give what the
+// interpreter gives, bit for bit.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "c_packages.h"
+#include "long_tests.h"
+#include "stowage/generate.h"
+#include "stowage/network.h"
+#include "stowage/planner.h"
+#include "temporary.h"
+
+namespace stowage {
+namespace {
+
+PlanOptions options_of(bool is_streamed, Io io, StreamLayout layout = StreamLayout::automatic) {
+  PlanOptions options;
+  options.io = io;
+  options.solve.time_limit = std::chrono::milliseconds(300);
+  if (is_streamed) options.stream = StreamOptions{.layout = layout};
+  return options;
+}
+
+std::vector<PlanOptions> all_modes() {
+  return {options_of(false, Io::arena), options_of(true, Io::arena), options_of(true, Io::rows),
+          options_of(true, Io::arena, StreamLayout::ring)};
+}
+
+/// A name in C: they may begin with no digit.
+std::string name_of(const std::string& model, std::size_t mode) {
+  return "m_" + model + "_" + std::to_string(mode);
+}
+
+void add_model(testing::Packages& packages, const std::filesystem::path& file, std::size_t cases) {
+  const Network network = read_network(file);
+  const std::vector<PlanOptions> modes = all_modes();
+  for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+    std::string stem = file.stem().string();
+    for (char& c : stem) c = static_cast<char>(std::tolower(c));
+    const std::string name = name_of(stem, mode);
+    const Plan plan = make_plan(network.input, modes[mode]).plan;
+    const Package package = generate_package(network, plan, {.name = name, .cases = cases});
+    packages.add(name, package);
+    constexpr Bytes largest_state = 256;
+    constexpr Bytes smallest_limit = 4096;
+    EXPECT_LE(package.state, largest_state) << name;
+    EXPECT_LE(package.control, std::max(smallest_limit, package.weights / 50)) << name;
+    Bytes peaks = 0;
+    for (const PlannedMemory& memory : plan.memories) peaks += memory.peak;
+    EXPECT_EQ(package.arena, peaks);
+  }
+}
+
+TEST(GenerateModels, GiveWhatTheInterpreterGives) {
+  const std::filesystem::path models = std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite";
+  if (!std::filesystem::exists(models)) GTEST_SKIP() << "no models in " << models;
+  std::vector<std::string> names{"hello_world_int8", "kws_ref_model", "kws_ref_model_float32",
+                                 "pretrainedResnet_quant", "person_detect"};
+  if (!testing::is_in_a_hurry())
+    for (const char* const name : {"micro_speech_quantized", "ad01_int8", "vww_96_int8", "mcunet_vww"})
+      names.emplace_back(name);
+  if (testing::has_time())
+    for (const char* const name : {"vww_96_float", "mobilenet_v2_int8_224", "mcunetv2_large"})
+      names.emplace_back(name);
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  for (const std::string& name : names)
+    add_model(packages, models / (name + ".tflite"), testing::has_time() ? 20 : 2);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+}  // namespace
+}  // namespace stowage
