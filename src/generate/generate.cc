@@ -77,6 +77,17 @@ std::vector<Function> functions_for(Sources& sources, Schedule& schedule) {
   return functions;
 }
 
+/// With ports, all inputs and outputs must come and go by them.
+void expect_all_ports(const Model& model) {
+  if (!model.has_ports()) return;
+  for (const Outlet& outlet : outlets_of(model)) {
+    const bool is_planned = !model.plan->tensors[outlet.tensor].views.empty();
+    if (!outlet.port && is_planned)
+      throw Error("plan", fmt::format("hands over some tensors by rows, but not {}",
+                                      describe(model.graph(), outlet.tensor)));
+  }
+}
+
 /// A plan to compute known outputs in: any order and places will do.
 PlanOptions any_plan() {
   PlanOptions options;
@@ -134,6 +145,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
     model.port_places.push_back(
         sources.place(port.axis ? storage.by_rows(*port.axis) : storage.whole(), port.tensor));
   }
+  expect_all_ports(model);
   if (!model.has_ports()) model.loops = loops_of(network, plan, model.schedule);
   if (is_streamed(plan) && !model.loops) model.table = periodic(model.schedule.steps);
   const std::string text = program_of(model, sources);
