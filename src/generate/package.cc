@@ -25,10 +25,10 @@ SOURCES := $(NAME).c $(NAME)_weights.c@KERNELS@
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror
 CFLAGS ?= -O2
 ARM := arm-none-eabi-gcc -std=c99 -O2 -mthumb -ffunction-sections $(WARNINGS)
-BOARD := --specs=picolibc.specs --crt0=semihost --oslib=semihost -Tpicolibc.ld -Wl,--gc-sections \
+BOARD := -DSTOWAGE_QEMU --specs=picolibc.specs --crt0=semihost --oslib=semihost -Tpicolibc.ld -Wl,--gc-sections \
   -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x400000 \
   -Wl,--defsym=__ram=0x20000000 -Wl,--defsym=__ram_size=0x400000 -Wl,--defsym=__stack_size=16K
-QEMU := qemu-system-arm -nographic -semihosting-config enable=on,target=native -icount shift=5
+QEMU := qemu-system-arm -nographic -semihosting-config enable=on,target=native -icount shift=0
 
 test: $(NAME)_test
 	./$(NAME)_test
@@ -36,7 +36,7 @@ test: $(NAME)_test
 $(NAME)_test: $(SOURCES) $(NAME)_test.c
 	$(CC) -std=c99 $(CFLAGS) $(WARNINGS) $^ -lm -o $@
 
-# The caches of these machines are not modelled: QEMU counts instructions.
+# QEMU counts instructions, not cycles.
 m3: MACHINE := -mcpu=cortex-m3 -mfloat-abi=soft
 m3: BOARD_NAME := mps2-an385
 m4: MACHINE := -mcpu=cortex-m4 -mfloat-abi=soft
@@ -50,7 +50,7 @@ m55: BOARD += -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x80000 \
 
 m3 m4 m7 m55: $(SOURCES) $(NAME)_test.c
 	$(ARM) $(MACHINE) $^ $(BOARD) -lm -o $(NAME)_$@.elf
-	$(QEMU) -M $(BOARD_NAME) -kernel $(NAME)_$@.elf < /dev/null
+	$(QEMU) -M $(BOARD_NAME) -kernel $(NAME)_$@.elf < /dev/null 2>&1
 
 size: $(SOURCES)
 	for file in $^; do $(ARM) -mcpu=cortex-m4 -isystem /usr/lib/picolibc/arm-none-eabi/include -c $$file \

@@ -11,8 +11,6 @@
 namespace stowage::generate {
 namespace {
 
-constexpr std::size_t guard = 64;
-
 std::string data_name(const Outlet& outlet, std::size_t number) {
   return fmt::format("{}_of_case_{}", outlet.name, number);
 }
@@ -56,28 +54,11 @@ std::string pointers_text(const Model& model, std::size_t cases, bool is_input) 
 std::string memory_text(const Model& model) {
   std::string text;
   for (const std::string& name : memory_names(model))
-    text += fmt::format("static unsigned char {0}_memory[{1}_{2}_SIZE + {1}_{2}_ALIGNMENT + {3}];\n", name,
-                        upper(model.name), upper(name), 2 * guard);
+    text += fmt::format(
+        "static unsigned char {0}_memory[{1}_{2}_SIZE + {1}_{2}_ALIGNMENT + 2 * stowage_guard];\n", name,
+        upper(model.name), upper(name));
   return text;
 }
-
-constexpr const char* guard_functions = R"(
-/* The memory of a run, between guards. */
-static unsigned char *guarded(unsigned char *memory, size_t size, size_t alignment) {
-  unsigned char *const first = memory + GUARD;
-  const size_t excess = (size_t)((uintptr_t)first % alignment);
-  memset(memory, PATTERN, size + alignment + 2 * GUARD);
-  return excess == 0 ? first : first + (alignment - excess);
-}
-
-static int is_spoilt(const unsigned char *begin, size_t size) {
-  size_t i;
-  for (i = 1; i <= GUARD; i++) {
-    if (begin[-(ptrdiff_t)i] != PATTERN || begin[size + i - 1] != PATTERN) return 1;
-  }
-  return 0;
-}
-)";
 
 std::string whole_case_text(const Model& model, const std::string& arguments) {
   std::string text;
@@ -103,8 +84,10 @@ std::string whole_case_text(const Model& model, const std::string& arguments) {
   }
   return text +
          "\n/* What is wrong; NULL if nothing is. */\nstatic const char *run_case(unsigned number) "
-         "{\n@MEMORY@" +
-         fmt::format("  {}_run({});\n", model.name, call) + compare + "@GUARDS@  return NULL;\n}\n";
+         "{\n@MEMORY@  stowage_usage usage;\n" +
+         fmt::format("  stowage_begin_usage(&usage);\n  {}_run({});\n  stowage_end_usage(&usage);\n",
+                     model.name, call) +
+         compare + "@GUARDS@  return NULL;\n}\n";
 }
 
 std::string row_case_text(const Model& model, const std::string& arguments) {
@@ -146,7 +129,8 @@ std::string row_case_text(const Model& model, const std::string& arguments) {
       "  const void *const data[{0}] = {{{2}}};\n"
       "  {3}_state state;\n"
       "  {3}_status status;\n"
-      "@MEMORY@"
+      "@MEMORY@  stowage_usage usage;\n"
+      "  stowage_begin_usage(&usage);\n"
       "  status = {3}_begin(&state, {4});\n"
       "  for (; status != {5}_DONE; status = {3}_advance(&state)) {{\n"
       "    const int32_t port = {3}_port(&state);\n"
@@ -160,6 +144,7 @@ std::string row_case_text(const Model& model, const std::string& arguments) {
       "      return \"a row of an output differs\";\n"
       "    }}\n"
       "  }}\n"
+      "  stowage_end_usage(&usage);\n"
       "@GUARDS@  return NULL;\n}}\n",
       model.schedule.ports.size(), sizes, data, model.name, arguments, upper(model.name), count);
 }
@@ -196,10 +181,11 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
   for (const std::string& name : memory_names(model)) {
     const std::string macro = upper(model.name) + "_" + upper(name);
     arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ", name);
-    memory += fmt::format("  unsigned char *const {0} = guarded({0}_memory, {1}_SIZE, {1}_ALIGNMENT);\n",
-                          name, macro);
-    guards += fmt::format("  if (is_spoilt({}, {}_SIZE)) return \"memory around the arena is written\";\n",
-                          name, macro);
+    memory += fmt::format(
+        "  unsigned char *const {0} = stowage_guarded({0}_memory, {1}_SIZE, {1}_ALIGNMENT);\n", name, macro);
+    guards +=
+        fmt::format("  if (stowage_is_spoilt({}, {}_SIZE)) return \"memory around the arena is written\";\n",
+                    name, macro);
   }
   std::string code = model.has_ports() ? row_case_text(model, arguments) : whole_case_text(model, arguments);
   if (code.find("inputs[number]") == std::string::npos) memory += "  (void)inputs;\n";
@@ -208,12 +194,10 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
   return fmt::format(
              "/* Runs {0} on inputs whose outputs are known. Returns 0 if all are as expected, bit for bit. "
              "*/\n"
-             "#include \"{1}.h\"\n\n#include <math.h>\n#include <stddef.h>\n#include <stdio.h>\n#include "
-             "<string.h>\n\n"
-             "#define GUARD {2}\n#define PATTERN 0xA5\n\n",
-             in_comment(model.source()), model.name, guard) +
+             "#include \"{1}.h\"\n\n#include <math.h>\n\n#include \"stowage_test.h\"\n\n",
+             in_comment(model.source()), model.name) +
          data_text(model, cases) + pointers_text(model, cases.size(), true) +
-         pointers_text(model, cases.size(), false) + memory_text(model) + guard_functions + code +
+         pointers_text(model, cases.size(), false) + memory_text(model) + code +
          fmt::format(
              "\nint main(void) {{\n  unsigned number;\n  for (number = 0; number < {0}; number++) {{\n"
              "    const char *const problem = run_case(number);\n    if (problem != NULL) {{\n"

@@ -3,7 +3,7 @@
 
 #include "stowage_kernels.h"
 
-void stowage_clamp_run_f32(const stowage_limits_f32* layer, const float* input, float* output,
+void stowage_clamp_run_f32(const stowage_limits_f32 *layer, const float *input, float *output,
                            int32_t count) {
   for (; count > 0; count--) {
     const float x = *input++;
@@ -11,15 +11,15 @@ void stowage_clamp_run_f32(const stowage_limits_f32* layer, const float* input, 
   }
 }
 
-void stowage_logistic_f32(const float* input, float* output, int32_t count) {
+void stowage_logistic_f32(const float *input, float *output, int32_t count) {
   for (; count > 0; count--) *output++ = 1.0F / (1.0F + expf(-*input++));
 }
 
-void stowage_tanh_f32(const float* input, float* output, int32_t count) {
+void stowage_tanh_f32(const float *input, float *output, int32_t count) {
   for (; count > 0; count--) *output++ = tanhf(*input++);
 }
 
-void stowage_hard_swish_f32(const float* input, float* output, int32_t count) {
+void stowage_hard_swish_f32(const float *input, float *output, int32_t count) {
   for (; count > 0; count--) {
     const float x = *input++;
     const float shifted = x + 3.0F;

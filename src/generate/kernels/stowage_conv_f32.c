@@ -5,20 +5,20 @@
 enum { together = 4 };
 
 /* The sums of `channels` channels from c on, at most `together`. */
-static void sum_channels(const stowage_conv_f32_layer* layer, const void* const* rows, int32_t place,
-                         int32_t c, int32_t channels, float* sums) {
-  const stowage_window_shape* const it = &layer->shape;
+static void sum_channels(const stowage_conv_f32_layer *layer, const void *const *rows, int32_t place,
+                         int32_t c, int32_t channels, float *sums) {
+  const stowage_window_shape *const it = &layer->shape;
   const int32_t inputs = it->in_channels / layer->groups;
   const int32_t first = c / (it->out_channels / layer->groups) * inputs;
   const int32_t window = it->taps_high * it->taps_wide * inputs;
-  const float* weights = layer->weights + c * window;
+  const float *weights = layer->weights + c * window;
   int32_t k, tap, i, j;
   for (j = 0; j < together; j++) sums[j] = 0.0F;
   for (k = 0; k < it->taps_high; k++) {
-    const float* const row = (const float*)rows[k];
+    const float *const row = (const float *)rows[k];
     for (tap = 0; tap < it->taps_wide; tap++, weights += inputs) {
       const int32_t x = place + tap * it->dilation;
-      const float* in;
+      const float *in;
       if (row == NULL || x < 0 || x >= it->in_width) continue;
       in = row + x * it->in_channels + first;
       if (channels == together) {
@@ -44,8 +44,8 @@ static void sum_channels(const stowage_conv_f32_layer* layer, const void* const*
   }
 }
 
-void stowage_conv_f32(const stowage_conv_f32_layer* layer, const void* const* rows, float* output) {
-  const stowage_window_shape* const it = &layer->shape;
+void stowage_conv_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output) {
+  const stowage_window_shape *const it = &layer->shape;
   const int32_t outputs = it->out_channels / layer->groups;
   int32_t x, c, j;
   for (x = 0; x < it->out_width; x++, output += it->out_channels) {

@@ -22,7 +22,7 @@ static inline uint32_t product(int8_t a, int8_t b) { return (uint32_t)((int32_t)
 
 #if STOWAGE_HAS_DSP
 
-static inline uint32_t word(const int8_t* at) {
+static inline uint32_t word(const int8_t *at) {
   uint32_t four;
   memcpy(&four, at, sizeof four);
   return four;
@@ -38,11 +38,11 @@ static inline uint32_t add_products(int16x2_t a, int16x2_t b, uint32_t sum) {
 
 #endif
 
-static void add_block(const int8_t* a0, const int8_t* a1, const int8_t* w0, const int8_t* w1, int32_t count,
-                      block_sums* sums) {
+static STOWAGE_APART void add_block(const int8_t *a0, const int8_t *a1, const int8_t *w0, const int8_t *w1,
+                                    int32_t count, block_sums *sums) {
   uint32_t s00 = sums->of[0], s10 = sums->of[1], s01 = sums->of[2], s11 = sums->of[3];
-  int32_t fours;
 #if STOWAGE_HAS_DSP
+  int32_t fours;
   for (fours = count / 4; fours > 0; fours--) {
     const uint32_t x0 = word(a0), x1 = word(a1), y0 = word(w0), y1 = word(w1);
     const int16x2_t x0_even = even(x0), x1_even = even(x1), y0_even = even(y0), y1_even = even(y1);
@@ -56,28 +56,9 @@ static void add_block(const int8_t* a0, const int8_t* a1, const int8_t* w0, cons
     w0 += 4;
     w1 += 4;
   }
-#else
-#define STOWAGE_STEP(i)                                          \
-  do {                                                           \
-    const int8_t x0 = a0[i], x1 = a1[i], y0 = w0[i], y1 = w1[i]; \
-    s00 += product(x0, y0);                                      \
-    s10 += product(x1, y0);                                      \
-    s01 += product(x0, y1);                                      \
-    s11 += product(x1, y1);                                      \
-  } while (0)
-  for (fours = count / 4; fours > 0; fours--) {
-    STOWAGE_STEP(0);
-    STOWAGE_STEP(1);
-    STOWAGE_STEP(2);
-    STOWAGE_STEP(3);
-    a0 += 4;
-    a1 += 4;
-    w0 += 4;
-    w1 += 4;
-  }
-#undef STOWAGE_STEP
+  count %= 4;
 #endif
-  for (count %= 4; count > 0; count--) {
+  for (; count > 0; count--) {
     const int8_t x0 = *a0++, x1 = *a1++, y0 = *w0++, y1 = *w1++;
     s00 += product(x0, y0);
     s10 += product(x1, y0);
@@ -90,40 +71,48 @@ static void add_block(const int8_t* a0, const int8_t* a1, const int8_t* w0, cons
   sums->of[3] = s11;
 }
 
-static inline int8_t requantized(const stowage_conv_s8_layer* layer, uint32_t sum, int32_t channel) {
+static inline int8_t requantized(const stowage_conv_s8_layer *layer, uint32_t sum, int32_t channel) {
   const int32_t scaled = stowage_scale((int32_t)sum, layer->multiplier[channel], layer->shift[channel]);
   const int32_t result = stowage_add_wrapping(scaled, layer->output_zero);
   return (int8_t)stowage_clamp(result, layer->least, layer->most);
 }
 
+/* All results are there before the first is written: it might change the layer, as far as a compiler can know. */
+static inline void write_block(const stowage_conv_s8_layer *layer, const block_sums *sums, int32_t c,
+                               int32_t next, int8_t *output0, int8_t *output1) {
+  const int8_t y00 = requantized(layer, sums->of[0], c), y10 = requantized(layer, sums->of[1], c);
+  const int8_t y01 = requantized(layer, sums->of[2], next), y11 = requantized(layer, sums->of[3], next);
+  output0[c] = y00;
+  output1[c] = y10;
+  output0[next] = y01;
+  output1[next] = y11;
+}
+
 /* All channels of two places that have no padding under their windows; they may be the same place. */
-static void inner_places(const stowage_conv_s8_layer* layer, const void* const* rows, int32_t place0,
-                         int32_t place1, int8_t* output0, int8_t* output1) {
-  const stowage_window_shape* const it = &layer->shape;
+static void inner_places(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place0,
+                         int32_t place1, int8_t *output0, int8_t *output1) {
+  const stowage_window_shape *const it = &layer->shape;
   const int32_t run = it->taps_wide * it->in_channels;
   const int32_t window = it->taps_high * run;
   int32_t c;
   for (c = 0; c < it->out_channels; c += 2) {
     const int32_t next = c + 1 < it->out_channels ? c + 1 : c;
-    const int8_t* w0 = layer->weights + c * window;
-    const int8_t* w1 = layer->weights + next * window;
+    const int8_t *w0 = layer->weights + c * window;
+    const int8_t *w1 = layer->weights + next * window;
     block_sums sums;
     int32_t k;
     sums.of[0] = sums.of[1] = (uint32_t)layer->bias[c];
     sums.of[2] = sums.of[3] = (uint32_t)layer->bias[next];
     for (k = 0; k < it->taps_high; k++, w0 += run, w1 += run) {
-      const int8_t* const row = (const int8_t*)rows[k];
+      const int8_t *const row = (const int8_t *)rows[k];
       add_block(row + place0 * it->in_channels, row + place1 * it->in_channels, w0, w1, run, &sums);
     }
-    output0[c] = requantized(layer, sums.of[0], c);
-    output1[c] = requantized(layer, sums.of[1], c);
-    output0[next] = requantized(layer, sums.of[2], next);
-    output1[next] = requantized(layer, sums.of[3], next);
+    write_block(layer, &sums, c, next, output0, output1);
   }
 }
 
 /* The products of one place of the window, or of padding if `in` is null. */
-static uint32_t tap_sum(const int8_t* in, int32_t zero, const int8_t* weights, int32_t count) {
+static uint32_t tap_sum(const int8_t *in, int32_t zero, const int8_t *weights, int32_t count) {
   uint32_t sum = 0;
   int32_t i;
   if (in != NULL) {
@@ -136,18 +125,18 @@ static uint32_t tap_sum(const int8_t* in, int32_t zero, const int8_t* weights, i
 }
 
 /* All channels of any place. */
-static void any_place(const stowage_conv_s8_layer* layer, const void* const* rows, int32_t place,
-                      int8_t* output) {
-  const stowage_window_shape* const it = &layer->shape;
+static void any_place(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place,
+                      int8_t *output) {
+  const stowage_window_shape *const it = &layer->shape;
   const int32_t inputs = it->in_channels / layer->groups;
   const int32_t outputs = it->out_channels / layer->groups;
-  const int8_t* weights = layer->weights;
+  const int8_t *weights = layer->weights;
   int32_t c, k, tap;
   for (c = 0; c < it->out_channels; c++) {
     const int32_t first = c / outputs * inputs;
     uint32_t sum = (uint32_t)layer->bias[c];
     for (k = 0; k < it->taps_high; k++) {
-      const int8_t* const row = (const int8_t*)rows[k];
+      const int8_t *const row = (const int8_t *)rows[k];
       for (tap = 0; tap < it->taps_wide; tap++, weights += inputs) {
         const int32_t x = place + tap * it->dilation;
         const int is_inside = row != NULL && x >= 0 && x < it->in_width;
@@ -159,15 +148,15 @@ static void any_place(const stowage_conv_s8_layer* layer, const void* const* row
   }
 }
 
-void stowage_conv_s8(const stowage_conv_s8_layer* layer, const void* const* rows, int8_t* output) {
-  const stowage_window_shape* const it = &layer->shape;
+void stowage_conv_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output) {
+  const stowage_window_shape *const it = &layer->shape;
   const int32_t last_inner = it->in_width - it->taps_wide; /* place of the last window without padding */
   int has_runs = layer->groups == 1 && (it->dilation == 1 || it->taps_wide == 1);
   int32_t k, x;
   for (k = 0; k < it->taps_high; k++) has_runs = has_runs && rows[k] != NULL;
   for (x = 0; x < it->out_width;) {
     const int32_t place = x * it->stride - it->before;
-    int8_t* const to = output + x * it->out_channels;
+    int8_t *const to = output + x * it->out_channels;
     if (!has_runs || place < 0 || place > last_inner) {
       any_place(layer, rows, place, to);
       x += 1;

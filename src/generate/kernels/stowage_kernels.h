@@ -14,12 +14,19 @@
 extern "C" {
 #endif
 
+/* For inner loops: registers are then theirs alone. */
+#ifdef __GNUC__
+#define STOWAGE_APART __attribute__((noinline))
+#else
+#define STOWAGE_APART
+#endif
+
 /* Places */
 
 /* Where the rows of a tensor are. Row r begins at offset + slot * pitch of the memory, where slot is slots[r], or
  * r % ring if there is no list of slots. */
 typedef struct {
-  const uint16_t* slots;
+  const uint16_t *slots;
   uint32_t offset;
   uint32_t pitch; /* bytes */
   uint16_t rows;
@@ -27,15 +34,15 @@ typedef struct {
   uint16_t memory;
 } stowage_place;
 
-static inline void* stowage_row(uint8_t* const* memory, const stowage_place* place, int32_t row) {
+static inline void *stowage_row(uint8_t *const *memory, const stowage_place *place, int32_t row) {
   const uint32_t r = (uint32_t)row;
   const uint32_t slot = place->slots != NULL ? place->slots[r] : (r < place->ring ? r : r % place->ring);
   return memory[place->memory] + place->offset + slot * place->pitch;
 }
 
 /* The rows under a window; null where there are none. */
-void stowage_window(uint8_t* const* memory, const stowage_place* place, int32_t first, int32_t taps,
-                    int32_t dilation, const void** rows);
+void stowage_window(uint8_t *const *memory, const stowage_place *place, int32_t first, int32_t taps,
+                    int32_t dilation, const void **rows);
 
 /* Fixed point */
 
@@ -96,10 +103,10 @@ typedef struct {
 typedef struct {
   stowage_window_shape shape;
   int32_t groups;
-  const int8_t* weights;     /* [out_channels][taps_high][taps_wide][in_channels / groups] */
-  const int32_t* bias;       /* minus the input's zero point times the sum of the weights */
-  const int32_t* multiplier; /* per output channel */
-  const int8_t* shift;       /* per output channel */
+  const int8_t *weights;     /* [out_channels][taps_high][taps_wide][in_channels / groups] */
+  const int32_t *bias;       /* minus the input's zero point times the sum of the weights */
+  const int32_t *multiplier; /* per output channel */
+  const int8_t *shift;       /* per output channel */
   int32_t input_zero;
   int32_t output_zero;
   int32_t least;
@@ -107,21 +114,21 @@ typedef struct {
 } stowage_conv_s8_layer;
 
 /* CONV_2D and FULLY_CONNECTED. */
-void stowage_conv_s8(const stowage_conv_s8_layer* layer, const void* const* rows, int8_t* output);
+void stowage_conv_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output);
 /* DEPTHWISE_CONV_2D; weights are [taps_high][taps_wide][out_channels]. */
-void stowage_depthwise_s8(const stowage_conv_s8_layer* layer, const void* const* rows, int8_t* output);
+void stowage_depthwise_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output);
 
 typedef struct {
   stowage_window_shape shape;
   int32_t groups;
-  const float* weights; /* as above */
-  const float* bias;    /* may be null */
+  const float *weights; /* as above */
+  const float *bias;    /* may be null */
   float least;
   float most;
 } stowage_conv_f32_layer;
 
-void stowage_conv_f32(const stowage_conv_f32_layer* layer, const void* const* rows, float* output);
-void stowage_depthwise_f32(const stowage_conv_f32_layer* layer, const void* const* rows, float* output);
+void stowage_conv_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
+void stowage_depthwise_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
 
 typedef struct {
   stowage_window_shape shape;
@@ -129,8 +136,8 @@ typedef struct {
   int32_t most;
 } stowage_pool_s8_layer;
 
-void stowage_average_pool_s8(const stowage_pool_s8_layer* layer, const void* const* rows, int8_t* output);
-void stowage_max_pool_s8(const stowage_pool_s8_layer* layer, const void* const* rows, int8_t* output);
+void stowage_average_pool_s8(const stowage_pool_s8_layer *layer, const void *const *rows, int8_t *output);
+void stowage_max_pool_s8(const stowage_pool_s8_layer *layer, const void *const *rows, int8_t *output);
 
 typedef struct {
   stowage_window_shape shape;
@@ -138,22 +145,22 @@ typedef struct {
   float most;
 } stowage_pool_f32_layer;
 
-void stowage_average_pool_f32(const stowage_pool_f32_layer* layer, const void* const* rows, float* output);
-void stowage_max_pool_f32(const stowage_pool_f32_layer* layer, const void* const* rows, float* output);
+void stowage_average_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
+void stowage_max_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
 
 /* The same pools over all rows, one row after the other. */
-void stowage_average_pool_add_s8(const stowage_pool_s8_layer* layer, const int8_t* row, int32_t* sums);
-void stowage_average_pool_end_s8(const stowage_pool_s8_layer* layer, int32_t rows, const int32_t* sums,
-                                 int8_t* output);
-void stowage_max_pool_add_s8(const stowage_pool_s8_layer* layer, const int8_t* row, int32_t* most);
-void stowage_max_pool_end_s8(const stowage_pool_s8_layer* layer, int32_t rows, const int32_t* most,
-                             int8_t* output);
-void stowage_average_pool_add_f32(const stowage_pool_f32_layer* layer, const float* row, float* sums);
-void stowage_average_pool_end_f32(const stowage_pool_f32_layer* layer, int32_t rows, const float* sums,
-                                  float* output);
-void stowage_max_pool_add_f32(const stowage_pool_f32_layer* layer, const float* row, float* most);
-void stowage_max_pool_end_f32(const stowage_pool_f32_layer* layer, int32_t rows, const float* most,
-                              float* output);
+void stowage_average_pool_add_s8(const stowage_pool_s8_layer *layer, const int8_t *row, int32_t *sums);
+void stowage_average_pool_end_s8(const stowage_pool_s8_layer *layer, int32_t rows, const int32_t *sums,
+                                 int8_t *output);
+void stowage_max_pool_add_s8(const stowage_pool_s8_layer *layer, const int8_t *row, int32_t *most);
+void stowage_max_pool_end_s8(const stowage_pool_s8_layer *layer, int32_t rows, const int32_t *most,
+                             int8_t *output);
+void stowage_average_pool_add_f32(const stowage_pool_f32_layer *layer, const float *row, float *sums);
+void stowage_average_pool_end_f32(const stowage_pool_f32_layer *layer, int32_t rows, const float *sums,
+                                  float *output);
+void stowage_max_pool_add_f32(const stowage_pool_f32_layer *layer, const float *row, float *most);
+void stowage_max_pool_end_f32(const stowage_pool_f32_layer *layer, int32_t rows, const float *most,
+                              float *output);
 
 /* Elements. `step_a` and `step_b` are 1, or 0 for an operand that is one number for all. */
 
@@ -170,10 +177,10 @@ typedef struct {
   int32_t most;
 } stowage_add_layer;
 
-void stowage_add_s8(const stowage_add_layer* layer, const int8_t* a, int32_t step_a, const int8_t* b,
-                    int32_t step_b, int8_t* output, int32_t count);
-void stowage_add_s16(const stowage_add_layer* layer, const int16_t* a, int32_t step_a, const int16_t* b,
-                     int32_t step_b, int16_t* output, int32_t count);
+void stowage_add_s8(const stowage_add_layer *layer, const int8_t *a, int32_t step_a, const int8_t *b,
+                    int32_t step_b, int8_t *output, int32_t count);
+void stowage_add_s16(const stowage_add_layer *layer, const int16_t *a, int32_t step_a, const int16_t *b,
+                     int32_t step_b, int16_t *output, int32_t count);
 
 typedef struct {
   int32_t a_zero;
@@ -184,33 +191,33 @@ typedef struct {
   int32_t most;
 } stowage_mul_layer;
 
-void stowage_mul_s8(const stowage_mul_layer* layer, const int8_t* a, int32_t step_a, const int8_t* b,
-                    int32_t step_b, int8_t* output, int32_t count);
-void stowage_mul_s16(const stowage_mul_layer* layer, const int16_t* a, int32_t step_a, const int16_t* b,
-                     int32_t step_b, int16_t* output, int32_t count);
+void stowage_mul_s8(const stowage_mul_layer *layer, const int8_t *a, int32_t step_a, const int8_t *b,
+                    int32_t step_b, int8_t *output, int32_t count);
+void stowage_mul_s16(const stowage_mul_layer *layer, const int16_t *a, int32_t step_a, const int16_t *b,
+                     int32_t step_b, int16_t *output, int32_t count);
 
 typedef struct {
   float least;
   float most;
 } stowage_limits_f32;
 
-void stowage_add_f32(const stowage_limits_f32* layer, const float* a, int32_t step_a, const float* b,
-                     int32_t step_b, float* output, int32_t count);
-void stowage_sub_f32(const stowage_limits_f32* layer, const float* a, int32_t step_a, const float* b,
-                     int32_t step_b, float* output, int32_t count);
-void stowage_mul_f32(const stowage_limits_f32* layer, const float* a, int32_t step_a, const float* b,
-                     int32_t step_b, float* output, int32_t count);
-void stowage_div_f32(const stowage_limits_f32* layer, const float* a, int32_t step_a, const float* b,
-                     int32_t step_b, float* output, int32_t count);
+void stowage_add_f32(const stowage_limits_f32 *layer, const float *a, int32_t step_a, const float *b,
+                     int32_t step_b, float *output, int32_t count);
+void stowage_sub_f32(const stowage_limits_f32 *layer, const float *a, int32_t step_a, const float *b,
+                     int32_t step_b, float *output, int32_t count);
+void stowage_mul_f32(const stowage_limits_f32 *layer, const float *a, int32_t step_a, const float *b,
+                     int32_t step_b, float *output, int32_t count);
+void stowage_div_f32(const stowage_limits_f32 *layer, const float *a, int32_t step_a, const float *b,
+                     int32_t step_b, float *output, int32_t count);
 
 /* Numbers of 8 bits by a table of all 256 results; `flip` is 128 for signed numbers, 0 for unsigned ones. */
-void stowage_table_8(const uint8_t* table, uint8_t flip, const uint8_t* input, uint8_t* output,
+void stowage_table_8(const uint8_t *table, uint8_t flip, const uint8_t *input, uint8_t *output,
                      int32_t count);
 
-void stowage_clamp_run_f32(const stowage_limits_f32* layer, const float* input, float* output, int32_t count);
-void stowage_logistic_f32(const float* input, float* output, int32_t count);
-void stowage_tanh_f32(const float* input, float* output, int32_t count);
-void stowage_hard_swish_f32(const float* input, float* output, int32_t count);
+void stowage_clamp_run_f32(const stowage_limits_f32 *layer, const float *input, float *output, int32_t count);
+void stowage_logistic_f32(const float *input, float *output, int32_t count);
+void stowage_tanh_f32(const float *input, float *output, int32_t count);
+void stowage_hard_swish_f32(const float *input, float *output, int32_t count);
 
 /* QUANTIZE and DEQUANTIZE */
 typedef struct {
@@ -218,12 +225,12 @@ typedef struct {
   int32_t zero;
 } stowage_affine;
 
-void stowage_quantize_s8(const stowage_affine* layer, const float* input, int8_t* output, int32_t count);
-void stowage_quantize_u8(const stowage_affine* layer, const float* input, uint8_t* output, int32_t count);
-void stowage_quantize_s16(const stowage_affine* layer, const float* input, int16_t* output, int32_t count);
-void stowage_dequantize_s8(const stowage_affine* layer, const int8_t* input, float* output, int32_t count);
-void stowage_dequantize_u8(const stowage_affine* layer, const uint8_t* input, float* output, int32_t count);
-void stowage_dequantize_s16(const stowage_affine* layer, const int16_t* input, float* output, int32_t count);
+void stowage_quantize_s8(const stowage_affine *layer, const float *input, int8_t *output, int32_t count);
+void stowage_quantize_u8(const stowage_affine *layer, const float *input, uint8_t *output, int32_t count);
+void stowage_quantize_s16(const stowage_affine *layer, const float *input, int16_t *output, int32_t count);
+void stowage_dequantize_s8(const stowage_affine *layer, const int8_t *input, float *output, int32_t count);
+void stowage_dequantize_u8(const stowage_affine *layer, const uint8_t *input, float *output, int32_t count);
+void stowage_dequantize_s16(const stowage_affine *layer, const int16_t *input, float *output, int32_t count);
 
 typedef struct {
   int32_t input_zero;
@@ -231,25 +238,25 @@ typedef struct {
   stowage_factor factor;
 } stowage_requantize_layer;
 
-void stowage_requantize_s16_s8(const stowage_requantize_layer* layer, const int16_t* input, int8_t* output,
+void stowage_requantize_s16_s8(const stowage_requantize_layer *layer, const int16_t *input, int8_t *output,
                                int32_t count);
-void stowage_requantize_s8_s16(const stowage_requantize_layer* layer, const int8_t* input, int16_t* output,
+void stowage_requantize_s8_s16(const stowage_requantize_layer *layer, const int8_t *input, int16_t *output,
                                int32_t count);
-void stowage_requantize_s16_s32(const stowage_requantize_layer* layer, const int16_t* input, int32_t* output,
+void stowage_requantize_s16_s32(const stowage_requantize_layer *layer, const int16_t *input, int32_t *output,
                                 int32_t count);
 
 /* SOFTMAX, one run of numbers */
 
 typedef struct {
-  const int32_t* exponential; /* of 0, -1, -2, ... as a fraction of 2^31; smaller ones count as 0 */
+  const int32_t *exponential; /* of 0, -1, -2, ... as a fraction of 2^31; smaller ones count as 0 */
   int32_t exponentials;
 } stowage_softmax_layer;
 
-void stowage_softmax_s8(const stowage_softmax_layer* layer, const int8_t* input, int8_t* output,
+void stowage_softmax_s8(const stowage_softmax_layer *layer, const int8_t *input, int8_t *output,
                         int32_t count);
-void stowage_softmax_s8_s16(const stowage_softmax_layer* layer, const int8_t* input, int16_t* output,
+void stowage_softmax_s8_s16(const stowage_softmax_layer *layer, const int8_t *input, int16_t *output,
                             int32_t count);
-void stowage_softmax_f32(float beta, const float* input, float* output, int32_t count);
+void stowage_softmax_f32(float beta, const float *input, float *output, int32_t count);
 
 /* MEAN and SUM of elements [outer][reduced][inner] over the middle dimension. */
 
@@ -265,13 +272,13 @@ typedef struct {
   stowage_factor factor;
 } stowage_mean_layer;
 
-void stowage_mean_s8(const stowage_mean_layer* layer, const stowage_reduce_shape* shape, const int8_t* input,
-                     int8_t* output);
-void stowage_mean_add_s8(const stowage_reduce_shape* shape, const int8_t* input, int32_t* sums);
-void stowage_mean_end_s8(const stowage_mean_layer* layer, const int32_t* sums, int8_t* output, int32_t count);
-void stowage_mean_f32(float divisor, const stowage_reduce_shape* shape, const float* input, float* output);
-void stowage_mean_add_f32(const stowage_reduce_shape* shape, const float* input, float* sums);
-void stowage_mean_end_f32(float divisor, const float* sums, float* output, int32_t count);
+void stowage_mean_s8(const stowage_mean_layer *layer, const stowage_reduce_shape *shape, const int8_t *input,
+                     int8_t *output);
+void stowage_mean_add_s8(const stowage_reduce_shape *shape, const int8_t *input, int32_t *sums);
+void stowage_mean_end_s8(const stowage_mean_layer *layer, const int32_t *sums, int8_t *output, int32_t count);
+void stowage_mean_f32(float divisor, const stowage_reduce_shape *shape, const float *input, float *output);
+void stowage_mean_add_f32(const stowage_reduce_shape *shape, const float *input, float *sums);
+void stowage_mean_end_f32(float divisor, const float *sums, float *output, int32_t count);
 
 /* Movement */
 
@@ -286,7 +293,7 @@ typedef struct {
   uint32_t element;                        /* bytes */
 } stowage_move_shape;
 
-void stowage_move(const stowage_move_shape* shape, const void* input, void* output);
+void stowage_move(const stowage_move_shape *shape, const void *input, void *output);
 
 /* Places around the elements [planes][rows][columns] of bytes are filled with an element. The input may already be at
  * its place if nothing is filled between its rows. */
@@ -304,12 +311,12 @@ typedef struct {
   uint8_t fill[8];
 } stowage_pad_shape;
 
-void stowage_pad(const stowage_pad_shape* shape, const void* input, void* output);
+void stowage_pad(const stowage_pad_shape *shape, const void *input, void *output);
 /* `count` copies of the fill element. */
-void stowage_fill(const stowage_pad_shape* shape, void* output, int32_t count);
+void stowage_fill(const stowage_pad_shape *shape, void *output, int32_t count);
 
 /* Runs of bytes with a distance between them; nothing is done if they are in their places. */
-void stowage_copy_runs(const void* input, size_t input_stride, void* output, size_t output_stride, size_t run,
+void stowage_copy_runs(const void *input, size_t input_stride, void *output, size_t output_stride, size_t run,
                        int32_t runs);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* MEAN and SUM of int8 and float32. Each output adds its inputs in their order. */
 #include "stowage_kernels.h"
 
-void stowage_mean_end_s8(const stowage_mean_layer* layer, const int32_t* sums, int8_t* output,
+void stowage_mean_end_s8(const stowage_mean_layer *layer, const int32_t *sums, int8_t *output,
                          int32_t count) {
   int32_t i;
   for (i = 0; i < count; i++) {
@@ -11,8 +11,8 @@ void stowage_mean_end_s8(const stowage_mean_layer* layer, const int32_t* sums, i
   }
 }
 
-void stowage_mean_s8(const stowage_mean_layer* layer, const stowage_reduce_shape* shape, const int8_t* input,
-                     int8_t* output) {
+void stowage_mean_s8(const stowage_mean_layer *layer, const stowage_reduce_shape *shape, const int8_t *input,
+                     int8_t *output) {
   int32_t o, i, r;
   for (o = 0; o < shape->outer; o++, input += shape->reduced * shape->inner) {
     for (i = 0; i < shape->inner; i++) {
@@ -23,7 +23,7 @@ void stowage_mean_s8(const stowage_mean_layer* layer, const stowage_reduce_shape
   }
 }
 
-void stowage_mean_add_s8(const stowage_reduce_shape* shape, const int8_t* input, int32_t* sums) {
+void stowage_mean_add_s8(const stowage_reduce_shape *shape, const int8_t *input, int32_t *sums) {
   int32_t o, i, r;
   for (o = 0; o < shape->outer; o++, sums += shape->inner) {
     for (r = 0; r < shape->reduced; r++, input += shape->inner) {
@@ -32,7 +32,7 @@ void stowage_mean_add_s8(const stowage_reduce_shape* shape, const int8_t* input,
   }
 }
 
-void stowage_mean_f32(float divisor, const stowage_reduce_shape* shape, const float* input, float* output) {
+void stowage_mean_f32(float divisor, const stowage_reduce_shape *shape, const float *input, float *output) {
   int32_t o, i, r;
   for (o = 0; o < shape->outer; o++, input += shape->reduced * shape->inner) {
     for (i = 0; i < shape->inner; i++) {
@@ -43,7 +43,7 @@ void stowage_mean_f32(float divisor, const stowage_reduce_shape* shape, const fl
   }
 }
 
-void stowage_mean_add_f32(const stowage_reduce_shape* shape, const float* input, float* sums) {
+void stowage_mean_add_f32(const stowage_reduce_shape *shape, const float *input, float *sums) {
   int32_t o, i, r;
   for (o = 0; o < shape->outer; o++, sums += shape->inner) {
     for (r = 0; r < shape->reduced; r++, input += shape->inner) {
@@ -52,7 +52,7 @@ void stowage_mean_add_f32(const stowage_reduce_shape* shape, const float* input,
   }
 }
 
-void stowage_mean_end_f32(float divisor, const float* sums, float* output, int32_t count) {
+void stowage_mean_end_f32(float divisor, const float *sums, float *output, int32_t count) {
   int32_t i;
   for (i = 0; i < count; i++) output[i] = sums[i] / divisor;
 }

@@ -3,18 +3,18 @@
 
 #include "stowage_kernels.h"
 
-void stowage_copy_runs(const void* input, size_t input_stride, void* output, size_t output_stride, size_t run,
+void stowage_copy_runs(const void *input, size_t input_stride, void *output, size_t output_stride, size_t run,
                        int32_t runs) {
-  const uint8_t* from = (const uint8_t*)input;
-  uint8_t* to = (uint8_t*)output;
+  const uint8_t *from = (const uint8_t *)input;
+  uint8_t *to = (uint8_t *)output;
   for (; runs > 0; runs--, from += input_stride, to += output_stride) {
     if (from != to) memmove(to, from, run);
   }
 }
 
-void stowage_move(const stowage_move_shape* shape, const void* input, void* output) {
-  const uint8_t* const from = (const uint8_t*)input;
-  uint8_t* to = (uint8_t*)output;
+void stowage_move(const stowage_move_shape *shape, const void *input, void *output) {
+  const uint8_t *const from = (const uint8_t *)input;
+  uint8_t *to = (uint8_t *)output;
   const int32_t last = shape->dimensions - 1;
   int32_t index[stowage_most_dimensions] = {0};
   int32_t place = shape->begin, i, d;
@@ -32,8 +32,8 @@ void stowage_move(const stowage_move_shape* shape, const void* input, void* outp
   } while (d >= 0);
 }
 
-void stowage_fill(const stowage_pad_shape* shape, void* output, int32_t count) {
-  uint8_t* to = (uint8_t*)output;
+void stowage_fill(const stowage_pad_shape *shape, void *output, int32_t count) {
+  uint8_t *to = (uint8_t *)output;
   if (shape->element == 1U) {
     memset(to, shape->fill[0], (size_t)count);
     return;
@@ -42,7 +42,7 @@ void stowage_fill(const stowage_pad_shape* shape, void* output, int32_t count) {
 }
 
 /* One row with what is before and after it; the row is null in the padding. */
-static uint8_t* padded_row(const stowage_pad_shape* shape, const uint8_t* row, uint8_t* to) {
+static uint8_t *padded_row(const stowage_pad_shape *shape, const uint8_t *row, uint8_t *to) {
   const uint32_t run = (uint32_t)shape->columns * shape->element;
   const uint32_t before = (uint32_t)shape->columns_before * shape->element;
   const uint32_t after = (uint32_t)shape->columns_after * shape->element;
@@ -56,10 +56,10 @@ static uint8_t* padded_row(const stowage_pad_shape* shape, const uint8_t* row, u
   return to + before + run + after;
 }
 
-void stowage_pad(const stowage_pad_shape* shape, const void* input, void* output) {
+void stowage_pad(const stowage_pad_shape *shape, const void *input, void *output) {
   const uint32_t run = (uint32_t)shape->columns * shape->element;
-  const uint8_t* from = (const uint8_t*)input;
-  uint8_t* to = (uint8_t*)output;
+  const uint8_t *from = (const uint8_t *)input;
+  uint8_t *to = (uint8_t *)output;
   int32_t plane, row;
   for (plane = -shape->planes_before; plane < shape->planes + shape->planes_after; plane++) {
     const int is_plane = plane >= 0 && plane < shape->planes;

@@ -9,7 +9,7 @@ typedef struct {
   int32_t end;
 } columns;
 
-static columns columns_under(const stowage_window_shape* it, int32_t x) {
+static columns columns_under(const stowage_window_shape *it, int32_t x) {
   columns inside;
   inside.begin = x * it->stride - it->before;
   inside.end = inside.begin + it->taps_wide;
@@ -18,12 +18,12 @@ static columns columns_under(const stowage_window_shape* it, int32_t x) {
   return inside;
 }
 
-static float average(const stowage_pool_f32_layer* layer, float sum, int32_t count) {
+static float average(const stowage_pool_f32_layer *layer, float sum, int32_t count) {
   return stowage_clamp_f32(sum / (float)count, layer->least, layer->most);
 }
 
-void stowage_average_pool_f32(const stowage_pool_f32_layer* layer, const void* const* rows, float* output) {
-  const stowage_window_shape* const it = &layer->shape;
+void stowage_average_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output) {
+  const stowage_window_shape *const it = &layer->shape;
   int32_t x, c, k, i;
   for (x = 0; x < it->out_width; x++) {
     const columns inside = columns_under(it, x);
@@ -31,7 +31,7 @@ void stowage_average_pool_f32(const stowage_pool_f32_layer* layer, const void* c
       float sum = 0.0F;
       int32_t high = 0;
       for (k = 0; k < it->taps_high; k++) {
-        const float* const row = (const float*)rows[k];
+        const float *const row = (const float *)rows[k];
         if (row == NULL) continue;
         high++;
         for (i = inside.begin; i < inside.end; i++) sum += row[i * it->in_channels + c];
@@ -41,15 +41,15 @@ void stowage_average_pool_f32(const stowage_pool_f32_layer* layer, const void* c
   }
 }
 
-void stowage_max_pool_f32(const stowage_pool_f32_layer* layer, const void* const* rows, float* output) {
-  const stowage_window_shape* const it = &layer->shape;
+void stowage_max_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output) {
+  const stowage_window_shape *const it = &layer->shape;
   int32_t x, c, k, i;
   for (x = 0; x < it->out_width; x++) {
     const columns inside = columns_under(it, x);
     for (c = 0; c < it->in_channels; c++) {
       float most = -FLT_MAX;
       for (k = 0; k < it->taps_high; k++) {
-        const float* const row = (const float*)rows[k];
+        const float *const row = (const float *)rows[k];
         if (row == NULL) continue;
         for (i = inside.begin; i < inside.end; i++) {
           const float number = row[i * it->in_channels + c];
@@ -61,8 +61,8 @@ void stowage_max_pool_f32(const stowage_pool_f32_layer* layer, const void* const
   }
 }
 
-void stowage_average_pool_add_f32(const stowage_pool_f32_layer* layer, const float* row, float* sums) {
-  const stowage_window_shape* const it = &layer->shape;
+void stowage_average_pool_add_f32(const stowage_pool_f32_layer *layer, const float *row, float *sums) {
+  const stowage_window_shape *const it = &layer->shape;
   int32_t x, c, i;
   for (x = 0; x < it->out_width; x++, sums += it->in_channels) {
     const columns inside = columns_under(it, x);
@@ -72,9 +72,9 @@ void stowage_average_pool_add_f32(const stowage_pool_f32_layer* layer, const flo
   }
 }
 
-void stowage_average_pool_end_f32(const stowage_pool_f32_layer* layer, int32_t rows, const float* sums,
-                                  float* output) {
-  const stowage_window_shape* const it = &layer->shape;
+void stowage_average_pool_end_f32(const stowage_pool_f32_layer *layer, int32_t rows, const float *sums,
+                                  float *output) {
+  const stowage_window_shape *const it = &layer->shape;
   int32_t x, c;
   for (x = 0; x < it->out_width; x++) {
     const columns inside = columns_under(it, x);
@@ -83,8 +83,8 @@ void stowage_average_pool_end_f32(const stowage_pool_f32_layer* layer, int32_t r
   }
 }
 
-void stowage_max_pool_add_f32(const stowage_pool_f32_layer* layer, const float* row, float* most) {
-  const stowage_window_shape* const it = &layer->shape;
+void stowage_max_pool_add_f32(const stowage_pool_f32_layer *layer, const float *row, float *most) {
+  const stowage_window_shape *const it = &layer->shape;
   int32_t x, c, i;
   for (x = 0; x < it->out_width; x++, most += it->in_channels) {
     const columns inside = columns_under(it, x);
@@ -97,8 +97,8 @@ void stowage_max_pool_add_f32(const stowage_pool_f32_layer* layer, const float* 
   }
 }
 
-void stowage_max_pool_end_f32(const stowage_pool_f32_layer* layer, int32_t rows, const float* most,
-                              float* output) {
+void stowage_max_pool_end_f32(const stowage_pool_f32_layer *layer, int32_t rows, const float *most,
+                              float *output) {
   const int32_t count = layer->shape.out_width * layer->shape.in_channels;
   int32_t i;
   (void)rows;

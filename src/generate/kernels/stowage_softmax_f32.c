@@ -4,7 +4,7 @@
 
 #include "stowage_kernels.h"
 
-void stowage_softmax_f32(float beta, const float* input, float* output, int32_t count) {
+void stowage_softmax_f32(float beta, const float *input, float *output, int32_t count) {
   float largest = -FLT_MAX, sum = 0.0F;
   int32_t i;
   for (i = 0; i < count; i++) {

@@ -37,8 +37,8 @@ static reciprocal reciprocal_of(int32_t sum) {
 }
 
 /* The reciprocal of the sum of all exponentials; `largest` is the largest number. */
-static reciprocal sum_up(const stowage_softmax_layer* layer, const int8_t* input, int32_t count,
-                         int32_t* largest) {
+static reciprocal sum_up(const stowage_softmax_layer *layer, const int8_t *input, int32_t count,
+                         int32_t *largest) {
   int32_t sum = 0, i;
   *largest = INT8_MIN;
   for (i = 0; i < count; i++) {
@@ -52,12 +52,12 @@ static reciprocal sum_up(const stowage_softmax_layer* layer, const int8_t* input
   return reciprocal_of(sum);
 }
 
-static int32_t quotient(const stowage_softmax_layer* layer, reciprocal by, int32_t below, int32_t shift) {
+static int32_t quotient(const stowage_softmax_layer *layer, reciprocal by, int32_t below, int32_t shift) {
   if (below >= layer->exponentials || shift > 31) return 0;
   return stowage_divide(stowage_multiply_high(by.fraction, layer->exponential[below]), shift);
 }
 
-void stowage_softmax_s8(const stowage_softmax_layer* layer, const int8_t* input, int8_t* output,
+void stowage_softmax_s8(const stowage_softmax_layer *layer, const int8_t *input, int8_t *output,
                         int32_t count) {
   int32_t largest, i;
   const reciprocal by = sum_up(layer, input, count, &largest);
@@ -67,7 +67,7 @@ void stowage_softmax_s8(const stowage_softmax_layer* layer, const int8_t* input,
   }
 }
 
-void stowage_softmax_s8_s16(const stowage_softmax_layer* layer, const int8_t* input, int16_t* output,
+void stowage_softmax_s8_s16(const stowage_softmax_layer *layer, const int8_t *input, int16_t *output,
                             int32_t count) {
   int32_t largest, i;
   const reciprocal by = sum_up(layer, input, count, &largest);

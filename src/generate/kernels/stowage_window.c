@@ -1,7 +1,7 @@
 #include "stowage_kernels.h"
 
-void stowage_window(uint8_t* const* memory, const stowage_place* place, int32_t first, int32_t taps,
-                    int32_t dilation, const void** rows) {
+void stowage_window(uint8_t *const *memory, const stowage_place *place, int32_t first, int32_t taps,
+                    int32_t dilation, const void **rows) {
   int32_t k;
   for (k = 0; k < taps; k++) {
     const int32_t row = first + k * dilation;
