@@ -95,7 +95,7 @@ def count_cmsis(folder, vendor, core):
     ram = "0x21000000" if core == "m55" else "0x20000000"
     floats = "hard" if core == "m55" else "soft"
     run(["arm-none-eabi-gcc", "-std=gnu99", f"-mcpu={CORES[core].split()[0]}", f"-mfloat-abi={floats}", *FLAGS,
-         f"-Wl,--defsym=__ram={ram}", "-DSTOWAGE_QEMU", *includes, "cmsis.c", "network_weights.c", *sources, "-lm", "-o",
+         f"-Wl,--defsym=__ram={ram}", "-DSTOWAGE_QEMU", *([] if core == "m55" else ["-DSTOWAGE_MPS2"]), *includes, "cmsis.c", "network_weights.c", *sources, "-lm", "-o",
          "cmsis.elf"], folder)
     return count(qemu(folder, core, "cmsis.elf"))[1]
 

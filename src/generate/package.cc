@@ -18,7 +18,8 @@ std::string listed(const std::vector<std::string>& kernels, const std::string& p
 }
 
 constexpr const char* makefile = R"(# make test    runs the network on this machine
-# make m3      the same on a Cortex-M3 in QEMU; m4, m7 and m55 likewise
+# make m3      the same on a Cortex-M3 in QEMU, with instructions and stack; m4, m7 and m55 likewise
+# make m0      the same on a micro:bit: Cortex-M0, 256 kB of flash, 16 kB of RAM
 # make size    sizes on a Cortex-M4
 NAME := @NAME@
 SOURCES := $(NAME).c $(NAME)_weights.c@KERNELS@
@@ -37,11 +38,11 @@ $(NAME)_test: $(SOURCES) $(NAME)_test.c
 	$(CC) -std=c99 $(CFLAGS) $(WARNINGS) $^ -lm -o $@
 
 # QEMU counts instructions, not cycles.
-m3: MACHINE := -mcpu=cortex-m3 -mfloat-abi=soft
+m3: MACHINE := -mcpu=cortex-m3 -mfloat-abi=soft -DSTOWAGE_MPS2
 m3: BOARD_NAME := mps2-an385
-m4: MACHINE := -mcpu=cortex-m4 -mfloat-abi=soft
+m4: MACHINE := -mcpu=cortex-m4 -mfloat-abi=soft -DSTOWAGE_MPS2
 m4: BOARD_NAME := mps2-an386
-m7: MACHINE := -mcpu=cortex-m7 -mfloat-abi=soft
+m7: MACHINE := -mcpu=cortex-m7 -mfloat-abi=soft -DSTOWAGE_MPS2
 m7: BOARD_NAME := mps2-an500
 m55: MACHINE := -mcpu=cortex-m55 -mfloat-abi=hard
 m55: BOARD_NAME := mps3-an547
@@ -52,6 +53,12 @@ m3 m4 m7 m55: $(SOURCES) $(NAME)_test.c
 	$(ARM) $(MACHINE) $^ $(BOARD) -lm -o $(NAME)_$@.elf
 	$(QEMU) -M $(BOARD_NAME) -kernel $(NAME)_$@.elf < /dev/null 2>&1
 
+m0: $(SOURCES) $(NAME)_test.c
+	$(ARM) -Os -mcpu=cortex-m0 -mfloat-abi=soft -fdata-sections $^ --specs=picolibc.specs --crt0=semihost \
+	  --oslib=semihost -Tpicolibc.ld -Wl,--gc-sections -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x40000 \
+	  -Wl,--defsym=__ram=0x20000000 -Wl,--defsym=__ram_size=0x4000 -Wl,--defsym=__stack_size=1K -lm -o $(NAME)_$@.elf
+	$(QEMU) -M microbit -kernel $(NAME)_$@.elf < /dev/null 2>&1
+
 size: $(SOURCES)
 	for file in $^; do $(ARM) -mcpu=cortex-m4 -isystem /usr/lib/picolibc/arm-none-eabi/include -c $$file \
 	  -o $$file.o && arm-none-eabi-size $$file.o | tail -1; rm -f $$file.o; done
@@ -59,7 +66,7 @@ size: $(SOURCES)
 clean:
 	rm -f $(NAME)_test *.elf
 
-.PHONY: test m3 m4 m7 m55 size clean
+.PHONY: test m0 m3 m4 m7 m55 size clean
 )";
 
 void replace_all(std::string& text, const std::string& mark, const std::string& by) {

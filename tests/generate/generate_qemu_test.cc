@@ -36,6 +36,7 @@ void expect_runs(const std::string& model, const PlanOptions& options, const std
   const auto result = testing::run_process("/usr/bin/make", {core}, {.directory = folder.path()});
   ASSERT_EQ(result.status, 0) << model << " on " << core << ": " << result.output << result.errors;
   EXPECT_NE(result.output.find("1 of 1 cases as expected"), std::string::npos) << result.output;
+  if (core == "m0") return;  // its linker has checked that all fits
   const int stack = number_after(result.output, "stack ");
   EXPECT_GT(stack, 0);
   EXPECT_LE(stack, 1024) << model << " on " << core;
@@ -57,8 +58,10 @@ TEST(GenerateQemu, RunsOnCortexM) {
   by_rows.io = Io::rows;
   PlanOptions in_arena;
   in_arena.solve.time_limit = std::chrono::milliseconds(500);
+  expect_runs("person_detect", by_rows, "m0");
   expect_runs("person_detect", by_rows, "m3");
   expect_runs("person_detect", in_arena, "m4");
+  expect_runs("kws_ref_model", by_rows, "m0");
   expect_runs("kws_ref_model", by_rows, "m4");
   expect_runs("kws_ref_model", in_arena, "m3");
 }

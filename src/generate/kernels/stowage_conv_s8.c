@@ -1,8 +1,8 @@
 /* CONV_2D and FULLY_CONNECTED of int8.
  *
  * The bias contains the zero point of the input times all weights. So padding counts as the zero point, and inside
- * the image sums are plain products. Without padding under it, a row of a window is one run of bytes. Two places and
- * two channels are summed together: four products for four loads.
+ * the image sums are plain products. What a window covers of a row is one run of bytes. Two places and two channels
+ * are summed together: four products for four loads.
  */
 #include "stowage_kernels.h"
 
@@ -88,11 +88,34 @@ static inline void write_block(const stowage_conv_s8_layer *layer, const block_s
   output1[next] = y11;
 }
 
-/* All channels of two places that have no padding under their windows; they may be the same place. */
-static void inner_places(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place0,
-                         int32_t place1, int8_t *output0, int8_t *output1) {
+/* Adds padding: the zero point times these weights. */
+static STOWAGE_APART void add_padding(int32_t zero, const int8_t *w0, const int8_t *w1, int32_t count,
+                                      block_sums *sums) {
+  uint32_t s0 = 0, s1 = 0;
+  for (; count > 0; count--) {
+    s0 += product(*w0++, 1);
+    s1 += product(*w1++, 1);
+  }
+  s0 *= (uint32_t)zero;
+  s1 *= (uint32_t)zero;
+  sums->of[0] += s0;
+  sums->of[1] += s0;
+  sums->of[2] += s1;
+  sums->of[3] += s1;
+}
+
+/* The taps of a window that are in the image. */
+typedef struct {
+  int32_t begin;
+  int32_t end;
+} tap_range;
+
+/* All channels of two places with the same taps in the image; they may be the same place. Taps have no gaps. */
+static void two_places(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place0,
+                       int32_t place1, tap_range inside, int8_t *output0, int8_t *output1) {
   const stowage_window_shape *const it = &layer->shape;
   const int32_t run = it->taps_wide * it->in_channels;
+  const int32_t begin = inside.begin * it->in_channels, end = inside.end * it->in_channels;
   const int32_t window = it->taps_high * run;
   int32_t c;
   for (c = 0; c < it->out_channels; c += 2) {
@@ -105,7 +128,14 @@ static void inner_places(const stowage_conv_s8_layer *layer, const void *const *
     sums.of[2] = sums.of[3] = (uint32_t)layer->bias[next];
     for (k = 0; k < it->taps_high; k++, w0 += run, w1 += run) {
       const int8_t *const row = (const int8_t *)rows[k];
-      add_block(row + place0 * it->in_channels, row + place1 * it->in_channels, w0, w1, run, &sums);
+      if (row == NULL) {
+        add_padding(layer->input_zero, w0, w1, run, &sums);
+        continue;
+      }
+      if (begin > 0) add_padding(layer->input_zero, w0, w1, begin, &sums);
+      add_block(row + place0 * it->in_channels + begin, row + place1 * it->in_channels + begin, w0 + begin,
+                w1 + begin, end - begin, &sums);
+      if (end < run) add_padding(layer->input_zero, w0 + end, w1 + end, run - end, &sums);
     }
     write_block(layer, &sums, c, next, output0, output1);
   }
@@ -148,23 +178,29 @@ static void any_place(const stowage_conv_s8_layer *layer, const void *const *row
   }
 }
 
+static tap_range taps_inside(const stowage_window_shape *it, int32_t place) {
+  tap_range inside;
+  inside.begin = place < 0 ? stowage_clamp(-place, 0, it->taps_wide) : 0;
+  inside.end = stowage_clamp(it->in_width - place, inside.begin, it->taps_wide);
+  return inside;
+}
+
 void stowage_conv_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output) {
   const stowage_window_shape *const it = &layer->shape;
-  const int32_t last_inner = it->in_width - it->taps_wide; /* place of the last window without padding */
-  int has_runs = layer->groups == 1 && (it->dilation == 1 || it->taps_wide == 1);
-  int32_t k, x;
-  for (k = 0; k < it->taps_high; k++) has_runs = has_runs && rows[k] != NULL;
+  const int has_runs = layer->groups == 1 && (it->dilation == 1 || it->taps_wide == 1);
+  int32_t x;
   for (x = 0; x < it->out_width;) {
-    const int32_t place = x * it->stride - it->before;
+    const int32_t place = x * it->stride - it->before, next = place + it->stride;
+    const tap_range inside = taps_inside(it, place), inside_next = taps_inside(it, next);
     int8_t *const to = output + x * it->out_channels;
-    if (!has_runs || place < 0 || place > last_inner) {
+    if (!has_runs) {
       any_place(layer, rows, place, to);
       x += 1;
-    } else if (x + 1 < it->out_width && place + it->stride <= last_inner) {
-      inner_places(layer, rows, place, place + it->stride, to, to + it->out_channels);
+    } else if (x + 1 < it->out_width && inside.begin == inside_next.begin && inside.end == inside_next.end) {
+      two_places(layer, rows, place, next, inside, to, to + it->out_channels);
       x += 2;
     } else {
-      inner_places(layer, rows, place, place, to, to);
+      two_places(layer, rows, place, place, inside, to, to);
       x += 1;
     }
   }

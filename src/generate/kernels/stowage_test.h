@@ -53,16 +53,28 @@ static __attribute__((noinline)) uint32_t stowage_stack_used(void) {
   return (uint32_t)i + stowage_own_frame;
 }
 
-/* SysTick: 24 bits that count down. */
-static inline uint32_t stowage_ticks(void) { return *(volatile uint32_t *)(uintptr_t)0xE000E018U; }
-
-static inline void stowage_start_ticks(void) {
-  *(volatile uint32_t *)(uintptr_t)0xE000E014U = 0xFFFFFFU;
-  *(volatile uint32_t *)(uintptr_t)0xE000E018U = 0U;
-  *(volatile uint32_t *)(uintptr_t)0xE000E010U = 5U;
+/* A counter that counts down: the timer of an MPS2 board, which has 32 bits, or SysTick, which has 24. */
+static inline volatile uint32_t *stowage_register(uint32_t address) {
+  return (volatile uint32_t *)(uintptr_t)address;
 }
 
+#ifdef STOWAGE_MPS2
+static inline uint32_t stowage_ticks(void) { return *stowage_register(0x40000004U); }
+static inline uint32_t stowage_ticks_since(uint32_t begin) { return begin - stowage_ticks(); }
+static inline void stowage_start_ticks(void) {
+  *stowage_register(0x40000008U) = 0xFFFFFFFFU;
+  *stowage_register(0x40000004U) = 0xFFFFFFFFU;
+  *stowage_register(0x40000000U) = 1U;
+}
+#else
+static inline uint32_t stowage_ticks(void) { return *stowage_register(0xE000E018U); }
 static inline uint32_t stowage_ticks_since(uint32_t begin) { return (begin - stowage_ticks()) & 0xFFFFFFU; }
+static inline void stowage_start_ticks(void) {
+  *stowage_register(0xE000E014U) = 0xFFFFFFU;
+  *stowage_register(0xE000E018U) = 0U;
+  *stowage_register(0xE000E010U) = 5U;
+}
+#endif
 
 /* A loop of two million instructions says what a tick is. */
 static inline uint32_t stowage_ticks_of_two_million(void) {
