@@ -92,12 +92,10 @@ std::string whole_case_text(const Model& model, const std::string& arguments) {
 
 std::string row_case_text(const Model& model, const std::string& arguments) {
   std::string sizes;
-  std::size_t inputs = 0;
   for (const Port& port : model.schedule.ports) {
     const Tensor& tensor = model.tensor(port.tensor);
     const std::int64_t rows = port.axis ? (*tensor.shape)[*port.axis] : 1;
     sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", tensor.bytes / rows);
-    inputs += port.is_input ? 1 : 0;
   }
   // Ports need not be in the order of the network's inputs and outputs.
   std::string data;
