@@ -41,7 +41,7 @@ struct GeneratedFile {
 struct Package {
   std::vector<GeneratedFile> files{};
   Bytes arena = 0;    ///< All memories together, as planned.
-  Bytes state = 0;    ///< Memory for a run that is under way; only with rows as input.
+  Bytes state = 0;    ///< Of a run that is under way, if inputs come by rows; and what is kept between runs.
   Bytes weights = 0;  ///< Constants: weights, biases, scales, tables of results.
   Bytes control = 0;  ///< Tables that say what runs when, and where rows are.
   std::size_t steps = 0;

@@ -149,7 +149,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
   if (!model.has_ports()) model.loops = loops_of(network, plan, model.schedule);
   if (is_streamed(plan) && !model.loops) model.table = periodic(model.schedule.steps);
   const std::string text = program_of(model, sources);
-  Package package{.state = bytes_of_state(model),
+  Package package{.state = bytes_of_state(model) + bytes_kept(model),
                   .weights = size_of(sources.arrays()),
                   .control = bytes_of_tables(model) + sources.bytes_of_places(),
                   .steps = model.schedule.steps.size()};

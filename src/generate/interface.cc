@@ -47,6 +47,11 @@ std::string memory_macros(const Model& model) {
     text += fmt::format("#define {}_{}_ALIGNMENT {}\n", upper(model.name), upper(names[m]),
                         memory.memory.alignment);
   }
+  if (bytes_kept(model) > 0)
+    text += fmt::format(
+        "/* Kept from run to run, aligned like an arena. */\n"
+        "#define {}_STATE_SIZE {}\n",
+        upper(model.name), bytes_kept(model));
   return text;
 }
 
@@ -58,12 +63,17 @@ std::string memory_parameters(const Model& model) {
 }
 
 std::string run_interface(const Model& model) {
-  return fmt::format(
-      "\n/* Runs the network once. An input or output that is planned in the arena may be null: then the "
-      "input is there\n"
-      " * already, and the output stays there, at the offset above. */\n"
-      "void {}_run({});\n",
-      model.name, run_parameters(model));
+  std::string text;
+  if (bytes_kept(model) > 0)
+    text =
+        fmt::format("\n/* Forgets all runs; to be called before the first. */\nvoid {}_reset(void *state);\n",
+                    model.name);
+  return text + fmt::format(
+                    "\n/* Runs the network once. An input or output that is planned in the arena may be "
+                    "null: then the input is\n"
+                    " * there already, and the output stays there, at the offset above. */\n"
+                    "void {}_run({});\n",
+                    model.name, run_parameters(model));
 }
 
 std::string offset_macros(const Model& model, const Sources& sources) {
@@ -156,6 +166,7 @@ std::vector<Outlet> outlets_of(const Model& model) {
 
 std::string run_parameters(const Model& model) {
   std::string text = memory_parameters(model);
+  if (bytes_kept(model) > 0) text += ", void *state";
   for (const Outlet& outlet : outlets_of(model))
     text += fmt::format(", {}{} *{}", outlet.is_input ? "const " : "",
                         c_type(model.tensor(outlet.tensor).dtype), outlet.name);

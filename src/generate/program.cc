@@ -44,7 +44,13 @@ std::string memories_text(const Model& model, const Sources& sources) {
   for (const std::string& name : memory_names(model))
     list += fmt::format("{}(uint8_t *){}", list.empty() ? "" : ", ", name);
   const std::vector<Outlet> outlets = outlets_of(model);
+  const std::vector<KeptTensor> kept = kept_tensors(*model.network, *model.plan);
   for (const TensorId tensor : sources.outside()) {
+    const auto state = std::ranges::find(kept, tensor, &KeptTensor::tensor);
+    if (state != kept.end()) {
+      list += fmt::format("{}(uint8_t *)state + {}", list.empty() ? "" : ", ", state->offset);
+      continue;
+    }
     const auto outlet = std::ranges::find(outlets, tensor, &Outlet::tensor);
     list += fmt::format(
         "{}(uint8_t *){}", list.empty() ? "" : ", ",
@@ -137,6 +143,16 @@ std::string walk_text(const Model& model) {
       "        run_step(memory, step, done[step]++);\n"
       "      }}\n    }}\n  }}\n",
       model.table.periods.size());
+}
+
+/// Gives what is kept from run to run its first values.
+std::string reset_text(const Model& model) {
+  if (bytes_kept(model) == 0) return "";
+  std::string text = fmt::format("\nvoid {}_reset(void *state) {{\n", model.name);
+  for (const KeptTensor& kept : kept_tensors(*model.network, *model.plan))
+    text += fmt::format("  memset((uint8_t *)state + {}, {}, {});\n", kept.offset, kept.fill,
+                        model.tensor(kept.tensor).bytes);
+  return text + "}\n";
 }
 
 std::string run_text(const Model& model, Sources& sources) {
@@ -233,14 +249,15 @@ std::string program_of(const Model& model, Sources& sources) {
   const std::string body = functions_text(model);
   std::string steps;
   if (model.is_stepped()) steps += table_text(model);
-  steps += model.has_ports() ? ports_text(model) : run_text(model, sources);
+  steps += model.has_ports() ? ports_text(model) : reset_text(model) + run_text(model, sources);
   const std::string loops = model.loops.value_or("");
   std::string text = fmt::format(
       "/* {0}: what runs when, and where. See {1}.h. */\n#include \"{1}.h\"\n\n{2}#include "
       "\"{1}_weights.h\"\n"
       "#include \"stowage_kernels.h\"\n\n",
       in_comment(model.source()), model.name,
-      body.find("INFINITY") != std::string::npos ? "#include <math.h>\n\n" : "");
+      (body.find("INFINITY") != std::string::npos ? std::string("#include <math.h>\n\n") : "") +
+          (bytes_kept(model) > 0 ? "#include <string.h>\n\n" : ""));
   for (const auto& [word, definition] :
        {std::pair{"floord(", "#define floord(n, d) ((n) < 0 ? -((-(n) + (d)-1) / (d)) : (n) / (d))\n"},
         std::pair{"min(", "#define min(a, b) ((a) < (b) ? (a) : (b))\n"},
@@ -257,6 +274,11 @@ Bytes bytes_of_tables(const Model& model) {
   return static_cast<Bytes>(model.table.numbers.size() * (kinds <= 256 ? 1 : 2) +
                             model.table.periods.size() * bytes_of_a_period +
                             model.port_places.size() * bytes_of_a_port);
+}
+
+Bytes bytes_kept(const Model& model) {
+  const std::vector<KeptTensor> kept = kept_tensors(*model.network, *model.plan);
+  return kept.empty() ? 0 : kept.back().offset + model.tensor(kept.back().tensor).bytes;
 }
 
 Bytes bytes_of_state(const Model& model) {

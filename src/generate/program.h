@@ -62,6 +62,8 @@ struct Outlet {
 [[nodiscard]] std::string program_of(const Model& model, Sources& sources);
 /// Bytes of tables that say what runs when.
 [[nodiscard]] Bytes bytes_of_tables(const Model& model);
+/// Bytes of tensors that are kept from run to run, outside of the arena.
+[[nodiscard]] Bytes bytes_kept(const Model& model);
 /// Bytes of NAME_state on a machine with pointers of 32 bits.
 [[nodiscard]] Bytes bytes_of_state(const Model& model);
 

@@ -1,4 +1,4 @@
-// MEAN and SUM.
+// MEAN, SUM, and SVDF, which sums over time.
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "generate/sources.h"
 #include "generate/text.h"
+#include "kernels/kernels.h"
 #include "kernels/tflite/fixed_point.h"
 
 namespace stowage::generate {
@@ -111,8 +112,36 @@ void emit_mean(Writer& writer) {
                           writer.output().at));
 }
 
+/// The state is written in place, although it is an input.
+void emit_svdf(Writer& writer) {
+  const Operands operands(writer.signature());
+  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));  // refuses what does not fit
+  if (operands.input(0).shape[0] != 1) refuse("it has a batch of {}, expected 1", operands.input(0).shape[0]);
+  const auto affine = [&](std::size_t i) { return kernels::affine_of(operands.input(i)); };
+  const kernels::Affine output = kernels::affine_of(operands.output());
+  const auto factor = [](const kernels::Affine& a, const kernels::Affine& b, const kernels::Affine& to) {
+    const kernels::Multiplier it = kernels::multiplier_of(static_cast<double>(a.scale * b.scale / to.scale));
+    return fmt::format("{{{}, {}}}", it.mantissa, it.shift);
+  };
+  const std::string features = writer.input(1).at;
+  const std::string bias = operands.has_input(3) ? writer.input(3).at : "NULL";
+  const std::string layer =
+      writer.layer("stowage_svdf_layer",
+                   fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}", operands.input(0).shape[1],
+                               operands.input(1).shape[0], operands.input(2).shape[1],
+                               operands.integer("rank"), affine(0).zero_point, affine(4).zero_point,
+                               output.zero_point, factor(affine(0), affine(1), affine(4)),
+                               factor(affine(4), affine(2), output), features, bias));
+  const bool is_wide = operands.input(4).dtype == DType::int16;
+  writer.need("stowage_svdf");
+  writer.line(fmt::format("stowage_svdf_{}(&{}, {}, {}, {}, {});", is_wide ? "s16" : "s8", layer,
+                          writer.input(2).at, writer.input(0).at, writer.state(4).at, writer.output().at));
+}
+
 }  // namespace
 
-EmitPart reduction_operators() { return {{"MEAN", emit_mean<true>}, {"SUM", emit_mean<false>}}; }
+EmitPart reduction_operators() {
+  return {{"MEAN", emit_mean<true>}, {"SUM", emit_mean<false>}, {"SVDF", emit_svdf}};
+}
 
 }  // namespace stowage::generate

@@ -32,6 +32,24 @@ Sources::Sources(const Network& network, const run::Program& program, const Plan
       if (plan.tensors[tensor].views.empty() && !is_constant(tensor) && !is_known) outside_.push_back(tensor);
     }
   }
+  for (const KeptTensor& kept : kept_tensors(network, plan)) outside_.push_back(kept.tensor);
+}
+
+std::vector<KeptTensor> kept_tensors(const Network& network, const Plan& plan) {
+  constexpr Bytes alignment = 16;
+  std::vector<KeptTensor> all;
+  Bytes end = 0;
+  for (TensorId t = 0; t < network.graph().tensors.size(); ++t) {
+    const Tensor& tensor = network.graph().tensors[t];
+    if (tensor.kind != TensorKind::state || !plan.tensors[t].views.empty()) continue;
+    const auto stored = network.input.constants.of(t);
+    const std::byte fill = stored.empty() ? std::byte{0} : stored[0];
+    if (std::ranges::any_of(stored, [&](std::byte byte) { return byte != fill; }))
+      refuse("state {} begins with different bytes", tensor.name);
+    all.push_back({t, end, static_cast<int>(fill)});
+    end += (tensor.bytes + alignment - 1) / alignment * alignment;
+  }
+  return all;
 }
 
 std::string Sources::array(const std::string& name, const std::string& comment, DType dtype,
@@ -158,6 +176,12 @@ Operand Writer::input(std::size_t i) {
   const RowRead* const read = axis_ == nullptr ? nullptr : row_read(*axis_, i);
   if (read == nullptr) return operand(*op_->inputs[i], std::nullopt, "0", true);
   return input_row(i, read->axis, "y");
+}
+
+Operand Writer::state(std::size_t i) {
+  if (i >= op_->inputs.size() || !op_->inputs[i]) refuse("input {} is left out", i);
+  if (sources_.is_constant(*op_->inputs[i])) refuse("its state is constant");
+  return operand(*op_->inputs[i], std::nullopt, "0", false);
 }
 
 Operand Writer::output(std::size_t i) {

@@ -20,6 +20,16 @@
 
 namespace stowage::generate {
 
+/// A tensor that is kept from run to run, but is not in the plan.
+struct KeptTensor {
+  TensorId tensor = 0;
+  Bytes offset = 0;  ///< In the state that the caller has.
+  int fill = 0;      ///< Each of its bytes before the first run.
+};
+
+/// Throws kernels::Unsupported if one begins with bytes that differ.
+[[nodiscard]] std::vector<KeptTensor> kept_tensors(const Network& network, const Plan& plan);
+
 /// A constant array of the weights file.
 struct ConstantArray {
   std::string name{};
@@ -61,7 +71,7 @@ class Sources {
   /// Where a planned or outside tensor is. Throws kernels::Unsupported.
   [[nodiscard]] Storage storage(TensorId tensor) const;
   [[nodiscard]] bool is_constant(TensorId tensor) const;
-  /// Inputs and outputs that are outside of the arena; each is a memory behind those of the plan.
+  /// Inputs, outputs and states that are outside of the arena; each is a memory behind those of the plan.
   [[nodiscard]] const std::vector<TensorId>& outside() const { return outside_; }
 
  private:
@@ -124,6 +134,8 @@ class Writer {
   /// Operands of `seen()`: row y if the operator runs by rows.
   [[nodiscard]] Operand input(std::size_t i);
   [[nodiscard]] Operand output(std::size_t i = 0);
+  /// An input that the operator changes: state.
+  [[nodiscard]] Operand state(std::size_t i);
   /// Row `index` (a C expression) along an axis.
   [[nodiscard]] Operand input_row(std::size_t i, std::size_t axis, std::string_view index);
   [[nodiscard]] Operand output_row(std::size_t axis, std::string_view index);

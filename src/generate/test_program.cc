@@ -53,6 +53,7 @@ std::string pointers_text(const Model& model, std::size_t cases, bool is_input) 
 
 std::string memory_text(const Model& model) {
   std::string text;
+  if (bytes_kept(model) > 0) text += fmt::format("static uint64_t state[({} + 7) / 8];\n", bytes_kept(model));
   for (const std::string& name : memory_names(model))
     text += fmt::format(
         "static unsigned char {0}_memory[{1}_{2}_SIZE + {1}_{2}_ALIGNMENT + 2 * stowage_guard];\n", name,
@@ -184,6 +185,10 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
     guards +=
         fmt::format("  if (stowage_is_spoilt({}, {}_SIZE)) return \"memory around the arena is written\";\n",
                     name, macro);
+  }
+  if (bytes_kept(model) > 0) {
+    arguments += ", state";
+    memory += fmt::format("  {}_reset(state);\n", model.name);
   }
   std::string code = model.has_ports() ? row_case_text(model, arguments) : whole_case_text(model, arguments);
   if (code.find("inputs[number]") == std::string::npos) memory += "  (void)inputs;\n";

@@ -280,6 +280,27 @@ void stowage_mean_f32(float divisor, const stowage_reduce_shape *shape, const fl
 void stowage_mean_add_f32(const stowage_reduce_shape *shape, const float *input, float *sums);
 void stowage_mean_end_f32(float divisor, const float *sums, float *output, int32_t count);
 
+/* SVDF of one batch. The state is kept from run to run. */
+
+typedef struct {
+  int32_t inputs;
+  int32_t filters;
+  int32_t memory;
+  int32_t rank;
+  int32_t input_zero;
+  int32_t state_zero;
+  int32_t output_zero;
+  stowage_factor to_state;
+  stowage_factor to_output;
+  const int8_t *features; /* [filters][inputs] */
+  const int32_t *bias;    /* may be null */
+} stowage_svdf_layer;
+
+void stowage_svdf_s8(const stowage_svdf_layer *layer, const int8_t *time, const int8_t *input, int8_t *state,
+                     int8_t *output);
+void stowage_svdf_s16(const stowage_svdf_layer *layer, const int16_t *time, const int8_t *input,
+                      int16_t *state, int8_t *output);
+
 /* Movement */
 
 enum { stowage_most_dimensions = 6 };
