@@ -190,8 +190,8 @@ std::vector<std::byte> all_results(kernels::Signature signature) {
   signature.outputs[0]->shape = {numbers};
   const kernels::Kernel kernel = kernels::prepare(signature, KernelSet::plain);
   const int flip = signature.inputs[0]->dtype == DType::int8 ? 0x80 : 0;
-  std::vector<std::byte> in;
-  for (int i = 0; i < numbers; ++i) in.push_back(static_cast<std::byte>(i ^ flip));
+  std::vector<std::byte> in(numbers);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::byte>(static_cast<int>(i) ^ flip);
   std::vector<std::byte> out(in.size());
   const std::array<const std::byte*, 1> inputs{in.data()};
   const std::array<std::byte*, 1> outputs{out.data()};

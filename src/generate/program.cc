@@ -187,6 +187,11 @@ std::string ports_text(const Model& model) {
       model.functions.size(), model.functions.size() + inputs, model.table.periods.size(),
       model.port_places.size(), places);
   text += fmt::format(
+      "\n/* README.md says how large the state is. */\n"
+      "typedef char {0}_state_has_the_size_it_should[sizeof(void *) != 4 || sizeof({0}_state) == {1} ? 1 : "
+      "-1];\n",
+      name, bytes_of_state(model));
+  text += fmt::format(
       "\nstatic unsigned current_step(const {0}_state *state) {{\n"
       "  return steps[periods[state->period].first + state->index];\n}}\n"
       "\nstatic void move_on({0}_state *state) {{\n"

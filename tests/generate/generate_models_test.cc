@@ -12,6 +12,7 @@
 
 #include "c_packages.h"
 #include "long_tests.h"
+#include "process.h"
 #include "stowage/generate.h"
 #include "stowage/network.h"
 #include "stowage/planner.h"
@@ -83,6 +84,33 @@ TEST(GenerateModels, GiveWhatTheInterpreterGives) {
   for (const std::string& name : names)
     add_model(packages, models / (name + ".tflite"), testing::has_time() ? 20 : 2);
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+TEST(GenerateModels, TheExampleReadsACameraLineByLine) {
+  const std::filesystem::path model =
+      std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite/person_detect.tflite";
+  if (!std::filesystem::exists(model)) GTEST_SKIP() << "no " << model;
+  const Network network = read_network(model);
+  const Plan plan = make_plan(network.input, options_of(true, Io::rows)).plan;
+  const testing::TemporaryDirectory folder;
+  std::vector<std::string> arguments{"-std=c99",
+                                     "-O1",
+                                     "-Wall",
+                                     "-Wextra",
+                                     "-Werror",
+                                     "-I.",
+                                     std::string(STOWAGE_EXAMPLES) + "/person_detect_rows.c"};
+  for (const GeneratedFile& file : generate_package(network, plan, {.name = "person_detect"}).files) {
+    if (file.path.find('/') != std::string::npos) continue;
+    folder.write(file.path, file.content);
+    if (file.path.ends_with(".c") && !file.path.ends_with("_test.c")) arguments.push_back(file.path);
+  }
+  arguments.insert(arguments.end(), {"-lm", "-o", "example"});
+  const auto compiled = testing::run_process("/usr/bin/gcc", arguments, {.directory = folder.path()});
+  ASSERT_EQ(compiled.status, 0) << compiled.errors;
+  const auto result = testing::run_process((folder / "example").string(), {});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_TRUE(result.output.starts_with("no person ")) << result.output;
 }
 
 }  // namespace

@@ -71,6 +71,41 @@ static STOWAGE_APART void add_block(const int8_t *a0, const int8_t *a1, const in
   sums->of[3] = s11;
 }
 
+/* The same for one place with four channels. */
+static STOWAGE_APART void add_column(const int8_t *a, const int8_t *const *w, int32_t offset, int32_t count,
+                                     block_sums *sums) {
+  const int8_t *w0 = w[0] + offset, *w1 = w[1] + offset, *w2 = w[2] + offset, *w3 = w[3] + offset;
+  uint32_t s0 = sums->of[0], s1 = sums->of[1], s2 = sums->of[2], s3 = sums->of[3];
+#if STOWAGE_HAS_DSP
+  int32_t fours;
+  for (fours = count / 4; fours > 0; fours--) {
+    const uint32_t x = word(a), y0 = word(w0), y1 = word(w1), y2 = word(w2), y3 = word(w3);
+    const int16x2_t x_even = even(x), x_odd = odd(x);
+    s0 = add_products(x_odd, odd(y0), add_products(x_even, even(y0), s0));
+    s1 = add_products(x_odd, odd(y1), add_products(x_even, even(y1), s1));
+    s2 = add_products(x_odd, odd(y2), add_products(x_even, even(y2), s2));
+    s3 = add_products(x_odd, odd(y3), add_products(x_even, even(y3), s3));
+    a += 4;
+    w0 += 4;
+    w1 += 4;
+    w2 += 4;
+    w3 += 4;
+  }
+  count %= 4;
+#endif
+  for (; count > 0; count--) {
+    const int8_t x = *a++;
+    s0 += product(x, *w0++);
+    s1 += product(x, *w1++);
+    s2 += product(x, *w2++);
+    s3 += product(x, *w3++);
+  }
+  sums->of[0] = s0;
+  sums->of[1] = s1;
+  sums->of[2] = s2;
+  sums->of[3] = s3;
+}
+
 static inline int8_t requantized(const stowage_conv_s8_layer *layer, uint32_t sum, int32_t channel) {
   const int32_t scaled = stowage_scale((int32_t)sum, layer->multiplier[channel], layer->shift[channel]);
   const int32_t result = stowage_add_wrapping(scaled, layer->output_zero);
@@ -104,13 +139,23 @@ static STOWAGE_APART void add_padding(int32_t zero, const int8_t *w0, const int8
   sums->of[3] += s1;
 }
 
+static void add_padding_column(int32_t zero, const int8_t *const *w, int32_t offset, int32_t count,
+                               block_sums *sums) {
+  int32_t i, j;
+  for (j = 0; j < 4; j++) {
+    uint32_t sum = 0;
+    for (i = 0; i < count; i++) sum += product(w[j][offset + i], 1);
+    sums->of[j] += sum * (uint32_t)zero;
+  }
+}
+
 /* The taps of a window that are in the image. */
 typedef struct {
   int32_t begin;
   int32_t end;
 } tap_range;
 
-/* All channels of two places with the same taps in the image; they may be the same place. Taps have no gaps. */
+/* All channels of two places with the same taps in the image. Taps have no gaps. */
 static void two_places(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place0,
                        int32_t place1, tap_range inside, int8_t *output0, int8_t *output1) {
   const stowage_window_shape *const it = &layer->shape;
@@ -138,6 +183,35 @@ static void two_places(const stowage_conv_s8_layer *layer, const void *const *ro
       if (end < run) add_padding(layer->input_zero, w0 + end, w1 + end, run - end, &sums);
     }
     write_block(layer, &sums, c, next, output0, output1);
+  }
+}
+
+/* The same for one place. */
+static void one_place(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place,
+                      tap_range inside, int8_t *output) {
+  const stowage_window_shape *const it = &layer->shape;
+  const int32_t run = it->taps_wide * it->in_channels;
+  const int32_t begin = inside.begin * it->in_channels, end = inside.end * it->in_channels;
+  const int32_t window = it->taps_high * run, last = it->out_channels - 1;
+  int32_t c, j, k;
+  for (c = 0; c <= last; c += 4) {
+    const int32_t channels[4] = {c, c < last ? c + 1 : last, c + 1 < last ? c + 2 : last,
+                                 c + 2 < last ? c + 3 : last};
+    const int8_t *w[4];
+    block_sums sums;
+    for (j = 0; j < 4; j++) {
+      w[j] = layer->weights + channels[j] * window;
+      sums.of[j] = (uint32_t)layer->bias[channels[j]];
+    }
+    for (k = 0; k < it->taps_high; k++) {
+      const int8_t *const row = (const int8_t *)rows[k];
+      const int32_t own_begin = row != NULL ? begin : run, own_end = row != NULL ? end : run;
+      if (own_begin > 0) add_padding_column(layer->input_zero, w, k * run, own_begin, &sums);
+      if (row != NULL)
+        add_column(row + place * it->in_channels + begin, w, k * run + begin, end - begin, &sums);
+      if (own_end < run) add_padding_column(layer->input_zero, w, k * run + own_end, run - own_end, &sums);
+    }
+    for (j = 3; j >= 0; j--) output[channels[j]] = requantized(layer, sums.of[j], channels[j]);
   }
 }
 
@@ -200,7 +274,7 @@ void stowage_conv_s8(const stowage_conv_s8_layer *layer, const void *const *rows
       two_places(layer, rows, place, next, inside, to, to + it->out_channels);
       x += 2;
     } else {
-      two_places(layer, rows, place, place, inside, to, to);
+      one_place(layer, rows, place, inside, to);
       x += 1;
     }
   }

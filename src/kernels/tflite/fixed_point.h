@@ -43,7 +43,7 @@ struct Multiplier {
 
 /// x / 2^bits, rounded to the nearest, halves away from zero.
 [[nodiscard]] inline std::int32_t divide_by_power(std::int32_t x, int bits) {
-  const std::int32_t mask = static_cast<std::int32_t>((std::int64_t{1} << bits) - 1);
+  const auto mask = static_cast<std::int32_t>((std::int64_t{1} << bits) - 1);
   const std::int32_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
   return (x >> bits) + ((x & mask) > threshold ? 1 : 0);
 }
