@@ -13,7 +13,7 @@ namespace {
 std::string listed(const std::vector<std::string>& kernels, const std::string& prefix,
                    const std::string& separator) {
   std::string text;
-  for (const std::string& kernel : kernels) text += separator + prefix + kernel + ".c";
+  for (const std::string& kernel : kernels) text += fmt::format("{}{}{}.c", separator, prefix, kernel);
   return text;
 }
 
