@@ -59,6 +59,12 @@ enum class StreamLayout : std::uint8_t {
   granules  ///< Each row block lies by itself, wherever there is room.
 };
 
+/// The axes of tensors that rows are along.
+enum class StreamAxes : std::uint8_t {
+  searched,  ///< Whichever give the lowest peak found.
+  natural    ///< The height of images and the rows of matrices, and what follows from them.
+};
+
 /// How a network runs row by row instead of operator by operator.
 struct StreamOptions {
   /// The operators that run row by row, each by name, by number in the file ("7"), by a range of numbers
@@ -72,6 +78,7 @@ struct StreamOptions {
   /// plan with the lowest peak, and `Streaming::curve` has them all. At least 1, at most `recompute`.
   std::optional<double> recompute_from{};
   StreamLayout layout = StreamLayout::automatic;
+  StreamAxes axes = StreamAxes::searched;
 };
 
 struct PlanOptions {

@@ -78,6 +78,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
   if (!command.given_plan.empty() && command.plan != PlanTexts{})
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   PlanOptions options = parse_plan_options(command.plan);
+  if (options.stream) options.stream->axes = StreamAxes::natural;  // generated kernels compute no others
   const std::vector<NamedFile> models = parse_models(command.inputs);
   Network network = read_network(models[0].file, parse_options_of(models, command.model)[0]);
   network.input.info.name = models[0].name;

@@ -76,6 +76,10 @@ void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--layout", command.plan.layout,
       "Where --stream stores rows: ring (in the order of an affine schedule, for loops), granules "
       "(row blocks anywhere) or auto (the lower). Default: auto");
+  add(app, "--axes", command.plan.axes,
+      "Which axes of tensors --stream may take for rows: auto (the lowest peak found) or natural (the height "
+      "of "
+      "images, the rows of matrices). Default: auto");
   add(app, "--granule", command.plan.granule, "ROWS that one step of --stream computes. Default: 1");
   add(app, "--time-limit", command.plan.time_limit,
       "SECONDS for planning; then the best plan so far is used. Default: 3");

@@ -200,6 +200,14 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
       throw wrong("--layout", texts.layout, "ring, granules or auto");
     }
   }
+  if (!texts.axes.empty()) {
+    if (texts.stream.empty()) throw UsageError("--axes needs --stream");
+    if (texts.axes == "natural") {
+      options.stream->axes = StreamAxes::natural;
+    } else if (texts.axes != "auto") {
+      throw wrong("--axes", texts.axes, "auto or natural");
+    }
+  }
   if (!texts.recompute.empty()) {
     if (texts.stream.empty()) throw UsageError("--recompute needs --stream");
     parse_recompute(texts.recompute, *options.stream);

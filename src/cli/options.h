@@ -32,6 +32,7 @@ struct PlanTexts {
   std::string alias = "auto";
   bool moves = false;
   std::string stream{};  ///< "all", or operators, separated by commas.
+  std::string axes{};
   std::string granule;
   std::string recompute;
   std::string layout;

@@ -85,6 +85,7 @@ std::vector<Way> ways_of(const PlanOptions& options) {
   std::vector<Way> ways{{.io = options.io,
                          .in_place = options.alias == Alias::none ? InPlace::never : in_place,
                          .recompute = options.stream->recompute,
+                         .turns = options.stream->axes == StreamAxes::searched,
                          .order = options.order}};
   const auto add_less = [&](auto lessen) {
     for (std::size_t w = 0, count = ways.size(); w < count; ++w) {

@@ -81,8 +81,10 @@ class StreamPlanner {
     if (order_of_whole() == stream::once(graph_).operators)
       std::erase_if(ways, [&](const Way& way) { return way.order != ways[0].order; });
     const Deadline turning = deadline_.part(share_of_axes);
-    axes_ = stream::axes_where_it_helps(graph_, instance_options(ways[0]), {work_on_regions, turning});
-    if (axes_.empty()) std::erase_if(ways, [](const Way& way) { return !way.turns; });
+    if (ways[0].turns) {
+      axes_ = stream::axes_where_it_helps(graph_, instance_options(ways[0]), {work_on_regions, turning});
+      if (axes_.empty()) std::erase_if(ways, [](const Way& way) { return !way.turns; });
+    }
     const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
     note_bound(*first);

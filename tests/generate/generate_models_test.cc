@@ -25,7 +25,7 @@ PlanOptions options_of(bool is_streamed, Io io, StreamLayout layout = StreamLayo
   PlanOptions options;
   options.io = io;
   options.solve.time_limit = std::chrono::milliseconds(300);
-  if (is_streamed) options.stream = StreamOptions{.layout = layout};
+  if (is_streamed) options.stream = StreamOptions{.layout = layout, .axes = StreamAxes::natural};
   return options;
 }
 

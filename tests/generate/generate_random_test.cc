@@ -38,13 +38,14 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
       options.io = Io::external;
       return make_plan(network.input, options).plan;
     case 2:
-      options.stream = StreamOptions{.granule = 1 + static_cast<std::int64_t>(seed / 6 % 3)};
+      options.stream =
+          StreamOptions{.granule = 1 + static_cast<std::int64_t>(seed / 6 % 3), .axes = StreamAxes::natural};
       return make_plan(network.input, options).plan;
     case 3:
-      options.stream = StreamOptions{.layout = StreamLayout::ring};
+      options.stream = StreamOptions{.layout = StreamLayout::ring, .axes = StreamAxes::natural};
       return make_plan(network.input, options).plan;
     case 4:
-      options.stream.emplace();
+      options.stream = StreamOptions{.axes = StreamAxes::natural};
       options.io = Io::rows;
       return make_plan(network.input, options).plan;
     default:
