@@ -201,11 +201,11 @@ void TflmPlanning::use_buffer_plan(TflmOutput& output) const {
 std::string TflmPlanning::what_would_gain(const PlanOptions& options, const Plan& plan) const {
   PlanOptions rows = options;
   rows.target = Target::any;
-  rows.stream.emplace();
+  rows.stream = StreamOptions{.axes = StreamAxes::natural};
   try {
     const Plan streamed = make_plan({read_network(sources_[0]).input}, rows).plan;
     if (streamed.summary.peak >= plan.summary.peak) return "rows (--stream) would need as much";
-    return fmt::format("rows (--stream) would need {} bytes, with kernels other than TensorFlow Lite Micro's",
+    return fmt::format("rows would need {} bytes, with kernels such as `stowage generate --stream` writes",
                        streamed.summary.peak);
   } catch (const UsageError&) {
     return "it cannot run by rows (--stream) either";

@@ -190,31 +190,33 @@ TEST(TflmRuntimeData, RunsWhatVariesOfModelsWithOneAnswer) {
 TEST(TflmRuntimeData, RunsSmallModelsInPlans) {
   const auto models = models_in(std::filesystem::path(STOWAGE_ORACLE_DATA) / "tflite");
   if (!std::filesystem::exists(python) || models.empty()) GTEST_SKIP() << "no " << python << " or no models";
+  // Nothing at all is equal to noise, and what is far beyond a limit stays there: these show nothing.
+  const std::set<std::string> of_one_answer{"small_equal_1",     "small_equal_3", "small_not_equal_1",
+                                            "small_not_equal_3", "small_relu_3",  "small_logistic_3",
+                                            "small_zeros_like_1"};
   PlannerComparison comparison;
   const std::size_t step = testing::is_in_a_hurry() ? 40 : testing::has_time() ? 1 : 7;
-  for (std::size_t i = 0; i < models.size(); i += step) comparison.add(models[i]);
+  for (std::size_t i = 0; i < models.size(); i += step) {
+    if (!of_one_answer.contains(models[i].stem().string())) comparison.add(models[i]);
+  }
   const auto found = comparison.expect_good(3);
   EXPECT_GT(found.good, models.size() / step * 8 / 10);
-  // Nothing at all is equal to noise, and what is far beyond a limit stays there.
-  const std::set<std::string> may_be_constant{"small_equal_1",     "small_equal_3", "small_not_equal_1",
-                                              "small_not_equal_3", "small_relu_3",  "small_logistic_3",
-                                              "small_zeros_like_1"};
-  for (const std::string& model : found.constant) EXPECT_TRUE(may_be_constant.contains(model)) << model;
+  EXPECT_EQ(found.constant, none);
 }
 
 TEST(TflmRuntime, RunsRandomGraphsInPlans) {
   if (!std::filesystem::exists(python)) GTEST_SKIP() << "no " << python;
   const TemporaryDirectory directory;
   const std::size_t count = testing::is_in_a_hurry() ? 10 : testing::has_time() ? 500 : 60;
+  const std::size_t drawn = count + count / 50;  // a few give one answer to everything, and do not count
   const auto made = run_process(python.string(), {"-B", std::string(STOWAGE_ORACLE) + "/tflm_graphs.py",
-                                                  directory.path().string(), std::to_string(count)});
+                                                  directory.path().string(), std::to_string(drawn)});
   ASSERT_EQ(made.status, 0) << made.errors;
   PlannerComparison comparison;
   for (const auto& model : models_in(directory.path())) comparison.add(model);
   const auto found = comparison.expect_good(8);
-  EXPECT_EQ(found.good, count);
-  // Of 500 graphs, four give one answer to everything.
-  EXPECT_LE(found.constant.size(), count / 100);
+  EXPECT_EQ(found.good, drawn);
+  EXPECT_GE(found.good - found.constant.size(), count);
   EXPECT_GT(found.reordered, 0U);
   EXPECT_GT(found.smaller, 0U);
 }
