@@ -269,7 +269,7 @@ struct Optimized {
   void (*keep)(const Site& site, std::vector<Bytes>& prepare) = nullptr;
 };
 
-constexpr std::array optimized{
+constexpr std::array with_optimized_kernels{
     Optimized{"AVERAGE_POOL_2D", 36, 36, ask_average},
     Optimized{"BATCH_MATMUL", 56, 36, ask_batch_matmul, keep_batch_matmul},
     Optimized{"CONV_2D", 80, 60, ask_convolution, keep_convolution},
@@ -284,8 +284,8 @@ constexpr std::array optimized{
 
 const Optimized* optimized_kernel(const Site& site) {
   if (site.runtime().kernels == TflmKernels::reference) return nullptr;
-  const auto* const found = std::ranges::find(optimized, site.type(), &Optimized::type);
-  return found == optimized.end() ? nullptr : found;
+  const auto* const found = std::ranges::find(with_optimized_kernels, site.type(), &Optimized::type);
+  return found == with_optimized_kernels.end() ? nullptr : found;
 }
 
 }  // namespace
