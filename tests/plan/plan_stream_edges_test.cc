@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "long_tests.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
 
