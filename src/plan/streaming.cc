@@ -232,12 +232,12 @@ class StreamPlanner {
     }
     const stream::RowProgram program = stream::unroll(model, {.deadline = deadline});
     if (deadline.is_over()) return 0;
+    // The order is of the chosen axes, so it may be no order of this program, even if it has as many steps.
     const auto& steps = streamed.regions.steps;
-    const Bytes bound =
-        stream::lower_bound(
-            program, program.instances.size() == steps.size() ? steps : stream::layer_by_layer(program),
-            {.most_cuts = most_cuts, .deadline = deadline})
-            .bytes;
+    const bool fits = !stream::replay(program, steps).fault;
+    const Bytes bound = stream::lower_bound(program, fits ? steps : stream::layer_by_layer(program),
+                                            {.most_cuts = most_cuts, .deadline = deadline})
+                            .bytes;
     return base::align_up(bound, alignment_);
   }
 
