@@ -7,11 +7,19 @@
 
 namespace stowage::model {
 
+namespace {
+
+/// Files may say otherwise.
+bool has_axes_of_output(const Site& site) { return site.input_shape(0).size() == site.output_shape().size(); }
+
+}  // namespace
+
 Reading blocks(const Site& site, std::size_t input, std::size_t axis) {
-  const std::int64_t in = site.input_shape(0).at(axis);
-  const std::int64_t out = site.output_shape().at(axis);
   if (input != 0) return shared();
-  if (axis != 0 && !moves_windows_along(site, axis)) return all();
+  if (!has_axes_of_output(site) || (axis != 0 && !moves_windows_along(site, axis))) return all();
+  const std::int64_t in = site.input_shape(0)[axis];
+  const std::int64_t out = site.output_shape()[axis];
+  if (in < 1 || out < 1) return all();
   if (out % in == 0) return rows_along(axis, {.divisor = out / in});
   return in % out == 0 ? rows_along(axis, {.scale = in / out, .taps = in / out}) : all();
 }
@@ -42,6 +50,7 @@ std::optional<std::vector<Block>> blocks_of(const Site& site) {
 
 Reading space_to_batch(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return shared();
+  if (!has_axes_of_output(site)) return all();
   if (axis == 0) return tile(site, 0, 0);
   const auto all_blocks = blocks_of(site);
   if (!all_blocks) return all();
@@ -52,8 +61,10 @@ Reading space_to_batch(const Site& site, std::size_t input, std::size_t axis) {
 
 Reading batch_to_space(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return shared();
-  const std::int64_t out = site.output_shape().at(axis);
-  if (axis == 0) return rows_along(0, {.taps = site.input_shape(0).at(0) / out, .dilation = out});
+  if (!has_axes_of_output(site)) return all();
+  const std::int64_t out = site.output_shape()[axis];
+  if (out < 1) return all();
+  if (axis == 0) return rows_along(0, {.taps = site.input_shape(0)[0] / out, .dilation = out});
   const auto all_blocks = blocks_of(site);
   if (!all_blocks) return all();
   if (axis > all_blocks->size()) return same_row(axis);
