@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <variant>
 
+#include "base/text.h"
 #include "stowage/error.h"
 
 namespace stowage::plan {
@@ -34,20 +34,14 @@ namespace {
 
 /// A number or a range of numbers: "7", "3-9".
 struct Numbers {
-  std::size_t first = 0;
-  std::size_t last = 0;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
 };
-
-std::optional<std::size_t> number_in(std::string_view text) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
 
 std::optional<Numbers> numbers_in(std::string_view text) {
   const std::size_t dash = text.find('-');
-  const auto first = number_in(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : number_in(text.substr(dash + 1));
+  const auto first = base::parse_integer(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : base::parse_integer(text.substr(dash + 1));
   return first && last ? std::optional(Numbers{*first, *last}) : std::nullopt;
 }
 
@@ -62,14 +56,15 @@ Graph streaming_graph(const Graph& graph, const StreamOptions& options) {
     const auto numbers = numbers_in(wanted);
     bool is_found = false;
     for (std::size_t op = 0; op < operators.size(); ++op) {
+      const auto number = static_cast<std::int64_t>(op);
       const bool is_wanted = operators[op].name == wanted || operators[op].type == wanted ||
-                             (numbers && op >= numbers->first && op <= numbers->last);
+                             (numbers && number >= numbers->first && number <= numbers->last);
       streams[op] = streams[op] || is_wanted;
       is_found = is_found || is_wanted;
     }
     if (!is_found)
-      throw UsageError(fmt::format("--stream: '{}' is no name, type or number of the {} operators of '{}'",
-                                   wanted, operators.size(), graph.name));
+      throw UsageError(fmt::format("--stream: {} is no name, type or number of the {} operators of {}",
+                                   base::quoted(wanted), operators.size(), base::quoted(graph.name)));
   }
   for (std::size_t op = 0; op < operators.size(); ++op) {
     if (streams[op]) continue;

@@ -10,7 +10,7 @@
 namespace stowage::stream {
 
 struct BoundOptions {
-  std::int64_t most_cuts = 0;                        ///< Minimum cuts that may be computed.
+  std::int64_t most_cuts = 0;  ///< Minimum cuts for iterations that may be computed, and as many for races.
   Bytes enough = std::numeric_limits<Bytes>::max();  ///< A higher bound is not needed.
   base::Deadline deadline{};
 };

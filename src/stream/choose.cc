@@ -1,4 +1,7 @@
-// Cost: one peak for each tensor, and two.
+// Two choices that only trials can make: which tensors lie apart from those that they are written over, and
+// along which axes rows lie. Each trial is an order by regions.
+//
+// Cost: choosing tensors takes one peak for each of them, and two.
 
 #include "stream/choose.h"
 

@@ -1,3 +1,13 @@
+// Idea. Operators that are alike, with as many iterations, reads and bytes, are most often branches of the same
+// kind. Those of which one needs another cannot race, so later ones behind an earlier one are left out:
+//
+//     x --> a --> c          a, b and c alike: a and b race
+//      \--> b
+//
+// bound.cc says what a race proves. A group that is no real set of branches proves less, never something wrong.
+//
+// Cost: operators * (their needs + groups).
+
 #include "stream/races.h"
 
 #include <algorithm>
