@@ -105,7 +105,7 @@ PlanOptions rows_in(StreamLayout layout) {
   options.io = Io::rows;
   options.stream.emplace();
   options.stream->layout = layout;
-  options.solve.time_limit = std::chrono::milliseconds(50);
+  options.solve.time_limit = testing::time_of(std::chrono::milliseconds(50));
   return options;
 }
 
@@ -122,8 +122,8 @@ TEST(Periodic, StreamedPlansComeBackAsTheyWere) {
     repeated += text.find("\"repeat\"") != std::string::npos ? 1 : 0;
     blocks += text.find("\"blocks\"") != std::string::npos ? 1 : 0;
   }
-  EXPECT_GT(repeated, static_cast<int>(cases) / 10);
-  EXPECT_GT(blocks, static_cast<int>(cases) / 20);
+  EXPECT_GT(repeated, static_cast<int>(cases) / 4);
+  EXPECT_GT(blocks, static_cast<int>(cases) / 10);
 }
 
 /// A small plan with a repetition and with row blocks.

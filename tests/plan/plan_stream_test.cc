@@ -28,7 +28,7 @@ PlanOptions streaming(Io io, std::int64_t granule = 1) {
   options.io = io;
   options.stream.emplace();
   options.stream->granule = granule;
-  options.solve.time_limit = std::chrono::milliseconds(50);
+  options.solve.time_limit = testing::time_of(std::chrono::milliseconds(50));
   return options;
 }
 
@@ -58,8 +58,8 @@ TEST(PlanStream, RandomNetworksRunInTheirPlans) {
     EXPECT_LE(result.plan.streaming->load, result.plan.streaming->load_of_layers) << i;
     better += result.plan.streaming->load < result.plan.streaming->load_of_layers ? 1 : 0;
   }
-  EXPECT_GT(streamed, cases / 4);  // on a slow machine the time limit ends some searches early
-  EXPECT_GT(better, cases / 8);
+  EXPECT_GT(streamed, cases / 2);
+  EXPECT_GT(better, cases / 4);
 }
 
 TEST(PlanStream, IsNeverWorseThanWholeOperators) {

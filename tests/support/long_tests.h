@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 
@@ -23,6 +24,11 @@ inline constexpr bool has_address_sanitizer = false;
 
 /// Under AddressSanitizer everything is an order of magnitude slower.
 [[nodiscard]] inline bool is_in_a_hurry() { return has_address_sanitizer && !has_time(); }
+
+/// A limit for searches: ten times as long in a hurry.
+[[nodiscard]] inline std::chrono::milliseconds time_of(std::chrono::milliseconds limit) {
+  return is_in_a_hurry() ? 10 * limit : limit;
+}
 
 /// So many cases, or a tenth of them in a hurry.
 [[nodiscard]] inline std::uint64_t cases_of(std::uint64_t all) { return is_in_a_hurry() ? all / 10 : all; }
