@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "image_networks.h"
+#include "long_tests.h"
 #include "stowage/error.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
@@ -27,7 +28,7 @@ PlanOptions streaming(Io io) {
   options.io = io;
   options.alignment = 4;
   options.stream.emplace();
-  options.solve.time_limit = std::chrono::milliseconds(300);
+  options.solve.time_limit = testing::time_of(std::chrono::milliseconds(300));
   return options;
 }
 

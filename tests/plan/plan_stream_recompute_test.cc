@@ -64,7 +64,7 @@ TEST(PlanStreamRecompute, RealNetworksOfInt8NeedLess) {
         Target{"mobilenet_v2_int8_224", 1.12, 96326, 80000}}) {
     const Network network = read_network(folder / (std::string(target.model) + ".tflite"));
     if (testing::is_in_a_hurry() && target.model != std::string("person_detect")) continue;
-    PlanOptions options = by_rows(target.factor, std::chrono::seconds(40));
+    PlanOptions options = by_rows(target.factor, std::chrono::seconds(testing::is_in_a_hurry() ? 200 : 40));
     options.memories[0].capacity = target.most;  // ends the search
     const PlanResult result = make_plan(network.input, options);
     expect_runs(network, result, target.model);
