@@ -33,6 +33,7 @@
 #include <cmath>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/checked.h"
 #include "pack/bounds.h"
@@ -230,20 +231,10 @@ class Sweep {
       movables.push_back({buffer.size, buffer.alignment, buffer.pinned,
                           std::sqrt(area) / (slack + least_slack), pass.offsets[b]});
     }
-    std::vector<ForbiddenOffsets> clashes;
-    const ClashesOf clashes_of = [&](std::uint32_t b) {
-      clashes.clear();
-      neighbours_->for_each(b, [&](std::size_t other) {
-        neighbours_->for_each_collision(b, other, 0, [&](const Interval& it) {
-          clashes.push_back({static_cast<std::uint32_t>(other), it.begin, it.end});
-        });
-      });
-      return std::span<const ForbiddenOffsets>(clashes);
-    };
-    const Found found = search_by_ejection(movables, clashes_of, cap, {control_.options.seed, steps_of_cap},
-                                           [&] { return control_.is_time_up(); });
-    if (found.answer != Answer::yes) return;
-    for (std::size_t b = 0; b < buffers_.size(); ++b) pass.offsets[b] = found.offsets[b];
+    EjectionSearch search(std::move(movables), clashes_among(*neighbours_), control_.options.seed);
+    search.begin(cap);
+    if (!search.run(steps_of_cap, [&] { return control_.is_time_up(); })) return;
+    for (std::size_t b = 0; b < buffers_.size(); ++b) pass.offsets[b] = search.offsets()[b];
     pass.left_over.clear();
   }
 

@@ -43,6 +43,9 @@ struct Greedy {
 /// Its first pass alone, which is enough if it reaches the bound; without places otherwise.
 [[nodiscard]] Placing from_peak_once(const Problem& problem, const Control& control);
 
+/// From a greedy placing down, cap by cap; see ejection.cc.
+[[nodiscard]] Placing ejection(const Problem& problem, const Control& control);
+
 /// Throws UsageError if `sort` is not a valid order.
 [[nodiscard]] Placing rectangle(const Problem& problem, const Control& control);
 

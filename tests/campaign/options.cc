@@ -66,9 +66,9 @@ void draw_common_options(Case& drawn, Random& random) {
     drawn.may_be_cut_short = true;
   }
   if (random.chance(12)) {
-    static const std::vector<std::string> names{"greedy-by-size", "greedy-by-breadth", "from-peak", "exact",
-                                                "rectangle",      "best-fit-by-start", "two-stack", "slots",
-                                                "free-list"};
+    static const std::vector<std::string> names{
+        "greedy-by-size", "greedy-by-breadth", "from-peak", "exact", "ejection",
+        "rectangle",      "best-fit-by-start", "two-stack", "slots", "free-list"};
     options.solve.strategy = random.pick(names);
   }
 }

@@ -161,7 +161,7 @@ Problem medium_problem(std::uint64_t seed) { return mixed_problem(seed, 150, 60,
 
 TEST(Pack, StrategiesAreKnownToTheOracle) {
   const std::vector<StrategyInfo> infos = strategies();
-  ASSERT_EQ(infos.size(), 1 + names().size() + 7);
+  ASSERT_EQ(infos.size(), 1 + names().size() + 8);
   EXPECT_EQ(infos[0].name, "auto");
   for (std::size_t i = 0; i < names().size(); ++i) EXPECT_EQ(infos[i + 1].name, names()[i]);
   for (const StrategyInfo& info : infos) {
@@ -859,7 +859,7 @@ TEST(Pack, CutAtAnyMomentThereIsAValidPlan) {
                                                      .percent_with_pieces = 5,
                                                      .percent_pinned = 1});
   const auto moments = static_cast<int>(testing::cases_of(60));
-  for (const std::string name : {"rectangle", "from-peak", "exact", "auto"}) {
+  for (const std::string name : {"rectangle", "from-peak", "exact", "ejection", "auto"}) {
     SCOPED_TRACE(name);
     ASSERT_EQ(obstacle_to(name, problem), std::nullopt);
     for (int moment = 0; moment < moments && !HasFailure(); ++moment) {

@@ -1,0 +1,254 @@
+// Idea. A placing is there. Lower the cap by a part of what the placing is above the bound, throw out what
+// sticks out, and let an ejection search (ejection_search.cc) find room below the cap. Then lower it again.
+//
+//     height |  placing ----+
+//            |              | 1/8 of the gap
+//            |              +---- cap ----+
+//            |                            +---- cap ----+    smaller and smaller steps
+//            |  bound ------------------------------------
+//
+// Weights only rise: what was hard to place below one cap is hard below the next. Several searches go side by
+// side. They differ in their random numbers, in how far they lower the cap, and in an item's first weight:
+//
+//     sqrt(size * duration), or that / (slack + a little)     slack: the least free share of its life
+//
+// They run in slices of equal work. After each slice the lowest new placing becomes the start of all, so the
+// number of threads decides how soon a placing is found, not which. A search that finds none for long forgets
+// its weights, starts from the best placing and lowers the cap less.
+//
+// Cost: a step sorts what an item meets. Memory: linear, and up to 2^21 listed neighbours.
+// Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "pack/bounds.h"
+#include "pack/ejection_search.h"
+#include "pack/rectangle_container.h"
+#include "pack/strategies.h"
+
+namespace stowage::pack {
+namespace {
+
+/// How a search differs from the others.
+struct Habit {
+  Bytes part = 8;  ///< Lowers the cap by 1 / part of the gap.
+  bool counts_slack = true;
+};
+
+constexpr std::array<Habit, 4> habits{{{8, true}, {8, false}, {16, true}, {4, false}}};
+constexpr double slack_of_all = 0.02;  ///< Added, so that items without slack have a weight.
+constexpr Bytes finest_part = 64;
+/// Neighbours that are looked at in a slice: few at first, twice as many after each slice in vain.
+constexpr std::int64_t least_slice = 5'000;
+constexpr std::int64_t most_slice = 500'000;
+constexpr std::int64_t least_patience = 2'000'000;  ///< Work in vain until a search begins anew;
+constexpr std::int64_t most_patience = 64'000'000;  ///< it doubles up to so much.
+constexpr std::int64_t most_failures = 40;          ///< Of all searches in a row, until the end.
+
+/// The placing that is known, or else the lowest of all passes; no places if it was too late.
+Placing placing_to_lower(const Problem& problem, const Control& control) {
+  Placing best{.places = {control.known.begin(), control.known.end()}};
+  if (!best.places.empty()) return best;
+  for (const Greedy& greedy : greedies()) {
+    if (!best.places.empty() && control.is_time_up()) break;
+    Control own = control;
+    own.ceiling = nullptr;  // a high placing will do
+    Placing placing = place_greedily(greedy, problem, own);
+    if (placing.places.empty()) continue;
+    const bool is_lower =
+        best.places.empty() || score_of(problem, placing.places) < score_of(problem, best.places);
+    if (is_lower) best = std::move(placing);
+  }
+  return best;
+}
+
+std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> loads, Bytes cap,
+                                 bool counts_slack) {
+  std::vector<Movable> movables;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Buffer& buffer = problem.buffers[b];
+    const Lifetime life = life_of(buffer);
+    const auto duration = static_cast<double>(life.upper - life.lower);
+    const double slack = static_cast<double>(cap - loads[b]) / static_cast<double>(std::max<Bytes>(1, cap));
+    const double area = std::sqrt(static_cast<double>(buffer.size) * duration);
+    Movable movable{buffer.size, buffer.alignment, buffer.pinned,
+                    counts_slack ? area / (slack + slack_of_all) : area};
+    if (life.lower == life.upper && !movable.pin) movable.pin = 0;  // meets nothing
+    movables.push_back(movable);
+  }
+  return movables;
+}
+
+/// One of the searches that go side by side.
+class Descent {
+ public:
+  Descent(const Habit& habit, std::vector<Movable> movables, const Neighbours& neighbours, std::uint64_t seed)
+      : part_(habit.part), search_(std::move(movables), clashes_among(neighbours), seed) {}
+
+  /// Goes on from that placing, below a lower cap.
+  void start(std::span<const Bytes> offsets, Bytes peak, Bytes bound) {
+    search_.begin(offsets, peak - std::max<Bytes>(1, (peak - bound) / part_));
+    has_found_ = false;
+    spent_ = 0;
+  }
+
+  void run(std::int64_t steps, std::int64_t work, const Stop& stop) {
+    has_found_ = search_.run(steps, stop);
+    spent_ += work;
+  }
+
+  [[nodiscard]] bool has_found() const { return has_found_; }
+  [[nodiscard]] const std::vector<Bytes>& offsets() const { return search_.offsets(); }
+  [[nodiscard]] bool has_failed() const { return spent_ >= patience_; }
+
+  /// Begins anew, with smaller steps and more patience.
+  void start_anew(std::span<const Bytes> offsets, Bytes peak, Bytes bound) {
+    part_ = std::min(finest_part, 2 * part_);
+    patience_ = std::min(most_patience, 2 * patience_);
+    search_.forget();
+    start(offsets, peak, bound);
+  }
+
+ private:
+  Bytes part_;
+  std::int64_t patience_ = least_patience;
+  std::int64_t spent_ = 0;  ///< Work since its start.
+  bool has_found_ = false;
+  EjectionSearch search_;
+};
+
+class Descents {
+ public:
+  Descents(const Problem& problem, const std::vector<Place>& first, Bytes bound, const Control& control)
+      : problem_(problem), bound_(bound), control_(control), neighbours_(problem.buffers) {
+    for (const Place& place : first) best_.push_back(place.offset);
+    peak_ = peak_of(best_);
+  }
+
+  /// Searches until the bound is reached, the time is up, or nothing more is found.
+  void run() {
+    const auto loads = loads_during(problem_.buffers, control_);
+    if (!loads || peak_ <= bound_) return;
+    for (const Habit& habit : habits) {
+      const std::uint64_t seed = control_.options.seed * habits.size() + descents_.size();
+      descents_.push_back(std::make_unique<Descent>(
+          habit, movables_of(problem_, *loads, bound_, habit.counts_slack), neighbours_, seed));
+      descents_.back()->start(best_, peak_, bound_);
+    }
+    const std::int64_t slices = control_.options.rounds.value_or(std::numeric_limits<std::int64_t>::max());
+    std::int64_t failures = 0;
+    std::int64_t work = least_slice;
+    for (std::int64_t slice = 0; slice < slices && failures < most_failures && !is_done(); ++slice) {
+      run_slice(work);
+      const bool has_found = take_lowest();
+      failures = has_found ? 0 : failures + start_failed_anew();
+      work = has_found ? least_slice : std::min(2 * work, most_slice);
+      control_.report("ejection", 0);
+    }
+  }
+
+  [[nodiscard]] Bytes peak() const { return peak_; }
+  [[nodiscard]] const std::vector<Bytes>& offsets() const { return best_; }
+
+ private:
+  [[nodiscard]] bool is_done() const {
+    return peak_ <= bound_ || control_.is_beaten(bound_) || control_.is_time_up();
+  }
+
+  /// Work counts the neighbours of an average buffer, once for each step.
+  void run_slice(std::int64_t work) {
+    const auto pairs = static_cast<std::int64_t>(neighbours_.pairs());
+    const std::int64_t met = std::max<std::int64_t>(1, 2 * pairs / std::ssize(problem_.buffers));
+    const std::int64_t steps = std::max<std::int64_t>(16, work / met);
+    std::atomic<std::size_t> next = 0;
+    std::exception_ptr error;
+    std::mutex mutex;
+    const Stop stop = [&] { return control_.is_time_up(); };
+    const auto run_descents = [&] {
+      try {
+        for (std::size_t d = next++; d < descents_.size(); d = next++) descents_[d]->run(steps, work, stop);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        error = std::current_exception();
+      }
+    };
+    {
+      std::vector<std::jthread> helpers;
+      for (std::size_t t = 1; t < std::min(threads_of(control_.options), descents_.size()); ++t)
+        helpers.emplace_back(run_descents);
+      run_descents();
+    }
+    if (error) std::rethrow_exception(error);
+  }
+
+  /// False if no search has found a placing. Otherwise all go on from the lowest.
+  bool take_lowest() {
+    const Bytes before = peak_;
+    for (const auto& descent : descents_) {
+      if (!descent->has_found()) continue;
+      const Bytes peak = peak_of(descent->offsets());
+      if (peak >= peak_) continue;
+      peak_ = peak;
+      best_ = descent->offsets();
+    }
+    if (peak_ == before) return false;
+    for (const auto& descent : descents_) descent->start(best_, peak_, bound_);
+    return true;
+  }
+
+  /// How many have failed.
+  std::int64_t start_failed_anew() {
+    std::int64_t failed = 0;
+    for (const auto& descent : descents_) {
+      if (!descent->has_failed()) continue;
+      descent->start_anew(best_, peak_, bound_);
+      ++failed;
+    }
+    return failed;
+  }
+
+  [[nodiscard]] Bytes peak_of(std::span<const Bytes> offsets) const {
+    Bytes peak = 0;
+    for (std::size_t b = 0; b < offsets.size(); ++b)
+      peak = std::max(peak, offsets[b] + problem_.buffers[b].size);
+    return peak;
+  }
+
+  const Problem& problem_;
+  const Bytes bound_;
+  const Control& control_;
+  const Neighbours neighbours_;
+  std::vector<std::unique_ptr<Descent>> descents_;
+  std::vector<Bytes> best_;
+  Bytes peak_ = 0;
+};
+
+}  // namespace
+
+Placing ejection(const Problem& problem, const Control& control) {
+  if (control.is_too_late()) return no_placing();
+  const Bytes bound = lower_bound_of(problem.buffers);
+  Placing placing = placing_to_lower(problem, control);
+  if (placing.places.empty() && !problem.buffers.empty()) return no_placing();
+  if (problem.buffers.empty()) return placing;
+  Descents descents(problem, placing.places, bound, control);
+  descents.run();
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) placing.places[b].offset = descents.offsets()[b];
+  placing.cut_short = descents.peak() > bound && control.is_time_up();
+  return placing;
+}
+
+}  // namespace stowage::pack

@@ -1,0 +1,102 @@
+// Lowering a placing cap by cap: valid, never above where it begins, the same for any number of threads.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "long_tests.h"
+#include "oracle/naive_pack.h"
+#include "oracle/random_problem.h"
+#include "pack/bounds.h"
+#include "pack/strategies.h"
+#include "problems.h"
+#include "stowage/problem.h"
+
+namespace stowage {
+namespace {
+
+using testing::problem_of;
+using testing::whole;
+
+std::vector<Bytes> offsets_of(const std::vector<Place>& places) {
+  std::vector<Bytes> offsets;
+  for (const Place& place : places) offsets.push_back(place.offset);
+  return offsets;
+}
+
+/// Tight, with pieces, pins and alignments.
+Problem mixed_problem(std::uint64_t seed, std::size_t buffers) {
+  return oracle::random_problem(seed, {.buffers = buffers,
+                                       .positions = static_cast<Position>(buffers / 2),
+                                       .longest_life = 30,
+                                       .largest_size = 60,
+                                       .largest_alignment = seed % 2 == 0 ? 1 : 8,
+                                       .percent_with_pieces = 20,
+                                       .percent_pinned = 2,
+                                       .percent_never_alive = 2});
+}
+
+/// The peak after so many slices.
+Bytes peak_after(const Problem& problem, std::int64_t slices, std::size_t threads = 1) {
+  const auto placing = pack::ejection(problem, {.options = {.threads = threads, .rounds = slices}});
+  const std::vector<Bytes> offsets = offsets_of(placing.places);
+  const auto fault = oracle::fault_of(problem, offsets);
+  EXPECT_FALSE(fault) << *fault;
+  return oracle::peak_of_offsets(problem, offsets);
+}
+
+TEST(Ejection, MoreSlicesNeverNeedMore) {
+  std::size_t lower = 0;
+  const std::uint64_t cases = testing::cases_of(20);
+  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = mixed_problem(seed, 300);
+    const Bytes before = peak_after(problem, 0);
+    const Bytes after = peak_after(problem, 20);
+    EXPECT_LE(after, before);
+    EXPECT_LE(peak_after(problem, 40), after);
+    EXPECT_GE(after, pack::lower_bound_of(problem.buffers));
+    lower += after < before ? 1 : 0;
+  }
+  EXPECT_GT(lower, cases / 4);
+}
+
+TEST(Ejection, ThreadsDoNotChangeWhatIsFound) {
+  for (std::uint64_t seed = 0; seed < testing::cases_of(20); ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = mixed_problem(seed, 200);
+    const auto places_by = [&](std::size_t threads) {
+      return pack::ejection(problem, {.options = {.threads = threads, .rounds = 15}}).places;
+    };
+    EXPECT_EQ(places_by(1), places_by(3));
+  }
+}
+
+TEST(Ejection, FindsTheLeastPeakOfSmallProblems) {
+  std::size_t cases = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = oracle::random_problem(
+        seed,
+        {.buffers = 7, .positions = 8, .longest_life = 5, .largest_size = 6, .percent_with_pieces = 20});
+    const Bytes least = oracle::optimal_peak(problem);
+    EXPECT_GE(peak_after(problem, 60), least);
+    cases += peak_after(problem, 60) == least ? 1 : 0;
+  }
+  EXPECT_GE(cases, 199U);
+}
+
+TEST(Ejection, BeginsFromWhatIsKnown) {
+  const Problem problem = problem_of({whole("a", 4, 0, 2), whole("b", 4, 1, 3)});
+  const std::vector<Place> known{{.offset = 4}, {.offset = 0}};
+  EXPECT_EQ(pack::ejection(problem, {.known = known}).places, known) << "it is at the bound";
+}
+
+TEST(Ejection, OfNothingThereIsNothing) { EXPECT_TRUE(pack::ejection(problem_of({}), {}).places.empty()); }
+
+}  // namespace
+}  // namespace stowage
