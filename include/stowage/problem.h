@@ -69,6 +69,7 @@ struct Memory {
   std::optional<Bytes> capacity{};  ///< In bytes; none: unlimited.
   Bytes alignment = 1;              ///< Its first address is a multiple of this, in bytes.
   std::int64_t cost = 1;            ///< Cost of one byte read or written.
+  Bytes granule = 1;                ///< Sizes and offsets of its buffers are multiples of this, in bytes.
   MemoryRole role = MemoryRole::working;
 
   bool operator==(const Memory&) const = default;

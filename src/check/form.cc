@@ -27,6 +27,10 @@ void check_memories_form(const Plan& plan, Faults& faults) {
       faults.push_back(
           {FaultKind::format, fmt::format("{} has cost {}", name_of_memory(plan, m), memory.memory.cost)});
     }
+    if (memory.memory.granule < 1) {
+      faults.push_back({FaultKind::format, fmt::format("{} has granules of {} bytes, expected at least 1",
+                                                       name_of_memory(plan, m), memory.memory.granule)});
+    }
   }
 }
 

@@ -110,6 +110,13 @@ void check_place(const Plan& plan, std::size_t b, Faults& faults) {
         {FaultKind::alignment, fmt::format("{} is at {}, which is not a multiple of its alignment {}",
                                            name_of_buffer(plan, b), place.offset, buffer.alignment)});
   }
+  const Memory& memory = plan.memories[place.memory].memory;
+  if (place.offset % memory.granule != 0 || buffer.size % memory.granule != 0) {
+    faults.push_back(
+        {FaultKind::alignment,
+         fmt::format("{} has {} bytes at {}, which are not multiples of {}, the granule of memory {}",
+                     name_of_buffer(plan, b), buffer.size, place.offset, memory.granule, memory.name)});
+  }
   if (buffer.pinned && *buffer.pinned != place.offset) {
     faults.push_back({FaultKind::pin, fmt::format("{} is at {} but pinned at {}", name_of_buffer(plan, b),
                                                   place.offset, *buffer.pinned)});
@@ -120,7 +127,6 @@ void check_place(const Plan& plan, std::size_t b, Faults& faults) {
         {FaultKind::pin, fmt::format("{} is in memory {}, where it must not be", name_of_buffer(plan, b),
                                      base::quoted(plan.memories[place.memory].memory.name))});
   }
-  const Memory& memory = plan.memories[place.memory].memory;
   if (memory.capacity && place.offset + buffer.size > *memory.capacity) {
     faults.push_back({FaultKind::capacity,
                       fmt::format("{} ends at {}, beyond the {} bytes of memory {}", name_of_buffer(plan, b),

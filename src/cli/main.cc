@@ -56,7 +56,8 @@ void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--alias", command.plan.alias,
       "Which tensors may share bytes: none, auto (only where the peak does not rise) or all. Default: auto");
   add(app, "--memory", command.plan.memories,
-      "NAME[=SIZE][@COST][:weights]: a memory, fastest first; with :weights, a memory for weights");
+      "NAME[=SIZE][@COST][,granule=SIZE][:weights]: a memory, fastest first; with granule, sizes and offsets "
+      "are multiples of it; with :weights, a memory for weights");
   app.add_flag("--moves", command.plan.moves,
                "With several memories, allow copies of tensors between them during a run");
   add(app, "--capacity", command.plan.capacity,

@@ -66,7 +66,7 @@ void insert_once(std::string_view flag, Map& map, const std::string& name, Value
     throw UsageError(fmt::format("{} is given twice for {}", flag, base::quoted(name)));
 }
 
-/// NAME[=SIZE][@COST][:weights]
+/// NAME[=SIZE][@COST][,granule=SIZE][:weights]
 Memory parse_memory(std::string_view text, std::int64_t default_cost) {
   constexpr std::string_view for_weights = ":weights";
   Memory memory{.cost = default_cost};
@@ -74,13 +74,19 @@ Memory parse_memory(std::string_view text, std::int64_t default_cost) {
     memory.role = MemoryRole::weights;
     text.remove_suffix(for_weights.size());
   }
+  constexpr std::string_view in_granules = ",granule=";
+  if (const std::size_t at = text.rfind(in_granules); at != std::string_view::npos) {
+    memory.granule = parse_bytes("granule of --memory", text.substr(at + in_granules.size()));
+    if (memory.granule < 1) throw wrong("granule of --memory", text.substr(at + 1), "at least 1");
+    text = text.substr(0, at);
+  }
   if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
     memory.cost = parse_number("cost of --memory", text.substr(at + 1), 0);
     text = text.substr(0, at);
   }
   const std::size_t equals = text.find('=');
   memory.name = text.substr(0, equals);
-  if (memory.name.empty()) throw wrong("--memory", text, "NAME[=SIZE][@COST][:weights]");
+  if (memory.name.empty()) throw wrong("--memory", text, "NAME[=SIZE][@COST][,granule=SIZE][:weights]");
   if (equals != std::string_view::npos)
     memory.capacity = parse_bytes("size of --memory", text.substr(equals + 1));
   return memory;

@@ -58,6 +58,7 @@ Json memory_json(const PlannedMemory& memory) {
   if (memory.memory.capacity) json["capacity"] = *memory.memory.capacity;
   if (memory.memory.role == MemoryRole::weights) json["role"] = "weights";
   if (memory.traffic > 0) json["traffic"] = memory.traffic;
+  if (memory.memory.granule != 1) json["granule"] = memory.memory.granule;
   if (!memory.certificate.empty()) json["certificate"] = memory.certificate;
   return json;
 }

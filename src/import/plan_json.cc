@@ -147,6 +147,7 @@ PlannedMemory read_memory(const Json& json) {
   memory.memory.alignment = json.at("alignment").natural();
   memory.memory.cost = json.at("cost").natural();
   if (const auto role = json.find("role")) {
+  if (const auto granule = json.find("granule")) memory.memory.granule = granule->natural();
     if (role->string() != "weights")
       throw role->error(fmt::format("is {}, expected 'weights'", role->shown()));
     memory.memory.role = MemoryRole::weights;

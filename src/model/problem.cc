@@ -132,6 +132,9 @@ void validate(const Problem& problem) {
       throw Error("memory " + base::quoted(memory.name),
                   fmt::format("alignment is {}, expected at least 1", memory.alignment));
     }
+    if (memory.granule < 1 || memory.granule > largest_value)
+      throw Error("memory " + base::quoted(memory.name),
+                  fmt::format("granule is {}, expected at least 1", memory.granule));
   }
   for (const Buffer& buffer : problem.buffers) {
     if (!base::is_utf8(buffer.id)) throw Error(place_of(buffer), "its id is not UTF-8");

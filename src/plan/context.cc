@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "lifetime/lives.h"
 #include "stowage/problem.h"
@@ -20,7 +22,7 @@ namespace stowage::plan {
 NetworkFacts::NetworkFacts(const Input& input, std::size_t model, const PlanOptions& options)
     : input_(&input),
       graph_(&std::get<Graph>(input.content)),
-      buffer_options_{.alignment = options.alignment.value_or(default_alignment_of(input.info.format)),
+      buffer_options_{.alignment = alignment_in(options, input.info.format),
                       .keeps_state = input.info.format != ModelFormat::tflite,
                       .model = model},
       alias_(options.alias),
@@ -84,6 +86,20 @@ std::vector<ModelInfo> infos_of(std::span<const Input> inputs) {
   std::vector<ModelInfo> infos;
   for (const Input& input : inputs) infos.push_back(input.info);
   return infos;
+}
+
+Bytes alignment_in(const PlanOptions& options, ModelFormat format) {
+  Bytes alignment = options.alignment.value_or(default_alignment_of(format));
+  for (const Memory& memory : options.memories) {
+    if (memory.granule < 1) throw UsageError("--memory: a granule has at least 1 byte");
+    const auto multiple =
+        base::checked_multiply(alignment, memory.granule / std::gcd(alignment, memory.granule));
+    if (!multiple || *multiple > largest_value)
+      throw UsageError(fmt::format("--memory: buffers cannot be multiples of {} and of {}, the granule of {}",
+                                   alignment, memory.granule, base::quoted(memory.name)));
+    alignment = *multiple;
+  }
+  return alignment;
 }
 
 Bytes default_alignment_of(ModelFormat format) {

@@ -85,6 +85,10 @@ struct Context {
 
 [[nodiscard]] std::vector<ModelInfo> infos_of(std::span<const Input> inputs);
 
+/// The alignment of a network's buffers: a multiple of what the options or the format give, and of the granules
+/// of all memories, for any buffer may be in any of them. Throws UsageError if there is no such number.
+[[nodiscard]] Bytes alignment_in(const PlanOptions& options, ModelFormat format);
+
 /// The alignment if neither options nor input give one.
 [[nodiscard]] Bytes default_alignment_of(ModelFormat format);
 

@@ -29,6 +29,7 @@ void expect_options_of_list(const PlanOptions& options) {
     throw UsageError("--moves: a buffer list does not say who reads and writes");
   for (const Memory& memory : options.memories) {
     if (memory.role == MemoryRole::weights) throw UsageError("--memory: a buffer list has no weights");
+    if (memory.granule != 1) throw UsageError("--memory: a buffer list gives its sizes itself, no granule");
   }
 }
 

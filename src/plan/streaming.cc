@@ -71,7 +71,7 @@ class StreamPlanner {
       : graph_(graph),
         options_(options),
         deadline_(deadline),
-        alignment_(options.alignment.value_or(default_alignment_of(input.info.format))),
+        alignment_(alignment_in(options, input.info.format)),
         whole_(whole) {}
 
   /// The lowest plan of all ways. None if time is up before the first plan, or if none is below `peak`.
