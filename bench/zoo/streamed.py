@@ -142,6 +142,39 @@ def wide(name):
     return net
 
 
+def style(name, size=224):
+    """An image in another style (J. Johnson and others, 2016), every convolution with an instance normalization."""
+    net = Net(name)
+
+    def block(x, channels, kernel, stride=1, is_last=False):
+        x = conv(net, x, channels, kernel, stride, pad=None)
+        c = net.shapes[x][1]
+        x = net.add("InstanceNormalization", [x, net.weight(c, value=1.0), net.weight(c)], net.shapes[x])
+        return x if is_last else net.relu(x)
+
+    x = block(net.input("x", (1, 3, size, size)), 32, 9)
+    x = block(block(x, 64, 3, 2), 128, 3, 2)
+    for _ in range(5):
+        x = net.plus(x, block(block(x, 128, 3), 128, 3, is_last=True))
+    x = block(net.upsample(x, 2), 64, 3)
+    x = block(net.upsample(x, 2), 32, 3)
+    net.output(conv(net, x, 3, 9, pad=None))
+    return net
+
+
+def speech(name, steps=1000, width=80, hidden=256):
+    """Three LSTMs over the steps of a sequence, as in recognition of speech, and a layer of letters."""
+    net = Net(name)
+    x = net.input("x", (steps, 1, width))
+    for _ in range(3):
+        inputs = net.shapes[x][2]
+        x = net.add("LSTM", [x, net.weight(1, 4 * hidden, inputs), net.weight(1, 4 * hidden, hidden)],
+                    (steps, 1, 1, hidden), hidden_size=hidden)
+        x = net.reshape(x, (steps, 1, hidden))
+    net.output(net.softmax(net.linear(x, 29)))
+    return net
+
+
 def networks():
     yield mobilenet_v1("stream_mobilenet_v1")
     yield mobilenet_v2("stream_mobilenet_v2", 224, (32, 16, 24, 32, 64, 96, 160, 320, 1280), True)
@@ -154,3 +187,5 @@ def networks():
     yield encoder("stream_encoder_12_layers", 12)
     yield line("stream_line")
     yield wide("stream_wide")
+    yield style("stream_style")
+    yield speech("stream_speech")

@@ -165,6 +165,20 @@ struct RowAxis {
   bool operator==(const RowAxis&) const = default;
 };
 
+/// An axis of an operator's first output along which it computes rows one by one with a buffer that it carries
+/// from row to row. Row r is made of row r of the first input, of the buffer, and of all other inputs as
+/// wholes. All other outputs are complete after the last row.
+struct CarriedAxis {
+  std::size_t axis = 0;        ///< Of the first output.
+  std::size_t input_axis = 0;  ///< Of the first input, which has as many rows along it.
+  /// It reads the rows of the first input twice: first all of them are added to sums in the buffer, then the
+  /// rows of the output are made with the sums. If not, the buffer is a state that every row changes.
+  bool reads_twice = false;
+  Bytes carried = 0;  ///< Size of the buffer; 0: the state is in variables of the network.
+
+  bool operator==(const CarriedAxis&) const = default;
+};
+
 struct Operator {
   std::string name{};
   std::string type{};                              ///< "Conv", "CONV_2D", "com.microsoft.Gelu".
@@ -187,6 +201,9 @@ struct Operator {
   /// Axes of its first input along which it can accumulate row by row. Its outputs are complete after the
   /// last row.
   std::vector<std::size_t> sums_over{};
+  /// Axes along which it can run row by row if it carries a buffer; `add_rows` fills this in. No such axis is
+  /// among `row_axes`.
+  std::vector<CarriedAxis> carries{};
   /// Number of multiplies of a whole run, for convolutions and products; `add_rows` fills this in.
   std::int64_t multiplies = 0;
 
@@ -266,6 +283,13 @@ void validate(const Graph& graph);
 
 /// True if the operator can accumulate rows of its first input along that axis.
 [[nodiscard]] bool can_sum_up(const Operator& op, std::size_t axis);
+
+/// How the operator computes rows of its first output along that axis with a carried buffer; null if it does
+/// not.
+[[nodiscard]] const CarriedAxis* carried_axis(const Operator& op, std::size_t axis);
+
+/// The same for an operator that first sums up rows of its first input along that axis.
+[[nodiscard]] const CarriedAxis* summed_first(const Operator& op, std::size_t input_axis);
 
 /// Size of the accumulator for this output, in bytes: at least 32 bits per element.
 [[nodiscard]] Bytes bytes_of_sums(const Tensor& output);

@@ -35,7 +35,8 @@ struct RowRange {
   bool operator==(const RowRange&) const = default;
 };
 
-/// Where an operator keeps its partial sums from its first row to its last. Size: see `bytes_of_sums`.
+/// Where an operator keeps its partial sums from its first row to its last, or the buffer that it carries from
+/// row to row. Size: see `bytes_of_sums` and `CarriedAxis`.
 struct Sums {
   std::size_t buffer = 0;  ///< Index in Plan::buffers.
   Bytes offset = 0;        ///< In the buffer.
@@ -52,6 +53,9 @@ struct Run {
   /// runs its rows in ascending order.
   std::optional<RowRange> rows{};
   std::optional<Sums> sums{};  ///< Only for an operator that sums up in steps.
+  /// Only for an operator that computes rows with a buffer that it carries from row to row (CarriedAxis). If it
+  /// first sums up, steps with `sums` for all rows of its first input come before those with `carry`.
+  std::optional<Sums> carry{};
   /// Only for an operator that adds rows up (RowAxis::adds_rows): only these rows of the input that it reads
   /// by rows, along the axis of that input. The first such step starts the output rows. Steps with the other
   /// input rows follow in ascending order. The output rows are complete after the last one.
@@ -275,6 +279,7 @@ struct StreamRegion {
 struct TimedSteps {
   std::optional<std::size_t> op{};      ///< Index in the main subgraph; none: the arrival of `tensor`.
   std::optional<std::size_t> tensor{};  ///< Index in Plan::tensors, of an input that arrives.
+  bool sums = false;                    ///< Its steps add rows to sums (Run::sums).
   std::int64_t count = 1;               ///< Steps.
   std::int64_t scale = 1;
   std::int64_t shift = 0;

@@ -243,8 +243,9 @@ void check_order_profile(const Plan& plan, Faults& faults) {
   }
 }
 
-/// What a step computes, in the words of an affine schedule: an operator, or the tensor that arrives.
-using Timed = std::pair<std::optional<std::size_t>, std::optional<std::size_t>>;
+/// What a step computes, in the words of an affine schedule: an operator, or the tensor that arrives, and whether
+/// it adds rows to sums.
+using Timed = std::tuple<std::optional<std::size_t>, std::optional<std::size_t>, bool>;
 
 /// The steps of an affine schedule in the order of their times. None if a time overflows or there are more
 /// than `most` steps.
@@ -265,7 +266,7 @@ std::optional<std::vector<Timed>> steps_by_time(const AffineSchedule& affine, st
   steps.reserve(times.size());
   for (const auto& it : times) {
     const TimedSteps& of = affine.operators[std::get<2>(it)];
-    steps.emplace_back(of.op, of.tensor);
+    steps.emplace_back(of.op, of.tensor, of.sums);
   }
   return steps;
 }
@@ -274,9 +275,10 @@ std::optional<std::vector<Timed>> steps_by_time(const AffineSchedule& affine, st
 std::vector<Timed> timed_steps_of(const Plan& plan) {
   std::vector<Timed> steps;
   for (const Step& step : plan.clocks.at(0).steps) {
-    if (const auto* const run = std::get_if<Run>(&step)) steps.emplace_back(run->path.back(), std::nullopt);
+    if (const auto* const run = std::get_if<Run>(&step))
+      steps.emplace_back(run->path.back(), std::nullopt, run->sums.has_value());
     if (const auto* const arrive = std::get_if<Arrive>(&step))
-      steps.emplace_back(std::nullopt, arrive->tensor);
+      steps.emplace_back(std::nullopt, arrive->tensor, false);
   }
   return steps;
 }

@@ -179,16 +179,21 @@ class StepForms {
   void check(const Run& run) {
     if (run.rows && (run.rows->begin < 0 || run.rows->begin >= run.rows->end))
       fault(fmt::format("runs {}", text_of(*run.rows)));
-    if (run.part && (!run.rows || run.sums)) fault("has a part, but no rows or sums as well");
+    if (run.part && (!run.rows || run.sums || run.carry)) fault("has a part, but no rows or sums as well");
     if (run.part && (run.part->begin < 0 || run.part->begin >= run.part->end))
       fault(fmt::format("adds {}", text_of(*run.part)));
-    if (!run.sums) return;
-    if (!run.rows) fault("has sums but no rows");
-    if (run.sums->buffer >= plan_.buffers.size()) {
+    if (run.sums && run.carry) fault("has sums and carries them as well");
+    if ((run.sums || run.carry) && !run.rows) fault("has sums but no rows");
+    if (run.sums) check(*run.sums);
+    if (run.carry) check(*run.carry);
+  }
+
+  void check(const Sums& sums) {
+    if (sums.buffer >= plan_.buffers.size()) {
       fault("has its sums in a buffer that does not exist");
-    } else if (run.sums->offset < 0 || run.sums->offset > plan_.buffers[run.sums->buffer].size) {
-      fault(fmt::format("has its sums at {}, outside the {} bytes of {}", run.sums->offset,
-                        plan_.buffers[run.sums->buffer].size, name_of_buffer(plan_, run.sums->buffer)));
+    } else if (sums.offset < 0 || sums.offset > plan_.buffers[sums.buffer].size) {
+      fault(fmt::format("has its sums at {}, outside the {} bytes of {}", sums.offset,
+                        plan_.buffers[sums.buffer].size, name_of_buffer(plan_, sums.buffer)));
     }
   }
 

@@ -29,6 +29,8 @@ struct Progress {
   bool is_summing = false;                 ///< In the middle of a round.
   std::optional<std::size_t> sums_life{};  ///< Index in PlayedRows::sums of the present round.
   std::optional<AddedRows> adding{};
+  std::int64_t summed = 0;       ///< Rows of the first pass that are done.
+  bool begins_to_carry = false;  ///< The first pass is done, and the second has not begun.
 };
 
 class RowReplay {
@@ -155,6 +157,10 @@ class RowReplay {
       return;
     } else if (run.part) {
       run_part(*op, o, run);
+    } else if (is_carried_step(*op, run)) {
+      run_carried(*op, o, run);
+    } else if (run.sums && !can_sum_up(*op, run.rows->axis)) {
+      run_first_pass(*op, o, run);
     } else if (run.sums) {
       run_sums(*op, o, run);
     } else {
@@ -183,7 +189,8 @@ class RowReplay {
     Progress& progress = progress_[o];
     const std::size_t axis = run.rows->axis;
     const bool sums = run.sums.has_value();
-    if (progress.of && (progress.axis != axis || progress.sums_up != sums)) {
+    const bool goes_on_carrying = progress.begins_to_carry && !sums;
+    if (progress.of && !goes_on_carrying && (progress.axis != axis || progress.sums_up != sums)) {
       fault(FaultKind::format,
             fmt::format("step {} {} rows of {} along axis {}, others {} rows along axis {}", at_,
                         sums ? "sums up" : "runs", name(o), axis, progress.sums_up ? "sum up" : "run",
@@ -314,18 +321,67 @@ class RowReplay {
 
   /// Sums stay in one place from the first step of a round to its last.
   void keep_sums(const Operator& op, std::size_t o, const Run& run) {
+    const Bytes bytes = op.outputs[0] ? bytes_of_sums(graph_.tensors[*op.outputs[0]]) : 0;
+    keep(o, *run.sums, bytes, run.rows->begin == 0);
+  }
+
+  void keep(std::size_t o, const Sums& sums, Bytes bytes, bool is_first) {
     std::optional<std::size_t>& life = progress_[o].sums_life;
-    if (run.rows->begin == 0) life.reset();
+    if (is_first) life.reset();
     if (!life) {
       life = played_.sums.size();
-      const Bytes bytes = op.outputs[0] ? bytes_of_sums(graph_.tensors[*op.outputs[0]]) : 0;
-      played_.sums.push_back({o, *run.sums, bytes, {at_, at_ + 1}});
+      played_.sums.push_back({o, sums, bytes, {at_, at_ + 1}});
     }
     SumsLife& kept = played_.sums[*life];
     kept.life.upper = at_ + 1;
-    if (kept.sums != *run.sums) {
+    if (kept.sums != sums) {
       fault(FaultKind::accounting,
             fmt::format("step {} has the sums of {} elsewhere than step {}", at_, name(o), kept.life.lower));
+    }
+  }
+
+  // Rows with a buffer that goes from row to row. They run once, in ascending order.
+
+  void expect_next(std::size_t o, const RowRange& rows, std::int64_t next, const char* what) {
+    if (rows.begin == next) return;
+    fault(FaultKind::order,
+          fmt::format("step {} {} row {} of {}, expected row {}", at_, what, rows.begin, name(o), next));
+  }
+
+  /// Reads rows of the first input.
+  void read_rows(const Operator& op, std::size_t o, std::size_t axis, const RowRange& rows) {
+    const TensorId t = *op.inputs[0];
+    read(t, rows_[t].axis == axis ? Rows{rows.begin, rows.end} : all_rows(t), at_ + 1, name(o));
+  }
+
+  void run_first_pass(const Operator& op, std::size_t o, const Run& run) {
+    Progress& progress = progress_[o];
+    expect_next(o, *run.rows, progress.summed, "adds up");
+    read_rows(op, o, run.rows->axis, *run.rows);
+    keep(o, *run.sums, summed_first(op, run.rows->axis)->carried, run.rows->begin == 0);
+    progress.summed = run.rows->end;
+    progress.begins_to_carry = progress.summed == *progress.of;
+  }
+
+  void run_carried(const Operator& op, std::size_t o, const Run& run) {
+    Progress& progress = progress_[o];
+    const CarriedAxis& along = *carried_axis(op, run.rows->axis);
+    const RowRange& rows = *run.rows;
+    expect_next(o, rows, progress.done, "runs");
+    progress.begins_to_carry = false;
+    if (along.reads_twice && progress.summed != *progress.of)
+      fault(FaultKind::order,
+            fmt::format("step {} runs rows of {} before all of them are added up", at_, name(o)));
+    read_rows(op, o, along.input_axis, rows);
+    for (std::size_t i = 1; i < op.inputs.size(); ++i) {
+      if (op.inputs[i]) read(*op.inputs[i], all_rows(*op.inputs[i]), at_ + 1, name(o));
+    }
+    if (run.carry) keep(o, *run.carry, along.carried, !along.reads_twice && rows.begin == 0);
+    write(*op.outputs[0], {rows.begin, rows.end});
+    progress.done = rows.end;
+    progress.has_run = progress.done == *progress.of;
+    for (std::size_t k = 1; k < op.outputs.size() && progress.has_run; ++k) {
+      if (op.outputs[k]) write(*op.outputs[k], all_rows(*op.outputs[k]));
     }
   }
 

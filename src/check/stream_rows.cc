@@ -48,8 +48,9 @@ class RowAxes {
     if (const auto* const run = std::get_if<Run>(&step)) {
       const Operator* const op = operator_of(it_.graph, *run);
       if (op == nullptr || !run->rows || run->sums) return;
+      const bool is_carried = is_carried_step(*op, *run);
       for (const auto& output : op->outputs) {
-        if (output) must_be(*output, run->rows->axis);
+        if (output && (!is_carried || output == op->outputs[0])) must_be(*output, run->rows->axis);
       }
     } else if (const auto* const arrive = std::get_if<Arrive>(&step)) {
       note_passage(it_.ids[arrive->tensor], arrive->rows);
@@ -78,6 +79,8 @@ class RowAxes {
     };
     if (run->sums) {
       if (!op->inputs.empty()) may_be(op->inputs[0], run->rows->axis);
+    } else if (is_carried_step(*op, *run)) {
+      may_be(op->inputs[0], carried_axis(*op, run->rows->axis)->input_axis);
     } else if (const RowAxis* const along = row_axis(*op, run->rows->axis)) {
       for (const RowRead& read : along->reads) may_be(op->inputs[read.input], read.axis);
     }
@@ -112,6 +115,18 @@ class RowAxes {
   std::vector<std::optional<std::size_t>> axes_;
 };
 
+/// The fault in where a step has its sums, or the buffer that it carries.
+std::optional<Fault> fault_in_carrying(const Graph& graph, const Operator& op, const Run& run, Position at) {
+  const CarriedAxis* const along = carried_axis(op, run.rows->axis);
+  const bool wants_carry = is_carried_step(op, run) && along->carried > 0;
+  if (run.carry.has_value() == wants_carry) return std::nullopt;
+  return Fault{
+      FaultKind::accounting,
+      fmt::format("step {} runs rows of {} along axis {} {} a buffer that it carries from row to row", at,
+                  describe(graph, 0, run.path[1]), run.rows->axis,
+                  wants_carry ? "and does not say where it has" : "and has")};
+}
+
 std::optional<Fault> fault_in_run(const Graph& graph, const Run& run, Position at) {
   const Operator* const op = operator_of(graph, run);
   if (op == nullptr) {
@@ -125,11 +140,13 @@ std::optional<Fault> fault_in_run(const Graph& graph, const Run& run, Position a
   const RowRange& rows = *run.rows;
   const std::optional<std::int64_t> extent = rows_to_run(graph, *op, run);
   const RowAxis* const along = row_axis(*op, rows.axis);
-  if (run.part && (!extent || run.sums || !along->adds_rows || along->reads[0].axis != run.part->axis)) {
+  if (run.part && (!extent || run.sums || along == nullptr || !along->adds_rows ||
+                   along->reads[0].axis != run.part->axis)) {
     return Fault{FaultKind::format,
                  fmt::format("step {} adds rows along axis {} for {}, which does not add rows along it", at,
                              run.part->axis, name())};
   }
+  if (const auto fault = fault_in_carrying(graph, *op, run, at)) return fault;
   if (!extent && !run.sums && can_sum_up(*op, rows.axis)) {
     return Fault{FaultKind::accounting,
                  fmt::format("step {} sums up rows of {} but has no sums", at, name())};
@@ -168,11 +185,18 @@ bool is_variable(const Tensor& tensor) {
   return !is_constant(tensor.kind) && tensor.kind != TensorKind::state && tensor.bytes > 0;
 }
 
+bool is_carried_step(const Operator& op, const Run& run) {
+  return run.rows && !run.sums && carried_axis(op, run.rows->axis) != nullptr;
+}
+
 std::optional<std::int64_t> rows_to_run(const Graph& graph, const Operator& op, const Run& run) {
   const std::size_t axis = run.rows->axis;
-  if (run.sums ? !can_sum_up(op, axis) || op.outputs.size() != 1 : row_axis(op, axis) == nullptr)
-    return std::nullopt;
-  const auto of = run.sums ? std::vector{op.inputs[0]} : op.outputs;
+  const bool is_first_pass = run.sums && summed_first(op, axis) != nullptr;
+  const bool is_carried = is_carried_step(op, run);
+  const bool is_known = run.sums ? is_first_pass || (can_sum_up(op, axis) && op.outputs.size() == 1)
+                                 : is_carried || row_axis(op, axis) != nullptr;
+  if (!is_known) return std::nullopt;
+  const auto of = run.sums ? std::vector{op.inputs[0]} : is_carried ? std::vector{op.outputs[0]} : op.outputs;
   std::optional<std::int64_t> extent;
   for (const auto& tensor : of) {
     if (!tensor) continue;

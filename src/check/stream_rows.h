@@ -48,6 +48,9 @@ struct TensorRows {
 /// if it cannot run such rows.
 [[nodiscard]] std::optional<std::int64_t> rows_to_run(const Graph& graph, const Operator& op, const Run& run);
 
+/// True if the step computes rows with a buffer that the operator carries from row to row.
+[[nodiscard]] bool is_carried_step(const Operator& op, const Run& run);
+
 /// Rows [begin, end) of a tensor.
 using Rows = std::pair<std::int64_t, std::int64_t>;
 

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <map>
 #include <ostream>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/text.h"
@@ -34,12 +36,24 @@ void write_statements(const Plan& plan, const AffineSchedule& affine, std::ostre
              plan.streaming->granule);
   for (std::size_t s = 0; s < affine.operators.size(); ++s) {
     const TimedSteps& it = affine.operators[s];
-    const std::string what = it.op ? fmt::format("operator {}", *it.op)
-                                   : "arrival of " + in_comment(plan.tensors[*it.tensor].tensor.name);
+    const std::string what = it.op
+                                 ? fmt::format("operator {}{}", *it.op, it.sums ? ", added to its sums" : "")
+                                 : "arrival of " + in_comment(plan.tensors[*it.tensor].tensor.name);
     fmt::print(out, "     {}(i), 0 <= i < {}, at time {} * i + {}, position {}: {}\n", name_of(s), it.count,
                it.scale, it.shift, it.position, what);
   }
   out << "*/\n";
+}
+
+/// Where operators keep sums, or what they carry from row to row.
+std::map<std::size_t, Sums> carried_by_operators(const Plan& plan) {
+  std::map<std::size_t, Sums> carried;
+  for (const Step& step : plan.clocks[0].steps) {
+    const Run* const run = std::get_if<Run>(&step);
+    if (run != nullptr && (run->sums || run->carry))
+      carried.emplace(run->path.back(), run->sums ? *run->sums : *run->carry);
+  }
+  return carried;
 }
 
 void write_storage(const Plan& plan, std::ostream& out) {
@@ -59,6 +73,11 @@ void write_storage(const Plan& plan, std::ostream& out) {
                  in_comment(tensor.tensor.name), where, view.ring->count, view.ring->granule,
                  view.ring->granule * bytes_of_row(tensor.tensor, view.ring->axis).value());
     }
+  }
+  for (const auto& [op, sums] : carried_by_operators(plan)) {
+    const Place& place = plan.places[sums.buffer];
+    fmt::print(out, "     carried by operator {}: at {} of {}\n", op, place.offset + sums.offset,
+               plan.memories[place.memory].memory.name);
   }
   out << "*/\n";
 }

@@ -39,7 +39,7 @@ std::optional<std::int64_t> advance_between(const Step& a, const Step& b) {
     if (const auto* const run = std::get_if<Run>(&a)) {
       const Run& other = std::get<Run>(b);
       return run->model == other.model && run->path == other.path && run->sums == other.sums &&
-             run->part == other.part;
+             run->carry == other.carry && run->part == other.part;
     }
     if (const auto* const arrive = std::get_if<Arrive>(&a))
       return arrive->tensor == std::get<Arrive>(b).tensor;

@@ -29,6 +29,8 @@ Json step_json(const Step& step, const Plan& plan) {
     if (run->rows) add_rows(*run->rows, json);
     if (run->sums)
       json["sums"] = {{"buffer", plan.buffers[run->sums->buffer].id}, {"offset", run->sums->offset}};
+    if (run->carry)
+      json["carry"] = {{"buffer", plan.buffers[run->carry->buffer].id}, {"offset", run->carry->offset}};
     if (run->part) add_rows(*run->part, json["part"]);
     return {{"run", json}};
   }
@@ -56,9 +58,9 @@ Json memory_json(const PlannedMemory& memory) {
   Json json{{"name", memory.memory.name}, {"capacity", nullptr}, {"alignment", memory.memory.alignment},
             {"cost", memory.memory.cost}, {"peak", memory.peak}, {"lower_bound", memory.lower_bound}};
   if (memory.memory.capacity) json["capacity"] = *memory.memory.capacity;
+  if (memory.memory.granule != 1) json["granule"] = memory.memory.granule;
   if (memory.memory.role == MemoryRole::weights) json["role"] = "weights";
   if (memory.traffic > 0) json["traffic"] = memory.traffic;
-  if (memory.memory.granule != 1) json["granule"] = memory.memory.granule;
   if (!memory.certificate.empty()) json["certificate"] = memory.certificate;
   return json;
 }
@@ -208,6 +210,7 @@ Json affine_json(const AffineSchedule& affine) {
     Json& entry = json["operators"].back();
     if (it.op) entry["operator"] = *it.op;
     if (it.tensor) entry["arrives"] = *it.tensor;
+    if (it.sums) entry["sums"] = true;
   }
   return json;
 }

@@ -35,6 +35,8 @@ class Collector {
     if (run.path.size() != 2) refuse_plan("runs operators of a body, for which no C is generated");
     if (run.part) refuse_plan("adds parts of rows (--recompute), for which no C is generated");
     const Operator& op = network_.graph().subgraphs[0].operators[run.path[1]];
+    if (run.carry || (run.sums && !can_sum_up(op, run.rows->axis)))
+      refuse_plan("carries sums or a state from row to row, for which no C is generated");
     StepKind kind{.op = run.path[1], .sums = run.sums, .granule = granule_};
     const TensorId counted = (run.sums ? op.inputs : op.outputs).at(0).value();
     const std::int64_t extent = extent_of(counted, run.rows);

@@ -170,7 +170,18 @@ class GraphReader {
       for (const Json& along : axes->elements()) op.row_axes.push_back(read_row_axis(along));
     }
     op.sums_over = indices(json, "sums_over");
+    if (const auto axes = json.find("carries")) {
+      for (const Json& along : axes->elements()) op.carries.push_back(read_carried_axis(along));
+    }
     return op;
+  }
+
+  static CarriedAxis read_carried_axis(const Json& json) {
+    CarriedAxis along{.axis = json.at("axis").index(),
+                      .input_axis = json.at("input_axis").index(),
+                      .carried = json.at("bytes").natural()};
+    if (const auto twice = json.find("reads_twice")) along.reads_twice = twice->boolean();
+    return along;
   }
 
   static RowAxis read_row_axis(const Json& json) {

@@ -80,6 +80,8 @@ Step read_step(const Json& json, const Names& buffers) {
     if (run->find("rows")) step.rows = read_rows(*run);
     if (const auto sums = run->find("sums"))
       step.sums = Sums{buffers(sums->at("buffer")), sums->at("offset").natural()};
+    if (const auto carry = run->find("carry"))
+      step.carry = Sums{buffers(carry->at("buffer")), carry->at("offset").natural()};
     if (const auto part = run->find("part")) step.part = read_rows(*part);
     return step;
   }
@@ -145,9 +147,9 @@ PlannedMemory read_memory(const Json& json) {
   memory.memory.name = json.at("name").string();
   if (const auto capacity = json.find("capacity")) memory.memory.capacity = capacity->natural();
   memory.memory.alignment = json.at("alignment").natural();
+  if (const auto granule = json.find("granule")) memory.memory.granule = granule->natural();
   memory.memory.cost = json.at("cost").natural();
   if (const auto role = json.find("role")) {
-  if (const auto granule = json.find("granule")) memory.memory.granule = granule->natural();
     if (role->string() != "weights")
       throw role->error(fmt::format("is {}, expected 'weights'", role->shown()));
     memory.memory.role = MemoryRole::weights;
@@ -309,6 +311,7 @@ AffineSchedule read_affine(const Json& json) {
                      .position = entry.at("position").natural()};
     if (const auto op = entry.find("operator")) steps.op = op->index();
     if (const auto tensor = entry.find("arrives")) steps.tensor = tensor->index();
+    if (const auto sums = entry.find("sums")) steps.sums = sums->boolean();
     affine.operators.push_back(steps);
   }
   return affine;

@@ -93,6 +93,16 @@ struct RowSums {
   std::function<void(const std::byte* sums, std::byte* output)> finish{};
 };
 
+/// Computes rows of the first output with a buffer that goes from row to row (CarriedAxis), in ascending order.
+struct RowCarry {
+  Bytes size = 0;  ///< Of the buffer.
+  /// For operators that read their rows twice: adds row `row` of the first input to the sums. Row 0 begins them.
+  std::function<void(std::int64_t row, const std::byte* from, std::byte* carried)> add{};
+  /// Makes row `row`. The first input and the first output are these rows, with elements in row-major order. All
+  /// others are whole; other outputs are null but for the last row.
+  std::function<void(std::int64_t row, const Pointers& pointers, std::byte* carried)> make{};
+};
+
 /// A prepared kernel for one operator of a network: everything known in advance is computed.
 struct Kernel {
   std::function<void(const Pointers&)> run{};
@@ -102,6 +112,8 @@ struct Kernel {
   /// For operators that accumulate: over rows along an axis of the first input. `bytes_of_sums` gives the
   /// size of the sums.
   std::function<RowSums(std::size_t axis)> row_sums{};
+  /// For operators that carry a buffer from row to row: over rows along an axis of the first output.
+  std::function<RowCarry(std::size_t axis)> row_carry{};
   Bytes scratch = 0;  ///< Memory that its caller must provide while it runs.
   Bytes held = 0;     ///< Memory that it keeps itself, such as reordered weights.
 };

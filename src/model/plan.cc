@@ -22,7 +22,7 @@ constexpr std::array<Name<ClaimScope>, 3> scopes{
 bool is_of_rows(const Step& step) {
   const Run* const run = std::get_if<Run>(&step);
   return run == nullptr ? std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step)
-                        : run->rows || run->sums || run->part;
+                        : run->rows || run->sums || run->carry || run->part;
 }
 
 bool is_of_rows(const View& view) { return view.ring || view.rows; }

@@ -50,7 +50,7 @@ Reading softmax(const Site& site, std::size_t, std::size_t axis) {
     return first && axis < *first ? same_row(axis) : all();
   }
   const auto own = axis_attribute(site, -1, site.output_shape().size());
-  return own && axis != *own ? same_row(axis) : all();
+  return own && axis != *own ? same_row(axis) : together();
 }
 
 Reading vector_norm(const Site& site, std::size_t, std::size_t axis) {
@@ -61,7 +61,7 @@ Reading vector_norm(const Site& site, std::size_t, std::size_t axis) {
 Reading layer_norm(const Site& site, std::size_t input, std::size_t axis) {
   if (input != 0) return elementwise(site, input, axis);
   const auto first = first_of_block(site, -1);
-  return first && axis < *first ? same_row(axis) : all();
+  return first && axis < *first ? same_row(axis) : together();
 }
 
 Reading skip_norm(const Site& site, std::size_t input, std::size_t axis) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "model/multiplies.h"
+#include "model/row_carried.h"
 #include "model/row_rules.h"
 
 namespace stowage {
@@ -109,6 +110,7 @@ void add_rows(Network& network) {
       }
       operators[o].row_axes = std::move(axes);
       operators[o].sums_over = model::summed_axes(site);
+      operators[o].carries = model::carried_axes(site);
       operators[o].multiplies = model::multiplies_of(site);
     }
   }
@@ -122,6 +124,17 @@ const RowAxis* row_axis(const Operator& op, std::size_t axis) {
 const RowRead* row_read(const RowAxis& along, std::size_t input) {
   const auto found = std::ranges::find(along.reads, input, &RowRead::input);
   return found == along.reads.end() ? nullptr : &*found;
+}
+
+const CarriedAxis* carried_axis(const Operator& op, std::size_t axis) {
+  const auto found = std::ranges::find(op.carries, axis, &CarriedAxis::axis);
+  return found == op.carries.end() ? nullptr : &*found;
+}
+
+const CarriedAxis* summed_first(const Operator& op, std::size_t input_axis) {
+  const auto found = std::ranges::find_if(
+      op.carries, [&](const CarriedAxis& it) { return it.reads_twice && it.input_axis == input_axis; });
+  return found == op.carries.end() ? nullptr : &*found;
 }
 
 bool can_sum_up(const Operator& op, std::size_t axis) {

@@ -184,6 +184,20 @@ void check_row_axis(const Graph& graph, const Operator& op, const RowAxis& along
                                           along.reads.size(), op.outputs.size()));
 }
 
+void check_carried_axis(const Graph& graph, const Operator& op, const CarriedAxis& along,
+                        const NamedOperator& place) {
+  const std::int64_t rows = extent_of(graph, op.outputs, 0, along.axis, place);
+  const std::int64_t rows_of_input = extent_of(graph, op.inputs, 0, along.input_axis, place);
+  if (rows != rows_of_input)
+    throw Error(place.text(), fmt::format("carries a buffer over {} rows and reads {}, expected as many",
+                                          rows, rows_of_input));
+  if (along.carried < (along.reads_twice ? 1 : 0) || along.carried > largest_value)
+    throw Error(place.text(),
+                fmt::format("carries a buffer of {} bytes, expected at least 1", along.carried));
+  if (row_axis(op, along.axis) != nullptr || (along.reads_twice && can_sum_up(op, along.input_axis)))
+    throw Error(place.text(), fmt::format("runs by rows along axis {} in two ways", along.axis));
+}
+
 /// Checks that axes belong to tensors with known shapes, and that each occurs once.
 void check_rows(const Graph& graph, const Operator& op, const NamedOperator& place) {
   std::set<std::size_t> axes;
@@ -191,6 +205,12 @@ void check_rows(const Graph& graph, const Operator& op, const NamedOperator& pla
     if (!axes.insert(along.axis).second)
       throw Error(place.text(), fmt::format("has rows along axis {} twice", along.axis));
     check_row_axis(graph, op, along, place);
+  }
+  std::set<std::size_t> carried;
+  for (const CarriedAxis& along : op.carries) {
+    if (!carried.insert(along.axis).second)
+      throw Error(place.text(), fmt::format("carries a buffer along axis {} twice", along.axis));
+    check_carried_axis(graph, op, along, place);
   }
   std::set<std::size_t> sums;
   for (const std::size_t axis : op.sums_over) {
@@ -349,7 +369,7 @@ void validate(const Graph& graph) {
       const Operator& op = operators[o];
       const NamedOperator place{graph, s, o};
       if (!op.copies.empty()) check_copies(graph, op, place);
-      if (!op.row_axes.empty() || !op.sums_over.empty()) check_rows(graph, op, place);
+      if (!op.row_axes.empty() || !op.sums_over.empty() || !op.carries.empty()) check_rows(graph, op, place);
     }
   }
   check_producers(graph);

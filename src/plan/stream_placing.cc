@@ -64,7 +64,11 @@ std::vector<Step> steps_of(const Streamed& streamed, stream::RowTimetable timeta
                            const stream::Layout& layout) {
   std::vector<Step> steps = std::move(timetable.steps);
   for (std::size_t op = 0; op < streamed.model.operators.size(); ++op) {
-    for (const std::size_t step : timetable.summing[op]) std::get<Run>(steps[step]).sums = layout.sums[op];
+    const bool is_state = streamed.model.operators[op].carrying == stream::Carrying::state;
+    for (const std::size_t step : timetable.summing[op]) {
+      Run& run = std::get<Run>(steps[step]);
+      (is_state || timetable.is_second_pass[step] ? run.carry : run.sums) = layout.sums[op];
+    }
   }
   for (Step& step : steps) {
     if (auto* const run = std::get_if<Run>(&step)) run->path[1] = streamed.network.operators[run->path[1]];
@@ -87,7 +91,9 @@ AffineSchedule schedule_of(const Streamed& streamed, bool is_followed) {
   for (std::size_t op = 0; op < streamed.model.operators.size(); ++op) {
     const stream::Operator& it = streamed.model.operators[op];
     const stream::AffineTime& time = affine.times[op];
-    TimedSteps steps{.count = streamed.program.count(op),
+    const bool sums = it.keeps_accumulator() && it.carrying != stream::Carrying::state;
+    TimedSteps steps{.sums = sums,
+                     .count = streamed.program.count(op),
                      .scale = time.scale,
                      .shift = time.shift,
                      .position = time.position};
@@ -114,17 +120,25 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const St
                    .recomputed = recomputed(streamed),
                    .recompute_limit = options.recompute};
   if (streamed.affine) result.affine = schedule_of(streamed, order.steps == streamed.affine->steps);
-  std::set<std::size_t> seen;  // a repeated operator is in its first region
+  std::set<std::size_t> seen;  // an operator that is repeated, or in two passes, is in its first region
   for (const stream::Region& region : order.regions) {
     StreamRegion entry;
+    bool has_operators = false;
     for (std::size_t op = region.begin; op < region.end; ++op) {
       const auto source = streamed.model.operators[op].source;
+      has_operators = has_operators || source;
       if (source && seen.insert(streamed.network.operators[*source]).second)
         entry.operators.push_back(streamed.network.operators[*source]);
       entry.load = std::max(entry.load, loads[op]);
       entry.load_of_layers = std::max(entry.load_of_layers, of_layers[op]);
     }
-    result.regions.push_back(std::move(entry));
+    if (has_operators && entry.operators.empty()) {
+      StreamRegion& before = result.regions.back();
+      before.load = std::max(before.load, entry.load);
+      before.load_of_layers = std::max(before.load_of_layers, entry.load_of_layers);
+    } else {
+      result.regions.push_back(std::move(entry));
+    }
   }
   return result;
 }

@@ -70,6 +70,7 @@ Graph streaming_graph(const Graph& graph, const StreamOptions& options) {
     if (streams[op]) continue;
     operators[op].row_axes.clear();
     operators[op].sums_over.clear();
+    operators[op].carries.clear();
   }
   return chosen;
 }

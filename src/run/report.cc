@@ -108,7 +108,10 @@ std::vector<Bytes> planned_ends(const Plan& plan) {
   };
   for (const Clock& clock : plan.clocks) {
     for (const Step& step : clock.steps) {
-      if (const auto* const run = std::get_if<Run>(&step); run != nullptr && run->sums) note_sums(*run->sums);
+      if (const auto* const run = std::get_if<Run>(&step); run != nullptr) {
+        if (run->sums) note_sums(*run->sums);
+        if (run->carry) note_sums(*run->carry);
+      }
     }
   }
   for (const PlannedTensor& tensor : plan.tensors) {

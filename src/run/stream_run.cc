@@ -35,6 +35,12 @@ const Plan& expect_streamed_plan_of(const Graph& graph, const Plan& plan) {
   return plan;
 }
 
+/// How a step's rows carry a buffer; null if they do not.
+const CarriedAxis* carried_by(const Operator& op, const Run& run) {
+  if (!run.rows || run.part) return nullptr;
+  return run.sums ? summed_first(op, run.rows->axis) : carried_axis(op, run.rows->axis);
+}
+
 /// Multiplies of all operators of the main subgraph that run.
 std::int64_t multiplies_of(const Graph& graph) {
   std::int64_t sum = 0;
@@ -78,6 +84,12 @@ void StreamRun::prepare_rows() {
     const Run* const run = std::get_if<Run>(&step);
     if (run == nullptr || !run->rows) continue;
     const std::size_t index = run->path[1];
+    if (const CarriedAxis* const along = carried_by(op(index), *run)) {
+      const Kernel& kernel = model_.program->kernels[0][index];
+      if (!kernel.row_carry || kernel.row_carry(along->axis).size != along->carried)
+        throw Error(stowage::describe(graph_, 0, index), "cannot carry a buffer from row to row");
+      continue;
+    }
     if (run->sums) {
       if (!model_.program->kernels[0][index].row_sums)
         throw Error(stowage::describe(graph_, 0, index), "cannot sum up row by row");
@@ -172,6 +184,12 @@ void StreamRun::run_step(const Run& run) {
     run_whole(index);
   } else if (run.part) {
     run_part(run);
+  } else if (carried_by(op(index), run) != nullptr) {
+    if (run.sums) {
+      run_first_pass(run);
+    } else {
+      run_carried(run);
+    }
   } else if (run.sums) {
     run_sums(run);
   } else {

@@ -71,6 +71,13 @@ class StreamRun {
   void run_rows(std::size_t op, const RowRange& rows);
   void run_part(const Run& run);
   void run_sums(const Run& run);
+  void run_first_pass(const Run& run);
+  void run_carried(const Run& run);
+  void make_carried_row(const Run& run, std::int64_t row, const kernels::RowCarry& kernel, std::byte* carried,
+                        const PlacedPart& place);
+  [[nodiscard]] PlacedPart carried_place(const Run& run, const Sums& at, Bytes size, bool is_first);
+  [[nodiscard]] PlacedPart read_whole(TensorId tensor);
+  void expect_turn(const Run& run);
   void add_rows(const Run& run, const kernels::RowSums& kernel, std::byte* sums, const PlacedPart& place);
   void finish_sums(std::size_t op, const kernels::RowSums& kernel, const std::byte* sums,
                    const PlacedPart& place);
@@ -116,9 +123,10 @@ class StreamRun {
   RowMemory memory_;
   std::map<std::pair<std::size_t, std::size_t>, RowKernel> rows_{};  ///< By operator and axis.
   std::map<std::size_t, std::int64_t> summed_{};                     ///< By operator: rows so far.
-  std::map<std::size_t, Adding> adding_{};                           ///< By operator, until complete.
-  std::map<TensorId, std::vector<std::byte>> given_{};               ///< Inputs that arrive by rows.
-  std::map<TensorId, Leaving> leaving_{};                            ///< Outputs that leave by rows.
+  std::map<std::size_t, std::int64_t> carried_{};       ///< The same of rows that carry a buffer.
+  std::map<std::size_t, Adding> adding_{};              ///< By operator, until complete.
+  std::map<TensorId, std::vector<std::byte>> given_{};  ///< Inputs that arrive by rows.
+  std::map<TensorId, Leaving> leaving_{};               ///< Outputs that leave by rows.
   AlignedBytes scratch_{};
   std::string who_{};  ///< The present step.
   StepReport report_{};

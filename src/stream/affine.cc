@@ -64,7 +64,9 @@ std::vector<std::vector<Rate>> rates_of(const RowModel& model) {
   std::vector<std::optional<std::size_t>> writers(model.tensors.size());
   for (std::size_t o = 0; o < model.operators.size(); ++o) {
     if (model.operators[o].writing != Writing::row_by_row) continue;
-    for (const std::size_t t : model.operators[o].writes) writers[t] = o;
+    for (const std::size_t t : model.operators[o].writes) {
+      if (model.operators[o].writing_of(t) == Writing::row_by_row) writers[t] = o;
+    }
   }
   std::vector<std::vector<Rate>> rates(model.operators.size());
   for (std::size_t o = 0; o < model.operators.size(); ++o) {

@@ -120,7 +120,10 @@ class Spreading {
   void spread_back(std::size_t op) {
     const auto& outputs = operator_at(op).outputs;
     if (outputs.empty() || !outputs[0] || !axes_[*outputs[0]]) return;
-    const RowAxis* const along = row_axis(operator_at(op), *axes_[*outputs[0]]);
+    const std::size_t axis = *axes_[*outputs[0]];
+    if (const CarriedAxis* const carried = carried_axis(operator_at(op), axis))
+      choose(*operator_at(op).inputs[0], carried->input_axis);
+    const RowAxis* const along = row_axis(operator_at(op), axis);
     if (along == nullptr) return;
     for (const RowRead& read : along->reads) choose(*operator_at(op).inputs[read.input], read.axis);
   }
@@ -132,6 +135,9 @@ class Spreading {
       for (const RowRead& read : along.reads) {
         if (source.inputs[read.input] == t && axes_[t] == read.axis) choose_outputs(op, along.axis);
       }
+    }
+    for (const CarriedAxis& along : source.carries) {
+      if (source.inputs[0] == t && axes_[t] == along.input_axis) choose(*source.outputs[0], along.axis);
     }
   }
 

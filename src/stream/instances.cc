@@ -110,8 +110,15 @@ class Reading {
     }
     // No operator reads scratch memory, so it is live in this operator's only step.
     for (const TensorId scratch : source.scratch) added.writes.push_back(add_tensor(scratch));
+    for (const std::size_t earlier : source.after) {
+      if (model_of_[earlier]) added.after.push_back(*model_of_[earlier]);
+    }
+    if (source.stateful && last_stateful_) added.after.push_back(*last_stateful_);
     const RowAxis* const along = way_of(op);
-    if (along != nullptr) {
+    const CarriedAxis* const carried = carried_by(op);
+    if (carried != nullptr) {
+      carry(op, *carried, added);
+    } else if (along != nullptr) {
       added.rows = model_.tensors[added.writes[0]].rows;
       added.granule = model_.tensors[added.writes[0]].granule;
       added.can_add_rows = along->adds_rows;
@@ -128,19 +135,49 @@ class Reading {
     added.multiplies = source.multiplies;
     for (std::size_t i = 0; i < source.inputs.size(); ++i) {
       if (!source.inputs[i] || !index_[*source.inputs[i]]) continue;
-      added.reads.push_back(read_of(op, i, along));
+      added.reads.push_back(carried != nullptr && i == 0 ? Access{*index_[*source.inputs[0]]}
+                                                         : read_of(op, i, along));
       const Access& access = added.reads.back();
       if (access == whole(access.tensor)) model_.tensors[access.tensor].is_whole = true;
     }
-    for (const std::size_t earlier : source.after) {
-      if (model_of_[earlier]) added.after.push_back(*model_of_[earlier]);
-    }
-    if (source.stateful) {
-      if (last_stateful_) added.after.push_back(*last_stateful_);
-      last_stateful_ = model_.operators.size();
-    }
+    if (source.stateful) last_stateful_ = model_.operators.size();
     model_of_[op] = model_.operators.size();
     model_.operators.push_back(std::move(added));
+  }
+
+  /// How the operator computes its rows with a buffer that it carries; null if it does not.
+  [[nodiscard]] const CarriedAxis* carried_by(std::size_t op) const {
+    const stowage::Operator& source = operator_at(op);
+    if (source.carries.empty() || !source.scratch.empty() || !has_rows(source.outputs[0]) ||
+        !has_rows(source.inputs[0]) || sums_up(op) || way_of(op) != nullptr)
+      return nullptr;
+    const CarriedAxis* const carried = carried_axis(source, *axes_[*source.outputs[0]]);
+    const bool has_axis = carried != nullptr && axes_[*source.inputs[0]] == carried->input_axis;
+    return has_axis && rows_of(*source.outputs[0]) > 1 ? carried : nullptr;
+  }
+
+  /// Makes the operator carry a buffer. One that reads its rows twice becomes two.
+  void carry(std::size_t op, const CarriedAxis& carried, Operator& added) {
+    const Tensor& output = model_.tensors[added.writes[0]];
+    added.rows = output.rows;
+    added.granule = output.granule;
+    added.ends.assign(added.writes.begin() + 1, added.writes.end());
+    for (const std::size_t t : added.ends) model_.tensors[t].is_whole = true;
+    added.carrying = Carrying::state;
+    added.accumulator = carried.carried;
+    if (!carried.reads_twice) return;
+    Operator first = added;
+    first.name += " (sums)";
+    first.writes.clear();
+    first.ends.clear();
+    first.writing = Writing::at_the_end;
+    first.carrying = Carrying::first_pass;
+    first.reads.push_back({*index_[*operator_at(op).inputs[0]]});
+    added.carrying = Carrying::second_pass;
+    added.accumulator = 0;
+    added.passed = model_.operators.size();
+    added.after.push_back(added.passed);
+    model_.operators.push_back(std::move(first));
   }
 
   [[nodiscard]] bool has_rows(const std::optional<TensorId>& t) const {
@@ -188,6 +225,7 @@ class Reading {
     if (options_.apart.contains(*model_.tensors[taker.writes[0]].source)) return;
     const stowage::Operator& source = operator_at(*taker.source);
     const RowAxis* const along = way_of(*taker.source);
+    if (along == nullptr) return;
     for (std::size_t i = source.inputs.size(); i-- > 0;) {
       if (!source.inputs[i] || !index_[*source.inputs[i]]) continue;
       const auto taken = taken_over(source, i, *along, taker.writes[0]);
@@ -203,7 +241,9 @@ class Reading {
     std::vector<std::size_t> reads;
     if (!op.source || op.writes.size() != 1 || op.writing != Writing::row_by_row) return reads;
     const stowage::Operator& source = operator_at(*op.source);
-    for (const RowRead& read : way_of(*op.source)->reads) {
+    const RowAxis* const along = way_of(*op.source);
+    if (along == nullptr) return reads;
+    for (const RowRead& read : along->reads) {
       const auto& input = source.inputs[read.input];
       if (!input || !index_[*input] || model_.tensors[*index_[*input]].stays) continue;
       const bool is_same_row = read.rows == RowMap{} && in_place_output(graph_, source, read.input);

@@ -221,9 +221,13 @@ class LayingOut {
   }
 
   void add_sums(std::size_t op) {
-    const Bytes bytes = model_.operators[op].accumulator;
-    const std::size_t output = model_.operators[op].writes[0];
-    Buffer buffer = buffer_of(output, name_of(output) + " (sums)", bytes);
+    const Operator& keeper = model_.operators[op];
+    const Bytes bytes = keeper.accumulator;
+    // A first pass writes nothing; the second follows it.
+    const bool is_first = keeper.carrying == Carrying::first_pass;
+    const std::size_t output = model_.operators[is_first ? op + 1 : op].writes[0];
+    const char* const what = keeper.carrying == Carrying::state ? " (state)" : " (sums)";
+    Buffer buffer = buffer_of(output, name_of(output) + what, bytes);
     buffer.kind = TensorKind::scratch;
     buffer.pieces.push_back({0, bytes, *timetable_.sums[op]});
     layout_.sums[op] = Sums{layout_.buffers.size(), 0};

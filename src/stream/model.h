@@ -59,6 +59,14 @@ struct Tensor {
 /// When an operator's outputs are written: each row with its own row, or all with the last one.
 enum class Writing : std::uint8_t { row_by_row, at_the_end };
 
+/// What an operator over rows keeps in its accumulator.
+enum class Carrying : std::uint8_t {
+  sums,  ///< Unfinished sums of an output, complete after its last iteration. Without accumulator: nothing.
+  first_pass,   ///< The sums of all rows, for the second pass.
+  second_pass,  ///< Nothing of its own: it uses the sums of the first pass.
+  state         ///< What each of its rows leaves for the next one.
+};
+
 /// An operator over rows. Iteration i runs rows [i * granule, (i + 1) * granule), as far as they exist.
 /// Iterations of one operator run in ascending order.
 struct Operator {
@@ -81,10 +89,21 @@ struct Operator {
   bool adds_rows = false;
   /// Indices in `reads` of rows that it may write over, if that is not decided.
   std::vector<std::size_t> may_overwrite{};
-  Bytes accumulator = 0;                ///< Unfinished sums, held from the first iteration to the last.
+  Bytes accumulator =
+      0;  ///< Held from the first iteration to the last; of a first pass, to the second's last.
+  Carrying carrying = Carrying::sums;
+  std::size_t passed = 0;               ///< Of a second pass: the first one.
+  std::vector<std::size_t> ends{};      ///< Of `writes`, those that its last iteration writes, as a whole.
   std::optional<std::size_t> source{};  ///< Index in the subgraph; none: the arrival of an input.
 
   [[nodiscard]] std::int64_t instances() const { return (rows + granule - 1) / granule; }
+  /// Sums of a single iteration are made and used up in it, unless a second pass needs them.
+  [[nodiscard]] bool keeps_accumulator() const {
+    return accumulator > 0 && (instances() > 1 || carrying != Carrying::sums);
+  }
+  [[nodiscard]] Writing writing_of(std::size_t tensor) const {
+    return std::find(ends.begin(), ends.end(), tensor) == ends.end() ? writing : Writing::at_the_end;
+  }
   /// Iterations that must run to write that many granules row by row.
   [[nodiscard]] std::int64_t instances_for(std::int64_t granules) const {
     return adds_rows ? static_cast<std::int64_t>(rounds[static_cast<std::size_t>(granules)]) : granules;

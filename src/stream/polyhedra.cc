@@ -92,7 +92,7 @@ class Relations {
       if (is_empty == isl_bool_error) return std::nullopt;
       if (is_empty == isl_bool_false) return false;
     }
-    return true;
+    return comes_after_all();
   }
 
   [[nodiscard]] std::optional<std::int64_t> window(std::size_t t) const {
@@ -109,6 +109,23 @@ class Relations {
   }
 
  private:
+  /// Whether each operator begins when all that it waits for have ended.
+  [[nodiscard]] std::optional<bool> comes_after_all() const {
+    for (std::size_t o = 0; o < model_.operators.size(); ++o) {
+      for (const std::size_t earlier : model_.operators[o].after) {
+        const std::int64_t last = model_.operators[earlier].instances() - 1;
+        const Map end = then(parse(fmt::format("{{ [0] -> [{}] }}", last)), time_of(earlier));
+        const Map begin = then(parse("{ [0] -> [0] }"), time_of(o));
+        if (!end || !begin) return std::nullopt;
+        const Map wrong = not_after(copy(begin), copy(end));
+        const isl_bool is_empty = isl_map_is_empty(wrong.get());
+        if (is_empty == isl_bool_error) return std::nullopt;
+        if (is_empty == isl_bool_false) return false;
+      }
+    }
+    return true;
+  }
+
   [[nodiscard]] Map parse(const std::string& text) const {
     return Map(isl_map_read_from_str(context_.get(), text.c_str()));
   }
@@ -132,7 +149,7 @@ class Relations {
   [[nodiscard]] Map writes(const Operator& op, std::size_t t) const {
     const Tensor& tensor = model_.tensors[t];
     const std::int64_t granules = (tensor.rows + tensor.granule - 1) / tensor.granule;
-    return op.writing == Writing::row_by_row
+    return op.writing_of(t) == Writing::row_by_row
                ? parse(fmt::format("{{ [i] -> [i] : 0 <= i < {} }}", granules))
                : parse(fmt::format("{{ [{}] -> [g] : 0 <= g < {} }}", op.instances() - 1, granules));
   }

@@ -165,7 +165,8 @@ class Unrolling {
       program_.instances.push_back(std::move(instance));
     }
     program_.first.push_back(static_cast<IterationId>(program_.instances.size()));
-    if (op.accumulator > 0 && op.instances() > 1) add_accumulator(op);
+    accumulators_.push_back(op.keeps_accumulator() ? std::optional(add_accumulator(op)) : std::nullopt);
+    if (op.carrying == Carrying::second_pass) use_sums(op, place);
   }
 
   void add_reads(const Operator& op, const std::string& place, Iteration& instance) {
@@ -219,7 +220,7 @@ class Unrolling {
     if (op >= instance.op)
       reject(place, "reads '" + model_.tensors[tensor].name + "', which is written behind it");
     const Operator& writer = model_.operators[op];
-    const bool is_by_row = writer.writing == Writing::row_by_row;
+    const bool is_by_row = writer.writing_of(tensor) == Writing::row_by_row;
     const std::int64_t round = std::min(ranges_[tensor].count, base::align_up(granule + 1, writer.together));
     add_need({op, is_by_row ? writer.instances_for(round) : writer.instances()}, instance);
   }
@@ -244,7 +245,7 @@ class Unrolling {
     const auto id = static_cast<IterationId>(program_.instances.size());
     for (const std::size_t t : op.writes) {
       const Tensor& tensor = model_.tensors[t];
-      const bool is_by_row = op.writing == Writing::row_by_row;
+      const bool is_by_row = op.writing_of(t) == Writing::row_by_row;
       if (is_by_row && !op.adds_rows && (tensor.rows != op.rows || tensor.granule != op.granule))
         reject(place,
                fmt::format("writes '{}' of {} rows, expected its own {}", tensor.name, tensor.rows, op.rows));
@@ -287,7 +288,7 @@ class Unrolling {
   }
 
   /// The first iteration writes it, and the last one reads it.
-  void add_accumulator(const Operator& op) {
+  GranuleId add_accumulator(const Operator& op) {
     const auto id = static_cast<GranuleId>(program_.granules.size());
     const IterationId first = program_.first[program_.first.size() - 2];
     Iteration& start = program_.instances[first];
@@ -297,6 +298,18 @@ class Unrolling {
     start.writes.push_back(id);
     start.bytes_written += op.accumulator;
     end.reads.push_back(id);
+    return id;
+  }
+
+  /// The last iteration reads the sums of the first pass, too.
+  void use_sums(const Operator& op, const std::string& place) {
+    if (op.passed + 1 >= accumulators_.size() || model_.operators[op.passed].carrying != Carrying::first_pass)
+      reject(place, fmt::format("needs the sums of operator {}, which keeps none", op.passed));
+    const auto sums = accumulators_[op.passed];
+    if (!sums) return;  // they are not counted
+    Iteration& end = program_.instances.back();
+    program_.granules[*sums].last_readers.push_back({end.op, end.index});
+    end.reads.push_back(*sums);
   }
 
   void add_releases(std::size_t op) {
@@ -325,6 +338,7 @@ class Unrolling {
   bool is_too_late_ = false;
   RowProgram program_;
   std::vector<Writer> writers_;
+  std::vector<std::optional<GranuleId>> accumulators_;  ///< Of the operators so far.
   std::vector<std::optional<std::size_t>> takers_;
   std::vector<Place> places_;
   std::vector<GranuleRange> ranges_;

@@ -73,7 +73,7 @@ struct Links {
 bool is_repeatable(const RowModel& model, const Links& links, std::size_t op) {
   const Operator& it = model.operators[op];
   if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty() ||
-      it.adds_rows || links.is_awaited.contains(op))
+      it.adds_rows || it.carrying != Carrying::sums || links.is_awaited.contains(op))
     return false;
   const Tensor& written = model.tensors[it.writes[0]];
   return !written.stays && !written.leaves && !written.is_whole && links.readers[it.writes[0]].size() == 1;

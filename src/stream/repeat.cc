@@ -233,7 +233,8 @@ bool can_interleave(const Repeated& repeated, const RowModel& model) {
   std::vector<int> times(repeated.operators.size(), 0);
   for (const std::size_t own : repeated.operators) ++times[own];
   return std::all_of(model.operators.begin(), model.operators.end(), [&](const Operator& op) {
-    return op.writing == Writing::row_by_row || !op.source || times[repeated.operators[*op.source]] == 1;
+    const bool may_run_again = op.writing == Writing::row_by_row && op.carrying == Carrying::sums;
+    return may_run_again || !op.source || times[repeated.operators[*op.source]] == 1;
   });
 }
 

@@ -30,6 +30,7 @@ class Recorder {
       if (!model_.tensors[t].stays) continue;
       for (Lifetime& life : table_.lives[t]) life.upper = std::max(life.upper, end);
     }
+    table_.is_second_pass.resize(table_.steps.size(), false);
     return std::move(table_);
   }
 
@@ -38,11 +39,14 @@ class Recorder {
     const Operator& op = model_.operators[instance.op];
     const auto at = static_cast<Position>(table_.steps.size());
     table_.steps.push_back(step_of(instance));
-    if (op.accumulator > 0 && op.instances() > 1) {
-      auto& sums = table_.sums[instance.op];
+    table_.is_second_pass.resize(table_.steps.size(), false);
+    table_.is_second_pass.back() = op.carrying == Carrying::second_pass;
+    const std::size_t keeper = op.carrying == Carrying::second_pass ? op.passed : instance.op;
+    if (model_.operators[keeper].keeps_accumulator()) {
+      auto& sums = table_.sums[keeper];
       if (!sums) sums = Lifetime{at, at};
       sums->upper = at + 1;
-      table_.summing[instance.op].push_back(static_cast<std::size_t>(at));
+      table_.summing[keeper].push_back(static_cast<std::size_t>(at));
     }
     for (const Access& access : op.reads) note_read(access, instance, at);
     for (const std::size_t t : op.writes) note_written(t, instance, at);
@@ -64,7 +68,8 @@ class Recorder {
     const Operator& op = model_.operators[instance.op];
     if (!op.source) return passage<Arrive>(model_.tensors[op.writes[0]], instance.index);
     Run run{.path = {0, *op.source}};
-    const bool is_whole = op.writing == Writing::at_the_end && op.instances() == 1;
+    const bool is_whole =
+        op.writing == Writing::at_the_end && op.instances() == 1 && op.carrying != Carrying::first_pass;
     if (op.writing == Writing::row_by_row) {
       run.rows = rows_of(model_.tensors[op.writes[0]], op.granule_of(instance.index));
       if (op.adds_rows) run.part = part_of(op, instance.index);
@@ -84,7 +89,7 @@ class Recorder {
 
   void note_written(std::size_t t, const Iteration& instance, Position at) {
     const Operator& op = model_.operators[instance.op];
-    const bool is_by_row = op.writing == Writing::row_by_row;
+    const bool is_by_row = op.writing_of(t) == Writing::row_by_row;
     if (!is_by_row && instance.index + 1 < op.instances()) return;
     auto& lives = table_.lives[t];
     const std::int64_t own = op.granule_of(instance.index);

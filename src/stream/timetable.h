@@ -16,8 +16,10 @@ struct RowTimetable {
   std::vector<Step> steps{};  ///< Of model 0.
   /// Of each tensor's granules: from the writing to after the last reading.
   std::vector<std::vector<Lifetime>> lives{};
-  std::vector<std::optional<Lifetime>> sums{};      ///< Of each operator that keeps sums.
-  std::vector<std::vector<std::size_t>> summing{};  ///< Of each operator that keeps sums: its steps.
+  std::vector<std::optional<Lifetime>> sums{};  ///< Of each operator that keeps sums.
+  /// Of each operator that keeps sums: its steps, and those of the second pass.
+  std::vector<std::vector<std::size_t>> summing{};
+  std::vector<bool> is_second_pass{};  ///< Of each step.
 };
 
 /// The rows of a granule. The tensor must have rows.

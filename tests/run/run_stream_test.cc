@@ -70,6 +70,29 @@ TEST(RunStream, RowsChangeOnlyWithRowsThatTheyRead) {
   }
 }
 
+TEST(RunStream, StatesComeFromRowsBefore) {
+  std::map<std::string, int> pairs;
+  for (const Call& call : testing::calls_along_axes())
+    pairs[call.type] += testing::expect_honest_states(call);
+  for (const char* const type : {"RNN", "GRU", "LSTM"}) EXPECT_GT(pairs[type], 0) << type;
+}
+
+/// Each type of norm over its rows, and each network that runs through a sequence, streams along that axis.
+TEST(RunStream, RowsThatCarryABufferRunAsPlanned) {
+  std::map<std::string, int> twice;
+  std::map<std::string, int> states;
+  for (const Call& call : testing::calls_along_axes()) {
+    const Network network = testing::network_of(call);
+    for (const CarriedAxis& along : network.graph().subgraphs[0].operators[0].carries)
+      ++(along.reads_twice ? twice : states)[call.type];
+  }
+  for (const char* const type : {"InstanceNormalization", "GroupNormalization", "LayerNormalization",
+                                 "RMSNormalization", "Softmax", "LogSoftmax", "LpNormalization"})
+    EXPECT_GT(twice[type], 0) << type;
+  for (const char* const type : {"RNN", "GRU", "LSTM"}) EXPECT_GT(states[type], 0) << type;
+  EXPECT_EQ(states.size(), 3);
+}
+
 /// Sums have 32 bits. Integers may wrap around in them, unless something is made of the total.
 TEST(RunStream, IntegersAreSummedUpOnlyForTheirTotal) {
   for (const char* const type : {"ReduceSum", "ReduceProd", "ReduceL1", "ReduceSumSquare", "ReduceMean",

@@ -196,6 +196,32 @@ void add_norms(std::vector<Call>& calls, std::mt19937_64& random) {
                    .version = 1});
 }
 
+/// Over the rows themselves: sums of all rows first.
+void add_norms_over_rows(std::vector<Call>& calls, std::mt19937_64& random) {
+  for (const Shape& image : {Shape{1, 3, 1, 9}, Shape{2, 3, 5, 1}, Shape{1, 2, 3, 4, 2}, Shape{2, 3, 9}})
+    calls.push_back({.type = "InstanceNormalization",
+                     .data = {image},
+                     .constants = {random_array(random, {image[1]}), random_array(random, {image[1]})},
+                     .output = image});
+  for (const Shape& shape : {Shape{2, 9, 3}, Shape{2, 3, 7, 5}, Shape{1, 1, 6}, Shape{2, 1, 7, 2}}) {
+    const Shape scales(shape.begin() + 1, shape.end());
+    for (const char* const type : {"LayerNormalization", "RMSNormalization"}) {
+      Call call{.type = type,
+                .data = {shape},
+                .constants = {random_array(random, scales)},
+                .output = shape,
+                .settings = {{"axis", std::int64_t{1}}},
+                .version = 23};
+      if (call.type == "LayerNormalization") call.constants.push_back(random_array(random, {shape.back()}));
+      calls.push_back(call);
+    }
+  }
+  for (const char* const type : {"Softmax", "LogSoftmax"}) {
+    for (const std::int64_t axis : {0, 1, 2})
+      calls.push_back({.type = type, .data = {{7, 6, 5}}, .output = {7, 6, 5}, .settings = {{"axis", axis}}});
+  }
+}
+
 /// The best along an axis, and sums of what comes before.
 void add_orders(std::vector<Call>& calls) {
   for (const std::int64_t axis : {0, 1, -1}) {
@@ -338,6 +364,7 @@ std::vector<Call> calls_along_axes() {
   add_shapes(calls);
   add_blocks(calls, random);
   add_norms(calls, random);
+  add_norms_over_rows(calls, random);
   add_orders(calls);
   add_reductions(calls);
   add_products(calls, random);

@@ -8,6 +8,7 @@
 namespace stowage::testing {
 namespace {
 
+using stream::Carrying;
 using stream::Operator;
 using stream::RowModel;
 using stream::Writing;
@@ -56,7 +57,7 @@ NaiveGranule granule_of(const RowModel& model, std::size_t t, std::int64_t g) {
   for (std::size_t o = 0; o < model.operators.size(); ++o) {
     const Operator& op = model.operators[o];
     if (std::find(op.writes.begin(), op.writes.end(), t) != op.writes.end())
-      granule.writer = {o, op.writing == Writing::row_by_row ? g : op.instances() - 1};
+      granule.writer = {o, op.writing_of(t) == Writing::row_by_row ? g : op.instances() - 1};
     for (std::int64_t i = 0; i < op.instances(); ++i) {
       bool reads = false;
       for (const stream::Access& access : op.reads) {
@@ -77,11 +78,19 @@ std::vector<NaiveGranule> granules_of(const RowModel& model) {
   }
   for (std::size_t o = 0; o < model.operators.size(); ++o) {
     const Operator& op = model.operators[o];
-    if (op.accumulator > 0 && op.instances() > 1)
+    const bool is_first = op.carrying == Carrying::first_pass;
+    if (op.accumulator > 0 && (op.instances() > 1 || is_first || op.carrying == Carrying::state)) {
       granules.push_back({.tensor = model.tensors.size(),
                           .bytes = op.accumulator,
                           .writer = NaiveStep{o, 0},
                           .readers = {{o, op.instances() - 1}}});
+      // A second pass comes right behind the first.
+      if (is_first) granules.back().readers.push_back({o + 1, model.operators[o + 1].instances() - 1});
+    }
+    for (const std::size_t earlier : op.after)  // a mark without bytes
+      granules.push_back({.tensor = model.tensors.size(),
+                          .writer = NaiveStep{earlier, model.operators[earlier].instances() - 1},
+                          .readers = {{o, 0}}});
   }
   return granules;
 }
@@ -114,6 +123,38 @@ Bytes load_of(const std::vector<NaiveGranule>& granules, const Counters& done, c
   return load;
 }
 
+/// An operator that reads the rows of the last tensor twice, or one that carries a state along them.
+void add_carrying(std::mt19937_64& random, RowModel& model) {
+  const std::size_t from = model.tensors.size() - 1;
+  const stream::Tensor& rows = model.tensors[from];
+  Operator op{.name = "carries", .rows = rows.rows, .granule = rows.granule, .reads = {{from}}};
+  op.accumulator = pick(random, 0, 9);
+  if (pick(random, 0, 1) == 0) {
+    Operator first = op;
+    first.writing = Writing::at_the_end;
+    first.carrying = Carrying::first_pass;
+    op.accumulator = 0;
+    op.carrying = Carrying::second_pass;
+    op.passed = model.operators.size();
+    op.after = {op.passed};
+    model.operators.push_back(first);
+  } else {
+    op.carrying = Carrying::state;
+    if (pick(random, 0, 1) == 0) {
+      op.ends = op.writes = {model.tensors.size()};
+      model.tensors.push_back(
+          {.name = "end", .rows = pick(random, 1, 2), .bytes_per_row = pick(random, 1, 9)});
+    }
+  }
+  const auto other = static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(from)));
+  if (pick(random, 0, 2) == 0)
+    op.reads.push_back(random_access(random, other, model.tensors[other].rows, true));
+  op.writes.push_back(model.tensors.size());
+  model.tensors.push_back(
+      {.name = "t", .rows = op.rows, .bytes_per_row = pick(random, 1, 9), .granule = op.granule});
+  model.operators.push_back(op);
+}
+
 }  // namespace
 
 RowModel random_model(std::mt19937_64& random, const ModelShape& shape) {
@@ -127,6 +168,10 @@ RowModel random_model(std::mt19937_64& random, const ModelShape& shape) {
                                .granule = model.tensors[0].granule,
                                .writes = {0}});
   while (model.operators.size() < static_cast<std::size_t>(shape.operators)) {
+    if (shape.carries && pick(random, 0, 2) == 0) {
+      add_carrying(random, model);
+      continue;
+    }
     Operator op{.name = "op", .rows = pick(random, 1, shape.rows), .granule = pick(random, 1, 2)};
     const std::size_t inputs = shape.is_chain ? 1 : static_cast<std::size_t>(pick(random, 1, 2));
     for (std::size_t i = 0; i < inputs; ++i) {

@@ -15,6 +15,7 @@ struct ModelShape {
   int operators = 6;
   int rows = 8;  ///< Of a tensor at most.
   bool is_chain = false;
+  bool carries = false;  ///< Some operators read their rows twice, or carry a state.
 };
 
 /// Operators over random windows (stride, dilation, padding, granule), sums, wholes and joins.

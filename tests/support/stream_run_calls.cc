@@ -127,6 +127,12 @@ std::vector<Axes> axes_of_calls(const Network& network) {
     sums_up = sums_up || std::ranges::count(op.sums_over, along.axis) > 0;
     if (!sums_up) all.push_back(axes);
   }
+  for (const CarriedAxis& along : op.carries) {
+    Axes axes(network.graph().tensors.size());
+    axes[*op.outputs[0]] = along.axis;
+    axes[*op.inputs[0]] = along.input_axis;
+    all.push_back(axes);
+  }
   return all;
 }
 
@@ -327,6 +333,29 @@ int expect_honest(const Call& call) {
                 << " of input " << read.input;
         }
       }
+    }
+  }
+  return count;
+}
+
+int expect_honest_states(const Call& call) {
+  const Network network = network_of(call);
+  const RunOptions run = run_options(network);
+  const Runner runner(network, {.kernels = KernelSet::plain});
+  const Operator& op = network.graph().subgraphs[0].operators[0];
+  const std::vector<NamedArray> before = unstreamed(network, runner, run);
+  std::mt19937_64 random(13);
+  int count = 0;
+  for (const CarriedAxis& along : op.carries) {
+    const Tensor& input = network.graph().tensors[*op.inputs[0]];
+    const std::int64_t rows = (*input.shape)[along.input_axis];
+    for (std::int64_t row = 0; row < rows && !along.reads_twice; ++row) {
+      RunOptions changed = run;
+      change_row(changed.inputs.at(input.name), along.input_axis, row, random);
+      const std::vector<NamedArray> after = unstreamed(network, runner, changed);
+      const std::vector<bool> differs = changed_rows(before[0].array, after[0].array, along.axis);
+      for (std::int64_t r = 0; r < row; ++r, ++count)
+        EXPECT_FALSE(differs[static_cast<std::size_t>(r)]) << call.type << ": row " << r << " reads " << row;
     }
   }
   return count;

@@ -51,6 +51,10 @@ int expect_streams(const Call& call);
 /// Returns how many pairs of rows (output, data) were compared.
 int expect_honest(const Call& call);
 
+/// Expects that rows of an operator with a state change only if that row of the input, or one before it, does.
+/// Returns how many pairs of rows were compared.
+int expect_honest_states(const Call& call);
+
 constexpr std::size_t ways_to_plan = 6;  ///< Inputs and outputs by rows or not, of one, two or three rows.
 
 /// Expects that the planner's plan by rows of the network gives what it gives unstreamed, bit for bit if it

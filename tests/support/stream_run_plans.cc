@@ -15,7 +15,8 @@ bool is_variable(const Tensor& tensor) {
 
 /// Rows of an operator, of an input that arrives or of an output that leaves.
 struct Turn {
-  enum class Kind : std::uint8_t { whole, rows, sums, arrival, leaving };
+  /// `adding`: the first pass of an operator that reads its rows twice; `carried`: rows with a carried buffer.
+  enum class Kind : std::uint8_t { whole, rows, sums, adding, carried, arrival, leaving };
   Kind kind = Kind::whole;
   std::size_t of = 0;  ///< The operator or tensor.
   std::size_t axis = 0;
@@ -72,7 +73,11 @@ class Maker {
     }
     const auto orders = topological_orders(graph_);
     for (const std::size_t o : orders[0]) {
-      if (!op(o).folded) turns_.push_back(turn_of(o));
+      if (op(o).folded) continue;
+      const Turn turn = turn_of(o);
+      if (turn.kind == Turn::Kind::carried && carried_axis(op(o), turn.axis)->reads_twice)
+        turns_.push_back({Turn::Kind::adding, o, *axes_[*op(o).inputs[0]], turn.extent});
+      turns_.push_back(turn);
     }
     for (const TensorId t : graph_.subgraphs[0].outputs) {
       if (options_.io_by_rows && axes_[t] && is_variable(graph_.tensors[t]))
@@ -90,6 +95,10 @@ class Maker {
     const bool has_rows =
         output && axes_[*output] &&
         std::ranges::find(op(o).row_axes, *axes_[*output], &RowAxis::axis) != op(o).row_axes.end();
+    const CarriedAxis* const carried =
+        output && axes_[*output] ? carried_axis(op(o), *axes_[*output]) : nullptr;
+    if (carried != nullptr && first && axes_[*first] == carried->input_axis)
+      return {Turn::Kind::carried, o, carried->axis, static_cast<std::int64_t>(rows_of(*output))};
     if (!has_rows) return {.of = o};
     return {Turn::Kind::rows, o, *axes_[*output], static_cast<std::int64_t>(rows_of(*output))};
   }
@@ -115,7 +124,10 @@ class Maker {
         const auto found = std::ranges::find(along->reads, i, &RowRead::input);
         if (found != along->reads.end() && found->axis == axes_[t]) read = &*found;
       }
-      if (turn.kind == Turn::Kind::sums && i == 0) {
+      if (turn.kind == Turn::Kind::adding && i > 0) continue;
+      const bool has_same_rows = turn.kind == Turn::Kind::sums || turn.kind == Turn::Kind::adding ||
+                                 turn.kind == Turn::Kind::carried;
+      if (has_same_rows && i == 0) {
         for (std::int64_t row = begin; row < end; ++row) visit(t, row);
       } else if (read == nullptr) {
         all(t);
@@ -133,7 +145,10 @@ class Maker {
 
   [[nodiscard]] bool is_ready(const Turn& turn) const {
     if (turn.done == turn.extent) return false;
-    bool is_there = true;
+    bool is_there = std::ranges::none_of(turns_, [&](const Turn& it) {
+      return turn.kind == Turn::Kind::carried && it.kind == Turn::Kind::adding && it.of == turn.of &&
+             it.done < it.extent;
+    });
     for_reads(turn, turn.done, end_of(turn), [&](TensorId t, std::int64_t row) {
       is_there = is_there && written_[t][static_cast<std::size_t>(row)];
     });
@@ -176,8 +191,10 @@ class Maker {
     } else {
       Run run{.path = {0, turn.of}};
       const bool sums_up = turn.kind == Turn::Kind::sums && (begin != 0 || end != turn.extent);
-      if (turn.kind == Turn::Kind::rows || sums_up) run.rows = rows;
-      if (sums_up) run.sums = sums_of(turn.of);
+      const bool carries = turn.kind == Turn::Kind::adding || turn.kind == Turn::Kind::carried;
+      if (turn.kind == Turn::Kind::rows || sums_up || carries) run.rows = rows;
+      if (sums_up) run.sums = sums_of(turn.of, bytes_of_sums(graph_.tensors[*op(turn.of).outputs[0]]));
+      if (carries) set_carried(turn, run);
       write_outputs(turn, begin, end);
       step = run;
     }
@@ -185,20 +202,27 @@ class Maker {
   }
 
   void write_outputs(const Turn& turn, std::int64_t begin, std::int64_t end) {
+    if (turn.kind == Turn::Kind::adding) return;
     if (turn.kind == Turn::Kind::sums && end != turn.extent) return;
+    const bool carries = turn.kind == Turn::Kind::carried;
     for (const auto& output : op(turn.of).outputs) {
-      if (!output) continue;
-      const bool is_rows = turn.kind == Turn::Kind::rows;
+      if (!output || (carries && output != op(turn.of).outputs[0] && end != turn.extent)) continue;
+      const bool is_rows = turn.kind == Turn::Kind::rows || (carries && output == op(turn.of).outputs[0]);
       const std::int64_t last = is_rows ? end : static_cast<std::int64_t>(rows_of(*output));
       for (std::int64_t row = is_rows ? begin : 0; row < last; ++row) write(*output, row);
     }
   }
 
-  Sums sums_of(std::size_t o) {
+  void set_carried(const Turn& turn, Run& run) {
+    const bool is_first = turn.kind == Turn::Kind::adding;
+    const Operator& own = op(turn.of);
+    const CarriedAxis& along = *(is_first ? summed_first(own, turn.axis) : carried_axis(own, turn.axis));
+    if (along.carried > 0) (is_first ? run.sums : run.carry) = sums_of(turn.of, along.carried);
+  }
+
+  Sums sums_of(std::size_t o, Bytes bytes) {
     const auto [sums, is_new] = sums_.try_emplace(o, plan_.buffers.size());
-    if (is_new)
-      add_buffer("sums " + std::to_string(o), bytes_of_sums(graph_.tensors[*op(o).outputs[0]]),
-                 {now(), now()});
+    if (is_new) add_buffer("sums " + std::to_string(o), bytes, {now(), now()});
     plan_.buffers[sums->second].pieces[0].life.upper = now() + 1;
     return {sums->second, 0};
   }

@@ -1,9 +1,10 @@
 // Normalizations over the last dimensions: LayerNormalization, RMSNormalization and their variants in other
-// domains. Statistics are summed in float64.
+// domains. Statistics are summed in float64, and row by row in the same order (kernels/onnx/moments.h).
 
-#include <cmath>
+#include <array>
 
 #include "kernels/onnx/elements.h"
+#include "kernels/onnx/moments.h"
 #include "kernels/onnx/tables.h"
 #include "kernels/onnx/walk.h"
 
@@ -13,9 +14,10 @@ namespace {
 struct Layer {
   std::int64_t rows = 1;
   std::int64_t size = 1;
-  Walk<2> parameters{};  ///< Over the elements of the input: places of scale and bias.
-  double epsilon = 0;
-  bool subtracts_mean = true;
+  NormSums sums{};
+  Walk<2> parameters{};     ///< Over the elements of the input: places of scale and bias.
+  Walk<2> of_row{};         ///< The same over the elements of a row.
+  std::int64_t steps[2]{};  ///< From a row's places to the next one's.
   bool has_bias = false;
 };
 
@@ -26,34 +28,40 @@ Layer layer_of(const Signature& signature, std::size_t axis, std::size_t scale, 
   Shape bias_strides(rank, 0);
   const bool has_bias = signature.has_input(bias);
   if (has_bias) bias_strides = broadcast_strides(signature.inputs[bias]->shape, input.shape);
-  return {.rows = count_of(input.shape, 0, axis),
-          .size = count_of(input.shape, axis, rank),
-          .parameters = merged<2>(input.shape, {scale_strides, bias_strides}),
-          .epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-5F)),
-          .subtracts_mean = true,
-          .has_bias = has_bias};
+  Layer layer{.rows = count_of(input.shape, 0, axis),
+              .size = count_of(input.shape, axis, rank),
+              .parameters = merged<2>(input.shape, {scale_strides, bias_strides}),
+              .has_bias = has_bias};
+  if (rank == 0) return layer;
+  layer.sums.lanes = model::lanes_of_norm(input.shape, axis);
+  layer.sums.share = count_of(input.shape, axis, layer.sums.lanes.axis);
+  layer.sums.epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-5F));
+  Shape row = input.shape;
+  row[layer.sums.lanes.axis] = 1;
+  layer.of_row = merged<2>(row, {scale_strides, bias_strides});
+  layer.steps[0] = scale_strides[layer.sums.lanes.axis];
+  layer.steps[1] = bias_strides[layer.sums.lanes.axis];
+  return layer;
 }
 
-/// Mean and reciprocal deviation (or reciprocal root mean square) of a row.
-struct RowMoments {
-  double mean;
-  double scale;
-};
-
+/// (x - mean) * factor
 template <typename Element>
-RowMoments moments_of(const Element* row, const Layer& layer) {
-  const auto count = static_cast<double>(layer.size);
-  double mean = 0;
-  if (layer.subtracts_mean) {
-    for (std::int64_t j = 0; j < layer.size; ++j) mean += static_cast<double>(value_of(row[j]));
-    mean /= count;
-  }
-  double squares = 0;
-  for (std::int64_t j = 0; j < layer.size; ++j) {
-    const double away = static_cast<double>(value_of(row[j])) - mean;
-    squares += away * away;
-  }
-  return {.mean = mean, .scale = 1 / std::sqrt(squares / count + layer.epsilon)};
+void subtract_and_multiply(const Normalizer& by, const Element* from, Element* to, std::int64_t count) {
+  for (std::int64_t j = 0; j < count; ++j)
+    to[j] = element_of<Element>((static_cast<double>(value_of(from[j])) - by.mean) * by.factor);
+}
+
+/// Applies scale and bias to the elements that a walk visits; it begins `start` behind their first ones.
+template <typename Element>
+void scale_and_shift(const Layer& layer, const Walk<2>& walk, const std::array<std::int64_t, 2>& start,
+                     Element* to, const Element* scale, const Element* bias) {
+  for_each_row(walk, start, [&](std::int64_t at, const std::array<std::int64_t, 2>& place) {
+    for (std::int64_t j = 0; j < walk.row(); ++j) {
+      const auto factor = value_of(scale[place[0] + j * walk.step(0)]);
+      const auto shift = layer.has_bias ? value_of(bias[place[1] + j * walk.step(1)]) : Value<Element>{0};
+      to[at + j] = element_of<Element>(value_of(to[at + j]) * factor + shift);
+    }
+  });
 }
 
 /// Normalizes `from` to `to`, which may be equal; writes statistics unless their pointers are null.
@@ -63,20 +71,35 @@ void normalize(const Layer& layer, const Element* from, Element* to, const Eleme
   if (layer.size == 0) return;
   for (std::int64_t i = 0; i < layer.rows; ++i) {
     const std::int64_t start = i * layer.size;
-    const RowMoments moments = moments_of(from + start, layer);
-    if (means != nullptr) means[i] = element_of<Statistic>(moments.mean);
-    if (scales != nullptr) scales[i] = element_of<Statistic>(moments.scale);
-    for (std::int64_t j = start; j < start + layer.size; ++j)
-      to[j] = element_of<Element>((static_cast<double>(value_of(from[j])) - moments.mean) * moments.scale);
+    const Normalizer by = layer.sums.normalizer_of(from + start);
+    if (means != nullptr) means[i] = element_of<Statistic>(by.mean);
+    if (scales != nullptr) scales[i] = element_of<Statistic>(by.factor);
+    subtract_and_multiply(by, from + start, to + start, layer.size);
   }
-  for_each_row(layer.parameters, [&](std::int64_t at, const std::array<std::int64_t, 2>& place) {
-    for (std::int64_t j = 0; j < layer.parameters.row(); ++j) {
-      const auto factor = value_of(scale[place[0] + j * layer.parameters.step(0)]);
-      const auto shift =
-          layer.has_bias ? value_of(bias[place[1] + j * layer.parameters.step(1)]) : Value<Element>{0};
-      to[at + j] = element_of<Element>(value_of(to[at + j]) * factor + shift);
-    }
-  });
+  scale_and_shift(layer, layer.parameters, {0, 0}, to, scale, bias);
+}
+
+/// The same by rows, with one scale and bias.
+template <typename Element>
+RowCarry carry_of(const Layer& layer) {
+  return {.size = layer.sums.size(),
+          .add =
+              [layer](std::int64_t row, const std::byte* from, std::byte* carried) {
+                layer.sums.add_row(row, reinterpret_cast<const Element*>(from),
+                                   reinterpret_cast<Moments*>(carried));
+              },
+          .make =
+              [layer](std::int64_t row, const Pointers& pointers, std::byte* carried) {
+                const auto* const sums = reinterpret_cast<const Moments*>(carried);
+                const std::int64_t size = layer.sums.share * layer.sums.lanes.inner;
+                auto* const to = pointers.output<Element>(0);
+                for (std::int64_t i = 0; i < layer.rows; ++i) {
+                  subtract_and_multiply(layer.sums.normalizer(sums + i * layer.sums.share),
+                                        pointers.input<Element>(0) + i * size, to + i * size, size);
+                }
+                scale_and_shift(layer, layer.of_row, {row * layer.steps[0], row * layer.steps[1]}, to,
+                                pointers.input<Element>(1), pointers.input<Element>(2));
+              }};
 }
 
 /// The statistics have the dimensions of the input up to the axis, and then ones.
@@ -96,7 +119,7 @@ Kernel layer_normalization(const Signature& signature, bool subtracts_mean) {
   expect_copy(input, output_of(signature));
   const std::size_t axis = axis_of(signature.attributes.integer("axis", -1), input.shape.size());
   Layer layer = layer_of(signature, axis, 1, subtracts_mean ? 2 : 99);
-  layer.subtracts_mean = subtracts_mean;
+  layer.sums.subtracts_mean = subtracts_mean;
   expect_dtype(input_of(signature, 1), input.dtype, "the scale");
   if (layer.has_bias) expect_dtype(*signature.inputs[2], input.dtype, "the bias");
   expect_statistics(signature, axis);
@@ -107,13 +130,15 @@ Kernel layer_normalization(const Signature& signature, bool subtracts_mean) {
   // A normalization without mean has its scales as second output.
   return for_type(input.dtype, floats, [&]<typename Element>() {
     return for_type(statistic, floats, [&]<typename Statistic>() -> Kernel {
-      return {.run = [=](const Pointers& pointers) {
+      Kernel kernel{.run = [=](const Pointers& pointers) {
         auto* const second = pointers.output<Statistic>(1);
         auto* const third = pointers.output<Statistic>(2);
         normalize(layer, pointers.input<Element>(0), pointers.output<Element>(0), pointers.input<Element>(1),
                   pointers.input<Element>(2), subtracts_mean ? second : nullptr,
                   subtracts_mean ? third : second);
       }};
+      kernel.row_carry = [layer](std::size_t) { return carry_of<Element>(layer); };
+      return kernel;
     });
   });
 }
@@ -131,8 +156,8 @@ Kernel skip_normalization(const Signature& signature, bool subtracts_mean) {
     if (signature.has_input(i)) expect_dtype(*signature.inputs[i], input.dtype, "an input");
   }
   Layer layer = layer_of(signature, input.shape.size() - 1, 2, subtracts_mean ? 3 : 99);
-  layer.subtracts_mean = subtracts_mean;
-  layer.epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-12F));
+  layer.sums.subtracts_mean = subtracts_mean;
+  layer.sums.epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-12F));
   Shape bias_strides(input.shape.size(), 0);
   if (signature.has_input(bias)) bias_strides = broadcast_strides(signature.inputs[bias]->shape, input.shape);
   const Walk<2> walk =

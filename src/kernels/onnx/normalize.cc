@@ -1,11 +1,12 @@
 // Normalizations by mean and variance over a channel: BatchNormalization (with given statistics),
 // InstanceNormalization, GroupNormalization, MeanVarianceNormalization; and by the size of neighbours: LRN,
-// LpNormalization. Statistics are summed in float64.
+// LpNormalization. Statistics are summed in float64, and row by row in the same order (kernels/onnx/moments.h).
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/onnx/elements.h"
+#include "kernels/onnx/moments.h"
 #include "kernels/onnx/tables.h"
 #include "kernels/onnx/walk.h"
 
@@ -77,27 +78,38 @@ Kernel batch_normalization(const Signature& signature) {
   });
 }
 
-struct ShareMoments {
-  double mean;
-  double inverse_deviation;
-};
-
-template <typename Element>
-ShareMoments moments_of(const Element* from, std::int64_t size, double epsilon) {
-  double mean = 0;
-  for (std::int64_t i = 0; i < size; ++i) mean += static_cast<double>(value_of(from[i]));
-  mean /= static_cast<double>(size);
-  double variance = 0;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const double away = static_cast<double>(value_of(from[i])) - mean;
-    variance += away * away;
-  }
-  return {.mean = mean, .inverse_deviation = 1 / std::sqrt(variance / static_cast<double>(size) + epsilon)};
-}
-
 /// Instances are groups of one channel each. Each channel has one scale and bias; before operator set 21,
 /// GroupNormalization had one of each per group.
-Kernel group_normalization(const Signature& signature) {
+struct GroupNorm {
+  NormSums sums{};  ///< A lane is a channel.
+  std::int64_t groups = 1;
+  bool is_per_group = false;
+
+  /// Normalizes `count` elements of a lane.
+  template <typename Element>
+  void write(std::int64_t lane, const Normalizer& by, const Pointers& pointers, const Element* from,
+             Element* to, std::int64_t count) const {
+    const std::int64_t group = lane / sums.share % groups;
+    const std::int64_t own = is_per_group ? group : group * sums.share + lane % sums.share;
+    const double factor = static_cast<double>(value_of(pointers.input<Element>(1)[own])) * by.factor;
+    const double shift = static_cast<double>(value_of(pointers.input<Element>(2)[own])) - by.mean * factor;
+    for (std::int64_t j = 0; j < count; ++j)
+      to[j] = element_of<Element>(static_cast<double>(value_of(from[j])) * factor + shift);
+  }
+
+  /// Rows of all lanes, or whole lanes, with their sums.
+  template <typename Element, typename NormalizerOf>
+  void write_all(const Pointers& pointers, std::int64_t count, const NormalizerOf& normalizer_of) const {
+    for (std::int64_t first = 0; first < sums.lanes.lanes; first += sums.share) {
+      const Normalizer by = normalizer_of(first);
+      for (std::int64_t lane = first; lane < first + sums.share; ++lane)
+        write(lane, by, pointers, pointers.input<Element>(0) + lane * count,
+              pointers.output<Element>(0) + lane * count, count);
+    }
+  }
+};
+
+GroupNorm group_norm_of(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   expect_copy(input, output_of(signature));
   const Planes planes = planes_of(input);
@@ -110,26 +122,40 @@ Kernel group_normalization(const Signature& signature) {
     expect_vector(signature, i, is_per_group ? groups : planes.channels);
     expect_dtype(input_of(signature, i), input.dtype, "scale or bias");
   }
-  const auto epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-5F));
-  const std::int64_t share = planes.channels == 0 ? 1 : planes.channels / groups;
-  return for_type(input.dtype, floats, [&]<typename Element>() -> Kernel {
-    return {.run = [=](const Pointers& pointers) {
-      const auto* from = pointers.input<Element>(0);
-      const auto* const scale = pointers.input<Element>(1);
-      const auto* const bias = pointers.input<Element>(2);
-      auto* to = pointers.output<Element>(0);
-      for (std::int64_t i = 0; i < planes.batches * groups; ++i) {
-        const ShareMoments moments = moments_of(from, share * planes.size, epsilon);
-        for (std::int64_t c = 0; c < share; ++c) {
-          const std::int64_t group = i % groups;
-          const std::int64_t own = is_per_group ? group : group * share + c;
-          const double factor = static_cast<double>(value_of(scale[own])) * moments.inverse_deviation;
-          const double shift = static_cast<double>(value_of(bias[own])) - moments.mean * factor;
-          for (std::int64_t j = 0; j < planes.size; ++j)
-            *to++ = element_of<Element>(static_cast<double>(value_of(*from++)) * factor + shift);
-        }
-      }
+  Shape shape = input.shape;
+  shape.resize(std::max<std::size_t>(shape.size(), 3), 1);
+  return {.sums = {.lanes = model::lanes_of_norm(shape, 2),
+                   .share = planes.channels == 0 ? 1 : planes.channels / groups,
+                   .epsilon = static_cast<double>(signature.attributes.real("epsilon", 1e-5F))},
+          .groups = std::max<std::int64_t>(groups, 1),
+          .is_per_group = is_per_group};
+}
+
+Kernel group_normalization(const Signature& signature) {
+  const GroupNorm norm = group_norm_of(signature);
+  return for_type(input_of(signature, 0).dtype, floats, [&]<typename Element>() -> Kernel {
+    Kernel kernel{.run = [norm](const Pointers& pointers) {
+      const std::int64_t length = norm.sums.length();
+      norm.write_all<Element>(pointers, length, [&](std::int64_t lane) {
+        return norm.sums.normalizer_of(pointers.input<Element>(0) + lane * length);
+      });
     }};
+    kernel.row_carry = [norm](std::size_t) -> RowCarry {
+      return {.size = norm.sums.size(),
+              .add =
+                  [norm](std::int64_t row, const std::byte* from, std::byte* carried) {
+                    norm.sums.add_row(row, reinterpret_cast<const Element*>(from),
+                                      reinterpret_cast<Moments*>(carried));
+                  },
+              .make =
+                  [norm](std::int64_t, const Pointers& pointers, std::byte* carried) {
+                    const auto* const sums = reinterpret_cast<const Moments*>(carried);
+                    norm.write_all<Element>(pointers, norm.sums.lanes.inner, [&](std::int64_t lane) {
+                      return norm.sums.normalizer(sums + lane);
+                    });
+                  }};
+    };
+    return kernel;
   });
 }
 
@@ -173,24 +199,44 @@ Kernel norm(const Signature& signature) {
   if (p != 1 && p != 2) refuse("p is {}, expected 1 or 2", p);
   const Split split =
       split_at(input.shape, axis_of(signature.attributes.integer("axis", -1), input.shape.size()));
+  const auto grown = [p](double total, double x) { return total + (p == 1 ? std::abs(x) : x * x); };
+  const auto size_of = [p](double total) { return p == 1 ? total : std::sqrt(total); };
+  const auto divided = []<typename Element>(Element x, double size) {
+    return element_of<Element>(size == 0 ? 0.0 : static_cast<double>(value_of(x)) / size);
+  };
   return for_type(input.dtype, floats, [&]<typename Element>() -> Kernel {
-    return {.run = [=](const Pointers& pointers) {
+    Kernel kernel{.run = [=](const Pointers& pointers) {
       for (std::int64_t i = 0; i < split.outer * split.inner; ++i) {
         const std::int64_t start = i / split.inner * split.size * split.inner + i % split.inner;
         const auto* const from = pointers.input<Element>(0) + start;
         auto* const to = pointers.output<Element>(0) + start;
         double total = 0;
-        for (std::int64_t j = 0; j < split.size; ++j) {
-          const auto x = static_cast<double>(value_of(from[j * split.inner]));
-          total += p == 1 ? std::abs(x) : x * x;
-        }
-        const double size = p == 1 ? total : std::sqrt(total);
-        for (std::int64_t j = 0; j < split.size; ++j) {
-          const auto x = static_cast<double>(value_of(from[j * split.inner]));
-          to[j * split.inner] = element_of<Element>(size == 0 ? 0.0 : x / size);
-        }
+        for (std::int64_t j = 0; j < split.size; ++j)
+          total = grown(total, static_cast<double>(value_of(from[j * split.inner])));
+        const double size = size_of(total);
+        for (std::int64_t j = 0; j < split.size; ++j)
+          to[j * split.inner] = divided(from[j * split.inner], size);
       }
     }};
+    const std::int64_t vectors = split.outer * split.inner;
+    kernel.row_carry = [=](std::size_t) -> RowCarry {
+      return {.size = vectors * static_cast<Bytes>(sizeof(double)),
+              .add =
+                  [=](std::int64_t row, const std::byte* bytes, std::byte* carried) {
+                    const auto* const from = reinterpret_cast<const Element*>(bytes);
+                    auto* const totals = reinterpret_cast<double*>(carried);
+                    for (std::int64_t i = 0; i < vectors; ++i)
+                      totals[i] = grown(row == 0 ? 0 : totals[i], static_cast<double>(value_of(from[i])));
+                  },
+              .make =
+                  [=](std::int64_t, const Pointers& pointers, std::byte* carried) {
+                    const auto* const totals = reinterpret_cast<const double*>(carried);
+                    for (std::int64_t i = 0; i < vectors; ++i)
+                      pointers.output<Element>(0)[i] =
+                          divided(pointers.input<Element>(0)[i], size_of(totals[i]));
+                  }};
+    };
+    return kernel;
   });
 }
 

@@ -175,26 +175,54 @@ void run_item(const Cell<Element>& cell, const Pointers& pointers, std::int64_t 
   if (auto* const last = pointers.output<Element>(2)) std::copy_n(cell.c, n.hidden, last + state);
 }
 
-template <typename Element, typename Step>
-void run_network(const Network& n, const Pointers& pointers, const Step& step) {
+/// The operands of a direction, and scratch memory.
+template <typename Element>
+Cell<Element> cell_of(const Network& n, const Pointers& pointers, std::int64_t direction) {
   auto* const memory = reinterpret_cast<Element*>(pointers.scratch);
   const std::int64_t rows = n.gates * n.hidden;
-  const auto of_direction = [&](std::size_t input, std::int64_t direction, std::int64_t size) {
+  const auto of_direction = [&](std::size_t input, std::int64_t size) {
     const auto* const all = pointers.input<Element>(input);
     return all == nullptr ? nullptr : all + direction * size;
   };
+  const std::size_t functions = n.activations.size() / index(n.directions);
+  return {.network = n,
+          .activations = n.activations.data() + index(direction) * functions,
+          .w = of_direction(1, rows * n.input),
+          .r = of_direction(2, rows * n.hidden),
+          .bias = of_direction(3, 2 * rows),
+          .peepholes = n.gates == 4 ? of_direction(7, 3 * n.hidden) : nullptr,
+          .h = memory,
+          .c = memory + n.hidden,
+          .sums = memory + 2 * n.hidden};
+}
+
+template <typename Element, typename Step>
+void run_network(const Network& n, const Pointers& pointers, const Step& step) {
   for (std::int64_t direction = 0; direction < n.directions; ++direction) {
-    const std::size_t functions = n.activations.size() / index(n.directions);
-    const Cell<Element> cell{.network = n,
-                             .activations = n.activations.data() + index(direction) * functions,
-                             .w = of_direction(1, direction, rows * n.input),
-                             .r = of_direction(2, direction, rows * n.hidden),
-                             .bias = of_direction(3, direction, 2 * rows),
-                             .peepholes = n.gates == 4 ? of_direction(7, direction, 3 * n.hidden) : nullptr,
-                             .h = memory,
-                             .c = memory + n.hidden,
-                             .sums = memory + 2 * n.hidden};
+    const Cell<Element> cell = cell_of<Element>(n, pointers, direction);
     for (std::int64_t item = 0; item < n.batch; ++item) run_item(cell, pointers, direction, item, step);
+  }
+}
+
+/// One step of all items, forward. The states of all items are carried from step to step: h, then c.
+template <typename Element, typename Step>
+void run_step(const Network& n, std::int64_t at, const Pointers& pointers, Element* states,
+              const Step& step) {
+  Cell<Element> cell = cell_of<Element>(n, pointers, 0);
+  const bool has_c = n.gates == 4;
+  const auto* const lengths = pointers.input<std::int32_t>(4);
+  for (std::int64_t item = 0; item < n.batch; ++item) {
+    const std::int64_t state = item * n.hidden;
+    cell.h = states + state;
+    if (has_c) cell.c = states + n.batch * n.hidden + state;
+    if (at == 0) begin_with(pointers.input<Element>(5), state, n.hidden, cell.h);
+    if (at == 0 && has_c) begin_with(pointers.input<Element>(6), state, n.hidden, cell.c);
+    const std::int64_t length = lengths == nullptr ? n.steps : length_in(lengths[item], n.steps, "RNN");
+    if (at < length) step(cell, pointers.input<Element>(0) + item * n.input);
+    begin_with(at < length ? cell.h : nullptr, 0, n.hidden, pointers.output<Element>(0) + state);
+    if (auto* const last = pointers.output<Element>(1)) std::copy_n(cell.h, n.hidden, last + state);
+    if (!has_c) continue;
+    if (auto* const last = pointers.output<Element>(2)) std::copy_n(cell.c, n.hidden, last + state);
   }
 }
 
@@ -261,7 +289,15 @@ Kernel recurrent(const Signature& signature, std::int64_t gates, const std::vect
   n.activations = activations_of(signature, functions, index(n.directions));
   const DType dtype = input_of(signature, 0).dtype;
   Kernel kernel = for_type(dtype, exact_floats, [&]<typename Element>() -> Kernel {
-    return {.run = [n, step](const Pointers& pointers) { run_network<Element>(n, pointers, step); }};
+    Kernel all{.run = [n, step](const Pointers& pointers) { run_network<Element>(n, pointers, step); }};
+    if (n.directions > 1 || n.is_reverse) return all;
+    all.row_carry = [n, step](std::size_t) -> RowCarry {
+      return {.size = (n.gates == 4 ? 2 : 1) * n.batch * n.hidden * static_cast<Bytes>(sizeof(Element)),
+              .make = [n, step](std::int64_t at, const Pointers& pointers, std::byte* carried) {
+                run_step(n, at, pointers, reinterpret_cast<Element*>(carried), step);
+              }};
+    };
+    return all;
   });
   kernel.scratch = (2 + 2 * gates) * n.hidden * bytes_of(dtype, {1});
   return kernel;

@@ -1,11 +1,14 @@
 // Softmax, LogSoftmax, Hardmax. Before operator set 13, all dimensions from the axis on formed one row; since
-// then a row is only the axis. The largest element is subtracted first, so that nothing overflows.
+// then a row is only the axis. The largest element so far is subtracted, so that nothing overflows: elements
+// are added one by one, as they come by rows, and what is added shrinks when a larger one comes. Source: M.
+// Milakov, N. Gimelshein, "Online normalizer calculation for softmax", 2018.
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/onnx/elements.h"
 #include "kernels/onnx/tables.h"
+#include "model/row_carried.h"
 
 namespace stowage::kernels::onnx_ops {
 namespace {
@@ -49,30 +52,83 @@ std::int64_t largest(const Element* row, std::int64_t size, std::int64_t step) {
   return best;
 }
 
-/// The sum of e^(x - most).
-template <typename Element>
-double sum_of_powers(const Element* row, std::int64_t size, std::int64_t step, Value<Element> most) {
+/// The largest element so far, and the sum of e^(x - most).
+struct Powers {
+  double most = 0;
   double total = 0;
-  for (std::int64_t j = 0; j < size; ++j)
-    total += static_cast<double>(std::exp(value_of(row[j * step]) - most));
-  return total;
+};
+static_assert(sizeof(Powers) == model::bytes_of_moments);
+
+/// Adds an element; all powers shrink when a larger one comes.
+template <typename Real>
+void add_power(Real x, bool is_first, Powers& powers) {
+  const Real most = static_cast<Real>(powers.most);
+  if (is_first) {
+    powers = {static_cast<double>(x), 1};
+  } else if (x > most) {
+    powers = {static_cast<double>(x), powers.total * static_cast<double>(std::exp(most - x)) + 1};
+  } else {
+    powers.total += x == most ? 1 : static_cast<double>(std::exp(x - most));
+  }
 }
 
-constexpr auto softmax = []<typename Element>(const Element* from, Element* to, std::int64_t size,
-                                              std::int64_t step) {
-  const auto most = value_of(from[largest(from, size, step) * step]);
-  const auto total = static_cast<Value<Element>>(sum_of_powers(from, size, step, most));
-  for (std::int64_t j = 0; j < size; ++j)
-    to[j * step] = element_of<Element>(std::exp(value_of(from[j * step]) - most) / total);
+/// What becomes of an element.
+struct Share {
+  template <typename Element>
+  static Element of(Element x, const Powers& powers) {
+    using Real = Value<Element>;
+    return element_of<Element>(std::exp(value_of(x) - static_cast<Real>(powers.most)) /
+                               static_cast<Real>(powers.total));
+  }
+};
+struct LogOfShare {
+  template <typename Element>
+  static Element of(Element x, const Powers& powers) {
+    using Real = Value<Element>;
+    return element_of<Element>(value_of(x) - static_cast<Real>(powers.most) -
+                               static_cast<Real>(std::log(powers.total)));
+  }
 };
 
-constexpr auto log_softmax = []<typename Element>(const Element* from, Element* to, std::int64_t size,
-                                                  std::int64_t step) {
-  const auto most = value_of(from[largest(from, size, step) * step]);
-  const auto log = static_cast<Value<Element>>(std::log(sum_of_powers(from, size, step, most)));
-  for (std::int64_t j = 0; j < size; ++j)
-    to[j * step] = element_of<Element>(value_of(from[j * step]) - most - log);
+template <typename Made>
+struct MakeAll {
+  template <typename Element>
+  void operator()(const Element* from, Element* to, std::int64_t size, std::int64_t step) const {
+    Powers powers;
+    for (std::int64_t j = 0; j < size; ++j) add_power(value_of(from[j * step]), j == 0, powers);
+    for (std::int64_t j = 0; j < size; ++j) to[j * step] = Made::of(from[j * step], powers);
+  }
 };
+
+/// By rows: one number of each vector.
+template <typename Made, typename Element>
+RowCarry carry_of(std::int64_t vectors) {
+  return {.size = vectors * static_cast<Bytes>(sizeof(Powers)),
+          .add =
+              [=](std::int64_t row, const std::byte* bytes, std::byte* carried) {
+                const auto* const from = reinterpret_cast<const Element*>(bytes);
+                auto* const powers = reinterpret_cast<Powers*>(carried);
+                for (std::int64_t i = 0; i < vectors; ++i) add_power(value_of(from[i]), row == 0, powers[i]);
+              },
+          .make =
+              [=](std::int64_t, const Pointers& pointers, std::byte* carried) {
+                const auto* const powers = reinterpret_cast<const Powers*>(carried);
+                for (std::int64_t i = 0; i < vectors; ++i)
+                  pointers.output<Element>(0)[i] = Made::of(pointers.input<Element>(0)[i], powers[i]);
+              }};
+}
+
+template <typename Made>
+Kernel by_powers(const Signature& signature) {
+  Kernel kernel = for_rows(signature, MakeAll<Made>());
+  const Split split = rows_of(signature);
+  const std::int64_t vectors = split.outer * split.inner;
+  kernel.row_carry =
+      for_type(input_of(signature, 0).dtype, floats, [&]<typename Element>() -> Kernel {
+        return {.row_carry = [vectors](std::size_t) { return carry_of<Made, Element>(vectors); }};
+      }).row_carry;
+  return kernel;
+}
 
 constexpr auto hardmax = []<typename Element>(const Element* from, Element* to, std::int64_t size,
                                               std::int64_t step) {
@@ -84,8 +140,8 @@ constexpr auto hardmax = []<typename Element>(const Element* from, Element* to, 
 
 TablePart softmax_kernels() {
   return {{"Hardmax", [](const Signature& it) { return for_rows(it, hardmax); }},
-          {"LogSoftmax", [](const Signature& it) { return for_rows(it, log_softmax); }},
-          {"Softmax", [](const Signature& it) { return for_rows(it, softmax); }}};
+          {"LogSoftmax", by_powers<LogOfShare>},
+          {"Softmax", by_powers<Share>}};
 }
 
 }  // namespace stowage::kernels::onnx_ops

@@ -221,21 +221,31 @@ void step(const Lstm& it, const Pointers& at, const std::int8_t* input, std::int
   std::memcpy(last, next, static_cast<std::size_t>(it.cells));
 }
 
+/// One step of batch b, with elements of that row of the input and the output.
+void step_of_batch(const Lstm& it, const Pointers& at, std::int64_t b, std::int64_t row) {
+  if (it.cells == 0) return;
+  auto* const last = const_cast<std::int8_t*>(at.input<std::int8_t>(output_state)) + b * it.cells;
+  auto* const state = const_cast<std::int16_t*>(at.input<std::int16_t>(cell_state)) + b * it.cells;
+  step(it, at, at.input<std::int8_t>(0) + row * it.inputs, last, state,
+       reinterpret_cast<std::int8_t*>(at.scratch));
+  std::memcpy(at.output<std::int8_t>(0) + row * it.cells, last, static_cast<std::size_t>(it.cells));
+}
+
+/// The variables are the state from step to step.
 Kernel prepare_lstm(const Signature& signature) {
   const Lstm it = lstm_of(Operands(signature));
   return {.run =
               [it](const Pointers& at) {
-                auto* const last = const_cast<std::int8_t*>(at.input<std::int8_t>(output_state));
-                auto* const state = const_cast<std::int16_t*>(at.input<std::int16_t>(cell_state));
-                for (std::int64_t t = 0; t < it.steps && it.cells > 0; ++t)
-                  for (std::int64_t b = 0; b < it.batches; ++b) {
-                    const std::int64_t row = it.is_time_major ? t * it.batches + b : b * it.steps + t;
-                    step(it, at, at.input<std::int8_t>(0) + row * it.inputs, last + b * it.cells,
-                         state + b * it.cells, reinterpret_cast<std::int8_t*>(at.scratch));
-                    std::memcpy(at.output<std::int8_t>(0) + row * it.cells, last + b * it.cells,
-                                static_cast<std::size_t>(it.cells));
-                  }
+                for (std::int64_t t = 0; t < it.steps; ++t) {
+                  for (std::int64_t b = 0; b < it.batches; ++b)
+                    step_of_batch(it, at, b, it.is_time_major ? t * it.batches + b : b * it.steps + t);
+                }
               },
+          .row_carry = [it](std::size_t) -> RowCarry {
+            return {.make = [it](std::int64_t, const Pointers& at, std::byte*) {
+              for (std::int64_t b = 0; b < it.batches; ++b) step_of_batch(it, at, b, b);
+            }};
+          },
           .scratch = it.cells};
 }
 
