@@ -80,6 +80,7 @@ struct GenerateCommand {
   std::string directory;
   std::string name;   ///< Of functions and files; empty: that of the model.
   std::string cases;  ///< Of the test program.
+  std::string kernels = "portable";
 };
 
 /// Reports a bug: the checker rejected our own plan. Writes only the case, so that the bug can be fixed.

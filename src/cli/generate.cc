@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 #include <ostream>
@@ -70,6 +72,25 @@ std::size_t parse_cases(const std::string& text) {
   return static_cast<std::size_t>(*number);
 }
 
+CKernels parse_kernels(const std::string& text) {
+  constexpr std::array names{"portable", "cmsis-nn", "cmsis-nn-scalar", "cmsis-nn-dsp", "cmsis-nn-mve"};
+  const auto found = std::ranges::find(names, text);
+  if (found == names.end())
+    throw UsageError(
+        fmt::format("--kernels: {}, expected one of {}", base::quoted(text), fmt::join(names, ", ")));
+  return static_cast<CKernels>(found - names.begin());
+}
+
+/// The network with the scratch memory of the kernels.
+Network read_with_scratch(const NamedFile& model, ImportOptions options, CKernels kernels, bool by_rows) {
+  Network network = read_network(model.file, options);
+  const std::vector<ScratchRequest> wanted = scratch_of_kernels(network, kernels, by_rows);
+  options.scratch.insert(options.scratch.end(), wanted.begin(), wanted.end());
+  if (!wanted.empty()) network = read_network(model.file, options);
+  network.input.info.name = model.name;
+  return network;
+}
+
 }  // namespace
 
 ExitStatus run_generate(const GenerateCommand& command) {
@@ -80,21 +101,23 @@ ExitStatus run_generate(const GenerateCommand& command) {
   PlanOptions options = parse_plan_options(command.plan);
   if (options.stream) options.stream->axes = StreamAxes::natural;  // generated kernels compute no others
   const std::vector<NamedFile> models = parse_models(command.inputs);
-  Network network = read_network(models[0].file, parse_options_of(models, command.model)[0]);
-  network.input.info.name = models[0].name;
   GenerateOptions wanted{.name = command.name.empty() ? c_name_of(models[0].name) : command.name,
                          .cases = parse_cases(command.cases),
-                         .seed = options.solve.seed};
+                         .seed = options.solve.seed,
+                         .kernels = parse_kernels(command.kernels)};
+  PlanResult planned;
+  if (!command.given_plan.empty()) planned.plan = read_plan(command.given_plan);
+  const bool by_rows = options.stream || is_streamed(planned.plan);
+  const Network network =
+      read_with_scratch(models[0], parse_options_of(models, command.model)[0], wanted.kernels, by_rows);
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
-  PlanResult planned;
   if (command.given_plan.empty()) {
     planned = make_plan(network.input, options);
     clear_progress_line();
     if (!planned.faults.empty()) return report_own_fault(planned);
   } else {
-    planned.plan = read_plan(command.given_plan);
     const Faults faults = check_plan(planned.plan, std::vector<Input>{network.input});
     print_faults(faults);
     if (!faults.empty()) return ExitStatus::not_met;

@@ -129,7 +129,8 @@ std::string plan_text(const Plan& plan) {
 void add_kernels(Package& package, const std::vector<std::string>& kernels) {
   for (const KernelFile& file : kernel_files()) {
     const std::string name(file.name.substr(0, file.name.rfind('.')));
-    const bool is_needed = file.name.ends_with(".h") || std::ranges::find(kernels, name) != kernels.end();
+    const bool is_common = file.name == "stowage_kernels.h" || file.name == "stowage_test.h";
+    const bool is_needed = is_common || std::ranges::find(kernels, name) != kernels.end();
     if (is_needed) package.files.push_back({std::string(file.name), std::string(file.content)});
   }
 }
@@ -139,6 +140,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
   Model model{.network = &network, .plan = &plan, .name = options.name};
   model.schedule = schedule_of(network, plan);
   Sources sources(network, program, plan, options.name);
+  sources.use(options.kernels);
   model.functions = functions_for(sources, model.schedule);
   for (const Port& port : model.schedule.ports) {
     const Storage storage = sources.storage(port.tensor);
@@ -146,6 +148,8 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
         sources.place(port.axis ? storage.by_rows(*port.axis) : storage.whole(), port.tensor));
   }
   expect_all_ports(model);
+  model.has_wishes = !sources.wishes().empty();
+  model.calls_cmsis_nn = sources.kernels().contains("stowage_cmsis_nn");
   if (!model.has_ports()) model.loops = loops_of(network, plan, model.schedule);
   if (is_streamed(plan) && !model.loops) model.table = periodic(model.schedule.steps);
   const std::string text = program_of(model, sources);

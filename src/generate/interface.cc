@@ -185,6 +185,12 @@ std::string interface_of(const Model& model, const Sources& sources) {
   for (const Outlet& outlet : outlets_of(model)) text += macros_of_outlet(model, outlet);
   if (!model.has_ports()) text += "\n" + offset_macros(model, sources);
   text += model.has_ports() ? row_interface(model) : run_interface(model);
+  if (model.has_wishes)
+    text += fmt::format(
+        "\n/* Bytes of scratch memory that this version of CMSIS-NN wants beyond those in the arena; it must "
+        "be 0. "
+        "*/\nint32_t {}_scratch_missing(void);\n",
+        model.name);
   return text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
 

@@ -26,17 +26,11 @@ SOURCES := $(NAME).c $(NAME)_weights.c@KERNELS@
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror
 CFLAGS ?= -O2
 ARM := arm-none-eabi-gcc -std=c99 -O2 -mthumb -ffunction-sections $(WARNINGS)
-BOARD := -DSTOWAGE_QEMU --specs=picolibc.specs --crt0=semihost --oslib=semihost -Tpicolibc.ld -Wl,--gc-sections \
+@CMSIS@BOARD := -DSTOWAGE_QEMU --specs=picolibc.specs --crt0=semihost --oslib=semihost -Tpicolibc.ld -Wl,--gc-sections \
   -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x400000 \
   -Wl,--defsym=__ram=0x20000000 -Wl,--defsym=__ram_size=0x400000 -Wl,--defsym=__stack_size=16K
 QEMU := qemu-system-arm -nographic -semihosting-config enable=on,target=native -icount shift=0
-
-test: $(NAME)_test
-	./$(NAME)_test
-
-$(NAME)_test: $(SOURCES) $(NAME)_test.c
-	$(CC) -std=c99 $(CFLAGS) $(WARNINGS) $^ -lm -o $@
-
+@TEST@
 # QEMU counts instructions, not cycles.
 m3: MACHINE := -mcpu=cortex-m3 -mfloat-abi=soft -DSTOWAGE_MPS2
 m3: BOARD_NAME := mps2-an385
@@ -50,11 +44,12 @@ m55: BOARD += -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x80000 \
   -Wl,--defsym=__ram=0x21000000
 
 m3 m4 m7 m55: $(SOURCES) $(NAME)_test.c
-	$(ARM) $(MACHINE) $^ $(BOARD) -lm -o $(NAME)_$@.elf
+@BUILD@	$(ARM) $(MACHINE) $^@OBJECT@ $(BOARD) -lm -o $(NAME)_$@.elf
 	$(QEMU) -M $(BOARD_NAME) -kernel $(NAME)_$@.elf < /dev/null 2>&1
 
+m0: MACHINE := -Os -mcpu=cortex-m0 -mfloat-abi=soft -fdata-sections
 m0: $(SOURCES) $(NAME)_test.c
-	$(ARM) -Os -mcpu=cortex-m0 -mfloat-abi=soft -fdata-sections $^ --specs=picolibc.specs --crt0=semihost \
+@BUILD@	$(ARM) $(MACHINE) $^@OBJECT@ --specs=picolibc.specs --crt0=semihost \
 	  --oslib=semihost -Tpicolibc.ld -Wl,--gc-sections -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x40000 \
 	  -Wl,--defsym=__ram=0x20000000 -Wl,--defsym=__ram_size=0x4000 -Wl,--defsym=__stack_size=1K -lm -o $(NAME)_$@.elf
 	$(QEMU) -M microbit -kernel $(NAME)_$@.elf < /dev/null 2>&1
@@ -64,10 +59,33 @@ size: $(SOURCES)
 	  -o $$file.o && arm-none-eabi-size $$file.o | tail -1; rm -f $$file.o; done
 
 clean:
-	rm -f $(NAME)_test *.elf
+	rm -f $(NAME)_test *.elf *.o
 
 .PHONY: test m0 m3 m4 m7 m55 size clean
 )";
+
+/// How the program is built for this machine.
+constexpr const char* test_here = R"(
+test: $(NAME)_test
+	./$(NAME)_test
+
+$(NAME)_test: $(SOURCES) $(NAME)_test.c
+	$(CC) -std=c99 $(CFLAGS) $(WARNINGS) $^ -lm -o $@
+)";
+
+/// CMSIS-NN is for Arm processors, and not free of warnings.
+constexpr const char* test_cmsis_nn = R"(
+test: m4
+)";
+constexpr const char* paths_cmsis_nn =
+    R"(# The folders of CMSIS-NN, and of CMSIS-Core, which some versions of it include.
+CMSIS_NN ?= CMSIS-NN
+CMSIS_CORE ?= CMSIS/Core
+ARM += -isystem $(CMSIS_NN)/Include -isystem $(CMSIS_CORE)/Include
+LIBRARY = arm-none-eabi-gcc -std=gnu99 -O2 -mthumb -ffunction-sections -w -isystem /usr/lib/picolibc/arm-none-eabi/include \
+  -I$(CMSIS_NN)/Include -I$(CMSIS_CORE)/Include -r -nostdlib $(wildcard $(CMSIS_NN)/Source/*/*.c)
+)";
+constexpr const char* build_cmsis_nn = "\t$(LIBRARY) $(MACHINE) -o cmsis_nn_$@.o\n";
 
 void replace_all(std::string& text, const std::string& mark, const std::string& by) {
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + by.size()))
@@ -159,6 +177,10 @@ std::string weights_of(const Model& model, const Sources& sources) {
 std::vector<GeneratedFile> build_files_of(const Model& model, const Package& package,
                                           const std::vector<std::string>& kernels) {
   std::string make = makefile;
+  replace_all(make, "@TEST@", model.calls_cmsis_nn ? test_cmsis_nn : test_here);
+  replace_all(make, "@CMSIS@", model.calls_cmsis_nn ? paths_cmsis_nn : "");
+  replace_all(make, "@BUILD@", model.calls_cmsis_nn ? build_cmsis_nn : "");
+  replace_all(make, "@OBJECT@", model.calls_cmsis_nn ? " cmsis_nn_$@.o" : "");
   replace_all(make, "@NAME@", model.name);
   replace_all(make, "@KERNELS@", listed(kernels, "", " "));
   const std::string sources = fmt::format("{0}.c {0}_weights.c{1}", model.name, listed(kernels, "", " "));
@@ -168,8 +190,9 @@ std::vector<GeneratedFile> build_files_of(const Model& model, const Package& pac
       "if(ESP_PLATFORM)\n  idf_component_register(SRCS ${{{0}_sources}} INCLUDE_DIRS .)\n"
       "else()\n  cmake_minimum_required(VERSION 3.16)\n  project({0} C)\n"
       "  add_library({0} STATIC ${{{0}_sources}})\n"
-      "  target_include_directories({0} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})\nendif()\n",
-      model.name, sources);
+      "  target_include_directories({0} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})\n{2}endif()\n",
+      model.name, sources,
+      model.calls_cmsis_nn ? fmt::format("  target_link_libraries({} PUBLIC cmsis-nn)\n", model.name) : "");
   const std::string zephyr_cmake = fmt::format(
       "zephyr_library_named({0})\nzephyr_include_directories(..)\nzephyr_library_sources(../{0}.c "
       "../{0}_weights.c{1})\n",

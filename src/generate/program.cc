@@ -145,6 +145,16 @@ std::string walk_text(const Model& model) {
       model.table.periods.size());
 }
 
+/// What the linked kernels want beyond the plan.
+std::string wishes_text(const Model& model, const Sources& sources) {
+  if (!model.has_wishes) return "";
+  std::string text =
+      fmt::format("\nint32_t {}_scratch_missing(void) {{\n  int32_t most = 0, missing;\n", model.name);
+  for (const std::string& wish : sources.wishes())
+    text += fmt::format("  missing = {};\n  if (missing > most) most = missing;\n", wish);
+  return text + "  return most;\n}\n";
+}
+
 /// Gives what is kept from run to run its first values.
 std::string reset_text(const Model& model) {
   if (bytes_kept(model) == 0) return "";
@@ -254,15 +264,17 @@ std::string program_of(const Model& model, Sources& sources) {
   const std::string body = functions_text(model);
   std::string steps;
   if (model.is_stepped()) steps += table_text(model);
+  steps += wishes_text(model, sources);
   steps += model.has_ports() ? ports_text(model) : reset_text(model) + run_text(model, sources);
   const std::string loops = model.loops.value_or("");
   std::string text = fmt::format(
       "/* {0}: what runs when, and where. See {1}.h. */\n#include \"{1}.h\"\n\n{2}#include "
       "\"{1}_weights.h\"\n"
-      "#include \"stowage_kernels.h\"\n\n",
+      "#include \"{3}.h\"\n\n",
       in_comment(model.source()), model.name,
       (body.find("INFINITY") != std::string::npos ? std::string("#include <math.h>\n\n") : "") +
-          (bytes_kept(model) > 0 ? "#include <string.h>\n\n" : ""));
+          (bytes_kept(model) > 0 ? "#include <string.h>\n\n" : ""),
+      model.calls_cmsis_nn ? "stowage_cmsis_nn" : "stowage_kernels");
   for (const auto& [word, definition] :
        {std::pair{"floord(", "#define floord(n, d) ((n) < 0 ? -((-(n) + (d)-1) / (d)) : (n) / (d))\n"},
         std::pair{"min(", "#define min(a, b) ((a) < (b) ? (a) : (b))\n"},

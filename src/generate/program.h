@@ -22,6 +22,8 @@ struct Model {
   std::optional<std::string> loops{};      ///< Of a plan that follows an affine schedule.
   PeriodicTable table{};                   ///< Of other plans that stream.
   std::vector<std::string> port_places{};  ///< Names of the places of ports.
+  bool calls_cmsis_nn = false;
+  bool has_wishes = false;  ///< Kernels can say how much scratch memory they want.
 
   [[nodiscard]] const Graph& graph() const { return network->graph(); }
   [[nodiscard]] const Tensor& tensor(TensorId t) const { return graph().tensors[t]; }

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "generate/cmsis_nn.h"
 #include "generate/text.h"
 #include "model/row_rules.h"
 
@@ -252,6 +253,7 @@ Function function_of(Sources& sources, const StepKind& kind) {
     return all;
   }();
   Writer writer(sources, kind);
+  if (emit_cmsis_nn(writer)) return writer.take();
   const auto found = table.find(writer.op().type);
   if (found == table.end()) refuse("there is no generated kernel for {}", writer.op().type);
   if (found->second.rows == RowHandling::alike && !writer.is_alike())

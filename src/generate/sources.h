@@ -8,12 +8,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "generate/storage.h"
 #include "kernels/kernel.h"
 #include "kernels/tflite/operands.h"
 #include "run/program.h"
+#include "stowage/generate.h"
 #include "stowage/network.h"
 #include "stowage/plan.h"
 #include "stowage/units.h"
@@ -57,6 +59,11 @@ class Sources {
   /// The name of a place; equal places have one name.
   std::string place(const RowPlace& place, TensorId tensor);
   void need(std::string_view kernel) { kernels_.emplace(kernel); }
+  void use(CKernels kernels) { c_kernels_ = kernels; }
+  [[nodiscard]] CKernels c_kernels() const { return c_kernels_; }
+  /// A C expression: bytes of scratch memory that a kernel wants beyond those that are planned.
+  void add_wish(std::string expression) { wishes_.push_back(std::move(expression)); }
+  [[nodiscard]] const std::vector<std::string>& wishes() const { return wishes_; }
 
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const run::Program& program() const { return program_; }
@@ -81,6 +88,8 @@ class Sources {
   std::string name_;
   std::vector<ConstantArray> arrays_{};
   std::set<std::string> kernels_{};
+  CKernels c_kernels_ = CKernels::portable;
+  std::vector<std::string> wishes_{};
   std::map<TensorId, std::string> constants_{};
   std::map<std::string, std::string> place_names_{};  ///< By definition.
   std::set<std::string> used_names_{};

@@ -202,11 +202,17 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
          data_text(model, cases) + pointers_text(model, cases.size(), true) +
          pointers_text(model, cases.size(), false) + memory_text(model) + code +
          fmt::format(
-             "\nint main(void) {{\n  unsigned number;\n  for (number = 0; number < {0}; number++) {{\n"
+             "\nint main(void) {{\n  unsigned number;\n{2}  for (number = 0; number < {0}; number++) {{\n"
              "    const char *const problem = run_case(number);\n    if (problem != NULL) {{\n"
              "      printf(\"{1}: case %u: %s\\n\", number, problem);\n      return 1;\n    }}\n  }}\n"
              "  printf(\"{1}: {0} of {0} cases as expected\\n\");\n  return 0;\n}}\n",
-             cases.size(), model.name);
+             cases.size(), model.name,
+             !model.has_wishes
+                 ? std::string()
+                 : fmt::format("  if ({0}_scratch_missing() > 0) {{\n"
+                               "    printf(\"{0}: CMSIS-NN wants %ld bytes more scratch memory\\n\", "
+                               "(long){0}_scratch_missing());\n    return 1;\n  }}\n",
+                               model.name));
 }
 
 }  // namespace stowage::generate

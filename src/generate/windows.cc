@@ -1,6 +1,8 @@
 // Operators that move windows: convolutions, pools, and fully connected layers, which are a convolution with one
 // window. Their kernels get a table with a pointer for each row under the window.
 
+#include "generate/windows.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include "kernels/tflite/window.h"
 
 namespace stowage::generate {
-namespace {
 
 using kernels::Argument;
 using kernels::Operands;
@@ -22,14 +23,6 @@ using kernels::refuse;
 using kernels::Requantization;
 using kernels::Window;
 using kernels::WindowOptions;
-
-/// A window of one image, and the rows that it reads.
-struct Windows {
-  Window height{};
-  Window width{};
-  std::int64_t in_channels = 0;
-  std::int64_t out_channels = 0;
-};
 
 std::string shape_of(const Windows& it) {
   return fmt::format(
@@ -40,12 +33,13 @@ std::string shape_of(const Windows& it) {
       it.width.stride, it.width.dilation, it.width.before);
 }
 
-/// The data of an input that must be constant.
 std::span<const std::byte> constant_data(Writer& writer, std::size_t input) {
   const TensorId tensor = writer.op().inputs.at(input).value();
   if (!writer.sources().is_constant(tensor)) refuse("its input {} is not constant", input);
   return writer.sources().program().constants[tensor];
 }
+
+namespace {
 
 /// Calls a kernel with the rows under each window.
 void call_with_rows(Writer& writer, const Windows& it, std::string_view kernel, const std::string& layer) {
@@ -67,6 +61,8 @@ void expect_one_image(const Shape& shape) {
   if (shape[0] != 1) refuse("it has a batch of {}, expected 1", shape[0]);
 }
 
+}  // namespace
+
 // Convolutions
 
 Windows convolution_windows(const Operands& operands) {
@@ -87,6 +83,8 @@ Windows convolution_windows(const Operands& operands) {
           .in_channels = in[3],
           .out_channels = out[3]};
 }
+
+namespace {
 
 /// The bias minus the input's zero point times the weights of each channel. `channel_of(i)` is that of weight i.
 template <typename ChannelOf>
@@ -273,6 +271,8 @@ void emit_fully_connected(Writer& writer) {
   writer.line(fmt::format("stowage_conv_{}(&{}, rows, {});", real ? "f32" : "s8", layer, writer.output().at));
 }
 
+}  // namespace
+
 // Pools
 
 Windows pool_windows(const Operands& operands) {
@@ -291,6 +291,8 @@ Windows pool_windows(const Operands& operands) {
           .in_channels = in[3],
           .out_channels = out[3]};
 }
+
+namespace {
 
 /// Steps over rows of the input: starts the sums, adds rows, and finishes after the last one.
 void pool_in_steps(Writer& writer, const Windows& it, const std::string& kernel, const std::string& layer,

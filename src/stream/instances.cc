@@ -92,6 +92,15 @@ class Reading {
     return *index_[t];
   }
 
+  /// No operator reads scratch memory. So it is live in each step of its operator, and between them it is free:
+  /// it has as many rows as the operator, each as large as all of it.
+  std::size_t add_scratch(TensorId t, std::int64_t rows) {
+    const std::size_t added = add_tensor(t);
+    model_.tensors[added].rows = rows;
+    model_.tensors[added].bytes_per_row = graph_.tensors[t].bytes;
+    return added;
+  }
+
   /// An input without bytes does not arrive.
   void add_input(TensorId t) {
     const std::size_t tensor = add_tensor(t);
@@ -108,8 +117,6 @@ class Reading {
     for (const auto& output : source.outputs) {
       if (output && is_variable(*output)) added.writes.push_back(add_tensor(*output));
     }
-    // No operator reads scratch memory, so it is live in this operator's only step.
-    for (const TensorId scratch : source.scratch) added.writes.push_back(add_tensor(scratch));
     for (const std::size_t earlier : source.after) {
       if (model_of_[earlier]) added.after.push_back(*model_of_[earlier]);
     }
@@ -121,8 +128,10 @@ class Reading {
     } else if (along != nullptr) {
       added.rows = model_.tensors[added.writes[0]].rows;
       added.granule = model_.tensors[added.writes[0]].granule;
-      added.can_add_rows = along->adds_rows;
-    } else {
+      added.can_add_rows = along->adds_rows && source.scratch.empty();
+    }
+    for (const TensorId scratch : source.scratch) added.writes.push_back(add_scratch(scratch, added.rows));
+    if (carried == nullptr && along == nullptr) {
       added.writing = Writing::at_the_end;
       for (const std::size_t t : added.writes) model_.tensors[t].is_whole = true;
     }
@@ -196,7 +205,7 @@ class Reading {
   [[nodiscard]] const RowAxis* way_of(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
     if (source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op)) return nullptr;
-    if (!source.scratch.empty()) return nullptr;  // it is for all rows
+    if (!source.scratch.empty() && options_.granule > 1) return nullptr;  // the last step may have fewer rows
     const std::size_t axis = *axes_[*source.outputs[0]];
     if (can_sum_up(source, axis)) return nullptr;  // rows along this axis are those of sums
     const bool is_alike = std::all_of(source.outputs.begin(), source.outputs.end(),

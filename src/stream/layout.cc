@@ -9,6 +9,8 @@
 // writing, and the used slots are not always contiguous. Granules pack closer, sometimes by a third. All
 // three forms reserve only bytes of live rows, except for a whole buffer of very many pieces.
 //
+// Scratch memory of an operator is one buffer, reserved in each of its steps.
+//
 // Tensors that take each other over share one buffer, of the last taker's size.
 //
 // Cost: linear in granules, times their runs if rows are not contiguous.
@@ -53,7 +55,9 @@ class LayingOut {
       if (model_.tensors[root].bytes_per_row == 0) continue;
       const bool is_again = !model_.tensors[root].again.empty();
       const bool may_be_whole = family.are_alike && !family.is_by_rows && !is_again;
-      if (family.is_whole || (may_be_whole && family.lives.size() == 1)) {
+      if (graph_.tensors[*model_.tensors[root].source].kind == TensorKind::scratch) {
+        add_scratch(root, family);
+      } else if (family.is_whole || (may_be_whole && family.lives.size() == 1)) {
         add_whole(root, family);
       } else if (is_ring(root, family)) {
         add_ring(root, family);
@@ -174,6 +178,20 @@ class LayingOut {
     }
     for (const std::size_t member : family.members)
       add_view(member, {.buffer = layout_.buffers.size(), .life = hull(timetable_.lives[member])});
+    layout_.buffers.push_back(std::move(buffer));
+  }
+
+  /// All rows have one place, at different times.
+  void add_scratch(std::size_t root, const Family& family) {
+    Buffer buffer = buffer_of(root, name_of(root), bytes_of(root, 0));
+    for (const Lifetime& life : family.lives) {
+      if (!buffer.pieces.empty() && buffer.pieces.back().life.upper == life.lower) {
+        buffer.pieces.back().life.upper = life.upper;
+      } else {
+        buffer.pieces.push_back({0, bytes_of(root, 0), life});
+      }
+    }
+    add_view(root, {.buffer = layout_.buffers.size(), .life = hull(family.lives)});
     layout_.buffers.push_back(std::move(buffer));
   }
 
