@@ -43,8 +43,9 @@ make_environment() {
   mkdir -p "$(dirname "$environment")"
   python3 -m venv "$environment" &&
     "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 -r "$requirements" &&
-    # Of this package only one module is used, CMSIS-NN's sizes of scratch: it needs none of the others.
-    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 --no-deps executorch==1.5.1
+    # Of these packages only CMSIS-NN is used, the sizes of its scratch and its sources: they need no others.
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --retries 1 --no-deps \
+      executorch==1.5.1 bakenn==1.0.0
 }
 
 shopt -s nullglob

@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "stowage/import.h"
 #include "stowage/network.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
@@ -23,9 +22,9 @@
 
 namespace stowage {
 
-/// Whose kernels the C calls: its own, or also the user's CMSIS-NN, for processors without and with the DSP
-/// extension or the vector extension MVE. Plain `cmsis_nn` has scratch memory for all of them.
-enum class CKernels : std::uint8_t { portable, cmsis_nn, cmsis_nn_scalar, cmsis_nn_dsp, cmsis_nn_mve };
+/// Whose kernels the C calls: its own, or also the user's CMSIS-NN, built for processors with nothing more, with
+/// the DSP extension (or nothing more), or with the vector extension MVE.
+enum class CKernels : std::uint8_t { portable, cmsis_nn_scalar, cmsis_nn_dsp, cmsis_nn_mve };
 
 struct GenerateOptions {
   /// Prefix of all names and files: a C identifier in lower case.
@@ -34,7 +33,7 @@ struct GenerateOptions {
   std::size_t cases = 1;
   /// Seed of the first case's inputs.
   std::uint64_t seed = 0;
-  /// The plan must have `scratch_of_kernels`; an operator without it gets a portable kernel.
+  /// Operators need `add_scratch_of_kernels`; one without it gets a portable kernel.
   CKernels kernels = CKernels::portable;
 };
 
@@ -62,9 +61,7 @@ struct Package {
 [[nodiscard]] Package generate_package(const Network& network, const Plan& plan,
                                        const GenerateOptions& options);
 
-/// Scratch memory that these kernels need while an operator runs, for ImportOptions::scratch: more if a plan may
-/// run operators by rows.
-[[nodiscard]] std::vector<ScratchRequest> scratch_of_kernels(const Network& network, CKernels kernels,
-                                                             bool by_rows);
+/// Gives operators the scratch memory that these kernels need while they run: more if a plan may run them by rows.
+void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows);
 
 }  // namespace stowage

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +12,9 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -73,22 +74,17 @@ std::size_t parse_cases(const std::string& text) {
 }
 
 CKernels parse_kernels(const std::string& text) {
-  constexpr std::array names{"portable", "cmsis-nn", "cmsis-nn-scalar", "cmsis-nn-dsp", "cmsis-nn-mve"};
-  const auto found = std::ranges::find(names, text);
-  if (found == names.end())
-    throw UsageError(
-        fmt::format("--kernels: {}, expected one of {}", base::quoted(text), fmt::join(names, ", ")));
-  return static_cast<CKernels>(found - names.begin());
-}
-
-/// The network with the scratch memory of the kernels.
-Network read_with_scratch(const NamedFile& model, ImportOptions options, CKernels kernels, bool by_rows) {
-  Network network = read_network(model.file, options);
-  const std::vector<ScratchRequest> wanted = scratch_of_kernels(network, kernels, by_rows);
-  options.scratch.insert(options.scratch.end(), wanted.begin(), wanted.end());
-  if (!wanted.empty()) network = read_network(model.file, options);
-  network.input.info.name = model.name;
-  return network;
+  constexpr std::array<std::pair<std::string_view, CKernels>, 5> names{
+      {{"portable", CKernels::portable},
+       {"cmsis-nn", CKernels::cmsis_nn_dsp},
+       {"cmsis-nn:scalar", CKernels::cmsis_nn_scalar},
+       {"cmsis-nn:dsp", CKernels::cmsis_nn_dsp},
+       {"cmsis-nn:mve", CKernels::cmsis_nn_mve}}};
+  for (const auto& [name, kernels] : names)
+    if (text == name) return kernels;
+  throw UsageError(
+      fmt::format("--kernels is {}, expected portable or cmsis-nn, which may have :scalar, :dsp or :mve",
+                  base::quoted(text)));
 }
 
 }  // namespace
@@ -108,8 +104,9 @@ ExitStatus run_generate(const GenerateCommand& command) {
   PlanResult planned;
   if (!command.given_plan.empty()) planned.plan = read_plan(command.given_plan);
   const bool by_rows = options.stream || is_streamed(planned.plan);
-  const Network network =
-      read_with_scratch(models[0], parse_options_of(models, command.model)[0], wanted.kernels, by_rows);
+  Network network = read_network(models[0].file, parse_options_of(models, command.model)[0]);
+  network.input.info.name = models[0].name;
+  add_scratch_of_kernels(network, wanted.kernels, by_rows);
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();

@@ -183,10 +183,9 @@ void add_generate(CLI::App& app, stowage::cli::GenerateCommand& command) {
       "Prefix of files, functions and macros: a C identifier. Default: the name of the model");
   add(app, "--cases", command.cases, "NUMBER of inputs that the test program runs. Default: 1");
   add(app, "--kernels", command.kernels,
-      "Kernels that the C calls: portable, its own, in C99; or cmsis-nn, your CMSIS-NN where it has one, "
-      "with scratch "
-      "memory for any Cortex-M, or for one kind: cmsis-nn-scalar, cmsis-nn-dsp, cmsis-nn-mve. Default: "
-      "portable");
+      "Kernels that the C calls: portable, its own; or cmsis-nn, your CMSIS-NN where it has one, which may "
+      "have "
+      ":scalar, :dsp (the default) or :mve. Default: portable");
 }
 
 /// The arguments, the last one first. The parser takes a value in brackets for a list, so a file with such a

@@ -23,6 +23,7 @@
 
 #include "base/checked.h"
 #include "generate/windows.h"
+#include "import/readers.h"
 #include "kernels/tflite/channels.h"
 #include "model/row_rules.h"
 #include "run/program.h"
@@ -125,8 +126,7 @@ struct Processors {
 };
 
 Processors processors_of(CKernels kernels) {
-  const bool is_any = kernels == CKernels::cmsis_nn;
-  return {is_any || kernels == CKernels::cmsis_nn_dsp, is_any || kernels == CKernels::cmsis_nn_mve};
+  return {kernels == CKernels::cmsis_nn_dsp, kernels == CKernels::cmsis_nn_mve};
 }
 
 /// Columns of the image for a matrix product: two of int16, or four of int8 with vectors.
@@ -137,9 +137,9 @@ Bytes columns_bytes(const Layer& layer, Bytes channels, bool has_vectors) {
 
 Bytes conv_bytes(const Layer& layer, Bytes channels, const Processors& processors) {
   const auto& [height, width] = std::pair(layer.windows.height, layer.windows.width);
-  if (height.taps == 1 && width.taps == 1 && height.before == 0 && width.before == 0) return 0;
-  return std::max(columns_bytes(layer, channels, false),
-                  columns_bytes(layer, channels, processors.has_vectors));
+  const bool is_matrix = height.taps == 1 && width.taps == 1 && height.before == 0 && width.before == 0;
+  if (is_matrix && height.dilation == 1 && width.dilation == 1) return 0;
+  return columns_bytes(layer, channels, processors.has_vectors);
 }
 
 Bytes depthwise_bytes(const Layer& layer, const Processors& processors) {
@@ -178,10 +178,24 @@ Bytes copy_bytes(const Layer& layer) {
   return layer.kind == Kind::fully_connected || rows < 2 ? 0 : rows * layer.row_bytes();
 }
 
+/// The parts one after the other.
+Bytes bytes_of_parts(Bytes own, Bytes copy) {
+  return copy == 0 ? own : base::align_up(own, alignment_of_parts) + copy;
+}
+
 /// Pools over all rows sum them up as they come, without CMSIS-NN.
 bool sums_up(const Operator& op) {
   constexpr std::size_t rows = 1;
   return can_sum_up(op, rows);
+}
+
+/// CMSIS-NN sums all weights of a 1x1 convolution up in each call, for the zero point of the input. The portable kernel
+/// has these sums in its bias. By rows of few places that is faster, without vectors.
+bool is_narrow(const Layer& layer, CKernels kernels) {
+  constexpr std::int64_t few_places = 8;
+  const Windows& it = layer.windows;
+  return layer.kind == Kind::conv && it.height.taps == 1 && it.width.taps == 1 &&
+         it.width.out <= few_places && !processors_of(kernels).has_vectors;
 }
 
 // Emission
@@ -236,7 +250,7 @@ struct Scratch {
 };
 
 std::optional<Scratch> scratch_for(Writer& writer, Bytes own, Bytes copy) {
-  const Bytes wanted = copy == 0 ? own : base::align_up(own, alignment_of_parts) + copy;
+  const Bytes wanted = bytes_of_parts(own, copy);
   if (wanted == 0) return Scratch{};
   const Sources& sources = writer.sources();
   for (const TensorId tensor : writer.op().scratch) {
@@ -308,7 +322,7 @@ bool emit_cmsis_nn(Writer& writer) {
   // A matrix takes the operator as it computes one row, which is then the whole input.
   const kernels::Signature& signature = is_matrix ? writer.seen() : writer.signature();
   const auto layer = layer_of(signature);
-  if (!layer || (!by_rows && !is_in_one_piece(writer))) return false;
+  if (!layer || (by_rows ? is_narrow(*layer, kernels) : !is_in_one_piece(writer))) return false;
   const bool has_windows = by_rows && !is_matrix;
   const auto scratch = scratch_for(writer, own_bytes(*layer, kernels), has_windows ? copy_bytes(*layer) : 0);
   if (!scratch) return false;
@@ -321,24 +335,24 @@ bool emit_cmsis_nn(Writer& writer) {
 
 }  // namespace generate
 
-std::vector<ScratchRequest> scratch_of_kernels(const Network& network, CKernels kernels, bool by_rows) {
+void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows) {
+  if (kernels == CKernels::portable || network.graph().subgraphs.empty()) return;
   std::vector<ScratchRequest> requests;
-  if (kernels == CKernels::portable || network.graph().subgraphs.empty()) return requests;
   const run::Program program = run::make_program(network, {.kernels = KernelSet::plain});
   const std::vector<Operator>& operators = network.graph().subgraphs[0].operators;
   for (std::size_t o = 0; o < operators.size(); ++o) {
     if (operators[o].folded || (by_rows && generate::sums_up(operators[o]))) continue;
     try {
       const auto layer = generate::layer_of(run::signature_of(network, program, 0, o));
-      if (!layer) continue;
+      if (!layer || (by_rows && generate::is_narrow(*layer, kernels))) continue;
       const Bytes copy = by_rows ? generate::copy_bytes(*layer) : 0;
-      Bytes bytes = generate::own_bytes(*layer, kernels);
-      if (copy > 0) bytes = base::align_up(bytes, generate::alignment_of_parts) + copy;
+      const Bytes bytes = generate::bytes_of_parts(generate::own_bytes(*layer, kernels), copy);
       if (bytes > 0) requests.push_back({0, o, bytes});
     } catch (const kernels::Unsupported&) {  // it has no kernel, which is said later
     }
   }
-  return requests;
+  import::add_scratch(std::get<Graph>(network.input.content), requests);
+  network.quantizations.resize(network.graph().tensors.size());
 }
 
 }  // namespace stowage

@@ -29,6 +29,14 @@ std::string compile(const CCompiler& compiler, const std::filesystem::path& fold
   return result.status == 0 ? "" : compiler.program + ": " + result.errors.substr(0, 2000);
 }
 
+/// CMSIS-NN is for other machines.
+std::vector<generate::KernelFile> kernels_for_this_machine() {
+  std::vector<generate::KernelFile> files;
+  for (const generate::KernelFile& file : generate::kernel_files())
+    if (file.name.find("cmsis_nn") == std::string_view::npos) files.push_back(file);
+  return files;
+}
+
 /// What test programs print, without those that went well.
 std::string complaints_in(const std::string& output) {
   std::istringstream lines(output);
@@ -64,7 +72,7 @@ const std::vector<CCompiler>& c_compilers() {
 
 Packages::Packages(const std::filesystem::path& folder) : folder_(folder) {
   for (std::size_t c = 0; c < c_compilers().size(); ++c) {
-    for (const generate::KernelFile& file : generate::kernel_files())
+    for (const generate::KernelFile& file : kernels_for_this_machine())
       write(folder_ / folder_of(c) / file.name, std::string(file.content));
   }
 }
@@ -95,7 +103,7 @@ std::vector<std::string> Packages::run() const {
       calls += "  faults += " + names_[i] + "_main();\n";
     }
     if (objects.empty()) return "";
-    for (const generate::KernelFile& file : generate::kernel_files()) {
+    for (const generate::KernelFile& file : kernels_for_this_machine()) {
       if (!file.name.ends_with(".c")) continue;
       files.emplace_back(file.name);
       objects.push_back(std::string(file.name.substr(0, file.name.size() - 1)) + "o");

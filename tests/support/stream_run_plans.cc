@@ -10,7 +10,7 @@ namespace {
 
 bool is_variable(const Tensor& tensor) {
   return tensor.kind == TensorKind::input || tensor.kind == TensorKind::output ||
-         tensor.kind == TensorKind::temporary;
+         tensor.kind == TensorKind::temporary || tensor.kind == TensorKind::scratch;
 }
 
 /// Rows of an operator, of an input that arrives or of an output that leaves.
@@ -195,6 +195,7 @@ class Maker {
       if (turn.kind == Turn::Kind::rows || sums_up || carries) run.rows = rows;
       if (sums_up) run.sums = sums_of(turn.of, bytes_of_sums(graph_.tensors[*op(turn.of).outputs[0]]));
       if (carries) set_carried(turn, run);
+      for (const TensorId scratch : op(turn.of).scratch) use(scratch, 0);
       write_outputs(turn, begin, end);
       step = run;
     }

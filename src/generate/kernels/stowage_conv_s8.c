@@ -2,7 +2,8 @@
  *
  * The bias contains the zero point of the input times all weights. So padding counts as the zero point, and inside
  * the image sums are plain products. What a window covers of a row is one run of bytes. Two places and two channels
- * are summed together: four products for four loads.
+ * are summed together: four products for four loads. Small windows are copied together first, with their padding, so
+ * that a window is one run.
  */
 #include "stowage_kernels.h"
 
@@ -13,6 +14,8 @@
 #else
 #define STOWAGE_HAS_DSP 0
 #endif
+
+enum { most_copied = 128 }; /* bytes of a window */
 
 typedef struct {
   uint32_t of[4]; /* places 0 and 1 with channel 0, then with channel 1; modulo 2^32 */
@@ -28,9 +31,13 @@ static inline uint32_t word(const int8_t *at) {
   return four;
 }
 
-/* Numbers 0 and 2 of four; `odd` gives numbers 1 and 3. */
+/* Numbers 0 and 2 of four, and numbers 1 and 3. */
 static inline int16x2_t even(uint32_t four) { return __sxtb16((int8x4_t)four); }
-static inline int16x2_t odd(uint32_t four) { return __sxtb16((int8x4_t)((four >> 8) | (four << 24))); }
+static inline int16x2_t odd(uint32_t four) {
+  int16x2_t two;
+  __asm__("sxtb16 %0, %1, ror #8" : "=r"(two) : "r"(four));
+  return two;
+}
 
 static inline uint32_t add_products(int16x2_t a, int16x2_t b, uint32_t sum) {
   return (uint32_t)__smlad(a, b, (int32_t)sum);
@@ -38,37 +45,52 @@ static inline uint32_t add_products(int16x2_t a, int16x2_t b, uint32_t sum) {
 
 #endif
 
-static STOWAGE_APART void add_block(const int8_t *a0, const int8_t *a1, const int8_t *w0, const int8_t *w1,
-                                    int32_t count, block_sums *sums) {
-  uint32_t s00 = sums->of[0], s10 = sums->of[1], s01 = sums->of[2], s11 = sums->of[3];
 #if STOWAGE_HAS_DSP
-  int32_t fours;
-  for (fours = count / 4; fours > 0; fours--) {
-    const uint32_t x0 = word(a0), x1 = word(a1), y0 = word(w0), y1 = word(w1);
-    const int16x2_t x0_even = even(x0), x1_even = even(x1), y0_even = even(y0), y1_even = even(y1);
-    const int16x2_t x0_odd = odd(x0), x1_odd = odd(x1), y0_odd = odd(y0), y1_odd = odd(y1);
-    s00 = add_products(x0_odd, y0_odd, add_products(x0_even, y0_even, s00));
-    s10 = add_products(x1_odd, y0_odd, add_products(x1_even, y0_even, s10));
-    s01 = add_products(x0_odd, y1_odd, add_products(x0_even, y1_even, s01));
-    s11 = add_products(x1_odd, y1_odd, add_products(x1_even, y1_even, s11));
-    a0 += 4;
-    a1 += 4;
-    w0 += 4;
-    w1 += 4;
-  }
-  count %= 4;
+/* Four numbers of each place with four weights of each channel. */
+static inline void add_fours(const int8_t *a, int32_t step, const int8_t *w, int32_t window,
+                             block_sums *sums) {
+  const uint32_t x0 = word(a), y0 = word(w), y1 = word(w + window), x1 = word(a + step);
+  const int16x2_t x0_even = even(x0), y0_even = even(y0), y1_even = even(y1), x1_even = even(x1);
+  const int16x2_t x0_odd = odd(x0), y0_odd = odd(y0), y1_odd = odd(y1), x1_odd = odd(x1);
+  sums->of[0] = add_products(x0_odd, y0_odd, add_products(x0_even, y0_even, sums->of[0]));
+  sums->of[1] = add_products(x1_odd, y0_odd, add_products(x1_even, y0_even, sums->of[1]));
+  sums->of[2] = add_products(x0_odd, y1_odd, add_products(x0_even, y1_even, sums->of[2]));
+  sums->of[3] = add_products(x1_odd, y1_odd, add_products(x1_even, y1_even, sums->of[3]));
+}
 #endif
-  for (; count > 0; count--) {
-    const int8_t x0 = *a0++, x1 = *a1++, y0 = *w0++, y1 = *w1++;
-    s00 += product(x0, y0);
-    s10 += product(x1, y0);
-    s01 += product(x0, y1);
-    s11 += product(x1, y1);
+
+/* The second place is `step` behind the first, and the second channel's weights are `window` behind the first's. */
+static STOWAGE_APART void add_block(const int8_t *a, int32_t step, const int8_t *w, int32_t window,
+                                    int32_t count, block_sums *sums) {
+  block_sums s = *sums;
+  const int8_t *a1, *w1;
+#if STOWAGE_HAS_DSP
+  for (; count >= 16; count -= 16) {
+    add_fours(a, step, w, window, &s);
+    a += 4;
+    w += 4;
+    add_fours(a, step, w, window, &s);
+    a += 4;
+    w += 4;
+    add_fours(a, step, w, window, &s);
+    a += 4;
+    w += 4;
+    add_fours(a, step, w, window, &s);
+    a += 4;
+    w += 4;
   }
-  sums->of[0] = s00;
-  sums->of[1] = s10;
-  sums->of[2] = s01;
-  sums->of[3] = s11;
+  for (; count >= 4; count -= 4, a += 4, w += 4) add_fours(a, step, w, window, &s);
+#endif
+  a1 = a + step;
+  w1 = w + window;
+  for (; count > 0; count--) {
+    const int8_t x0 = *a++, x1 = *a1++, y0 = *w++, y1 = *w1++;
+    s.of[0] += product(x0, y0);
+    s.of[1] += product(x1, y0);
+    s.of[2] += product(x0, y1);
+    s.of[3] += product(x1, y1);
+  }
+  *sums = s;
 }
 
 /* The same for one place with four channels. */
@@ -178,8 +200,8 @@ static void two_places(const stowage_conv_s8_layer *layer, const void *const *ro
         continue;
       }
       if (begin > 0) add_padding(layer->input_zero, w0, w1, begin, &sums);
-      add_block(row + place0 * it->in_channels + begin, row + place1 * it->in_channels + begin, w0 + begin,
-                w1 + begin, end - begin, &sums);
+      add_block(row + place0 * it->in_channels + begin, (place1 - place0) * it->in_channels, w0 + begin,
+                (int32_t)(w1 - w0), end - begin, &sums);
       if (end < run) add_padding(layer->input_zero, w0 + end, w1 + end, run - end, &sums);
     }
     write_block(layer, &sums, c, next, output0, output1);
@@ -252,6 +274,48 @@ static void any_place(const stowage_conv_s8_layer *layer, const void *const *row
   }
 }
 
+/* Copies what a window covers, and the zero point for padding. */
+static void gather(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place, int8_t *copy) {
+  const stowage_window_shape *const it = &layer->shape;
+  int32_t k, tap, i;
+  for (k = 0; k < it->taps_high; k++) {
+    const int8_t *const row = (const int8_t *)rows[k];
+    for (tap = 0; tap < it->taps_wide; tap++) {
+      const int32_t x = place + tap * it->dilation;
+      const int is_inside = row != NULL && x >= 0 && x < it->in_width;
+      for (i = 0; i < it->in_channels; i++)
+        *copy++ = is_inside ? row[x * it->in_channels + i] : (int8_t)layer->input_zero;
+    }
+  }
+}
+
+/* All channels of one or two places whose windows are copied, one behind the other. */
+static void copied_places(const stowage_conv_s8_layer *layer, const int8_t *copies, int32_t window,
+                          int32_t places, int8_t *output) {
+  const int32_t channels = layer->shape.out_channels;
+  int32_t c;
+  for (c = 0; c < channels; c += 2) {
+    const int32_t next = c + 1 < channels ? c + 1 : c;
+    block_sums sums;
+    sums.of[0] = sums.of[1] = (uint32_t)layer->bias[c];
+    sums.of[2] = sums.of[3] = (uint32_t)layer->bias[next];
+    add_block(copies, window * (places - 1), layer->weights + c * window, (next - c) * window, window, &sums);
+    write_block(layer, &sums, c, next, output, output + (places - 1) * channels);
+  }
+}
+
+static void copied_row(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t window,
+                       int8_t *output) {
+  const stowage_window_shape *const it = &layer->shape;
+  int8_t copies[2 * most_copied];
+  int32_t x, i;
+  for (x = 0; x < it->out_width; x += 2) {
+    const int32_t places = x + 1 < it->out_width ? 2 : 1;
+    for (i = 0; i < places; i++) gather(layer, rows, (x + i) * it->stride - it->before, copies + i * window);
+    copied_places(layer, copies, window, places, output + x * it->out_channels);
+  }
+}
+
 static tap_range taps_inside(const stowage_window_shape *it, int32_t place) {
   tap_range inside;
   inside.begin = place < 0 ? stowage_clamp(-place, 0, it->taps_wide) : 0;
@@ -262,7 +326,12 @@ static tap_range taps_inside(const stowage_window_shape *it, int32_t place) {
 void stowage_conv_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output) {
   const stowage_window_shape *const it = &layer->shape;
   const int has_runs = layer->groups == 1 && (it->dilation == 1 || it->taps_wide == 1);
+  const int32_t window = it->taps_high * it->taps_wide * it->in_channels;
   int32_t x;
+  if (layer->groups == 1 && it->taps_high > 1 && window <= most_copied) {
+    copied_row(layer, rows, window, output);
+    return;
+  }
   for (x = 0; x < it->out_width;) {
     const int32_t place = x * it->stride - it->before, next = place + it->stride;
     const tap_range inside = taps_inside(it, place), inside_next = taps_inside(it, next);

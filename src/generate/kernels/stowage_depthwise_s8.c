@@ -2,6 +2,28 @@
  * are summed together, so that the loops around them cost little. */
 #include "stowage_kernels.h"
 
+#if defined(__ARM_FEATURE_DSP) && defined(__GNUC__)
+#include <arm_acle.h>
+#include <string.h>
+#define STOWAGE_HAS_DSP 1
+
+static inline uint32_t word(const int8_t *at) {
+  uint32_t four;
+  memcpy(&four, at, sizeof four);
+  return four;
+}
+
+/* Numbers 0 and 2 of four, and numbers 1 and 3. */
+static inline int32_t even(uint32_t four) { return (int32_t)__sxtb16((int8x4_t)four); }
+static inline int32_t odd(uint32_t four) {
+  int32_t two;
+  __asm__("sxtb16 %0, %1, ror #8" : "=r"(two) : "r"(four));
+  return two;
+}
+#else
+#define STOWAGE_HAS_DSP 0
+#endif
+
 /* The taps of a window that are in the image. */
 typedef struct {
   int32_t begin;
@@ -21,57 +43,118 @@ static inline int8_t requantized(const stowage_conv_s8_layer *layer, uint32_t su
   return (int8_t)stowage_clamp(result, layer->least, layer->most);
 }
 
-/* The products of channels c to c + 3 of a place; each has an input channel of its own. */
-static STOWAGE_APART void sum_four(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place,
-                                   tap_range inside, int32_t c, uint32_t *sums) {
-  const stowage_window_shape *const it = &layer->shape;
-  const int32_t zero = layer->input_zero, channels = it->out_channels;
-  const int32_t step = it->dilation * channels;
-  const int8_t *w = layer->weights + c;
-  uint32_t s0 = (uint32_t)layer->bias[c], s1 = (uint32_t)layer->bias[c + 1];
-  uint32_t s2 = (uint32_t)layer->bias[c + 2], s3 = (uint32_t)layer->bias[c + 3];
-  int32_t k, tap;
-  for (k = 0; k < it->taps_high; k++) {
-    const int8_t *const row = (const int8_t *)rows[k];
-    const int32_t begin = row != NULL ? inside.begin : it->taps_wide;
-    const int32_t end = row != NULL ? inside.end : it->taps_wide;
-    const int8_t *in = row != NULL ? row + (place + begin * it->dilation) * channels + c : NULL;
-    for (tap = begin; tap < end; tap++, in += step) {
-      const int8_t *const own = w + tap * channels;
-      s0 += (uint32_t)((int32_t)in[0] * own[0]);
-      s1 += (uint32_t)((int32_t)in[1] * own[1]);
-      s2 += (uint32_t)((int32_t)in[2] * own[2]);
-      s3 += (uint32_t)((int32_t)in[3] * own[3]);
-    }
-    for (tap = begin > 0 ? 0 : end; tap < it->taps_wide; tap = tap + 1 == begin ? end : tap + 1) {
-      const int8_t *const own = w + tap * channels;
-      s0 += (uint32_t)(zero * own[0]);
-      s1 += (uint32_t)(zero * own[1]);
-      s2 += (uint32_t)(zero * own[2]);
-      s3 += (uint32_t)(zero * own[3]);
-    }
-    w += it->taps_wide * channels;
+/* Sums of four channels; modulo 2^32. */
+typedef struct {
+  uint32_t a, b, c, d;
+} four_sums;
+
+/* Adds four products; inputs are apart, or one for all. */
+static inline void add_four(const int8_t *in, int is_shared, const int8_t *w, four_sums *s) {
+#if STOWAGE_HAS_DSP
+  if (!is_shared) {
+    const uint32_t x = word(in), y = word(w);
+    const int32_t x_even = even(x), y_even = even(y), x_odd = odd(x), y_odd = odd(y);
+    s->a = (uint32_t)__smlabb(x_even, y_even, (int32_t)s->a);
+    s->b = (uint32_t)__smlabb(x_odd, y_odd, (int32_t)s->b);
+    s->c = (uint32_t)__smlatt(x_even, y_even, (int32_t)s->c);
+    s->d = (uint32_t)__smlatt(x_odd, y_odd, (int32_t)s->d);
+    return;
   }
-  sums[0] = s0;
-  sums[1] = s1;
-  sums[2] = s2;
-  sums[3] = s3;
+#endif
+  s->a += (uint32_t)((int32_t)in[0] * w[0]);
+  s->b += (uint32_t)((int32_t)in[is_shared ? 0 : 1] * w[1]);
+  s->c += (uint32_t)((int32_t)in[is_shared ? 0 : 2] * w[2]);
+  s->d += (uint32_t)((int32_t)in[is_shared ? 0 : 3] * w[3]);
+}
+
+static inline void add_padding(int32_t zero, const int8_t *w, four_sums *s) {
+  s->a += (uint32_t)(zero * w[0]);
+  s->b += (uint32_t)(zero * w[1]);
+  s->c += (uint32_t)(zero * w[2]);
+  s->d += (uint32_t)(zero * w[3]);
+}
+
+/* The windows of one place: taps before, inside and behind the image. */
+typedef struct {
+  const void *const *rows;
+  int32_t rows_count;
+  int32_t first; /* of the taps inside, in a row */
+  int32_t step;
+  int32_t before;
+  int32_t inside;
+  int32_t after;
+  int32_t channels; /* of the output */
+  int32_t zero;
+} place_windows;
+
+/* The sums of four channels; input channels begin with `from`. */
+static inline four_sums sum_four(const place_windows *it, const int8_t *w, const int32_t *bias, int32_t from,
+                                 int is_shared) {
+  const int32_t channels = it->channels, step = it->step;
+  four_sums s = {(uint32_t)bias[0], (uint32_t)bias[1], (uint32_t)bias[2], (uint32_t)bias[3]};
+  int32_t k, tap;
+  for (k = 0; k < it->rows_count; k++) {
+    const int8_t *const row = (const int8_t *)it->rows[k];
+    if (row == NULL) {
+      for (tap = it->before + it->inside + it->after; tap > 0; tap--, w += channels)
+        add_padding(it->zero, w, &s);
+    } else {
+      const int8_t *in = row + it->first + from;
+      for (tap = it->before; tap > 0; tap--, w += channels) add_padding(it->zero, w, &s);
+      for (tap = it->inside; tap > 0; tap--, in += step, w += channels) add_four(in, is_shared, w, &s);
+      for (tap = it->after; tap > 0; tap--, w += channels) add_padding(it->zero, w, &s);
+    }
+  }
+  return s;
+}
+
+static STOWAGE_APART four_sums sum_apart(const place_windows *it, const int8_t *w, const int32_t *bias,
+                                         int32_t from) {
+  return sum_four(it, w, bias, from, 0);
+}
+
+static STOWAGE_APART four_sums sum_shared(const place_windows *it, const int8_t *w, const int32_t *bias,
+                                          int32_t from) {
+  return sum_four(it, w, bias, from, 1);
+}
+
+static place_windows windows_of(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place,
+                                tap_range inside) {
+  const stowage_window_shape *const shape = &layer->shape;
+  place_windows it;
+  it.rows = rows;
+  it.rows_count = shape->taps_high;
+  it.step = shape->dilation * shape->in_channels;
+  it.first = place * shape->in_channels + inside.begin * it.step;
+  it.before = inside.begin;
+  it.inside = inside.end - inside.begin;
+  it.after = shape->taps_wide - inside.end;
+  it.channels = shape->out_channels;
+  it.zero = layer->input_zero;
+  return it;
 }
 
 /* All results are there before the first is written: it might change the layer, as far as a compiler can know. */
-static void four_channels(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place,
-                          tap_range inside, int32_t c, int8_t *output) {
-  uint32_t sums[4];
-  int8_t y0, y1, y2, y3;
-  sum_four(layer, rows, place, inside, c, sums);
-  y0 = requantized(layer, sums[0], c);
-  y1 = requantized(layer, sums[1], c + 1);
-  y2 = requantized(layer, sums[2], c + 2);
-  y3 = requantized(layer, sums[3], c + 3);
+static inline void write_four(const stowage_conv_s8_layer *layer, const four_sums *sums, int32_t c,
+                              int8_t *output) {
+  const int8_t y0 = requantized(layer, sums->a, c), y1 = requantized(layer, sums->b, c + 1);
+  const int8_t y2 = requantized(layer, sums->c, c + 2), y3 = requantized(layer, sums->d, c + 3);
   output[c] = y0;
   output[c + 1] = y1;
   output[c + 2] = y2;
   output[c + 3] = y3;
+}
+
+/* Channels in fours: each has its own input channel, or fours share one. */
+static void channels_in_fours(const stowage_conv_s8_layer *layer, const place_windows *it, int32_t multiplier,
+                              int32_t end, int8_t *output) {
+  int32_t c;
+  for (c = 0; c < end; c += 4) {
+    const int8_t *const w = layer->weights + c;
+    const four_sums sums = multiplier == 1 ? sum_apart(it, w, layer->bias + c, c)
+                                           : sum_shared(it, w, layer->bias + c, c / multiplier);
+    write_four(layer, &sums, c, output);
+  }
 }
 
 static void one_channel(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place,
@@ -94,12 +177,15 @@ static void one_channel(const stowage_conv_s8_layer *layer, const void *const *r
 
 void stowage_depthwise_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output) {
   const stowage_window_shape *const it = &layer->shape;
-  const int32_t together = it->in_channels == it->out_channels ? it->out_channels / 4 * 4 : 0;
+  const int32_t multiplier = it->out_channels / it->in_channels;
+  const int32_t together =
+      multiplier == 1 ? it->out_channels / 4 * 4 : (multiplier % 4 == 0 ? it->out_channels : 0);
   int32_t x, c;
   for (x = 0; x < it->out_width; x++, output += it->out_channels) {
     const int32_t place = x * it->stride - it->before;
     const tap_range inside = taps_inside(it, place);
-    for (c = 0; c < together; c += 4) four_channels(layer, rows, place, inside, c, output);
-    for (; c < it->out_channels; c++) one_channel(layer, rows, place, inside, c, output);
+    const place_windows windows = windows_of(layer, rows, place, inside);
+    channels_in_fours(layer, &windows, multiplier, together, output);
+    for (c = together; c < it->out_channels; c++) one_channel(layer, rows, place, inside, c, output);
   }
 }

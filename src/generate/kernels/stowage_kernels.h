@@ -59,20 +59,20 @@ static inline int32_t stowage_mul_wrapping(int32_t a, int32_t b) {
   return (int32_t)((uint32_t)a * (uint32_t)b);
 }
 
-/* x / 2^bits, rounded to the nearest, halves away from zero. */
+/* x / 2^bits, rounded to the nearest, halves away from zero. Not for 0 bits, nor for the least and greatest numbers.
+ */
 static inline int32_t stowage_divide(int32_t x, int32_t bits) {
-  const int32_t mask = (int32_t)((UINT32_C(1) << bits) - 1U);
-  const int32_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
-  return (x >> bits) + ((x & mask) > threshold ? 1 : 0);
+  return (((x + (x >> 31)) >> (bits - 1)) + 1) >> 1;
 }
 
-/* a * b / 2^31, rounded to the nearest. Not both may be the least number. */
+/* a * b / 2^31, rounded to the nearest. Not both may be the least number. If b is not negative, the result is neither
+ * the least number nor the greatest. */
 static inline int32_t stowage_multiply_high(int32_t a, int32_t b) {
   return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30)) >> 31);
 }
 
 static inline int32_t stowage_scale(int32_t x, int32_t multiplier, int32_t shift) {
-  if (shift > 0) return stowage_multiply_high((int32_t)((uint32_t)x << shift), multiplier);
+  if (shift >= 0) return stowage_multiply_high((int32_t)((uint32_t)x << shift), multiplier);
   return stowage_divide(stowage_multiply_high(x, multiplier), -shift);
 }
 
