@@ -152,7 +152,7 @@ TEST(PlanStreamParts, OnlyNamedOperatorsStream) {
   }
 }
 
-/// Operators with state or scratch memory run as a whole; those around them stream.
+/// Operators with state run as a whole; those around them stream, also with scratch memory.
 TEST(PlanStreamParts, StateAndScratchRunBesideRows) {
   Network network = convolutions(40, 6);
   auto& graph = std::get<Graph>(network.input.content);
@@ -164,15 +164,43 @@ TEST(PlanStreamParts, StateAndScratchRunBesideRows) {
     operators[stateful].row_axes.clear();
   }
   const Plan plan = planned(network, streaming(Io::rows));
-  EXPECT_EQ(streamed_operators(plan), std::set<std::size_t>{});
+  EXPECT_EQ(streamed_operators(plan), std::set<std::size_t>{1});
   EXPECT_TRUE(plan.streaming);
   operators[0].stateful = false;
   add_rows(network);
   operators[2].row_axes.clear();
   const Plan first = planned(network, streaming(Io::rows));
-  EXPECT_EQ(streamed_operators(first), std::set<std::size_t>{0});
+  EXPECT_EQ(streamed_operators(first), (std::set<std::size_t>{0, 1}));
   constexpr Bytes tensor = 2 * 40 * 6 * 4;
-  EXPECT_GE(first.summary.peak, 2 * tensor + 100) << "scratch memory is beside an input and an output";
+  EXPECT_GE(first.summary.peak, tensor + 100) << "scratch memory is beside an output";
+}
+
+/// It is free between the steps of its operator, and each step of more than one row runs all rows.
+TEST(PlanStreamParts, ScratchIsLiveInEachStep) {
+  Network network = convolutions(40, 6);
+  const Bytes without = planned(network, streaming(Io::rows)).summary.peak;
+  auto& graph = std::get<Graph>(network.input.content);
+  auto& operators = graph.subgraphs[0].operators;
+  for (Operator& op : operators) {
+    op.scratch = {graph.tensors.size()};
+    graph.tensors.push_back({.name = "scratch of " + op.name,
+                             .kind = TensorKind::scratch,
+                             .dtype = DType::uint8,
+                             .shape = Shape{100},
+                             .bytes = 100});
+  }
+  PlanOptions options = streaming(Io::rows);
+  const Plan plan = planned(network, options);
+  EXPECT_EQ(streamed_operators(plan).size(), operators.size());
+  EXPECT_GE(plan.summary.peak, without);
+  EXPECT_LE(plan.summary.peak, without + 112) << "operators use it one after the other";
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (tensor.tensor.kind != TensorKind::scratch) continue;
+    ASSERT_EQ(tensor.views.size(), 1U);
+    EXPECT_GT(plan.buffers[tensor.views[0].buffer].pieces.size(), 1U) << "it is free between steps";
+  }
+  options.stream->granule = 2;
+  EXPECT_EQ(streamed_operators(planned(network, options)), std::set<std::size_t>{});
 }
 
 TEST(PlanStreamParts, RealNetworksWithStateStream) {
