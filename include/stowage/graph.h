@@ -161,6 +161,9 @@ struct RowAxis {
   /// An output row is the sum of one contribution for each row of the one input in `reads`. Elements are as
   /// wide as the sum, so the contributions can be added one by one, in place.
   bool adds_rows = false;
+  /// The operator makes any consecutive rows of its only output from these rows of the inputs in `reads` just as
+  /// it makes all of them. So it can be split into operators of its own type, one for each block of rows.
+  bool splits = false;
 
   bool operator==(const RowAxis&) const = default;
 };

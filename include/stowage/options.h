@@ -65,6 +65,12 @@ enum class StreamAxes : std::uint8_t {
   natural    ///< The height of images and the rows of matrices, and what follows from them.
 };
 
+/// Whether operators and tensors are split into blocks along a second axis: heads, channels, batches.
+enum class StreamBlocks : std::uint8_t {
+  searched,  ///< Where that gives the lowest peak found.
+  none
+};
+
 /// How a network runs row by row instead of operator by operator.
 struct StreamOptions {
   /// The operators that run row by row, each by name, by number in the file ("7"), by a range of numbers
@@ -79,6 +85,7 @@ struct StreamOptions {
   std::optional<double> recompute_from{};
   StreamLayout layout = StreamLayout::automatic;
   StreamAxes axes = StreamAxes::searched;
+  StreamBlocks blocks = StreamBlocks::searched;
 };
 
 struct PlanOptions {

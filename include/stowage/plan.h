@@ -60,6 +60,9 @@ struct Run {
   /// by rows, along the axis of that input. The first such step starts the output rows. Steps with the other
   /// input rows follow in ascending order. The output rows are complete after the last one.
   std::optional<RowRange> part{};
+  /// Only this block of its outputs: a range along another axis than that of the rows. All steps of an operator
+  /// have blocks or none has, and the blocks do not overlap.
+  std::optional<RowRange> block{};
 
   bool operator==(const Run&) const = default;
 };
@@ -119,13 +122,16 @@ struct Ring {
 
 /// Where a tensor is during a part of its live range. If several views of one tensor are live, operators use
 /// the one in the fastest memory. A view of a whole tensor has its elements in row-major order. A view of
-/// rows, or a ring, has them row by row, as if the axis of the rows were the first axis of the tensor.
+/// rows, or a ring, has them row by row, as if the axis of the rows were the first axis of the tensor. A view of
+/// a block has it as if the block were a tensor of its own.
 struct View {
   std::size_t buffer = 0;  ///< Index in Plan::buffers.
   Bytes offset = 0;        ///< In the buffer.
   Lifetime life{};         ///< On the buffer's clock.
   std::optional<Ring> ring{};
   std::optional<RowRange> rows{};  ///< Its rows. None, and no ring: the whole tensor.
+  /// Only this block of the tensor, and only its part of the rows: see Run::block.
+  std::optional<RowRange> block{};
 
   bool operator==(const View&) const = default;
 };
@@ -284,6 +290,7 @@ struct TimedSteps {
   std::int64_t scale = 1;
   std::int64_t shift = 0;
   std::int64_t position = 0;
+  std::optional<RowRange> block{};  ///< Of the operator's outputs: see Run::block.
 
   bool operator==(const TimedSteps&) const = default;
 };

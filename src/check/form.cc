@@ -15,6 +15,7 @@
 #include "check/moves.h"
 #include "check/names.h"
 #include "check/slots.h"
+#include "model/blocks.h"
 #include "stowage/error.h"
 
 namespace stowage::check {
@@ -134,6 +135,26 @@ void check_rows_of_view(const Plan& plan, const PlannedTensor& tensor, const Vie
   }
 }
 
+/// The tensor whose places a view names: the tensor itself, or the block as a tensor. None, and a fault, if
+/// there is no such block.
+std::optional<PlannedTensor> held_by(const View& view, const PlannedTensor& tensor, Faults& faults) {
+  PlannedTensor held{.model = tensor.model, .tensor = tensor.tensor};
+  if (!view.block) return held;
+  const auto fault = [&](const std::string& what) {
+    faults.push_back({FaultKind::format, name_of_tensor(tensor) + " has a view of a block of " + what});
+    return std::nullopt;
+  };
+  if (const auto wrong = fault_in(*view.block, tensor.tensor)) return fault(*wrong);
+  auto block = model::block_of(tensor.tensor, *view.block);
+  if (!block) return fault(text_of(*view.block) + ", which are no whole bytes");
+  const auto axis = view.rows   ? std::optional(view.rows->axis)
+                    : view.ring ? std::optional(view.ring->axis)
+                                : std::nullopt;
+  if (axis == view.block->axis) return fault(text_of(*view.block) + ", the axis of its rows");
+  held.tensor = std::move(*block);
+  return held;
+}
+
 void check_tensors_form(const Plan& plan, Faults& faults) {
   for (const PlannedTensor& tensor : plan.tensors) {
     const auto fault = [&](const std::string& what) {
@@ -144,13 +165,15 @@ void check_tensors_form(const Plan& plan, Faults& faults) {
     if (tensor.tensor.bytes < 0) fault(fmt::format(" has {} bytes", tensor.tensor.bytes));
     check_size(tensor.tensor, fault);
     for (const View& view : tensor.views) {
+      const auto held = held_by(view, tensor, faults);
+      if (!held) continue;
       if (view.buffer >= plan.buffers.size()) {
         fault(" is in a buffer that does not exist");
       } else if (view.ring || view.rows) {
-        check_rows_of_view(plan, tensor, view, faults);
+        check_rows_of_view(plan, *held, view, faults);
       } else if (view.offset < 0 || view.offset > plan.buffers[view.buffer].size ||
-                 tensor.tensor.bytes > plan.buffers[view.buffer].size - view.offset) {
-        fault(fmt::format(" takes {} bytes at {}, outside the {} bytes of {}", tensor.tensor.bytes,
+                 held->tensor.bytes > plan.buffers[view.buffer].size - view.offset) {
+        fault(fmt::format(" takes {} bytes at {}, outside the {} bytes of {}", held->tensor.bytes,
                           view.offset, plan.buffers[view.buffer].size, name_of_buffer(plan, view.buffer)));
       }
       if (view.life.lower < 0 || view.life.lower > view.life.upper) {
@@ -179,6 +202,12 @@ class StepForms {
   void check(const Run& run) {
     if (run.rows && (run.rows->begin < 0 || run.rows->begin >= run.rows->end))
       fault(fmt::format("runs {}", text_of(*run.rows)));
+    if (run.block && (run.sums || run.carry || run.part || run.block->begin < 0 || run.block->begin >= run.block->end ||
+                      (run.rows && run.rows->axis == run.block->axis)))
+      fault(fmt::format(
+          "runs a block of {}, expected some along another axis than its rows, and neither sums nor "
+          "parts",
+          text_of(*run.block)));
     if (run.part && (!run.rows || run.sums || run.carry)) fault("has a part, but no rows or sums as well");
     if (run.part && (run.part->begin < 0 || run.part->begin >= run.part->end))
       fault(fmt::format("adds {}", text_of(*run.part)));

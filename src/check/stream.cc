@@ -25,7 +25,10 @@
 #include "check/stream_lives.h"
 #include "check/stream_places.h"
 #include "check/stream_rows.h"
+#include "model/blocks.h"
 #include "model/overlap.h"
+#include "model/plan_blocks.h"
+#include "stowage/error.h"
 
 namespace stowage::check {
 namespace {
@@ -318,9 +321,32 @@ Streamed matched(const Plan& plan, const Graph& graph, Faults& faults) {
   return it;
 }
 
+/// A plan of blocks is checked as a plan of the network in which each block is an operator or a tensor of its own.
+/// `check` gets both.
+template <typename Check>
+Faults check_blocks(const Plan& plan, const Graph& graph, const Check& check) {
+  Faults faults;
+  const auto matched = match_tensors(plan, graph, 0, faults);
+  if (!faults.empty()) return faults;
+  std::vector<std::size_t> places;
+  for (const PlannedTensor* const it : matched)
+    places.push_back(static_cast<std::size_t>(it - plan.tensors.data()));
+  try {
+    const model::SplitNetwork network = model::split(graph, model::splits_of(plan, graph));
+    return check(model::plan_of_blocks(plan, network, places), model::stored(network));
+  } catch (const Error& error) {
+    return {{FaultKind::format, error.what()}};
+  }
+}
+
 }  // namespace
 
 Faults check_stream(const Plan& plan, const Given& given) {
+  if (model::has_blocks(plan)) {
+    return check_blocks(plan, *given.graph, [&](const Plan& of_blocks, const Graph& graph) {
+      return check_stream(of_blocks, {&graph, given.constants});
+    });
+  }
   Faults faults;
   const Streamed it = matched(plan, *given.graph, faults);
   if (!faults.empty()) return faults;
@@ -343,6 +369,10 @@ Faults check_stream(const Plan& plan, const Given& given) {
 }
 
 Faults check_stream_form(const Plan& plan, const Graph& graph) {
+  if (model::has_blocks(plan)) {
+    return check_blocks(
+        plan, graph, [](const Plan& of_blocks, const Graph& of) { return check_stream_form(of_blocks, of); });
+  }
   Faults faults;
   const Streamed it = matched(plan, graph, faults);
   if (!faults.empty()) return faults;

@@ -95,7 +95,10 @@ ExitStatus run_generate(const GenerateCommand& command) {
   if (!command.given_plan.empty() && command.plan != PlanTexts{})
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   PlanOptions options = parse_plan_options(command.plan);
-  if (options.stream) options.stream->axes = StreamAxes::natural;  // generated kernels compute no others
+  if (options.stream) {  // generated kernels compute no others
+    options.stream->axes = StreamAxes::natural;
+    options.stream->blocks = StreamBlocks::none;
+  }
   const std::vector<NamedFile> models = parse_models(command.inputs);
   GenerateOptions wanted{.name = command.name.empty() ? c_name_of(models[0].name) : command.name,
                          .cases = parse_cases(command.cases),

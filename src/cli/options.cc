@@ -206,6 +206,14 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
       throw wrong("--layout", texts.layout, "ring, granules or auto");
     }
   }
+  if (!texts.blocks.empty()) {
+    if (texts.stream.empty()) throw UsageError("--blocks needs --stream");
+    if (texts.blocks == "none") {
+      options.stream->blocks = StreamBlocks::none;
+    } else if (texts.blocks != "auto") {
+      throw wrong("--blocks", texts.blocks, "auto or none");
+    }
+  }
   if (!texts.axes.empty()) {
     if (texts.stream.empty()) throw UsageError("--axes needs --stream");
     if (texts.axes == "natural") {

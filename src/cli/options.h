@@ -33,6 +33,7 @@ struct PlanTexts {
   bool moves = false;
   std::string stream{};  ///< "all", or operators, separated by commas.
   std::string axes{};
+  std::string blocks{};
   std::string granule;
   std::string recompute;
   std::string layout;

@@ -201,7 +201,7 @@ void TflmPlanning::use_buffer_plan(TflmOutput& output) const {
 std::string TflmPlanning::what_would_gain(const PlanOptions& options, const Plan& plan) const {
   PlanOptions rows = options;
   rows.target = Target::any;
-  rows.stream = StreamOptions{.axes = StreamAxes::natural};
+  rows.stream = StreamOptions{.axes = StreamAxes::natural, .blocks = StreamBlocks::none};
   try {
     const Plan streamed = make_plan({read_network(sources_[0]).input}, rows).plan;
     if (streamed.summary.peak >= plan.summary.peak) return "rows (--stream) would need as much";

@@ -58,6 +58,7 @@ Json row_axis_json(const RowAxis& along) {
   for (const RowRead& read : along.reads) json["reads"].push_back(row_read_json(read));
   if (along.is_windows) json["is_windows"] = true;
   if (along.adds_rows) json["adds_rows"] = true;
+  if (along.splits) json["splits"] = true;
   return json;
 }
 

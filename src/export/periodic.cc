@@ -39,7 +39,7 @@ std::optional<std::int64_t> advance_between(const Step& a, const Step& b) {
     if (const auto* const run = std::get_if<Run>(&a)) {
       const Run& other = std::get<Run>(b);
       return run->model == other.model && run->path == other.path && run->sums == other.sums &&
-             run->carry == other.carry && run->part == other.part;
+             run->carry == other.carry && run->part == other.part && run->block == other.block;
     }
     if (const auto* const arrive = std::get_if<Arrive>(&a))
       return arrive->tensor == std::get<Arrive>(b).tensor;
@@ -142,7 +142,7 @@ std::optional<BlockRun> views_from(const Plan& plan, std::span<const View> views
       [&](std::size_t i) {
         const View& view = views[first + i];
         const auto shift = static_cast<std::int64_t>(i) * length;
-        return view.rows && !view.ring && view.offset == begin.offset &&
+        return view.rows && !view.ring && view.offset == begin.offset && view.block == begin.block &&
                view.rows->axis == begin.rows->axis && view.rows->begin == begin.rows->begin + shift &&
                view.rows->end == begin.rows->end + shift;
       });

@@ -32,6 +32,7 @@ Json step_json(const Step& step, const Plan& plan) {
     if (run->carry)
       json["carry"] = {{"buffer", plan.buffers[run->carry->buffer].id}, {"offset", run->carry->offset}};
     if (run->part) add_rows(*run->part, json["part"]);
+    if (run->block) add_rows(*run->block, json["block"]);
     return {{"run", json}};
   }
   if (const auto* const arrive = std::get_if<Arrive>(&step))
@@ -143,6 +144,7 @@ void write_buffers(const Plan& plan, std::ostream& out) {
 Json views_json(const exporting::BlockRun& run, std::span<const View> views) {
   Json json{{"buffer", run.name}, {"first", run.index}, {"blocks", run.count}, {"offset", views[0].offset}};
   add_rows(*views[0].rows, json);
+  if (views[0].block) add_rows(*views[0].block, json["block"]);
   for (const View& view : views) {
     json["lower"].push_back(view.life.lower);
     json["upper"].push_back(view.life.upper);
@@ -156,6 +158,7 @@ Json view_json(const View& view, const Plan& plan) {
             {"lower", view.life.lower},
             {"upper", view.life.upper}};
   if (view.rows) add_rows(*view.rows, json);
+  if (view.block) add_rows(*view.block, json["block"]);
   if (view.ring)
     json["ring"] = {{"axis", view.ring->axis}, {"granule", view.ring->granule}, {"count", view.ring->count}};
   return json;
@@ -209,6 +212,7 @@ Json affine_json(const AffineSchedule& affine) {
         {{"steps", it.count}, {"scale", it.scale}, {"shift", it.shift}, {"position", it.position}});
     Json& entry = json["operators"].back();
     if (it.op) entry["operator"] = *it.op;
+    if (it.block) add_rows(*it.block, entry["block"]);
     if (it.tensor) entry["arrives"] = *it.tensor;
     if (it.sums) entry["sums"] = true;
   }

@@ -198,6 +198,7 @@ class GraphReader {
     }
     if (const auto windows = json.find("is_windows")) along.is_windows = windows->boolean();
     if (const auto adds = json.find("adds_rows")) along.adds_rows = adds->boolean();
+    if (const auto splits = json.find("splits")) along.splits = splits->boolean();
     return along;
   }
 

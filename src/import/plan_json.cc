@@ -71,6 +71,12 @@ std::optional<RowRange> read_passing_rows(const Json& json) {
   return json.find("rows") || json.find("axis") ? std::optional(read_rows(json)) : std::nullopt;
 }
 
+/// A range along a second axis, if there is one.
+std::optional<RowRange> read_block(const Json& json) {
+  const auto block = json.find("block");
+  return block ? std::optional(read_rows(*block)) : std::nullopt;
+}
+
 Step read_step(const Json& json, const Names& buffers) {
   if (const auto run = json.find("run")) {
     Run step{.model = run->at("model").index()};
@@ -83,6 +89,7 @@ Step read_step(const Json& json, const Names& buffers) {
     if (const auto carry = run->find("carry"))
       step.carry = Sums{buffers(carry->at("buffer")), carry->at("offset").natural()};
     if (const auto part = run->find("part")) step.part = read_rows(*part);
+    step.block = read_block(*run);
     return step;
   }
   if (const auto copy = json.find("copy")) {
@@ -245,13 +252,15 @@ void read_block_views(const Json& json, std::size_t count, const Names& buffers,
     views.push_back({.buffer = buffers(buffer, block_name(buffer.string(), json.at("first").index() + i)),
                      .offset = json.at("offset").natural(),
                      .life = {lower[i], upper[i]},
-                     .rows = RowRange{rows.axis, rows.begin + shift, rows.end + shift}});
+                     .rows = RowRange{rows.axis, rows.begin + shift, rows.end + shift},
+                     .block = read_block(json)});
   }
 }
 
 View read_view(const Json& json, const Names& buffers) {
   View view{buffers(json.at("buffer")), json.at("offset").natural(), read_life(json), std::nullopt};
   if (json.find("rows")) view.rows = read_rows(json);
+  view.block = read_block(json);
   if (const auto ring = json.find("ring")) {
     view.ring = Ring{ring->at("axis").index(), ring->at("granule").natural(), ring->at("count").natural()};
   }
@@ -310,6 +319,7 @@ AffineSchedule read_affine(const Json& json) {
                      .shift = entry.at("shift").integer(),
                      .position = entry.at("position").natural()};
     if (const auto op = entry.find("operator")) steps.op = op->index();
+    steps.block = read_block(entry);
     if (const auto tensor = entry.find("arrives")) steps.tensor = tensor->index();
     if (const auto sums = entry.find("sums")) steps.sums = sums->boolean();
     affine.operators.push_back(steps);

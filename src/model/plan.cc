@@ -22,10 +22,10 @@ constexpr std::array<Name<ClaimScope>, 3> scopes{
 bool is_of_rows(const Step& step) {
   const Run* const run = std::get_if<Run>(&step);
   return run == nullptr ? std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step)
-                        : run->rows || run->sums || run->carry || run->part;
+                        : run->rows || run->sums || run->carry || run->part || run->block;
 }
 
-bool is_of_rows(const View& view) { return view.ring || view.rows; }
+bool is_of_rows(const View& view) { return view.ring || view.rows || view.block; }
 
 }  // namespace
 

@@ -276,6 +276,59 @@ Reading reading_of(const Site& site, std::size_t input, std::size_t axis) {
   return is_known ? reading : all();
 }
 
+namespace {
+
+bool is_reshape(std::string_view type) {
+  const auto found = rules().find(type);
+  return found != rules().end() && found->second.reads == reshape;
+}
+
+/// Types whose attributes and other inputs do not name extents.
+bool knows_no_extents(std::string_view type) {
+  constexpr std::array plain{"Conv"sv,
+                             "CONV_2D"sv,
+                             "DEPTHWISE_CONV_2D"sv,
+                             "MaxPool"sv,
+                             "AveragePool"sv,
+                             "MAX_POOL_2D"sv,
+                             "AVERAGE_POOL_2D"sv,
+                             "MatMul"sv,
+                             "BATCH_MATMUL"sv,
+                             "Gemm"sv,
+                             "Transpose"sv,
+                             "TRANSPOSE"sv,
+                             "Pad"sv,
+                             "PAD"sv,
+                             "Softmax"sv,
+                             "SOFTMAX"sv,
+                             "LayerNormalization"sv};
+  if (std::find(plain.begin(), plain.end(), type) != plain.end()) return true;
+  const auto found = rules().find(type);
+  return found != rules().end() && found->second.reads == elementwise;
+}
+
+/// Whether every block of rows reads whole rows of the input in the same order.
+bool is_reshaped_in_blocks(const Reading& reading) {
+  const RowMap& rows = reading.rows;
+  return reading.reach == Reach::rows && rows.offset == 0 && rows.scale == rows.taps && rows.dilation == 1 &&
+         (rows.scale == 1 || rows.divisor == 1);
+}
+
+}  // namespace
+
+bool splits_into_blocks(const Site& site, std::size_t axis) {
+  if (site.op().outputs.size() != 1 || !site.op().scratch.empty() || site.op().folded) return false;
+  if (is_reshape(site.type())) return is_reshaped_in_blocks(reading_of(site, 0, axis));
+  if (!knows_no_extents(site.type()) || !has_rows_alike(site, axis)) return false;
+  for (std::size_t i = 0; i < site.op().inputs.size(); ++i) {
+    const Reading reading = reading_of(site, i, axis);
+    if (reading.reach == Reach::rows && site.input_shape(i)[reading.axis] != site.output_shape()[axis])
+      return false;  // padded
+  }
+  // A batch of windows, or their channels: the windows themselves are another matter.
+  return !moves_windows_along(site, axis);
+}
+
 bool has_rows_alike(const Site& site, std::size_t axis) {
   if (rule_of(site).alike == Alike::never) return false;
   for (std::size_t i = 0; i < site.op().inputs.size(); ++i) {

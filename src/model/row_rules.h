@@ -70,6 +70,11 @@ struct Reading {
 /// matter.
 [[nodiscard]] bool has_rows_alike(const Site& site, std::size_t axis);
 
+/// Whether the operator computes any consecutive rows of its output as an operator of its type whose tensors
+/// have just these rows: no attribute and no other input says how many rows there are, except the groups of
+/// a convolution with one group for each channel.
+[[nodiscard]] bool splits_into_blocks(const Site& site, std::size_t axis);
+
 /// The first axis along which an operator moves windows (the height), the same in input and output; none if it
 /// moves none.
 [[nodiscard]] std::optional<std::size_t> window_axis(const Site& site);

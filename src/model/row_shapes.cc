@@ -62,7 +62,7 @@ Reading reshape(const Site& site, std::size_t input, std::size_t axis) {
     if (count(in, 0, d) != outer) continue;
     const std::int64_t own = count(in, d + 1, in.size());
     if (own == inner && in[d] == out[axis]) return same_row(d);
-    if (outer != 1 || own == 0 || inner == 0 || in[d] == 1) continue;
+    if (own == 0 || inner == 0 || in[d] == 1) continue;
     if (inner % own == 0) found = rows_along(d, {.scale = inner / own, .taps = inner / own});
     if (own % inner == 0) found = rows_along(d, {.divisor = own / inner});
   }

@@ -93,6 +93,7 @@ RowAxis row_axis_of(const Network& network, const Site& site, std::size_t axis) 
     result.reads.push_back({i, read.axis, read.rows, kept_at(site, read, axis, dtype)});
   }
   result.adds_rows = adds_rows(network, site, result);
+  result.splits = model::splits_into_blocks(site, axis);
   return result;
 }
 

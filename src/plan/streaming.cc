@@ -27,13 +27,16 @@
 
 #include "base/checked.h"
 #include "base/deadline.h"
+#include "model/blocks.h"
 #include "plan/context.h"
 #include "plan/draft.h"
 #include "plan/networks.h"
+#include "plan/stream_blocks.h"
 #include "plan/stream_placing.h"
 #include "plan/stream_ways.h"
 #include "stowage/error.h"
 #include "stream/affine.h"
+#include "stream/blocks.h"
 #include "stream/bound.h"
 #include "stream/choose.h"
 #include "stream/instances.h"
@@ -53,9 +56,12 @@ using Seconds = Deadline::Seconds;
 using stream::InPlace;
 
 constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
+constexpr std::int64_t work_on_blocks = 20'000'000;   // the same to choose blocks
 constexpr unsigned long work_on_proof = 20'000'000;   // operations of the polyhedral library
 constexpr std::int64_t most_cuts = 400;
-constexpr double share_of_axes = 0.1;  // of the time
+constexpr double share_of_axes = 0.1;    // of the time
+constexpr double share_of_blocks = 0.2;  // to choose them
+constexpr double share_of_split = 0.6;   // for the network that is split
 
 /// An order of rows in one form.
 struct Attempt {
@@ -66,19 +72,21 @@ struct Attempt {
 
 class StreamPlanner {
  public:
+  /// `order` is another order of the graph's operators to try.
   StreamPlanner(const Input& input, const Graph& graph, const PlanOptions& options, const Deadline& deadline,
-                const Plan& whole)
+                const Plan& whole, std::vector<std::size_t> order)
       : graph_(graph),
         options_(options),
         deadline_(deadline),
         alignment_(alignment_in(options, input.info.format)),
-        whole_(whole) {}
+        whole_(whole),
+        other_order_(std::move(order)) {}
 
   /// The lowest plan of all ways. None if time is up before the first plan, or if none is below `peak`.
   std::optional<PlacedStream> run(Bytes peak) {
     peak_ = peak;
     std::vector<Way> ways = ways_of(options_);
-    if (order_of_whole() == stream::once(graph_).operators)
+    if (other_order_ == stream::once(graph_).operators)
       std::erase_if(ways, [&](const Way& way) { return way.order != ways[0].order; });
     const Deadline turning = deadline_.part(share_of_axes);
     if (ways[0].turns) {
@@ -172,23 +180,11 @@ class StreamPlanner {
       streamed.affine.reset();
   }
 
-  /// The operators in the order of the plan of whole operators.
-  [[nodiscard]] std::vector<std::size_t> order_of_whole() const {
-    std::vector<std::size_t> order;
-    const auto& operators = graph_.subgraphs[0].operators;
-    for (std::size_t op = 0; op < operators.size(); ++op) {
-      if (operators[op].folded) order.push_back(op);
-    }
-    for (const Step& step : whole_.clocks[0].steps) order.push_back(std::get<Run>(step).path[1]);
-    return order;
-  }
-
   /// The network's own order or that of the plan of whole operators, whichever has the lower peak of regions.
   [[nodiscard]] stream::Repeated best_order(const Way& way, const Deadline& deadline) const {
     stream::Repeated own = stream::once(graph_);
-    const std::vector<std::size_t> order = order_of_whole();
-    if (way.order == Order::keep || order == own.operators) return own;
-    stream::Repeated other = stream::in_order(graph_, order);
+    if (way.order == Order::keep || other_order_ == own.operators) return own;
+    stream::Repeated other = stream::in_order(graph_, other_order_);
     const auto peak_of = [&](const stream::Repeated& it) {
       return stream::least_peak_of(stream::instances_of(it.graph, instance_options(way)),
                                    {work_on_regions, deadline});
@@ -385,6 +381,7 @@ class StreamPlanner {
   const Deadline& deadline_;
   Bytes alignment_;
   const Plan& whole_;
+  std::vector<std::size_t> other_order_;
   stream::ChosenAxes axes_{};
   Bytes bound_ = 0;
   Bytes peak_ = 0;  ///< The lowest so far, also of whole operators.
@@ -402,6 +399,41 @@ Plan plan_whole(std::span<const Input> inputs, const PlanOptions& options, const
   return plan_networks(Context(inputs, whole, deadline));
 }
 
+/// The operators in the order of the plan of whole operators.
+std::vector<std::size_t> order_of(const Plan& whole, const Graph& graph) {
+  std::vector<std::size_t> order;
+  const auto& operators = graph.subgraphs[0].operators;
+  for (std::size_t op = 0; op < operators.size(); ++op) {
+    if (operators[op].folded) order.push_back(op);
+  }
+  for (const Step& step : whole.clocks[0].steps) order.push_back(std::get<Run>(step).path[1]);
+  return order;
+}
+
+/// The lowest plan of a network and its bound.
+struct Searched {
+  std::optional<PlacedStream> best{};
+  Bytes bound = 0;
+  bool is_cut = false;
+};
+
+/// Splits operators into blocks where that seems to help. None if nothing is below `peak`.
+Searched plan_blocks(const Input& input, const Graph& graph, const PlanOptions& options,
+                     const Deadline& deadline, const Plan& whole, Bytes peak) {
+  if (options.stream->blocks == StreamBlocks::none) return {};
+  const stream::InstanceOptions instances{.granule = options.stream->granule, .io = ways_of(options)[0].io};
+  const model::Splits splits =
+      stream::split_where_it_helps(graph, instances, {work_on_blocks, deadline.part(share_of_blocks)});
+  if (splits.empty()) return {};
+  const model::SplitNetwork network = model::split(graph, splits);
+  const Graph blocks = model::stored(network);
+  const Deadline searching = deadline.part(share_of_split);
+  StreamPlanner planner(input, blocks, options, searching, whole, stream::once(blocks).operators);
+  Searched found{.best = planner.run(peak), .bound = planner.bound(), .is_cut = planner.is_cut_short()};
+  if (found.best) found.best = in_network(std::move(*found.best), network);
+  return found;
+}
+
 }  // namespace
 
 Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
@@ -415,17 +447,21 @@ Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, co
   if (options.memories[0].capacity) for_whole = for_whole.within(Seconds(1));
   Plan whole = plan_whole(inputs, options, for_whole);
   if (whole.summary.peak <= options.memories[0].capacity.value_or(0)) return whole;
-  StreamPlanner planner(inputs[0], chosen, options, deadline, whole);
   // Rows that arrive one by one are useful even if they save no memory.
-  std::optional<PlacedStream> streamed = planner.run(whole.summary.peak + (options.io == Io::rows ? 1 : 0));
-  if (!streamed) {
-    whole.interrupted = whole.interrupted || planner.is_cut_short();
+  const Bytes peak = whole.summary.peak + (options.io == Io::rows ? 1 : 0);
+  Searched blocks = plan_blocks(inputs[0], chosen, options, deadline, whole, peak);
+  StreamPlanner planner(inputs[0], chosen, options, deadline, whole, order_of(whole, chosen));
+  std::optional<PlacedStream> streamed = planner.run(blocks.best ? blocks.best->peak : peak);
+  const bool is_cut = planner.is_cut_short() || blocks.is_cut;
+  if (!streamed && !blocks.best) {
+    whole.interrupted = whole.interrupted || is_cut;
     return whole;
   }
-  Draft draft = draft_of(std::move(*streamed), planner.bound());
+  const Bytes bound = streamed ? planner.bound() : std::min(planner.bound(), blocks.bound);
+  Draft draft = draft_of(std::move(streamed ? *streamed : *blocks.best), bound);
   draft.plan.models = infos_of(inputs);
   Plan plan = finish(std::move(draft), options.memories);
-  plan.interrupted = planner.is_cut_short();
+  plan.interrupted = is_cut;
   return plan;
 }
 

@@ -51,8 +51,8 @@ bool is_close(double a, double b, double tolerance) {
 }  // namespace
 
 Reference::Reference(const Program& program, const RunOptions& options,
-                     const std::function<std::vector<std::byte>(TensorId)>& value)
-    : program_(program), home_(*program.graph), tolerances_(program.graph->tensors.size()) {
+                     const std::function<std::vector<std::byte>(TensorId)>& value, const BlockNetwork* blocks)
+    : program_(program), blocks_(blocks), home_(*program.graph), tolerances_(program.graph->tensors.size()) {
   const Graph& graph = *program.graph;
   const RunOptions own{.seed = options.seed, .stop = options.stop};
   RunResult ignored;
@@ -82,6 +82,11 @@ double Reference::tolerance_of(TensorId tensor) {
 }
 
 std::optional<std::int64_t> Reference::first_difference(TensorId tensor, const PlacedPart& part) {
+  if (blocks_ == nullptr) return first_difference_in_whole(tensor, part);
+  return first_difference_in_whole(blocks_->whole_of(tensor), blocks_->in_whole(tensor, part));
+}
+
+std::optional<std::int64_t> Reference::first_difference_in_whole(TensorId tensor, const PlacedPart& part) {
   const Tensor& own = program_.graph->tensors[tensor];
   const Bytes element = std::max(bits_of(own.dtype).value_or(8) / 8, 1);
   for (const PlacedBytes& bytes : part) {

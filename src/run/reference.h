@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "run/blocks.h"
 #include "run/home.h"
 #include "run/program.h"
 #include "run/row_memory.h"
@@ -15,9 +16,10 @@ namespace stowage::run {
 /// The tensors of a network that runs unstreamed, each in memory of its own.
 class Reference {
  public:
-  /// Runs the network. Throws Interrupted, and Error for data that an operator cannot process.
+  /// Runs the network. Throws Interrupted, and Error for data that an operator cannot process. With `blocks`,
+  /// tensors are those of the network of blocks.
   Reference(const Program& program, const RunOptions& options,
-            const std::function<std::vector<std::byte>(TensorId)>& value);
+            const std::function<std::vector<std::byte>(TensorId)>& value, const BlockNetwork* blocks);
 
   /// The first wrong element of the tensor among these bytes of it. Integers must be equal, real numbers
   /// close, because a sum may add its terms in another order.
@@ -26,7 +28,11 @@ class Reference {
  private:
   [[nodiscard]] double tolerance_of(TensorId tensor);
 
+  [[nodiscard]] std::optional<std::int64_t> first_difference_in_whole(TensorId tensor,
+                                                                      const PlacedPart& part);
+
   const Program& program_;
+  const BlockNetwork* blocks_;
   OwnHome home_;
   std::vector<std::optional<double>> tolerances_;  ///< Per tensor.
 };

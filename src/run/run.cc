@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "model/plan_blocks.h"
+#include "run/blocks.h"
 #include "run/inputs.h"
 #include "run/plan_run.h"
 #include "run/program.h"
@@ -46,6 +48,11 @@ void run_streamed(const Network& network, run::ModelToRun model, const RunOption
   }
   count_kernels({model.program, 1}, result);
   try {
+    if (model::has_blocks(plan)) {
+      const run::BlockNetwork blocks(network, *model.program, plan);
+      run::StreamRun(blocks, model, options, result).run();
+      return;
+    }
     run::StreamRun(network, model, plan, options, result).run();
   } catch (const Error& error) {
     throw model.file.empty() ? error : error.in_file(model.file);

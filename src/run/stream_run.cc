@@ -62,7 +62,19 @@ std::vector<TensorPart> parts_of(TensorId tensor, const std::optional<RowRange>&
 
 StreamRun::StreamRun(const Network& network, ModelToRun model, const Plan& plan, const RunOptions& options,
                      RunResult& result)
+    : StreamRun(network, *model.program, model, nullptr, plan, options, result) {}
+
+StreamRun::StreamRun(const BlockNetwork& blocks, ModelToRun model, const RunOptions& options,
+                     RunResult& result)
+    : StreamRun(blocks.network(), *model.program,
+                {.program = &blocks.program(), .file = model.file, .value = model.value}, &blocks,
+                blocks.plan(), options, result) {}
+
+StreamRun::StreamRun(const Network& network, const Program& unsplit, ModelToRun model,
+                     const BlockNetwork* blocks, const Plan& plan, const RunOptions& options,
+                     RunResult& result)
     : network_(network),
+      blocks_(blocks),
       model_(std::move(model)),
       graph_(network.graph()),
       plan_(expect_streamed_plan_of(graph_, plan)),
@@ -72,7 +84,7 @@ StreamRun::StreamRun(const Network& network, ModelToRun model, const Plan& plan,
       device_(std::vector<const Graph*>{&graph_}, plan, clocks_),
       reference_(options.check == RunCheck::none
                      ? nullptr
-                     : std::make_unique<Reference>(*model_.program, options, model_.value)),
+                     : std::make_unique<Reference>(unsplit, options, model_.value, blocks)),
       memory_(device_, options.check == RunCheck::tensors ? reference_.get() : nullptr) {
   prepare_rows();
 }
@@ -254,7 +266,10 @@ PlacedPart StreamRun::read(const TensorPart& part) {
     for (PlacedBytes& run : runs) run.at = const_cast<std::byte*>(constant(part.tensor).data()) + run.offset;
     return runs;
   }
-  PlacedPart at = memory_.read(part, who_);
+  const bool is_gathered = blocks_ != nullptr && blocks_->is_gathered(part.tensor);
+  PlacedPart at = is_gathered
+                      ? blocks_->gather(part, [&](const TensorPart& it) { return memory_.read(it, who_); })
+                      : memory_.read(part, who_);
   memory_.places().note_touched(at, report_.highest);
   return at;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/clock_tree.h"
+#include "run/blocks.h"
 #include "run/device.h"
 #include "run/plan_run.h"
 #include "run/reference.h"
@@ -28,6 +29,9 @@ class StreamRun {
   /// another network, and Interrupted.
   StreamRun(const Network& network, ModelToRun model, const Plan& plan, const RunOptions& options,
             RunResult& result);
+  /// The same for a plan of blocks. The model's kernels are those of the unsplit network, which checks compare
+  /// with.
+  StreamRun(const BlockNetwork& blocks, ModelToRun model, const RunOptions& options, RunResult& result);
 
   /// Throws RunFault, Interrupted, and Error for data that an operator cannot process. Sets the outputs if it
   /// succeeds.
@@ -62,6 +66,9 @@ class StreamRun {
     std::vector<std::byte> bytes{};
     std::vector<bool> has_left{};  ///< Byte by byte.
   };
+
+  StreamRun(const Network& network, const Program& unsplit, ModelToRun model, const BlockNetwork* blocks,
+            const Plan& plan, const RunOptions& options, RunResult& result);
 
   void prepare_rows();
   void give();
@@ -112,6 +119,7 @@ class StreamRun {
   [[nodiscard]] bool is_constant(TensorId tensor) const { return constant(tensor).data() != nullptr; }
 
   const Network& network_;
+  const BlockNetwork* blocks_;  ///< Null: the network is not split.
   ModelToRun model_;
   const Graph& graph_;
   const Plan& plan_;

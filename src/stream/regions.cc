@@ -74,6 +74,7 @@ void Walk::settle(const Region& region, Bytes limit) {
 namespace {
 
 constexpr std::size_t rows_between_looks = 256;
+constexpr std::size_t operators_a_step = 16;  ///< Progress of so many is set up in the time of a step.
 
 /// Runs a region after all operators before it. Stops early if it needs more than the limit or time is up.
 Walk pull_region(const RowProgram& program, const State& start, const Region& region, Bytes limit,
@@ -135,6 +136,7 @@ class LeastPeaks {
         may_begin_(boundaries(program)),
         left_(work),
         share_(work / static_cast<std::int64_t>(std::max<std::size_t>(1, program.operators()))),
+        to_start_(static_cast<std::int64_t>(program.operators() / operators_a_step)),
         peaks_(program.operators() + 1, unbounded),
         begins_(program.operators() + 1, 0) {
     peaks_[0] = program.resident;
@@ -175,8 +177,9 @@ class LeastPeaks {
       const Region region{begin, end};
       const Bytes limit = peaks_[end] == unbounded ? limit_ : peaks_[end] - 1;
       const Walk walk = run_region_(start_of(region), region, limit);
-      left_ -= static_cast<std::int64_t>(walk.steps().size());
-      in_vain += static_cast<std::int64_t>(walk.steps().size());
+      const std::int64_t work = static_cast<std::int64_t>(walk.steps().size()) + to_start_;
+      left_ -= work;
+      in_vain += work;
       if (!is_finished(walk.state(), region)) continue;
       in_vain = 0;
       peaks_[end] = std::max(peaks_[begin], walk.peak());
@@ -192,6 +195,7 @@ class LeastPeaks {
   std::vector<bool> may_begin_;  ///< Whether a region may begin with an operator.
   std::int64_t left_;            ///< Steps that may still be tried.
   std::int64_t share_;           ///< Steps that may be tried in vain for one end.
+  std::int64_t to_start_;        ///< The work of setting up a region, in steps.
   std::vector<Bytes> peaks_;
   std::vector<std::size_t> begins_;
 };

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/plan.h"
+
+namespace stowage::model {
+
+/// How an operator is split: block b is rows [bounds[b], bounds[b + 1]) of its output along that axis.
+struct Blocks {
+  std::size_t axis = 0;
+  std::vector<std::int64_t> bounds{};  ///< Ascending, from 0 to the extent.
+
+  bool operator==(const Blocks&) const = default;
+};
+
+/// By operator of the main subgraph.
+using Splits = std::map<std::size_t, Blocks>;
+
+/// An operator or a tensor of a network, or a block of it.
+struct BlockOf {
+  std::size_t of = 0;
+  std::optional<RowRange> block{};
+};
+
+/// A network in which one operator for each block replaces an operator that is split.
+struct SplitNetwork {
+  /// The network as kernels see it. Tensors of the network come first; those of blocks follow, also blocks of
+  /// constants and of tensors that are stored whole. An operator that reads all blocks of a tensor has the
+  /// tensor as input. Folded operators are left out.
+  Graph graph{};
+  std::vector<BlockOf> operators{};
+  std::vector<BlockOf> tensors{};
+  std::map<TensorId, std::vector<TensorId>> blocks{};  ///< Of tensors that are stored in blocks.
+};
+
+/// The block of a tensor, without a place in a network. None if its rows are not whole bytes.
+[[nodiscard]] std::optional<Tensor> block_of(const Tensor& tensor, const RowRange& block);
+
+/// The input rows along `read.axis`, of `extent`, from which a block of the output is computed.
+[[nodiscard]] RowRange block_read(const RowRead& read, std::int64_t extent, const RowRange& block);
+
+/// Splits operators. Blocks of operators that read each other block by block follow each other: all of block 0,
+/// then all of block 1. Throws Error for operators that cannot be split so. Cost: operands times blocks.
+[[nodiscard]] SplitNetwork split(const Graph& graph, const Splits& splits);
+
+/// The network as memory sees it: operators read the tensors that are stored. An input that is stored in
+/// blocks is left out; its blocks are inputs behind all others.
+[[nodiscard]] Graph stored(const SplitNetwork& network);
+
+}  // namespace stowage::model

@@ -1,0 +1,170 @@
+// A plan names operators and tensors of its network, and blocks of them. Checker and runner take a plan in which
+// each block is an operator or a tensor of its own, for the network that `split` makes.
+
+#include "model/plan_blocks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "stowage/error.h"
+
+namespace stowage::model {
+namespace {
+
+using Key = std::tuple<std::size_t, std::size_t, std::int64_t, std::int64_t>;
+
+Key key_of(std::size_t of, const RowRange& block) { return {of, block.axis, block.begin, block.end}; }
+
+std::map<Key, std::size_t> numbers_of(const std::vector<BlockOf>& all) {
+  std::map<Key, std::size_t> numbers;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].block) numbers.emplace(key_of(all[i].of, *all[i].block), i);
+  }
+  return numbers;
+}
+
+/// Numbers of the operators that stand for one of the network.
+std::multimap<std::size_t, std::size_t> operators_for(const SplitNetwork& network) {
+  std::multimap<std::size_t, std::size_t> all;
+  for (std::size_t o = 0; o < network.operators.size(); ++o) all.emplace(network.operators[o].of, o);
+  return all;
+}
+
+class Renaming {
+ public:
+  Renaming(const Plan& plan, const SplitNetwork& network, std::span<const std::size_t> places)
+      : network_(network),
+        places_(places),
+        blocks_(numbers_of(network.operators)),
+        operators_(operators_for(network)),
+        result_(plan) {}
+
+  Plan run() {
+    for (Step& step : result_.clocks.at(0).steps) {
+      if (auto* const run = std::get_if<Run>(&step)) rename(*run);
+    }
+    move_views();
+    if (result_.streaming) rename(*result_.streaming);
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> number_of(std::size_t op,
+                                                     const std::optional<RowRange>& block) const {
+    if (block) {
+      const auto found = blocks_.find(key_of(op, *block));
+      return found == blocks_.end() ? std::nullopt : std::optional(found->second);
+    }
+    const auto found = operators_.find(op);
+    return found == operators_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// An operator that does not exist keeps a number that does not exist.
+  void rename(Run& run) const {
+    if (run.path.size() != 2 || run.path[0] != 0) return;
+    run.path[1] = number_of(run.path[1], run.block).value_or(network_.operators.size() + run.path[1]);
+    run.block.reset();
+  }
+
+  /// Also tensors that are constant or stored elsewhere get an entry.
+  void move_views() {
+    const std::size_t own = places_.size();
+    const auto numbers = numbers_of(network_.tensors);
+    for (std::size_t t = own; t < network_.tensors.size(); ++t)
+      result_.tensors.push_back({.tensor = network_.graph.tensors[t]});
+    const std::size_t first = result_.tensors.size() - (network_.tensors.size() - own);
+    for (TensorId t = 0; t < own; ++t) {
+      PlannedTensor& planned = result_.tensors[places_[t]];
+      const bool is_split = network_.blocks.contains(t);
+      for (const View& view : planned.views) {
+        if (!view.block && !is_split) continue;
+        const auto number = view.block ? numbers.find(key_of(t, *view.block)) : numbers.end();
+        if (number == numbers.end() || !is_split)
+          throw Error(describe(network_.graph, t), "has a view that is not of a block that a step writes");
+        auto& views = result_.tensors[first + number->second - own].views;
+        views.push_back(view);
+        views.back().block.reset();
+      }
+      if (is_split) planned.views.clear();
+    }
+  }
+
+  void rename(Streaming& streaming) const {
+    for (StreamRegion& region : streaming.regions) {
+      std::vector<std::size_t> all;
+      for (const std::size_t op : region.operators) {
+        const auto [begin, end] = operators_.equal_range(op);
+        for (auto it = begin; it != end; ++it) all.push_back(it->second);
+        if (begin == end) all.push_back(network_.operators.size() + op);
+      }
+      region.operators = std::move(all);
+    }
+    if (!streaming.affine) return;
+    for (TimedSteps& steps : streaming.affine->operators) {
+      if (steps.op) steps.op = number_of(*steps.op, steps.block);
+      steps.block.reset();
+    }
+  }
+
+  const SplitNetwork& network_;
+  std::span<const std::size_t> places_;
+  std::map<Key, std::size_t> blocks_;
+  std::multimap<std::size_t, std::size_t> operators_;
+  Plan result_;
+};
+
+}  // namespace
+
+bool has_blocks(const Plan& plan) {
+  const auto runs_block = [](const Step& step) {
+    const auto* const run = std::get_if<Run>(&step);
+    return run != nullptr && run->block;
+  };
+  return std::any_of(plan.clocks.begin(), plan.clocks.end(),
+                     [&](const Clock& clock) { return std::ranges::any_of(clock.steps, runs_block); }) ||
+         std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const PlannedTensor& tensor) {
+           return std::ranges::any_of(tensor.views, [](const View& view) { return view.block.has_value(); });
+         });
+}
+
+Splits splits_of(const Plan& plan, const Graph& graph) {
+  std::map<std::size_t, std::set<Key>> blocks;
+  std::set<std::size_t> wholes;
+  for (const Step& step : plan.clocks.at(0).steps) {
+    const auto* const run = std::get_if<Run>(&step);
+    if (run == nullptr || run->path.size() != 2 || run->path[0] != 0) continue;
+    if (run->block) blocks[run->path[1]].insert(key_of(0, *run->block));
+    if (!run->block) wholes.insert(run->path[1]);
+  }
+  Splits splits;
+  for (const auto& [op, keys] : blocks) {
+    if (op >= graph.subgraphs[0].operators.size())
+      throw Error(graph.name, fmt::format("has no operator {} that could run in blocks", op));
+    const auto refuse = [&, op = op](const char* why) {
+      throw Error(describe(graph, 0, op), std::string("is split into blocks, but ") + why);
+    };
+    if (wholes.contains(op)) refuse("a step runs it without");
+    Blocks& own = splits[op];
+    own = {.axis = std::get<1>(*keys.begin()), .bounds = {0}};
+    for (const auto& [of, axis, begin, end] : keys) {
+      if (axis != own.axis) refuse("along two axes");
+      if (begin != own.bounds.back() || end <= begin) refuse("they overlap or leave rows out");
+      own.bounds.push_back(end);
+    }
+  }
+  return splits;
+}
+
+Plan plan_of_blocks(const Plan& plan, const SplitNetwork& network, std::span<const std::size_t> places) {
+  return Renaming(plan, network, places).run();
+}
+
+}  // namespace stowage::model

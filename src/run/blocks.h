@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "model/blocks.h"
+#include "run/program.h"
+#include "run/row_memory.h"
+#include "stowage/network.h"
+#include "stowage/plan.h"
+
+namespace stowage::run {
+
+/// The network of a plan's blocks, ready to run: every block is an operator or a tensor of its own.
+class BlockNetwork {
+ public:
+  /// `program` is that of the unsplit network, with plain kernels. Throws RunFault if the plan splits it in a way
+  /// that it cannot be split.
+  BlockNetwork(const Network& network, const Program& program, const Plan& plan);
+
+  [[nodiscard]] const Network& network() const { return network_; }
+  [[nodiscard]] const Program& program() const { return program_; }
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+
+  /// The tensor of the unsplit network.
+  [[nodiscard]] TensorId whole_of(TensorId tensor) const { return split_.tensors[tensor].of; }
+  /// Bytes of a block as bytes of the whole tensor.
+  [[nodiscard]] PlacedPart in_whole(TensorId tensor, const PlacedPart& part) const;
+
+  /// Whether operators read a tensor that is stored as others: in blocks, or as part of a whole tensor.
+  [[nodiscard]] bool is_gathered(TensorId tensor) const;
+  /// The bytes of such a part. `read` gives those of stored tensors.
+  [[nodiscard]] PlacedPart gather(const TensorPart& part,
+                                  const std::function<PlacedPart(const TensorPart&)>& read) const;
+
+ private:
+  void add_details(const Network& network);
+  void add_constants(const Network& network, const Program& program);
+  [[nodiscard]] std::vector<TensorPart> stored_parts(const TensorPart& part) const;
+
+  model::SplitNetwork split_;
+  Plan plan_;
+  Network network_{};
+  Program program_{};
+};
+
+}  // namespace stowage::run

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "model/blocks.h"
+#include "stowage/graph.h"
+#include "stream/instances.h"
+#include "stream/regions.h"
+
+namespace stowage::stream {
+
+/// Operators that can be split together: each reads the others block by block. Chains of the same types of
+/// operators, as in layers that are alike, are one choice. No tensor is split along the axis of its rows.
+[[nodiscard]] std::vector<model::Splits> block_choices(const Graph& graph, const ChosenAxes& axes);
+
+/// Takes choices one by one, where they lower the peak of the best order by regions. Empty if none does.
+[[nodiscard]] model::Splits split_where_it_helps(const Graph& graph, const InstanceOptions& options,
+                                                 const TrialEffort& effort);
+
+}  // namespace stowage::stream

@@ -1,0 +1,340 @@
+// Plans in which operators are split into blocks along a second axis: what the checker accepts is right element by
+// element, and runs give what they give unsplit.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <variant>
+
+#include "check/stream.h"
+#include "element_machine.h"
+#include "long_tests.h"
+#include "model/blocks.h"
+#include "model/plan_blocks.h"
+#include "onnx_models.h"
+#include "row_calls.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+#include "stream/axes.h"
+#include "stream_run_plans.h"
+
+namespace stowage {
+namespace {
+
+using model::SplitNetwork;
+using model::Splits;
+using testing::node;
+using testing::onnx_model;
+using testing::tensor_value;
+
+using Random = std::mt19937_64;
+
+std::int64_t pick(Random& random, std::int64_t least, std::int64_t most) {
+  return least + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most - least + 1));
+}
+
+constexpr std::uint64_t weights_seed = 5;
+const RunOptions plain{.kernels = KernelSet::plain, .random_weights = weights_seed};
+const RunOptions checked{.check = RunCheck::tensors, .random_weights = weights_seed};
+
+Network read(const onnx::ModelProto& model) {
+  return parse_network(model.SerializeAsString(), "m.onnx", {.constants = true});
+}
+
+/// Attention over all heads at once: projections, scores, softmax, what is mixed, and a projection.
+Network attention(std::int64_t tokens, std::int64_t heads, std::int64_t depth) {
+  const std::int64_t width = heads * depth;
+  const auto transposed = [](const std::string& from, const std::string& to, const Shape& order) {
+    return node("Transpose", {from}, {to}, {testing::attribute("perm", order)});
+  };
+  testing::OnnxParts parts{.inputs = {tensor_value("x", {1, tokens, width})},
+                           .outputs = {tensor_value("z", {1, tokens, width})}};
+  parts.initializers = {testing::vector_of("apart", {1, tokens, heads, depth}),
+                        testing::vector_of("joined", {1, tokens, width})};
+  for (const std::string name : {"q", "k", "v"}) {
+    parts.initializers.push_back(testing::zeros("w" + name, {width, width}));
+    parts.initializers.push_back(testing::zeros("b" + name, {width}));
+    parts.nodes.push_back(node("MatMul", {"x", "w" + name}, {name + "0"}));
+    parts.nodes.push_back(node("Add", {name + "0", "b" + name}, {name + "1"}));
+    parts.nodes.push_back(node("Reshape", {name + "1", "apart"}, {name + "2"}));
+    parts.nodes.push_back(transposed(name + "2", name, name == "k" ? Shape{0, 2, 3, 1} : Shape{0, 2, 1, 3}));
+  }
+  parts.initializers.push_back(testing::zeros("w", {width, width}));
+  parts.nodes.push_back(node("MatMul", {"q", "k"}, {"scores"}));
+  parts.nodes.push_back(node("Softmax", {"scores"}, {"shares"}));
+  parts.nodes.push_back(node("MatMul", {"shares", "v"}, {"mixed"}));
+  parts.nodes.push_back(transposed("mixed", "turned", {0, 2, 1, 3}));
+  parts.nodes.push_back(node("Reshape", {"turned", "joined"}, {"together"}));
+  parts.nodes.push_back(node("MatMul", {"together", "w"}, {"y"}));
+  parts.nodes.push_back(node("Add", {"x", "y"}, {"z"}));
+  return read(onnx_model(parts));
+}
+
+/// A convolution to more channels, one for each channel, and one back; of several images.
+Network channels(std::int64_t images, std::int64_t narrow, std::int64_t wide, std::int64_t size) {
+  testing::OnnxParts parts{.inputs = {tensor_value("x", {images, narrow, size, size})},
+                           .outputs = {tensor_value("z", {images, narrow, size, size})}};
+  parts.initializers = {testing::zeros("w0", {wide, narrow, 1, 1}), testing::zeros("b0", {wide}),
+                        testing::zeros("w1", {wide, 1, 3, 3}), testing::zeros("w2", {narrow, wide, 1, 1})};
+  parts.nodes = {
+      node("Conv", {"x", "w0", "b0"}, {"a"}),
+      node("Relu", {"a"}, {"b"}),
+      node("Conv", {"b", "w1"}, {"c"},
+           {testing::attribute("group", wide), testing::attribute("pads", Shape{1, 1, 1, 1})}),
+      node("Relu", {"c"}, {"d"}),
+      node("Conv", {"d", "w2"}, {"e"}),
+      node("Add", {"x", "e"}, {"z"}),
+  };
+  return read(onnx_model(parts));
+}
+
+Network random_network(Random& random) {
+  if (random() % 2 == 0) return attention(pick(random, 1, 4), pick(random, 1, 3), pick(random, 1, 2));
+  return channels(pick(random, 1, 2), pick(random, 1, 3), pick(random, 2, 4), pick(random, 2, 4));
+}
+
+/// Some operators, each along any axis, into blocks of any sizes.
+Splits random_splits(const Graph& graph, Random& random) {
+  Splits splits;
+  const auto& operators = graph.subgraphs[0].operators;
+  const bool is_even = random() % 2 == 0;
+  for (std::size_t o = 0; o < operators.size(); ++o) {
+    std::vector<std::size_t> axes;
+    for (const RowAxis& along : operators[o].row_axes) {
+      if (along.splits) axes.push_back(along.axis);
+    }
+    const auto output = operators[o].outputs.at(0);
+    if (axes.empty() || graph.tensors[*output].kind != TensorKind::temporary || random() % 3 == 0) continue;
+    model::Blocks blocks{.axis = axes[random() % axes.size()]};
+    const std::int64_t extent = (*graph.tensors[*output].shape)[blocks.axis];
+    blocks.bounds.push_back(0);
+    for (std::int64_t r = 1; r < extent; ++r) {
+      if (is_even ? extent % 2 == 0 && r == extent / 2 : random() % 2 == 0) blocks.bounds.push_back(r);
+    }
+    blocks.bounds.push_back(extent);
+    splits.emplace(o, std::move(blocks));
+  }
+  return splits;
+}
+
+/// None if blocks of a reshape are no whole rows of its input.
+std::optional<SplitNetwork> try_split(const Graph& graph, const Splits& splits) {
+  try {
+    return model::split(graph, splits);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// A plan of the network's blocks, in the names of the network.
+Plan plan_of(const SplitNetwork& split, const testing::StreamedOptions& options) {
+  Network network;
+  network.input.content = model::stored(split);
+  Plan plan = testing::streamed_plan(network, stream::axes_of(network.graph(), {}), options);
+  for (Step& step : plan.clocks[0].steps) {
+    if (auto* const run = std::get_if<Run>(&step)) {
+      run->block = split.operators[run->path[1]].block;
+      run->path[1] = split.operators[run->path[1]].of;
+    }
+  }
+  std::size_t own = 0;
+  for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
+    const auto& [of, block] = split.tensors[t];
+    if (!block) ++own;
+    if (!block) continue;
+    for (View view : plan.tensors[t].views) {
+      view.block = block;
+      plan.tensors[of].views.push_back(view);
+    }
+  }
+  plan.tensors.resize(own);
+  return plan;
+}
+
+Plan plan_of_wholes(const Network& network) {
+  return testing::streamed_plan(network, testing::Axes(network.graph().tensors.size()), {});
+}
+
+testing::StreamedOptions random_options(Random& random) {
+  return {.granule = pick(random, 1, 3),
+          .form = static_cast<testing::Form>(pick(random, 0, 3)),
+          .io_by_rows = random() % 2 == 0,
+          .in_place = random() % 2 == 0,
+          .seed = random()};
+}
+
+std::string text_of(const Faults& faults) { return faults.empty() ? "" : faults[0].what; }
+std::string fault_of(const RunResult& result) { return result.fault ? result.fault->what : ""; }
+
+std::string text_of(const SplitNetwork& split) {
+  std::string text;
+  for (std::size_t o = 0; o < split.operators.size(); ++o) {
+    const auto& block = split.operators[o].block;
+    text += "\n  " + split.graph.subgraphs[0].operators[o].name;
+    if (block)
+      text += " axis " + std::to_string(block->axis) + " [" + std::to_string(block->begin) + ", " +
+              std::to_string(block->end) + ")";
+  }
+  return text;
+}
+
+TEST(RunBlocks, AreCheckedAndRunAtRandom) {
+  Random random(3);
+  const std::uint64_t all = testing::cases_of(300);
+  std::uint64_t plans = 0;
+  for (std::uint64_t i = 0; i < all; ++i) {
+    const Network network = random_network(random);
+    const auto network_of_blocks = try_split(network.graph(), random_splits(network.graph(), random));
+    if (!network_of_blocks) continue;
+    const Plan plan = plan_of(*network_of_blocks, random_options(random));
+    ASSERT_EQ(text_of(check::check_stream(plan, {&network.graph(), nullptr})), "") << i;
+    ASSERT_EQ(oracle::difference_by_elements(network.graph(), plan).value_or(""), "") << i;
+    const Runner runner(network, plain);
+    const RunResult result = runner.run(plan, checked);
+    ASSERT_EQ(fault_of(result), "") << i << text_of(*network_of_blocks);
+    const RunResult expected = runner.run(plan_of_wholes(network), {});
+    ASSERT_EQ(result.outputs.at(0).array, expected.outputs.at(0).array) << i;
+    ASSERT_EQ(result.multiplies, result.multiplies_of_network) << i;
+    plans += model::has_blocks(plan) ? 1 : 0;
+  }
+  EXPECT_GT(plans, all / 3);
+}
+
+/// Something wrong in a plan, or not.
+void mutate(Plan& plan, Random& random) {
+  auto& steps = plan.clocks[0].steps;
+  const auto any = [&](auto& list) -> auto& { return list[random() % list.size()]; };
+  PlannedTensor& tensor = any(plan.tensors);
+  Buffer& buffer = any(plan.buffers);
+  switch (random() % 6) {
+    case 0:
+      std::swap(any(steps), any(steps));
+      break;
+    case 1:
+      if (!tensor.views.empty()) any(tensor.views).offset += pick(random, -4, 4);
+      break;
+    case 2:
+      any(buffer.pieces).life.upper -= 1;
+      break;
+    case 3:
+      if (!tensor.views.empty()) std::swap(any(tensor.views).block, any(tensor.views).block);
+      break;
+    case 4:
+      any(plan.places).offset = any(plan.places).offset;
+      break;
+    default:
+      if (auto* const run = std::get_if<Run>(&any(steps)); run != nullptr && run->block)
+        run->block->end -= pick(random, 0, 1);
+  }
+}
+
+TEST(RunBlocks, CheckerAcceptsNoPlanThatElementsRefute) {
+  Random random(4);
+  const std::uint64_t all = testing::cases_of(2000);
+  std::uint64_t refuted = 0;
+  std::uint64_t refused = 0;
+  for (std::uint64_t i = 0; i < all; ++i) {
+    const Network network = random_network(random);
+    const auto network_of_blocks = try_split(network.graph(), random_splits(network.graph(), random));
+    if (!network_of_blocks) continue;
+    Plan plan = plan_of(*network_of_blocks, random_options(random));
+    mutate(plan, random);
+    plan.summary.peak = plan.memories[0].peak;
+    const Faults faults = check_plan(plan, std::vector{network.graph()});
+    const bool is_sound = std::none_of(faults.begin(), faults.end(), [](const Fault& fault) {
+      return fault.kind != FaultKind::claim && fault.kind != FaultKind::capacity;
+    });
+    refused += is_sound ? 0 : 1;
+    if (!is_sound) continue;
+    const auto difference = oracle::difference_by_elements(network.graph(), plan);
+    refuted += difference ? 1 : 0;
+    ASSERT_EQ(difference.value_or(""), "") << i;
+  }
+  EXPECT_EQ(refuted, 0U);
+  EXPECT_GT(refused, all / 10);
+  EXPECT_LT(refused, all * 9 / 10);
+}
+
+/// The call's operator, and behind it one that reads all of its output.
+Network network_in_front_of_copy(const testing::Call& call) {
+  Network network = testing::network_of(call);
+  Graph graph = network.graph();
+  const TensorId output = *graph.subgraphs[0].operators[0].outputs[0];
+  graph.tensors[output].kind = TensorKind::temporary;
+  Tensor copy = graph.tensors[output];
+  copy.kind = TensorKind::output;
+  copy.name = "copy";
+  graph.tensors.push_back(copy);
+  graph.subgraphs[0].operators.push_back({.name = "copy",
+                                          .type = "Reshape",
+                                          .inputs = {output},
+                                          .outputs = {graph.tensors.size() - 1},
+                                          .copies = {{.size = graph.tensors[output].bytes}}});
+  std::erase(graph.subgraphs[0].outputs, output);
+  graph.subgraphs[0].outputs.push_back(graph.tensors.size() - 1);
+  network.details[0].emplace_back();
+  network.quantizations.push_back(network.quantizations[output]);
+  network.input.content = std::move(graph);
+  return network;
+}
+
+TEST(RunBlocks, OfEveryTypeThatSplits) {
+  Random random(7);
+  std::map<std::string, int> plans;
+  for (const testing::Call& call : testing::all_row_calls()) {
+    if (!call.more_outputs.empty()) continue;
+    const Network network = network_in_front_of_copy(call);
+    const Graph& graph = network.graph();
+    if (graph.tensors.back().bytes == 0) continue;
+    for (const RowAxis& along : graph.subgraphs[0].operators[0].row_axes) {
+      if (!along.splits || call.output[along.axis] < 2) continue;
+      const std::int64_t middle = pick(random, 1, call.output[along.axis] - 1);
+      const auto network_of_blocks =
+          try_split(graph, {{0, {.axis = along.axis, .bounds = {0, middle, call.output[along.axis]}}}});
+      if (!network_of_blocks) continue;
+      const Plan plan = plan_of(*network_of_blocks, random_options(random));
+      ASSERT_EQ(text_of(check::check_stream(plan, {&graph, nullptr})), "") << call.type;
+      const Runner runner(network, {.kernels = KernelSet::plain});
+      const RunResult result = runner.run(plan, {.check = RunCheck::tensors});
+      ASSERT_EQ(fault_of(result), "") << call.type << " along " << along.axis;
+      const RunResult expected = runner.run(plan_of_wholes(network), {});
+      ASSERT_EQ(result.outputs.back().array, expected.outputs.back().array)
+          << call.type << " along " << along.axis;
+      ++plans[call.type];
+    }
+  }
+  for (const char* const type :
+       {"Conv", "CONV_2D", "DEPTHWISE_CONV_2D", "MatMul", "Gemm", "Softmax", "SOFTMAX", "Transpose",
+        "TRANSPOSE", "Add", "ADD", "LayerNormalization", "Pad", "PAD"})
+    EXPECT_GT(plans[type], 0) << type;
+}
+
+TEST(RunBlocks, OfHeadsNeedLess) {
+  const Network network = attention(16, 4, 4);
+  PlanOptions options;
+  options.stream.emplace();
+  options.alignment = 4;
+  options.solve.time_limit = std::chrono::seconds(2);
+  const PlanResult apart = make_plan(network.input, options);
+  ASSERT_EQ(text_of(apart.faults), "");
+  ASSERT_TRUE(model::has_blocks(apart.plan));
+  options.stream->blocks = StreamBlocks::none;
+  const PlanResult together = make_plan(network.input, options);
+  EXPECT_FALSE(model::has_blocks(together.plan));
+  EXPECT_LT(apart.plan.summary.peak, together.plan.summary.peak);
+  EXPECT_EQ(fault_of(run_plan(network, apart.plan, checked)), "");
+  EXPECT_EQ(oracle::difference_by_elements(network.graph(), apart.plan).value_or(""), "");
+  std::ostringstream json;
+  write_json(apart.plan, json);
+  EXPECT_EQ(parse_plan(json.str()), apart.plan);
+}
+
+}  // namespace
+}  // namespace stowage
