@@ -69,6 +69,7 @@ rm -rf "$data"
 mkdir -p "$data"
 python="$environment/bin/python -B"
 $python tests/oracle/onnxruntime_cases.py "$data" "$shared/onnx"
+$python tests/oracle/onnx_nodes.py "$data/onnx_nodes"
 if [ -f tests/oracle/tflm.py ]; then
   $python tests/oracle/tflm.py "$data" "${models[@]}"
 fi

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <array>
@@ -290,11 +289,7 @@ namespace stowage {
 namespace {
 
 [[nodiscard]] Array parse_tensor(std::string_view bytes, const std::filesystem::path& folder) {
-  onnx::TensorProto tensor;
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
-      !tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    throw Error("", "is not an ONNX TensorProto, or cut short, or larger than 2 GiB");
-  return import::array_of(tensor, folder);
+  return import::array_of(import::wire::parse_tensor(bytes), folder);
 }
 
 [[nodiscard]] Array parse_array(std::string_view bytes, const std::filesystem::path& file) {

@@ -27,8 +27,9 @@
 namespace stowage::import {
 namespace {
 
-using onnx::AttributeProto;
-using onnx::TensorProto;
+using wire::AttributeProto;
+using wire::TensorProto;
+namespace element = wire::element;
 
 bool passes_on_its_bytes(const Operator& op) {
   return op.type == "Identity" || op.type == "Reshape" || op.type == "Flatten" || op.type == "Squeeze" ||
@@ -37,10 +38,20 @@ bool passes_on_its_bytes(const Operator& op) {
 
 /// True if its data is in another file, and so not part of the attribute.
 bool has_external_data(const AttributeProto& attribute) {
-  return is_external(attribute.t()) || is_external(attribute.sparse_tensor().values()) ||
-         is_external(attribute.sparse_tensor().indices()) ||
-         std::any_of(attribute.tensors().begin(), attribute.tensors().end(),
-                     [](const TensorProto& tensor) { return is_external(tensor); });
+  if (const auto* const tensor = attribute.get<AttributeProto::Tensor>()) return (*tensor)->is_external;
+  if (const auto* const sparse = attribute.get<AttributeProto::SparseTensor>())
+    return (*sparse)->values.is_external || (*sparse)->indices.is_external;
+  const auto* const tensors = attribute.get<std::vector<AttributeProto::Tensor>>();
+  return tensors != nullptr && std::ranges::any_of(*tensors, [](const auto& it) { return it->is_external; });
+}
+
+/// The tensor that is the attribute "value"; null if there is none.
+const TensorProto* value_in(const wire::NodeProto& node) {
+  for (const AttributeProto& attribute : node.attribute) {
+    const auto* const tensor = attribute.get<AttributeProto::Tensor>();
+    if (attribute.name == "value" && tensor != nullptr) return tensor->get();
+  }
+  return nullptr;
 }
 
 /// "float32[2,3]"; none for tensors of text or of unknown shape.
@@ -52,8 +63,14 @@ std::optional<std::string> type_in_words(const Tensor& tensor) {
 class ConstantReader {
  public:
   ConstantReader(const OnnxGraph& model, const Versions& versions,
-                 const std::vector<std::optional<Value>>& values, const std::filesystem::path& folder)
-      : model_(model), versions_(versions), values_(values), files_(folder) {}
+                 const std::vector<std::optional<Value>>& values, const Source& source, bool in_place)
+      : model_(model),
+        versions_(versions),
+        values_(values),
+        files_(source.folder),
+        in_place_(in_place && source.holder != nullptr) {
+    if (in_place_) constants_.hold(source.holder);
+  }
 
   Constants read() {
     for (TensorId t = 0; t < model_.graph.tensors.size(); ++t) {
@@ -74,16 +91,19 @@ class ConstantReader {
   [[nodiscard]] const Tensor& tensor(TensorId t) const { return model_.graph.tensors[t]; }
 
   void read_tensor(TensorId t, const TensorProto& data) {
-    if (data.data_type() == TensorProto::STRING) return;
+    if (data.data_type == element::string) return;
     const std::string place = describe(model_.graph, t);
-    if (is_external(data)) {
+    const auto raw = raw_data(data, place);
+    if (data.is_external) {
       constants_.set(t, external_data(data, files_, place));
+    } else if (raw && in_place_) {
+      constants_.set(t, *raw);
     } else {
       constants_.set(t, array_of(data, {}, place).data);
     }
   }
 
-  void read_results(const Operator& op, const onnx::NodeProto& node) {
+  void read_results(const Operator& op, const wire::NodeProto& node) {
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
       if (!op.outputs[i]) continue;
       const TensorId t = *op.outputs[i];
@@ -93,29 +113,25 @@ class ConstantReader {
   }
 
   /// The value of a Constant, and the known shape of another tensor.
-  bool read_value(TensorId t, const Operator& op, const onnx::NodeProto& node) {
-    if (op.type == "Constant") {
-      for (const AttributeProto& attribute : node.attribute()) {
-        if (attribute.name() != "value" || attribute.t().data_type() == TensorProto::STRING) continue;
-        read_tensor(t, attribute.t());
-        return true;
-      }
-    } else if (op.type != "Shape" && op.type != "Size") {
-      return false;
+  bool read_value(TensorId t, const Operator& op, const wire::NodeProto& node) {
+    const TensorProto* const constant = op.type == "Constant" ? value_in(node) : nullptr;
+    if (constant != nullptr && constant->data_type != element::string) {
+      read_tensor(t, *constant);
+      return true;
     }
+    if (op.type != "Constant" && op.type != "Shape" && op.type != "Size") return false;
     if (!values_[t]) return false;
-    read_tensor(t, to_proto(*values_[t]));
+    constants_.set(t, bytes_of(*values_[t]));
     return true;
   }
 
-  bool read_element(TensorId t, const Operator& op, const onnx::NodeProto& node) {
+  bool read_element(TensorId t, const Operator& op, const wire::NodeProto& node) {
     constexpr int bits_of_a_byte = 8;
     if (op.type != "ConstantOfShape" || bits_of(tensor(t).dtype).value_or(0) < bits_of_a_byte) return false;
     std::vector<std::byte> element(sizeof(float));  // zero
-    for (const AttributeProto& attribute : node.attribute()) {
-      if (attribute.name() != "value" || is_external(attribute.t())) continue;
-      element = array_of(attribute.t(), {}, describe(model_.graph, t)).data;
-    }
+    const TensorProto* const value = value_in(node);
+    if (value != nullptr && !value->is_external)
+      element = array_of(*value, {}, describe(model_.graph, t)).data;
     if (bits_of_a_byte * static_cast<int>(element.size()) != *bits_of(tensor(t).dtype)) return false;
     constants_.set_element(t, std::move(element));
     return true;
@@ -129,7 +145,7 @@ class ConstantReader {
     return true;
   }
 
-  void read_recipe(TensorId t, std::size_t output, const Operator& op, const onnx::NodeProto& node) {
+  void read_recipe(TensorId t, std::size_t output, const Operator& op, const wire::NodeProto& node) {
     Recipe recipe{fmt::format("{} {} {}", op.type, version_of(node, versions_), output), op.inputs};
     for (const auto& input : op.inputs) {
       const auto type = input ? type_in_words(tensor(*input)) : std::optional<std::string>("-");
@@ -137,12 +153,12 @@ class ConstantReader {
       recipe.operation += " " + *type;
     }
     std::vector<const AttributeProto*> attributes;
-    for (const AttributeProto& attribute : node.attribute()) attributes.push_back(&attribute);
-    std::ranges::sort(attributes, {}, [](const AttributeProto* it) { return it->name(); });
+    for (const AttributeProto& attribute : node.attribute) attributes.push_back(&attribute);
+    std::ranges::sort(attributes, {}, [](const AttributeProto* it) { return it->name; });
     for (const AttributeProto* const attribute : attributes) {
       if (has_external_data(*attribute)) return;
-      const std::string said = attribute->SerializeAsString();
-      recipe.operation += fmt::format("\n{} {}", said.size(), said);
+      recipe.operation += fmt::format("\n{} {}{} {}", attribute->name.size(), attribute->name,
+                                      attribute->bytes.size(), attribute->bytes);
     }
     constants_.set_recipe(t, std::move(recipe));
   }
@@ -151,19 +167,20 @@ class ConstantReader {
   const Versions& versions_;
   const std::vector<std::optional<Value>>& values_;
   NearbyFiles files_;
+  bool in_place_;
   Constants constants_;
 };
 
 }  // namespace
 
-std::int64_t version_of(const onnx::NodeProto& node, const Versions& versions) {
-  const auto version = versions.find(node.domain() == "ai.onnx" ? "" : node.domain());
+std::int64_t version_of(const wire::NodeProto& node, const Versions& versions) {
+  const auto version = versions.find(node.domain == "ai.onnx" ? "" : node.domain);
   return version == versions.end() ? 1 : version->second;
 }
 
 Constants constants_of(const OnnxGraph& model, const Versions& versions,
-                       const std::vector<std::optional<Value>>& values, const std::filesystem::path& folder) {
-  return ConstantReader(model, versions, values, folder).read();
+                       const std::vector<std::optional<Value>>& values, const Source& source, bool in_place) {
+  return ConstantReader(model, versions, values, source, in_place).read();
 }
 
 }  // namespace stowage::import

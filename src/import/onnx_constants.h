@@ -1,9 +1,7 @@
 #pragma once
 
-#include <onnx/onnx_pb.h>
-
 #include <cstdint>
-#include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,16 +14,17 @@
 namespace stowage::import {
 
 /// The operator sets that a model imports, by domain; "" is the standard's own.
-using Versions = std::map<std::string, int>;
+using Versions = std::map<std::string, int, std::less<>>;
 
 /// The version of the node's operator set; 1 if the model imports none.
-[[nodiscard]] std::int64_t version_of(const onnx::NodeProto& node, const Versions& versions);
+[[nodiscard]] std::int64_t version_of(const wire::NodeProto& node, const Versions& versions);
 
 /// The known constants of a model with inferred shapes; see onnx_constants.cc. `values` are those that shapes
-/// depend on. External data is searched for in `folder` and stays in place; data in the model's file is
-/// copied. Throws Error for data that cannot be read.
+/// depend on. External data is searched for in the folder of `source` and stays in place. So does raw data in
+/// the model's file, which is then held, if `in_place`; otherwise it is copied, so that it is aligned. Throws
+/// Error for data that cannot be read.
 [[nodiscard]] Constants constants_of(const OnnxGraph& model, const Versions& versions,
-                                     const std::vector<std::optional<Value>>& values,
-                                     const std::filesystem::path& folder);
+                                     const std::vector<std::optional<Value>>& values, const Source& source,
+                                     bool in_place);
 
 }  // namespace stowage::import

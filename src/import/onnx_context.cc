@@ -1,118 +1,158 @@
 #include "import/onnx_context.h"
 
-#include <onnx/defs/tensor_proto_util.h>
+#include <algorithm>
+#include <utility>
 
 #include "base/checked.h"
 
 namespace stowage::import {
 
-NodeContext::NodeContext(const onnx::NodeProto& node, int version, std::vector<const onnx::TypeProto*> inputs,
-                         std::vector<std::optional<onnx::TensorProto>> values)
+NodeContext::NodeContext(const wire::NodeProto& node, int version, std::vector<const Type*> inputs,
+                         std::vector<const Value*> values)
     : node_(node),
       version_(version),
       inputs_(std::move(inputs)),
       values_(std::move(values)),
-      outputs_(static_cast<std::size_t>(node.output_size())) {}
+      outputs_(node.output.size()) {}
 
-const onnx::AttributeProto* NodeContext::getAttribute(const std::string& name) const {
-  for (const onnx::AttributeProto& attribute : node_.attribute()) {
-    if (attribute.name() == name) return &attribute;
-  }
-  return nullptr;
+bool NodeContext::has(std::size_t input) const { return input < inputs_.size() && inputs_[input] != nullptr; }
+
+const Type& NodeContext::type(std::size_t input) const {
+  static const Type unknown;
+  return has(input) ? *inputs_[input] : unknown;
 }
 
-const onnx::TypeProto* NodeContext::getInputType(size_t index) const {
-  if (index >= inputs_.size()) fail_type_inference("Input ", index, " is out of bounds.");
-  return inputs_[index];
+const Dims* NodeContext::dims(std::size_t input) const {
+  const Type& it = type(input);
+  return it.dims ? &*it.dims : nullptr;
 }
 
-const onnx::TensorProto* NodeContext::getInputData(size_t index) const {
-  if (index >= values_.size()) fail_type_inference("Input ", index, " is out of bounds.");
-  return values_[index] ? &*values_[index] : nullptr;
+std::optional<Shape> NodeContext::shape(std::size_t input) const { return concrete_shape(type(input).dims); }
+
+const Value* NodeContext::value(std::size_t input) const {
+  return input < values_.size() ? values_[input] : nullptr;
 }
 
-onnx::TypeProto* NodeContext::getOutputType(size_t index) {
-  if (index >= outputs_.size()) fail_type_inference("Output ", index, " is out of bounds.");
-  return &outputs_[index];
+std::optional<Shape> NodeContext::integers(std::size_t input) const {
+  const Value* const it = value(input);
+  if (it == nullptr || it->is_real()) return std::nullopt;
+  return it->integers;
 }
 
-/// Operators with bodies have rules of our own; libonnx's rules are never called for them.
-onnx::GraphInferencer* NodeContext::getGraphAttributeInferencer(const std::string& name) {
-  fail_type_inference("Attribute ", name, " is a graph, which is not inferred here.");
+std::optional<std::vector<double>> NodeContext::reals(std::size_t input) const {
+  const Value* const it = value(input);
+  if (it == nullptr || !it->is_real()) return std::nullopt;
+  return it->reals;
 }
 
-const onnx::SparseTensorProto* NodeContext::getInputSparseData(size_t) const { return nullptr; }
-
-const onnx::TensorShapeProto* NodeContext::getSymbolicInput(size_t) const { return nullptr; }
-
-std::optional<Shape> NodeContext::shape(size_t input) const {
-  if (!has(input) || !inputs_[input]->has_tensor_type() || !inputs_[input]->tensor_type().has_shape())
-    return std::nullopt;
-  Shape shape;
-  for (const auto& dimension : inputs_[input]->tensor_type().shape().dim()) {
-    if (!dimension.has_dim_value()) return std::nullopt;
-    shape.push_back(dimension.dim_value());
-  }
-  return shape;
+Dim NodeContext::scalar(std::size_t input) const {
+  const Value* const it = value(input);
+  if (it == nullptr || it->is_real() || it->integers.size() != 1) return std::nullopt;
+  return it->integers.front();
 }
 
-int NodeContext::elem_type(size_t input) const {
-  return has(input) ? inputs_[input]->tensor_type().elem_type() : 0;
+const wire::AttributeProto* NodeContext::attribute(std::string_view name) const {
+  const auto it = std::ranges::find(node_.attribute, name, &wire::AttributeProto::name);
+  return it == node_.attribute.end() ? nullptr : &*it;
 }
 
-std::optional<Shape> NodeContext::integers(size_t input) const {
-  if (input >= values_.size() || !values_[input]) return std::nullopt;
-  const onnx::TensorProto& value = *values_[input];
-  if (value.data_type() == onnx::TensorProto::INT64)
-    return Shape(value.int64_data().begin(), value.int64_data().end());
-  if (value.data_type() == onnx::TensorProto::INT32)
-    return Shape(value.int32_data().begin(), value.int32_data().end());
-  return std::nullopt;
+std::int64_t NodeContext::integer(std::string_view attribute, std::int64_t otherwise) const {
+  const wire::AttributeProto* const it = this->attribute(attribute);
+  const auto* const value = it == nullptr ? nullptr : it->get<std::int64_t>();
+  return value == nullptr ? otherwise : *value;
 }
 
-std::int64_t NodeContext::integer(const std::string& attribute, std::int64_t otherwise) const {
-  const onnx::AttributeProto* const it = getAttribute(attribute);
-  return it != nullptr && it->has_i() ? it->i() : otherwise;
+std::string_view NodeContext::text(std::string_view attribute, std::string_view otherwise) const {
+  const wire::AttributeProto* const it = this->attribute(attribute);
+  const auto* const value = it == nullptr ? nullptr : it->get<std::string_view>();
+  return value == nullptr || value->empty() ? otherwise : *value;
 }
 
-std::optional<Shape> NodeContext::integer_list(const std::string& attribute) const {
-  const onnx::AttributeProto* const it = getAttribute(attribute);
-  if (it == nullptr) return std::nullopt;
-  return Shape(it->ints().begin(), it->ints().end());
+std::optional<Shape> NodeContext::integer_list(std::string_view attribute) const {
+  const wire::AttributeProto* const it = this->attribute(attribute);
+  const auto* const value = it == nullptr ? nullptr : it->get<Shape>();
+  return value == nullptr ? std::nullopt : std::optional(*value);
 }
 
-void NodeContext::set_output(size_t index, int elem_type, const std::optional<Shape>& shape) {
-  if (index >= outputs_.size()) return;
-  onnx::TypeProto_Tensor& tensor = *outputs_[index].mutable_tensor_type();
-  tensor.set_elem_type(elem_type);
-  if (!shape) return;
-  tensor.mutable_shape()->Clear();
-  for (const std::int64_t dimension : *shape) tensor.mutable_shape()->add_dim()->set_dim_value(dimension);
+void NodeContext::set_output(std::size_t index, int elem_type, const std::optional<Dims>& dims) {
+  if (index < outputs_.size()) outputs_[index] = tensor_type(elem_type, dims);
 }
 
-void expect_sane_ranks(const NodeContext& node) {
-  constexpr std::int64_t most_dimensions = 1024;
-  const std::string& type = node.node().op_type();
-  const bool is_recurrent = type == "RNN" || type == "GRU" || type == "LSTM";
-  if (is_recurrent && node.has(0) && node.getInputType(0)->tensor_type().has_shape() &&
-      node.getInputType(0)->tensor_type().shape().dim_size() != 3)
-    fail_shape_inference("the input is not of rank 3");
-  if (type != "Expand" && type != "ConstantOfShape") return;
-  const auto rank = node.shape(type == "Expand" ? 1 : 0);
-  if (rank && (rank->size() != 1 || rank->front() > most_dimensions))
-    fail_shape_inference("the shape is not a vector of at most ", most_dimensions, " dimensions");
+void NodeContext::set_shape(std::size_t index, int elem_type, const Shape& shape) {
+  if (index < outputs_.size()) outputs_[index] = tensor_type(elem_type, shape);
 }
 
-std::int64_t sum_or_fail(std::int64_t a, std::int64_t b) {
+void NodeContext::set_type(std::size_t index, const Type& type) {
+  if (index < outputs_.size()) outputs_[index] = type;
+}
+
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
   const auto sum = base::checked_add(a, b);
-  if (!sum) fail_shape_inference("dimension ", a, " + ", b, " overflows");
+  if (!sum) misfit("dimension ", a, " + ", b, " overflows");
   return *sum;
 }
 
-std::int64_t product_or_fail(std::int64_t a, std::int64_t b) {
+std::int64_t product_of(std::int64_t a, std::int64_t b) {
   const auto product = base::checked_multiply(a, b);
-  if (!product) fail_shape_inference("dimension ", a, " * ", b, " overflows");
+  if (!product) misfit("dimension ", a, " * ", b, " overflows");
   return *product;
+}
+
+Dim sum_of(const Dim& a, const Dim& b) { return a && b ? Dim(sum_of(*a, *b)) : std::nullopt; }
+
+Dim product_of(const Dim& a, const Dim& b) { return a && b ? Dim(product_of(*a, *b)) : std::nullopt; }
+
+Dim product_of(const Dims& dims, std::size_t begin, std::size_t end) {
+  Dim product = 1;
+  for (std::size_t d = begin; d < end; ++d) product = product_of(product, dims[d]);
+  return product;
+}
+
+Dim quotient(const Dim& whole, const Dim& parts) {
+  return whole && parts && *parts > 0 ? Dim(*whole / *parts) : std::nullopt;
+}
+
+Dim dim_at(const Dims* dims, std::size_t at) {
+  return dims == nullptr || at >= dims->size() ? std::nullopt : (*dims)[at];
+}
+
+Dim same_dim(const Dim& a, const Dim& b) {
+  if (a && b && *a != *b) misfit("dimensions ", *a, " and ", *b, " differ");
+  return a ? a : b;
+}
+
+std::size_t axis_in(std::int64_t axis, std::size_t rank) {
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank)
+    misfit("axis ", axis, " does not exist in a tensor of rank ", rank);
+  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
+std::vector<std::size_t> axes_in(const Shape& axes, std::size_t rank) {
+  std::vector<std::size_t> result;
+  result.reserve(axes.size());
+  for (const std::int64_t axis : axes) result.push_back(axis_in(axis, rank));
+  return result;
+}
+
+std::optional<Dims> broadcast_dims(const Dims* a, const Dims* b) {
+  if (a == nullptr || b == nullptr) return std::nullopt;
+  const Dims& longer = a->size() < b->size() ? *b : *a;
+  const Dims& shorter = a->size() < b->size() ? *a : *b;
+  Dims result = longer;
+  for (std::size_t d = 0; d < shorter.size(); ++d) {
+    const Dim& own = shorter[shorter.size() - 1 - d];
+    Dim& dimension = result[result.size() - 1 - d];
+    if (own == 1) continue;
+    if (dimension == 1) {
+      dimension = own;
+    } else if (dimension && own) {
+      if (*own != *dimension) misfit("cannot broadcast ", *own, " and ", *dimension);
+    } else if (own) {
+      dimension = own;  // the other is this or 1
+    }
+  }
+  return result;
 }
 
 }  // namespace stowage::import

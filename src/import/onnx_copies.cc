@@ -44,10 +44,7 @@ void if_equal(const NodeCopy& it) { it.finder.pass_if_equal(); }
 void dropout(const NodeCopy& it) {
   constexpr int first_without_attribute = 7;
   constexpr std::size_t training_mode = 2;
-  const auto is_known_false = [&] {
-    const onnx::TensorProto* const value = it.node.getInputData(training_mode);
-    return value != nullptr && value->int32_data_size() == 1 && value->int32_data(0) == 0;
-  };
+  const auto is_known_false = [&] { return it.node.scalar(training_mode) == 0; };
   if (it.node.version() < first_without_attribute && it.node.integer("is_test", 0) == 0) {
     it.finder.refuse("dropout that is not told to be at test");
   } else if (it.has(training_mode) && !is_known_false()) {
@@ -70,7 +67,7 @@ void transpose(const NodeCopy& it) {
 
 void concat(const NodeCopy& it) {
   constexpr int first_without_default = 4;
-  if (it.node.version() >= first_without_default && it.node.getAttribute("axis") == nullptr) {
+  if (it.node.version() >= first_without_default && it.node.attribute("axis") == nullptr) {
     it.finder.refuse("concat without an axis");
     return;
   }
@@ -89,7 +86,7 @@ Shape even_sizes(std::int64_t extent, std::size_t parts) {
 
 void split(const NodeCopy& it) {
   constexpr int first_with_default = 2;
-  if (it.node.version() < first_with_default && it.node.getAttribute("axis") == nullptr) {
+  if (it.node.version() < first_with_default && it.node.attribute("axis") == nullptr) {
     it.finder.refuse("split without an axis");
     return;
   }
@@ -108,7 +105,7 @@ void split(const NodeCopy& it) {
 }
 
 /// A list that is an attribute before operator set `version`, and an input from then on.
-std::optional<Shape> list_of(const NodeCopy& it, const std::string& name, std::size_t input, int version) {
+std::optional<Shape> list_of(const NodeCopy& it, std::string_view name, std::size_t input, int version) {
   return it.node.version() < version ? it.node.integer_list(name) : it.node.integers(input);
 }
 
@@ -213,7 +210,7 @@ const std::unordered_map<std::string_view, CopyRule>& copy_rules() {
 
 class CopySearch {
  public:
-  CopySearch(OnnxGraph& model, const std::map<std::string, int>& versions,
+  CopySearch(OnnxGraph& model, const std::map<std::string, int, std::less<>>& versions,
              const std::vector<std::optional<Value>>& values, const ImportOptions& options)
       : model_(model),
         versions_(versions),
@@ -241,7 +238,7 @@ class CopySearch {
     return true;
   }
 
-  void apply(const CopyRule& rule, Operator& op, const onnx::NodeProto& node) {
+  void apply(const CopyRule& rule, Operator& op, const wire::NodeProto& node) {
     std::string name = op.type;
     std::ranges::transform(name, name.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -250,26 +247,23 @@ class CopySearch {
       finder.refuse(name + " where --shape bounds what a loop carries");
       return;
     }
-    std::vector<std::optional<onnx::TensorProto>> values(most_known_inputs);
-    for (std::size_t i = 0; i < std::min(op.inputs.size(), most_known_inputs); ++i) {
-      if (op.inputs[i] && values_[*op.inputs[i]]) values[i] = to_proto(*values_[*op.inputs[i]]);
-    }
+    std::vector<const Value*> values;
+    for (const auto& input : op.inputs)
+      values.push_back(input && values_[*input] ? &*values_[*input] : nullptr);
     const auto version = versions_.find("");
     const NodeContext context(node, version == versions_.end() ? 0 : version->second, {}, std::move(values));
     rule.apply({model_.graph, context, op, finder});
   }
 
-  static constexpr std::size_t most_known_inputs = 5;  // those of a slice
-
   OnnxGraph& model_;
-  const std::map<std::string, int>& versions_;
+  const std::map<std::string, int, std::less<>>& versions_;
   const std::vector<std::optional<Value>>& values_;
   bool has_exact_shapes_;
 };
 
 }  // namespace
 
-void find_copies(OnnxGraph& model, const std::map<std::string, int>& versions,
+void find_copies(OnnxGraph& model, const std::map<std::string, int, std::less<>>& versions,
                  const std::vector<std::optional<Value>>& values, const ImportOptions& options) {
   CopySearch(model, versions, values, options).search(0);
 }

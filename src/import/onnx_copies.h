@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,7 +14,7 @@ namespace stowage::import {
 
 /// Fills in `copies` and `must_copy` of every operator that is not folded. Needs the sizes from infer_shapes;
 /// `values` are the known values of each tensor.
-void find_copies(OnnxGraph& model, const std::map<std::string, int>& versions,
+void find_copies(OnnxGraph& model, const std::map<std::string, int, std::less<>>& versions,
                  const std::vector<std::optional<Value>>& values, const ImportOptions& options);
 
 }  // namespace stowage::import

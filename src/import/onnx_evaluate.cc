@@ -18,7 +18,7 @@
 namespace stowage::import {
 namespace {
 
-using onnx::TensorProto;
+namespace element = wire::element;
 
 /// The element of a broadcast operand for `index` of the result.
 std::size_t broadcast_index(std::size_t index, const Shape& result, const Shape& operand) {
@@ -47,7 +47,7 @@ bool broadcasts_to(const Shape& operand, const Shape& result) {
 
 /// A node under evaluation: its known inputs, and its result so far.
 struct Evaluation {
-  const onnx::NodeProto& node;
+  const wire::NodeProto& node;
   std::span<const Value* const> inputs;
   Value result;
   std::size_t count = 0;  ///< Elements of the result.
@@ -57,8 +57,9 @@ struct Evaluation {
   }
   [[nodiscard]] const Value& in(std::size_t input) const { return *inputs[input]; }
   [[nodiscard]] std::int64_t attribute(std::string_view name, std::int64_t otherwise) const {
-    for (const onnx::AttributeProto& it : node.attribute()) {
-      if (it.name() == name && it.has_i()) return it.i();
+    for (const wire::AttributeProto& it : node.attribute) {
+      const auto* const integer = it.get<std::int64_t>();
+      if (it.name == name && integer != nullptr) return *integer;
     }
     return otherwise;
   }
@@ -82,8 +83,8 @@ bool cast(Evaluation& it) {
   }
   for (const double real : it.in(0).reals) {
     if (!(std::abs(real) < static_cast<double>(largest_value))) return false;
-    it.result.integers.push_back(it.result.elem_type == TensorProto::BOOL ? (real != 0 ? 1 : 0)
-                                                                          : static_cast<std::int64_t>(real));
+    it.result.integers.push_back(it.result.elem_type == element::boolean ? (real != 0 ? 1 : 0)
+                                                                         : static_cast<std::int64_t>(real));
   }
   return true;
 }
@@ -176,8 +177,9 @@ bool slice(Evaluation& it) {
     if (!it.has(4) || it.in(4).integers.size() != 1) return false;
     step = it.in(4).integers[0];
   }
-  for (const onnx::AttributeProto& attribute : it.node.attribute()) {
-    if (attribute.name() == "starts" && attribute.ints_size() == 1) start = attribute.ints(0);
+  for (const wire::AttributeProto& attribute : it.node.attribute) {
+    const auto* const starts = attribute.get<Shape>();
+    if (attribute.name == "starts" && starts != nullptr && starts->size() == 1) start = starts->front();
   }
   const auto size = static_cast<std::int64_t>(it.in(0).size());
   if (!start || step == 0 || std::abs(step) > most_elements) return false;
@@ -218,10 +220,11 @@ bool where(Evaluation& it) {
 }
 
 bool constant_of_shape(Evaluation& it) {
-  Value fill{.elem_type = TensorProto::FLOAT, .shape = {1}, .integers = {}, .reals = {0.0}};
-  for (const onnx::AttributeProto& attribute : it.node.attribute()) {
-    if (attribute.name() != "value" || !attribute.has_t()) continue;
-    const auto given = value_of(attribute.t());
+  Value fill{.elem_type = element::float32, .shape = {1}, .integers = {}, .reals = {0.0}};
+  for (const wire::AttributeProto& attribute : it.node.attribute) {
+    const auto* const tensor = attribute.get<wire::AttributeProto::Tensor>();
+    if (attribute.name != "value" || tensor == nullptr) continue;
+    const auto given = value_of(**tensor);
     if (!given || given->size() != 1) return false;
     fill = *given;
   }
@@ -259,19 +262,19 @@ bool reduce(Evaluation& it, const Combine& combine) {
 }
 
 bool constant(Evaluation& it) {
-  for (const onnx::AttributeProto& attribute : it.node.attribute()) {
-    if (attribute.name() == "value" && attribute.has_t()) {
-      const auto value = value_of(attribute.t());
+  for (const wire::AttributeProto& attribute : it.node.attribute) {
+    const auto* const tensor = attribute.get<wire::AttributeProto::Tensor>();
+    if (attribute.name == "value" && tensor != nullptr) {
+      auto value = value_of(**tensor);
       if (!value) return false;
-      it.result = *value;
+      it.result = *std::move(value);
       return true;
     }
-    if (attribute.name() == "value_int") it.result.integers = {attribute.i()};
-    if (attribute.name() == "value_ints")
-      it.result.integers.assign(attribute.ints().begin(), attribute.ints().end());
-    if (attribute.name() == "value_float") it.result.reals = {attribute.f()};
-    if (attribute.name() == "value_floats")
-      it.result.reals.assign(attribute.floats().begin(), attribute.floats().end());
+    if (const auto* const integer = attribute.get<std::int64_t>()) it.result.integers = {*integer};
+    if (const auto* const integers = attribute.get<Shape>()) it.result.integers = *integers;
+    if (const auto* const real = attribute.get<float>()) it.result.reals = {*real};
+    if (const auto* const reals = attribute.get<std::vector<float>>())
+      it.result.reals.assign(reals->begin(), reals->end());
   }
   return it.result.size() == it.count;
 }
@@ -343,15 +346,43 @@ const std::unordered_map<std::string_view, EvaluationRule>& evaluation_rules() {
 
 }  // namespace
 
-std::optional<Value> evaluate(const onnx::NodeProto& node, std::span<const Value* const> inputs,
+std::optional<Value> evaluate(const wire::NodeProto& node, std::span<const Value* const> inputs,
                               const Shape& output_shape, int output_type) {
-  const auto rule = evaluation_rules().find(node.op_type());
+  const auto rule = evaluation_rules().find(node.op_type);
   const auto count = small_count(output_type, output_shape);
   if (rule == evaluation_rules().end() || !count) return std::nullopt;
   Evaluation it{
       node, inputs, {.elem_type = output_type, .shape = output_shape, .integers = {}, .reals = {}}, *count};
   if (!rule->second(it) || it.result.size() != *count) return std::nullopt;
   return std::move(it.result);
+}
+
+std::optional<Value> shape_value(const Type& type, const wire::NodeProto& node) {
+  if (!type.dims) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(type.dims->size());
+  const Evaluation attributes{node, {}, {}};
+  const auto clamped = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? std::max(at, -rank) + rank : at, 0, rank);
+  };
+  const std::int64_t begin = clamped(attributes.attribute("start", 0));
+  const std::int64_t end = clamped(attributes.attribute("end", rank));
+  Value value{.elem_type = element::int64,
+              .shape = {std::max<std::int64_t>(end - begin, 0)},
+              .integers = {},
+              .reals = {}};
+  for (std::int64_t d = begin; d < end; ++d) {
+    const Dim& dimension = (*type.dims)[static_cast<std::size_t>(d)];
+    if (!dimension) return std::nullopt;
+    value.integers.push_back(*dimension);
+  }
+  return value;
+}
+
+std::optional<Value> size_value(const Type& type) {
+  const auto shape = concrete_shape(type.dims);
+  if (!shape) return std::nullopt;
+  return Value{
+      .elem_type = element::int64, .shape = {}, .integers = {bytes_of(DType::int8, *shape)}, .reals = {}};
 }
 
 }  // namespace stowage::import

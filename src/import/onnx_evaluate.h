@@ -1,17 +1,21 @@
 #pragma once
 
-#include <onnx/onnx_pb.h>
-
 #include <optional>
 #include <span>
 
+#include "import/onnx_types.h"
 #include "import/onnx_values.h"
+#include "import/onnx_wire.h"
 
 namespace stowage::import {
 
 /// Computes a node with known inputs (null: unknown or omitted), if shape computations use its type.
 /// `output_shape` and `output_type` are the inferred ones of its first output. None if it cannot.
-[[nodiscard]] std::optional<Value> evaluate(const onnx::NodeProto& node, std::span<const Value* const> inputs,
+[[nodiscard]] std::optional<Value> evaluate(const wire::NodeProto& node, std::span<const Value* const> inputs,
                                             const Shape& output_shape, int output_type);
+
+/// The values of a Shape and a Size, which need only the type of their input.
+[[nodiscard]] std::optional<Value> shape_value(const Type& type, const wire::NodeProto& node);
+[[nodiscard]] std::optional<Value> size_value(const Type& type);
 
 }  // namespace stowage::import

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <string_view>
+
 #include "import/onnx_context.h"
 
 namespace stowage::import {
 
-/// Infers the outputs of an operator that libonnx does not know, or only in an older form: additions and
-/// changes after operator set 17, and a few older gaps. False: we have no rule; use libonnx's. True: outputs
-/// are set as far as they can be known.
-[[nodiscard]] bool infer_by_own_rule(NodeContext& node);
+/// Sets the types of the outputs of an operator of this type ("Conv", "com.microsoft.Gelu") as far as they can
+/// be known; not at all for an operator without a rule. Throws Misfit if inputs and attributes do not fit
+/// together.
+void infer_by_rule(NodeContext& node, std::string_view type);
 
 }  // namespace stowage::import

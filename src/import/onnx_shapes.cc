@@ -1,13 +1,12 @@
 // Idea. Visits operators in dependence order, and bodies at the position of their operator. Every dimension
 // of the inputs is bound before, so all shapes are concrete numbers. What ONNX calls data propagation is then
 // plain constant folding of the few small integer tensors that shapes are computed from (onnx_evaluate.cc).
-// Each operator's own rule comes first (onnx_rules.cc, for changes after operator set 17), then libonnx's.
-// The file's own declaration may settle the rest; if both exist, they must agree.
+// Each operator has a rule (onnx_rules.cc). The file's own declaration settles what rules leave open; if both
+// exist, they must agree.
 
 #include "import/onnx_shapes.h"
 
 #include <fmt/format.h>
-#include <onnx/defs/schema.h>
 
 #include <algorithm>
 
@@ -22,9 +21,6 @@
 namespace stowage::import {
 namespace {
 
-/// The last operator set whose schemas the installed libonnx has.
-constexpr int newest_known_set = 17;
-
 /// Gives another result in each run. Dropout does so only in training mode.
 bool is_random(const Operator& op) {
   const bool trains = op.type == "Dropout" && op.inputs.size() > 2;
@@ -32,9 +28,13 @@ bool is_random(const Operator& op) {
          op.type == "Bernoulli";
 }
 
+/// The domain of onnxruntime's own operators.
+constexpr std::string_view contributed_domain = "com.microsoft";
+
 class Inference {
  public:
-  Inference(OnnxGraph& model, const std::map<std::string, int>& versions, const ImportOptions& options)
+  Inference(OnnxGraph& model, const std::map<std::string, int, std::less<>>& versions,
+            const ImportOptions& options)
       : model_(model),
         versions_(versions),
         options_(options),
@@ -47,13 +47,14 @@ class Inference {
   std::vector<std::optional<Value>> run() {
     for (TensorId t = 0; t < types_.size(); ++t) {
       if (model_.declared[t] != nullptr) {
-        const onnx::TypeProto declared = bind_dimensions(*model_.declared[t], options_.dims);
+        const Type declared = declared_type(*model_.declared[t], options_.dims);
         merge_types(declared, types_[t], place(t), "declaration");
       }
       if (model_.graph.tensors[t].kind == TensorKind::weight) know_weight(t);
       apply_given_shape(t);
     }
-    for (const TensorId input : model_.graph.subgraphs[0].inputs) expect_settled(input, "");
+    for (const TensorId input : model_.graph.subgraphs[0].inputs)
+      expect_settled(input, [] { return std::string(); });
     infer(0);
     for (TensorId t = 0; t < types_.size(); ++t) settle(t);
     expect_sizes_of(0);
@@ -66,20 +67,19 @@ class Inference {
 
   void know_weight(TensorId t) {
     is_constant_[t] = true;
-    const onnx::TensorProto* const initializer = model_.initializers[t];
+    const wire::TensorProto* const initializer = model_.initializers[t];
     if (initializer == nullptr) return;  // sparse: no shape depends on it here
-    Shape shape(initializer->dims().begin(), initializer->dims().end());
-    check_data(*initializer, shape, place(t));
-    types_[t].Clear();
-    merge_types(tensor_type(initializer->data_type(), shape), types_[t], place(t), "its data");
+    check_data(*initializer, place(t));
+    types_[t] = tensor_type(initializer->data_type, initializer->dims);
     values_[t] = value_of(*initializer);
   }
 
   /// A shape from the user fills what the file leaves open, and must agree with the rest.
   void apply_given_shape(TensorId t) {
+    if (options_.shapes.empty()) return;
     const auto given = options_.shapes.find(graph().tensors[t].name);
     if (given == options_.shapes.end() || is_constant_[t]) return;
-    const onnx::TypeProto shape = tensor_type(0, given->second);
+    const Type shape = tensor_type(0, given->second);
     merge_types(shape, types_[t], place(t), "--shape");
   }
 
@@ -89,7 +89,7 @@ class Inference {
 
   void infer_operator(std::size_t subgraph, std::size_t o) {
     Operator& op = graph().subgraphs[subgraph].operators[o];
-    const onnx::NodeProto& node = *model_.nodes[subgraph][o];
+    const wire::NodeProto& node = *model_.nodes[subgraph][o];
     if (op.type == "Loop") {
       infer_loop(op, subgraph, o);
     } else if (op.type == "If") {
@@ -104,52 +104,55 @@ class Inference {
     fold(op);
   }
 
-  void infer_plain(const Operator& op, const onnx::NodeProto& node, std::size_t subgraph, std::size_t o) {
-    std::vector<const onnx::TypeProto*> inputs;
-    std::vector<std::optional<onnx::TensorProto>> values;
+  void infer_plain(const Operator& op, const wire::NodeProto& node, std::size_t subgraph, std::size_t o) {
+    std::vector<const Type*> inputs;
+    std::vector<const Value*> values;
+    inputs.reserve(op.inputs.size());
+    values.reserve(op.inputs.size());
     bool are_known = true;
     for (const auto& input : op.inputs) {
       inputs.push_back(input ? &types_[*input] : nullptr);
-      values.push_back(input && values_[*input] ? std::optional(to_proto(*values_[*input])) : std::nullopt);
-      are_known = are_known && (!input || has_element_type(types_[*input]));
+      values.push_back(input && values_[*input] ? &*values_[*input] : nullptr);
+      are_known = are_known && (!input || is_useful(types_[*input]));
     }
-    const auto version = versions_.find(node.domain() == "ai.onnx" ? "" : node.domain());
-    NodeContext context(node, version == versions_.end() ? 0 : version->second, std::move(inputs),
+    const auto version = versions_.find(node.domain == "ai.onnx" ? "" : node.domain);
+    const bool is_contributed = node.domain == contributed_domain;  // exporters forget its version
+    if (version == versions_.end() && !is_contributed) are_known = false;
+    if (!are_known) return;
+    NodeContext context(node, version == versions_.end() ? 1 : version->second, std::move(inputs),
                         std::move(values));
-    if (are_known && version != versions_.end()) apply_rules(context, subgraph, o);
+    apply_rule(context, op.type, subgraph, o);
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
       if (op.outputs[i]) learn(*op.outputs[i], context.outputs()[i]);
     }
   }
 
-  void apply_rules(NodeContext& context, std::size_t subgraph, std::size_t o) {
-    const onnx::NodeProto& node = context.node();
-    const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  static bool is_useful(const Type& type) {
+    return has_element_type(type) || (type.kind != Type::Kind::tensor && type.kind != Type::Kind::none);
+  }
+
+  void apply_rule(NodeContext& context, const std::string& type, std::size_t subgraph, std::size_t o) {
+    if (type == context.node().op_type) expect_sane_attributes(context.node());
     try {
-      if (domain.empty()) expect_sane_attributes(node);
-      const onnx::OpSchema* schema =
-          onnx::OpSchemaRegistry::Schema(node.op_type(), context.version(), domain);
-      if (schema != nullptr && schema->Deprecated()) schema = nullptr;
-      if (schema != nullptr && context.version() <= newest_known_set) schema->Verify(node);
-      if (domain.empty() && infer_by_own_rule(context)) return;
-      if (schema == nullptr) return;
-      schema->Verify(node);  // libonnx's rules rely on it
-      expect_sane_ranks(context);
-      schema->GetTypeAndShapeInferenceFunction()(context);
-    } catch (const Error&) {
-      throw;
-    } catch (const std::exception& error) {
-      context.outputs().assign(context.outputs().size(), {});
-      if (domain.empty() && context.version() <= newest_known_set) {
-        throw Error(describe(graph(), subgraph, o),
-                    fmt::format("is not valid ONNX: {}", base::quoted(error.what())));
-      }
+      infer_by_rule(context, type);
+    } catch (const Misfit& problem) {
+      throw Error(describe(graph(), subgraph, o),
+                  fmt::format("is not valid ONNX: {}", base::quoted(problem.what())));
     }
   }
 
   /// Merges an inferred type with what is known of the tensor.
-  void learn(TensorId t, const onnx::TypeProto& inferred) {
-    merge_types(inferred, types_[t], place(t), "shape inference");
+  void learn(TensorId t, const Type& inferred) {
+    Type& known = types_[t];
+    if (inferred.kind == known.kind && inferred.elem_type == known.elem_type && inferred.dims == known.dims &&
+        known.kind == Type::Kind::tensor)
+      return;
+    if (known.kind == Type::Kind::none && concrete_shape(inferred.dims) &&
+        std::ranges::all_of(*inferred.dims, [](const Dim& d) { return *d >= 0 && *d <= largest_value; })) {
+      known = inferred;  // most of all: without the words for errors
+      return;
+    }
+    merge_types(inferred, known, place(t), "shape inference");
   }
 
   /// Branches may differ in a dimension; then it stays open.
@@ -157,7 +160,7 @@ class Inference {
     for (const std::size_t body : op.bodies) infer(body);
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
       if (!op.outputs[i]) continue;
-      std::optional<onnx::TypeProto> common;
+      std::optional<Type> common;
       for (const std::size_t body : op.bodies) {
         const auto& outputs = graph().subgraphs[body].outputs;
         if (i >= outputs.size())
@@ -185,8 +188,8 @@ class Inference {
              fmt::format("carries {} values but its body takes {} and returns {}", carried, inputs.size(),
                          results.size()));
     }
-    learn(inputs[0], tensor_type(onnx::TensorProto::INT64, Shape{}));
-    learn(inputs[1], tensor_type(onnx::TensorProto::BOOL, Shape{}));
+    learn(inputs[0], tensor_type(wire::element::int64, Shape{}));
+    learn(inputs[1], tensor_type(wire::element::boolean, Shape{}));
     for (std::size_t i = 0; i < carried; ++i) {
       if (op.inputs[i + 2]) enter_body(*op.inputs[i + 2], inputs[i + 2]);
     }
@@ -205,7 +208,7 @@ class Inference {
   /// A value passed to a body; a shape that the user gave for the body's input may be larger.
   void enter_body(TensorId from, TensorId to) {
     if (options_.shapes.contains(graph().tensors[to].name)) {
-      learn(to, tensor_type(types_[from].tensor_type().elem_type(), std::nullopt));
+      learn(to, tensor_type(types_[from].elem_type, std::nullopt));
     } else {
       learn(to, types_[from]);
     }
@@ -222,14 +225,15 @@ class Inference {
   }
 
   /// Body: (state..., one slice of each scanned input...) -> (state..., one row of each result...).
-  void infer_scan(const Operator& op, const onnx::NodeProto& node, std::size_t subgraph, std::size_t o) {
+  void infer_scan(const Operator& op, const wire::NodeProto& node, std::size_t subgraph, std::size_t o) {
     constexpr int first_without_batch = 9;
     const NodeContext attributes(node, 0, {}, {});
     const auto scanned =
         static_cast<std::size_t>(std::max<std::int64_t>(attributes.integer("num_scan_inputs", 0), 0));
     if (op.bodies.size() != 1 || scanned > op.inputs.size())
       reject(subgraph, o, "is a Scan without body or inputs");
-    if (version_of_standard() < first_without_batch)
+    const auto version = versions_.find("");
+    if (version == versions_.end() || version->second < first_without_batch)
       reject(subgraph, o, "is a Scan of operator set 8, expected 9 or later");
     const std::size_t states = op.inputs.size() - scanned;
     const std::vector<TensorId> inputs = graph().subgraphs[op.bodies[0]].inputs;
@@ -263,59 +267,23 @@ class Inference {
     }
   }
 
-  [[nodiscard]] int version_of_standard() const {
-    const auto version = versions_.find("");
-    return version == versions_.end() ? 0 : version->second;
-  }
-
   /// The value of the first output, if shapes might depend on it. `Shape` and `Size` need only the shape of
   /// their input.
-  void compute(const Operator& op, const onnx::NodeProto& node) {
-    if (op.outputs.empty() || !op.outputs[0] || op.type != node.op_type()) return;
+  void compute(const Operator& op, const wire::NodeProto& node) {
+    if (op.outputs.empty() || !op.outputs[0] || op.type != node.op_type) return;
     const TensorId output = *op.outputs[0];
     if (op.type == "Shape" || op.type == "Size") {
-      values_[output] = op.type == "Shape" ? shape_value(op, node) : size_value(op);
+      if (op.inputs.empty() || !op.inputs[0]) return;
+      const Type& type = types_[*op.inputs[0]];
+      values_[output] = op.type == "Shape" ? shape_value(type, node) : size_value(type);
       return;
     }
-    const auto shape = concrete_shape(types_[output]);
+    const auto shape = concrete_shape(types_[output].dims);
     if (!shape) return;
     std::vector<const Value*> inputs;
     for (const auto& input : op.inputs)
       inputs.push_back(input && values_[*input] ? &*values_[*input] : nullptr);
-    values_[output] = evaluate(node, inputs, *shape, types_[output].tensor_type().elem_type());
-  }
-
-  std::optional<Value> shape_value(const Operator& op, const onnx::NodeProto& node) {
-    if (op.inputs.empty() || !op.inputs[0]) return std::nullopt;
-    const onnx::TypeProto& type = types_[*op.inputs[0]];
-    if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return std::nullopt;
-    const auto rank = static_cast<std::int64_t>(type.tensor_type().shape().dim_size());
-    const NodeContext attributes(node, 0, {}, {});
-    const auto clamped = [&](std::int64_t at) {
-      return std::clamp<std::int64_t>(at < 0 ? std::max(at, -rank) + rank : at, 0, rank);
-    };
-    const std::int64_t begin = clamped(attributes.integer("start", 0));
-    const std::int64_t end = clamped(attributes.integer("end", rank));
-    Value value{.elem_type = onnx::TensorProto::INT64,
-                .shape = {std::max<std::int64_t>(end - begin, 0)},
-                .integers = {},
-                .reals = {}};
-    for (std::int64_t d = begin; d < end; ++d) {
-      const auto dimension = dimension_at(type, d);
-      if (!dimension) return std::nullopt;
-      value.integers.push_back(*dimension);
-    }
-    return value;
-  }
-
-  std::optional<Value> size_value(const Operator& op) {
-    const auto shape =
-        op.inputs.empty() || !op.inputs[0] ? std::nullopt : concrete_shape(types_[*op.inputs[0]]);
-    if (!shape) return std::nullopt;
-    return Value{.elem_type = onnx::TensorProto::INT64,
-                 .shape = {},
-                 .integers = {bytes_of(DType::int8, *shape)},
-                 .reals = {}};
+    values_[output] = evaluate(node, inputs, *shape, types_[output].elem_type);
   }
 
   [[nodiscard]] bool is_deterministic(std::size_t subgraph) const {
@@ -356,8 +324,9 @@ class Inference {
   void settle(TensorId t) {
     Tensor& tensor = graph().tensors[t];
     if (!has_element_type(types_[t])) return;
-    tensor.dtype = dtype_of(types_[t].tensor_type().elem_type(), place(t));
-    tensor.shape = concrete_shape(types_[t]);
+    const auto dtype = known_dtype(types_[t].elem_type);
+    tensor.dtype = dtype ? *dtype : dtype_of(types_[t].elem_type, place(t));
+    tensor.shape = concrete_shape(types_[t].dims);
     if (!tensor.shape || !bits_of(tensor.dtype)) return;
     try {
       tensor.bytes = bytes_of(tensor.dtype, *tensor.shape);
@@ -368,26 +337,32 @@ class Inference {
 
   /// Every tensor that steps of this subgraph write needs a size, or a bound from the user.
   void expect_sizes_of(std::size_t subgraph) {
-    for (const TensorId input : graph().subgraphs[subgraph].inputs) expect_settled(input, "");
+    for (const TensorId input : graph().subgraphs[subgraph].inputs)
+      expect_settled(input, [] { return std::string(); });
     for (std::size_t o = 0; o < graph().subgraphs[subgraph].operators.size(); ++o) {
       const Operator& op = graph().subgraphs[subgraph].operators[o];
       if (op.folded) continue;
       for (const auto& output : op.outputs) {
-        if (output) expect_settled(*output, fmt::format("a result of {}, ", describe(graph(), subgraph, o)));
+        if (!output) continue;
+        expect_settled(*output,
+                       [&] { return fmt::format("a result of {}, ", describe(graph(), subgraph, o)); });
       }
       for (const std::size_t body : op.bodies) expect_sizes_of(body);
     }
   }
 
-  void expect_settled(TensorId t, const std::string& origin) {
+  /// `origin` says for errors where the tensor comes from.
+  template <typename Origin>
+  void expect_settled(TensorId t, const Origin& origin) {
     Tensor& tensor = graph().tensors[t];
-    const onnx::TypeProto& type = types_[t];
-    if (type.value_case() != onnx::TypeProto::VALUE_NOT_SET && !type.has_tensor_type()) {
+    const Type& type = types_[t];
+    if (type.kind != Type::Kind::none && type.kind != Type::Kind::tensor) {
       throw Error(place(t), fmt::format("{}is of type {}, expected a dense tensor: others cannot be planned",
-                                        origin, kind_of_type(type)));
+                                        origin(), kind_of_type(type)));
     }
-    if (concrete_shape(type) && has_element_type(type)) {
-      const DType dtype = dtype_of(type.tensor_type().elem_type(), place(t));
+    if (has_element_type(type) && type.dims && std::ranges::all_of(*type.dims, &Dim::has_value)) {
+      const auto known = known_dtype(type.elem_type);
+      const DType dtype = known ? *known : dtype_of(type.elem_type, place(t));
       if (!bits_of(dtype))
         throw Error(place(t),
                     fmt::format("is of element type {}, which has no fixed size and cannot be planned",
@@ -400,22 +375,23 @@ class Inference {
       tensor.bytes = bound->second;
       return;
     }
-    throw Error(place(t), origin + open_dimension(type, tensor.name));
+    throw Error(place(t), origin() + open_dimension(type, model_.declared[t], tensor.name));
   }
 
   OnnxGraph& model_;
-  const std::map<std::string, int>& versions_;
+  const std::map<std::string, int, std::less<>>& versions_;
   const ImportOptions& options_;
   std::vector<std::vector<std::size_t>> orders_;
   std::vector<std::vector<TensorId>> captures_;
-  std::vector<onnx::TypeProto> types_;
+  std::vector<Type> types_;
   std::vector<std::optional<Value>> values_;
   std::vector<bool> is_constant_;
 };
 
 }  // namespace
 
-std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model, const std::map<std::string, int>& versions,
+std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model,
+                                               const std::map<std::string, int, std::less<>>& versions,
                                                const ImportOptions& options) {
   return Inference(model, versions, options).run();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,7 +16,8 @@ namespace stowage::import {
 /// inputs as folded, and their outputs as weights. `versions` are the operator sets that the model imports,
 /// by domain ("" for the standard's own). Throws Error if the file contradicts itself, or for an unknown
 /// size; that Error names the option that would set it. Returns the known value per tensor.
-std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model, const std::map<std::string, int>& versions,
+std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model,
+                                               const std::map<std::string, int, std::less<>>& versions,
                                                const ImportOptions& options);
 
 }  // namespace stowage::import

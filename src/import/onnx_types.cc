@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "base/text.h"
 #include "stowage/error.h"
@@ -12,7 +13,7 @@
 namespace stowage::import {
 namespace {
 
-/// By their numbers in the format; numbers above 16 are newer than the installed libonnx.
+/// By their numbers in the format.
 constexpr std::array<DType, 27> dtypes_of_onnx{
     DType::unknown,        DType::float32,  DType::uint8,        DType::int8,           DType::uint16,
     DType::int16,          DType::int32,    DType::int64,        DType::string,         DType::boolean,
@@ -21,202 +22,188 @@ constexpr std::array<DType, 27> dtypes_of_onnx{
     DType::float8e5m2fnuz, DType::uint4,    DType::int4,         DType::float4e2m1,     DType::float8e8m0,
     DType::uint2,          DType::int2};
 
-using Dimension = onnx::TensorShapeProto_Dimension;
-
-bool has_shape(const onnx::TypeProto& type) {
-  return type.has_tensor_type() && type.tensor_type().has_shape();
+void expect_possible(const Type& type, const std::string& place) {
+  if (!type.dims) return;
+  for (const Dim& dimension : *type.dims) {
+    if (dimension && (*dimension < 0 || *dimension > largest_value))
+      throw Error(place, fmt::format("has dimension {}, expected 0 to {}", *dimension, largest_value));
+  }
 }
 
-void expect_possible(const onnx::TypeProto& type, const std::string& place) {
-  if (!has_shape(type)) return;
-  for (const Dimension& dimension : type.tensor_type().shape().dim()) {
-    if (dimension.has_dim_value() && (dimension.dim_value() < 0 || dimension.dim_value() > largest_value)) {
-      throw Error(place,
-                  fmt::format("has dimension {}, expected 0 to {}", dimension.dim_value(), largest_value));
-    }
-  }
+/// The place of an axis that may be counted from the end; none if there is none.
+std::optional<std::size_t> place_of(std::int64_t axis, std::size_t rank) {
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  if (axis < 0) axis += signed_rank;
+  if (axis < 0 || axis >= signed_rank) return std::nullopt;
+  return static_cast<std::size_t>(axis);
 }
 
 }  // namespace
 
-DType dtype_of(int elem_type, const std::string& place) {
-  if (elem_type <= 0 || static_cast<std::size_t>(elem_type) >= dtypes_of_onnx.size()) {
-    throw Error(place, fmt::format("is of element type {}, expected a type from 1 to {}", elem_type,
-                                   dtypes_of_onnx.size() - 1));
-  }
+std::optional<DType> known_dtype(int elem_type) {
+  if (elem_type <= 0 || static_cast<std::size_t>(elem_type) >= dtypes_of_onnx.size()) return std::nullopt;
   return dtypes_of_onnx.at(static_cast<std::size_t>(elem_type));
 }
 
-onnx::TypeProto tensor_type(int elem_type, const std::optional<Shape>& shape) {
-  onnx::TypeProto type;
-  onnx::TypeProto_Tensor& tensor = *type.mutable_tensor_type();
-  if (elem_type != 0) tensor.set_elem_type(elem_type);
-  if (shape) {
-    tensor.mutable_shape();
-    for (const std::int64_t dimension : *shape) tensor.mutable_shape()->add_dim()->set_dim_value(dimension);
+DType dtype_of(int elem_type, const std::string& place) {
+  if (const auto dtype = known_dtype(elem_type)) return *dtype;
+  throw Error(place, fmt::format("is of element type {}, expected a type from 1 to {}", elem_type,
+                                 dtypes_of_onnx.size() - 1));
+}
+
+Type tensor_type(int elem_type, const std::optional<Dims>& dims) {
+  return {.kind = Type::Kind::tensor, .elem_type = elem_type, .dims = dims};
+}
+
+Type tensor_type(int elem_type, const Shape& shape) {
+  return tensor_type(elem_type, Dims(shape.begin(), shape.end()));
+}
+
+Type type_around(Type::Kind kind, Type element) {
+  return {.kind = kind, .element = std::make_shared<const Type>(std::move(element))};
+}
+
+Type declared_type(const wire::TypeProto& proto, const std::map<std::string, std::int64_t>& dims) {
+  Type type{.kind = proto.kind, .elem_type = proto.elem_type};
+  if (proto.element != nullptr)
+    type.element = std::make_shared<const Type>(declared_type(*proto.element, dims));
+  if (!proto.shape) return type;
+  type.dims.emplace();
+  for (const wire::Dimension& dimension : *proto.shape) {
+    const auto value = dimension.name.empty() ? dims.end() : dims.find(std::string(dimension.name));
+    type.dims->push_back(value != dims.end() ? Dim(value->second) : dimension.size);
   }
   return type;
 }
 
-onnx::TypeProto bind_dimensions(onnx::TypeProto type, const std::map<std::string, std::int64_t>& dims) {
-  if (!has_shape(type)) return type;
-  for (Dimension& dimension : *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
-    const auto value = dims.find(dimension.dim_param());
-    if (value != dims.end()) dimension.set_dim_value(value->second);
-  }
-  return type;
-}
+bool has_element_type(const Type& type) { return type.kind == Type::Kind::tensor && type.elem_type != 0; }
 
-bool has_element_type(const onnx::TypeProto& type) {
-  return type.has_tensor_type() && type.tensor_type().elem_type() != 0;
-}
-
-std::optional<Shape> concrete_shape(const onnx::TypeProto& type) {
-  if (!has_shape(type)) return std::nullopt;
+std::optional<Shape> concrete_shape(const std::optional<Dims>& dims) {
+  if (!dims) return std::nullopt;
   Shape shape;
-  for (const Dimension& dimension : type.tensor_type().shape().dim()) {
-    if (!dimension.has_dim_value()) return std::nullopt;
-    shape.push_back(dimension.dim_value());
+  shape.reserve(dims->size());
+  for (const Dim& dimension : *dims) {
+    if (!dimension) return std::nullopt;
+    shape.push_back(*dimension);
   }
   return shape;
 }
 
-std::optional<std::int64_t> dimension_at(const onnx::TypeProto& type, std::int64_t axis) {
-  if (!has_shape(type)) return std::nullopt;
-  const std::int64_t rank = type.tensor_type().shape().dim_size();
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) return std::nullopt;
-  const Dimension& dimension = type.tensor_type().shape().dim(static_cast<int>(axis));
-  return dimension.has_dim_value() ? std::optional(dimension.dim_value()) : std::nullopt;
+Dim dimension_at(const Type& type, std::int64_t axis) {
+  const auto at = type.dims ? place_of(axis, type.dims->size()) : std::nullopt;
+  return at ? (*type.dims)[*at] : std::nullopt;
 }
 
-void merge_types(const onnx::TypeProto& found, onnx::TypeProto& into, const std::string& place,
-                 std::string_view source) {
-  if (found.value_case() == onnx::TypeProto::VALUE_NOT_SET) return;
-  if (into.value_case() == onnx::TypeProto::VALUE_NOT_SET) into = onnx::TypeProto();
+void merge_types(const Type& found, Type& into, const std::string& place, std::string_view source) {
+  if (found.kind == Type::Kind::none) return;
   const auto disagree = [&] {
     return Error(place,
                  fmt::format("is {} by {} but {} in the file", show_type(found), source, show_type(into)));
   };
-  if (!found.has_tensor_type()) {
-    if (into.value_case() == onnx::TypeProto::VALUE_NOT_SET) into = found;
+  if (found.kind != Type::Kind::tensor) {
+    if (into.kind == Type::Kind::none) into = found;
+    if (into.element == nullptr) into.element = found.element;
     return;
   }
-  if (into.value_case() != onnx::TypeProto::VALUE_NOT_SET && !into.has_tensor_type()) throw disagree();
+  if (into.kind == Type::Kind::none) {
+    expect_possible(found, place);
+    into = found;
+    return;
+  }
+  if (into.kind != Type::Kind::tensor) throw disagree();
   expect_possible(found, place);
   expect_possible(into, place);
   if (!is_compatible(found, into)) throw disagree();
-  onnx::TypeProto_Tensor& tensor = *into.mutable_tensor_type();
-  if (tensor.elem_type() == 0) tensor.set_elem_type(found.tensor_type().elem_type());
-  if (!found.tensor_type().has_shape()) return;
-  if (!tensor.has_shape()) {
-    *tensor.mutable_shape() = found.tensor_type().shape();
-    return;
-  }
-  for (int d = 0; d < tensor.shape().dim_size(); ++d) {
-    const Dimension& dimension = found.tensor_type().shape().dim(d);
-    if (dimension.has_dim_value())
-      tensor.mutable_shape()->mutable_dim(d)->set_dim_value(dimension.dim_value());
+  if (into.elem_type == 0) into.elem_type = found.elem_type;
+  if (!found.dims) return;
+  if (!into.dims) into.dims = found.dims;
+  for (std::size_t d = 0; d < into.dims->size(); ++d) {
+    if ((*found.dims)[d]) (*into.dims)[d] = (*found.dims)[d];
   }
 }
 
-bool is_compatible(const onnx::TypeProto& a, const onnx::TypeProto& b) {
-  if (!a.has_tensor_type() || !b.has_tensor_type()) return true;
-  const int type_a = a.tensor_type().elem_type();
-  const int type_b = b.tensor_type().elem_type();
-  if (type_a != 0 && type_b != 0 && type_a != type_b) return false;
-  if (!has_shape(a) || !has_shape(b)) return true;
-  const auto& dims_a = a.tensor_type().shape().dim();
-  const auto& dims_b = b.tensor_type().shape().dim();
-  return std::equal(dims_a.begin(), dims_a.end(), dims_b.begin(), dims_b.end(),
-                    [](const Dimension& x, const Dimension& y) {
-                      return !x.has_dim_value() || !y.has_dim_value() || x.dim_value() == y.dim_value();
-                    });
+bool is_compatible(const Type& a, const Type& b) {
+  if (a.kind != Type::Kind::tensor || b.kind != Type::Kind::tensor) return true;
+  if (a.elem_type != 0 && b.elem_type != 0 && a.elem_type != b.elem_type) return false;
+  if (!a.dims || !b.dims) return true;
+  return std::ranges::equal(*a.dims, *b.dims,
+                            [](const Dim& x, const Dim& y) { return !x || !y || *x == *y; });
 }
 
-onnx::TypeProto common_type(const onnx::TypeProto& a, const onnx::TypeProto& b) {
-  onnx::TypeProto common = a;
-  if (!has_shape(a) || !has_shape(b) ||
-      a.tensor_type().shape().dim_size() != b.tensor_type().shape().dim_size()) {
-    if (common.has_tensor_type()) common.mutable_tensor_type()->clear_shape();
+Type common_type(const Type& a, const Type& b) {
+  Type common = a;
+  if (!a.dims || !b.dims || a.dims->size() != b.dims->size()) {
+    common.dims.reset();
     return common;
   }
-  for (int d = 0; d < a.tensor_type().shape().dim_size(); ++d) {
-    if (dimension_at(a, d) != dimension_at(b, d))
-      common.mutable_tensor_type()->mutable_shape()->mutable_dim(d)->Clear();
+  for (std::size_t d = 0; d < a.dims->size(); ++d) {
+    if ((*a.dims)[d] != (*b.dims)[d]) (*common.dims)[d].reset();
   }
   return common;
 }
 
-onnx::TypeProto with_dimension(const onnx::TypeProto& type, std::int64_t axis,
-                               std::optional<std::int64_t> dimension) {
-  onnx::TypeProto result = type;
-  if (!has_shape(type)) return result;
-  const std::int64_t rank = type.tensor_type().shape().dim_size();
+Type with_dimension(const Type& type, std::int64_t axis, Dim dimension) {
+  Type result = type;
+  if (!type.dims) return result;
+  const auto rank = static_cast<std::int64_t>(type.dims->size());
   if (axis < 0) axis += rank + 1;
-  auto& dims = *result.mutable_tensor_type()->mutable_shape()->mutable_dim();
-  Dimension* const added = dims.Add();
-  if (dimension) added->set_dim_value(*dimension);
-  for (std::int64_t d = rank; d > std::clamp<std::int64_t>(axis, 0, rank); --d)
-    dims.SwapElements(static_cast<int>(d), static_cast<int>(d - 1));
+  result.dims->insert(result.dims->begin() + std::clamp<std::int64_t>(axis, 0, rank), dimension);
   return result;
 }
 
-onnx::TypeProto without_dimension(const onnx::TypeProto& type, std::int64_t axis) {
-  onnx::TypeProto result = type;
-  if (!has_shape(type)) return result;
-  const std::int64_t rank = type.tensor_type().shape().dim_size();
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) return tensor_type(type.tensor_type().elem_type(), std::nullopt);
-  auto& dims = *result.mutable_tensor_type()->mutable_shape()->mutable_dim();
-  dims.DeleteSubrange(static_cast<int>(axis), 1);
+Type without_dimension(const Type& type, std::int64_t axis) {
+  if (!type.dims) return type;
+  const auto at = place_of(axis, type.dims->size());
+  if (!at) return tensor_type(type.elem_type, std::nullopt);
+  Type result = type;
+  result.dims->erase(result.dims->begin() + static_cast<std::ptrdiff_t>(*at));
   return result;
 }
 
-std::string show_type(const onnx::TypeProto& type) {
-  if (!type.has_tensor_type()) return std::string(kind_of_type(type));
-  const int elem_type = type.tensor_type().elem_type();
-  std::string text = elem_type > 0 && static_cast<std::size_t>(elem_type) < dtypes_of_onnx.size()
-                         ? std::string(name_of(dtypes_of_onnx.at(static_cast<std::size_t>(elem_type))))
-                     : elem_type == 0 ? ""
-                                      : fmt::format("type {}", elem_type);
-  if (!type.tensor_type().has_shape()) return text.empty() ? "of unknown type" : text;
+std::string show_type(const Type& type) {
+  if (type.kind != Type::Kind::tensor) return std::string(kind_of_type(type));
+  const auto dtype = known_dtype(type.elem_type);
+  std::string text = dtype                 ? std::string(name_of(*dtype))
+                     : type.elem_type == 0 ? ""
+                                           : fmt::format("type {}", type.elem_type);
+  if (!type.dims) return text.empty() ? "of unknown type" : text;
   text += "[";
-  for (int d = 0; d < type.tensor_type().shape().dim_size(); ++d) {
-    const auto dimension = dimension_at(type, d);
+  for (std::size_t d = 0; d < type.dims->size(); ++d) {
+    const Dim& dimension = (*type.dims)[d];
     text += fmt::format("{}{}", d == 0 ? "" : ",", dimension ? fmt::format("{}", *dimension) : "?");
   }
   text += "]";
   return text;
 }
 
-std::string_view kind_of_type(const onnx::TypeProto& type) {
-  switch (type.value_case()) {
-    case onnx::TypeProto::kTensorType:
+std::string_view kind_of_type(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::tensor:
       return "tensor";
-    case onnx::TypeProto::kSequenceType:
+    case Type::Kind::sequence:
       return "sequence";
-    case onnx::TypeProto::kMapType:
+    case Type::Kind::map:
       return "map";
-    case onnx::TypeProto::kOptionalType:
+    case Type::Kind::optional:
       return "optional";
-    case onnx::TypeProto::kSparseTensorType:
+    case Type::Kind::sparse_tensor:
       return "sparse tensor";
     default:
       return "value of unknown type";
   }
 }
 
-std::string open_dimension(const onnx::TypeProto& type, const std::string& tensor) {
+std::string open_dimension(const Type& type, const wire::TypeProto* declared, const std::string& tensor) {
   const std::string remedy =
       fmt::format("give the largest with --shape {0}=..., or its bytes with --bound {0}=SIZE", tensor);
   if (!has_element_type(type))
     return fmt::format("has no known element type; give its bytes with --bound {}=SIZE", tensor);
-  if (!has_shape(type)) return fmt::format("has no known shape; {}", remedy);
-  for (int d = 0; d < type.tensor_type().shape().dim_size(); ++d) {
-    const Dimension& dimension = type.tensor_type().shape().dim(d);
-    if (dimension.has_dim_value()) continue;
-    const std::string& name = dimension.dim_param();
+  if (!type.dims) return fmt::format("has no known shape; {}", remedy);
+  const bool has_names =
+      declared != nullptr && declared->shape && declared->shape->size() == type.dims->size();
+  for (std::size_t d = 0; d < type.dims->size(); ++d) {
+    if ((*type.dims)[d]) continue;
+    const std::string name(has_names ? (*declared->shape)[d].name : "");
     if (name.empty()) return fmt::format("has no known dimension {} in {}; {}", d, show_type(type), remedy);
     return fmt::format("has the symbolic dimension {} at {}; give it with --dim {}=N, or {}",
                        base::quoted(name), d, name, remedy);
@@ -224,45 +211,45 @@ std::string open_dimension(const onnx::TypeProto& type, const std::string& tenso
   return "has no known size";
 }
 
-void check_data(const onnx::TensorProto& tensor, const Shape& shape, const std::string& place) {
-  const DType dtype = dtype_of(tensor.data_type(), place);
+void check_data(const wire::TensorProto& tensor, const std::string& place) {
+  const DType dtype = dtype_of(tensor.data_type, place);
   if (!bits_of(dtype)) return;
   Bytes bytes = 0;
   try {
-    bytes = bytes_of(dtype, shape);
+    bytes = bytes_of(dtype, tensor.dims);
   } catch (const Error& error) {
     throw Error(place, error.what());
   }
-  if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-    for (const auto& entry : tensor.external_data()) {
-      if (entry.key() == "length" && base::parse_integer(entry.value()) != bytes) {
+  if (tensor.is_external) {
+    for (const auto& entry : tensor.external_data) {
+      if (entry.key == "length" && base::parse_integer(entry.value) != bytes) {
         throw Error(place, fmt::format("has external data of length {}, expected {} bytes by its shape",
-                                       base::quoted(entry.value()), bytes));
+                                       base::quoted(entry.value), bytes));
       }
     }
-  } else if (tensor.has_raw_data() && static_cast<Bytes>(tensor.raw_data().size()) != bytes) {
-    throw Error(place, fmt::format("has {} bytes of data, expected {} by its shape", tensor.raw_data().size(),
-                                   bytes));
+  } else if (tensor.raw_data && static_cast<Bytes>(tensor.raw_data->size()) != bytes) {
+    throw Error(
+        place, fmt::format("has {} bytes of data, expected {} by its shape", tensor.raw_data->size(), bytes));
   }
 }
 
-void expect_sane_attributes(const onnx::NodeProto& node) {
+void expect_sane_attributes(const wire::NodeProto& node) {
   constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
-  static constexpr std::array<std::string_view, 7> positive{
-      "strides", "dilations", "kernel_shape", "group", "blocksize", "hop_length", "num_heads"};
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    const bool is_positive = std::find(positive.begin(), positive.end(), attribute.name()) != positive.end();
+  static constexpr std::array<std::string_view, 5> positive{"strides", "dilations", "kernel_shape", "group",
+                                                            "blocksize"};
+  for (const wire::AttributeProto& attribute : node.attribute) {
+    const bool is_positive = std::find(positive.begin(), positive.end(), attribute.name) != positive.end();
     const auto check = [&](std::int64_t value) {
       if (value >= (is_positive ? 1 : -largest) && value <= largest) return;
-      if (!is_positive && (attribute.name() == "starts" || attribute.name() == "ends" ||
-                           attribute.name().starts_with("value")))
+      if (!is_positive &&
+          (attribute.name == "starts" || attribute.name == "ends" || attribute.name.starts_with("value")))
         return;
-      throw Error("operator " + base::quoted(node.name()) + " (" + node.op_type() + ")",
-                  fmt::format("attribute {} is {}, expected {} to {}", base::quoted(attribute.name()), value,
+      throw Error(fmt::format("operator {} ({})", base::quoted(node.name), node.op_type),
+                  fmt::format("attribute {} is {}, expected {} to {}", base::quoted(attribute.name), value,
                               is_positive ? 1 : -largest, largest));
     };
-    if (attribute.has_i()) check(attribute.i());
-    std::for_each(attribute.ints().begin(), attribute.ints().end(), check);
+    if (const auto* const integer = attribute.get<std::int64_t>()) check(*integer);
+    if (const auto* const integers = attribute.get<Shape>()) std::ranges::for_each(*integers, check);
   }
 }
 

@@ -1,64 +1,82 @@
 #pragma once
 
-#include <onnx/onnx_pb.h>
-
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "import/onnx_wire.h"
 #include "stowage/graph.h"
 
 namespace stowage::import {
 
-/// The element type of a TensorProto::DataType. Throws Error at `place` for an unknown number.
+/// A dimension; none if it is unknown.
+using Dim = std::optional<std::int64_t>;
+using Dims = std::vector<Dim>;
+
+/// The type of a value as far as it is known.
+struct Type {
+  using Kind = wire::TypeProto::Kind;
+
+  Kind kind = Kind::none;
+  int elem_type = 0;                      ///< 0: unknown.
+  std::optional<Dims> dims{};             ///< None: the rank is unknown, too.
+  std::shared_ptr<const Type> element{};  ///< Of a sequence or optional.
+};
+
+/// The element type of a TensorProto.DataType; none for an unknown number.
+[[nodiscard]] std::optional<DType> known_dtype(int elem_type);
+/// The same. Throws Error at `place` for an unknown number.
 [[nodiscard]] DType dtype_of(int elem_type, const std::string& place);
 
-[[nodiscard]] onnx::TypeProto tensor_type(int elem_type, const std::optional<Shape>& shape);
+[[nodiscard]] Type tensor_type(int elem_type, const std::optional<Dims>& dims);
+[[nodiscard]] Type tensor_type(int elem_type, const Shape& shape);
+/// A sequence or an optional of this type.
+[[nodiscard]] Type type_around(Type::Kind kind, Type element);
 
-/// The declared type, with symbolic dimensions replaced by their values, if they have any.
-[[nodiscard]] onnx::TypeProto bind_dimensions(onnx::TypeProto type,
-                                              const std::map<std::string, std::int64_t>& dims);
+/// What the file declares, with symbolic dimensions replaced by their values, if they have any.
+[[nodiscard]] Type declared_type(const wire::TypeProto& proto,
+                                 const std::map<std::string, std::int64_t>& dims);
 
-[[nodiscard]] bool has_element_type(const onnx::TypeProto& type);
+[[nodiscard]] bool has_element_type(const Type& type);
 
 /// The shape if every dimension is known.
-[[nodiscard]] std::optional<Shape> concrete_shape(const onnx::TypeProto& type);
+[[nodiscard]] std::optional<Shape> concrete_shape(const std::optional<Dims>& dims);
 
 /// One dimension, counted from the end if negative; none if it is unknown.
-[[nodiscard]] std::optional<std::int64_t> dimension_at(const onnx::TypeProto& type, std::int64_t axis);
+[[nodiscard]] Dim dimension_at(const Type& type, std::int64_t axis);
 
 /// Fills what `into` leaves open from `found`. Throws Error at `place` if they disagree, naming `source` as
 /// the origin of `found`.
-void merge_types(const onnx::TypeProto& found, onnx::TypeProto& into, const std::string& place,
-                 std::string_view source);
+void merge_types(const Type& found, Type& into, const std::string& place, std::string_view source);
 
 /// True if the known parts of both types agree.
-[[nodiscard]] bool is_compatible(const onnx::TypeProto& a, const onnx::TypeProto& b);
+[[nodiscard]] bool is_compatible(const Type& a, const Type& b);
 
 /// The common part of two types: dimensions in which they differ are open.
-[[nodiscard]] onnx::TypeProto common_type(const onnx::TypeProto& a, const onnx::TypeProto& b);
+[[nodiscard]] Type common_type(const Type& a, const Type& b);
 
 /// The type with a dimension inserted before `axis`, or with that axis removed.
-[[nodiscard]] onnx::TypeProto with_dimension(const onnx::TypeProto& type, std::int64_t axis,
-                                             std::optional<std::int64_t> dimension);
-[[nodiscard]] onnx::TypeProto without_dimension(const onnx::TypeProto& type, std::int64_t axis);
+[[nodiscard]] Type with_dimension(const Type& type, std::int64_t axis, Dim dimension);
+[[nodiscard]] Type without_dimension(const Type& type, std::int64_t axis);
 
 /// "float32[1,?,224]".
-[[nodiscard]] std::string show_type(const onnx::TypeProto& type);
+[[nodiscard]] std::string show_type(const Type& type);
 
 /// "sequence", "map", ...
-[[nodiscard]] std::string_view kind_of_type(const onnx::TypeProto& type);
+[[nodiscard]] std::string_view kind_of_type(const Type& type);
 
-/// The open part of a type, and the option that would set it.
-[[nodiscard]] std::string open_dimension(const onnx::TypeProto& type, const std::string& tensor);
+/// The open part of a type, and the option that would set it. `declared` is the file's type, if it has one.
+[[nodiscard]] std::string open_dimension(const Type& type, const wire::TypeProto* declared,
+                                         const std::string& tensor);
 
 /// Throws Error unless data in the file has the length of the shape.
-void check_data(const onnx::TensorProto& tensor, const Shape& shape, const std::string& place);
+void check_data(const wire::TensorProto& tensor, const std::string& place);
 
-/// Throws Error for attributes that their schema allows but that make libonnx's rules divide by zero or
-/// overflow.
-void expect_sane_attributes(const onnx::NodeProto& node);
+/// Throws Error for attributes that no operator can have: they would divide by zero or overflow.
+void expect_sane_attributes(const wire::NodeProto& node);
 
 }  // namespace stowage::import

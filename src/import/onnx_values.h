@@ -1,7 +1,5 @@
 #pragma once
 
-#include <onnx/onnx_pb.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "import/onnx_wire.h"
 #include "import/readers.h"
 #include "stowage/graph.h"
 #include "stowage/network.h"
@@ -34,21 +33,23 @@ inline constexpr std::int64_t most_elements = 4096;
 [[nodiscard]] std::optional<std::size_t> small_count(int elem_type, const Shape& shape);
 
 /// The value of a constant, if its data is in the file, well-formed and small.
-[[nodiscard]] std::optional<Value> value_of(const onnx::TensorProto& tensor);
+[[nodiscard]] std::optional<Value> value_of(const wire::TensorProto& tensor);
 
-[[nodiscard]] onnx::TensorProto to_proto(const Value& value);
+/// The bytes of a value in its memory format.
+[[nodiscard]] std::vector<std::byte> bytes_of(const Value& value);
 
 /// The elements of a tensor of an ONNX file. External data is searched for next to the file, in `folder` or
 /// below it. Throws Error at `place` for text, for data that does not fit the shape, and for data that cannot
 /// be read.
-[[nodiscard]] Array array_of(const onnx::TensorProto& tensor, const std::filesystem::path& folder = {},
+[[nodiscard]] Array array_of(const wire::TensorProto& tensor, const std::filesystem::path& folder = {},
                              const std::string& place = "tensor");
 
-/// True if a tensor's elements are in another file.
-[[nodiscard]] bool is_external(const onnx::TensorProto& tensor);
-
 /// The elements in the other file, in place. Throws like `array_of`.
-[[nodiscard]] std::span<const std::byte> external_data(const onnx::TensorProto& tensor, NearbyFiles& files,
+[[nodiscard]] std::span<const std::byte> external_data(const wire::TensorProto& tensor, NearbyFiles& files,
                                                        const std::string& place);
+
+/// The elements in the model's own file, in place, if they are raw bytes there. Throws like `array_of`.
+[[nodiscard]] std::optional<std::span<const std::byte>> raw_data(const wire::TensorProto& tensor,
+                                                                 const std::string& place);
 
 }  // namespace stowage::import

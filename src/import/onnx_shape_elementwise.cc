@@ -1,0 +1,165 @@
+// Rules of operators whose results have the shape of an input, or of several stretched to one another.
+
+#include <optional>
+
+#include "import/onnx_shape_rules.h"
+
+namespace stowage::import::shape_rules {
+namespace {
+
+namespace element = wire::element;
+
+/// Operator sets before this one stretch only the second operand, and only if an attribute says so.
+constexpr int first_that_broadcasts = 7;
+
+std::optional<Dims> dims_of(const NodeContext& node, std::size_t input) { return node.type(input).dims; }
+
+std::optional<Dims> stretched(const NodeContext& node, std::size_t a, std::size_t b) {
+  return broadcast_dims(node.dims(a), node.dims(b));
+}
+
+void set_pair(NodeContext& node, int elem_type) {
+  const bool is_old = node.version() < first_that_broadcasts && node.node().domain.empty();
+  node.set_output(0, elem_type, is_old ? dims_of(node, 0) : stretched(node, 0, 1));
+}
+
+}  // namespace
+
+void like_first(NodeContext& node) { node.set_type(0, node.type(0)); }
+
+void all_like_first(NodeContext& node) {
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) node.set_type(i, node.type(0));
+}
+
+void like_second(NodeContext& node) { node.set_type(0, node.type(1)); }
+
+void like_first_along_axis(NodeContext& node) {
+  const Dims* const dims = node.dims(0);
+  if (dims != nullptr && node.attribute("axis") != nullptr)
+    (void)axis_in(node.integer("axis", 0), dims->size());
+  like_first(node);
+}
+
+void truth_like_first(NodeContext& node) { node.set_output(0, element::boolean, dims_of(node, 0)); }
+
+void broadcast(NodeContext& node) { set_pair(node, node.elem_type(0)); }
+
+void broadcast_to_truth(NodeContext& node) { set_pair(node, element::boolean); }
+
+void broadcast_all(NodeContext& node) {
+  std::optional<Dims> result = dims_of(node, 0);
+  for (std::size_t i = 1; i < node.inputs(); ++i)
+    result = result ? broadcast_dims(&*result, node.dims(i)) : std::nullopt;
+  node.set_output(0, node.elem_type(0), result);
+}
+
+void choose(NodeContext& node) {
+  const auto values = stretched(node, 1, 2);
+  node.set_output(0, node.elem_type(1), values ? broadcast_dims(node.dims(0), &*values) : std::nullopt);
+}
+
+void quantized_choose(NodeContext& node) {
+  const auto values = stretched(node, 1, 4);
+  node.set_output(0, node.elem_type(1), values ? broadcast_dims(node.dims(0), &*values) : std::nullopt);
+}
+
+void quantized_broadcast(NodeContext& node) { node.set_output(0, node.elem_type(0), stretched(node, 0, 3)); }
+
+/// Before operator set 6 the type is the name of one.
+void cast(NodeContext& node) {
+  const auto to = static_cast<int>(node.integer("to", 0));
+  if (to != 0) node.set_output(0, to, dims_of(node, 0));
+}
+
+void cast_like(NodeContext& node) { node.set_output(0, node.elem_type(1), dims_of(node, 0)); }
+
+void quantize(NodeContext& node) {
+  const auto chosen = static_cast<int>(node.integer("output_dtype", 0));
+  const int by_zero_point = node.has(2) ? node.elem_type(2) : element::uint8;
+  node.set_output(0, chosen != 0 ? chosen : by_zero_point, dims_of(node, 0));
+}
+
+void dequantize(NodeContext& node) {
+  const auto chosen = static_cast<int>(node.integer("output_dtype", 0));
+  node.set_output(0, chosen != 0 ? chosen : node.elem_type(1), dims_of(node, 0));
+}
+
+/// The quantized input with its scale and zero point.
+void quantize_dynamically(NodeContext& node) {
+  node.set_output(0, element::uint8, dims_of(node, 0));
+  node.set_shape(1, element::float32, {});
+  node.set_shape(2, element::uint8, {});
+}
+
+/// The mask is boolean since operator set 10.
+void dropout(NodeContext& node) {
+  constexpr int first_with_truth = 10;
+  like_first(node);
+  const bool is_old = node.version() < first_with_truth && node.node().domain.empty();
+  node.set_output(1, is_old ? node.elem_type(0) : static_cast<int>(element::boolean), dims_of(node, 0));
+}
+
+/// Further results are statistics, one for each channel.
+void batch_normalization(NodeContext& node) {
+  like_first(node);
+  for (std::size_t i = 1; i < node.outputs().size(); ++i) node.set_type(i, node.type(i % 2 == 1 ? 3 : 4));
+}
+
+/// Mean and deviation have the shape of the tensor without the normalized dimensions.
+void layer_normalization(NodeContext& node) {
+  std::optional<Dims> dims = dims_of(node, 0);
+  like_first(node);
+  if (dims) {
+    const std::size_t axis = axis_in(node.integer("axis", -1), dims->size());
+    for (std::size_t d = axis; d < dims->size(); ++d) (*dims)[d] = 1;
+  }
+  const auto type = static_cast<int>(node.integer("stash_type", element::float32));
+  node.set_output(1, type, dims);
+  node.set_output(2, type, dims);
+}
+
+/// Its fourth result is the sum that is normalized.
+void skip_layer_normalization(NodeContext& node) {
+  std::optional<Dims> dims = dims_of(node, 0);
+  like_first(node);
+  node.set_type(3, node.type(0));
+  if (dims && !dims->empty()) dims->back() = 1;
+  node.set_output(1, element::float32, dims);
+  node.set_output(2, element::float32, dims);
+}
+
+/// A normalized sum, and the sum.
+void skip_group_normalization(NodeContext& node) {
+  like_first(node);
+  node.set_type(1, node.type(0));
+}
+
+/// The second half of the last dimension decides how much of the first is passed on.
+void split_gate(NodeContext& node) {
+  std::optional<Dims> dims = dims_of(node, 0);
+  if (dims && !dims->empty() && dims->back()) dims->back() = *dims->back() / 2;
+  node.set_output(0, node.elem_type(0), dims);
+}
+
+/// The first half of the outputs are the variables, the others their states; inputs have gradients between.
+void optimizer(NodeContext& node) {
+  constexpr std::size_t variables = 2;  // after the rate and the count of updates
+  const std::size_t groups = node.node().op_type == "Adam" ? 4 : 3;
+  if (node.inputs() < variables + groups || (node.inputs() - variables) % groups != 0)
+    misfit("there are ", node.inputs(), " inputs");
+  const std::size_t count = (node.inputs() - variables) / groups;
+  for (std::size_t i = 0; i < node.outputs().size(); ++i)
+    node.set_type(i, node.type(variables + i + (i < count ? 0 : count)));
+}
+
+/// What PyTorch's and onnxruntime's operators with states of a convolution return.
+void causal_convolution(NodeContext& node) {
+  like_first(node);
+  const Dims* const input = node.dims(0);
+  const Dims* const weights = node.dims(1);
+  if (input == nullptr || weights == nullptr) return;
+  if (input->size() != 3 || weights->size() != 3) misfit("input or weights are not of rank 3");
+  node.set_output(1, node.elem_type(0), Dims{(*input)[0], (*input)[1], sum_of((*weights)[2], Dim(-1))});
+}
+
+}  // namespace stowage::import::shape_rules

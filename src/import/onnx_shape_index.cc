@@ -1,0 +1,218 @@
+// Rules of operators that read at indices, and of operators that make tensors.
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "import/onnx_shape_rules.h"
+
+namespace stowage::import::shape_rules {
+namespace {
+
+namespace element = wire::element;
+
+/// The longest shape that an operator makes of a vector whose elements are not known.
+constexpr std::int64_t most_dimensions = 64;
+
+}  // namespace
+
+void gather(NodeContext& node) {
+  const Dims* const data = node.dims(0);
+  const Dims* const indices = node.dims(1);
+  std::optional<Dims> result;
+  if (data != nullptr && indices != nullptr) {
+    const auto axis = static_cast<std::ptrdiff_t>(axis_in(node.integer("axis", 0), data->size()));
+    result.emplace(data->begin(), data->begin() + axis);
+    result->insert(result->end(), indices->begin(), indices->end());
+    result->insert(result->end(), data->begin() + axis + 1, data->end());
+  }
+  node.set_output(0, node.elem_type(0), result);
+}
+
+/// Quantized blocks of data; the scales have the type of the result.
+void gather_blocks(NodeContext& node) {
+  const Dims* const data = node.dims(0);
+  const Dims* const indices = node.dims(1);
+  std::optional<Dims> result;
+  if (data != nullptr && indices != nullptr) {
+    Dims unpacked = *data;
+    // A byte has two elements of four bits.
+    if (node.elem_type(0) == element::uint8 && node.integer("bits", 4) == 4 && !unpacked.empty())
+      unpacked.back() = product_of(unpacked.back(), Dim(2));
+    const auto axis = static_cast<std::ptrdiff_t>(axis_in(node.integer("gather_axis", 0), data->size()));
+    result.emplace(unpacked.begin(), unpacked.begin() + axis);
+    result->insert(result->end(), indices->begin(), indices->end());
+    result->insert(result->end(), unpacked.begin() + axis + 1, unpacked.end());
+  }
+  node.set_output(0, node.elem_type(2), result);
+}
+
+void gather_elements(NodeContext& node) { node.set_output(0, node.elem_type(0), node.type(1).dims); }
+
+/// The last dimension of the indices is the number of data dimensions that one index selects.
+void gather_slices(NodeContext& node) {
+  const Dims* const data = node.dims(0);
+  const Dims* const indices = node.dims(1);
+  std::optional<Dims> result;
+  if (data != nullptr && indices != nullptr) {
+    const std::int64_t batch = node.integer("batch_dims", 0);
+    const auto rank = std::ssize(*data);
+    if (indices->empty() || batch < 0 || batch >= std::min(rank, std::ssize(*indices)))
+      misfit("the indices do not fit data of rank ", rank);
+    if (const Dim& length = indices->back()) {
+      if (*length < 0 || *length > rank - batch) misfit("the indices do not fit data of rank ", rank);
+      result.emplace(indices->begin(), indices->end() - 1);
+      result->insert(result->end(), data->begin() + batch + *length, data->end());
+    }
+  }
+  node.set_output(0, node.elem_type(0), result);
+}
+
+void one_hot(NodeContext& node) {
+  std::optional<Dims> dims = node.type(0).dims;
+  Dim depth = node.scalar(1);
+  if (const auto real = node.reals(1); real && real->size() == 1) {
+    if (!(real->front() >= 0 && real->front() < static_cast<double>(largest_value)))
+      misfit("depth is ", real->front());
+    depth = static_cast<std::int64_t>(real->front());
+  }
+  if (dims) {
+    const std::size_t axis = axis_in(node.integer("axis", -1), dims->size() + 1);
+    dims->insert(dims->begin() + static_cast<std::ptrdiff_t>(axis), depth);
+  }
+  node.set_output(0, node.elem_type(2), dims);
+}
+
+/// The element that has the type and shape of an attribute.
+void constant(NodeContext& node) {
+  for (const wire::AttributeProto& attribute : node.node().attribute) {
+    if (const auto* const tensor = attribute.get<wire::AttributeProto::Tensor>()) {
+      node.set_shape(0, (*tensor)->data_type, (*tensor)->dims);
+    } else if (const auto* const sparse = attribute.get<wire::AttributeProto::SparseTensor>()) {
+      node.set_shape(0, (*sparse)->values.data_type, (*sparse)->dims);
+    } else if (attribute.get<std::int64_t>() != nullptr) {
+      node.set_shape(0, element::int64, {});
+    } else if (attribute.get<float>() != nullptr) {
+      node.set_shape(0, element::float32, {});
+    } else if (attribute.get<std::string_view>() != nullptr) {
+      node.set_shape(0, element::string, {});
+    } else if (const auto* const integers = attribute.get<Shape>()) {
+      node.set_shape(0, element::int64, {std::ssize(*integers)});
+    } else if (const auto* const reals = attribute.get<std::vector<float>>()) {
+      node.set_shape(0, element::float32, {std::ssize(*reals)});
+    } else if (const auto* const texts = attribute.get<std::vector<std::string_view>>()) {
+      node.set_shape(0, element::string, {std::ssize(*texts)});
+    }
+  }
+}
+
+void constant_of_shape(NodeContext& node) {
+  int elem_type = element::float32;
+  const wire::AttributeProto* const value = node.attribute("value");
+  const auto* const tensor = value == nullptr ? nullptr : value->get<wire::AttributeProto::Tensor>();
+  if (tensor != nullptr) elem_type = (*tensor)->data_type;
+  std::optional<Dims> result;
+  const Dims* const dims = node.dims(0);
+  if (const auto shape = node.integers(0)) {
+    for (const std::int64_t size : *shape) {
+      if (size < 0) misfit("the shape has dimension ", size);
+    }
+    result.emplace(shape->begin(), shape->end());
+  } else if (dims != nullptr && dims->size() == 1 && dims->front() && *dims->front() >= 0 &&
+             *dims->front() <= most_dimensions) {
+    result.emplace(static_cast<std::size_t>(*dims->front()));
+  }
+  node.set_output(0, elem_type, result);
+}
+
+void eye_like(NodeContext& node) {
+  const auto type = static_cast<int>(node.integer("dtype", node.elem_type(0)));
+  node.set_output(0, type, node.type(0).dims);
+}
+
+void random(NodeContext& node) {
+  const auto shape = node.integer_list("shape");
+  const auto type = static_cast<int>(node.integer("dtype", element::float32));
+  if (shape) {
+    node.set_shape(0, type, *shape);
+  } else {
+    node.set_output(0, type, std::nullopt);
+  }
+}
+
+void multinomial(NodeContext& node) {
+  const Dims* const dims = node.dims(0);
+  Dims result(2);
+  if (dims != nullptr) {
+    if (dims->size() != 2) misfit("the input is of rank ", dims->size(), ", not 2");
+    result[0] = dims->front();
+  }
+  result[1] = node.integer("sample_size", 1);
+  node.set_output(0, static_cast<int>(node.integer("dtype", element::int32)), result);
+}
+
+/// max(ceil((limit - start) / delta), 0) numbers.
+void range(NodeContext& node) {
+  Dim count;
+  const Dim start = node.scalar(0);
+  const Dim limit = node.scalar(1);
+  const Dim delta = node.scalar(2);
+  const auto real = [&](std::size_t input) -> std::optional<double> {
+    const auto reals = node.reals(input);
+    return reals && reals->size() == 1 ? std::optional(reals->front()) : std::nullopt;
+  };
+  if (start && limit && delta) {
+    if (*delta == 0) misfit("the step is 0");
+    if (*delta > largest_value || *delta < -largest_value || *start < -largest_value)
+      misfit("the step or the start is too large");
+    const std::int64_t distance = sum_of(*limit, -*start);
+    const bool is_forward = (distance > 0) == (*delta > 0);
+    count = !is_forward || distance == 0 ? 0 : distance / *delta + (distance % *delta == 0 ? 0 : 1);
+  } else if (real(0) && real(1) && real(2)) {
+    const double exact = std::ceil((*real(1) - *real(0)) / *real(2));
+    if (!(exact < static_cast<double>(largest_value))) misfit("the range has no end");
+    count = exact > 0 ? static_cast<std::int64_t>(exact) : 0;
+  }
+  node.set_output(0, node.elem_type(0), Dims{count});
+}
+
+/// The batch and the channels of the last dimension become dimensions in front.
+void depth_to_space(NodeContext& node) {
+  const Dims* const dims = node.dims(0);
+  std::optional<Dims> result;
+  if (dims != nullptr) {
+    const std::int64_t block = node.integer("blocksize", 0);
+    if (dims->size() != 4 || block <= 0) misfit("the input is of rank ", dims->size(), ", not 4");
+    result = *dims;
+    if ((*dims)[1]) (*result)[1] = *(*dims)[1] / product_of(block, block);
+    (*result)[2] = product_of((*dims)[2], Dim(block));
+    (*result)[3] = product_of((*dims)[3], Dim(block));
+  }
+  node.set_output(0, node.elem_type(0), result);
+}
+
+void space_to_depth(NodeContext& node) {
+  const Dims* const dims = node.dims(0);
+  std::optional<Dims> result;
+  if (dims != nullptr) {
+    const std::int64_t block = node.integer("blocksize", 0);
+    if (dims->size() != 4 || block <= 0) misfit("the input is of rank ", dims->size(), ", not 4");
+    result = *dims;
+    (*result)[1] = product_of((*dims)[1], Dim(product_of(block, block)));
+    if ((*dims)[2]) (*result)[2] = *(*dims)[2] / block;
+    if ((*dims)[3]) (*result)[3] = *(*dims)[3] / block;
+  }
+  node.set_output(0, node.elem_type(0), result);
+}
+
+/// A matrix for each pair in the last two dimensions.
+void determinant(NodeContext& node) {
+  std::optional<Dims> dims = node.type(0).dims;
+  if (dims) {
+    if (dims->size() < 2) misfit("the input is of rank ", dims->size(), ", not a matrix");
+    dims->resize(dims->size() - 2);
+  }
+  node.set_output(0, node.elem_type(0), dims);
+}
+
+}  // namespace stowage::import::shape_rules
