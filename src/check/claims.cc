@@ -243,9 +243,16 @@ void check_order_profile(const Plan& plan, Faults& faults) {
   }
 }
 
-/// What a step computes, in the words of an affine schedule: an operator, or the tensor that arrives, and whether
-/// it adds rows to sums.
-using Timed = std::tuple<std::optional<std::size_t>, std::optional<std::size_t>, bool>;
+/// What a step computes, in the words of an affine schedule: an operator or a block of it, or the tensor that
+/// arrives.
+struct Timed {
+  std::optional<std::size_t> op{};
+  std::optional<std::size_t> tensor{};
+  std::optional<RowRange> block{};
+  bool sums = false;  ///< It adds rows to sums.
+
+  bool operator==(const Timed&) const = default;
+};
 
 /// The steps of an affine schedule in the order of their times. None if a time overflows or there are more
 /// than `most` steps.
@@ -266,7 +273,7 @@ std::optional<std::vector<Timed>> steps_by_time(const AffineSchedule& affine, st
   steps.reserve(times.size());
   for (const auto& it : times) {
     const TimedSteps& of = affine.operators[std::get<2>(it)];
-    steps.emplace_back(of.op, of.tensor, of.sums);
+    steps.push_back({of.op, of.tensor, of.block, of.sums});
   }
   return steps;
 }
@@ -276,9 +283,8 @@ std::vector<Timed> timed_steps_of(const Plan& plan) {
   std::vector<Timed> steps;
   for (const Step& step : plan.clocks.at(0).steps) {
     if (const auto* const run = std::get_if<Run>(&step))
-      steps.emplace_back(run->path.back(), std::nullopt, run->sums.has_value());
-    if (const auto* const arrive = std::get_if<Arrive>(&step))
-      steps.emplace_back(std::nullopt, arrive->tensor, false);
+      steps.push_back({run->path.back(), std::nullopt, run->block, run->sums.has_value()});
+    if (const auto* const arrive = std::get_if<Arrive>(&step)) steps.push_back({.tensor = arrive->tensor});
   }
   return steps;
 }

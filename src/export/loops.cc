@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
+#include <iterator>
 #include <map>
 #include <ostream>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/text.h"
+#include "model/blocks.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/graph.h"
@@ -21,8 +24,6 @@ namespace {
 
 constexpr unsigned long most_effort = 2'000'000'000;
 
-std::string name_of(std::size_t statement) { return fmt::format("S{}", statement); }
-
 /// Names come from files: a comment must not end in them.
 std::string in_comment(const std::string& name) {
   std::string text = base::quoted(name);
@@ -31,16 +32,46 @@ std::string in_comment(const std::string& name) {
   return text;
 }
 
-void write_statements(const Plan& plan, const AffineSchedule& affine, std::ostream& out) {
+/// The statements of the schedule's entries. Blocks of an operator have the name of the first, and a number.
+std::vector<stream::LoopStatement> statements_of(const AffineSchedule& affine) {
+  std::map<std::size_t, std::set<std::int64_t>> begins;  // of the blocks of operators
+  std::map<std::size_t, std::size_t> first;
+  for (std::size_t s = 0; s < affine.operators.size(); ++s) {
+    const TimedSteps& it = affine.operators[s];
+    if (!it.op || !it.block) continue;
+    begins[*it.op].insert(it.block->begin);
+    first.try_emplace(*it.op, s);
+  }
+  std::vector<stream::LoopStatement> statements;
+  for (std::size_t s = 0; s < affine.operators.size(); ++s) {
+    const TimedSteps& it = affine.operators[s];
+    const bool is_block = it.op && it.block;
+    stream::LoopStatement own{fmt::format("S{}", is_block ? first.at(*it.op) : s), it.count, it.scale,
+                              it.shift, it.position};
+    if (is_block) {
+      const auto& all = begins.at(*it.op);
+      own.block = std::distance(all.begin(), all.find(it.block->begin));
+    }
+    statements.push_back(std::move(own));
+  }
+  return statements;
+}
+
+void write_statements(const Plan& plan, const AffineSchedule& affine,
+                      const std::vector<stream::LoopStatement>& statements, std::ostream& out) {
   fmt::print(out, "/* Statements. S(i) computes rows [{0} * i, {0} * i + {0}) as far as there are any.\n",
              plan.streaming->granule);
   for (std::size_t s = 0; s < affine.operators.size(); ++s) {
     const TimedSteps& it = affine.operators[s];
-    const std::string what = it.op
-                                 ? fmt::format("operator {}{}", *it.op, it.sums ? ", added to its sums" : "")
-                                 : "arrival of " + in_comment(plan.tensors[*it.tensor].tensor.name);
-    fmt::print(out, "     {}(i), 0 <= i < {}, at time {} * i + {}, position {}: {}\n", name_of(s), it.count,
-               it.scale, it.shift, it.position, what);
+    std::string what = it.op ? fmt::format("operator {}{}", *it.op, it.sums ? ", added to its sums" : "")
+                             : "arrival of " + in_comment(plan.tensors[*it.tensor].tensor.name);
+    if (it.block)
+      what += fmt::format(", {} to {} along axis {}", it.block->begin, it.block->end, it.block->axis);
+    const std::string call = statements[s].block
+                                 ? fmt::format("{}({}, i)", statements[s].name, *statements[s].block)
+                                 : statements[s].name + "(i)";
+    fmt::print(out, "     {}, 0 <= i < {}, at time {} * i + {}, position {}: {}\n", call, it.count, it.scale,
+               it.shift, it.position, what);
   }
   out << "*/\n";
 }
@@ -64,14 +95,19 @@ void write_storage(const Plan& plan, std::ostream& out) {
       const Bytes offset = plan.places[view.buffer].offset + view.offset;
       const std::string where =
           fmt::format("{} of {}", offset, plan.memories[plan.places[view.buffer].memory].memory.name);
+      const std::string name = in_comment(tensor.tensor.name) +
+                               (view.block ? fmt::format(", {} to {} along axis {}", view.block->begin,
+                                                         view.block->end, view.block->axis)
+                                           : "");
       if (!view.ring) {
-        fmt::print(out, "     {}: at {}{}\n", in_comment(tensor.tensor.name), where,
+        fmt::print(out, "     {}: at {}{}\n", name, where,
                    view.rows ? fmt::format(", rows [{}, {})", view.rows->begin, view.rows->end) : "");
         continue;
       }
-      fmt::print(out, "     {}: ring at offset {}, n = {}, g = {}, slot = {} bytes\n",
-                 in_comment(tensor.tensor.name), where, view.ring->count, view.ring->granule,
-                 view.ring->granule * bytes_of_row(tensor.tensor, view.ring->axis).value());
+      const Tensor held = view.block ? model::block_of(tensor.tensor, *view.block).value() : tensor.tensor;
+      fmt::print(out, "     {}: ring at offset {}, n = {}, g = {}, slot = {} bytes\n", name, where,
+                 view.ring->count, view.ring->granule,
+                 view.ring->granule * bytes_of_row(held, view.ring->axis).value());
     }
   }
   for (const auto& [op, sums] : carried_by_operators(plan)) {
@@ -90,12 +126,10 @@ void write_loops(const Plan& plan, std::ostream& out) {
                 "follows no affine schedule, so no loops can run it; expected a plan of "
                 "--stream --layout ring that is lower than the plan of whole operators");
   const AffineSchedule& affine = *plan.streaming->affine;
-  std::vector<stream::LoopStatement> statements;
-  for (const TimedSteps& it : affine.operators)
-    statements.push_back({name_of(statements.size()), it.count, it.scale, it.shift, it.position});
+  const std::vector<stream::LoopStatement> statements = statements_of(affine);
   const auto loops = stream::loop_nest(statements, most_effort);
   if (!loops) throw Error("plan", "has a schedule whose loop nest takes too long to generate");
-  write_statements(plan, affine, out);
+  write_statements(plan, affine, statements, out);
   write_storage(plan, out);
   out << *loops;
 }

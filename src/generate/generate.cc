@@ -21,6 +21,7 @@
 #include "generate/schedule.h"
 #include "generate/sources.h"
 #include "generate/text.h"
+#include "model/plan_blocks.h"
 #include "run/inputs.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -39,6 +40,9 @@ void expect_identifier(const std::string& name) {
 
 void expect_plain_network(const Network& network, const Plan& plan) {
   if (plan.models.size() != 1) throw Error("plan", "is of several models, expected one");
+  if (model::has_blocks(plan))
+    throw Error("plan",
+                "runs blocks of operators, for which no C is generated; expected one of --blocks none");
   if (plan.tensors.size() != network.graph().tensors.size())
     throw Error("plan", fmt::format("has {} tensors, the network {}", plan.tensors.size(),
                                     network.graph().tensors.size()));

@@ -59,9 +59,9 @@ constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
 constexpr std::int64_t work_on_blocks = 20'000'000;   // the same to choose blocks
 constexpr unsigned long work_on_proof = 20'000'000;   // operations of the polyhedral library
 constexpr std::int64_t most_cuts = 400;
-constexpr double share_of_axes = 0.1;    // of the time
-constexpr double share_of_blocks = 0.2;  // to choose them
-constexpr double share_of_split = 0.6;   // for the network that is split
+constexpr double share_of_axes = 0.1;     // of the time
+constexpr double share_of_blocks = 0.2;   // to choose them
+constexpr double share_of_unsplit = 0.4;  // for the network itself, if blocks may help
 
 /// An order of rows in one form.
 struct Attempt {
@@ -417,18 +417,27 @@ struct Searched {
   bool is_cut = false;
 };
 
-/// Splits operators into blocks where that seems to help. None if nothing is below `peak`.
-Searched plan_blocks(const Input& input, const Graph& graph, const PlanOptions& options,
-                     const Deadline& deadline, const Plan& whole, Bytes peak) {
-  if (options.stream->blocks == StreamBlocks::none) return {};
+/// Iterations of a network of blocks that can be ordered and placed in that time.
+std::int64_t most_iterations_of(Seconds time_limit) {
+  return static_cast<std::int64_t>(std::min(time_limit.count(), 1e6) * 1000);
+}
+
+/// The network in blocks where that seems to help; none if it does nowhere.
+std::optional<model::SplitNetwork> blocks_that_help(const Graph& graph, const PlanOptions& options,
+                                                    const Deadline& deadline) {
+  if (options.stream->blocks == StreamBlocks::none) return std::nullopt;
   const stream::InstanceOptions instances{.granule = options.stream->granule, .io = ways_of(options)[0].io};
   const model::Splits splits =
-      stream::split_where_it_helps(graph, instances, {work_on_blocks, deadline.part(share_of_blocks)});
-  if (splits.empty()) return {};
-  const model::SplitNetwork network = model::split(graph, splits);
+      stream::split_where_it_helps(graph, instances, most_iterations_of(options.solve.time_limit),
+                                   {work_on_blocks, deadline.part(share_of_blocks)});
+  return splits.empty() ? std::nullopt : std::optional(model::split(graph, splits));
+}
+
+/// None if nothing is below `peak`.
+Searched plan_blocks(const Input& input, const model::SplitNetwork& network, const PlanOptions& options,
+                     const Deadline& deadline, const Plan& whole, Bytes peak) {
   const Graph blocks = model::stored(network);
-  const Deadline searching = deadline.part(share_of_split);
-  StreamPlanner planner(input, blocks, options, searching, whole, stream::once(blocks).operators);
+  StreamPlanner planner(input, blocks, options, deadline, whole, stream::once(blocks).operators);
   Searched found{.best = planner.run(peak), .bound = planner.bound(), .is_cut = planner.is_cut_short()};
   if (found.best) found.best = in_network(std::move(*found.best), network);
   return found;
@@ -449,16 +458,20 @@ Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, co
   if (whole.summary.peak <= options.memories[0].capacity.value_or(0)) return whole;
   // Rows that arrive one by one are useful even if they save no memory.
   const Bytes peak = whole.summary.peak + (options.io == Io::rows ? 1 : 0);
-  Searched blocks = plan_blocks(inputs[0], chosen, options, deadline, whole, peak);
-  StreamPlanner planner(inputs[0], chosen, options, deadline, whole, order_of(whole, chosen));
-  std::optional<PlacedStream> streamed = planner.run(blocks.best ? blocks.best->peak : peak);
+  const std::optional<model::SplitNetwork> split = blocks_that_help(chosen, options, deadline);
+  const Deadline unsplit = split ? deadline.part(share_of_unsplit) : deadline;
+  StreamPlanner planner(inputs[0], chosen, options, unsplit, whole, order_of(whole, chosen));
+  std::optional<PlacedStream> streamed = planner.run(peak);
+  Searched blocks;
+  if (split && !deadline.is_over())
+    blocks = plan_blocks(inputs[0], *split, options, deadline, whole, streamed ? streamed->peak : peak);
   const bool is_cut = planner.is_cut_short() || blocks.is_cut;
   if (!streamed && !blocks.best) {
     whole.interrupted = whole.interrupted || is_cut;
     return whole;
   }
-  const Bytes bound = streamed ? planner.bound() : std::min(planner.bound(), blocks.bound);
-  Draft draft = draft_of(std::move(streamed ? *streamed : *blocks.best), bound);
+  const Bytes bound = blocks.best ? std::min(planner.bound(), blocks.bound) : planner.bound();
+  Draft draft = draft_of(std::move(blocks.best ? *blocks.best : *streamed), bound);
   draft.plan.models = infos_of(inputs);
   Plan plan = finish(std::move(draft), options.memories);
   plan.interrupted = is_cut;

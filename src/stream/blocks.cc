@@ -250,6 +250,12 @@ InstanceOptions options_of_blocks(const model::SplitNetwork& network, InstanceOp
   return options;
 }
 
+std::int64_t iterations_of(const RowModel& model) {
+  std::int64_t iterations = 0;
+  for (const Operator& op : model.operators) iterations += op.instances();
+  return iterations;
+}
+
 /// The least peak with nothing repeated, or all that may be.
 Bytes peak_of(const Graph& graph, const InstanceOptions& options, const TrialEffort& effort, Bytes limit) {
   const Bytes once = least_peak_of(instances_of(graph, options), effort, limit);
@@ -260,7 +266,8 @@ Bytes peak_of(const Graph& graph, const InstanceOptions& options, const TrialEff
 
 }  // namespace
 
-Splits split_where_it_helps(const Graph& graph, const InstanceOptions& options, const TrialEffort& effort) {
+Splits split_where_it_helps(const Graph& graph, const InstanceOptions& options, std::int64_t most_iterations,
+                            const TrialEffort& effort) {
   std::vector<Splits> choices = block_choices(graph, options.axes);
   std::stable_sort(choices.begin(), choices.end(), [&](const Splits& a, const Splits& b) {
     const Bytes of_a = bytes_in(graph, a);
@@ -277,7 +284,10 @@ Splits split_where_it_helps(const Graph& graph, const InstanceOptions& options, 
     std::erase_if(trial, [&](const Splits& it) { return have_common(it, choice); });
     trial.push_back(choice);
     const model::SplitNetwork network = model::split(graph, joined(trial));
-    const Bytes with = peak_of(model::stored(network), options_of_blocks(network, options), effort, peak - 1);
+    const Graph blocks = model::stored(network);
+    const InstanceOptions own = options_of_blocks(network, options);
+    if (iterations_of(instances_of(blocks, own)) > most_iterations) continue;
+    const Bytes with = peak_of(blocks, own, effort, peak - 1);
     if (with >= peak) continue;
     peak = with;
     best = std::move(trial);

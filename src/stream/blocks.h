@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "model/blocks.h"
@@ -13,8 +14,9 @@ namespace stowage::stream {
 /// operators, as in layers that are alike, are one choice. No tensor is split along the axis of its rows.
 [[nodiscard]] std::vector<model::Splits> block_choices(const Graph& graph, const ChosenAxes& axes);
 
-/// Takes choices one by one, where they lower the peak of the best order by regions. Empty if none does.
+/// Takes choices one by one, where they lower the peak of the best order by regions. Empty if none does. Leaves out
+/// choices that make more than so many iterations.
 [[nodiscard]] model::Splits split_where_it_helps(const Graph& graph, const InstanceOptions& options,
-                                                 const TrialEffort& effort);
+                                                 std::int64_t most_iterations, const TrialEffort& effort);
 
 }  // namespace stowage::stream

@@ -15,9 +15,14 @@ struct LoopStatement {
   std::int64_t scale = 1;
   std::int64_t shift = 0;
   std::int64_t position = 0;
+  /// If set: the statement is that block of an operator, and is called with its number in front of the iteration.
+  /// All blocks of an operator have one name.
+  std::optional<std::int64_t> block{};
+
+  bool operator==(const LoopStatement&) const = default;
 };
 
-/// C code that calls `name(i);` for every iteration of every statement in the order of their times. None if
+/// C code that calls `name(i);`, or `name(b, i);` for block b, for every iteration of every statement in the order of their times. None if
 /// this takes more than `effort` operations of the polyhedral library.
 [[nodiscard]] std::optional<std::string> loop_nest(std::span<const LoopStatement> statements,
                                                    unsigned long effort);

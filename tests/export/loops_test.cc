@@ -172,6 +172,25 @@ TEST(Loops, OfTheExampleAreThoseInTheDocuments) {
       << loops.str();
 }
 
+TEST(Loops, OfBlocksHaveTwoDimensions) {
+  PlanOptions options = rings();
+  options.alignment = 1;
+  const Input input = read_input(STOWAGE_EXAMPLES "/heads.json");
+  const PlanResult result = make_plan(std::span(&input, 1), options);
+  ASSERT_TRUE(result.faults.empty()) << result.faults[0].what;
+  ASSERT_TRUE(has_loops(result.plan));
+  EXPECT_EQ(result.plan.streaming->affine->load, 292);
+  std::ostringstream loops;
+  write_loops(result.plan, loops);
+  EXPECT_NE(loops.str().find("for (int c0 = 0; c0 <= 1; c0 += 1) {\n"
+                             "  for (int c1 = 8; c1 <= 15; c1 += 1)\n    S1(c0, c1 - 8);\n"
+                             "  for (int c1 = 16; c1 <= 23; c1 += 1)\n    S2(c0, c1 - 16);\n}"),
+            std::string::npos)
+      << loops.str();
+  options.stream->blocks = StreamBlocks::none;
+  EXPECT_EQ(make_plan(std::span(&input, 1), options).plan.streaming->affine->load, 320);
+}
+
 /// The size of a buffer is rounded up, the slot of a ring is not.
 TEST(Loops, SayWhereRowsOfRingsLie) {
   PlanOptions options = rings();

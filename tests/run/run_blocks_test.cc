@@ -7,22 +7,25 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <variant>
 
 #include "check/stream.h"
-#include "element_machine.h"
 #include "long_tests.h"
 #include "model/blocks.h"
 #include "model/plan_blocks.h"
 #include "onnx_models.h"
+#include "oracle/element_machine.h"
 #include "row_calls.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
 #include "stream/axes.h"
+#include "stream/instances.h"
+#include "stream/program.h"
 #include "stream_run_plans.h"
 
 namespace stowage {
@@ -334,6 +337,75 @@ TEST(RunBlocks, OfHeadsNeedLess) {
   std::ostringstream json;
   write_json(apart.plan, json);
   EXPECT_EQ(parse_plan(json.str()), apart.plan);
+}
+
+/// The least peak of all orders of a program's steps.
+Bytes least_of_all_orders(const stream::RowProgram& program) {
+  std::map<std::vector<std::int32_t>, Bytes> least;  // highest load on the way to a state
+  std::set<std::pair<Bytes, std::vector<std::int32_t>>> open;
+  const stream::State start(program);
+  least[start.counters()] = start.live();
+  std::map<std::vector<std::int32_t>, stream::State> states{{start.counters(), start}};
+  open.emplace(start.live(), start.counters());
+  while (true) {
+    const auto [peak, counters] = *open.begin();
+    open.erase(open.begin());
+    const stream::State state = states.at(counters);
+    bool is_end = true;
+    for (std::size_t op = 0; op < program.operators(); ++op) {
+      if (state.is_finished(op)) continue;
+      is_end = false;
+      if (!state.is_ready(op)) continue;
+      const Bytes load = std::max(peak, state.load_of(op));
+      stream::State next = state;
+      next.run(op);
+      const auto [known, is_new] = least.try_emplace(next.counters(), load);
+      if (!is_new && known->second <= load) continue;
+      known->second = load;
+      states.insert_or_assign(next.counters(), next);
+      open.emplace(load, next.counters());
+    }
+    if (is_end) return peak;
+  }
+}
+
+/// The claim is for all orders, in place or not, split as in the plan or not at all.
+TEST(RunBlocks, ClaimsHoldForAllOrders) {
+  Random random(9);
+  std::size_t with_blocks = 0;
+  for (int i = 0; i < 12; ++i) {
+    const std::int64_t heads = pick(random, 2, 3);
+    Input input = read_input(STOWAGE_EXAMPLES "/heads.json");
+    Graph& graph = std::get<Graph>(input.content);
+    const std::int64_t rows = pick(random, 2, 3);
+    const std::vector<Shape> shapes{{rows, pick(random, 1, 40)},
+                                    {heads, rows, pick(random, 1, 40)},
+                                    {heads, rows, pick(random, 1, 8)},
+                                    {rows, pick(random, 1, 16)}};
+    for (std::size_t t = 0; t < shapes.size(); ++t) {
+      graph.tensors[t].shape = shapes[t];
+      graph.tensors[t].bytes = bytes_of(DType::int8, shapes[t]);
+    }
+    PlanOptions options;
+    options.stream.emplace();
+    options.io = i % 2 == 0 ? Io::rows : Io::arena;
+    options.alignment = 1;
+    const Plan plan = make_plan(input, options).plan;
+    if (!plan.streaming) continue;
+    const Bytes claim = std::ranges::find(plan.claims, ClaimScope::stream, &Claim::scope)->lower_bound;
+    std::vector<Graph> graphs{graph};
+    if (model::has_blocks(plan)) {
+      graphs.push_back(model::stored(model::split(graph, model::splits_of(plan, graph))));
+      ++with_blocks;
+    }
+    for (const Graph& of : graphs) {
+      for (const auto in_place : {stream::InPlace::never, stream::InPlace::where_possible}) {
+        const auto model = stream::instances_of(of, {.io = options.io, .in_place = in_place});
+        ASSERT_LE(claim, least_of_all_orders(stream::unroll(model))) << i;
+      }
+    }
+  }
+  EXPECT_GT(with_blocks, 2U);
 }
 
 }  // namespace
