@@ -5,7 +5,10 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <sstream>
 #include <string>
@@ -42,16 +45,32 @@ bool has_loops(const Plan& plan) {
   return plan.streaming && plan.streaming->affine && plan.streaming->affine->is_followed;
 }
 
-/// One line for each step but those in which outputs leave: the operator, or "in" and the tensor, and which
-/// row block of it.
+/// By operator that runs in blocks: where they begin.
+std::map<std::size_t, std::set<std::int64_t>> blocks_of(const Plan& plan) {
+  std::map<std::size_t, std::set<std::int64_t>> blocks;
+  for (const Step& step : plan.clocks[0].steps) {
+    const auto* const run = std::get_if<Run>(&step);
+    if (run != nullptr && run->block) blocks[run->path.back()].insert(run->block->begin);
+  }
+  return blocks;
+}
+
+/// One line for each step but those in which outputs leave: the operator and the number of its block, or "in" and
+/// the tensor, and which row block of it.
 std::string calls_of(const Plan& plan) {
   std::ostringstream calls;
+  const auto blocks = blocks_of(plan);
   const auto block_of = [&](const std::optional<RowRange>& rows) {
     return rows ? rows->begin / plan.streaming->granule : 0;
   };
   for (const Step& step : plan.clocks[0].steps) {
     if (const auto* const run = std::get_if<Run>(&step)) {
-      calls << run->path.back() << ' ' << block_of(run->rows) << '\n';
+      calls << run->path.back() << ' ';
+      if (run->block) {
+        const auto& begins = blocks.at(run->path.back());
+        calls << std::distance(begins.begin(), begins.find(run->block->begin)) << ' ';
+      }
+      calls << block_of(run->rows) << '\n';
     } else if (const auto* const arrive = std::get_if<Arrive>(&step)) {
       calls << "in " << arrive->tensor << ' ' << block_of(arrive->rows) << '\n';
     }
@@ -64,11 +83,14 @@ std::string function_of(const Plan& plan, std::size_t number) {
   std::ostringstream code;
   code << "static void loops" << number << "(void) {\n";
   const auto& operators = plan.streaming->affine->operators;
+  std::set<std::size_t> in_blocks;  // blocks of an operator share a statement
   for (std::size_t s = 0; s < operators.size(); ++s) {
-    code << "#undef S" << s << "\n#define S" << s << "(i) printf(\"";
+    const bool is_block = operators[s].block.has_value();
+    if (is_block && !in_blocks.insert(*operators[s].op).second) continue;
+    code << "#undef S" << s << "\n#define S" << s << (is_block ? "(b, i)" : "(i)") << " printf(\"";
     if (operators[s].op) code << *operators[s].op;
     if (operators[s].tensor) code << "in " << *operators[s].tensor;
-    code << " %d\\n\", (int)(i))\n";
+    code << (is_block ? " %d %d\\n\", (int)(b), (int)(i))\n" : " %d\\n\", (int)(i))\n");
   }
   write_loops(plan, code);
   code << "}\n";
