@@ -177,6 +177,30 @@ TEST(PlanStreamCarried, ANormNeedsOneImageNotTwo) {
   }
 }
 
+/// Both passes are statements, and the place of their sums is said.
+TEST(PlanStreamCarried, LoopsHaveBothPasses) {
+  Random random(33);
+  int found = 0;
+  for (int i = 0; i < 20; ++i) {
+    const Network network = norms(random);
+    const PlanResult result = make_plan(network.input, streaming(Io::rows, 1, StreamLayout::ring));
+    if (!carries(result.plan) || !result.plan.streaming->affine->is_followed) continue;
+    ++found;
+    std::ostringstream out;
+    write_loops(result.plan, out);
+    EXPECT_NE(out.str().find("added to its sums"), std::string::npos) << out.str();
+    EXPECT_NE(out.str().find("carried by operator"), std::string::npos) << out.str();
+    const auto& timed = result.plan.streaming->affine->operators;
+    const auto first = std::ranges::find(timed, true, &TimedSteps::sums);
+    ASSERT_NE(first, timed.end());
+    EXPECT_EQ(std::ranges::count(timed, first->op, &TimedSteps::op), 2);
+    Plan wrong = result.plan;
+    for (TimedSteps& it : wrong.streaming->affine->operators) it.sums = false;
+    EXPECT_NE(cases::text_of(check_plan(wrong)).find("are in another order"), std::string::npos);
+  }
+  EXPECT_GT(found, 3);
+}
+
 // What is wrong
 
 constexpr std::size_t norm = 0;
@@ -322,6 +346,63 @@ TEST(PlanStreamCarried, TheRunnerFindsWhatIsWrong) {
     ASSERT_TRUE(run.fault) << i;
     EXPECT_NE(run.fault->what.find("rows ran before"), std::string::npos) << run.fault->what;
   }
+}
+
+/// One thing in the plan changes: steps trade places, rows move, or a buffer lies elsewhere or lives shorter.
+void spoil(Random& random, Plan& plan) {
+  auto& steps = plan.clocks[0].steps;
+  const auto any = [&](std::size_t count) {
+    return static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(count) - 1));
+  };
+  const std::size_t at = any(steps.size());
+  auto* const run = std::get_if<stowage::Run>(&steps[at]);
+  const std::size_t b = any(plan.buffers.size());
+  switch (pick(random, 0, 4)) {
+    case 0:
+      std::swap(steps[at], steps[any(steps.size())]);
+      break;
+    case 1:
+      if (run != nullptr && run->rows && run->rows->begin > 0) {
+        --run->rows->begin;
+        --run->rows->end;
+      }
+      break;
+    case 2:
+      if (run != nullptr && run->carry) run->carry->buffer = b;
+      break;
+    case 3:
+      plan.places[b].offset = plan.places[any(plan.places.size())].offset;
+      break;
+    default:
+      plan.buffers[b].pieces[0].life.upper -= pick(random, 1, 3);
+  }
+}
+
+/// What the checker lets pass, the runner runs.
+TEST(PlanStreamCarried, WhatIsRightByTheCheckerRuns) {
+  Random random(34);
+  int right = 0;
+  int wrong = 0;
+  const auto count = static_cast<int>(testing::cases_of(200));
+  for (int i = 0; i < count; ++i) {
+    const Network network = i % 2 == 0 ? norms(random) : sequences(random);
+    Plan plan =
+        make_plan(network.input, streaming(Io::rows, pick(random, 1, 2), StreamLayout::granules)).plan;
+    if (!carries(plan)) continue;
+    plan.streaming.reset();
+    for (int times = 0; times < 5; ++times) {
+      Plan other = plan;
+      spoil(random, other);
+      cases::correct_claims(other);
+      const bool is_right = check_plan(other, {&network.graph(), 1}).empty();
+      ++(is_right ? right : wrong);
+      if (!is_right) continue;
+      const RunResult run = run_plan(network, other, {.check = RunCheck::tensors});
+      ASSERT_FALSE(run.fault) << i << ": " << run.fault->what;
+    }
+  }
+  EXPECT_GT(right, count / 10);
+  EXPECT_GT(wrong, count / 2);
 }
 
 TEST(PlanStreamCarried, GraphsComeBackFromTheirFiles) {
