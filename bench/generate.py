@@ -11,12 +11,12 @@ Markdown, and what misses its target by how much."""
 import argparse
 import csv
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
-import time
 
 CORES = {"m3": "cortex-m3 mps2-an385", "m4": "cortex-m4 mps2-an386", "m7": "cortex-m7 mps2-an500",
          "m55": "cortex-m55 mps3-an547"}
@@ -26,7 +26,7 @@ TARGETS = {"m3": 1.3, "m4": 1.6, "m7": 1.6, "m55": None, "cmsis-nn": 1.1}  # ins
 MOST_STATE, MOST_STACK, MOST_SECONDS, MOST_STREAMED, LEAST_SPEED = 256, 1024, 1.0, 3.0, 3.0
 PACKAGES = ["bakenn==1.0.0", "ethos-u-vela", "tflite-micro", "flatbuffers", "tflite"]
 FLAGS = ("-O2 -mthumb -ffunction-sections --specs=picolibc.specs --crt0=semihost --oslib=semihost -Tpicolibc.ld "
-         "-Wl,--gc-sections -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x400000 "
+         "-Wl,--gc-sections "
          "-Wl,--defsym=__ram_size=0x400000 -Wl,--defsym=__stack_size=16K").split()
 LAYER = re.compile(r"/\* (\w+): 1x(\d+)x(\d+)x(\d+) to 1x(\d+)x(\d+)x(\d+) \*/\nstatic const stowage_conv_s8_layer (\w+) "
                    r"= \{\s*\{([^}]*)\},[^\n]*\n([^}]*)\};\n(.*?)\n}\n", re.S)
@@ -171,13 +171,17 @@ def count_cmsis(bench, folder, core):
     (folder / "cmsis.c").write_text(cmsis_program((folder / "network.c").read_text()))
     sources = list((bench.vendor / "cmsis_nn/Source").rglob("*.c"))
     includes = [f"-I{bench.vendor / 'cmsis_nn/Include'}", f"-I{bench.vendor / 'cmsis_core/Include'}"]
-    ram = "0x21000000" if core == "m55" else "0x20000000"
-    floats = "hard" if core == "m55" else "soft"
-    run(["arm-none-eabi-gcc", "-std=gnu99", f"-mcpu={CORES[core].split()[0]}", f"-mfloat-abi={floats}", *FLAGS,
-         f"-Wl,--defsym=__ram={ram}", "-DSTOWAGE_QEMU", *([] if core == "m55" else ["-DSTOWAGE_MPS2"]), *includes,
-         "cmsis.c", "network_weights.c", *sources, "-lm", "-o", "cmsis.elf"], folder)
+    m55 = core == "m55"  # all is in DDR, only the vectors are at 0
+    addresses = ["0x60000000", "0x1000000", "0x21000000"] if m55 else ["0", "0x400000", "0x20000000"]
+    places = [f"-Wl,--defsym={name}={at}" for name, at in zip(("__flash", "__flash_size", "__ram"), addresses)]
+    run(["arm-none-eabi-gcc", "-std=gnu99", f"-mcpu={CORES[core].split()[0]}",
+         f"-mfloat-abi={'hard' if m55 else 'soft'}", *FLAGS, *places, "-DSTOWAGE_QEMU",
+         *([] if m55 else ["-DSTOWAGE_MPS2"]), *includes, "cmsis.c", "network_weights.c", *sources, "-lm", "-o",
+         "cmsis.elf"], folder)
+    run(["arm-none-eabi-objcopy", "-O", "binary", "-j", ".init", "cmsis.elf", "cmsis.vectors"], folder)
     return count(run(["qemu-system-arm", "-nographic", "-semihosting-config", "enable=on,target=native", "-icount",
-                      "shift=0", "-M", CORES[core].split()[1], "-kernel", "cmsis.elf"], folder))[1]
+                      "shift=0", "-M", CORES[core].split()[1], "-kernel", "cmsis.elf",
+                      *(["-device", "loader,file=cmsis.vectors,addr=0,force-raw=on"] if m55 else [])], folder))[1]
 
 
 # Others
@@ -234,16 +238,17 @@ def memory_table(bench, models):
 def measure(bench, model, folder, core, kernels, options):
     """Arena, state, stack, control, thousand instructions, and seconds behind planning."""
     facts = bench.generate(model, folder, [*bench.limit, *options, "--kernels", kernels])
-    begin = time.monotonic()
+    begin = os.times()
     bench.generate(model, folder, ["--plan", folder / "plan.json", "--kernels", kernels])
-    seconds = time.monotonic() - begin
+    end = os.times()
+    seconds = end.children_user + end.children_system - begin.children_user - begin.children_system
     stack, thousand = count(run(["make", core, *bench.make_options], folder))
     return facts["arena"], facts["state"], stack, facts["control"], thousand, seconds
 
 
 def instruction_table(bench, models):
     table(["model", "core", "kernels", "mode", "arena", "state", "stack", "RAM", "control", "thousand instructions",
-           "CMSIS-NN", "ratio", "to by operators", "seconds to generate"])
+           "CMSIS-NN", "ratio", "to by operators", "seconds of a processor to generate"])
     for model in models:
         for core in bench.cores:
             whole = {}

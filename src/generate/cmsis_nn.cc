@@ -142,19 +142,18 @@ Bytes conv_bytes(const Layer& layer, Bytes channels, const Processors& processor
   return columns_bytes(layer, channels, processors.has_vectors);
 }
 
+/// Without vectors there is only the path for 3x3, which needs none.
 Bytes depthwise_bytes(const Layer& layer, const Processors& processors) {
   constexpr Bytes channels_at_once = 124;
+  if (!processors.has_vectors) return 0;
   const auto& [height, width] = std::pair(layer.windows.height, layer.windows.width);
   const Bytes taps = height.taps * width.taps;
   const Bytes in = layer.windows.in_channels;
   const Bytes out = layer.windows.out_channels;
   Bytes most = 0;
-  if (processors.has_vectors && in == 1 && out > 8) most = conv_bytes(layer, 1, processors) + out * taps;
+  if (in == 1 && out > 8) most = conv_bytes(layer, 1, processors) + out * taps;
   if (in != out || height.dilation != 1 || width.dilation != 1) return most;
-  const bool is_three = height.taps == 3 && width.taps == 3 && height.before <= 1 && width.before <= 1;
-  if (processors.has_dsp && !is_three) most = std::max(most, in * taps * 2);
-  if (processors.has_vectors) most = std::max(most, 4 * channels_at_once * taps);
-  return most;
+  return std::max(most, 4 * channels_at_once * taps);
 }
 
 /// What CMSIS-NN uses during a call.
@@ -189,13 +188,17 @@ bool sums_up(const Operator& op) {
   return can_sum_up(op, rows);
 }
 
-/// CMSIS-NN sums all weights of a 1x1 convolution up in each call, for the zero point of the input. The portable kernel
-/// has these sums in its bias. By rows of few places that is faster, without vectors.
-bool is_narrow(const Layer& layer, CKernels kernels) {
+/// Whether the portable kernel is faster, which is so without vectors in two cases. Depthwise windows other than 3x3
+/// have no fast path in CMSIS-NN. And in each call of a 1x1 convolution it sums all weights up, for the zero point of
+/// the input, while the portable kernel has these sums in its bias; that counts in rows of few places.
+bool is_faster_without(const Layer& layer, CKernels kernels, bool by_rows) {
   constexpr std::int64_t few_places = 8;
-  const Windows& it = layer.windows;
-  return layer.kind == Kind::conv && it.height.taps == 1 && it.width.taps == 1 &&
-         it.width.out <= few_places && !processors_of(kernels).has_vectors;
+  const std::int64_t high = layer.windows.height.taps;
+  const std::int64_t wide = layer.windows.width.taps;
+  if (processors_of(kernels).has_vectors) return false;
+  if (layer.kind == Kind::depthwise) return high != 3 || wide != 3;
+  return layer.kind == Kind::conv && by_rows && high == 1 && wide == 1 &&
+         layer.windows.width.out <= few_places;
 }
 
 // Emission
@@ -322,7 +325,8 @@ bool emit_cmsis_nn(Writer& writer) {
   // A matrix takes the operator as it computes one row, which is then the whole input.
   const kernels::Signature& signature = is_matrix ? writer.seen() : writer.signature();
   const auto layer = layer_of(signature);
-  if (!layer || (by_rows ? is_narrow(*layer, kernels) : !is_in_one_piece(writer))) return false;
+  if (!layer || is_faster_without(*layer, kernels, by_rows)) return false;
+  if (!by_rows && !is_in_one_piece(writer)) return false;
   const bool has_windows = by_rows && !is_matrix;
   const auto scratch = scratch_for(writer, own_bytes(*layer, kernels), has_windows ? copy_bytes(*layer) : 0);
   if (!scratch) return false;
@@ -344,7 +348,7 @@ void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows) {
     if (operators[o].folded || (by_rows && generate::sums_up(operators[o]))) continue;
     try {
       const auto layer = generate::layer_of(run::signature_of(network, program, 0, o));
-      if (!layer || (by_rows && generate::is_narrow(*layer, kernels))) continue;
+      if (!layer || generate::is_faster_without(*layer, kernels, by_rows)) continue;
       const Bytes copy = by_rows ? generate::copy_bytes(*layer) : 0;
       const Bytes bytes = generate::bytes_of_parts(generate::own_bytes(*layer, kernels), copy);
       if (bytes > 0) requests.push_back({0, o, bytes});

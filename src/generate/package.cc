@@ -40,14 +40,16 @@ m7: MACHINE := -mcpu=cortex-m7 -mfloat-abi=soft -DSTOWAGE_MPS2
 m7: BOARD_NAME := mps2-an500
 m55: MACHINE := -mcpu=cortex-m55 -mfloat-abi=hard
 m55: BOARD_NAME := mps3-an547
-m55: BOARD += -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x80000 \
-  -Wl,--defsym=__ram=0x21000000
+# All is in DDR, since code memory is small there; only the vectors are where the core looks for them.
+m55: BOARD += -Wl,--defsym=__flash=0x60000000 -Wl,--defsym=__flash_size=0x1000000 -Wl,--defsym=__ram=0x21000000
+m55: QEMU += -device loader,file=$(NAME)_m55.vectors,addr=0,force-raw=on
 
 m3 m4 m7 m55: $(SOURCES) $(NAME)_test.c
 @BUILD@	$(ARM) $(MACHINE) $^@OBJECT@ $(BOARD) -lm -o $(NAME)_$@.elf
+	arm-none-eabi-objcopy -O binary -j .init $(NAME)_$@.elf $(NAME)_$@.vectors
 	$(QEMU) -M $(BOARD_NAME) -kernel $(NAME)_$@.elf < /dev/null 2>&1
 
-m0: MACHINE := -Os -mcpu=cortex-m0 -mfloat-abi=soft -fdata-sections
+m0: MACHINE := -Os -DPICOLIBC_INTEGER_PRINTF_SCANF -mcpu=cortex-m0 -mfloat-abi=soft -fdata-sections
 m0: $(SOURCES) $(NAME)_test.c
 @BUILD@	$(ARM) $(MACHINE) $^@OBJECT@ --specs=picolibc.specs --crt0=semihost \
 	  --oslib=semihost -Tpicolibc.ld -Wl,--gc-sections -Wl,--defsym=__flash=0 -Wl,--defsym=__flash_size=0x40000 \
@@ -59,7 +61,7 @@ size: $(SOURCES)
 	  -o $$file.o && arm-none-eabi-size $$file.o | tail -1; rm -f $$file.o; done
 
 clean:
-	rm -f $(NAME)_test *.elf *.o
+	rm -f $(NAME)_test *.elf *.o *.vectors
 
 .PHONY: test m0 m3 m4 m7 m55 size clean
 )";
@@ -133,9 +135,13 @@ std::string readme_of(const Model& model, const Package& package) {
       "`{0}.h` says what each function does. `make test` runs the network on known inputs on this machine,\n"
       "`make m4` on a Cortex-M4 in QEMU. Add all `.c` files but `{0}_test.c` to your project. Weights get "
       "the\n"
-      "attribute of the macro `{10}_WEIGHTS_SECTION`, if you define it.\n",
+      "attribute of the macro `{10}_WEIGHTS_SECTION`, if you define it.\n{11}",
       model.name, in_comment(model.source()), package.arena, package.state, package.weights, package.control,
-      package.steps, package.multiplies, outlet_rows(model), use, upper(model.name));
+      package.steps, package.multiplies, outlet_rows(model), use, upper(model.name),
+      model.calls_cmsis_nn
+          ? "\nIt calls CMSIS-NN, which is not part of this folder: add its sources and its `Include` to your "
+            "project.\n`make m4 CMSIS_NN=FOLDER CMSIS_CORE=FOLDER` takes them from there.\n"
+          : "");
 }
 
 }  // namespace
