@@ -98,16 +98,16 @@ struct Read {
   std::vector<std::optional<Value>> values{};  ///< Per tensor; only values that shapes depend on.
 };
 
-std::unique_ptr<Read> read(std::string_view bytes, const ImportOptions& options) {
+std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   auto result = std::make_unique<Read>();
-  result->proto = parse(bytes);
+  result->proto = parse(source.bytes);
   result->versions = versions_of(result->proto);
   inline_functions(result->proto);
   OnnxGraph& model = result->model;
   model = resolve_names(*result->proto.graph);
   expect_known_names(model, options);
   expect_sizes(options);
-  result->values = infer_shapes(model, result->versions, options);
+  result->values = infer_shapes(model, result->versions, source.folder, options);
   find_copies(model, result->versions, result->values, options);
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);
@@ -158,7 +158,7 @@ Network network_of(OnnxGraph model, const Versions& versions, Constants constant
 }  // namespace
 
 Input read_onnx(const Source& source, const ImportOptions& options) {
-  const std::unique_ptr<Read> it = read(source.bytes, options);
+  const std::unique_ptr<Read> it = read(source, options);
   Input input;
   if (options.constants) input.constants = constants_of(it->model, it->versions, it->values, source, true);
   input.content = std::move(it->model.graph);
@@ -166,7 +166,7 @@ Input read_onnx(const Source& source, const ImportOptions& options) {
 }
 
 Network read_onnx_network(const Source& source, const ImportOptions& options) {
-  const std::unique_ptr<Read> it = read(source.bytes, options);
+  const std::unique_ptr<Read> it = read(source, options);
   Constants constants = constants_of(it->model, it->versions, it->values, source, false);
   return network_of(std::move(it->model), it->versions, std::move(constants), source.folder);
 }

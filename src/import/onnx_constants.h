@@ -1,10 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "import/onnx_graph.h"
@@ -12,9 +9,6 @@
 #include "stowage/import.h"
 
 namespace stowage::import {
-
-/// The operator sets that a model imports, by domain; "" is the standard's own.
-using Versions = std::map<std::string, int, std::less<>>;
 
 /// The version of the node's operator set; 1 if the model imports none.
 [[nodiscard]] std::int64_t version_of(const wire::NodeProto& node, const Versions& versions);

@@ -210,8 +210,8 @@ const std::unordered_map<std::string_view, CopyRule>& copy_rules() {
 
 class CopySearch {
  public:
-  CopySearch(OnnxGraph& model, const std::map<std::string, int, std::less<>>& versions,
-             const std::vector<std::optional<Value>>& values, const ImportOptions& options)
+  CopySearch(OnnxGraph& model, const Versions& versions, const std::vector<std::optional<Value>>& values,
+             const ImportOptions& options)
       : model_(model),
         versions_(versions),
         values_(values),
@@ -256,15 +256,15 @@ class CopySearch {
   }
 
   OnnxGraph& model_;
-  const std::map<std::string, int, std::less<>>& versions_;
+  const Versions& versions_;
   const std::vector<std::optional<Value>>& values_;
   bool has_exact_shapes_;
 };
 
 }  // namespace
 
-void find_copies(OnnxGraph& model, const std::map<std::string, int, std::less<>>& versions,
-                 const std::vector<std::optional<Value>>& values, const ImportOptions& options) {
+void find_copies(OnnxGraph& model, const Versions& versions, const std::vector<std::optional<Value>>& values,
+                 const ImportOptions& options) {
   CopySearch(model, versions, values, options).search(0);
 }
 

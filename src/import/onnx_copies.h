@@ -1,9 +1,6 @@
 #pragma once
 
-#include <functional>
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "import/onnx_graph.h"
@@ -14,7 +11,7 @@ namespace stowage::import {
 
 /// Fills in `copies` and `must_copy` of every operator that is not folded. Needs the sizes from infer_shapes;
 /// `values` are the known values of each tensor.
-void find_copies(OnnxGraph& model, const std::map<std::string, int, std::less<>>& versions,
-                 const std::vector<std::optional<Value>>& values, const ImportOptions& options);
+void find_copies(OnnxGraph& model, const Versions& versions, const std::vector<std::optional<Value>>& values,
+                 const ImportOptions& options);
 
 }  // namespace stowage::import

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -7,6 +9,9 @@
 #include "stowage/graph.h"
 
 namespace stowage::import {
+
+/// The operator sets that a model imports, by domain; "" is the standard's own.
+using Versions = std::map<std::string, int, std::less<>>;
 
 /// A Graph with names but no sizes yet, and the file's entry for each of its parts.
 struct OnnxGraph {

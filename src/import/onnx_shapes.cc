@@ -33,11 +33,12 @@ constexpr std::string_view contributed_domain = "com.microsoft";
 
 class Inference {
  public:
-  Inference(OnnxGraph& model, const std::map<std::string, int, std::less<>>& versions,
+  Inference(OnnxGraph& model, const Versions& versions, const std::filesystem::path& folder,
             const ImportOptions& options)
       : model_(model),
         versions_(versions),
         options_(options),
+        files_(folder),
         orders_(topological_orders(model.graph)),
         captures_(captures_of(model.graph)),
         types_(model.graph.tensors.size()),
@@ -71,7 +72,7 @@ class Inference {
     if (initializer == nullptr) return;  // sparse: no shape depends on it here
     check_data(*initializer, place(t));
     types_[t] = tensor_type(initializer->data_type, initializer->dims);
-    values_[t] = value_of(*initializer);
+    values_[t] = value_of(*initializer, files_);
   }
 
   /// A shape from the user fills what the file leaves open, and must agree with the rest.
@@ -116,9 +117,8 @@ class Inference {
       are_known = are_known && (!input || is_useful(types_[*input]));
     }
     const auto version = versions_.find(node.domain == "ai.onnx" ? "" : node.domain);
-    const bool is_contributed = node.domain == contributed_domain;  // exporters forget its version
-    if (version == versions_.end() && !is_contributed) are_known = false;
-    if (!are_known) return;
+    // Exporters forget the version of contributed operators.
+    if (!are_known || (version == versions_.end() && node.domain != contributed_domain)) return;
     NodeContext context(node, version == versions_.end() ? 1 : version->second, std::move(inputs),
                         std::move(values));
     apply_rule(context, op.type, subgraph, o);
@@ -379,8 +379,9 @@ class Inference {
   }
 
   OnnxGraph& model_;
-  const std::map<std::string, int, std::less<>>& versions_;
+  const Versions& versions_;
   const ImportOptions& options_;
+  NearbyFiles files_;
   std::vector<std::vector<std::size_t>> orders_;
   std::vector<std::vector<TensorId>> captures_;
   std::vector<Type> types_;
@@ -390,10 +391,10 @@ class Inference {
 
 }  // namespace
 
-std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model,
-                                               const std::map<std::string, int, std::less<>>& versions,
+std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model, const Versions& versions,
+                                               const std::filesystem::path& folder,
                                                const ImportOptions& options) {
-  return Inference(model, versions, options).run();
+  return Inference(model, versions, folder, options).run();
 }
 
 }  // namespace stowage::import

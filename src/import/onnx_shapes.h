@@ -1,9 +1,7 @@
 #pragma once
 
-#include <functional>
-#include <map>
+#include <filesystem>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "import/onnx_graph.h"
@@ -14,10 +12,11 @@ namespace stowage::import {
 
 /// Gives every tensor of the graph its element type, shape and bytes. Marks operators with only constant
 /// inputs as folded, and their outputs as weights. `versions` are the operator sets that the model imports,
-/// by domain ("" for the standard's own). Throws Error if the file contradicts itself, or for an unknown
+/// by domain ("" for the standard's own). Values of
+/// external data are searched for in `folder`. Throws Error if the file contradicts itself, or for an unknown
 /// size; that Error names the option that would set it. Returns the known value per tensor.
-std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model,
-                                               const std::map<std::string, int, std::less<>>& versions,
+std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model, const Versions& versions,
+                                               const std::filesystem::path& folder,
                                                const ImportOptions& options);
 
 }  // namespace stowage::import

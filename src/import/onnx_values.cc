@@ -211,6 +211,22 @@ std::span<const std::byte> external_data(const TensorProto& tensor, NearbyFiles&
   return files.part(location, offset, size_of(tensor, place), place);
 }
 
+std::optional<Value> value_of(const TensorProto& tensor, NearbyFiles& files) {
+  constexpr std::size_t most_external_elements = 1024;
+  if (!tensor.is_external) return value_of(tensor);
+  if (small_count(tensor.data_type, tensor.dims).value_or(most_external_elements + 1) >
+      most_external_elements)
+    return std::nullopt;
+  try {
+    const std::span<const std::byte> data = external_data(tensor, files, "");
+    TensorProto embedded{.data_type = tensor.data_type, .dims = tensor.dims};
+    embedded.raw_data.emplace(reinterpret_cast<const char*>(data.data()), data.size());
+    return value_of(embedded);
+  } catch (const Error&) {
+    return std::nullopt;  // who needs the data says so
+  }
+}
+
 std::optional<std::span<const std::byte>> raw_data(const TensorProto& tensor, const std::string& place) {
   if (tensor.is_external || !tensor.raw_data) return std::nullopt;
   expect_size(tensor.raw_data->size(), size_of(tensor, place), place);

@@ -34,6 +34,8 @@ inline constexpr std::int64_t most_elements = 4096;
 
 /// The value of a constant, if its data is in the file, well-formed and small.
 [[nodiscard]] std::optional<Value> value_of(const wire::TensorProto& tensor);
+/// The same for data in another file, if that can be read: of few elements, as lists of sizes have.
+[[nodiscard]] std::optional<Value> value_of(const wire::TensorProto& tensor, NearbyFiles& files);
 
 /// The bytes of a value in its memory format.
 [[nodiscard]] std::vector<std::byte> bytes_of(const Value& value);
