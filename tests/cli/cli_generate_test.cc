@@ -59,6 +59,8 @@ TEST(CliGenerate, RefusesWithoutWritingAnything) {
   EXPECT_FALSE(std::filesystem::exists(directory / "c"));
   EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--cases", "0"}).status, 2);
   EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--name", "A"}).status, 2);
+  EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--kernels", "mve"}).status,
+            2);
 }
 
 }  // namespace
