@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct GenerateOptions {
   std::size_t cases = 1;
   /// Seed of the first case's inputs.
   std::uint64_t seed = 0;
+  /// Types of operators whose functions the user of the package writes; the header declares them.
+  std::vector<std::string> externs{};
   /// Operators need `add_scratch_of_kernels`; one without it gets a portable kernel.
   CKernels kernels = CKernels::portable;
 };
@@ -59,6 +62,11 @@ struct Package {
 /// which there is no generated kernel, or that names what else the plan asks for in vain; UsageError if the
 /// name is not a C identifier.
 [[nodiscard]] Package generate_package(const Network& network, const Plan& plan,
+                                       const GenerateOptions& options);
+
+/// The same for several networks that run one after the other in one plan, in its order of models. Names of functions
+/// and files are those of the options with that of the model behind.
+[[nodiscard]] Package generate_package(std::span<const Network> networks, const Plan& plan,
                                        const GenerateOptions& options);
 
 /// Gives operators the scratch memory that these kernels need while they run: more if a plan may run them by rows.

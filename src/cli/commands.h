@@ -81,6 +81,7 @@ struct GenerateCommand {
   std::string name;   ///< Of functions and files; empty: that of the model.
   std::string cases;  ///< Of the test program.
   std::string kernels = "portable";
+  std::vector<std::string> externs;  ///< Types of operators.
 };
 
 /// Reports a bug: the checker rejected our own plan. Writes only the case, so that the bug can be fixed.

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/file.h"
@@ -87,42 +88,80 @@ CKernels parse_kernels(const std::string& text) {
                   base::quoted(text)));
 }
 
+std::vector<Input> inputs_of(const std::vector<Network>& networks) {
+  std::vector<Input> inputs;
+  for (const Network& network : networks) inputs.push_back(network.input);
+  return inputs;
+}
+
+PlanResult plan_for(const std::vector<Network>& networks, const PlanOptions& options) {
+  const std::vector<Input> inputs = inputs_of(networks);
+  PlanResult planned = inputs.size() == 1 ? make_plan(inputs[0], options) : make_plan(inputs, options);
+  clear_progress_line();
+  return planned;
+}
+
+/// Rows along axes that the search has chosen may lie where no kernel reads them. Then those of the natural axes do.
+Package package_of(const std::vector<Network>& networks, PlanOptions options, const GenerateOptions& wanted,
+                   PlanResult& planned) {
+  const bool is_chosen =
+      planned.plan.streaming && options.stream && options.stream->axes == StreamAxes::searched;
+  try {
+    return generate_package(networks, planned.plan, wanted);
+  } catch (const Error& error) {
+    if (!is_chosen) throw;
+    fmt::print(std::cerr, "stowage: {}\nstowage: plans again, with rows along the natural axes\n",
+               error.what());
+  }
+  options.stream->axes = StreamAxes::natural;
+  planned = plan_for(networks, options);
+  return generate_package(networks, planned.plan, wanted);
+}
+
+/// There is no C for sums and states that operators carry from row to row, so such operators run as a whole.
+void run_carriers_whole(Network& network) {
+  for (Operator& op : std::get<Graph>(network.input.content).subgraphs[0].operators) op.carries.clear();
+}
+
 }  // namespace
 
 ExitStatus run_generate(const GenerateCommand& command) {
-  if (command.inputs.size() != 1)
-    throw UsageError(fmt::format("generate takes one model, {} are given", command.inputs.size()));
   if (!command.given_plan.empty() && command.plan != PlanTexts{})
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   PlanOptions options = parse_plan_options(command.plan);
-  if (options.stream) {  // generated kernels compute no others
-    options.stream->axes = StreamAxes::natural;
-    options.stream->blocks = StreamBlocks::none;
-  }
+  if (options.stream) options.stream->blocks = StreamBlocks::none;  // for which there is no C
   const std::vector<NamedFile> models = parse_models(command.inputs);
-  GenerateOptions wanted{.name = command.name.empty() ? c_name_of(models[0].name) : command.name,
-                         .cases = parse_cases(command.cases),
-                         .seed = options.solve.seed,
-                         .kernels = parse_kernels(command.kernels)};
+  const std::vector<ImportOptions> reading = parse_options_of(models, command.model);
+  std::vector<Network> networks;
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    networks.push_back(read_network(models[m].file, reading[m]));
+    networks.back().input.info.name = models[m].name;
+  }
+  const std::string name = models.size() == 1 ? c_name_of(models[0].name) : "models";
+  const GenerateOptions wanted{.name = command.name.empty() ? name : command.name,
+                               .cases = parse_cases(command.cases),
+                               .seed = options.solve.seed,
+                               .externs = command.externs,
+                               .kernels = parse_kernels(command.kernels)};
   PlanResult planned;
   if (!command.given_plan.empty()) planned.plan = read_plan(command.given_plan);
   const bool by_rows = options.stream || is_streamed(planned.plan);
-  Network network = read_network(models[0].file, parse_options_of(models, command.model)[0]);
-  network.input.info.name = models[0].name;
-  add_scratch_of_kernels(network, wanted.kernels, by_rows);
+  for (Network& network : networks) {
+    add_scratch_of_kernels(network, wanted.kernels, by_rows);
+    if (command.given_plan.empty()) run_carriers_whole(network);
+  }
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
   if (command.given_plan.empty()) {
-    planned = make_plan(network.input, options);
-    clear_progress_line();
+    planned = plan_for(networks, options);
     if (!planned.faults.empty()) return report_own_fault(planned);
   } else {
-    const Faults faults = check_plan(planned.plan, std::vector<Input>{network.input});
+    const Faults faults = check_plan(planned.plan, inputs_of(networks));
     print_faults(faults);
     if (!faults.empty()) return ExitStatus::not_met;
   }
-  const Package package = generate_package(network, planned.plan, wanted);
+  const Package package = package_of(networks, options, wanted, planned);
   write_package(command.directory, package);
   fmt::print(
       std::cout,

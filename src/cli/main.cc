@@ -187,8 +187,9 @@ void add_generate(CLI::App& app, stowage::cli::GenerateCommand& command) {
   add(app, "--cases", command.cases, "NUMBER of inputs that the test program runs. Default: 1");
   add(app, "--kernels", command.kernels,
       "Kernels that the C calls: portable, its own; or cmsis-nn, your CMSIS-NN where it has one, which may "
-      "have "
-      ":scalar, :dsp (the default) or :mve. Default: portable");
+      "have :scalar, :dsp (the default) or :mve. Default: portable");
+  add(app, "--extern", command.externs,
+      "OPERATOR type whose function you write: the header declares it (repeatable)");
 }
 
 /// The arguments, the last one first. The parser takes a value in brackets for a list, so a file with such a

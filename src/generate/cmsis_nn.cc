@@ -325,7 +325,9 @@ bool emit_cmsis_nn(Writer& writer) {
   // A matrix takes the operator as it computes one row, which is then the whole input.
   const kernels::Signature& signature = is_matrix ? writer.seen() : writer.signature();
   const auto layer = layer_of(signature);
-  if (!layer || is_faster_without(*layer, kernels, by_rows)) return false;
+  if (!layer || layer->windows.batches != 1 || is_faster_without(*layer, kernels, by_rows)) return false;
+  if (writer.sources().repeats_of(writer.op().inputs.at(0).value()) != nullptr) return false;
+  if (!is_matrix && has_planes(writer)) return false;
   if (!by_rows && !is_in_one_piece(writer)) return false;
   const bool has_windows = by_rows && !is_matrix;
   const auto scratch = scratch_for(writer, own_bytes(*layer, kernels), has_windows ? copy_bytes(*layer) : 0);

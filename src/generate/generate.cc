@@ -11,10 +11,15 @@
 #include "stowage/generate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
 #include <sstream>
 
+#include "base/text.h"
 #include "generate/kernel_files.h"
 #include "generate/package.h"
 #include "generate/program.h"
@@ -49,47 +54,72 @@ void expect_plain_network(const Network& network, const Plan& plan) {
 }
 
 /// Rows that one step computes together may be stored as a whole tensor, or row by row.
-Function function_for(Sources& sources, StepKind& kind) {
-  if (kind.is_one_step && kind.axis) {
-    const StepKind as_whole{.op = kind.op};
+Function function_for(Sources& sources, StepKind& kind, bool repeats, bool is_extern) {
+  if (kind.is_one_step && kind.axis && !repeats) {
+    const StepKind as_whole{.op = kind.op, .position = kind.position};
     try {
-      Function function = function_of(sources, as_whole);
+      Function function = function_of(sources, as_whole, is_extern);
       kind = as_whole;
       return function;
     } catch (const kernels::Unsupported&) {
     }
   }
-  return function_of(sources, kind);
+  return function_of(sources, kind, is_extern);
 }
 
 /// All functions, or an error that names all operators that have none.
-std::vector<Function> functions_for(Sources& sources, Schedule& schedule) {
+std::vector<Function> functions_for(Sources& sources, Schedule& schedule,
+                                    const std::vector<std::string>& externs) {
   const Graph& graph = sources.network().graph();
+  std::set<std::string> unknown;
   std::vector<Function> functions;
   std::string obstacles;
   std::size_t count = 0;
   for (StepKind& kind : schedule.operators) {
-    try {
-      functions.push_back(function_for(sources, kind));
-    } catch (const kernels::Unsupported& unsupported) {
-      obstacles += fmt::format("\n  {}: {}", describe(graph, 0, kind.op), unsupported.reason);
+    sources.move_to(kind.position);
+    if (kind.copy) {
+      functions.push_back(move_of(sources, kind));
+      continue;
+    }
+    const std::string& type = graph.subgraphs[0].operators[kind.op].type;
+    const auto note = [&](const std::string& reason) {
+      obstacles += fmt::format("\n  {}: {}", describe(graph, 0, kind.op), reason);
       ++count;
+    };
+    try {
+      functions.push_back(function_for(sources, kind, schedule.repeats.contains(kind.op),
+                                       std::ranges::find(externs, type) != externs.end()));
+    } catch (const Misplaced& misplaced) {
+      note(misplaced.reason);
+    } catch (const kernels::Unsupported& unsupported) {
+      unknown.insert(type);
+      note(unsupported.reason);
     }
   }
-  if (count > 0)
-    throw Error("", fmt::format("has {} operators for which no C is generated:{}", count, obstacles));
-  return functions;
+  if (count == 0) return functions;
+  if (!unknown.empty())
+    obstacles +=
+        fmt::format("\nto write their functions yourself: --extern {}", fmt::join(unknown, " --extern "));
+  if (is_streamed(sources.plan()))
+    obstacles += "\nto run them as wholes: plan without --stream, or with --stream=OP,OP for others";
+  throw Error("", fmt::format("has {} operators for which no C is generated:{}", count, obstacles));
 }
 
-/// With ports, all inputs and outputs must come and go by them.
-void expect_all_ports(const Model& model) {
-  if (!model.has_ports()) return;
+/// Inputs that are there before a run, and outputs that are there after it, one element after the other.
+std::map<TensorId, RowPlace> fixed_places_of(const Model& model, Sources& sources) {
+  std::map<TensorId, RowPlace> places;
   for (const Outlet& outlet : outlets_of(model)) {
-    const bool is_planned = !model.plan->tensors[outlet.tensor].views.empty();
-    if (!outlet.port && is_planned)
-      throw Error("plan", fmt::format("hands over some tensors by rows, but not {}",
+    if (outlet.port || model.plan->tensors[outlet.tensor].views.empty() || sources.is_constant(outlet.tensor))
+      continue;
+    const Storage storage = sources.storage_of_outlet(outlet.tensor, outlet.is_input);
+    if (storage.is_contiguous()) {
+      places.emplace(outlet.tensor, storage.whole());
+    } else if (model.has_ports()) {
+      throw Error("plan", fmt::format("hands over some tensors by rows, but not {}, whose rows are apart",
                                       describe(model.graph(), outlet.tensor)));
+    }
   }
+  return places;
 }
 
 /// A plan to compute known outputs in: any order and places will do.
@@ -104,15 +134,21 @@ PlanOptions any_plan() {
 std::vector<TestCase> cases_of(const Model& model, const GenerateOptions& options) {
   const Network& network = *model.network;
   const PlanResult planned = make_plan(network.input, any_plan());
-  const Runner runner(network, {.kernels = KernelSet::plain});
+  std::optional<Runner> runner;
+  try {
+    runner.emplace(network, RunOptions{.kernels = KernelSet::plain});
+  } catch (const Error&) {
+    if (options.externs.empty()) throw;  // else nobody knows what these compute
+  }
   std::vector<TestCase> cases;
   for (std::size_t c = 0; c < options.cases; ++c) {
     const std::uint64_t seed = options.seed + c;
-    const RunResult result = runner.run(planned.plan, {.kernels = KernelSet::plain, .seed = seed});
-    if (result.fault) throw Error("", "cannot be run: " + result.fault->what);
     TestCase& own = cases.emplace_back();
     for (const TensorId input : network.graph().subgraphs[0].inputs)
       own.push_back(run::value_of(network, input, nullptr, seed));
+    if (!runner) continue;
+    const RunResult result = runner->run(planned.plan, {.kernels = KernelSet::plain, .seed = seed});
+    if (result.fault) throw Error("", "cannot be run: " + result.fault->what);
     for (const NamedArray& output : result.outputs) own.push_back(output.array.data);
   }
   return cases;
@@ -139,21 +175,40 @@ void add_kernels(Package& package, const std::vector<std::string>& kernels) {
   }
 }
 
+std::vector<std::string> types_of(const Network& network) {
+  std::vector<std::string> types;
+  for (const Operator& op : network.graph().subgraphs[0].operators) types.push_back(op.type);
+  return types;
+}
+
+void expect_known_externs(const Network& network, const std::vector<std::string>& externs) {
+  const std::vector<Operator>& operators = network.graph().subgraphs[0].operators;
+  for (const std::string& type : externs) {
+    if (std::ranges::find(operators, type, &Operator::type) == operators.end())
+      throw UsageError(
+          fmt::format("extern operator {}: the model has none of this type", base::quoted(type)));
+  }
+}
+
 Package write_package(const Network& network, const Plan& plan, const GenerateOptions& options) {
-  const run::Program program = run::make_program(network, {.kernels = KernelSet::plain});
+  const run::Program program =
+      run::make_program(network, {.kernels = KernelSet::plain}, types_of(network));  // kernels are not run
   Model model{.network = &network, .plan = &plan, .name = options.name};
   model.schedule = schedule_of(network, plan);
   Sources sources(network, program, plan, options.name);
   sources.use(options.kernels);
-  model.functions = functions_for(sources, model.schedule);
+  sources.set_repeats(model.schedule.repeats, model.schedule.counter());
+  model.functions = functions_for(sources, model.schedule, options.externs);
   for (const Port& port : model.schedule.ports) {
+    if (sources.repeats_of(port.tensor) != nullptr)
+      throw Error("plan", "hands over rows that it computes again");
     const Storage storage = sources.storage(port.tensor);
     model.port_places.push_back(
         sources.place(port.axis ? storage.by_rows(*port.axis) : storage.whole(), port.tensor));
   }
-  expect_all_ports(model);
   model.has_wishes = !sources.wishes().empty();
   model.calls_cmsis_nn = sources.kernels().contains("stowage_cmsis_nn");
+  model.fixed_places = fixed_places_of(model, sources);
   if (!model.has_ports()) model.loops = loops_of(network, plan, model.schedule);
   if (is_streamed(plan) && !model.loops) model.table = periodic(model.schedule.steps);
   const std::string text = program_of(model, sources);
@@ -183,6 +238,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
 Package generate_package(const Network& network, const Plan& plan, const GenerateOptions& options) {
   generate::expect_identifier(options.name);
   generate::expect_plain_network(network, plan);
+  generate::expect_known_externs(network, options.externs);
   if (options.cases < 1) throw UsageError("cases is 0, expected at least 1");
   try {
     return generate::write_package(network, plan, options);

@@ -76,16 +76,21 @@ std::string run_interface(const Model& model) {
                     model.name, run_parameters(model));
 }
 
-std::string offset_macros(const Model& model, const Sources& sources) {
+std::string offset_macros(const Model& model) {
   std::string text;
+  const std::vector<std::string> memories = memory_names(model);
   for (const Outlet& outlet : outlets_of(model)) {
-    if (model.plan->tensors[outlet.tensor].views.empty() || sources.is_constant(outlet.tensor)) continue;
-    const Storage storage = sources.storage(outlet.tensor);
-    if (storage.is_contiguous())
-      text += fmt::format("#define {}_{}_OFFSET {}\n", upper(model.name), upper(outlet.name),
-                          storage.whole().offset);
+    const auto place = model.fixed_places.find(outlet.tensor);
+    if (place == model.fixed_places.end()) continue;
+    if (memories.size() > 1) text += fmt::format("/* In {}. */\n", memories[place->second.memory]);
+    text +=
+        fmt::format("#define {}_{}_OFFSET {}\n", upper(model.name), upper(outlet.name), place->second.offset);
   }
-  return text;
+  if (text.empty()) return text;
+  return (model.has_ports()
+              ? "\n/* Inputs that must be there before a run, and outputs that are there after it. */\n"
+              : "\n") +
+         text;
 }
 
 std::string row_interface(const Model& model) {
@@ -117,7 +122,8 @@ std::string row_interface(const Model& model) {
       "  uint16_t index;\n"
       "  uint8_t is_waiting;\n"
       "}} {0}_state;\n\n",
-      name, big, memories, model.schedule.operators.size() + model.schedule.ports.size(), model.counter());
+      name, big, memories, model.schedule.operators.size() + model.schedule.ports.size(),
+      model.schedule.counter());
   text += fmt::format(
       "/* Begins a run and computes up to the first row that it wants or has. */\n"
       "{0}_status {0}_begin({0}_state *state, {1});\n"
@@ -183,14 +189,14 @@ std::string interface_of(const Model& model, const Sources& sources) {
       "/* Memory that the caller provides, in bytes. */\n{}",
       in_comment(model.source()), big, big, memory_macros(model));
   for (const Outlet& outlet : outlets_of(model)) text += macros_of_outlet(model, outlet);
-  if (!model.has_ports()) text += "\n" + offset_macros(model, sources);
+  text += offset_macros(model);
   text += model.has_ports() ? row_interface(model) : run_interface(model);
   if (model.has_wishes)
     text += fmt::format(
         "\n/* Bytes of scratch memory that this version of CMSIS-NN wants beyond those in the arena; it must "
-        "be 0. "
-        "*/\nint32_t {}_scratch_missing(void);\n",
+        "be 0. */\nint32_t {}_scratch_missing(void);\n",
         model.name);
+  text += sources.externs();
   return text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
 

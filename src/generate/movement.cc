@@ -210,8 +210,6 @@ void emit_pad(Writer& writer) {
     return;
   }
   const std::size_t axis = writer.axis()->axis;
-  for (std::size_t d = 0; d < axis; ++d)
-    if (shape[d] != 1 || all[d].is_padded()) refuse("it pads dimension {} before its rows", d);
   const PadDimension along = std::exchange(all[axis], PadDimension{});
   const std::string layer = padding_layer(writer, operands, all);
   const Operand out = writer.output_row(axis, "y");

@@ -22,7 +22,7 @@ constexpr const char* makefile = R"(# make test    runs the network on this mach
 # make m0      the same on a micro:bit: Cortex-M0, 256 kB of flash, 16 kB of RAM
 # make size    sizes on a Cortex-M4
 NAME := @NAME@
-SOURCES := $(NAME).c $(NAME)_weights.c@KERNELS@
+SOURCES := $(NAME).c $(NAME)_weights.c@KERNELS@ $(wildcard $(NAME)_extern.c)
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror
 CFLAGS ?= -O2
 ARM := arm-none-eabi-gcc -std=c99 -O2 -mthumb -ffunction-sections $(WARNINGS)
@@ -138,10 +138,10 @@ std::string readme_of(const Model& model, const Package& package) {
       "attribute of the macro `{10}_WEIGHTS_SECTION`, if you define it.\n{11}",
       model.name, in_comment(model.source()), package.arena, package.state, package.weights, package.control,
       package.steps, package.multiplies, outlet_rows(model), use, upper(model.name),
-      model.calls_cmsis_nn
-          ? "\nIt calls CMSIS-NN, which is not part of this folder: add its sources and its `Include` to your "
-            "project.\n`make m4 CMSIS_NN=FOLDER CMSIS_CORE=FOLDER` takes them from there.\n"
-          : "");
+      model.calls_cmsis_nn ? "\nIt calls CMSIS-NN, which is not part of this folder: add its sources and its "
+                             "`Include` to your "
+                             "project.\n`make m4 CMSIS_NN=FOLDER CMSIS_CORE=FOLDER` takes them from there.\n"
+                           : "");
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <map>
 
 #include "generate/text.h"
 
@@ -15,6 +13,9 @@ namespace stowage::generate {
 namespace {
 
 std::string operator_comment(const Model& model, const StepKind& kind) {
+  if (kind.copy)
+    return fmt::format("/* Moves {} to another memory. */\n",
+                       in_comment(model.tensor(kind.copy->tensor).name));
   const Operator& op = model.graph().subgraphs[0].operators[kind.op];
   std::string from;
   std::string to;
@@ -71,7 +72,7 @@ std::string transfer_text(const Model& model, Sources& sources, const Outlet& ou
     return fmt::format("  stowage_copy_runs({}, 0, {}, 0, {}, 1);\n", sources.constant(outlet.tensor),
                        outlet.name, tensor.bytes);
   }
-  const Storage storage = sources.storage(outlet.tensor);
+  const Storage storage = sources.storage_of_outlet(outlet.tensor, outlet.is_input);
   sources.need("stowage_movement");
   const auto call = [&](const std::string& place, const std::string& row, const std::string& at, Bytes stride,
                         Bytes run, std::int64_t runs) {
@@ -124,11 +125,19 @@ std::string table_text(const Model& model) {
       model.table.periods.size());
   for (const Period& period : model.table.periods)
     text += fmt::format("    {{{}, {}, {}}},\n", period.first, period.length, period.times);
-  text +=
-      "};\n\nstatic void run_step(uint8_t *const *memory, unsigned step, int32_t n) {\n  switch (step) {\n";
-  for (std::size_t i = 0; i < model.functions.size(); ++i)
-    text += fmt::format("    case {}: {}(memory{}); break;\n", i, model.functions[i].name,
-                        model.schedule.operators[i].axis ? ", n" : "");
+  text += "};\n\nstatic void run_step(uint8_t *const *memory, ";
+  text += model.has_repeats()
+              ? fmt::format("const {} *done, unsigned step) {{\n  const int32_t n = done[step];\n",
+                            model.schedule.counter())
+              : "unsigned step, int32_t n) {\n";
+  text += "  switch (step) {\n";
+  for (std::size_t i = 0; i < model.functions.size(); ++i) {
+    const StepKind& kind = model.schedule.operators[i];
+    const std::string n =
+        model.schedule.repeats.contains(kind.op) ? fmt::format("blocks_{}[n]", kind.op) : "n";
+    text += fmt::format("    case {}: {}(memory{}{}); break;\n", i, model.functions[i].name,
+                        model.functions[i].reads_done ? ", done" : "", kind.axis ? ", " + n : "");
+  }
   const bool reads_n =
       std::ranges::any_of(model.schedule.operators, [](const StepKind& it) { return it.axis.has_value(); });
   return text + fmt::format("    default: break;\n  }}\n{}}}\n", reads_n ? "" : "  (void)n;\n");
@@ -140,9 +149,11 @@ std::string walk_text(const Model& model) {
       "    for (time = 0; time < periods[period].times; time++) {{\n"
       "      for (i = 0; i < periods[period].length; i++) {{\n"
       "        const unsigned step = steps[periods[period].first + i];\n"
-      "        run_step(memory, step, done[step]++);\n"
+      "        {}\n"
       "      }}\n    }}\n  }}\n",
-      model.table.periods.size());
+      model.table.periods.size(),
+      model.has_repeats() ? "run_step(memory, done, step);\n        done[step]++;"
+                          : "run_step(memory, step, done[step]++);");
 }
 
 /// What the linked kernels want beyond the plan.
@@ -173,13 +184,25 @@ std::string run_text(const Model& model, Sources& sources) {
   std::string text = fmt::format("\nvoid {}_run({}) {{\n", model.name, run_parameters(model));
   text += memories_text(model, sources);
   if (model.is_stepped())
-    text += fmt::format("  {} done[{}] = {{0}};\n  unsigned period, time, i;\n", model.counter(),
+    text += fmt::format("  {} done[{}] = {{0}};\n  unsigned period, time, i;\n", model.schedule.counter(),
                         model.functions.size());
   if ((in + out).find("row = 0") != std::string::npos) text += "  int32_t row;\n";
   text += in;
   text += model.loops ? *model.loops : (model.is_stepped() ? walk_text(model) : calls_text(model));
   if (model.schedule.steps.empty()) text += "  (void)memory;\n";
   return text + out + "}\n";
+}
+
+std::string begin_text(const Model& model) {
+  const std::string& name = model.name;
+  std::string text = fmt::format("\n{0}_status {0}_begin({0}_state *state", name);
+  for (const std::string& memory : memory_names(model)) text += fmt::format(", void *{}", memory);
+  text += fmt::format(") {{\n  const {}_state start = {{{{NULL}}, {{0}}, 0, 0, 0, 0}};\n  *state = start;\n",
+                      name);
+  const std::vector<std::string> memories = memory_names(model);
+  for (std::size_t m = 0; m < memories.size(); ++m)
+    text += fmt::format("  state->memory[{}] = (uint8_t *){};\n", m, memories[m]);
+  return text + fmt::format("  return {}_advance(state);\n}}\n", name);
 }
 
 std::string ports_text(const Model& model) {
@@ -216,7 +239,7 @@ std::string ports_text(const Model& model) {
       "  while (state->period < periods_in_all) {{\n"
       "    const unsigned step = current_step(state);\n"
       "    if (step < first_port) {{\n"
-      "      run_step(state->memory, step, state->done[step]);\n"
+      "      run_step(state->memory, {2});\n"
       "    }} else if (!state->is_waiting) {{\n"
       "      state->is_waiting = 1;\n"
       "      return step < first_output ? {1}_WANTS_ROW : {1}_HAS_ROW;\n"
@@ -227,19 +250,11 @@ std::string ports_text(const Model& model) {
       "    move_on(state);\n"
       "  }}\n"
       "  return {1}_DONE;\n}}\n",
-      name, big);
-  text += fmt::format("\n{0}_status {0}_begin({0}_state *state", name);
-  for (const std::string& memory : memory_names(model)) text += fmt::format(", void *{}", memory);
-  text += fmt::format(") {{\n  const {}_state start = {{{{NULL}}, {{0}}, 0, 0, 0, 0}};\n  *state = start;\n",
-                      name);
-  const std::vector<std::string> memories = memory_names(model);
-  for (std::size_t m = 0; m < memories.size(); ++m)
-    text += fmt::format("  state->memory[{}] = (uint8_t *){};\n", m, memories[m]);
-  text += fmt::format("  return {}_advance(state);\n}}\n", name);
-  const bool is_single = model.plan->streaming && model.plan->streaming->granule == 1;
-  const std::string row = is_single ? "state->done[current_step(state)]"
-                                    : fmt::format("state->done[current_step(state)] * {}",
-                                                  model.plan->streaming ? model.plan->streaming->granule : 1);
+      name, big, model.has_repeats() ? "state->done, step" : "step, state->done[step]");
+  text += begin_text(model);
+  const std::int64_t granule = model.schedule.granule;
+  const std::string row =
+      "state->done[current_step(state)]" + (granule == 1 ? "" : fmt::format(" * {}", granule));
   text += fmt::format(
       "\nint32_t {0}_port(const {0}_state *state) {{ return (int32_t)current_step(state) - first_port; }}\n",
       name);
@@ -252,13 +267,6 @@ std::string ports_text(const Model& model) {
 }
 
 }  // namespace
-
-std::string Model::counter() const {
-  std::map<std::size_t, std::size_t> blocks;
-  std::size_t most = 0;
-  for (const std::size_t step : schedule.steps) most = std::max(most, ++blocks[step]);
-  return most <= std::numeric_limits<std::uint8_t>::max() ? "uint8_t" : "uint16_t";
-}
 
 std::string program_of(const Model& model, Sources& sources) {
   const std::string body = functions_text(model);
@@ -302,7 +310,7 @@ Bytes bytes_of_state(const Model& model) {
   if (!model.has_ports()) return 0;
   const std::size_t kinds = model.functions.size() + model.port_places.size();
   const std::size_t bytes =
-      model.plan->memories.size() * 4 + kinds * (model.counter() == "uint8_t" ? 1 : 2) + 8;
+      model.plan->memories.size() * 4 + kinds * (model.schedule.counter() == "uint8_t" ? 1 : 2) + 8;
   return static_cast<Bytes>((bytes + 3) / 4 * 4);
 }
 

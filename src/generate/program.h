@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct Model {
   std::vector<std::string> port_places{};  ///< Names of the places of ports.
   bool calls_cmsis_nn = false;
   bool has_wishes = false;  ///< Kernels can say how much scratch memory they want.
+  /// Of planned inputs and outputs that are no ports, if their elements follow each other.
+  std::map<TensorId, RowPlace> fixed_places{};
 
   [[nodiscard]] const Graph& graph() const { return network->graph(); }
   [[nodiscard]] const Tensor& tensor(TensorId t) const { return graph().tensors[t]; }
@@ -34,8 +37,8 @@ struct Model {
   /// Inputs arrive and outputs leave by rows.
   [[nodiscard]] bool has_ports() const { return !schedule.ports.empty(); }
   [[nodiscard]] bool is_stepped() const { return !loops && !table.numbers.empty(); }
-  /// The C type that counts row blocks of an operator or port.
-  [[nodiscard]] std::string counter() const;
+  /// Some rows are computed again.
+  [[nodiscard]] bool has_repeats() const { return !schedule.repeats.empty(); }
 };
 
 /// An input or output of the network in the interface: "input", or "input_2" if there are several.

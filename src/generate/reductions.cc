@@ -1,4 +1,4 @@
-// MEAN, SUM, and SVDF, which sums over time.
+// MEAN, SUM, and what sums over time: SVDF and UNIDIRECTIONAL_SEQUENCE_LSTM.
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include "generate/text.h"
 #include "kernels/kernels.h"
 #include "kernels/tflite/fixed_point.h"
+#include "kernels/tflite/lstm.h"
 
 namespace stowage::generate {
 namespace {
@@ -77,6 +78,8 @@ void mean_in_steps(Writer& writer, const Operands& operands, const Reduction& it
   const Bytes at = plan.places[sums.buffer].offset + sums.offset;
   const std::string sum = it.type == "f32" ? "float" : "int32_t";
   if (at % 4 != 0) refuse("its sums are at {} of their memory, expected a multiple of 4", at);
+  if (it.type == "f32" && kernels::count_of(operands.input(0).shape, 0, axis) != 1)
+    refuse("it sums real numbers up along dimension {}, which gives other bits than row by row", axis);
   const std::int64_t rows = operands.input(0).shape[axis];
   const std::int64_t outputs = kernels::count_of(operands.output().shape);
   Shape row = operands.input(0).shape;
@@ -138,10 +141,47 @@ void emit_svdf(Writer& writer) {
                           writer.input(2).at, writer.input(0).at, writer.state(4).at, writer.output().at));
 }
 
+std::string gate_layers(Writer& writer, const kernels::Lstm& it, kernels::GateLayer kernels::Gate::*own) {
+  std::string text;
+  for (const kernels::Gate& gate : it.gate) {
+    const kernels::GateLayer& layer = gate.*own;
+    const std::string bias = layer.bias == 0 ? "NULL" : writer.input(layer.bias).at;
+    text += fmt::format("\n     {{{}, {}, {{{}, {}}}, {}}},", writer.input(layer.weights).at, bias,
+                        layer.factor.mantissa, layer.factor.shift, layer.zero_point);
+  }
+  return "{" + text + "}";
+}
+
+/// The states are written in place, although they are inputs.
+void emit_lstm(Writer& writer) {
+  const kernels::Lstm it = kernels::lstm_of(Operands(writer.signature()));
+  const auto& values = it.table.values();
+  const std::string table =
+      writer.sources().array("sigmoid_" + writer.number(), "values of the sigmoid", DType::uint16,
+                             std::vector<std::uint16_t>(values.begin(), values.end()));
+  const auto factor = [](const kernels::Multiplier& own) {
+    return fmt::format("{{{}, {}}}", own.mantissa, own.shift);
+  };
+  const std::string layer =
+      writer.layer("stowage_lstm_layer",
+                   fmt::format("\n    {},\n    {},\n    {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n",
+                               gate_layers(writer, it, &kernels::Gate::from_input),
+                               gate_layers(writer, it, &kernels::Gate::from_output), table, it.batches,
+                               it.steps, it.inputs, it.cells, it.is_time_major ? 1 : 0, factor(it.forget),
+                               factor(it.learn), factor(it.show), it.output_zero, it.clip, it.tanh_shift));
+  writer.need("stowage_lstm_s8");
+  writer.line(fmt::format("stowage_lstm_s8(&{}, {}, {}, {}, {});", layer, writer.input(0).at,
+                          writer.state(kernels::output_state).at, writer.state(kernels::cell_state).at,
+                          writer.output().at));
+}
+
 }  // namespace
 
 EmitPart reduction_operators() {
-  return {{"MEAN", emit_mean<true>}, {"SUM", emit_mean<false>}, {"SVDF", emit_svdf}};
+  return {{"MEAN", emit_mean<true>},
+          {"SUM", emit_mean<false>},
+          {"SVDF", emit_svdf},
+          {"UNIDIRECTIONAL_SEQUENCE_LSTM", emit_lstm}};
 }
 
 }  // namespace stowage::generate

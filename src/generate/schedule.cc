@@ -6,6 +6,8 @@
 //
 // Pieces that a table has already are not stored again. Cost: steps * longest piece, and a search in the table.
 //
+// An operator that computes rows again has a list of its row blocks, in the order of its steps.
+//
 // A plan that follows an affine schedule needs no table: isl writes its loops (stream/loops.cc).
 
 #include "generate/schedule.h"
@@ -13,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 #include <variant>
@@ -25,19 +28,35 @@ namespace {
 
 [[noreturn]] void refuse_plan(const std::string& problem) { throw Error("plan", problem); }
 
+/// The most rows of a step.
+std::int64_t granule_of(const Plan& plan) {
+  std::int64_t most = 1;
+  for (const Step& step : plan.clocks[0].steps) {
+    std::visit(
+        [&](const auto& it) {
+          if constexpr (requires { it.rows; })
+            if (it.rows) most = std::max(most, it.rows->end - it.rows->begin);
+        },
+        step);
+  }
+  return most;
+}
+
 /// Collects steps and checks that row blocks ascend.
 class Collector {
  public:
   Collector(const Network& network, const Plan& plan)
-      : network_(network), plan_(plan), granule_(plan.streaming ? plan.streaming->granule : 1) {}
+      : network_(network), plan_(plan), granule_(granule_of(plan)) {
+    result_.granule = granule_;
+  }
 
-  void add(const Run& run) {
+  void add(const Run& run, Position at) {
     if (run.path.size() != 2) refuse_plan("runs operators of a body, for which no C is generated");
     if (run.part) refuse_plan("adds parts of rows (--recompute), for which no C is generated");
     const Operator& op = network_.graph().subgraphs[0].operators[run.path[1]];
     if (run.carry || (run.sums && !can_sum_up(op, run.rows->axis)))
       refuse_plan("carries sums or a state from row to row, for which no C is generated");
-    StepKind kind{.op = run.path[1], .sums = run.sums, .granule = granule_};
+    StepKind kind{.op = run.path[1], .sums = run.sums, .granule = granule_, .position = at};
     const TensorId counted = (run.sums ? op.inputs : op.outputs).at(0).value();
     const std::int64_t extent = extent_of(counted, run.rows);
     if (run.rows && (extent > 1 || run.sums)) kind.axis = run.rows->axis;
@@ -46,16 +65,21 @@ class Collector {
     if (is_new) result_.operators.push_back(kind);
     const StepKind& own = result_.operators[known->second];
     if (own.axis != kind.axis || own.sums != kind.sums) refuse_plan("runs an operator in two ways");
-    count({0, known->second}, run.rows, extent);
+    count({0, known->second}, run.rows, extent, at);
   }
 
-  void add(TensorId tensor, bool is_input, const std::optional<RowRange>& rows) {
+  void add(const Copy& copy, Position at) {
+    sequence_.emplace_back(0, result_.operators.size());
+    result_.operators.push_back({.position = at, .copy = copy});
+  }
+
+  void add(TensorId tensor, bool is_input, const std::optional<RowRange>& rows, Position at) {
     Port port{.tensor = tensor, .is_input = is_input};
     const std::int64_t extent = extent_of(tensor, rows);
     if (rows && extent > 1) port.axis = rows->axis;
     const auto [known, is_new] = ports_.try_emplace({tensor, is_input}, result_.ports.size());
     if (is_new) result_.ports.push_back(port);
-    count({1, known->second}, rows, extent);
+    count({1, known->second}, rows, extent, at);
   }
 
   /// Inputs come before outputs among the ports.
@@ -70,6 +94,14 @@ class Collector {
       }
     }
     result_.ports = std::move(sorted);
+    for (auto& [number, done] : done_) {
+      if (std::ranges::adjacent_find(done.blocks, [](auto a, auto b) { return b != a + 1; }) ==
+          done.blocks.end())
+        continue;
+      const StepKind& kind = result_.operators[number.second];
+      if (number.first == 1 || kind.sums || !kind.axis) refuse_plan("hands over or sums up rows again");
+      result_.repeats.emplace(kind.op, std::move(done));
+    }
     for (const auto& [is_port, number] : sequence_)
       result_.steps.push_back(is_port == 1 ? result_.operators.size() + place[number] : number);
     return std::move(result_);
@@ -82,12 +114,18 @@ class Collector {
     return rows ? (*plan_.tensors[tensor].tensor.shape)[rows->axis] : 1;
   }
 
-  void count(const Number& number, const std::optional<RowRange>& rows, std::int64_t extent) {
-    const std::int64_t block = blocks_[number]++;
-    const std::int64_t begin = block * granule_;
-    const bool is_next =
-        rows ? rows->begin == begin && rows->end == std::min(begin + granule_, extent) : block == 0;
-    if (!is_next) refuse_plan("computes rows again, for which no C is generated");
+  void count(const Number& number, const std::optional<RowRange>& rows, std::int64_t extent, Position at) {
+    Repeats& done = done_.try_emplace(number, Repeats{number.second, granule_, {}, {}}).first->second;
+    const std::int64_t begin = rows ? rows->begin : 0;
+    const bool is_block =
+        rows ? begin % granule_ == 0 && rows->end == std::min(begin + granule_, extent) : done.blocks.empty();
+    if (!is_block)
+      refuse_plan(fmt::format(
+          "runs {} again as a whole, or in parts of row blocks, for which no C is generated",
+          number.first == 1 ? "a transfer"
+                            : describe(network_.graph(), 0, result_.operators[number.second].op)));
+    done.blocks.push_back(begin / granule_);
+    done.positions.push_back(at);
     sequence_.push_back(number);
   }
 
@@ -96,7 +134,7 @@ class Collector {
   std::int64_t granule_;
   std::map<std::size_t, std::size_t> operators_{};
   std::map<std::pair<TensorId, bool>, std::size_t> ports_{};
-  std::map<Number, std::int64_t> blocks_{};
+  std::map<Number, Repeats> done_{};
   std::vector<Number> sequence_{};
   Schedule result_{};
 };
@@ -122,18 +160,31 @@ Period repetition_from(const std::vector<std::size_t>& steps, std::size_t first)
 Schedule schedule_of(const Network& network, const Plan& plan) {
   if (plan.clocks.size() != 1) refuse_plan("has several clocks, for which no C is generated");
   Collector collector(network, plan);
-  for (const Step& step : plan.clocks[0].steps) {
-    if (const auto* const run = std::get_if<Run>(&step)) {
-      collector.add(*run);
-    } else if (const auto* const arrive = std::get_if<Arrive>(&step)) {
-      collector.add(arrive->tensor, true, arrive->rows);
-    } else if (const auto* const leave = std::get_if<Leave>(&step)) {
-      collector.add(leave->tensor, false, leave->rows);
+  const std::vector<Step>& steps = plan.clocks[0].steps;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const auto at = static_cast<Position>(s);
+    if (const auto* const run = std::get_if<Run>(&steps[s])) {
+      collector.add(*run, at);
+    } else if (const auto* const arrive = std::get_if<Arrive>(&steps[s])) {
+      collector.add(arrive->tensor, true, arrive->rows, at);
+    } else if (const auto* const leave = std::get_if<Leave>(&steps[s])) {
+      collector.add(leave->tensor, false, leave->rows, at);
+    } else if (const auto* const copy = std::get_if<Copy>(&steps[s])) {
+      if (is_streamed(plan))
+        refuse_plan("streams and moves tensors between memories, for which no C is generated");
+      collector.add(*copy, at);
     } else {
-      refuse_plan("moves tensors between memories, for which no C is generated");
+      refuse_plan("runs operators at the same time, for which no C is generated");
     }
   }
   return collector.take();
+}
+
+std::string Schedule::counter() const {
+  std::map<std::size_t, std::size_t> blocks;
+  std::size_t most = 0;
+  for (const std::size_t step : steps) most = std::max(most, ++blocks[step]);
+  return most <= std::numeric_limits<std::uint8_t>::max() ? "uint8_t" : "uint16_t";
 }
 
 PeriodicTable periodic(const std::vector<std::size_t>& steps) {
@@ -171,6 +222,7 @@ PeriodicTable periodic(const std::vector<std::size_t>& steps) {
 std::optional<std::string> loops_of(const Network& network, const Plan& plan, const Schedule& schedule) {
   constexpr unsigned long most_effort = 200'000'000;
   const std::vector<Operator>& operators = network.graph().subgraphs[0].operators;
+  if (!schedule.repeats.empty()) return std::nullopt;
   if (!plan.streaming || !plan.streaming->affine || !plan.streaming->affine->is_followed) return std::nullopt;
   std::vector<stream::LoopStatement> statements;
   for (const TimedSteps& it : plan.streaming->affine->operators) {

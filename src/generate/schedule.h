@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,14 +20,21 @@ struct Port {
 };
 
 /// The steps of a plan as numbers: first of the operators, then of the ports. The k-th step of a number is its row
-/// block k.
+/// block k, unless it repeats some.
 struct Schedule {
+  std::int64_t granule = 1;  ///< Rows of a row block.
   std::vector<StepKind> operators{};
   std::vector<Port> ports{};
   std::vector<std::size_t> steps{};
+  /// Operators that compute some row blocks again, by their index in the subgraph. For these the k-th step is
+  /// row block blocks[k].
+  std::map<std::size_t, Repeats> repeats{};
+
+  /// The C type that counts steps of an operator or port.
+  [[nodiscard]] std::string counter() const;
 };
 
-/// Throws Error if the plan has steps that cannot be generated, or recomputes rows.
+/// Throws Error if the plan has steps that cannot be generated.
 [[nodiscard]] Schedule schedule_of(const Network& network, const Plan& plan);
 
 /// Steps [first, first + length) of a table, so many times.

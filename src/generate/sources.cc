@@ -60,23 +60,73 @@ std::string Sources::array(const std::string& name, const std::string& comment, 
   return full;
 }
 
-bool Sources::is_constant(TensorId tensor) const { return program_.constants[tensor].data() != nullptr; }
+std::span<const std::byte> Sources::data_of(TensorId tensor) const {
+  const std::span<const std::byte> data = program_.constants[tensor];
+  const bool is_kept = data.data() == nullptr && stowage::is_constant(network_.graph().tensors[tensor].kind);
+  return is_kept ? network_.input.constants.of(tensor) : data;
+}
 
 std::string Sources::constant(TensorId tensor) {
   const auto known = constants_.find(tensor);
   if (known != constants_.end()) return known->second;
-  const std::span<const std::byte> data = program_.constants[tensor];
+  const std::span<const std::byte> data = data_of(tensor);
   const Tensor& own = network_.graph().tensors[tensor];
   return constants_[tensor] = array(fmt::format("constant_{}", tensor), in_comment(own.name), own.dtype,
                                     {data.begin(), data.end()});
 }
 
+void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const std::string& counter) {
+  counter_ = counter;
+  for (const auto& [op, steps] : repeats) {
+    for (const auto& output : network_.graph().subgraphs[0].operators[op].outputs)
+      if (output) repeats_.emplace(*output, steps);
+    const std::vector<std::uint16_t> blocks(steps.blocks.begin(), steps.blocks.end());
+    const auto bytes = std::as_bytes(std::span(blocks));
+    places_ += fmt::format("/* Row blocks that operator {} computes, in the order of its steps. */\n", op);
+    places_ += fmt::format("static const uint16_t blocks_{}[{}] = {{\n{}}};\n", op, blocks.size(),
+                           initialiser(DType::uint16, bytes));
+    bytes_of_places_ += static_cast<Bytes>(bytes.size());
+  }
+}
+
+const Repeats* Sources::repeats_of(TensorId tensor) const {
+  const auto found = repeats_.find(tensor);
+  return found == repeats_.end() ? nullptr : &found->second;
+}
+
+std::string Sources::again(TensorId tensor, std::size_t axis) {
+  const auto known = again_.find(tensor);
+  if (known != again_.end()) return known->second;
+  const Repeats& repeats = repeats_.at(tensor);
+  const auto& operators = network_.graph().subgraphs[0].operators;
+  const auto producer = std::ranges::find_if(operators, [&](const Operator& op) {
+    return std::ranges::find(op.outputs, std::optional(tensor)) != op.outputs.end();
+  });
+  const std::string rows = place(storage(tensor).by_rows(axis), tensor);
+  const std::string name = fmt::format("again_{}", tensor);
+  places_ += fmt::format("static const stowage_again {} = {{&{}, blocks_{}, {}, {}}};\n", name, rows,
+                         producer - operators.begin(), repeats.granule,
+                         (*network_.graph().tensors[tensor].shape)[axis]);
+  constexpr Bytes bytes_of_versions = 12;
+  bytes_of_places_ += bytes_of_versions;
+  return again_[tensor] = name;
+}
+
 Storage Sources::storage(TensorId tensor) const {
+  if (const Repeats* const repeats = repeats_of(tensor)) return {plan_, tensor, *repeats};
   const auto outside = std::ranges::find(outside_, tensor);
   const auto number = static_cast<std::size_t>(outside - outside_.begin());
   if (plan_.tensors[tensor].views.empty() && outside == outside_.end())
     refuse("{} is not in the plan", describe(network_.graph(), tensor));
-  return {plan_, tensor, plan_.memories.size() + number};
+  return {plan_, tensor, plan_.memories.size() + number, at_};
+}
+
+Storage Sources::storage_of_outlet(TensorId tensor, bool is_input) {
+  const std::vector<View>& views = plan_.tensors[tensor].views;
+  for (const View& view : views)
+    at_ = is_input ? std::min(&view == views.data() ? view.life.lower : at_, view.life.lower)
+                   : std::max(&view == views.data() ? 0 : at_, view.life.upper - 1);
+  return storage(tensor);
 }
 
 std::string Sources::place(const RowPlace& place, TensorId tensor) {
@@ -149,7 +199,17 @@ Writer::Writer(Sources& sources, const StepKind& kind)
   if (axis_ == nullptr) refuse("it has no rows along axis {}", *kind.axis);
   loop_over(signature_.outputs.at(0)->shape[*kind.axis]);
   is_alike_ = model::has_rows_alike(model::Site(sources.network(), 0, kind.op), *kind.axis);
-  if (is_alike_) take_one_row(seen_, *axis_);
+  if (!is_alike_) return;
+  try {
+    take_one_row(seen_, *axis_);
+  } catch (const kernels::Unsupported& unsupported) {
+    no_row_ = unsupported.reason;  // it may have another way
+  }
+}
+
+const kernels::Signature& Writer::seen() const {
+  if (!no_row_.empty()) refuse("{}", no_row_);
+  return seen_;
 }
 
 Operand Writer::operand(TensorId tensor, std::optional<std::size_t> axis, std::string_view index,
@@ -163,6 +223,13 @@ Operand Writer::operand(TensorId tensor, std::optional<std::size_t> axis, std::s
     if (!axis || (*own.shape)[*axis] == 1) return result;
     if (kernels::count_of(*own.shape, 0, *axis) != 1) refuse("it reads constant {} by rows", own.name);
     result.at += fmt::format(" + {} * {}", index, result.count());
+    return result;
+  }
+  if (sources_.repeats_of(tensor) != nullptr) {
+    if (!axis) refuse("it reads or writes {} as a whole, whose rows are computed again", own.name);
+    const std::string rows = versions(tensor, *axis);
+    result.at = fmt::format("({}{} *)stowage_{}_again(memory, {}, {})", is_read ? "const " : "", type,
+                            is_read ? "row" : "next_row", rows, index);
     return result;
   }
   const Storage storage = sources_.storage(tensor);
@@ -199,13 +266,42 @@ Operand Writer::output_row(std::size_t axis, std::string_view index) {
   return operand(op_->outputs.at(0).value(), axis, index, false);
 }
 
+std::string Writer::versions(TensorId tensor, std::size_t axis) {
+  sources_.need("stowage_again");
+  function_.reads_done = true;
+  return fmt::format("&{}, done[{}]", sources_.again(tensor, axis), sources_.repeats_of(tensor)->number);
+}
+
+Channel Writer::channel(TensorId tensor, std::string_view index, bool is_read) {
+  constexpr std::size_t channels = 3;
+  const Shape& shape = *sources_.network().graph().tensors[tensor].shape;
+  if (sources_.storage(tensor).axis() == channels)
+    return {operand(tensor, channels, index, is_read).at, shape[2], 1};
+  const Operand whole = operand(tensor, std::nullopt, "0", is_read);
+  return {fmt::format("{} + {}", whole.at, index), shape[2] * shape[3], shape[3]};
+}
+
 std::string Writer::input_place(std::size_t i, std::size_t axis) {
   const TensorId tensor = op_->inputs.at(i).value();
   if (sources_.is_constant(tensor)) refuse("its input {} is constant", i);
+  if (sources_.repeats_of(tensor) != nullptr) refuse("its input {} is computed again", i);
   return sources_.place(sources_.storage(tensor).by_rows(axis), tensor);
 }
 
-Storage Writer::storage_of_input(std::size_t i) { return sources_.storage(op_->inputs.at(i).value()); }
+void Writer::window(std::size_t i, std::size_t axis, std::string_view first, const kernels::Window& window,
+                    std::string_view rows) {
+  const TensorId tensor = op_->inputs.at(i).value();
+  if (sources_.is_constant(tensor)) refuse("its input {} is constant", i);
+  declare(fmt::format("const void *{}[{}];", rows, window.taps));
+  const bool is_again = sources_.repeats_of(tensor) != nullptr;
+  if (!is_again) sources_.need("stowage_window");
+  const std::string from = is_again ? versions(tensor, axis)
+                                    : "&" + sources_.place(sources_.storage(tensor).by_rows(axis), tensor);
+  line(fmt::format("stowage_window{}(memory, {}, {}, {}, {}, {});", is_again ? "_again" : "", from, first,
+                   window.taps, window.dilation, rows));
+}
+
+Storage Writer::storage_of_input(std::size_t i) const { return sources_.storage(op_->inputs.at(i).value()); }
 
 std::string Writer::layer(std::string_view type, std::string_view fields) {
   const std::string name =
@@ -226,8 +322,9 @@ Function Writer::take() {
   const bool is_single = rows_ == 1 && !is_step;
   const bool has_loop = rows_ && !is_single && (!is_step || kind_.granule > 1);
   const std::string_view step = kind_.granule > 1 ? ", int32_t block" : ", int32_t y";
-  std::string text =
-      fmt::format("static void {}(uint8_t *const *memory{}) {{\n", function_.name, is_step ? step : "");
+  const std::string done = function_.reads_done ? fmt::format(", const {} *done", sources_.counter()) : "";
+  std::string text = fmt::format("static void {}(uint8_t *const *memory{}{}) {{\n", function_.name, done,
+                                 is_step ? step : "");
   text += declarations_;
   if (has_loop) text += "  int32_t y;\n";
   if (is_single) text += "  const int32_t y = 0;\n";
@@ -245,14 +342,34 @@ Function Writer::take() {
   return std::move(function_);
 }
 
-Function function_of(Sources& sources, const StepKind& kind) {
+Function move_of(Sources& sources, const StepKind& kind) {
+  const Copy& copy = *kind.copy;
+  const auto text_of = [&](std::size_t buffer) {
+    return fmt::format(
+        "stowage_row(memory, &{}, 0)",
+        sources.place(place_in_buffer(sources.plan(), copy.tensor, buffer, kind.position), copy.tensor));
+  };
+  sources.need("stowage_movement");
+  Function function{.name = fmt::format("move_{}_{}", copy.tensor, kind.position)};
+  function.text = fmt::format(
+      "static void {}(uint8_t *const *memory) {{\n  stowage_copy_runs({}, 0, {}, 0, {}, 1);\n}}\n",
+      function.name, text_of(copy.from), text_of(copy.to), sources.plan().tensors[copy.tensor].tensor.bytes);
+  return function;
+}
+
+Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   static const std::unordered_map<std::string_view, EmitEntry> table = [] {
     std::unordered_map<std::string_view, EmitEntry> all;
-    for (const auto part : {window_operators, element_operators, movement_operators, reduction_operators})
+    for (const auto part :
+         {window_operators, element_operators, movement_operators, reduction_operators, resizing_operators})
       for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
     return all;
   }();
   Writer writer(sources, kind);
+  if (is_extern) {
+    emit_extern(writer);
+    return writer.take();
+  }
   if (emit_cmsis_nn(writer)) return writer.take();
   const auto found = table.find(writer.op().type);
   if (found == table.end()) refuse("there is no generated kernel for {}", writer.op().type);

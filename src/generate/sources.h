@@ -14,6 +14,7 @@
 #include "generate/storage.h"
 #include "kernels/kernel.h"
 #include "kernels/tflite/operands.h"
+#include "kernels/tflite/window.h"
 #include "run/program.h"
 #include "stowage/generate.h"
 #include "stowage/network.h"
@@ -64,6 +65,16 @@ class Sources {
   /// A C expression: bytes of scratch memory that a kernel wants beyond those that are planned.
   void add_wish(std::string expression) { wishes_.push_back(std::move(expression)); }
   [[nodiscard]] const std::vector<std::string>& wishes() const { return wishes_; }
+  /// Operators that compute rows again, and the C type that counts their steps.
+  void set_repeats(const std::map<std::size_t, Repeats>& repeats, const std::string& counter);
+  /// Null if the tensor's rows are computed once.
+  [[nodiscard]] const Repeats* repeats_of(TensorId tensor) const;
+  /// The name of the stowage_again of a tensor whose rows are computed again, at that place.
+  std::string again(TensorId tensor, std::size_t axis);
+  [[nodiscard]] const std::string& counter() const { return counter_; }
+  /// Declares a function that the user writes.
+  void declare_extern(const std::string& declaration) { externs_ += declaration; }
+  [[nodiscard]] const std::string& externs() const { return externs_; }
 
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const run::Program& program() const { return program_; }
@@ -75,9 +86,15 @@ class Sources {
   [[nodiscard]] const std::string& places() const { return places_; }
   [[nodiscard]] Bytes bytes_of_places() const { return bytes_of_places_; }
 
+  /// From here on, tensors are where they are at that position: some plans move them.
+  void move_to(Position at) { at_ = at; }
+  /// Where an input or output of the network is when the caller hands it over.
+  [[nodiscard]] Storage storage_of_outlet(TensorId tensor, bool is_input);
   /// Where a planned or outside tensor is. Throws kernels::Unsupported.
   [[nodiscard]] Storage storage(TensorId tensor) const;
-  [[nodiscard]] bool is_constant(TensorId tensor) const;
+  [[nodiscard]] bool is_constant(TensorId tensor) const { return data_of(tensor).data() != nullptr; }
+  /// The bytes of a constant, also of one that our runner has no use for.
+  [[nodiscard]] std::span<const std::byte> data_of(TensorId tensor) const;
   /// Inputs, outputs and states that are outside of the arena; each is a memory behind those of the plan.
   [[nodiscard]] const std::vector<TensorId>& outside() const { return outside_; }
 
@@ -96,12 +113,18 @@ class Sources {
   std::string places_{};
   Bytes bytes_of_places_ = 0;
   std::vector<TensorId> outside_{};
+  std::map<TensorId, Repeats> repeats_{};
+  std::map<TensorId, std::string> again_{};
+  std::string counter_{};
+  std::string externs_{};
+  Position at_ = 0;
 };
 
 /// A C function that computes an operator, or one of its row blocks.
 struct Function {
   std::string name{};
-  std::string layers{};  ///< Definitions of constants that it uses.
+  std::string layers{};     ///< Definitions of constants that it uses.
+  bool reads_done = false;  ///< It gets the numbers of steps that have run.
   std::string text{};
 };
 
@@ -115,6 +138,8 @@ struct StepKind {
   std::optional<Sums> sums{};         ///< Then its rows are those of the first input.
   std::int64_t granule = 1;           ///< Rows of a step.
   bool is_one_step = false;           ///< One step computes all rows.
+  Position position = 0;              ///< Of its first step.
+  std::optional<Copy> copy{};         ///< It is no operator, but moves a tensor to another memory.
 };
 
 /// An operand as an operator's kernel sees it: a tensor, or a row of it.
@@ -126,6 +151,13 @@ struct Operand {
   [[nodiscard]] std::int64_t count() const { return kernels::count_of(shape); }
 };
 
+/// A channel of an image: elements of a plane follow each other, others are `step` elements apart.
+struct Channel {
+  std::string at{};
+  std::int64_t row = 0;  ///< Elements from one row to the next.
+  std::int64_t step = 1;
+};
+
 /// Writes the function of one operator. All queries throw kernels::Unsupported.
 class Writer {
  public:
@@ -135,22 +167,35 @@ class Writer {
   [[nodiscard]] const StepKind& kind() const { return kind_; }
   /// The operator with the whole shapes, and as it computes one row: see `row_axis`.
   [[nodiscard]] const kernels::Signature& signature() const { return signature_; }
-  [[nodiscard]] const kernels::Signature& seen() const { return seen_; }
+  [[nodiscard]] const kernels::Signature& seen() const;
   [[nodiscard]] Sources& sources() { return sources_; }
+  [[nodiscard]] const Sources& sources() const { return sources_; }
   /// How it reads rows; null if it runs as a whole.
   [[nodiscard]] const RowAxis* axis() const { return axis_; }
 
   /// Operands of `seen()`: row y if the operator runs by rows.
   [[nodiscard]] Operand input(std::size_t i);
   [[nodiscard]] Operand output(std::size_t i = 0);
+  /// Memory that it needs while it runs: Operator::scratch.
+  [[nodiscard]] Operand scratch(std::size_t i) {
+    return operand(op_->scratch.at(i), std::nullopt, "0", false);
+  }
   /// An input that the operator changes: state.
   [[nodiscard]] Operand state(std::size_t i);
   /// Row `index` (a C expression) along an axis.
   [[nodiscard]] Operand input_row(std::size_t i, std::size_t axis, std::string_view index);
   [[nodiscard]] Operand output_row(std::size_t axis, std::string_view index);
-  /// The name of the place of an operand's rows.
-  [[nodiscard]] std::string input_place(std::size_t i, std::size_t axis);
-  [[nodiscard]] Storage storage_of_input(std::size_t i);
+  /// Fills `rows` with the rows of an input under a window.
+  void window(std::size_t i, std::size_t axis, std::string_view first, const kernels::Window& window,
+              std::string_view rows = "rows");
+  [[nodiscard]] Storage storage_of_input(std::size_t i) const;
+  /// A channel (a C expression) of the first input or output.
+  [[nodiscard]] Channel input_channel(std::string_view index) {
+    return channel(op_->inputs.at(0).value(), index, true);
+  }
+  [[nodiscard]] Channel output_channel(std::string_view index) {
+    return channel(op_->outputs.at(0).value(), index, false);
+  }
   /// The operator's own number.
   [[nodiscard]] std::string number() const { return std::to_string(kind_.op); }
 
@@ -163,12 +208,17 @@ class Writer {
   void line(std::string_view text);
   /// The body computes one of so many rows, also where the plan runs the operator as a whole.
   void loop_over(std::int64_t rows) { rows_ = rows; }
+  /// The name of the place of an input's rows.
+  [[nodiscard]] std::string input_place(std::size_t i, std::size_t axis);
 
   /// Whether it runs as a whole, or computes rows that are all alike.
   [[nodiscard]] bool is_alike() const { return is_alike_; }
   [[nodiscard]] Function take();
 
  private:
+  [[nodiscard]] Channel channel(TensorId tensor, std::string_view index, bool is_read);
+  /// The stowage_again of a tensor, and how many of its steps have run.
+  std::string versions(TensorId tensor, std::size_t axis);
   [[nodiscard]] Operand operand(TensorId tensor, std::optional<std::size_t> axis, std::string_view index,
                                 bool is_read);
 
@@ -177,6 +227,7 @@ class Writer {
   const Operator* op_;
   kernels::Signature signature_;
   kernels::Signature seen_;
+  std::string no_row_;  ///< Why it cannot be seen as it computes one row.
   const RowAxis* axis_ = nullptr;
   bool is_alike_ = true;
   Function function_{};
@@ -186,11 +237,18 @@ class Writer {
   std::size_t layers_ = 0;
 };
 
-/// Writes the operator's function. Throws kernels::Unsupported with a reason in words.
-[[nodiscard]] Function function_of(Sources& sources, const StepKind& kind);
+/// Writes the function of a step that moves a tensor.
+[[nodiscard]] Function move_of(Sources& sources, const StepKind& kind);
+
+/// Writes the operator's function; an extern one only calls what the user writes. Throws kernels::Unsupported
+/// with a reason in words.
+[[nodiscard]] Function function_of(Sources& sources, const StepKind& kind, bool is_extern);
 
 /// Writes the body of an operator's function.
 using Emit = void (*)(Writer& writer);
+
+/// Calls a function that the user writes, and declares it.
+void emit_extern(Writer& writer);
 
 /// What an operator does where the plan runs it by rows.
 enum class RowHandling : std::uint8_t {
@@ -211,5 +269,6 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart element_operators();
 [[nodiscard]] EmitPart movement_operators();
 [[nodiscard]] EmitPart reduction_operators();
+[[nodiscard]] EmitPart resizing_operators();
 
 }  // namespace stowage::generate

@@ -6,11 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "kernels/kernel.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 #include "stowage/units.h"
 
 namespace stowage::generate {
+
+/// Thrown if the plan has a tensor where the C cannot have it.
+struct Misplaced : kernels::Unsupported {};
 
 /// Where the rows of a tensor are, in the terms of `stowage_place`: row r is at offset + slot * pitch, with
 /// slot r % ring, or slots[r] if there are any.
@@ -23,13 +27,27 @@ struct RowPlace {
   std::vector<std::uint16_t> slots{};
 };
 
+/// The steps of an operator that computes some row blocks again. Each of them is a version of these rows.
+struct Repeats {
+  std::size_t number = 0;  ///< Of the operator among those of the schedule.
+  std::int64_t granule = 1;
+  std::vector<std::int64_t> blocks{};  ///< In the order of the steps.
+  std::vector<Position> positions{};   ///< Of the steps.
+};
+
+/// The place of a whole tensor in a buffer at a position.
+[[nodiscard]] RowPlace place_in_buffer(const Plan& plan, std::size_t tensor, std::size_t buffer, Position at);
+
 /// The place of a tensor of the network. Its rows are along `axis`; without one it is a single row. A tensor
 /// that is whole but is read by rows gets rows, too.
 class Storage {
  public:
   /// Requires a planned tensor, or an input or output that the caller has, at the start of `outside`. Throws
-  /// kernels::Unsupported if one place cannot describe where it is.
-  Storage(const Plan& plan, std::size_t tensor, std::size_t outside);
+  /// kernels::Unsupported if one place cannot describe where it is. If the plan moves it, the place is the one that
+  /// operators use at that position.
+  Storage(const Plan& plan, std::size_t tensor, std::size_t outside, Position at);
+  /// The place of a tensor that is computed again: its rows are the versions, in the order of the steps.
+  Storage(const Plan& plan, std::size_t tensor, const Repeats& repeats);
 
   /// Its rows along that axis. Throws kernels::Unsupported if memory does not have them one by one.
   [[nodiscard]] RowPlace by_rows(std::size_t axis) const;
@@ -44,11 +62,13 @@ class Storage {
   [[nodiscard]] std::int64_t rows_along(std::size_t axis) const { return (*tensor_->shape)[axis]; }
   [[nodiscard]] bool is_outermost(std::size_t axis) const;
   void take_views(const Plan& plan, const std::vector<View>& views);
+  void take_versions(const Plan& plan, const std::vector<View>& views, const Repeats& repeats);
 
   const Tensor* tensor_;
   std::size_t memory_ = 0;
   std::optional<std::size_t> axis_{};
-  std::vector<Bytes> at_{};  ///< Of each row, or of the whole.
+  bool has_versions_ = false;
+  std::vector<Bytes> at_{};  ///< Of each row, of each version of a row, or of the whole.
 };
 
 }  // namespace stowage::generate

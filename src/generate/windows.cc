@@ -9,8 +9,8 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
 
-#include "generate/sources.h"
 #include "generate/text.h"
 #include "kernels/tflite/channels.h"
 #include "kernels/tflite/window.h"
@@ -24,15 +24,6 @@ using kernels::Requantization;
 using kernels::Window;
 using kernels::WindowOptions;
 
-std::string shape_of(const Windows& it) {
-  return fmt::format(
-      "\n    {{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}}}, /* {0} places of {1} channels to {2} of {3}; "
-      "window {4}x{5}, "
-      "stride {6}, dilation {7}, {8} before */\n    ",
-      it.width.in, it.in_channels, it.width.out, it.out_channels, it.height.taps, it.width.taps,
-      it.width.stride, it.width.dilation, it.width.before);
-}
-
 std::span<const std::byte> constant_data(Writer& writer, std::size_t input) {
   const TensorId tensor = writer.op().inputs.at(input).value();
   if (!writer.sources().is_constant(tensor)) refuse("its input {} is not constant", input);
@@ -41,24 +32,24 @@ std::span<const std::byte> constant_data(Writer& writer, std::size_t input) {
 
 namespace {
 
-/// Calls a kernel with the rows under each window.
-void call_with_rows(Writer& writer, const Windows& it, std::string_view kernel, const std::string& layer) {
-  constexpr std::size_t rows = 1;  // the axis
-  const std::size_t axis = writer.axis() == nullptr ? rows : writer.axis()->axis;
-  if (axis != rows) refuse("it runs by rows along axis {}, expected 1", axis);
-  writer.loop_over(it.height.out);
-  writer.need("stowage_window");
-  writer.declare(fmt::format("const void *rows[{}];", it.height.taps));
-  std::string first = it.height.stride == 1 ? "y" : fmt::format("y * {}", it.height.stride);
-  if (it.height.before > 0) first += fmt::format(" - {}", it.height.before);
-  writer.line(fmt::format("stowage_window(memory, &{}, {}, {}, {}, rows);", writer.input_place(0, rows),
-                          first, it.height.taps, it.height.dilation));
-  writer.line(fmt::format("stowage_{}(&{}, rows, {});", kernel, layer, writer.output_row(rows, "y").at));
-}
-
-void expect_one_image(const Shape& shape) {
-  if (shape.size() != 4) refuse("its input has {} dimensions, expected 4", shape.size());
-  if (shape[0] != 1) refuse("it has a batch of {}, expected 1", shape[0]);
+/// Weights [outer][high][wide][inner] as [outer][wide][high][inner], for columns.
+std::string turned_weights(Writer& writer, const Windows& it, std::int64_t outer) {
+  const auto data = constant_data(writer, 1);
+  const auto taps = static_cast<std::size_t>(it.height.taps * it.width.taps);
+  const std::size_t inner = data.size() / taps / static_cast<std::size_t>(outer);
+  const auto wide = static_cast<std::size_t>(it.height.taps);  // they have changed places
+  std::vector<std::byte> result;
+  result.reserve(data.size());
+  for (std::size_t o = 0; o < static_cast<std::size_t>(outer); ++o)
+    for (std::size_t t = 0; t < taps; ++t) {
+      const std::size_t high = t % (taps / wide);
+      const std::size_t from = (o * taps + high * wide + t / (taps / wide)) * inner;
+      result.insert(result.end(), data.begin() + static_cast<std::ptrdiff_t>(from),
+                    data.begin() + static_cast<std::ptrdiff_t>(from + inner));
+    }
+  return writer.sources().array("weights_" + writer.number(),
+                                "weights of operator " + writer.number() + ", turned", DType::int8,
+                                std::move(result));
 }
 
 }  // namespace
@@ -69,7 +60,7 @@ Windows convolution_windows(const Operands& operands) {
   const Shape& in = operands.input(0).shape;
   const Shape& out = operands.output().shape;
   const Shape& weights = operands.input(1).shape;
-  expect_one_image(in);
+  expect_images(in);
   const bool is_same = kernels::is_padding_same(operands);
   const auto window = [&](std::size_t d, const char* stride, const char* dilation) {
     return kernels::window_of(in[d], out[d],
@@ -78,7 +69,8 @@ Windows convolution_windows(const Operands& operands) {
                                .dilation = operands.integer(dilation, 1),
                                .is_same = is_same});
   };
-  return {.height = window(1, "stride_h", "dilation_h_factor"),
+  return {.batches = in[0],
+          .height = window(1, "stride_h", "dilation_h_factor"),
           .width = window(2, "stride_w", "dilation_w_factor"),
           .in_channels = in[3],
           .out_channels = out[3]};
@@ -103,8 +95,14 @@ std::vector<std::int32_t> folded_bias(Writer& writer, std::int64_t channels, std
   return bias;
 }
 
+/// Weights as the kernel wants them; `outer` is the extent of their first dimension.
+std::string weights_for(Writer& writer, const Windows& it, std::int64_t outer) {
+  return it.is_columns ? turned_weights(writer, it, outer)
+                       : writer.sources().constant(writer.op().inputs[1].value());
+}
+
 std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups, const Requantization& to,
-                          const std::vector<std::int32_t>& bias) {
+                          const std::vector<std::int32_t>& bias, const std::string& weights) {
   if (to.weights_zero != 0) refuse("its weights have zero point {}, expected 0", to.weights_zero);
   std::vector<std::int32_t> mantissas;
   std::vector<std::int8_t> shifts;
@@ -114,7 +112,6 @@ std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups
   }
   Sources& sources = writer.sources();
   const std::string n = writer.number();
-  const std::string weights = sources.constant(writer.op().inputs[1].value());
   const std::string biases = sources.array("bias_" + n, "biases of operator " + n, DType::int32, bias);
   const std::string factors =
       sources.array("multiplier_" + n, "factors of operator " + n, DType::int32, mantissas);
@@ -145,7 +142,7 @@ std::string real_weights(Writer& writer, const Operands& operands, std::int64_t 
 
 std::string real_layer(Writer& writer, const Operands& operands, const Windows& it, std::int64_t groups,
                        const std::string& weights) {
-  kernels::expect_bias(operands, 2, DType::float32, it.out_channels);
+  kernels::expect_bias(operands, 2, DType::float32, operands.output().shape.back());
   const kernels::RealLimits limits = kernels::real_activation_limits(operands);
   const std::string bias =
       operands.has_input(2) ? writer.sources().constant(writer.op().inputs[2].value()) : "NULL";
@@ -162,43 +159,92 @@ bool is_real(const Operands& operands) {
   return in == DType::float32;
 }
 
+/// The layer of one output channel, if the plan computes channel by channel.
+Windows one_of(const Writer& writer, Windows it) {
+  if (writes_planes(writer)) it.out_channels = 1;
+  return it;
+}
+
 void emit_conv(Writer& writer) {
   const Operands operands(writer.signature());
-  const Windows it = convolution_windows(operands);
+  const Windows it = turned(writer, convolution_windows(operands));
   const std::int64_t groups =
       std::max<std::int64_t>(it.in_channels / std::max<std::int64_t>(operands.input(1).shape[3], 1), 1);
   if (it.in_channels != groups * operands.input(1).shape[3] || it.out_channels % groups != 0)
     refuse("its weights are for {} input channels of {}", operands.input(1).shape[3], it.in_channels);
   static_cast<void>(constant_data(writer, 1));
+  const bool planes = has_planes(writer);
+  if (planes && groups != 1) refuse("it runs channel by channel in {} groups", groups);
+  const std::int64_t window = it.height.taps * it.width.taps * it.in_channels / groups;
   if (is_real(operands)) {
-    writer.need("stowage_conv_f32");
+    const std::string kernel = it.is_columns ? "conv_columns_f32" : "conv_f32";
+    if (planes) {
+      const std::string weights = real_weights(writer, operands, it.out_channels);
+      return call_with_planes(writer, it,
+                              {.layer = real_layer(writer, operands, one_of(writer, it), groups, weights),
+                               .weights = window,
+                               .has_bias = operands.has_input(2),
+                               .is_real = true});
+    }
+    writer.need(it.is_columns ? "stowage_columns_f32" : "stowage_conv_f32");
     const std::string weights = real_weights(writer, operands, it.out_channels);
-    call_with_rows(writer, it, "conv_f32", real_layer(writer, operands, it, groups, weights));
+    call_with_rows(writer, it, kernel, real_layer(writer, operands, it, groups, weights));
     return;
   }
   kernels::expect_bias(operands, 2, DType::int32, it.out_channels);
   const Requantization to =
       kernels::requantization_of(operands, operands.input(0), operands.input(1), it.out_channels, 0);
-  const auto window = static_cast<std::size_t>(it.height.taps * it.width.taps * it.in_channels / groups);
-  const auto bias =
-      folded_bias(writer, it.out_channels, to.input_zero, [window](std::size_t i) { return i / window; });
+  const auto bias = folded_bias(writer, it.out_channels, to.input_zero,
+                                [window](std::size_t i) { return i / static_cast<std::size_t>(window); });
+  if (planes)
+    return call_with_planes(writer, it,
+                            {.layer = integer_layer(writer, one_of(writer, it), groups, to, bias,
+                                                    weights_for(writer, it, it.out_channels)),
+                             .weights = window});
   writer.need("stowage_conv_s8");
-  call_with_rows(writer, it, "conv_s8", integer_layer(writer, it, groups, to, bias));
+  call_with_rows(writer, it, "conv_s8",
+                 integer_layer(writer, it, groups, to, bias, weights_for(writer, it, it.out_channels)));
+}
+
+/// Channel by channel: a convolution of one channel, with the weights of each channel together.
+void emit_depthwise_planes(Writer& writer, const Operands& operands, const Windows& it) {
+  if (is_real(operands)) refuse("it runs channel by channel with real numbers");
+  const auto channels = static_cast<std::size_t>(it.out_channels);
+  const auto weights = constant_data(writer, 1);
+  const std::size_t taps = weights.size() / channels;
+  std::vector<std::byte> turned(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) turned[i % channels * taps + i / channels] = weights[i];
+  const Requantization to =
+      kernels::requantization_of(operands, operands.input(0), operands.input(1), it.out_channels, 3);
+  kernels::expect_bias(operands, 2, DType::int32, it.out_channels);
+  const auto bias =
+      folded_bias(writer, it.out_channels, to.input_zero, [channels](std::size_t i) { return i % channels; });
+  Windows one = it;
+  one.in_channels = one.out_channels = 1;
+  const std::string name = writer.sources().array("weights_" + writer.number(),
+                                                  "weights of operator " + writer.number() + " by channels",
+                                                  DType::int8, std::move(turned));
+  call_with_planes(writer, it,
+                   {.layer = integer_layer(writer, one, 1, to, bias, name),
+                    .weights = static_cast<std::int64_t>(taps),
+                    .is_depthwise = true});
 }
 
 void emit_depthwise(Writer& writer) {
   const Operands operands(writer.signature());
-  const Windows it = convolution_windows(operands);
+  const Windows it = turned(writer, convolution_windows(operands));
   const auto channels = static_cast<std::size_t>(it.out_channels);
   if (it.in_channels < 1 || it.out_channels % it.in_channels != 0)
     refuse("{} input channels do not divide {} output channels", it.in_channels, it.out_channels);
   static_cast<void>(constant_data(writer, 1));
+  if (has_planes(writer)) return emit_depthwise_planes(writer, operands, it);
   if (is_real(operands)) {
     if (operands.input(1).dtype != DType::float32)
       refuse("weights int8 of a float32 input are not supported");
-    writer.need("stowage_depthwise_f32");
+    const std::string kernel = it.is_columns ? "depthwise_columns_f32" : "depthwise_f32";
+    writer.need(it.is_columns ? "stowage_columns_f32" : "stowage_depthwise_f32");
     const std::string weights = writer.sources().constant(writer.op().inputs[1].value());
-    call_with_rows(writer, it, "depthwise_f32", real_layer(writer, operands, it, 1, weights));
+    call_with_rows(writer, it, kernel, real_layer(writer, operands, it, 1, weights));
     return;
   }
   kernels::expect_bias(operands, 2, DType::int32, it.out_channels);
@@ -207,7 +253,8 @@ void emit_depthwise(Writer& writer) {
   const auto bias =
       folded_bias(writer, it.out_channels, to.input_zero, [channels](std::size_t i) { return i % channels; });
   writer.need("stowage_depthwise_s8");
-  call_with_rows(writer, it, "depthwise_s8", integer_layer(writer, it, 1, to, bias));
+  call_with_rows(writer, it, "depthwise_s8",
+                 integer_layer(writer, it, 1, to, bias, weights_for(writer, it, 1)));
 }
 
 // Fully connected layers
@@ -258,14 +305,12 @@ void emit_fully_connected(Writer& writer) {
     const auto bias =
         folded_bias(writer, weights[0], to.input_zero, [length](std::size_t i) { return i / length; });
     writer.need("stowage_conv_s8");
-    layer = integer_layer(writer, it, 1, to, bias);
+    layer = integer_layer(writer, it, 1, to, bias, weights_for(writer, it, it.out_channels));
   }
-  writer.declare(fmt::format("const void *rows[{}];", it.height.taps));
   if (input.axis) {
-    writer.need("stowage_window");
-    writer.line(fmt::format("stowage_window(memory, &{}, 0, {}, 1, rows);",
-                            writer.input_place(0, *input.axis), input.rows));
+    writer.window(0, *input.axis, "0", it.height);
   } else {
+    writer.declare("const void *rows[1];");
     writer.line(fmt::format("rows[0] = {};", writer.input(0).at));
   }
   writer.line(fmt::format("stowage_conv_{}(&{}, rows, {});", real ? "f32" : "s8", layer, writer.output().at));
@@ -279,14 +324,15 @@ Windows pool_windows(const Operands& operands) {
   const Shape& in = operands.input(0).shape;
   const Shape& out = operands.output().shape;
   operands.expect_alike(0);
-  expect_one_image(in);
+  expect_images(in);
   const bool is_same = kernels::is_padding_same(operands);
   const auto window = [&](std::size_t d, const char* filter, const char* stride) {
     return kernels::window_of(
         in[d], out[d],
         {.taps = operands.integer(filter), .stride = operands.integer(stride), .is_same = is_same});
   };
-  return {.height = window(1, "filter_height", "stride_h"),
+  return {.batches = in[0],
+          .height = window(1, "filter_height", "stride_h"),
           .width = window(2, "filter_width", "stride_w"),
           .in_channels = in[3],
           .out_channels = out[3]};
@@ -297,6 +343,7 @@ namespace {
 /// Steps over rows of the input: starts the sums, adds rows, and finishes after the last one.
 void pool_in_steps(Writer& writer, const Windows& it, const std::string& kernel, const std::string& layer,
                    std::string_view type, std::string_view start) {
+  if (it.batches != 1) refuse("it sums up {} images in steps", it.batches);
   const Sums& sums = *writer.kind().sums;
   const Plan& plan = writer.sources().plan();
   const Bytes at = plan.places[sums.buffer].offset + sums.offset;
@@ -317,7 +364,7 @@ void pool_in_steps(Writer& writer, const Windows& it, const std::string& kernel,
 template <bool is_average>
 void emit_pool(Writer& writer) {
   const Operands operands(writer.signature());
-  const Windows it = pool_windows(operands);
+  const Windows it = turned(writer, pool_windows(operands));
   const bool real = is_real(operands);
   const std::string kernel = is_average ? "average_pool" : "max_pool";
   std::string layer;
@@ -331,13 +378,14 @@ void emit_pool(Writer& writer) {
     layer = writer.layer("stowage_pool_s8_layer",
                          fmt::format("{}{}, {}, /* limits */\n", shape_of(it), limits.least, limits.most));
   }
-  writer.need(real ? "stowage_pool_f32" : "stowage_pool_s8");
+  const bool is_ordered = real && is_average && it.is_columns;  // its sums go line by line
+  writer.need(is_ordered ? "stowage_columns_f32" : real ? "stowage_pool_f32" : "stowage_pool_s8");
   if (writer.kind().sums) {
     const std::string least = real ? literal(std::numeric_limits<float>::lowest()) : "INT8_MIN";
     const std::string start = is_average ? (real ? "0.0F" : "0") : least;
     pool_in_steps(writer, it, kernel, layer, real ? "float" : "int8_t", start);
   } else {
-    call_with_rows(writer, it, kernel + (real ? "_f32" : "_s8"), layer);
+    call_with_rows(writer, it, kernel + (is_ordered ? "_columns" : "") + (real ? "_f32" : "_s8"), layer);
   }
 }
 

@@ -4,24 +4,25 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "generate/sources.h"
 #include "kernels/tflite/window.h"
 
 namespace stowage::generate {
 
-/// A window of one image, and the rows that it reads.
+/// A window of one image, and the rows that it reads: lines of the image, or its columns. For columns height
+/// and width change places.
 struct Windows {
+  std::int64_t batches = 1;
+  bool is_columns = false;
   kernels::Window height{};
   kernels::Window width{};
   std::int64_t in_channels = 0;
   std::int64_t out_channels = 0;
 };
 
-/// The fields of a stowage_window_shape.
-[[nodiscard]] std::string shape_of(const Windows& it);
-
-// All throw kernels::Unsupported.
+// All that throw throw kernels::Unsupported.
 
 /// Of CONV_2D and DEPTHWISE_CONV_2D.
 [[nodiscard]] Windows convolution_windows(const kernels::Operands& operands);
@@ -29,5 +30,33 @@ struct Windows {
 [[nodiscard]] Windows pool_windows(const kernels::Operands& operands);
 /// The data of an input that must be constant.
 [[nodiscard]] std::span<const std::byte> constant_data(Writer& writer, std::size_t input);
+
+/// Turns windows for the axis that the plan runs them along.
+[[nodiscard]] Windows turned(const Writer& writer, Windows it);
+
+/// The plan runs an operator channel by channel: it writes planes.
+[[nodiscard]] bool writes_planes(const Writer& writer);
+/// The same, or its input is stored so.
+[[nodiscard]] bool has_planes(const Writer& writer);
+
+/// A convolution that writes planes or reads them. `layer` has one input channel if windows move over each channel by
+/// itself, and one output channel if it writes planes.
+struct PlaneLayer {
+  std::string layer{};
+  std::int64_t weights = 0;  ///< Of an output channel.
+  bool has_bias = true;
+  bool is_real = false;
+  bool is_depthwise = false;
+};
+
+void call_with_planes(Writer& writer, const Windows& it, const PlaneLayer& layer);
+
+/// The fields of a stowage_window_shape.
+[[nodiscard]] std::string shape_of(const Windows& it);
+
+void expect_images(const Shape& shape);
+
+/// Calls a kernel with the rows under each window.
+void call_with_rows(Writer& writer, const Windows& it, std::string_view kernel, const std::string& layer);
 
 }  // namespace stowage::generate

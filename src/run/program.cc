@@ -25,8 +25,12 @@ bool has_elements(const Argument& argument) { return kernels::count_of(argument.
 
 class Preparation {
  public:
-  Preparation(const Network& network, const RunOptions& options)
-      : network_(network), graph_(network.graph()), options_(options), orders_(topological_orders(graph_)) {
+  Preparation(const Network& network, const RunOptions& options, std::span<const std::string> unknown)
+      : network_(network),
+        graph_(network.graph()),
+        options_(options),
+        unknown_(unknown),
+        orders_(topological_orders(graph_)) {
     program_.graph = &graph_;
     program_.constants.resize(graph_.tensors.size());
     program_.computed.resize(graph_.tensors.size());
@@ -102,6 +106,7 @@ class Preparation {
 
   void prepare_operator(std::size_t s, std::size_t o) {
     const Operator& op = graph_.subgraphs[s].operators[o];
+    if (!op.folded && std::ranges::find(unknown_, op.type) != unknown_.end()) return;
     const std::string reason = is_control_flow(op) ? obstacle_to_control_flow(graph_, op) : make_kernel(s, o);
     if (!reason.empty()) obstacles_.push_back(fmt::format("{}: {}", describe(graph_, s, o), reason));
   }
@@ -164,6 +169,7 @@ class Preparation {
   const Network& network_;
   const Graph& graph_;
   const RunOptions& options_;
+  std::span<const std::string> unknown_;
   std::vector<std::vector<std::size_t>> orders_;
   std::vector<bool> is_done_{};
   Program program_{};
@@ -194,8 +200,9 @@ Signature signature_of(const Network& network, const Program& program, std::size
   return signature;
 }
 
-Program make_program(const Network& network, const RunOptions& options) {
-  return Preparation(network, options).take();
+Program make_program(const Network& network, const RunOptions& options,
+                     std::span<const std::string> unknown) {
+  return Preparation(network, options, unknown).take();
 }
 
 std::vector<Call> calls_of(const Graph& graph, const std::vector<std::vector<std::size_t>>& orders,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/kernel.h"
@@ -42,8 +43,9 @@ struct Program {
   [[nodiscard]] const Kernel& kernel(const Call& call) const { return kernels[call.subgraph][call.op]; }
 };
 
-/// Throws Error that lists all operators that cannot run.
-[[nodiscard]] Program make_program(const Network& network, const RunOptions& options);
+/// Throws Error that lists all operators that cannot run; operators of types in `unknown` need not.
+[[nodiscard]] Program make_program(const Network& network, const RunOptions& options,
+                                   std::span<const std::string> unknown = {});
 
 /// The kernel's description of a tensor, which must have a shape, and of an operator, whose tensors all must.
 /// Both refer to the network and the program.

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <map>
 #include <string>
+#include <variant>
 
 #include "c_packages.h"
 #include "layer_networks.h"
@@ -31,7 +33,7 @@ PlanOptions quick_options() {
 /// The ways of planning take turns.
 Plan plan_in_turn(const Network& network, std::uint64_t seed) {
   PlanOptions options = quick_options();
-  switch (seed % 6) {
+  switch (seed % 7) {
     case 0:
       return make_plan(network.input, options).plan;
     case 1:
@@ -39,33 +41,61 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
       return make_plan(network.input, options).plan;
     case 2:
       options.stream =
-          StreamOptions{.granule = 1 + static_cast<std::int64_t>(seed / 6 % 3), .axes = StreamAxes::natural};
+          StreamOptions{.granule = 1 + static_cast<std::int64_t>(seed / 7 % 3), .axes = StreamAxes::natural};
       return make_plan(network.input, options).plan;
     case 3:
-      options.stream = StreamOptions{.layout = StreamLayout::ring, .axes = StreamAxes::natural};
+      options.stream = StreamOptions{.layout = StreamLayout::ring,
+                                     .axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched};
       return make_plan(network.input, options).plan;
     case 4:
-      options.stream = StreamOptions{.axes = StreamAxes::natural};
+      options.stream = StreamOptions{.axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched};
       options.io = Io::rows;
       return make_plan(network.input, options).plan;
+    case 5:
+      options.stream =
+          StreamOptions{.granule = 1 + static_cast<std::int64_t>(seed / 7 % 2),
+                        .recompute = 2,
+                        .layout = seed / 7 % 3 == 0 ? StreamLayout::ring : StreamLayout::automatic,
+                        .axes = StreamAxes::natural};
+      options.io = seed / 14 % 2 == 0 ? Io::rows : Io::arena;
+      options.solve.time_limit = std::chrono::milliseconds(100);
+      return make_plan(network.input, options).plan;
     default:
-      return testing::streamed_plan(network, testing::random_options(seed / 6));
+      return testing::streamed_plan(network, testing::random_options(seed / 7));
   }
 }
 
+/// Whether the program of a package has that word.
+bool mentions(const Package& package, const std::string& word) {
+  return std::ranges::any_of(package.files, [&](const GeneratedFile& file) {
+    return !file.path.starts_with("stowage_") && file.content.find(word) != std::string::npos;
+  });
+}
+
+/// Packages with what not every plan has.
+struct Kinds {
+  std::size_t recompute = 0;
+  std::size_t columns = 0;
+  std::size_t planes = 0;
+};
+
 /// Generates until so many packages are there; why others were not, by reason.
-std::map<std::string, int> add_packages(testing::Packages& packages, std::uint64_t wanted) {
+std::map<std::string, int> add_packages(testing::Packages& packages, std::uint64_t wanted, Kinds& kinds) {
   std::map<std::string, int> refused;
   for (std::uint64_t seed = 0; packages.count() < wanted && seed < 3 * wanted; ++seed) {
-    const DType dtype = seed / 6 % 3 == 0 ? DType::float32 : DType::int8;
+    const DType dtype = seed / 7 % 3 == 0 ? DType::float32 : DType::int8;
     const Network network = testing::random_layer_network(seed, dtype);
     const std::string name = "net" + std::to_string(seed);
     try {
-      packages.add(name, generate_package(network, plan_in_turn(network, seed),
-                                          {.name = name, .cases = 2, .seed = seed}));
+      const Plan plan = plan_in_turn(network, seed);
+      const Package package = generate_package(network, plan, {.name = name, .cases = 2, .seed = seed});
+      packages.add(name, package);
+      kinds.recompute += mentions(package, "_again(memory") ? 1 : 0;
+      kinds.columns += mentions(package, "_columns_f32(") || mentions(package, ", turned */") ? 1 : 0;
+      kinds.planes += mentions(package, "_plane") ? 1 : 0;
     } catch (const Error& error) {
       const std::string what = error.what();
-      ++refused[what.substr(what.rfind("): ") == std::string::npos ? 0 : what.rfind("): "))];
+      ++refused[what.substr(what.find("): ") == std::string::npos ? 0 : what.find("): "))];
     }
   }
   return refused;
@@ -75,7 +105,13 @@ TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
   const testing::TemporaryDirectory folder;
   testing::Packages packages(folder.path());
   const std::uint64_t wanted = testing::has_time() ? 3000 : testing::is_in_a_hurry() ? 30 : 300;
-  const auto refused = add_packages(packages, wanted);
+  Kinds kinds;
+  const auto refused = add_packages(packages, wanted, kinds);
+  std::cout << "of " << packages.count() << ": " << kinds.recompute << " compute rows again, "
+            << kinds.columns << " have columns, " << kinds.planes << " planes\n";
+  if (!testing::is_in_a_hurry()) {
+    EXPECT_GT(kinds.columns, 0U);
+  }
   int refusals = 0;
   for (const auto& [reason, count] : refused) {
     std::cout << count << " refused: " << reason << "\n";
@@ -83,6 +119,38 @@ TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
   }
   EXPECT_EQ(packages.count(), wanted);
   EXPECT_LT(refusals, static_cast<int>(wanted) / 5);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+/// A plan in a near memory that is too small for all, and a far one.
+Plan plan_in_two(const Network& network, std::int64_t tenths) {
+  PlanOptions options = quick_options();
+  const Bytes peak = make_plan(network.input, options).plan.summary.peak;
+  options.memories = {{.name = "near", .capacity = peak * tenths / 10, .alignment = 4, .cost = 1},
+                      {.name = "far", .alignment = 4, .cost = 20}};
+  options.moves = Moves::allowed;
+  return make_plan(network.input, options).plan;
+}
+
+TEST(GenerateRandom, TensorsMoveBetweenMemories) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  std::size_t moving = 0;
+  for (std::uint64_t seed = 0; seed < 150 && moving < 4; ++seed) {
+    for (const std::int64_t tenths : {3, 7}) {
+      const Network network = testing::random_layer_network(seed, DType::int8);
+      const Plan plan = plan_in_two(network, tenths);
+      const bool moves = std::ranges::any_of(
+          plan.clocks[0].steps, [](const Step& step) { return std::holds_alternative<Copy>(step); });
+      if (!moves) continue;
+      const std::string name = "net" + std::to_string(seed) + "_" + std::to_string(tenths);
+      const Package package = generate_package(network, plan, {.name = name, .cases = 2});
+      EXPECT_TRUE(mentions(package, "to another memory. */"));
+      packages.add(name, package);
+      ++moving;
+    }
+  }
+  EXPECT_GT(moving, 0U);
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 

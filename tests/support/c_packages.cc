@@ -3,6 +3,7 @@
 
 #include "c_packages.h"
 
+#include <algorithm>
 #include <fstream>
 #include <future>
 #include <sstream>
@@ -82,9 +83,12 @@ void Packages::add(const std::string& name, const Package& package) {
   for (const GeneratedFile& file : package.files) {
     if (file.path.starts_with(name)) write(own / file.path, file.content);
   }
-  write(own / (name + "_all.c"), "#include \"" + name + ".c\"\n#include \"" + name +
-                                     "_weights.c\"\n#define main " + name +
-                                     "_main\nint main(void);\n#include \"" + name + "_test.c\"\n");
+  const auto is_own = [&](const GeneratedFile& file) { return file.path == name + "_extern.c"; };
+  const bool has_own = std::ranges::any_of(package.files, is_own);
+  write(own / (name + "_all.c"), "#include \"" + name + ".c\"\n#include \"" + name + "_weights.c\"\n" +
+                                     (has_own ? "#include \"" + name + "_extern.c\"\n" : "") +
+                                     "#define main " + name + "_main\nint main(void);\n#include \"" + name +
+                                     "_test.c\"\n");
   names_.push_back(name);
 }
 

@@ -23,13 +23,16 @@ class LayerMaker {
   }
 
   Network make() {
-    std::vector<TensorId> inputs{add("x", TensorKind::input, {1, pick(4, 11), pick(3, 8), pick(1, 6)})};
+    const std::int64_t batch = pick(0, 9) == 0 ? 2 : 1;
+    // Of windows over many channels: there rows are worth computing again.
+    const bool is_chain = batch == 1 && pick(0, 2) == 0;
+    std::vector<TensorId> inputs{add("x", TensorKind::input, {batch, pick(4, 11), pick(3, 8), pick(1, 6)})};
     if (pick(0, 5) == 0) inputs.push_back(add("second", TensorKind::input, *graph_.tensors[inputs[0]].shape));
     graph_.subgraphs[0].inputs = inputs;
     TensorId at = inputs[0];
     if (inputs.size() > 1) at = binary("ADD", at, inputs[1]);
-    const std::int64_t layers = pick(1, 7);
-    for (std::int64_t i = 0; i < layers; ++i) at = layer(at);
+    const std::int64_t layers = is_chain ? pick(2, 4) : pick(1, 7);
+    for (std::int64_t i = 0; i < layers; ++i) at = is_chain ? expanded(at, true) : layer(at);
     if (pick(0, 2) > 0) at = classifier(at);
     if (at == inputs[0]) at = unary(at);
     finish(at);
@@ -112,7 +115,7 @@ class LayerMaker {
   }
 
   TensorId layer(TensorId x) {
-    switch (pick(0, 11)) {
+    switch (pick(0, 13)) {
       case 0:
         return pool(x);
       case 1:
@@ -129,6 +132,10 @@ class LayerMaker {
         return moved(x);
       case 7:
         return requantized(x);
+      case 8:
+        return expanded(x);
+      case 9:
+        return resized(x);
       default:
         return convolution(x);
     }
@@ -172,8 +179,37 @@ class LayerMaker {
                                           : Shape{channels, high.taps, wide.taps, in[3]};
     std::vector<TensorId> inputs{x, weights(of_weights, is_depthwise ? 3 : 0)};
     if (pick(0, 5) > 0) inputs.push_back(bias(channels));
-    return op(is_depthwise ? "DEPTHWISE_CONV_2D" : "CONV_2D", inputs, {1, high.out, wide.out, channels},
+    return op(is_depthwise ? "DEPTHWISE_CONV_2D" : "CONV_2D", inputs, {in[0], high.out, wide.out, channels},
               window(high, wide, is_same, pick(0, 3)));
+  }
+
+  TensorId resized(TensorId x) {
+    const Shape in = shape(x);
+    const Shape out{in[0], pick(1, 12), pick(1, 9), in[3]};
+    const std::int64_t way = pick(0, 2);
+    const TensorId y = op(pick(0, 1) == 0 ? "RESIZE_BILINEAR" : "RESIZE_NEAREST_NEIGHBOR",
+                          {x, numbers({static_cast<double>(out[1]), static_cast<double>(out[2])}, {2})}, out,
+                          {{"align_corners", std::int64_t{way == 1 ? 1 : 0}},
+                           {"half_pixel_centers", std::int64_t{way == 2 ? 1 : 0}}});
+    keep_quantization(x);
+    return y;
+  }
+
+  /// Windows over many channels, between few.
+  TensorId expanded(TensorId x, bool is_narrow = false) {
+    const Shape in = shape(x);
+    const Dimension one{.out = in[1]};
+    const std::int64_t many = pick(12, 24);
+    const std::int64_t few = pick(1, is_narrow ? 1 : 4);
+    const TensorId wide = op("CONV_2D", {x, weights({many, 1, 1, in[3]}, 0), bias(many)},
+                             {in[0], in[1], in[2], many}, window(one, one, true, 1));
+    const Dimension high = is_narrow ? Dimension{.taps = 3, .out = in[1]} : dimension(in[1], true);
+    const Dimension across = is_narrow ? Dimension{.taps = 3, .out = in[2]} : dimension(in[2], true);
+    const TensorId y =
+        op("DEPTHWISE_CONV_2D", {wide, weights({1, high.taps, across.taps, many}, 3), bias(many)},
+           {in[0], high.out, across.out, many}, window(high, across, true, 0));
+    return op("CONV_2D", {y, weights({few, 1, 1, many}, 0), bias(few)}, {in[0], high.out, across.out, few},
+              window(one, one, true, 0));
   }
 
   TensorId pool(TensorId x) {
@@ -186,7 +222,7 @@ class LayerMaker {
     wide = {wide.taps, wide.stride, 1,
             ((is_same ? in[2] : in[2] - wide.taps + 1) + wide.stride - 1) / wide.stride};
     const TensorId y = op(pick(0, 1) == 0 ? "MAX_POOL_2D" : "AVERAGE_POOL_2D", {x},
-                          {1, high.out, wide.out, in[3]}, window(high, wide, is_same, pick(0, 1)));
+                          {in[0], high.out, wide.out, in[3]}, window(high, wide, is_same, pick(0, 1)));
     keep_quantization(x);
     return y;
   }
@@ -259,11 +295,12 @@ class LayerMaker {
   TensorId moved(TensorId x) {
     const Shape in = shape(x);
     if (pick(0, 1) == 0) {
-      const TensorId y = op("TRANSPOSE", {x, numbers({0, 1, 3, 2}, {4})}, {1, in[1], in[3], in[2]});
+      const TensorId y = op("TRANSPOSE", {x, numbers({0, 1, 3, 2}, {4})}, {in[0], in[1], in[3], in[2]});
       keep_quantization(x);
       return y;
     }
-    const Shape out = pick(0, 1) == 0 ? Shape{1, in[1], 1, in[2] * in[3]} : Shape{1, in[1] * in[2], 1, in[3]};
+    const Shape out =
+        pick(0, 1) == 0 ? Shape{in[0], in[1], 1, in[2] * in[3]} : Shape{in[0], in[1] * in[2], 1, in[3]};
     const TensorId y = op("RESHAPE", {x, numbers(std::vector<double>(out.begin(), out.end()), {4})}, out);
     keep_quantization(x);
     return y;
@@ -282,17 +319,18 @@ class LayerMaker {
   TensorId classifier(TensorId x) {
     const Shape in = shape(x);
     if (pick(0, 2) == 0) {
-      const std::int64_t all = kernels::count_of(in);
-      x = op("RESHAPE", {x, numbers({1, static_cast<double>(all)}, {2})}, {1, all});
+      const std::int64_t all = kernels::count_of(in) / in[0];
+      x = op("RESHAPE", {x, numbers({static_cast<double>(in[0]), static_cast<double>(all)}, {2})},
+             {in[0], all});
       keep_quantization(graph_.subgraphs[0].operators.back().inputs[0].value());
-      x = op("FULLY_CONNECTED", {x, weights({5, all}, 0), bias(5)}, {1, 5});
+      x = op("FULLY_CONNECTED", {x, weights({5, all}, 0), bias(5)}, {in[0], 5});
     } else {
-      x = op("MEAN", {x, numbers({1, 2}, {2})}, {1, in[3]});
-      x = op("FULLY_CONNECTED", {x, weights({5, in[3]}, 0), bias(5)}, {1, 5},
+      x = op("MEAN", {x, numbers({1, 2}, {2})}, {in[0], in[3]});
+      x = op("FULLY_CONNECTED", {x, weights({5, in[3]}, 0), bias(5)}, {in[0], 5},
              {{"fused_activation_function", pick(0, 1)}});
     }
     if (pick(0, 1) == 0) return x;
-    const TensorId y = op("SOFTMAX", {x}, {1, 5}, {{"beta", 1.0F}});
+    const TensorId y = op("SOFTMAX", {x}, {in[0], 5}, {{"beta", 1.0F}});
     if (is_int8()) quantize({{1.0F / 256}, {-128}});
     return y;
   }

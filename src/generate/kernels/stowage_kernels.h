@@ -43,6 +43,26 @@ static inline void *stowage_row(uint8_t *const *memory, const stowage_place *pla
 /* The rows under a window; null where there are none. */
 void stowage_window(uint8_t *const *memory, const stowage_place *place, int32_t first, int32_t taps,
                     int32_t dilation, const void **rows);
+/* The same for an image with rows of `pitch` bytes, one after the other. */
+void stowage_window_in(const void *image, int32_t pitch, int32_t image_rows, int32_t first, int32_t taps,
+                       int32_t dilation, const void **rows);
+/* To the next image of a batch, if a row has parts of all images. */
+void stowage_advance_rows(const void **rows, int32_t taps, int32_t bytes);
+
+/* Rows that are computed again. The place has those of all steps, in their order; step k computes row block blocks[k].
+ * `done` steps have run. */
+typedef struct {
+  const stowage_place *place;
+  const uint16_t *blocks;
+  uint16_t granule; /* rows of a block */
+  uint16_t rows;
+} stowage_again;
+
+/* The row as it was computed last, and as the next step computes it. */
+void *stowage_row_again(uint8_t *const *memory, const stowage_again *again, int32_t done, int32_t row);
+void *stowage_next_row_again(uint8_t *const *memory, const stowage_again *again, int32_t done, int32_t row);
+void stowage_window_again(uint8_t *const *memory, const stowage_again *again, int32_t done, int32_t first,
+                          int32_t taps, int32_t dilation, const void **rows);
 
 /* Fixed point */
 
@@ -118,6 +138,15 @@ void stowage_conv_s8(const stowage_conv_s8_layer *layer, const void *const *rows
 /* DEPTHWISE_CONV_2D; weights are [taps_high][taps_wide][out_channels]. */
 void stowage_depthwise_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output);
 
+/* CONV_2D of an input whose channels are planes; `first` is the first row under the window. */
+void stowage_conv_planes_s8(const stowage_conv_s8_layer *layer, uint8_t *const *memory,
+                            const stowage_place *planes, int32_t in_height, int32_t first, int32_t dilation,
+                            int8_t *output);
+/* DEPTHWISE_CONV_2D of one channel: a row of it. Rows and elements have these distances. */
+void stowage_depthwise_plane_s8(const stowage_conv_s8_layer *layer, const int8_t *input, int32_t in_height,
+                                int32_t in_row, int32_t in_step, int32_t first, int32_t dilation,
+                                int8_t *output, int32_t out_step);
+
 typedef struct {
   stowage_window_shape shape;
   int32_t groups;
@@ -147,6 +176,13 @@ typedef struct {
 
 void stowage_average_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
 void stowage_max_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
+
+/* Columns instead of rows; weights are as for rows. */
+void stowage_conv_columns_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
+void stowage_depthwise_columns_f32(const stowage_conv_f32_layer *layer, const void *const *rows,
+                                   float *output);
+void stowage_average_pool_columns_f32(const stowage_pool_f32_layer *layer, const void *const *rows,
+                                      float *output);
 
 /* The same pools over all rows, one row after the other. */
 void stowage_average_pool_add_s8(const stowage_pool_s8_layer *layer, const int8_t *row, int32_t *sums);
@@ -300,6 +336,61 @@ void stowage_svdf_s8(const stowage_svdf_layer *layer, const int8_t *time, const 
                      int8_t *output);
 void stowage_svdf_s16(const stowage_svdf_layer *layer, const int16_t *time, const int8_t *input,
                       int16_t *state, int8_t *output);
+
+/* UNIDIRECTIONAL_SEQUENCE_LSTM. Both states are kept from run to run. */
+
+typedef struct {
+  const int8_t *weights; /* [cells][numbers] */
+  const int32_t *bias;   /* may be null */
+  stowage_factor factor; /* to 12 fraction bits */
+  int32_t zero;
+} stowage_gate_layer;
+
+typedef struct {
+  stowage_gate_layer from_input[4];
+  stowage_gate_layer from_output[4];
+  const uint16_t *table; /* 256 values of the sigmoid, at multiples of 1/24 */
+  int32_t batches;
+  int32_t steps;
+  int32_t inputs;
+  int32_t cells;
+  int32_t is_time_major;
+  stowage_factor forget;
+  stowage_factor learn;
+  stowage_factor show;
+  int32_t output_zero;
+  int32_t clip; /* 0: none */
+  int32_t tanh_shift;
+} stowage_lstm_layer;
+
+void stowage_lstm_s8(const stowage_lstm_layer *layer, const int8_t *input, int8_t *last, int16_t *state,
+                     int8_t *output);
+
+/* Resizing. An element lies between two columns, and its row between two rows; distances are those from the first, of
+ * int8 in units of 1/1024. */
+
+typedef struct {
+  const uint16_t *first; /* columns */
+  const uint16_t *second;
+  const int16_t *distance;
+  int32_t width;
+  int32_t channels;
+} stowage_resize_s8_layer;
+
+typedef struct {
+  const uint16_t *first;
+  const uint16_t *second;
+  const float *distance;
+  int32_t width;
+  int32_t channels;
+} stowage_resize_f32_layer;
+
+void stowage_resize_nearest(const uint16_t *columns, int32_t width, size_t bytes, const void *input,
+                            void *output);
+void stowage_resize_bilinear_s8(const stowage_resize_s8_layer *layer, const int8_t *first,
+                                const int8_t *second, int32_t distance, int8_t *output);
+void stowage_resize_bilinear_f32(const stowage_resize_f32_layer *layer, const float *first,
+                                 const float *second, float distance, float *output);
 
 /* Movement */
 

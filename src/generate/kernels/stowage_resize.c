@@ -1,0 +1,42 @@
+/* RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR, one row of the output. */
+#include <string.h>
+
+#include "stowage_kernels.h"
+
+void stowage_resize_nearest(const uint16_t *columns, int32_t width, size_t bytes, const void *input,
+                            void *output) {
+  int32_t x;
+  for (x = 0; x < width; x++)
+    memcpy((uint8_t *)output + (size_t)x * bytes, (const uint8_t *)input + columns[x] * bytes, bytes);
+}
+
+void stowage_resize_bilinear_s8(const stowage_resize_s8_layer *layer, const int8_t *first,
+                                const int8_t *second, int32_t distance, int8_t *output) {
+  enum { unit = 1024 };
+  const int32_t half = unit * unit / 2;
+  int32_t i, c;
+  for (i = 0; i < layer->width; i++) {
+    const int32_t left = layer->first[i] * layer->channels, right = layer->second[i] * layer->channels;
+    const int32_t x = layer->distance[i];
+    for (c = 0; c < layer->channels; c++) {
+      const int32_t sum = first[left + c] * (unit - distance) * (unit - x) +
+                          second[left + c] * distance * (unit - x) +
+                          first[right + c] * (unit - distance) * x + second[right + c] * distance * x;
+      *output++ = (int8_t)((sum + (sum > 0 ? half : -half)) / (unit * unit));
+    }
+  }
+}
+
+void stowage_resize_bilinear_f32(const stowage_resize_f32_layer *layer, const float *first,
+                                 const float *second, float distance, float *output) {
+  int32_t i, c;
+  for (i = 0; i < layer->width; i++) {
+    const int32_t left = layer->first[i] * layer->channels, right = layer->second[i] * layer->channels;
+    const float x = layer->distance[i];
+    for (c = 0; c < layer->channels; c++) {
+      *output++ = first[left + c] * (1.0F - distance) * (1.0F - x) +
+                  second[left + c] * distance * (1.0F - x) + first[right + c] * (1.0F - distance) * x +
+                  second[right + c] * distance * x;
+    }
+  }
+}

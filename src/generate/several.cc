@@ -1,0 +1,181 @@
+// Several models that share the memories of one plan. Each becomes files of its own, as if it were alone with its part
+// of the plan: its tensors and its steps. Kernels are shared. A header says in which order the models run, and which
+// inputs are outputs of another model.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "generate/text.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/generate.h"
+
+namespace stowage {
+namespace generate {
+namespace {
+
+/// The models in the order in which they run, each from its first step to its last.
+std::vector<std::size_t> order_of(const Plan& plan) {
+  if (plan.clocks.size() != 1)
+    throw Error("plan", "runs models at the same time, for which no C is generated");
+  std::vector<std::size_t> order;
+  for (const Step& step : plan.clocks[0].steps) {
+    const auto* const run = std::get_if<Run>(&step);
+    if (std::holds_alternative<Copy>(step))
+      throw Error("plan", "moves tensors of several models between memories, for which no C is generated");
+    if (run == nullptr || (!order.empty() && order.back() == run->model)) continue;
+    if (std::ranges::find(order, run->model) != order.end())
+      throw Error("plan", fmt::format("runs model {} in several parts, for which no C is generated",
+                                      plan.models[run->model].name));
+    order.push_back(run->model);
+  }
+  return order;
+}
+
+/// The plan of one model: its tensors and steps, in the memories of all.
+Plan part_of(const Plan& plan, std::size_t model) {
+  Plan part = plan;
+  part.models = {plan.models[model]};
+  part.feeds.clear();
+  part.released.clear();
+  std::erase_if(part.tensors, [model](const PlannedTensor& it) { return it.model != model; });
+  for (PlannedTensor& tensor : part.tensors) tensor.model = 0;
+  std::vector<Step>& steps = part.clocks[0].steps;
+  std::erase_if(steps, [model](const Step& step) {
+    const auto* const run = std::get_if<Run>(&step);
+    return run != nullptr && run->model != model;
+  });
+  for (Step& step : steps)
+    if (auto* const run = std::get_if<Run>(&step)) run->model = 0;
+  return part;
+}
+
+std::string name_of_model(const Plan& plan, const std::string& name, std::size_t model) {
+  std::string own = identifier(plan.models[model].name);
+  for (char& c : own)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return name + "_" + (own.empty() ? std::to_string(model) : own);
+}
+
+std::string feeds_text(const Plan& plan) {
+  std::string text;
+  for (const Feed& feed : plan.feeds) {
+    const PlannedTensor& from = plan.tensors[feed.output];
+    const PlannedTensor& to = plan.tensors[feed.input];
+    text += fmt::format(" * Output {} of {} is input {} of {}: give NULL for it.\n",
+                        in_comment(from.tensor.name), in_comment(plan.models[from.model].name),
+                        in_comment(to.tensor.name), in_comment(plan.models[to.model].name));
+  }
+  return text;
+}
+
+std::string header_of(const Plan& plan, const std::string& name, const std::vector<std::string>& names) {
+  std::string text = fmt::format(
+      "/* Several models in the same memory, made by stowage; README.md says more. In a round each runs "
+      "once, in the\n"
+      " * order below. Outputs stay until all have run, unless --release freed them.\n{} */\n"
+      "#ifndef {}_H\n#define {}_H\n\n",
+      feeds_text(plan), upper(name), upper(name));
+  for (const std::string& own : names) text += fmt::format("#include \"{}.h\"\n", own);
+  text += "\n/* Memory that all of them share, in bytes. */\n";
+  for (const PlannedMemory& memory : plan.memories) {
+    const std::string macro = upper(name) + "_" + upper(identifier(memory.memory.name));
+    text += fmt::format("#define {0}_SIZE {1}\n#define {0}_ALIGNMENT {2}\n", macro, memory.peak,
+                        memory.memory.alignment);
+  }
+  return text + "\n#endif\n";
+}
+
+std::string makefile_of(const std::vector<std::string>& names, const std::vector<std::string>& kernels) {
+  std::string models;
+  for (const std::string& name : names) models += " " + name;
+  std::string sources;
+  for (const std::string& kernel : kernels) sources += " " + kernel;
+  return fmt::format(
+      "# make test    runs each model on this machine\n"
+      "MODELS :={}\nKERNELS :={}\n"
+      "WARNINGS := -Wall -Wextra -Wconversion -Wshadow -pedantic -Werror\n"
+      "CFLAGS ?= -O2\n\n"
+      "test: $(MODELS:%=%_test)\n\tfor model in $(MODELS); do ./$${{model}}_test || exit 1; done\n\n"
+      "%_test: %.c %_weights.c %_test.c $(KERNELS)\n"
+      "\t$(CC) -std=c99 $(CFLAGS) $(WARNINGS) $^ $(wildcard $*_extern.c) -lm -o $@\n\n"
+      "clean:\n\trm -f $(MODELS:%=%_test)\n\n.PHONY: test clean\n",
+      models, sources);
+}
+
+std::string readme_of(const Plan& plan, const std::string& name, const std::vector<std::string>& names,
+                      const std::vector<Package>& packages) {
+  std::string rows;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    rows += fmt::format("| {} | {} | {} | {} | {} |\n", names[i], packages[i].state, packages[i].weights,
+                        packages[i].control, packages[i].steps);
+  std::string memories;
+  for (const PlannedMemory& memory : plan.memories)
+    memories += fmt::format("| {} | {} |\n", in_comment(memory.memory.name), memory.peak);
+  return fmt::format(
+      "# {0}\n\nC99 that runs {1} models in the same memory. Made by stowage.\n\n"
+      "| memory | bytes |\n|---|---|\n{2}\n"
+      "| model | state | weights | control tables | steps |\n|---|---|---|---|---|\n{3}\n"
+      "`{0}.h` says in which order they run. `make test` runs each on known inputs on this machine. Add all "
+      "`.c` "
+      "files\nbut those that end in `_test.c` to your project.\n",
+      name, names.size(), memories, rows);
+}
+
+Package package_of_several(std::span<const Network> networks, const Plan& plan,
+                           const GenerateOptions& options) {
+  if (plan.models.size() != networks.size())
+    throw Error("plan", fmt::format("is of {} models, expected {}", plan.models.size(), networks.size()));
+  Package all;
+  std::vector<std::string> names;
+  std::vector<Package> packages;
+  std::set<std::string> paths;
+  for (const std::size_t model : order_of(plan)) {
+    GenerateOptions own = options;
+    own.name = name_of_model(plan, options.name, model);
+    if (std::ranges::find(names, own.name) != names.end())
+      throw UsageError(fmt::format("two models have the name {} in C", own.name));
+    std::erase_if(own.externs, [&](const std::string& type) {
+      const auto& operators = networks[model].graph().subgraphs[0].operators;
+      return std::ranges::find(operators, type, &Operator::type) == operators.end();
+    });
+    Package package = generate_package(networks[model], part_of(plan, model), own);
+    for (GeneratedFile& file : package.files) {
+      const bool is_source = file.path.starts_with(own.name) || file.path.starts_with("stowage_");
+      if (is_source && paths.insert(file.path).second) all.files.push_back(std::move(file));
+    }
+    names.push_back(own.name);
+    all.state += package.state;
+    all.weights += package.weights;
+    all.control += package.control;
+    all.steps += package.steps;
+    all.multiplies += package.multiplies;
+    all.arena = package.arena;
+    packages.push_back(std::move(package));
+  }
+  std::vector<std::string> kernels;
+  for (const std::string& path : paths)
+    if (path.starts_with("stowage_") && path.ends_with(".c")) kernels.push_back(path);
+  std::ostringstream json;
+  write_json(plan, json);
+  all.files.insert(all.files.begin(), {options.name + ".h", header_of(plan, options.name, names)});
+  all.files.push_back({"plan.json", json.str()});
+  all.files.push_back({"README.md", readme_of(plan, options.name, names, packages)});
+  all.files.push_back({"Makefile", makefile_of(names, kernels)});
+  return all;
+}
+
+}  // namespace
+}  // namespace generate
+
+Package generate_package(std::span<const Network> networks, const Plan& plan,
+                         const GenerateOptions& options) {
+  if (networks.size() == 1) return generate_package(networks[0], plan, options);
+  return generate::package_of_several(networks, plan, options);
+}
+
+}  // namespace stowage
