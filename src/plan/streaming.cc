@@ -60,7 +60,7 @@ constexpr std::int64_t work_on_blocks = 20'000'000;   // the same to choose bloc
 constexpr unsigned long work_on_proof = 20'000'000;   // operations of the polyhedral library
 constexpr std::int64_t most_cuts = 400;
 constexpr double share_of_axes = 0.1;     // of the time
-constexpr double share_of_blocks = 0.2;   // to choose them
+constexpr double share_of_blocks = 0.1;   // to choose them
 constexpr double share_of_unsplit = 0.4;  // for the network itself, if blocks may help
 
 /// An order of rows in one form.
