@@ -419,7 +419,9 @@ struct Searched {
 
 /// Iterations of a network of blocks that can be ordered and placed in that time.
 std::int64_t most_iterations_of(Seconds time_limit) {
-  return static_cast<std::int64_t>(std::min(time_limit.count(), 1e6) * 1000);
+  constexpr double most = 12'000;  // beyond, packing them takes longer than they are worth
+  constexpr double per_second = 1000;
+  return static_cast<std::int64_t>(std::min(time_limit.count() * per_second, most));
 }
 
 /// The network in blocks where that seems to help; none if it does nowhere.
