@@ -72,4 +72,8 @@ struct Package {
 /// Gives operators the scratch memory that these kernels need while they run: more if a plan may run them by rows.
 void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows);
 
+/// There is no C for sums and states that operators carry from row to row: such operators run as a whole in plans
+/// that are made afterwards.
+void run_carriers_whole(Network& network);
+
 }  // namespace stowage

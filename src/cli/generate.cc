@@ -15,7 +15,6 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/file.h"
@@ -116,11 +115,6 @@ Package package_of(const std::vector<Network>& networks, PlanOptions options, co
   options.stream->axes = StreamAxes::natural;
   planned = plan_for(networks, options);
   return generate_package(networks, planned.plan, wanted);
-}
-
-/// There is no C for sums and states that operators carry from row to row, so such operators run as a whole.
-void run_carriers_whole(Network& network) {
-  for (Operator& op : std::get<Graph>(network.input.content).subgraphs[0].operators) op.carries.clear();
 }
 
 }  // namespace

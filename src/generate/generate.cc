@@ -235,6 +235,12 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
 }  // namespace
 }  // namespace generate
 
+void run_carriers_whole(Network& network) {
+  for (Subgraph& subgraph : std::get<Graph>(network.input.content).subgraphs) {
+    for (Operator& op : subgraph.operators) op.carries.clear();
+  }
+}
+
 Package generate_package(const Network& network, const Plan& plan, const GenerateOptions& options) {
   generate::expect_identifier(options.name);
   generate::expect_plain_network(network, plan);

@@ -133,7 +133,7 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
   options.alignment = 16;
   if (seed % 4 == 0) return make_plan(network.input, options).plan;
   if (seed % 4 == 1) return testing::streamed_plan(network, testing::random_options(seed / 4));
-  options.stream = StreamOptions{.axes = StreamAxes::natural};
+  options.stream = StreamOptions{.axes = StreamAxes::natural, .blocks = StreamBlocks::none};
   if (seed % 4 == 2) options.stream->layout = StreamLayout::ring;
   if (seed % 4 == 3) options.io = Io::rows;
   return make_plan(network.input, options).plan;
@@ -178,7 +178,7 @@ TEST(GenerateCmsisNn, RealNetworks) {
   if (!fs::exists(models)) GTEST_SKIP() << "no models in " << STOWAGE_DATA_DIR;
   PlanOptions by_rows;
   by_rows.solve.time_limit = std::chrono::milliseconds(500);
-  by_rows.stream = StreamOptions{.axes = StreamAxes::natural};
+  by_rows.stream = StreamOptions{.axes = StreamAxes::natural, .blocks = StreamBlocks::none};
   by_rows.io = Io::rows;
   for (const Core& core : cores()) {
     const testing::TemporaryDirectory folder;

@@ -68,7 +68,7 @@ void whole_relu_1(const float *input_0, float *output_0) { relu_of(input_0, outp
 Plan plan_of(const Network& network, bool is_streamed) {
   PlanOptions options;
   if (is_streamed) {
-    options.stream = StreamOptions{.axes = StreamAxes::natural};
+    options.stream = StreamOptions{.axes = StreamAxes::natural, .blocks = StreamBlocks::none};
     options.io = Io::rows;
   }
   return make_plan(network.input, options).plan;

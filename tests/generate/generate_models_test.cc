@@ -26,7 +26,8 @@ PlanOptions options_of(bool is_streamed, Io io, StreamLayout layout = StreamLayo
   PlanOptions options;
   options.io = io;
   options.solve.time_limit = std::chrono::milliseconds(300);
-  if (is_streamed) options.stream = StreamOptions{.layout = layout, .axes = axes};
+  if (is_streamed)
+    options.stream = StreamOptions{.layout = layout, .axes = axes, .blocks = StreamBlocks::none};
   return options;
 }
 
@@ -65,7 +66,8 @@ bool has_state(const Network& network) {
 }
 
 void add_model(testing::Packages& packages, const std::filesystem::path& file, std::size_t cases) {
-  const Network network = read_network(file);
+  Network network = read_network(file);
+  run_carriers_whole(network);
   std::vector<PlanOptions> modes = all_modes();
   if (has_state(network)) modes.resize(1);  // it cannot stream
   for (std::size_t mode = 0; mode < modes.size(); ++mode) {

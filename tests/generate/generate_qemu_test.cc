@@ -54,7 +54,7 @@ TEST(GenerateQemu, RunsOnCortexM) {
     GTEST_SKIP() << "no models in " << STOWAGE_DATA_DIR;
   PlanOptions by_rows;
   by_rows.solve.time_limit = std::chrono::milliseconds(500);
-  by_rows.stream = StreamOptions{.axes = StreamAxes::natural};
+  by_rows.stream = StreamOptions{.axes = StreamAxes::natural, .blocks = StreamBlocks::none};
   by_rows.io = Io::rows;
   PlanOptions in_arena;
   in_arena.solve.time_limit = std::chrono::milliseconds(500);

@@ -40,15 +40,18 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
       options.io = Io::external;
       return make_plan(network.input, options).plan;
     case 2:
-      options.stream =
-          StreamOptions{.granule = 1 + static_cast<std::int64_t>(seed / 7 % 3), .axes = StreamAxes::natural};
+      options.stream = StreamOptions{.granule = 1 + static_cast<std::int64_t>(seed / 7 % 3),
+                                     .axes = StreamAxes::natural,
+                                     .blocks = StreamBlocks::none};
       return make_plan(network.input, options).plan;
     case 3:
       options.stream = StreamOptions{.layout = StreamLayout::ring,
-                                     .axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched};
+                                     .axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched,
+                                     .blocks = StreamBlocks::none};
       return make_plan(network.input, options).plan;
     case 4:
-      options.stream = StreamOptions{.axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched};
+      options.stream = StreamOptions{.axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched,
+                                     .blocks = StreamBlocks::none};
       options.io = Io::rows;
       return make_plan(network.input, options).plan;
     case 5:
@@ -56,7 +59,8 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
           StreamOptions{.granule = 1 + static_cast<std::int64_t>(seed / 7 % 2),
                         .recompute = 2,
                         .layout = seed / 7 % 3 == 0 ? StreamLayout::ring : StreamLayout::automatic,
-                        .axes = StreamAxes::natural};
+                        .axes = StreamAxes::natural,
+                        .blocks = StreamBlocks::none};
       options.io = seed / 14 % 2 == 0 ? Io::rows : Io::arena;
       options.solve.time_limit = std::chrono::milliseconds(100);
       return make_plan(network.input, options).plan;
