@@ -325,23 +325,6 @@ ExitStatus run_verify(const VerifyCommand& command) {
 
 namespace {
 
-std::vector<Network> read_networks(const RunCommand& command) {
-  const std::vector<NamedFile> models = parse_models(command.inputs);
-  const std::vector<ImportOptions> options = parse_options_of(models, command.model);
-  std::vector<Network> networks;
-  for (std::size_t m = 0; m < models.size(); ++m) {
-    networks.push_back(read_network(models[m].file, options[m]));
-    networks.back().input.info.name = models[m].name;
-  }
-  return networks;
-}
-
-std::vector<Input> inputs_of(const std::vector<Network>& networks) {
-  std::vector<Input> inputs;
-  for (const Network& network : networks) inputs.push_back(network.input);
-  return inputs;
-}
-
 /// The plan to run, or the exit status if there is none.
 struct Planned {
   Plan plan{};
@@ -428,7 +411,7 @@ ExitStatus run_run(const RunCommand& command) {
   if (!command.given_plan.empty() && planning != PlanTexts{})
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);
-  const std::vector<Network> networks = read_networks(command);
+  const std::vector<Network> networks = read_networks(command.inputs, command.model);
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;
   const Planned planned = plan_for(command, networks, watch);

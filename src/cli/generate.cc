@@ -87,12 +87,6 @@ CKernels parse_kernels(const std::string& text) {
                   base::quoted(text)));
 }
 
-std::vector<Input> inputs_of(const std::vector<Network>& networks) {
-  std::vector<Input> inputs;
-  for (const Network& network : networks) inputs.push_back(network.input);
-  return inputs;
-}
-
 PlanResult plan_for(const std::vector<Network>& networks, const PlanOptions& options) {
   const std::vector<Input> inputs = inputs_of(networks);
   PlanResult planned = inputs.size() == 1 ? make_plan(inputs[0], options) : make_plan(inputs, options);
@@ -124,14 +118,8 @@ ExitStatus run_generate(const GenerateCommand& command) {
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   PlanOptions options = parse_plan_options(command.plan);
   if (options.stream) options.stream->blocks = StreamBlocks::none;  // for which there is no C
-  const std::vector<NamedFile> models = parse_models(command.inputs);
-  const std::vector<ImportOptions> reading = parse_options_of(models, command.model);
-  std::vector<Network> networks;
-  for (std::size_t m = 0; m < models.size(); ++m) {
-    networks.push_back(read_network(models[m].file, reading[m]));
-    networks.back().input.info.name = models[m].name;
-  }
-  const std::string name = models.size() == 1 ? c_name_of(models[0].name) : "models";
+  std::vector<Network> networks = read_networks(command.inputs, command.model);
+  const std::string name = networks.size() == 1 ? c_name_of(networks[0].input.info.name) : "models";
   const GenerateOptions wanted{.name = command.name.empty() ? name : command.name,
                                .cases = parse_cases(command.cases),
                                .seed = options.solve.seed,

@@ -118,4 +118,21 @@ std::vector<Input> read_models(const std::vector<std::string>& texts, const Mode
   return inputs;
 }
 
+std::vector<Network> read_networks(const std::vector<std::string>& texts, const ModelTexts& model_texts) {
+  const std::vector<NamedFile> models = parse_models(texts);
+  const std::vector<ImportOptions> options = parse_options_of(models, model_texts);
+  std::vector<Network> networks;
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    networks.push_back(read_network(models[m].file, options[m]));
+    networks.back().input.info.name = models[m].name;
+  }
+  return networks;
+}
+
+std::vector<Input> inputs_of(const std::vector<Network>& networks) {
+  std::vector<Input> inputs;
+  for (const Network& network : networks) inputs.push_back(network.input);
+  return inputs;
+}
+
 }  // namespace stowage::cli

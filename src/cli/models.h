@@ -6,6 +6,7 @@
 
 #include "cli/options.h"
 #include "stowage/import.h"
+#include "stowage/network.h"
 
 namespace stowage::cli {
 
@@ -39,5 +40,11 @@ enum class Wanted : std::uint8_t {
 [[nodiscard]] std::vector<Input> read_models(const std::vector<std::string>& texts,
                                              const ModelTexts& model_texts, Wanted wanted,
                                              const std::vector<std::vector<ScratchRequest>>& scratch = {});
+
+/// Reads the models' files with all that it takes to run them.
+[[nodiscard]] std::vector<Network> read_networks(const std::vector<std::string>& texts,
+                                                 const ModelTexts& model_texts);
+
+[[nodiscard]] std::vector<Input> inputs_of(const std::vector<Network>& networks);
 
 }  // namespace stowage::cli
