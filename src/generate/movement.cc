@@ -24,15 +24,18 @@ std::int64_t element_bytes(const Operands& operands) {
 
 // RESHAPE, SQUEEZE, EXPAND_DIMS
 
-/// The rows of a reshaped tensor: bytes of each, and the axis.
+/// The rows of a reshaped tensor: bytes of each, and the axis. In memory a row is `runs` runs, one for each place
+/// in front of the axis.
 struct ReshapeRows {
   std::size_t axis = 0;
-  std::int64_t rows = 1;
   Bytes bytes = 0;
+  std::int64_t runs = 1;
+
+  [[nodiscard]] Bytes run() const { return bytes / runs; }
 };
 
 ReshapeRows rows_of_reshaped(const Tensor& tensor, std::size_t axis) {
-  return {axis, (*tensor.shape)[axis], bytes_of_row(tensor, axis).value()};
+  return {axis, bytes_of_row(tensor, axis).value(), kernels::count_of(*tensor.shape, 0, axis)};
 }
 
 std::string copy_text(const std::string& from, const std::string& to, Bytes bytes) {
@@ -41,23 +44,27 @@ std::string copy_text(const std::string& from, const std::string& to, Bytes byte
 
 /// Rows of the output that are a row of the input, several ones, or a part of one.
 void reshape_by_rows(Writer& writer, const ReshapeRows& in, const ReshapeRows& out) {
+  const auto copy = [&](const std::string& from, const std::string& to, Bytes bytes) {
+    return fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});", from, in.run(), to, out.run(), bytes,
+                       out.runs);
+  };
   if (in.bytes == out.bytes) {
     writer.line(
         copy_text(writer.input_row(0, in.axis, "y").at, writer.output_row(out.axis, "y").at, out.bytes));
   } else if (out.bytes % in.bytes == 0) {
     const Bytes parts = out.bytes / in.bytes;
-    const Bytes elements = writer.input_row(0, in.axis, "0").count();
+    const Bytes elements = writer.input_row(0, in.axis, "0").count() / in.runs;
     writer.declare("int32_t i;");
     writer.line(fmt::format("for (i = 0; i < {}; i++)", parts));
-    writer.line("  " + copy_text(writer.input_row(0, in.axis, fmt::format("y * {} + i", parts)).at,
-                                 writer.output_row(out.axis, "y").at + fmt::format(" + i * {}", elements),
-                                 in.bytes));
+    writer.line("  " + copy(writer.input_row(0, in.axis, fmt::format("y * {} + i", parts)).at,
+                            writer.output_row(out.axis, "y").at + fmt::format(" + i * {}", elements),
+                            in.run()));
   } else if (in.bytes % out.bytes == 0) {
     const Bytes parts = in.bytes / out.bytes;
-    const Bytes elements = writer.output_row(out.axis, "0").count();
-    writer.line(copy_text(writer.input_row(0, in.axis, fmt::format("y / {}", parts)).at +
-                              fmt::format(" + y % {} * {}", parts, elements),
-                          writer.output_row(out.axis, "y").at, out.bytes));
+    const Bytes elements = writer.output_row(out.axis, "0").count() / out.runs;
+    writer.line(copy(writer.input_row(0, in.axis, fmt::format("y / {}", parts)).at +
+                         fmt::format(" + y % {} * {}", parts, elements),
+                     writer.output_row(out.axis, "y").at, out.run()));
   } else {
     refuse("rows of {} bytes become rows of {} bytes", in.bytes, out.bytes);
   }
