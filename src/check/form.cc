@@ -202,8 +202,8 @@ class StepForms {
   void check(const Run& run) {
     if (run.rows && (run.rows->begin < 0 || run.rows->begin >= run.rows->end))
       fault(fmt::format("runs {}", text_of(*run.rows)));
-    if (run.block && (run.sums || run.carry || run.part || run.block->begin < 0 || run.block->begin >= run.block->end ||
-                      (run.rows && run.rows->axis == run.block->axis)))
+    if (run.block && (run.sums || run.carry || run.part || run.block->begin < 0 ||
+                      run.block->begin >= run.block->end || (run.rows && run.rows->axis == run.block->axis)))
       fault(fmt::format(
           "runs a block of {}, expected some along another axis than its rows, and neither sums nor "
           "parts",
