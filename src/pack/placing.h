@@ -25,7 +25,8 @@ struct Control {
   base::Deadline deadline{};
   bool has_plan = false;  ///< A fallback plan exists or is being made: the deadline applies to all.
   const std::atomic<Bytes>* ceiling = nullptr;  ///< With one memory: only placings below it are useful.
-  std::span<const Place> known{};               ///< The best placing of other strategies; none: empty.
+  /// With one memory: the best placing of other strategies for the same problem. Empty: none.
+  std::span<const Place> known{};
 
   /// True if the user interrupts or the time is up: improving must end.
   [[nodiscard]] bool is_time_up() const { return deadline.is_over(); }

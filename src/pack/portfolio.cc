@@ -229,7 +229,8 @@ class Contest {
         if (control.is_time_up()) return;
       }
       // Passes run beside each other, so that the best would depend on chance.
-      if (strategy.turn.is_alone || !runs_side_by_side()) control.known = best_.places;
+      const bool is_alone = strategy.turn.is_alone || !runs_side_by_side();
+      if (has_one_memory_ && is_alone) control.known = best_.places;
     }
     if (has_one_memory_) control.ceiling = &ceilings_[entrant];
     if (is_choice_ && strategy.obstacle(problem_)) return;  // tested late, since it takes time

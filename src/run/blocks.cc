@@ -41,7 +41,7 @@ class Cut {
       while (bytes.size > 0) {
         const Bytes size = std::min(bytes.size, chunk_ - bytes.offset % chunk_);
         whole.push_back({bytes.at, bytes.offset / chunk_ * all_ + begin_ + bytes.offset % chunk_, size});
-        bytes = {bytes.at + size, bytes.offset + size, bytes.size - size};
+        bytes = behind(bytes, size);
       }
     }
   }
@@ -55,12 +55,17 @@ class Cut {
         const Bytes size = std::min(bytes.size, end - at);
         if (at >= begin_ && at < begin_ + chunk_)
           part.push_back({bytes.at, bytes.offset / all_ * chunk_ + at - begin_, size});
-        bytes = {bytes.at + size, bytes.offset + size, bytes.size - size};
+        bytes = behind(bytes, size);
       }
     }
   }
 
  private:
+  /// Without the first bytes. Some have no address.
+  static PlacedBytes behind(const PlacedBytes& bytes, Bytes size) {
+    return {bytes.at == nullptr ? nullptr : bytes.at + size, bytes.offset + size, bytes.size - size};
+  }
+
   Bytes all_ = 0;    ///< From one run to the next.
   Bytes begin_ = 0;  ///< Of the first run.
   Bytes chunk_ = 0;  ///< Bytes of a run.

@@ -84,9 +84,11 @@ void print_tally(const Tally& tally) {
     fmt::print("{:<10}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>8}{:>8}{:>8}{:>8}\n", name_of(family),
                of.cases, of.planned, of.refused, of.too_large, of.cut_short, of.proven, of.aliased,
                of.in_place, of.streamed, of.recomputed, of.moved, of.forked, of.run);
-  fmt::print("replayed   {} steps, {} bytes read, {} written in place, {} kept, {} with several views\n",
-             tally.replayed.steps, tally.replayed.bytes, tally.replayed.in_place, tally.replayed.kept,
-             tally.replayed.ambiguous);
+  fmt::print(
+      "replayed   {} steps, {} bytes read, {} written in place, {} kept, {} with several views; "
+      "{} plans left out\n",
+      tally.replayed.steps, tally.replayed.bytes, tally.replayed.in_place, tally.replayed.kept,
+      tally.replayed.ambiguous, tally.replayed.left_out);
   for (const auto& [name, count] : tally.compared) fmt::print("compared   {:>8} {}\n", count, name);
   for (const auto& [reason, count] : tally.refusals) fmt::print("refused    {:>8} {}\n", count, reason);
   for (const auto& [name, of] : tally.mutations)

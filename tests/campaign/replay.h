@@ -16,6 +16,7 @@ struct ReplayTally {
   std::int64_t in_place = 0;   ///< Bytes that were written over what the same operator read.
   std::int64_t kept = 0;       ///< Bytes that an operator found in place.
   std::int64_t ambiguous = 0;  ///< Bytes with several living views in one memory, not all of them right.
+  std::int64_t left_out = 0;   ///< Plans with blocks or carried buffers.
 };
 
 /// Plays the plan's steps over memory in which every byte has a name, from the documents alone. Empty:
