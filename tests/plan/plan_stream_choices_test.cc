@@ -271,7 +271,7 @@ Graph endless() {
 TEST(PlanStreamChoices, ACapacityThatIsMetEndsTheSearch) {
   const Input input = input_of(endless());
   PlanOptions options = options_with(Io::rows);
-  options.solve.time_limit = std::chrono::milliseconds(500);
+  options.solve.time_limit = testing::time_of(std::chrono::milliseconds(500));
   const Plan found = planned(input, options).plan;
   ASSERT_TRUE(found.streaming);
   options.solve.time_limit = std::chrono::hours(1);  // longer than any test may take

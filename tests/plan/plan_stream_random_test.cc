@@ -27,7 +27,7 @@ PlanOptions streaming(Io io, std::int64_t granule, double recompute, Alias alias
   options.stream->recompute = recompute;
   options.alias = alias;
   options.alignment = 1;
-  options.solve.time_limit = std::chrono::milliseconds(100);
+  options.solve.time_limit = testing::time_of(std::chrono::milliseconds(100));
   return options;
 }
 

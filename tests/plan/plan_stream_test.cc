@@ -135,7 +135,7 @@ TEST(PlanStream, RepeatsWhatNeedsNoMultiplies) {
   const Network network = gated(random);
   PlanOptions options = streaming(Io::arena);
   options.alignment = 4;
-  options.solve.time_limit = std::chrono::seconds(6);
+  options.solve.time_limit = testing::time_of(std::chrono::seconds(6));
   const PlanResult result = make_plan(network.input, options);
   ASSERT_TRUE(result.faults.empty()) << result.faults[0].what;
   ASSERT_TRUE(is_streamed(result.plan));
