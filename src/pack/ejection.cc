@@ -55,8 +55,8 @@ constexpr Bytes finest_part = 64;
 constexpr std::int64_t least_slice = 5'000;
 constexpr std::int64_t most_slice = 500'000;
 constexpr std::int64_t least_patience = 2'000'000;  ///< Work in vain until a search begins anew;
-constexpr std::int64_t most_patience = 64'000'000;  ///< it doubles up to so much.
-constexpr std::int64_t most_failures = 40;          ///< Of all searches in a row, until the end.
+constexpr std::int64_t most_patience = 16'000'000;  ///< it doubles up to so much.
+constexpr std::int64_t most_failures = 24;          ///< Of all searches in a row, until the end.
 
 /// The placing that is known, or else the lowest of all passes; no places if it was too late.
 Placing placing_to_lower(const Problem& problem, const Control& control) {

@@ -34,7 +34,7 @@ PlanOptions options_of(bool is_streamed, Io io, StreamLayout layout = StreamLayo
 /// At most 1.3 times the multiplies.
 PlanOptions recomputing() {
   PlanOptions options = options_of(true, Io::rows);
-  options.solve.time_limit = std::chrono::seconds(2);
+  options.solve.time_limit = testing::time_of(std::chrono::seconds(2));
   options.stream->recompute = 1.3;
   return options;
 }
