@@ -176,33 +176,34 @@ void range(NodeContext& node) {
   node.set_output(0, node.elem_type(0), Dims{count});
 }
 
-/// The batch and the channels of the last dimension become dimensions in front.
-void depth_to_space(NodeContext& node) {
-  const Dims* const dims = node.dims(0);
+/// `change(dims, block)` is given the dimensions of a batch of images.
+template <typename Change>
+void between_depth_and_space(NodeContext& node, Change change) {
   std::optional<Dims> result;
-  if (dims != nullptr) {
+  if (const Dims* const dims = node.dims(0)) {
     const std::int64_t block = node.integer("blocksize", 0);
-    if (dims->size() != 4 || block <= 0) misfit("the input is of rank ", dims->size(), ", not 4");
+    if (dims->size() != 4) misfit("the input is of rank ", dims->size(), ", not 4");
+    if (block <= 0) misfit("blocksize is ", block, ", expected at least 1");
     result = *dims;
-    if ((*dims)[1]) (*result)[1] = *(*dims)[1] / product_of(block, block);
-    (*result)[2] = product_of((*dims)[2], Dim(block));
-    (*result)[3] = product_of((*dims)[3], Dim(block));
+    change(*result, block);
   }
   node.set_output(0, node.elem_type(0), result);
 }
 
+void depth_to_space(NodeContext& node) {
+  between_depth_and_space(node, [](Dims& dims, std::int64_t block) {
+    if (dims[1]) dims[1] = *dims[1] / product_of(block, block);
+    dims[2] = product_of(dims[2], Dim(block));
+    dims[3] = product_of(dims[3], Dim(block));
+  });
+}
+
 void space_to_depth(NodeContext& node) {
-  const Dims* const dims = node.dims(0);
-  std::optional<Dims> result;
-  if (dims != nullptr) {
-    const std::int64_t block = node.integer("blocksize", 0);
-    if (dims->size() != 4 || block <= 0) misfit("the input is of rank ", dims->size(), ", not 4");
-    result = *dims;
-    (*result)[1] = product_of((*dims)[1], Dim(product_of(block, block)));
-    if ((*dims)[2]) (*result)[2] = *(*dims)[2] / block;
-    if ((*dims)[3]) (*result)[3] = *(*dims)[3] / block;
-  }
-  node.set_output(0, node.elem_type(0), result);
+  between_depth_and_space(node, [](Dims& dims, std::int64_t block) {
+    dims[1] = product_of(dims[1], Dim(product_of(block, block)));
+    if (dims[2]) dims[2] = *dims[2] / block;
+    if (dims[3]) dims[3] = *dims[3] / block;
+  });
 }
 
 /// A matrix for each pair in the last two dimensions.

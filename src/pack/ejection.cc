@@ -29,6 +29,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -95,8 +96,8 @@ std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> 
 /// One of the searches that go side by side.
 class Descent {
  public:
-  Descent(const Habit& habit, std::vector<Movable> movables, const Neighbours& neighbours, std::uint64_t seed)
-      : part_(habit.part), search_(std::move(movables), clashes_among(neighbours), seed) {}
+  Descent(Bytes part, std::span<const Movable> movables, const Neighbours& neighbours, std::uint64_t seed)
+      : part_(part), search_(movables, clashes_among(neighbours), seed) {}
 
   /// Goes on from that placing, below a lower cap.
   void start(std::span<const Bytes> offsets, Bytes peak, Bytes bound) {
@@ -133,21 +134,14 @@ class Descent {
 class Descents {
  public:
   Descents(const Problem& problem, const std::vector<Place>& first, Bytes bound, const Control& control)
-      : problem_(problem), bound_(bound), control_(control), neighbours_(problem.buffers) {
+      : problem_(problem), bound_(bound), control_(control) {
     for (const Place& place : first) best_.push_back(place.offset);
     peak_ = peak_of(best_);
   }
 
   /// Searches until the bound is reached, the time is up, or nothing more is found.
   void run() {
-    const auto loads = loads_during(problem_.buffers, control_);
-    if (!loads || peak_ <= bound_) return;
-    for (const Habit& habit : habits) {
-      const std::uint64_t seed = control_.options.seed * habits.size() + descents_.size();
-      descents_.push_back(std::make_unique<Descent>(
-          habit, movables_of(problem_, *loads, bound_, habit.counts_slack), neighbours_, seed));
-      descents_.back()->start(best_, peak_, bound_);
-    }
+    if (is_done() || !begin()) return;
     const std::int64_t slices = control_.options.rounds.value_or(std::numeric_limits<std::int64_t>::max());
     std::int64_t failures = 0;
     std::int64_t work = least_slice;
@@ -164,13 +158,30 @@ class Descents {
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return best_; }
 
  private:
+  /// Builds what all searches read, and the searches; false if the time is up.
+  bool begin() {
+    const auto loads = loads_during(problem_.buffers, control_);
+    if (!loads) return false;
+    neighbours_.emplace(problem_.buffers);
+    if (control_.is_time_up()) return false;
+    by_slack_ = movables_of(problem_, *loads, bound_, true);
+    by_area_ = movables_of(problem_, *loads, bound_, false);
+    for (const Habit& habit : habits) {
+      const std::uint64_t seed = control_.options.seed * habits.size() + descents_.size();
+      descents_.push_back(std::make_unique<Descent>(habit.part, habit.counts_slack ? by_slack_ : by_area_,
+                                                    *neighbours_, seed));
+      descents_.back()->start(best_, peak_, bound_);
+    }
+    return true;
+  }
+
   [[nodiscard]] bool is_done() const {
     return peak_ <= bound_ || control_.is_beaten(bound_) || control_.is_time_up();
   }
 
   /// Work counts the neighbours of an average buffer, once for each step.
   void run_slice(std::int64_t work) {
-    const auto pairs = static_cast<std::int64_t>(neighbours_.pairs());
+    const auto pairs = static_cast<std::int64_t>(neighbours_->pairs());
     const std::int64_t met = std::max<std::int64_t>(1, 2 * pairs / std::ssize(problem_.buffers));
     const std::int64_t steps = std::max<std::int64_t>(16, work / met);
     std::atomic<std::size_t> next = 0;
@@ -230,7 +241,9 @@ class Descents {
   const Problem& problem_;
   const Bytes bound_;
   const Control& control_;
-  const Neighbours neighbours_;
+  std::optional<Neighbours> neighbours_;
+  std::vector<Movable> by_slack_;  ///< All buffers, as searches see them.
+  std::vector<Movable> by_area_;
   std::vector<std::unique_ptr<Descent>> descents_;
   std::vector<Bytes> best_;
   Bytes peak_ = 0;

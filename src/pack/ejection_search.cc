@@ -35,8 +35,8 @@ constexpr std::int64_t barred_for = 20;  ///< Steps during which an item does no
 
 }  // namespace
 
-EjectionSearch::EjectionSearch(std::vector<Movable> items, ClashesOf clashes, std::uint64_t seed)
-    : items_(std::move(items)),
+EjectionSearch::EjectionSearch(std::span<const Movable> items, ClashesOf clashes, std::uint64_t seed)
+    : items_(items),
       clashes_(std::move(clashes)),
       random_(seed),
       offsets_(items_.size(), 0),
@@ -221,7 +221,7 @@ Found search_by_ejection(const Tables& tables, Bytes height, const Ejection& eje
   const ClashesOf clashes = [&](std::uint32_t i) {
     return std::span<const ForbiddenOffsets>(tables.clashes[i]);
   };
-  EjectionSearch search(std::move(movables), clashes, ejection.seed);
+  EjectionSearch search(movables, clashes, ejection.seed);
   search.begin(height);
   Found found;
   if (search.run(ejection.steps, stop)) {

@@ -32,8 +32,9 @@ using ClashesOf = std::function<std::span<const ForbiddenOffsets>(std::uint32_t)
 /// Searches for a placing below a height by throwing out items in the way: see ejection_search.cc.
 class EjectionSearch {
  public:
-  /// The items are those of `clashes`, which the search calls from one thread at a time.
-  EjectionSearch(std::vector<Movable> items, ClashesOf clashes, std::uint64_t seed);
+  /// The items are those of `clashes`, which the search calls from one thread at a time. Keeps a reference to
+  /// the items; several searches may share them.
+  EjectionSearch(std::span<const Movable> items, ClashesOf clashes, std::uint64_t seed);
 
   /// Begins anew from the items' first offsets.
   void begin(Bytes height);
@@ -64,7 +65,7 @@ class EjectionSearch {
   void compact();
   [[nodiscard]] Bytes lowest_free(std::uint32_t i);
 
-  std::vector<Movable> items_;
+  std::span<const Movable> items_;
   ClashesOf clashes_;
   Bytes height_ = 0;
   Random random_;

@@ -18,14 +18,9 @@
 namespace stowage {
 namespace {
 
+using testing::offsets_of;
 using testing::problem_of;
 using testing::whole;
-
-std::vector<Bytes> offsets_of(const std::vector<Place>& places) {
-  std::vector<Bytes> offsets;
-  for (const Place& place : places) offsets.push_back(place.offset);
-  return offsets;
-}
 
 /// Tight, with pieces, pins and alignments.
 Problem mixed_problem(std::uint64_t seed, std::size_t buffers) {

@@ -29,15 +29,10 @@ namespace stowage {
 namespace {
 
 using testing::aligned;
+using testing::offsets_of;
 using testing::pinned;
 using testing::problem_of;
 using testing::whole;
-
-std::vector<Bytes> offsets_of(const pack::Placing& placing) {
-  std::vector<Bytes> offsets;
-  for (const Place& place : placing.places) offsets.push_back(place.offset);
-  return offsets;
-}
 
 pack::Placing exact_with(const Problem& problem, const SolveOptions& options) {
   return pack::exact(problem,
@@ -46,7 +41,7 @@ pack::Placing exact_with(const Problem& problem, const SolveOptions& options) {
 
 void expect_optimal(const Problem& problem) {
   const pack::Placing placing = exact_with(problem, {.time_limit = std::chrono::hours(1), .threads = 1});
-  const auto offsets = offsets_of(placing);
+  const auto offsets = offsets_of(placing.places);
   const auto fault = oracle::fault_of(problem, offsets);
   ASSERT_FALSE(fault) << *fault;
   EXPECT_EQ(oracle::peak_of_offsets(problem, offsets), oracle::optimal_peak(problem));
@@ -137,7 +132,7 @@ TEST(Exact, MediumProblemsAreValidAndAtTheBoundOrAbove) {
                                       .percent_like_the_last = 20});
     const SolveOptions options{.time_limit = std::chrono::hours(1), .threads = 1, .rounds = 0};
     const pack::Placing placing = exact_with(problem, options);
-    const auto offsets = offsets_of(placing);
+    const auto offsets = offsets_of(placing.places);
     const auto fault = oracle::fault_of(problem, offsets);
     EXPECT_FALSE(fault) << *fault;
     EXPECT_FALSE(placing.cut_short);

@@ -21,15 +21,10 @@
 namespace stowage {
 namespace {
 
+using testing::offsets_of;
 using testing::pinned;
 using testing::problem_of;
 using testing::whole;
-
-std::vector<Bytes> offsets_of(const std::vector<Place>& places) {
-  std::vector<Bytes> offsets;
-  for (const Place& place : places) offsets.push_back(place.offset);
-  return offsets;
-}
 
 /// More buffers than it takes for the pool to be used; tight, with pieces, pins and alignments.
 Problem large_problem(std::uint64_t seed) {

@@ -32,4 +32,10 @@ inline Problem problem_of(std::vector<Buffer> buffers) {
   return {.buffers = std::move(buffers), .memories = {{.name = "arena"}}};
 }
 
+inline std::vector<Bytes> offsets_of(const std::vector<Place>& places) {
+  std::vector<Bytes> offsets;
+  for (const Place& place : places) offsets.push_back(place.offset);
+  return offsets;
+}
+
 }  // namespace stowage::testing
