@@ -161,8 +161,9 @@ TEST(Loops, OfRealNetworksMakeTheirCalls) {
   Nests nests;
   for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
     if (file.path().extension() != ".tflite" && file.path().extension() != ".onnx") continue;
+    if (testing::is_in_a_hurry() && file.file_size() > 1'000'000) continue;
     PlanOptions options = rings();
-    options.solve.time_limit = std::chrono::milliseconds(testing::is_in_a_hurry() ? 3000 : 500);
+    options.solve.time_limit = std::chrono::milliseconds(testing::is_in_a_hurry() ? 2000 : 500);
     try {
       const Network network = read_network(file.path());
       const PlanResult result = make_plan(network.input, options);
@@ -171,7 +172,7 @@ TEST(Loops, OfRealNetworksMakeTheirCalls) {
     } catch (const UsageError&) {  // networks with state cannot be streamed
     }
   }
-  EXPECT_GE(nests.count, 10U);
+  EXPECT_GE(nests.count, testing::is_in_a_hurry() ? 5U : 10U);
   EXPECT_EQ(nests.printed(), nests.expected);
 }
 

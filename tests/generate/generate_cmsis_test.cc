@@ -141,7 +141,7 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
 
 TEST(GenerateCmsisNn, RandomNetworksGiveWhatTheInterpreterGives) {
   if (const std::string why = obstacle(); !why.empty()) GTEST_SKIP() << why;
-  const std::size_t wanted = testing::has_time() ? 200 : testing::is_in_a_hurry() ? 4 : 20;
+  const std::size_t wanted = testing::has_time() ? 200 : testing::is_in_a_hurry() ? 4 : 12;
   for (const Core& core : cores()) {
     const testing::TemporaryDirectory folder;
     Board board(folder.path());

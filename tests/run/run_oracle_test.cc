@@ -259,7 +259,8 @@ TEST_P(OnnxRuntimeTest, SmallNetworks) { run_all("ort_", all_sets, {"ort_light_"
 
 // With random weights: those of the files are all the same, and would hide most mistakes.
 TEST_P(OnnxRuntimeTest, Classifiers) {
-  const bool is_usual = std::get<Alias>(GetParam()) == Alias::automatic;
+  const auto [kernels, alias] = GetParam();
+  const bool is_usual = alias == Alias::automatic && (kernels == KernelSet::fast || testing::has_time());
   run_all("ort_light_", is_usual ? all_sets : 1, {}, {"alexnet", "vgg19"});
 }
 
