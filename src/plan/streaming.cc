@@ -1,395 +1,40 @@
 // A network row by row:
 //
-//     whole operators            the plan that exists under any time limit
-//     ways to stream             each: order of operators -> repeats -> iterations -> order of rows
-//                                -> layouts -> offsets
-//     the lowest of all          if peaks are equal, the plan of whole operators, which is simpler
-//
-// A way uses what the options allow, or less: rows that arrive one by one or an input that is there from the
-// start, rows along searched axes or along those that follow by themselves, rows in place or apart, rows
-// recomputed or computed once, a searched order of operators or the network's own. An allowed feature may not
-// pay once offsets are found. So ways that use less follow if a bound leaves them a chance, and more options
-// never raise the peak.
-//
-// Of two orders of operators, the one whose regions need less is taken. Then operators are repeated where
-// recomputing rows for each reader is better. The order of rows is the best by live bytes. Alignment rounds
-// up a row that lies alone, but not a row in a ring. If that changes sizes, orders are found for both.
-// Placing decides the form of rows: rings, rings where those waste nothing, or granules that lie anywhere.
+//     whole operators      the plan that exists under any time limit
+//     rows                 the lowest of all ways to stream (stream_planner.cc)
+//     rows of blocks       the same for the network in blocks along a second axis, where that seems to help
+//     the lowest of all    if peaks are equal, the plan of whole operators, which is simpler
 //
 // Planning ends when the peak fits the memory's capacity or reaches a bound, or when time is up.
 
 #include "plan/streaming.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 
-#include "base/checked.h"
 #include "base/deadline.h"
 #include "model/blocks.h"
 #include "plan/context.h"
 #include "plan/draft.h"
 #include "plan/networks.h"
 #include "plan/stream_blocks.h"
-#include "plan/stream_placing.h"
+#include "plan/stream_planner.h"
 #include "plan/stream_ways.h"
 #include "stowage/error.h"
-#include "stream/affine.h"
 #include "stream/blocks.h"
-#include "stream/bound.h"
 #include "stream/choose.h"
-#include "stream/instances.h"
-#include "stream/polyhedra.h"
-#include "stream/recompute.h"
-#include "stream/recompute_search.h"
-#include "stream/regions.h"
 #include "stream/repeat.h"
-#include "stream/replay.h"
-#include "stream/search.h"
 
 namespace stowage::plan {
 namespace {
 
 using base::Deadline;
 using Seconds = Deadline::Seconds;
-using stream::InPlace;
 
-constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
-constexpr std::int64_t work_on_blocks = 20'000'000;   // the same to choose blocks
-constexpr unsigned long work_on_proof = 20'000'000;   // operations of the polyhedral library
-constexpr std::int64_t most_cuts = 400;
-constexpr double share_of_axes = 0.1;     // of the time
-constexpr double share_of_blocks = 0.1;   // to choose them
-constexpr double share_of_unsplit = 0.4;  // for the network itself, if blocks may help
-
-/// An order of rows in one form.
-struct Attempt {
-  std::shared_ptr<const Streamed> streamed{};
-  std::shared_ptr<const RowOrder> order{};
-  stream::Form form = stream::Form::rings;
-};
-
-class StreamPlanner {
- public:
-  /// `order` is another order of the graph's operators to try.
-  StreamPlanner(const Input& input, const Graph& graph, const PlanOptions& options, const Deadline& deadline,
-                const Plan& whole, std::vector<std::size_t> order)
-      : graph_(graph),
-        options_(options),
-        deadline_(deadline),
-        alignment_(alignment_in(options, input.info.format)),
-        whole_(whole),
-        other_order_(std::move(order)) {}
-
-  /// The lowest plan of all ways. None if time is up before the first plan, or if none is below `peak`.
-  std::optional<PlacedStream> run(Bytes peak) {
-    peak_ = peak;
-    std::vector<Way> ways = ways_of(options_);
-    if (other_order_ == stream::once(graph_).operators)
-      std::erase_if(ways, [&](const Way& way) { return way.order != ways[0].order; });
-    const Deadline turning = deadline_.part(share_of_axes);
-    if (ways[0].turns) {
-      axes_ = stream::axes_where_it_helps(graph_, instance_options(ways[0]), {work_on_regions, turning});
-      if (axes_.empty()) std::erase_if(ways, [](const Way& way) { return !way.turns; });
-    }
-    const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
-    if (!first) return std::nullopt;
-    note_bound(*first);
-    if (!is_repeated(first->network)) std::erase_if(ways, [](const Way& way) { return !way.repeats; });
-    constexpr double share_of_first = 0.75;
-    const std::vector<Graph> graphs = graphs_of(*first);
-    const auto may_be_lower = [&](const Way& way, Bytes least) {
-      return std::any_of(graphs.begin(), way.repeats ? graphs.end() : graphs.begin() + 1,
-                         [&](const Graph& graph) { return may_be_below(way, graph, least); });
-    };
-    const bool are_others_needed = std::any_of(
-        ways.begin() + 1, ways.end(), [&](const Way& way) { return may_be_lower(way, first->regions.peak); });
-    plan_in(first, are_others_needed ? deadline_.part(share_of_first) : deadline_);
-    for (std::size_t w = 1; w < ways.size() && !is_done(); ++w) {
-      // As low with fewer multiplies is better, too.
-      const bool may_be_cheaper = best_ && best_->streaming.recomputed > 1 && ways[w].recompute <= 1;
-      if (!may_be_lower(ways[w], peak_ + (may_be_cheaper ? 1 : 0))) continue;
-      const Deadline deadline = deadline_.part(1.0 / static_cast<double>(ways.size() - w));
-      const std::shared_ptr<const Streamed> streamed = prepare(ways[w], deadline);
-      if (!streamed) continue;
-      note_recomputed(*streamed);
-      plan_in(streamed, deadline);
-    }
-    go_on();
-    return std::move(best_);
-  }
-
-  /// Whether the search was truncated and a lower plan may exist.
-  [[nodiscard]] bool is_cut_short() const { return (is_cut_ || deadline_.is_over()) && !is_good_enough(); }
-  /// Proven for all these plans.
-  [[nodiscard]] Bytes bound() const { return bound_; }
-
- private:
-  [[nodiscard]] stream::InstanceOptions instance_options(const Way& way) const {
-    return {.granule = options_.stream->granule,
-            .io = way.io,
-            .in_place = way.in_place,
-            .axes = way.turns ? axes_ : stream::ChosenAxes{}};
-  }
-
-  [[nodiscard]] bool is_done() const { return deadline_.is_over() || is_good_enough(); }
-
-  /// If rows may be recomputed, the bound holds only for the rows of the ways so far.
-  [[nodiscard]] bool is_good_enough() const {
-    const Bytes least = options_.stream->recompute > 1 ? 0 : bound_;
-    return peak_ <= std::max(least, options_.memories[0].capacity.value_or(0));
-  }
-
-  /// Null if time is up.
-  [[nodiscard]] std::shared_ptr<const Streamed> prepare(const Way& way, const Deadline& deadline) {
-    const Deadline trying = deadline.part(0.25);
-    Streamed streamed{.network = best_order(way, deadline)};
-    if (way.repeats) {
-      streamed.network =
-          stream::repeat_where_it_helps(streamed.network, instance_options(way), {work_on_regions, trying});
-    }
-    is_cut_ = is_cut_ || trying.is_over();
-    complete(way, deadline, streamed);
-    if (deadline.is_over()) return nullptr;
-    return std::make_shared<const Streamed>(std::move(streamed));
-  }
-
-  void complete(const Way& way, const Deadline& deadline, Streamed& streamed) {
-    const Graph& graph = streamed.network.graph;
-    stream::InstanceOptions options = instance_options(way);
-    const Deadline placing = deadline.part(0.25);
-    if (way.in_place != InPlace::never && options_.alias == Alias::automatic)
-      options = stream::in_place_where_it_helps(graph, options, {work_on_regions, placing});
-    is_cut_ = is_cut_ || placing.is_over();
-    streamed.once = stream::instances_of(graph, options);
-    streamed.model = streamed.once;
-    if (way.recompute > 1) {
-      const Deadline choosing = deadline.part(0.33);
-      streamed.model = stream::recompute_within(streamed.once, way.recompute, {work_on_regions, choosing});
-      is_cut_ = is_cut_ || choosing.is_over();
-    }
-    streamed.program = stream::unroll(streamed.model, {.deadline = deadline});
-    streamed.regions = stream::order_by_regions(streamed.program, work_on_regions, deadline);
-    streamed.affine = stream::affine_order(streamed.model, streamed.program, target(),
-                                           {work_on_regions, deadline.part(share_of_affine())});
-    // The search has run the schedule step by step. One that isl refutes is not offered all the same. Recomputed
-    // rows follow no affine access, so isl is not asked about them.
-    if (streamed.affine && streamed.model == streamed.once &&
-        stream::is_legal(streamed.model, streamed.affine->times, work_on_proof) == false)
-      streamed.affine.reset();
-  }
-
-  /// The network's own order or that of the plan of whole operators, whichever has the lower peak of regions.
-  [[nodiscard]] stream::Repeated best_order(const Way& way, const Deadline& deadline) const {
-    stream::Repeated own = stream::once(graph_);
-    if (way.order == Order::keep || other_order_ == own.operators) return own;
-    stream::Repeated other = stream::in_order(graph_, other_order_);
-    const auto peak_of = [&](const stream::Repeated& it) {
-      return stream::least_peak_of(stream::instances_of(it.graph, instance_options(way)),
-                                   {work_on_regions, deadline});
-    };
-    return peak_of(other) < peak_of(own) ? other : own;
-  }
-
-  /// Whether some order of rows may need less than `peak`. Recomputed rows have no bound.
-  [[nodiscard]] bool may_be_below(const Way& way, const Graph& graph, Bytes peak) const {
-    if (way.recompute > 1) return true;
-    const Deadline deadline = deadline_.part(0.05);
-    const stream::RowModel model = stream::instances_of(graph, instance_options(way));
-    const stream::RowProgram program = stream::unroll(model, {.deadline = deadline});
-    if (deadline.is_over()) return true;
-    const Bytes bound = stream::lower_bound(program, stream::layer_by_layer(program),
-                                            {.most_cuts = most_cuts, .enough = peak, .deadline = deadline})
-                            .bytes;
-    return base::align_up(bound, alignment_) < peak;
-  }
-
-  [[nodiscard]] bool is_repeated(const stream::Repeated& network) const {
-    return network.operators.size() != graph_.subgraphs[0].operators.size();
-  }
-
-  /// The network with no repeats, with all repeats, and as chosen.
-  [[nodiscard]] std::vector<Graph> graphs_of(const Streamed& chosen) const {
-    stream::Repeated all = stream::repeat_all(stream::once(graph_));
-    const bool is_all = chosen.network.operators.size() == all.operators.size();
-    std::vector<Graph> graphs{is_repeated(chosen.network) ? graph_ : chosen.network.graph};
-    if (is_repeated(chosen.network)) graphs.push_back(chosen.network.graph);
-    if (!is_all) graphs.push_back(std::move(all.graph));
-    return graphs;
-  }
-
-  /// Proven for all orders of a model's rows; 0 if time is up.
-  [[nodiscard]] Bytes bound_of(stream::RowModel model, const Streamed& streamed) const {
-    const Deadline deadline = deadline_.part(1.0 / 6);
-    for (stream::Operator& op : model.operators) {
-      op.accumulator = 0;  // an operator may run as a whole
-      op.together = 1;
-    }
-    const stream::RowProgram program = stream::unroll(model, {.deadline = deadline});
-    if (deadline.is_over()) return 0;
-    // The order is of the chosen axes, so it may be no order of this program, even if it has as many steps.
-    const auto& steps = streamed.regions.steps;
-    const bool fits = !stream::replay(program, steps).fault;
-    const Bytes bound = stream::lower_bound(program, fits ? steps : stream::layer_by_layer(program),
-                                            {.most_cuts = most_cuts, .deadline = deadline})
-                            .bytes;
-    return base::align_up(bound, alignment_);
-  }
-
-  /// Notes the bound of all ways without recomputed rows, and of whole operators.
-  void note_bound(const Streamed& first) {
-    Way way = ways_of(options_)[0];
-    if (way.in_place != InPlace::never) way.in_place = InPlace::open;
-    bound_ = bound_of_whole();
-    std::vector<stream::InstanceOptions> all{instance_options(way)};
-    way.turns = false;
-    if (!axes_.empty()) all.push_back(instance_options(way));
-    for (const stream::InstanceOptions& options : all) {
-      for (const Graph& graph : graphs_of(first))
-        bound_ = std::min(bound_, bound_of(stream::instances_of(graph, options), first));
-    }
-    note_recomputed(first);
-  }
-
-  /// Recomputed rows make other iterations, with a bound of their own.
-  void note_recomputed(const Streamed& streamed) {
-    if (streamed.model != streamed.once) bound_ = std::min(bound_, bound_of(streamed.model, streamed));
-  }
-
-  /// Proven for plans of whole operators with any sharing.
-  [[nodiscard]] Bytes bound_of_whole() const {
-    return whole_.order_searches.empty() ? whole_.summary.lower_bound : whole_.order_searches[0].lower_bound;
-  }
-
-  /// Places every order in every form in part of the time. The best one gets the rest.
-  void plan_in(const std::shared_ptr<const Streamed>& streamed, const Deadline& deadline) {
-    std::vector<Attempt> attempts;
-    for (RowOrder& order : orders_of(*streamed, deadline)) {
-      const auto shared = std::make_shared<const RowOrder>(std::move(order));
-      for (const stream::Form form : shared->forms) attempts.push_back({streamed, shared, form});
-    }
-    std::optional<std::size_t> best;
-    const Deadline first = deadline.part(0.5);
-    for (std::size_t a = 0; a < attempts.size(); ++a) {
-      const double share = 1 / static_cast<double>(attempts.size() - a);
-      if (place(attempts[a], first.part(share))) best = a;
-    }
-    if (best && best_->peak > best_->solution.lower_bound) place(attempts[*best], deadline);
-  }
-
-  /// Spends the remaining time on the best plan: on its order if that search was truncated, then on offsets.
-  void go_on() {
-    if (!best_from_) return;
-    if (is_order_cut_ && !is_done() && options_.stream->layout != StreamLayout::ring) {
-      const Attempt from = *best_from_;
-      const RowOrder& order = *from.order;
-      const stream::RowProgram program =
-          stream::unroll(from.streamed->model, {.alignment = order.counted_in, .deadline = deadline_});
-      if (deadline_.is_over()) return;
-      auto steps =
-          stream::improve(program, order.steps, {.target = target(), .deadline = deadline_.part(0.6)});
-      if (steps != order.steps) {
-        const auto better = std::make_shared<const RowOrder>(order_of(program, std::move(steps), order));
-        for (const stream::Form form : better->forms)
-          place({from.streamed, better, form}, deadline_.part(0.4));
-      }
-    }
-    if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_);
-  }
-
-  /// Places an attempt. True if its peak is lower than all before.
-  bool place(const Attempt& attempt, const Deadline& deadline) {
-    if (is_done() || deadline.is_over()) return false;
-    auto placed =
-        place_stream(*attempt.streamed, *attempt.order, attempt.form, {options_, alignment_, deadline});
-    is_cut_ = is_cut_ || (placed ? placed->solution.interrupted : deadline.is_over());
-    const bool is_cheaper = placed && best_ && placed->peak == peak_ &&
-                            placed->streaming.recomputed < best_->streaming.recomputed;
-    if (!placed || (placed->peak >= peak_ && !is_cheaper)) return false;
-    peak_ = placed->peak;
-    best_ = std::move(placed);
-    best_from_ = attempt;
-    return true;
-  }
-
-  /// For rings, the affine order. Else, for each count of row bytes, a searched order and its start.
-  std::vector<RowOrder> orders_of(const Streamed& streamed, const Deadline& deadline) {
-    using stream::Form;
-    std::vector<RowOrder> orders;
-    if (options_.stream->layout == StreamLayout::ring) {
-      if (streamed.affine) {
-        const RowOrder rings{.forms = {Form::rings}, .regions = streamed.affine->regions};
-        orders.push_back(order_of(streamed.program, streamed.affine->steps, rings));
-      }
-      return orders;
-    }
-    const stream::RowProgram rounded =
-        stream::unroll(streamed.model, {.alignment = alignment_, .deadline = deadline});
-    if (deadline.is_over()) return orders;
-    const bool is_rounded =
-        !std::equal(rounded.granules.begin(), rounded.granules.end(), streamed.program.granules.begin(),
-                    [](const auto& a, const auto& b) { return a.bytes == b.bytes; });
-    std::vector<Form> forms{Form::granules};
-    if (options_.stream->layout == StreamLayout::automatic)
-      forms = {Form::rings, Form::tight_rings, Form::granules};
-    const bool is_affine = streamed.affine && streamed.affine->peak <= streamed.regions.peak;
-    const RowOrder by_bytes{.forms = std::move(forms),
-                            .regions = is_affine ? streamed.affine->regions : streamed.regions.regions};
-    add_orders(streamed.program, is_affine ? streamed.affine->steps : streamed.regions.steps, by_bytes,
-               deadline.part(is_rounded ? 0.4 : 0.5), orders);
-    if (is_rounded) {
-      const stream::RegionOrder regions = stream::order_by_regions(rounded, work_on_regions, deadline);
-      if (deadline.is_over()) return orders;
-      const RowOrder by_granules{
-          .forms = {Form::granules}, .regions = regions.regions, .counted_in = alignment_};
-      add_orders(rounded, regions.steps, by_granules, deadline.part(0.3), orders);
-    }
-    return orders;
-  }
-
-  [[nodiscard]] double share_of_affine() const {
-    return options_.stream->layout == StreamLayout::ring ? 0.6 : 0.1;
-  }
-
-  /// A load that is good enough for an order.
-  [[nodiscard]] Bytes target() const { return std::max(bound_, options_.memories[0].capacity.value_or(0)); }
-
-  void add_orders(const stream::RowProgram& program, const std::vector<stream::IterationId>& steps,
-                  const RowOrder& kind, const Deadline& deadline, std::vector<RowOrder>& orders) {
-    const Bytes bound =
-        stream::lower_bound(program, steps, {.most_cuts = most_cuts, .deadline = deadline.part(0.2)}).bytes;
-    orders.push_back(order_of(
-        program, stream::improve(program, steps, {.target = std::max(bound, target()), .deadline = deadline}),
-        kind));
-    is_order_cut_ = deadline.is_over();
-    is_cut_ = is_cut_ || is_order_cut_;
-    if (orders.back().steps != steps) orders.push_back(order_of(program, steps, kind));
-  }
-
-  /// An order with the other members of `kind`.
-  static RowOrder order_of(const stream::RowProgram& program, std::vector<stream::IterationId> steps,
-                           const RowOrder& kind) {
-    RowOrder order = kind;
-    order.loads = stream::replay(program, steps).loads;
-    order.steps = std::move(steps);
-    return order;
-  }
-
-  const Graph& graph_;
-  const PlanOptions& options_;
-  const Deadline& deadline_;
-  Bytes alignment_;
-  const Plan& whole_;
-  std::vector<std::size_t> other_order_;
-  stream::ChosenAxes axes_{};
-  Bytes bound_ = 0;
-  Bytes peak_ = 0;  ///< The lowest so far, also of whole operators.
-  bool is_cut_ = false;
-  bool is_order_cut_ = false;  ///< The last search for an order of rows was truncated.
-  std::optional<PlacedStream> best_{};
-  std::optional<Attempt> best_from_{};
-};
+constexpr std::int64_t work_on_blocks = 20'000'000;  // steps that are tried to choose blocks
+constexpr double share_of_blocks = 0.1;              // of the time, to choose them
+constexpr double share_of_unsplit = 0.4;             // for the network itself, if blocks may help
 
 /// Plans operator by operator.
 Plan plan_whole(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline) {
@@ -410,13 +55,6 @@ std::vector<std::size_t> order_of(const Plan& whole, const Graph& graph) {
   return order;
 }
 
-/// The lowest plan of a network and its bound.
-struct Searched {
-  std::optional<PlacedStream> best{};
-  Bytes bound = 0;
-  bool is_cut = false;
-};
-
 /// Iterations of a network of blocks that can be ordered and placed in that time.
 std::int64_t most_iterations_of(Seconds time_limit) {
   constexpr double most = 12'000;  // beyond, packing them takes longer than they are worth
@@ -436,11 +74,11 @@ std::optional<model::SplitNetwork> blocks_that_help(const Graph& graph, const Pl
 }
 
 /// None if nothing is below `peak`.
-Searched plan_blocks(const Input& input, const model::SplitNetwork& network, const PlanOptions& options,
-                     const Deadline& deadline, const Plan& whole, Bytes peak) {
+StreamSearch plan_blocks(const Input& input, const model::SplitNetwork& network, const PlanOptions& options,
+                         const Deadline& deadline, const Plan& whole, Bytes peak) {
   const Graph blocks = model::stored(network);
-  StreamPlanner planner(input, blocks, options, deadline, whole, stream::once(blocks).operators);
-  Searched found{.best = planner.run(peak), .bound = planner.bound(), .is_cut = planner.is_cut_short()};
+  StreamSearch found =
+      lowest_stream(input, blocks, options, deadline, whole, stream::once(blocks).operators, peak);
   if (found.best) found.best = in_network(std::move(*found.best), network);
   return found;
 }
@@ -462,18 +100,18 @@ Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, co
   const Bytes peak = whole.summary.peak + (options.io == Io::rows ? 1 : 0);
   const std::optional<model::SplitNetwork> split = blocks_that_help(chosen, options, deadline);
   const Deadline unsplit = split ? deadline.part(share_of_unsplit) : deadline;
-  StreamPlanner planner(inputs[0], chosen, options, unsplit, whole, order_of(whole, chosen));
-  std::optional<PlacedStream> streamed = planner.run(peak);
-  Searched blocks;
+  StreamSearch rows =
+      lowest_stream(inputs[0], chosen, options, unsplit, whole, order_of(whole, chosen), peak);
+  StreamSearch blocks;
   if (split && !deadline.is_over())
-    blocks = plan_blocks(inputs[0], *split, options, deadline, whole, streamed ? streamed->peak : peak);
-  const bool is_cut = planner.is_cut_short() || blocks.is_cut;
-  if (!streamed && !blocks.best) {
+    blocks = plan_blocks(inputs[0], *split, options, deadline, whole, rows.best ? rows.best->peak : peak);
+  const bool is_cut = rows.is_cut || blocks.is_cut;
+  if (!rows.best && !blocks.best) {
     whole.interrupted = whole.interrupted || is_cut;
     return whole;
   }
-  const Bytes bound = blocks.best ? std::min(planner.bound(), blocks.bound) : planner.bound();
-  Draft draft = draft_of(std::move(blocks.best ? *blocks.best : *streamed), bound);
+  const Bytes bound = blocks.best ? std::min(rows.bound, blocks.bound) : rows.bound;
+  Draft draft = draft_of(std::move(blocks.best ? *blocks.best : *rows.best), bound);
   draft.plan.models = infos_of(inputs);
   Plan plan = finish(std::move(draft), options.memories);
   plan.interrupted = is_cut;

@@ -116,7 +116,9 @@ TEST(GenerateModels, TheExampleReadsACameraLineByLine) {
       std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite/person_detect.tflite";
   if (!std::filesystem::exists(model)) GTEST_SKIP() << "no " << model;
   const Network network = read_network(model);
-  const Plan plan = make_plan(network.input, options_of(true, Io::rows)).plan;
+  PlanOptions options = options_of(true, Io::rows);
+  options.solve.time_limit = testing::time_of(std::chrono::seconds(1));
+  const Plan plan = make_plan(network.input, options).plan;
   const testing::TemporaryDirectory folder;
   std::vector<std::string> arguments{"-std=c99",
                                      "-O1",

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/deadline.h"
+#include "plan/stream_placing.h"
+#include "stowage/import.h"
+#include "stowage/options.h"
+#include "stowage/plan.h"
+
+namespace stowage::plan {
+
+struct StreamSearch {
+  std::optional<PlacedStream>
+      best{};           ///< None if time was up before the first plan, or if none is below the peak.
+  Bytes bound = 0;      ///< Proven for all plans of the search.
+  bool is_cut = false;  ///< It was truncated, and a lower plan may exist.
+};
+
+/// The lowest plan of the graph's rows below `peak`; see stream_planner.cc. `whole` is the plan of whole
+/// operators, `order` another order of the graph's operators to try.
+[[nodiscard]] StreamSearch lowest_stream(const Input& input, const Graph& graph, const PlanOptions& options,
+                                         const base::Deadline& deadline, const Plan& whole,
+                                         std::vector<std::size_t> order, Bytes peak);
+
+}  // namespace stowage::plan
