@@ -5,7 +5,8 @@
 ///     } catch (const stowage::Error& error) {
 ///       const stowage::Error located = error.in_file("model.onnx");
 ///       // model.onnx: tensor 'x': size is -4, expected at least 0
-///       return std::string(located.what()).starts_with("model.onnx: tensor 'x'") ? 0 : 1;
+///       return std::string(located.what()).starts_with("model.onnx: tensor 'x'") && located.place() == "tensor 'x'"
+///                  ? 0 : 1;
 ///     }
 #pragma once
 
@@ -24,6 +25,11 @@ class Error : public std::runtime_error {
 
   /// The same error, prefixed with the name of the file unless it already has one.
   [[nodiscard]] Error in_file(const std::string& file) const;
+
+  /// The parts of the message; the file and the place may be empty.
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] const std::string& place() const { return place_; }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
   Error(std::string file, std::string place, std::string problem);

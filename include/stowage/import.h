@@ -107,8 +107,9 @@ struct Input {
 /// UsageError if an option does not fit it.
 [[nodiscard]] Input read_input(const std::filesystem::path& file, const ImportOptions& options = {});
 
-/// The same for a file in memory. `name` is its name in messages and gives its extension. Constants in other
-/// files are searched for in the folder of `name`.
+/// The same for a file in memory, which is copied if constants are wanted. `name` is its name in messages and
+/// gives its extension; without one, the content alone decides the format. Constants in other files are searched
+/// for in the folder of `name`.
 [[nodiscard]] Input parse_input(std::string_view content, const std::string& name,
                                 const ImportOptions& options = {});
 

@@ -22,6 +22,8 @@ ModelFormat format_of(std::string_view content, const std::filesystem::path& fil
   const std::string extension = file.extension().string();
   if (extension == ".onnx") return ModelFormat::onnx;
   if (extension == ".tflite") return ModelFormat::tflite;
+  // Field 1 of a model, its version, comes first; no text begins with this byte.
+  if (extension.empty() && content.starts_with('\x08')) return ModelFormat::onnx;
   if (extension == ".json" || content.substr(0, content.find_first_not_of(" \t\r\n") + 1).ends_with('{'))
     return ModelFormat::json;
   const import::CsvReader header(content);

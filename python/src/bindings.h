@@ -1,0 +1,12 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace stowage::python {
+
+/// The function `pack` of the module.
+void bind_pack(nanobind::module_& module);
+/// The function `run` of the module; the class Plan must be known.
+void bind_run(nanobind::module_& module);
+
+}  // namespace stowage::python

@@ -1,0 +1,334 @@
+// The module stowage._core: the public API of C++ with the options of the command, for the Python beside it.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <iostream>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bindings.h"
+#include "cli/options.h"
+#include "models.h"
+#include "planned.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/planner.h"
+#include "stowage/sweep.h"
+#include "watched.h"
+
+/// `main` of the command.
+int stowage_command(int argc, char** argv);
+
+namespace nb = nanobind;
+
+namespace stowage::python {
+namespace {
+
+nb::str str_of(std::string_view text) { return nb::str(text.data(), text.size()); }
+
+NamesOfModels names_of(const std::vector<Input>& inputs) {
+  NamesOfModels names;
+  for (const Input& input : inputs) {
+    auto& model = names.emplace_back();
+    const auto* const graph = std::get_if<Graph>(&input.content);
+    if (graph == nullptr) continue;
+    for (const Subgraph& subgraph : graph->subgraphs) {
+      auto& operators = model.emplace_back();
+      for (const Operator& op : subgraph.operators) operators.push_back({op.name, op.type});
+    }
+  }
+  return names;
+}
+
+Planned make(const nb::list& models, const nb::dict& options, const nb::object& listener) {
+  const std::vector<Source> sources = sources_from(models);
+  const Texts texts = texts_from(options);
+  PlanOptions planning = cli::parse_plan_options(texts.plan);
+  Planned planned;
+  run_watched(listener, [&](const Watch& watch) {
+    planning.solve.stop = watch.stop;
+    planning.solve.progress = watch.progress;
+    const std::vector<Input> inputs =
+        read_inputs(sources, texts.model, plans_weights(planning.memories), planning.stream.has_value());
+    planned.names = names_of(inputs);
+    planned.result = make_plan(inputs, planning);
+  });
+  return planned;
+}
+
+/// Whether the models must be read with constants and with rows to check a plan.
+std::vector<Input> inputs_for(const Plan& plan, const std::vector<Source>& sources,
+                              const cli::ModelTexts& texts) {
+  std::vector<Memory> memories;
+  for (const PlannedMemory& memory : plan.memories) memories.push_back(memory.memory);
+  return read_inputs(sources, texts, plans_weights(memories), is_streamed(plan));
+}
+
+Planned load(const nb::bytes& json, const std::string& name, const nb::list& models,
+             const nb::dict& options) {
+  const std::vector<Source> sources = sources_from(models);
+  const Texts texts = texts_from(options);
+  const std::string_view text(json.c_str(), json.size());
+  Planned planned;
+  run_watched(nb::none(), [&](const Watch&) {
+    try {
+      planned.result.plan = parse_plan(text);
+    } catch (const Error& error) {
+      throw error.in_file(name);
+    }
+    if (!sources.empty()) planned.names = names_of(inputs_for(planned.result.plan, sources, texts.model));
+  });
+  for (const PlannedMemory& memory : planned.result.plan.memories) {
+    if (memory.peak > memory.memory.capacity.value_or(largest_value))
+      planned.result.outcome = Outcome::exceeds_capacity;
+  }
+  return planned;
+}
+
+std::vector<std::string> words_of(const Faults& faults) {
+  std::vector<std::string> words;
+  for (const Fault& fault : faults) words.push_back(fault.what);
+  return words;
+}
+
+std::vector<std::string> verify(const Planned& planned, const nb::list& models, const nb::dict& options) {
+  const std::vector<Source> sources = sources_from(models);
+  const Texts texts = texts_from(options);
+  Faults faults;
+  run_watched(nb::none(), [&](const Watch&) {
+    const Plan& plan = planned.result.plan;
+    faults = sources.empty() ? check_plan(plan) : check_plan(plan, inputs_for(plan, sources, texts.model));
+  });
+  return words_of(faults);
+}
+
+/// A list of tuples (strategy, peak, lower bound, seconds, fits, obstacle, faults).
+nb::list compare_strategies(const nb::list& models, const nb::dict& options, const nb::object& listener) {
+  const std::vector<Source> sources = sources_from(models);
+  const Texts texts = texts_from(options);
+  PlanOptions planning = cli::parse_plan_options(texts.plan);
+  std::vector<Comparison> comparisons;
+  run_watched(listener, [&](const Watch& watch) {
+    planning.solve.stop = watch.stop;
+    planning.solve.progress = watch.progress;
+    comparisons = compare(
+        read_inputs(sources, texts.model, plans_weights(planning.memories), planning.stream.has_value()),
+        planning);
+  });
+  nb::list rows;
+  for (const Comparison& it : comparisons) {
+    const bool fits = it.obstacle.empty() && it.outcome == Outcome::fits;
+    rows.append(nb::make_tuple(it.strategy, it.summary.peak, it.summary.lower_bound, it.summary.seconds, fits,
+                               it.obstacle, words_of(it.faults)));
+  }
+  return rows;
+}
+
+/// A list of tuples (size, strategy, moves, traffic, cost, fits, unavoidable, obstacle, faults).
+nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::object& listener) {
+  const std::vector<Source> sources = sources_from(models);
+  const Texts texts = texts_from(options);
+  SweepOptions sweeping = cli::parse_sweep_options(texts.plan);
+  std::vector<SweepRow> found;
+  run_watched(listener, [&](const Watch& watch) {
+    sweeping.plan.solve.stop = watch.stop;
+    sweeping.plan.solve.progress = watch.progress;
+    found = sweep(read_inputs(sources, texts.model, plans_weights(sweeping.plan.memories),
+                              sweeping.plan.stream.has_value()),
+                  sweeping);
+  });
+  nb::list rows;
+  for (const SweepRow& row : found) {
+    for (const SweepEntry& it : row.entries) {
+      const bool fits = it.obstacle.empty() && it.outcome == Outcome::fits;
+      rows.append(nb::make_tuple(row.size, it.strategy, it.moves == Moves::allowed, it.slow_traffic, it.cost,
+                                 fits, row.unavoidable, it.obstacle, words_of(it.faults)));
+    }
+  }
+  return rows;
+}
+
+template <typename Write>
+std::string written(Write write) {
+  const nb::gil_scoped_release without_gil;
+  std::ostringstream out;
+  write(out);
+  return std::move(out).str();
+}
+
+std::string header_of(const Planned& planned, const nb::list& models, const nb::dict& options,
+                      const std::string& prefix, bool names) {
+  const std::vector<Source> sources = sources_from(models);
+  const Texts texts = texts_from(options);
+  return written([&](std::ostream& out) {
+    std::vector<Graph> graphs;
+    for (const Input& input : inputs_for(planned.result.plan, sources, texts.model)) {
+      if (const auto* const graph = std::get_if<Graph>(&input.content)) graphs.push_back(*graph);
+    }
+    write_header(planned.result.plan, graphs, {.prefix = prefix, .names = names}, out);
+  });
+}
+
+int run_command(std::vector<std::string> arguments) {
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  return stowage_command(static_cast<int>(arguments.size()), pointers.data());
+}
+
+/// Takes what the program prints.
+class Captured {
+ public:
+  explicit Captured(std::ostream& stream) : stream_(stream), old_(stream.rdbuf(text_.rdbuf())) {}
+  ~Captured() { stream_.rdbuf(old_); }
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+  Captured(Captured&&) = delete;
+  Captured& operator=(Captured&&) = delete;
+  [[nodiscard]] std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+  std::ostream& stream_;
+  std::streambuf* old_;
+};
+
+/// The command with these arguments: its status and what it prints to standard output and error.
+nb::tuple captured_command(const std::vector<std::string>& arguments) {
+  int status = 0;
+  std::string out;
+  std::string error;
+  {
+    const nb::gil_scoped_release without_gil;
+    static std::mutex one_at_a_time;
+    const std::scoped_lock lock(one_at_a_time);
+    const Captured captured_out(std::cout);
+    const Captured captured_error(std::cerr);
+    status = run_command(arguments);
+    out = captured_out.text();
+    error = captured_error.text();
+  }
+  return nb::make_tuple(status, out, error);
+}
+
+/// Raises an exception of stowage._errors with these arguments.
+template <typename... Arguments>
+void raise(const char* name, const Arguments&... arguments) {
+  const nb::object type = nb::module_::import_("stowage._errors").attr(name);
+  const nb::object error = type(str_of(arguments)...);
+  PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+void translate(const std::exception_ptr& thrown, void* /*unused*/) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const NotApplicable& error) {
+    raise("NotApplicable", std::string_view(error.what()), error.obstacle());
+  } catch (const UsageError& error) {
+    raise("UsageError", std::string_view(error.what()));
+  } catch (const Error& error) {
+    raise("Error", std::string_view(error.what()), error.file(), error.place(), error.problem());
+  }
+}
+
+nb::dict summary_of(const Planned& planned) {
+  const Plan& plan = planned.result.plan;
+  nb::dict summary;
+  summary["naive"] = plan.summary.naive;
+  summary["peak"] = plan.summary.peak;
+  summary["lower_bound"] = plan.summary.lower_bound;
+  summary["strategy"] = plan.summary.strategy;
+  summary["order"] = plan.summary.order;
+  summary["seconds"] = plan.summary.seconds;
+  summary["cost"] = plan.summary.cost;
+  summary["cost_bound"] = plan.summary.cost_bound;
+  summary["interrupted"] = plan.interrupted;
+  summary["copies_removed"] = plan.copies_removed.count;
+  summary["bytes_not_copied"] = plan.copies_removed.bytes;
+  return summary;
+}
+
+nb::list memories_of(const Planned& planned) {
+  nb::list memories;
+  for (const PlannedMemory& it : planned.result.plan.memories) {
+    nb::dict memory;
+    memory["name"] = it.memory.name;
+    memory["capacity"] = it.memory.capacity;
+    memory["peak"] = it.peak;
+    memory["lower_bound"] = it.lower_bound;
+    memory["traffic"] = it.traffic;
+    memory["role"] = it.memory.role == MemoryRole::weights ? "weights" : "working";
+    memories.append(memory);
+  }
+  return memories;
+}
+
+nb::list claims_of(const Planned& planned) {
+  nb::list claims;
+  for (const Claim& it : planned.result.plan.claims)
+    claims.append(nb::make_tuple(str_of(name_of(it.scope)), it.lower_bound, it.proven_optimal));
+  return claims;
+}
+
+nb::object enough_for(const Planned& planned) {
+  if (!planned.result.enough) return nb::none();
+  return nb::make_tuple(planned.result.enough->name, planned.result.enough->capacity.value_or(0));
+}
+
+void bind_plan(nb::module_& module) {
+  const auto text = [](void (*write)(const Plan&, std::ostream&)) {
+    return [write](const Planned& planned) {
+      return written([&](std::ostream& out) { write(planned.result.plan, out); });
+    };
+  };
+  nb::class_<Planned>(module, "Plan")
+      .def_prop_ro("summary", &summary_of)
+      .def_prop_ro("memories", &memories_of)
+      .def_prop_ro("claims", &claims_of)
+      .def_prop_ro("fits", [](const Planned& it) { return it.result.outcome == Outcome::fits; })
+      .def_prop_ro("enough", &enough_for)
+      .def_prop_ro("faults", [](const Planned& it) { return words_of(it.result.faults); })
+      .def_prop_ro("is_streamed", [](const Planned& it) { return is_streamed(it.result.plan); })
+      .def("buffers", [](const Planned& it) { return buffer_columns(it.result.plan); })
+      .def("tensors", [](const Planned& it) { return tensor_columns(it.result.plan); })
+      .def("steps", [](const Planned& it) { return step_columns(it.result.plan, it.names); })
+      .def("json", text(&write_json))
+      .def("csv", text(&write_csv))
+      .def("svg", text(&write_svg))
+      .def("loops", text(&write_loops))
+      .def("text", text(&write_summary));
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  nb::set_leak_warnings(false);
+  nb::register_exception_translator(&translate);
+  bind_plan(module);
+  bind_pack(module);
+  bind_run(module);
+  module.attr("version") = STOWAGE_VERSION;
+  module.def("plan", &make, nb::arg("models"), nb::arg("options"), nb::arg("progress").none());
+  module.def("load", &load, nb::arg("json"), nb::arg("name"), nb::arg("models"), nb::arg("options"));
+  module.def("verify", &verify, nb::arg("plan"), nb::arg("models"), nb::arg("options"));
+  module.def("compare", &compare_strategies, nb::arg("models"), nb::arg("options"),
+             nb::arg("progress").none());
+  module.def("sweep", &sweep_sizes, nb::arg("models"), nb::arg("options"), nb::arg("progress").none());
+  module.def("header", &header_of, nb::arg("plan"), nb::arg("models"), nb::arg("options"), nb::arg("prefix"),
+             nb::arg("names"));
+  module.def("main", &run_command, nb::arg("arguments"));
+  module.def("command", &captured_command, nb::arg("arguments"));
+  module.def("strategies", [] {
+    nb::list rows;
+    for (const StrategyInfo& it : strategies())
+      rows.append(nb::make_tuple(str_of(it.name), str_of(it.summary), str_of(it.source)));
+    return rows;
+  });
+}
+
+}  // namespace stowage::python

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/options.h"
+#include "stowage/import.h"
+#include "stowage/network.h"
+
+namespace stowage::python {
+
+/// A model from Python: its name in options, the name of its file in messages, and its bytes if it is in memory.
+/// The bytes belong to an object that the caller of the module holds.
+struct Source {
+  std::string name;
+  std::string file;
+  std::optional<std::string_view> content;
+};
+
+/// From a list of tuples (name, file, bytes or None).
+[[nodiscard]] std::vector<Source> sources_from(const nanobind::list& models);
+
+/// The options of the command, as texts.
+struct Texts {
+  cli::ModelTexts model;
+  cli::PlanTexts plan;
+};
+
+/// From a dict: names of options with '_' for '-', values str, list of str, or True for a flag. The names are
+/// known to be right.
+[[nodiscard]] Texts texts_from(const nanobind::dict& options);
+
+/// How much of the models a plan needs.
+[[nodiscard]] bool plans_weights(const std::vector<Memory>& memories);
+
+/// The models for a plan: with constants, or with rows, where it needs them.
+[[nodiscard]] std::vector<Input> read_inputs(const std::vector<Source>& sources, const cli::ModelTexts& texts,
+                                             bool constants, bool rows);
+
+/// The models with all that it takes to run them.
+[[nodiscard]] std::vector<Network> read_networks(const std::vector<Source>& sources,
+                                                 const cli::ModelTexts& texts);
+
+}  // namespace stowage::python

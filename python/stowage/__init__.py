@@ -1,0 +1,43 @@
+"""stowage: a static memory planner for neural networks.
+
+>>> import stowage
+>>> stowage.plan("examples/classifier.onnx").peak
+737280
+
+What needs NumPy is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from stowage._errors import Error, InternalError, NotApplicable, RunFault, StowageError, UsageError
+
+if TYPE_CHECKING:
+    from stowage._pack import Offsets, pack
+    from stowage._plan import (
+        Plan, compare, generate, inspect, load, plan, run, strategies, sweep, verify)
+
+    __version__: str
+
+__all__ = [
+    "Error", "InternalError", "NotApplicable", "Offsets", "Plan", "RunFault", "StowageError", "UsageError",
+    "__version__", "compare", "generate", "inspect", "load", "pack", "plan", "run", "strategies", "sweep", "verify"]
+
+_PACK = {"Offsets", "pack"}
+_PLAN = {"Plan", "compare", "generate", "inspect", "load", "plan", "run", "strategies", "sweep", "verify"}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("stowage._core").version
+    if name not in _PACK | _PLAN:
+        raise AttributeError(f"module 'stowage' has no attribute {name!r}")
+    value = getattr(importlib.import_module("stowage._pack" if name in _PACK else "stowage._plan"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

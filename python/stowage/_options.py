@@ -1,0 +1,169 @@
+"""Options of the command as keywords, and models from paths, bytes and ONNX objects."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+from stowage._errors import UsageError
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class Options(TypedDict, total=False):
+        """Planning options; docs/cli.md explains each. Sizes are numbers of bytes or texts such as "64KiB"."""
+
+        strategy: str
+        order: str
+        alias: str
+        align: int
+        io: str
+        time_limit: float
+        threads: int
+        seed: int
+        capacity: int | str
+        memory: Any  # {"SRAM": "256KiB"}, or texts as on the command line
+        moves: bool
+        stream: bool | str | Sequence[str]
+        axes: str
+        blocks: str
+        granule: int
+        layout: str
+        recompute: float | str | tuple[float, float]
+        run: str
+        feed: Mapping[str, str] | Sequence[str]
+        release: str | Sequence[str]
+        reuse_threshold: int | str
+        sort: str
+        rounds: int
+        dim: Mapping[str, int] | Sequence[str]
+        shape: Mapping[str, Sequence[int]] | Sequence[str]
+        bound: Mapping[str, int | str] | Sequence[str]
+        state: Mapping[str, str] | Sequence[str]
+        scratch: str | os.PathLike[str]
+
+
+# A file, its bytes, or an object with `SerializeToString` such as onnx.ModelProto.
+Model = Union[str, "os.PathLike[str]", bytes, Any]
+Models = Union[Model, Sequence[Model], Mapping[str, Model]]
+Source = tuple[str, str, "bytes | None"]
+
+TEXTS = {"strategy", "order", "alias", "align", "io", "time_limit", "threads", "seed", "capacity", "axes", "blocks",
+         "granule", "layout", "run", "reuse_threshold", "sort", "rounds", "scratch"}
+LISTS = {"feed", "release", "dim", "shape", "bound", "state"}
+NAMES = sorted(TEXTS | LISTS | {"memory", "moves", "stream", "recompute"})
+
+
+def source_of(model: Model, number: int) -> tuple[str | None, str, bytes | None]:
+    """Name (None: by the file), file and bytes of a model."""
+    if isinstance(model, (str, os.PathLike)):
+        return None, os.fspath(model), None
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        content = bytes(model)
+    elif hasattr(model, "SerializeToString"):
+        content = model.SerializeToString()
+    else:
+        raise UsageError(f"model is {type(model).__name__}, expected a path, bytes or an onnx.ModelProto")
+    return None, "model" if number == 0 else f"model-{number + 1}", content
+
+
+def sources_of(models: Models) -> list[Source]:
+    """All models with their names: the keys of a dict, otherwise the stems of files."""
+    found: list[tuple[str | None, str, bytes | None]] = []
+    if isinstance(models, Mapping):
+        for number, (name, model) in enumerate(models.items()):
+            found.append((name, *source_of(model, number)[1:]))
+    elif isinstance(models, (list, tuple)):
+        found = [source_of(model, number) for number, model in enumerate(models)]
+    else:
+        found = [source_of(models, 0)]
+    if not found:
+        raise UsageError("there is no model, expected at least one")
+    taken = {name for name, _, _ in found if name is not None}
+    sources: list[Source] = []
+    for name, file, content in found:
+        if name is None:
+            stem = name = pathlib.PurePath(file).stem
+            number = 2
+            while name in taken:
+                name = f"{stem}-{number}"
+                number += 1
+            taken.add(name)
+        sources.append((name, file, content))
+    return sources
+
+
+def texts_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as the texts of the command."""
+    texts: dict[str, Any] = {}
+    for name, value in options.items():
+        if name not in NAMES:
+            raise TypeError(f"unknown option {name!r}; options are: {', '.join(NAMES)}")
+        if value is None or value is False:
+            continue
+        text = text_of(name, value)
+        if text == "":
+            raise UsageError(f"{name} is empty")
+        texts[name] = text
+    return texts
+
+
+def text_of(name: str, value: Any) -> Any:
+    if name == "moves":
+        return True
+    if name == "stream":
+        if value is True:
+            return "all"
+        return value if isinstance(value, str) else ",".join(str(item) for item in value)
+    if name == "recompute":
+        return "..".join(f"{number:f}" for number in value) if isinstance(value, tuple) else plain(value)
+    if name == "memory":
+        return memories_of(value)
+    if name in LISTS:
+        return assignments_of(value)
+    return plain(value)
+
+
+def plain(value: Any) -> str:
+    """A number without exponent, which the command does not read."""
+    if isinstance(value, bool):
+        raise UsageError(f"{value} is no value of an option that takes a number or a text")
+    return f"{value:f}" if isinstance(value, float) else os.fspath(value) if hasattr(value, "__fspath__") else str(value)
+
+
+def memories_of(value: Any) -> list[str]:
+    """{"SRAM": "256KiB", "DRAM": None}, or texts of the command."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [name if size is None else f"{name}={size}" for name, size in value.items()]
+    return [str(item) for item in value]
+
+
+def assignments_of(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Mapping):
+        return [str(item) for item in value]
+    texts = []
+    for name, given in value.items():
+        sequence = isinstance(given, Iterable) and not isinstance(given, str)
+        texts.append(f"{name}={','.join(str(item) for item in given) if sequence else given}")
+    return texts
+
+
+def arguments_of(texts: Mapping[str, Any]) -> list[str]:
+    """The same options as arguments of the command."""
+    arguments: list[str] = []
+    for name, value in texts.items():
+        flag = "--" + name.replace("_", "-")
+        if name == "moves":
+            arguments.append(flag)
+        elif name == "stream":
+            arguments.append(f"{flag}={value}")
+        else:
+            for item in value if isinstance(value, list) else [value]:
+                arguments += [flag, item]
+    return arguments

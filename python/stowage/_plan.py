@@ -1,0 +1,410 @@
+"""Plans, and the functions that make and take them."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stowage import _core
+from stowage._errors import Error, InternalError, RunFault, UsageError
+from stowage._options import Models, Source, arguments_of, sources_of, texts_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from stowage._options import Options
+
+Progress = Callable[[str, float], object]
+Table = np.ndarray
+MODEL_OPTIONS = ("dim", "shape", "bound", "state", "scratch")
+
+
+def _table(columns: Mapping[str, Any]) -> Table:
+    """A structured array: integers stay integers, everything else is an object."""
+    fields = [(name, "i8" if isinstance(column, np.ndarray) else "O") for name, column in columns.items()]
+    length = len(next(iter(columns.values())))
+    table = np.empty(length, dtype=fields)
+    for name, column in columns.items():
+        if isinstance(column, np.ndarray):
+            table[name] = column
+        else:
+            table[name] = np.fromiter(column, dtype=object, count=length)
+    return table
+
+
+def _rows(rows: Sequence[tuple[Any, ...]], fields: Sequence[tuple[str, str]]) -> Table:
+    return np.array(list(rows), dtype=list(fields))
+
+
+class Plan:
+    """A plan: where every tensor of a model is in memory, and when. `stowage.plan` and `stowage.load` make them."""
+
+    def __init__(self, core: _core.Plan, sources: list[Source], texts: dict[str, Any]) -> None:
+        self._core = core
+        self._sources = sources
+        self._texts = texts
+
+    @property
+    def peak(self) -> int:
+        """Bytes of memory that the plan needs: the sum over memories that are not for weights."""
+        return int(self.summary["peak"])
+
+    @property
+    def bound(self) -> int:
+        """No plan within the choices that `claims` name needs fewer bytes."""
+        return int(self.summary["lower_bound"])
+
+    @property
+    def naive(self) -> int:
+        """Bytes that are needed if no two tensors share memory."""
+        return int(self.summary["naive"])
+
+    @property
+    def proven(self) -> bool:
+        """Whether the peak is the bound: the plan is optimal."""
+        return self.peak == self.bound
+
+    @property
+    def fits(self) -> bool:
+        """Whether all memories are large enough."""
+        return self._core.fits
+
+    @property
+    def enough(self) -> tuple[str, int] | None:
+        """If the plan does not fit: a memory, and a capacity of it that would be enough."""
+        return self._core.enough
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was cut short by the time limit or Ctrl-C."""
+        return bool(self.summary["interrupted"])
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Sizes, strategy and time: naive, peak, lower_bound, strategy, order, seconds and others."""
+        return self._core.summary
+
+    @property
+    def memories(self) -> list[dict[str, Any]]:
+        """For each memory: name, capacity, peak, lower_bound, traffic, role."""
+        return self._core.memories
+
+    @property
+    def claims(self) -> list[tuple[str, int, bool]]:
+        """What is claimed about the bound: (scope, lower bound, proven optimal)."""
+        return self._core.claims
+
+    @property
+    def buffers(self) -> Table:
+        """A structured array with a row for each buffer; `pandas.DataFrame(plan.buffers)` is a table of it."""
+        return _table(self._core.buffers())
+
+    @property
+    def tensors(self) -> Table:
+        """A structured array with a row for each tensor; buffer and offset are -1 where it is in no planned memory."""
+        return _table(self._core.tensors())
+
+    @property
+    def steps(self) -> Table:
+        """A structured array with a row for each step: which operator, or which of its rows, runs when."""
+        return _table(self._core.steps())
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The plan as JSON (docs/plan-json.md), which `stowage.load` reads back. Also written to `path`, if given."""
+        return _written(self._core.json(), path)
+
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The buffers with their offsets as CSV."""
+        return _written(self._core.csv(), path)
+
+    def svg(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A picture of the memory: time to the right, addresses upwards."""
+        return _written(self._core.svg(), path)
+
+    def loops(self) -> str:
+        """The loops of a streamed plan with layout="ring", as C."""
+        return self._core.loops()
+
+    def save_header(self, path: str | os.PathLike[str], *, prefix: str = "stowage", names: bool = True) -> None:
+        """Writes the plan as a C header; not for streamed plans and lists."""
+        models = {name: text for name, text in self._texts.items() if name in MODEL_OPTIONS}
+        _written(_core.header(self._core, self._need_sources("save_header"), models, prefix, names), path)
+
+    def save_tflite(
+        self, path: str | os.PathLike[str], *, runtime: str | int = "32", kernels: str = "reference",
+        strip: bool = False,
+    ) -> Plan:
+        """Writes the TFLite model with offsets that TensorFlow Lite Micro obeys.
+
+        Its stock kernels allow less than other runtimes, so the model is planned again, for them, with the options
+        of this plan. The result is that plan.
+        """
+        arguments = ["--tflite", os.fspath(path), "--runtime", str(runtime), "--kernels", kernels]
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "plan.json")
+            arguments += ["-o", file] + (["--strip"] if strip else [])
+            _command("plan", self._need_sources("save_tflite"), self._texts, arguments)
+            return load(file, self._sources)
+
+    def save_c(
+        self, folder: str | os.PathLike[str], *, name: str | None = None, kernels: str = "portable",
+        cases: int = 1, extern: Sequence[str] = (),
+    ) -> str:
+        """Writes C99 that runs the network inside this plan (docs/generate.md). The result says how large it is."""
+        return _generate(self._need_sources("save_c"), self._texts, folder, name, kernels, cases, extern, self)
+
+    def run(
+        self, inputs: Mapping[str, npt.ArrayLike] | None = None, *, check: bool | str = False, seed: int = 0,
+        random_weights: int | None = None, progress: Progress | None = None,
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Runs the network inside the plan: arrays by the names of inputs, arrays by the names of outputs.
+
+        Inputs that are not given are random numbers from `seed`. `check` compares the outputs, and "all" every
+        tensor, with a second run in which every tensor has its own memory; a difference raises `RunFault`. With
+        several models, names are MODEL.NAME.
+        """
+        sources = self._need_sources("run")
+        arrays = {name: _array_from(value) for name, value in (inputs or {}).items()}
+        texts = {it: text for it, text in self._texts.items() if it in MODEL_OPTIONS} | {"seed": str(seed)}
+        checked = "" if not check else "all" if check == "all" else "outputs"
+        weights = "" if random_weights is None else str(random_weights)
+        outputs, fault, interrupted = _core.run(self._core, sources, texts, arrays, "plain", checked, weights, progress)
+        if fault is not None:
+            raise RunFault(fault)
+        if interrupted:
+            raise KeyboardInterrupt
+        several = len(sources) > 1
+        return {f"{sources[model][0]}.{name}" if several else name: _array_to(dtype, shape, data)
+                for model, name, dtype, shape, data in outputs}
+
+    def verify(self) -> list[str]:
+        """The faults that the checker finds in this plan, with its models: none, or there is a bug."""
+        return verify(self, self._sources or None)
+
+    def _need_sources(self, what: str) -> list[Source]:
+        if not self._sources:
+            raise UsageError(f"{what} needs the model, expected load(plan, model)")
+        return self._sources
+
+    def __str__(self) -> str:
+        return self._core.text()
+
+    def __repr__(self) -> str:
+        proof = "proven" if self.proven else f"bound {self.bound}"
+        return f"<stowage.Plan: peak {self.peak} bytes, {proof}, {len(self._core.buffers()['id'])} buffers>"
+
+    def _repr_html_(self) -> str:
+        return f"<div><pre>{html.escape(str(self))}</pre>{self.svg()}</div>"
+
+
+def _written(text: str, path: str | os.PathLike[str] | None) -> str:
+    if path is not None:
+        pathlib.Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _checked(core: _core.Plan) -> _core.Plan:
+    if core.faults:
+        raise InternalError(f"the checker rejects the plan, a bug in stowage: {core.faults[0]}")
+    return core
+
+
+def plan(models: Models, *, progress: Progress | None = None, **options: Unpack[Options]) -> Plan:
+    """Plans memory: gives every tensor of a model, or of several, an offset.
+
+    A model is a path, bytes, or an onnx.ModelProto; several are a list, or a dict with their names. Options are
+    those of the command, with '_' for '-'. Ctrl-C returns the best plan so far.
+
+    >>> import stowage
+    >>> plan = stowage.plan("examples/classifier.onnx")
+    >>> plan.peak, plan.bound, plan.proven
+    (737280, 737280, True)
+    >>> stowage.plan("examples/classifier.onnx", stream=True, io="rows").peak < plan.peak
+    True
+    >>> stowage.plan("examples/classifier.onnx", align=0)
+    Traceback (most recent call last):
+    stowage._errors.UsageError: align is '0', expected a whole number of at least 1
+    """
+    sources = sources_of(models)
+    texts = texts_of(options)
+    return Plan(_checked(_core.plan(sources, texts, progress)), sources, texts)
+
+
+def load(file: str | os.PathLike[str] | bytes, models: Models | None = None, **options: Unpack[Options]) -> Plan:
+    """Reads a plan from a JSON file, or from its bytes. With the models, it can be run and saved as C.
+
+    >>> import stowage
+    >>> plan = stowage.plan("examples/buffers.csv")
+    >>> stowage.load(plan.to_json().encode()).peak == plan.peak
+    True
+    """
+    sources = [] if models is None else models if _are_sources(models) else sources_of(models)
+    texts = texts_of(options)
+    if isinstance(file, bytes):
+        content, name = file, "plan"
+    else:
+        name = os.fspath(file)
+        try:
+            content = pathlib.Path(file).read_bytes()
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror}"
+            raise Error(f"{name}: {problem}", name, "", problem) from error
+    return Plan(_core.load(content, name, sources, texts), sources, texts)
+
+
+def _are_sources(models: Any) -> bool:
+    return isinstance(models, list) and bool(models) and all(isinstance(it, tuple) and len(it) == 3 for it in models)
+
+
+def verify(
+    plan: Plan | str | os.PathLike[str] | bytes, models: Models | None = None, **options: Unpack[Options]
+) -> list[str]:
+    """The faults of a plan, made by any program, in words; none if it is right. With the models, its steps are
+    replayed, too.
+
+    >>> import stowage
+    >>> stowage.verify(stowage.plan("examples/classifier.onnx"), "examples/classifier.onnx")
+    []
+    """
+    given = plan if isinstance(plan, Plan) else load(plan)
+    sources = [] if models is None else models if _are_sources(models) else sources_of(models)
+    texts = dict(given._texts if not options else texts_of(options))
+    return _core.verify(given._core, sources, {name: it for name, it in texts.items() if name in MODEL_OPTIONS})
+
+
+def compare(models: Models, *, progress: Progress | None = None, **options: Unpack[Options]) -> Table:
+    """Plans with every strategy. A structured array: strategy, peak, bound, seconds, fits, obstacle.
+
+    >>> import stowage
+    >>> rows = stowage.compare("examples/buffers.csv", time_limit=1)
+    >>> bool(rows[rows["strategy"] == "auto"]["peak"][0] == rows[rows["fits"]]["peak"].min())
+    True
+    """
+    rows = _core.compare(sources_of(models), texts_of(options), progress)
+    _expect_no_faults(rows)
+    return _rows([row[:-1] for row in rows], [("strategy", "O"), ("peak", "i8"), ("bound", "i8"), ("seconds", "f8"),
+                                              ("fits", "?"), ("obstacle", "O")])
+
+
+def sweep(models: Models, *, progress: Progress | None = None, **options: Unpack[Options]) -> Table:
+    """Plans for many sizes of a fast memory (memory={"SRAM": "64KiB..512KiB"}) with every strategy.
+
+    A structured array: size, strategy, moves, traffic (bytes of slower memories), cost, fits, unavoidable, obstacle.
+    """
+    rows = _core.sweep(sources_of(models), texts_of(options), progress)
+    _expect_no_faults(rows)
+    return _rows([row[:-1] for row in rows], [("size", "i8"), ("strategy", "O"), ("moves", "?"), ("traffic", "i8"),
+                                              ("cost", "i8"), ("fits", "?"), ("unavoidable", "i8"), ("obstacle", "O")])
+
+
+def _expect_no_faults(rows: Sequence[tuple[Any, ...]]) -> None:
+    for row in rows:
+        if row[-1]:
+            raise InternalError(f"the checker rejects a plan, a bug in stowage: {row[-1][0]}")
+
+
+def run(
+    models: Models, inputs: Mapping[str, npt.ArrayLike] | None = None, *, plan: Plan | None = None,
+    check: bool | str = False, random_weights: int | None = None, progress: Progress | None = None,
+    **options: Unpack[Options],
+) -> dict[str, npt.NDArray[Any]]:
+    """Plans models, or takes a plan of them, and runs them inside it. See `Plan.run`.
+
+    >>> import stowage
+    >>> outputs = stowage.run("examples/classifier.onnx", check="all", random_weights=1)
+    >>> outputs["probabilities"].shape, outputs["probabilities"].dtype.name
+    ((1, 10), 'float32')
+    """
+    from stowage import _plan
+
+    made = _plan.plan(models, progress=progress, **options) if plan is None else plan
+    if plan is not None:
+        made = Plan(plan._core, sources_of(models), texts_of(options))
+    seed = int(made._texts.get("seed", 0))
+    return made.run(inputs, check=check, seed=seed, random_weights=random_weights, progress=progress)
+
+
+def generate(
+    models: Models, folder: str | os.PathLike[str], *, name: str | None = None, kernels: str = "portable",
+    cases: int = 1, extern: Sequence[str] = (), plan: Plan | None = None, **options: Unpack[Options],
+) -> str:
+    """Plans models, or takes a plan of them, and writes C99 that runs them inside it (docs/generate.md). The result
+    says how large it is."""
+    return _generate(sources_of(models), texts_of(options), folder, name, kernels, cases, extern, plan)
+
+
+def _generate(
+    sources: list[Source], texts: Mapping[str, Any], folder: str | os.PathLike[str], name: str | None, kernels: str,
+    cases: int, extern: Sequence[str], plan: Plan | None,
+) -> str:
+    arguments = ["-o", os.fspath(folder), "--kernels", kernels, "--cases", str(cases)]
+    if name is not None:
+        arguments += ["--name", name]
+    for operator in extern:
+        arguments += ["--extern", operator]
+    with tempfile.TemporaryDirectory() as temporary:
+        if plan is not None:
+            file = os.path.join(temporary, "plan.json")
+            plan.to_json(file)
+            arguments += ["--plan", file]
+            texts = {it: text for it, text in texts.items() if it in MODEL_OPTIONS}
+        return _command("generate", sources, texts, arguments)
+
+
+def inspect(model: str | os.PathLike[str] | bytes, *, runtime: str | int = "32", kernels: str = "reference") -> dict[str, Any]:
+    """What TensorFlow Lite Micro makes of a TFLite file: the plan in it, its faults, and the arena."""
+    arguments = ["--runtime", str(runtime), "--kernels", kernels, "--json"]
+    return json.loads(_command("inspect", sources_of(model), {}, arguments, accepted=(0, 1)))
+
+
+def _command(
+    name: str, sources: Sequence[Source], texts: Mapping[str, Any], arguments: Sequence[str],
+    accepted: Sequence[int] = (0,),
+) -> str:
+    """What the command prints. Models in memory become files for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for model, file, content in sources:
+            if content is not None:
+                file = os.path.join(folder, model)
+                pathlib.Path(file).write_bytes(content)
+            files.append(file if name == "inspect" else f"{model}={file}")
+        status, out, error = _core.command(["stowage", name, *files, *arguments_of(texts), *arguments])
+    if status in accepted:
+        return out
+    message = error.strip().removeprefix("stowage: ") or out.strip()
+    if status == 2:
+        raise UsageError(message)
+    if status == 4:
+        raise InternalError(message)
+    raise Error(message)
+
+
+def strategies() -> list[tuple[str, str, str]]:
+    """All strategies: name, what it does, where it comes from."""
+    return _core.strategies()
+
+
+_NUMPY_NAMES = {"boolean": "bool"}
+
+
+def _array_from(value: npt.ArrayLike) -> tuple[str, tuple[int, ...], bytes]:
+    array = np.asarray(value)
+    name = "boolean" if array.dtype == np.bool_ else array.dtype.name
+    return name, tuple(array.shape), np.ascontiguousarray(array).tobytes()
+
+
+def _array_to(dtype: str, shape: tuple[int, ...], data: bytes) -> npt.NDArray[Any]:
+    """Types that NumPy lacks are given as bytes."""
+    try:
+        return np.frombuffer(data, dtype=np.dtype(_NUMPY_NAMES.get(dtype, dtype))).reshape(shape).copy()
+    except TypeError:
+        return np.frombuffer(data, dtype=np.uint8).copy()
