@@ -3,10 +3,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <charconv>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bindings.h"
 #include "cli/options.h"
@@ -29,10 +31,17 @@ std::string id_of(std::size_t index) {
   return {text, end};
 }
 
+/// What may be said of each buffer; empty: nothing.
+struct Wishes {
+  std::optional<Numbers> pinned;    ///< Its offset; negative: any.
+  std::optional<Numbers> memories;  ///< The index of the memory that it must be in; negative: any.
+  std::optional<Numbers> traffic;   ///< Bytes that are read and written.
+};
+
 Problem problem_of(const Numbers& lower, const Numbers& upper, const Numbers& size, const Numbers& alignment,
-                   const std::optional<Numbers>& pinned, std::optional<Bytes> capacity) {
+                   const Wishes& wishes, const std::vector<Memory>& memories) {
   Problem problem;
-  problem.memories = {{.name = "arena", .capacity = capacity}};
+  problem.memories = memories;
   problem.buffers.resize(size.size());
   const bool is_common = alignment.size() == 1;
   for (std::size_t b = 0; b < size.size(); ++b) {
@@ -41,38 +50,55 @@ Problem problem_of(const Numbers& lower, const Numbers& upper, const Numbers& si
     buffer.size = size.data()[b];
     buffer.alignment = alignment.data()[is_common ? 0 : b];
     buffer.pieces.push_back({0, buffer.size, {lower.data()[b], upper.data()[b]}});
-    if (pinned && pinned->data()[b] >= 0) buffer.pinned = pinned->data()[b];
+    if (wishes.pinned && wishes.pinned->data()[b] >= 0) buffer.pinned = wishes.pinned->data()[b];
+    if (wishes.memories && wishes.memories->data()[b] >= 0)
+      buffer.memories = {static_cast<std::size_t>(wishes.memories->data()[b])};
+    if (wishes.traffic) buffer.traffic = wishes.traffic->data()[b];
   }
   return problem;
 }
 
-/// Offsets as a new array, and what else the solution says.
+/// An array to fill; `values` is its memory.
+nb::object new_array(std::size_t length, std::int64_t*& values) {
+  values = new std::int64_t[length];
+  const nb::capsule owner(values, [](void* data) noexcept { delete[] static_cast<std::int64_t*>(data); });
+  return nb::cast(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(values, {length}, owner));
+}
+
+/// Offsets and memories as new arrays, and what else the solution says.
 nb::tuple pack(const Numbers& lower, const Numbers& upper, const Numbers& size, const Numbers& alignment,
-               const std::optional<Numbers>& pinned, const nb::dict& options, const nb::object& listener) {
+               const std::optional<Numbers>& pinned, const std::optional<Numbers>& memories,
+               const std::optional<Numbers>& traffic, const nb::dict& options, const nb::object& listener) {
   const PlanOptions parsed = cli::parse_plan_options(texts_from(options).plan);
-  auto* const offsets = new std::int64_t[size.size()];
-  const nb::capsule owner(offsets, [](void* data) noexcept { delete[] static_cast<std::int64_t*>(data); });
+  std::int64_t* offsets = nullptr;
+  std::int64_t* places = nullptr;
+  const nb::object offset_array = new_array(size.size(), offsets);
+  const nb::object place_array = new_array(size.size(), places);
   Solution solution;
-  Bytes peak = 0;
+  std::vector<Bytes> peaks;
   run_watched(listener, [&](const Watch& watch) {
-    const Problem problem = problem_of(lower, upper, size, alignment, pinned, parsed.memories[0].capacity);
+    const Problem problem =
+        problem_of(lower, upper, size, alignment, {pinned, memories, traffic}, parsed.memories);
     SolveOptions solving = parsed.solve;
     solving.stop = watch.stop;
     solving.progress = watch.progress;
     solution = solve(problem, solving);
-    peak = peak_of(problem, solution, 0);
-    for (std::size_t b = 0; b < solution.places.size(); ++b) offsets[b] = solution.places[b].offset;
+    for (std::size_t m = 0; m < problem.memories.size(); ++m) peaks.push_back(peak_of(problem, solution, m));
+    for (std::size_t b = 0; b < solution.places.size(); ++b) {
+      offsets[b] = solution.places[b].offset;
+      places[b] = static_cast<std::int64_t>(solution.places[b].memory);
+    }
   });
-  const nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>> array(offsets, {size.size()}, owner);
-  return nb::make_tuple(nb::cast(array), peak, solution.lower_bound, solution.strategy, solution.interrupted,
-                        solution.outcome == Outcome::fits);
+  return nb::make_tuple(offset_array, place_array, peaks, solution.lower_bound, solution.strategy,
+                        solution.interrupted, solution.outcome == Outcome::fits);
 }
 
 }  // namespace
 
 void bind_pack(nb::module_& module) {
   module.def("pack", &pack, nb::arg("lower"), nb::arg("upper"), nb::arg("size"), nb::arg("alignment"),
-             nb::arg("pinned").none(), nb::arg("options"), nb::arg("progress").none());
+             nb::arg("pinned").none(), nb::arg("memories").none(), nb::arg("traffic").none(),
+             nb::arg("options"), nb::arg("progress").none());
 }
 
 }  // namespace stowage::python

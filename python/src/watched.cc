@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -38,27 +37,33 @@ class Watcher {
         interrupted_ = true;
         PyErr_Clear();
       } else {
-        failure_.emplace();
+        keep([] { nb::raise_python_error(); });
       }
     }
     if (!has_news || failure_) return;
+    keep([&] { listener_(what.c_str(), fraction); });
+  }
+
+  void raise_failure() {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  /// Keeps what the call throws for later, and ends the work.
+  template <typename Call>
+  void keep(Call call) {
     try {
-      listener_(what, fraction);
-    } catch (nb::python_error& error) {
-      failure_.emplace(error);
+      call();
+    } catch (...) {
+      failure_ = std::current_exception();
       stop_.request_stop();
     }
   }
 
-  void raise_failure() {
-    if (failure_) throw nb::python_error(*failure_);
-  }
-
- private:
   const nb::object& listener_;
   std::stop_source& stop_;
   bool interrupted_ = false;
-  std::optional<nb::python_error> failure_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace

@@ -17,7 +17,11 @@ class Offsets(np.ndarray):
     """An array of offsets (int64), with what is known about all of them together."""
 
     peak: int
-    """The highest offset + size."""
+    """The highest offset + size; with several memories, the sum over them."""
+    peaks: list[int]
+    """The same for each memory."""
+    memory: npt.NDArray[np.int64]
+    """For each buffer, the index of its memory."""
     bound: int
     """No offsets have a lower peak."""
     strategy: str
@@ -28,7 +32,7 @@ class Offsets(np.ndarray):
     """Whether the peak is at most the capacity."""
 
     def __array_finalize__(self, source: Any) -> None:
-        for name in ("peak", "bound", "strategy", "interrupted", "fits"):
+        for name in ("peak", "peaks", "memory", "bound", "strategy", "interrupted", "fits"):
             setattr(self, name, getattr(source, name, None))
 
     @property
@@ -45,6 +49,9 @@ def pack(
     alignment: npt.ArrayLike = 1,
     pinned: npt.ArrayLike | None = None,
     capacity: int | str | None = None,
+    memory: Any = None,
+    allowed: npt.ArrayLike | None = None,
+    traffic: npt.ArrayLike | None = None,
     strategy: str = "auto",
     time_limit: float = 3,
     threads: int | None = None,
@@ -64,13 +71,17 @@ def pack(
     >>> int(offsets[0]) == int(offsets[2])  # these two never live at the same time
     True
 
+    With several memories (`memory={"SRAM": "64KiB", "DRAM": None}`, the fastest first), `allowed` has the index of
+    the memory that a buffer must be in, or -1, and `traffic` the bytes that are read and written, which decide
+    what fast memory is for.
+
     A list of objects with `size`, `start` and `end` works, too. Objects that have `with_offset` are returned
     with their offsets, as a list; for others, the result is the array.
     """
     if upper is None and size is None:
         return _pack_objects(
-            lower, alignment=alignment, capacity=capacity, strategy=strategy, time_limit=time_limit, threads=threads,
-            seed=seed, progress=progress)
+            lower, alignment=alignment, capacity=capacity, strategy=strategy, time_limit=time_limit,
+            threads=threads, seed=seed, progress=progress)
     if upper is None or size is None:
         raise UsageError("pack needs lower, upper and size, or one list of allocations")
     columns = [_column(name, values) for name, values in (("lower", lower), ("upper", upper), ("size", size))]
@@ -81,14 +92,17 @@ def pack(
     alignments = _column("alignment", np.atleast_1d(np.asarray(alignment)))
     if len(alignments) not in (1, count):
         raise UsageError(f"alignment has {len(alignments)} elements, expected 1 or {count}")
-    pins = None if pinned is None else _column("pinned", pinned)
-    if pins is not None and len(pins) != count:
-        raise UsageError(f"pinned has {len(pins)} elements, expected {count}")
-    texts = texts_of({"capacity": capacity, "strategy": strategy, "time_limit": float(time_limit),
+    wishes = []
+    for name, values in (("pinned", pinned), ("allowed", allowed), ("traffic", traffic)):
+        wishes.append(None if values is None else _column(name, values))
+        if wishes[-1] is not None and len(wishes[-1]) != count:
+            raise UsageError(f"{name} has {len(wishes[-1])} elements, expected {count}")
+    texts = texts_of({"capacity": capacity, "memory": memory, "strategy": strategy, "time_limit": float(time_limit),
                       "threads": threads, "seed": seed})
-    found, *facts = _core.pack(*columns, alignments, pins, texts, progress)
+    found, memories, peaks, *facts = _core.pack(*columns, alignments, *wishes, texts, progress)
     offsets = found.view(Offsets)
-    offsets.peak, offsets.bound, offsets.strategy, offsets.interrupted, offsets.fits = facts
+    offsets.peak, offsets.peaks, offsets.memory = sum(peaks), peaks, memories
+    offsets.bound, offsets.strategy, offsets.interrupted, offsets.fits = facts
     return offsets
 
 

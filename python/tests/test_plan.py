@@ -1,0 +1,279 @@
+"""Plans of models: what they say, how they are saved, and what is refused."""
+
+import json
+import pickle
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import stowage
+
+
+def expect_no_overlap(buffers):
+    for i, a in enumerate(buffers):
+        for b in buffers[i + 1:]:
+            lives = a["memory"] == b["memory"] and max(a["lower"], b["lower"]) < min(a["upper"], b["upper"])
+            shares = a["offset"] < b["offset"] + b["size"] and b["offset"] < a["offset"] + a["size"]
+            assert not (lives and shares), (a, b)
+
+
+def test_facts_agree(classifier):
+    plan = stowage.plan(classifier)
+    document = json.loads(plan.to_json())
+    assert plan.peak == document["summary"]["peak"] == 737280 == plan.bound
+    assert plan.proven and plan.fits and plan.enough is None and not plan.interrupted
+    assert plan.naive == 3281536
+    assert plan.summary["strategy"] == document["summary"]["strategy"]
+    assert [it["name"] for it in plan.memories] == ["arena"]
+    assert plan.claims[0][0] == "offsets"
+    assert max(plan.buffers["offset"] + plan.buffers["size"]) == plan.peak
+    assert [it["id"] for it in document["buffers"]] == list(plan.buffers["id"])
+    assert len(plan.tensors) == len(document["tensors"]) == 38
+    assert len(plan.steps) == len(document["clocks"][0]["steps"])
+    assert plan.steps["name"][0] == "stem.conv" and plan.steps["type"][0] == "Conv"
+    expect_no_overlap(plan.buffers)
+    assert plan.verify() == []
+    assert "737280" in repr(plan) and "peak" in str(plan)
+
+
+def test_offsets_of_tensors_are_in_their_buffers(classifier):
+    plan = stowage.plan(classifier)
+    placed = plan.tensors[plan.tensors["buffer"] >= 0]
+    assert len(placed) == 22
+    owners = plan.buffers[placed["buffer"]]
+    assert (placed["offset"] >= owners["offset"]).all()
+    assert (placed["offset"] + placed["bytes"] <= owners["offset"] + owners["size"]).all()
+
+
+def test_bytes_and_onnx_objects(classifier):
+    content = classifier.read_bytes()
+    wanted = stowage.plan(classifier)
+    for model in (content, bytearray(content)):
+        assert (stowage.plan(model).buffers == wanted.buffers).all()
+    onnx = pytest.importorskip("onnx")
+    assert (stowage.plan(onnx.load(classifier)).buffers == wanted.buffers).all()
+
+
+def test_runs_bytes_whose_owner_is_gone(classifier):
+    plan = stowage.plan(bytes(bytearray(classifier.read_bytes())), stream=True)
+    assert plan.run(check="all", random_weights=1).keys() == {"probabilities"}
+
+
+def test_streams(classifier):
+    whole = stowage.plan(classifier)
+    rows = stowage.plan(classifier, stream=True, io="rows")
+    assert rows.peak < whole.peak
+    assert (rows.steps["row_end"] >= 0).any() and rows.verify() == []
+    named = stowage.plan(classifier, stream=["Conv", "Relu"], recompute=(1.0, 1.5), time_limit=1)
+    assert named.verify() == []
+
+
+def test_several_models(classifier):
+    plan = stowage.plan([classifier, classifier])
+    assert {it["source"] for it in json.loads(plan.to_json())["models"]} == {str(classifier)}
+    outputs = plan.run(random_weights=1, check=True)
+    assert outputs.keys() == {"classifier.probabilities", "classifier-2.probabilities"}
+    named = stowage.plan({"a": classifier, "b": classifier.read_bytes()}, run="a | b")
+    assert set(named.tensors["model"]) == {0, 1} and named.verify() == []
+    with pytest.raises(stowage.UsageError, match="expected at least one"):
+        stowage.plan([])
+
+
+def test_memories(classifier):
+    plan = stowage.plan(classifier, memory={"SRAM": "256KiB", "DRAM": None}, moves=True, time_limit=1)
+    assert [it["name"] for it in plan.memories] == ["SRAM", "DRAM"] and plan.memories[0]["peak"] <= 262144
+    tight = stowage.plan(classifier, capacity=1000)
+    assert not tight.fits and tight.enough == ("arena", 737280)
+    assert not stowage.load(tight.to_json().encode()).fits
+
+
+def test_run_takes_and_gives_arrays(classifier):
+    image = np.zeros((1, 3, 96, 96), np.float32)
+    plan = stowage.plan(classifier)
+    shape = plan.tensors[plan.tensors["name"] == "image"]["shape"][0]
+    image = np.zeros(shape, np.float32)
+    one = plan.run({"image": image}, random_weights=1)["probabilities"]
+    assert one.dtype == np.float32 and one.shape == (1, 10) and abs(one.sum() - 1) < 1e-5
+    two = stowage.run(classifier, {"image": image}, plan=plan, random_weights=1)["probabilities"]
+    assert (one == two).all()
+    assert not (one == plan.run({"image": image + 1}, random_weights=1)["probabilities"]).all()
+    with pytest.raises(stowage.UsageError, match="nothing"):
+        plan.run({"nothing": image})
+    with pytest.raises(stowage.UsageError, match="image"):
+        plan.run({"image": image[:, :1]})
+
+
+def test_outputs_equal_those_of_onnx(classifier):
+    onnx = pytest.importorskip("onnx")
+    from onnx.reference import ReferenceEvaluator
+
+    model = onnx.load(classifier)
+    extents = [it.dim_value for it in model.graph.input[0].type.tensor_type.shape.dim]
+    image = np.random.default_rng(0).random(extents, dtype=np.float32)
+    wanted = ReferenceEvaluator(model).run(None, {"image": image})[0]
+    np.testing.assert_allclose(stowage.run(model, {"image": image})["probabilities"], wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_saves(classifier, tmp_path):
+    plan = stowage.plan(classifier)
+    plan.to_json(tmp_path / "plan.json")
+    again = stowage.load(tmp_path / "plan.json")
+    assert again.to_json() == plan.to_json() and (again.buffers == plan.buffers).all()
+    assert stowage.verify(tmp_path / "plan.json", classifier) == []
+    with pytest.raises(stowage.UsageError, match="needs the model"):
+        again.run()
+    assert stowage.load(tmp_path / "plan.json", classifier).run(random_weights=1, check=True)
+    assert plan.svg(tmp_path / "plan.svg").startswith("<svg")
+    assert (tmp_path / "plan.svg").read_text() == plan.svg()
+    assert plan.to_csv().startswith("id,")
+    plan.save_header(tmp_path / "plan.h", prefix="net")
+    assert "net_" in (tmp_path / "plan.h").read_text()
+    assert "<svg" in plan._repr_html_() and "737280" in plan._repr_html_()
+
+
+def test_tflite(tflite, tmp_path):
+    plan = stowage.plan(tflite)
+    made = plan.save_tflite(tmp_path / "planned.tflite")
+    assert made.verify() == []
+    found = stowage.inspect(tmp_path / "planned.tflite")
+    assert found["faults"] == [] and stowage.inspect(tflite.read_bytes())["faults"] == []
+    words = stowage.plan(tflite.read_bytes()).save_c(tmp_path / "c", name="net")
+    assert "arena" in words and (tmp_path / "c").is_dir()
+    assert "arena" in stowage.generate(tflite, tmp_path / "rows", stream=True, io="rows", time_limit=1)
+
+
+def test_verify_finds_a_fault(classifier):
+    document = json.loads(stowage.plan(classifier).to_json())
+    document["buffers"][1]["offset"] += 64
+    faults = stowage.verify(json.dumps(document).encode(), classifier)
+    assert faults and any("stem" in fault or "image" in fault or "left" in fault for fault in faults)
+
+
+def test_compare_and_sweep(buffers, classifier):
+    rows = stowage.compare(buffers, time_limit=0.5)
+    assert {"auto", "exact", "rectangle"} <= set(rows["strategy"])
+    assert rows[rows["strategy"] == "auto"]["peak"][0] == 216
+    assert rows[rows["strategy"] == "levels"]["obstacle"][0]
+    swept = stowage.sweep(classifier, memory={"SRAM": "128KiB..256KiB"}, time_limit=0.3, strategy=None)
+    assert sorted(set(swept["size"])) == [131072, 185363, 262144] or len(set(swept["size"])) == 3
+    assert (swept[swept["fits"]]["traffic"] >= swept[swept["fits"]]["unavoidable"]).all()
+    assert len(stowage.strategies()) >= 14
+
+
+def test_tables_become_frames(classifier):
+    pandas = pytest.importorskip("pandas")
+    plan = stowage.plan(classifier)
+    frame = pandas.DataFrame(plan.buffers)
+    assert list(frame.columns[:5]) == ["id", "clock", "memory", "offset", "size"] and len(frame) == 11
+    assert len(pandas.DataFrame(plan.tensors)) == 38 and len(pandas.DataFrame(plan.steps)) == 21
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"align": 0}, "align is '0', expected a whole number of at least 1"),
+    ({"time_limit": -1.0}, "time_limit is '-1"),
+    ({"granule": 2}, "granule needs stream"),
+    ({"capacity": "many"}, "capacity is 'many', expected a size"),
+    ({"strategy": "best"}, "unknown strategy 'best'"),
+    ({"feed": {"a.x": "b.y"}}, "a"),
+    ({"order": ""}, "order is empty"),
+])
+def test_wrong_options(classifier, options, words):
+    with pytest.raises(stowage.UsageError, match=words):
+        stowage.plan(classifier, **options)
+
+
+def test_unknown_options_and_models(classifier):
+    with pytest.raises(TypeError, match="unknown option 'allign'"):
+        stowage.plan(classifier, allign=3)
+    with pytest.raises(stowage.UsageError, match="expected a path, bytes or an onnx.ModelProto"):
+        stowage.plan(3)
+
+
+def test_wrong_files(tmp_path):
+    with pytest.raises(stowage.Error, match="cannot be read") as missing:
+        stowage.plan(tmp_path / "missing.onnx")
+    assert missing.value.file.endswith("missing.onnx") and missing.value.problem.startswith("cannot be read")
+    (tmp_path / "list.csv").write_text("id,lower,upper,size\na,0,2,-4\n")
+    with pytest.raises(stowage.Error) as wrong:
+        stowage.plan(tmp_path / "list.csv")
+    assert wrong.value.place == "line 2" and "-4" in wrong.value.problem
+    assert isinstance(wrong.value, ValueError) and isinstance(wrong.value, stowage.StowageError)
+    for content in (b"", b"\x08", b"\x00" * 100, b"{", b"TFL3", b"\x1c\x00\x00\x00TFL3" + b"\x00" * 40):
+        with pytest.raises(stowage.StowageError):
+            stowage.plan(content)
+    with pytest.raises(stowage.Error, match="plan"):
+        stowage.load(b"{}")
+    with pytest.raises(stowage.Error, match="cannot be read"):
+        stowage.load(tmp_path / "no.json")
+
+
+def test_progress_is_called_and_its_exceptions_end_the_search():
+    rng = np.random.default_rng(0)
+    lower = rng.integers(0, 300, 2000)
+    columns = lower, lower + rng.integers(1, 40, 2000), rng.integers(1, 4000, 2000)
+    seen = []
+    stowage.pack(*columns, time_limit=1, progress=lambda what, fraction: seen.append((what, fraction)))
+    assert seen and all(isinstance(what, str) and 0 <= fraction <= 1 for what, fraction in seen)
+
+    def fail(what, fraction):
+        raise KeyError("from the listener")
+
+    with pytest.raises(KeyError, match="from the listener"):
+        stowage.pack(*columns, time_limit=60, progress=fail)
+
+
+INTERRUPTED = """
+import _thread, sys, threading, time
+import numpy as np, stowage
+rng = np.random.default_rng(0)
+lower = rng.integers(0, 300, 5000)
+threading.Timer(0.5, _thread.interrupt_main).start()
+begin = time.perf_counter()
+offsets = stowage.pack(lower, lower + rng.integers(1, 40, 5000), rng.integers(1, 4000, 5000), time_limit=60)
+assert offsets.interrupted and time.perf_counter() - begin < 20, offsets.strategy
+print("kept", offsets.peak >= offsets.bound > 0)
+"""
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "kept True\n", done.stderr
+
+
+def test_other_threads_run_meanwhile():
+    import threading
+    import time
+
+    rng = np.random.default_rng(0)
+    lower = rng.integers(0, 300, 3000)
+    ticks = []
+    done = threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(0)
+            time.sleep(0.01)
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    stowage.pack(lower, lower + rng.integers(1, 40, 3000), rng.integers(1, 4000, 3000), time_limit=0.6)
+    done.set()
+    ticker.join()
+    assert len(ticks) > 5
+
+
+def test_errors_can_be_pickled():
+    error = stowage.Error("a: b: c", "a", "b", "c")
+    assert str(pickle.loads(pickle.dumps(error))) == "a: b: c"
+
+
+def test_command(classifier):
+    program = shutil.which("stowage", path=str(__import__("pathlib").Path(sys.executable).parent))
+    assert program, "the command is not beside the interpreter"
+    done = subprocess.run([program, "plan", classifier], capture_output=True, text=True)
+    assert done.returncode == 0 and "737280 bytes" in done.stdout
+    assert subprocess.run([program, "plan", "--align", "0", classifier], capture_output=True).returncode == 2
+    assert subprocess.run([sys.executable, "-m", "stowage", "--version"], capture_output=True, text=True).stdout.strip()
