@@ -2,7 +2,7 @@
 # On Debian 12: installs what the tests need, builds, and runs all tests.
 #   scripts/test.sh          cases of other programs to compare with, tests with GCC, again with clang
 #                            under address and undefined-behaviour sanitizers, the installed package,
-#                            and a few seconds of fuzzing
+#                            the Python package, and a few seconds of fuzzing
 #   scripts/test.sh --long   also the large networks in all their plans, a campaign of 24 000 random cases, the
 #                            thread sanitizer, clang-tidy, and ten minutes per fuzzer
 set -euo pipefail
@@ -47,6 +47,9 @@ ctest --preset release -R '^(Example\.|Campaign$)'
 
 step "installed package"
 scripts/test_consumer.sh build/release
+
+step "Python package"
+scripts/test_python.sh build/release
 
 step "clang, address and undefined-behaviour sanitizers"
 build asan
