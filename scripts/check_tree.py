@@ -10,7 +10,7 @@ import re
 import sys
 
 ORDER = ["base", "model", "import", "schedule", "lifetime", "alias", "stream", "share", "pack", "levels", "check",
-         "plan", "tflm", "export", "kernels", "run", "generate", "cli"]
+         "plan", "tflm", "export", "report", "kernels", "run", "generate", "cli"]
 INCLUDE = re.compile(r'^#include "([^"]+)"')
 
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -75,14 +76,6 @@ Wanted wanted_for(const PlanOptions& options) {
   return plans_weights ? Wanted::constants : Wanted::graph;
 }
 
-Wanted wanted_for(const Plan& plan) {
-  if (is_streamed(plan)) return Wanted::rows;
-  const bool has_weights = std::any_of(plan.memories.begin(), plan.memories.end(), [](const auto& memory) {
-    return memory.memory.role == MemoryRole::weights;
-  });
-  return has_weights ? Wanted::constants : Wanted::graph;
-}
-
 std::vector<ModelInfo> infos_of(const std::vector<Input>& inputs) {
   std::vector<ModelInfo> infos;
   for (const Input& input : inputs) infos.push_back(input.info);
@@ -111,6 +104,14 @@ void expect_different_files(const std::vector<std::string>& inputs, const std::v
 }
 
 }  // namespace
+
+Wanted wanted_to_check(const Plan& plan) {
+  if (is_streamed(plan)) return Wanted::rows;
+  const bool has_weights = std::any_of(plan.memories.begin(), plan.memories.end(), [](const auto& memory) {
+    return memory.memory.role == MemoryRole::weights;
+  });
+  return has_weights ? Wanted::constants : Wanted::graph;
+}
 
 void print_faults(const Faults& faults) {
   constexpr std::size_t most_shown = 20;
@@ -178,6 +179,7 @@ ExitStatus run_plan(const PlanCommand& command) {
   expect_different_files(command.inputs, {{"-o", &command.plan_file},
                                           {"--csv", &command.csv_file},
                                           {"--svg", &command.svg_file},
+                                          {"--report", &command.report_file},
                                           {"--tflite", &command.tflite_file},
                                           {"--header", &command.header_file},
                                           {"--buffer-plan", &command.buffer_plan_file}});
@@ -189,6 +191,7 @@ ExitStatus run_plan(const PlanCommand& command) {
     throw UsageError("--buffer-plan needs --tflite and one model");
   PlanOptions options = parse_plan_options(command.plan);
   expect_loops(command, options);
+  expect_budget(command);
   std::optional<TflmPlanning> tflm;
   if (!command.tflite_file.empty()) {
     tflm.emplace(command, options);
@@ -217,9 +220,13 @@ ExitStatus run_plan(const PlanCommand& command) {
                                            command.prefix.empty() ? "stowage" : command.prefix, out);
                        }});
   }
+  std::ranges::move(report_of(command, inputs, result.plan), std::back_inserter(outputs));
   make_directories_for(planned.files);
   base::write_files(outputs);
-  if (command.print_loops) {
+  ExitStatus budget = ExitStatus::done;
+  if (!command.budget.empty()) {
+    budget = print_budget(command, result.plan, tflm ? planned.arena.size : result.plan.summary.peak);
+  } else if (command.print_loops) {
     write_loops(result.plan, std::cout);
   } else if (command.json) {
     write_json(result.plan, std::cout);
@@ -230,7 +237,8 @@ ExitStatus run_plan(const PlanCommand& command) {
   flush_output();
   if (result.plan.interrupted && watch.stop().stop_requested())
     fmt::print(std::cerr, "stowage: interrupted; this is the best plan so far\n");
-  return tflm ? report_arena(planned) : report_fit(result);
+  const ExitStatus fit = tflm ? report_arena(planned) : report_fit(result);
+  return fit == ExitStatus::done ? budget : fit;
 }
 
 ExitStatus run_compare(const CompareCommand& command) {
@@ -311,7 +319,7 @@ ExitStatus run_verify(const VerifyCommand& command) {
   if (command.models.empty()) {
     faults = check_plan(plan);
   } else {
-    faults = check_plan(plan, read_models(command.models, command.model, wanted_for(plan)));
+    faults = check_plan(plan, read_models(command.models, command.model, wanted_to_check(plan)));
   }
   print_faults(faults);
   if (faults.empty()) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
+#include "cli/models.h"
 #include "cli/options.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
@@ -22,6 +24,9 @@ struct PlanCommand {
   std::string plan_file;
   std::string csv_file;
   std::string svg_file;
+  std::string report_file;
+  std::string budget;       ///< A size.
+  std::string typed;        ///< The command line, for the report.
   std::string tflite_file;  ///< A directory for several models.
   std::string header_file;
   std::string prefix;            ///< Of names in the header; empty: "stowage".
@@ -72,6 +77,13 @@ struct RunCommand {
   std::vector<std::string> saved;  ///< NAME=FILE.
 };
 
+struct ReportCommand {
+  std::vector<std::string> plans;  ///< One file or two.
+  std::string output;
+  std::vector<std::string> models;  ///< In the plan's order.
+  ModelTexts model;
+};
+
 struct GenerateCommand {
   std::vector<std::string> inputs;  ///< FILE or NAME=FILE.
   ModelTexts model;
@@ -90,6 +102,15 @@ struct GenerateCommand {
 [[nodiscard]] ExitStatus report_fit(const PlanResult& result);
 void print_faults(const Faults& faults);
 [[nodiscard]] Plan read_plan(const std::string& name);
+/// The parts of model files that it takes to check the plan.
+[[nodiscard]] Wanted wanted_to_check(const Plan& plan);
+/// Throws UsageError for a budget that is not a size, and for options that it excludes.
+void expect_budget(const PlanCommand& command);
+/// Prints one line: the bytes that the plan needs, the budget, and what is left or missing.
+[[nodiscard]] ExitStatus print_budget(const PlanCommand& command, const Plan& plan, Bytes needed);
+/// The page for --report; none if it is not asked for.
+[[nodiscard]] std::vector<base::OutputFile> report_of(const PlanCommand& command,
+                                                      const std::vector<Input>& inputs, const Plan& plan);
 
 [[nodiscard]] ExitStatus run_plan(const PlanCommand& command);
 [[nodiscard]] ExitStatus run_compare(const CompareCommand& command);
@@ -97,6 +118,7 @@ void print_faults(const Faults& faults);
 [[nodiscard]] ExitStatus run_verify(const VerifyCommand& command);
 [[nodiscard]] ExitStatus run_inspect(const InspectCommand& command);
 [[nodiscard]] ExitStatus run_run(const RunCommand& command);
+[[nodiscard]] ExitStatus run_report(const ReportCommand& command);
 [[nodiscard]] ExitStatus run_generate(const GenerateCommand& command);
 [[nodiscard]] ExitStatus run_strategies();
 

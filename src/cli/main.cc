@@ -133,6 +133,10 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add(app, "--csv", command.csv_file, "FILE for the buffers and their offsets as CSV");
   add(app, "--svg", command.svg_file,
       "FILE for a picture of the arena: time to the right, addresses upwards");
+  add(app, "--report", command.report_file,
+      "FILE for a page that shows the plan, what its peak is made of and what would lower it (HTML)");
+  add(app, "--budget", command.budget,
+      "SIZE that the plan may need: prints one line instead of a table, and status 1 if it needs more");
   add(app, "--tflite", command.tflite_file,
       "FILE for the TFLite model with offsets for TensorFlow Lite Micro; with several models, a directory");
   add_runtime(app, command.runtime, command.kernels);
@@ -176,6 +180,15 @@ void add_run(CLI::App& app, stowage::cli::RunCommand& command) {
   add(app, "-o,--output", command.plan_file, "FILE for the plan as JSON");
 }
 
+void add_report(CLI::App& app, stowage::cli::ReportCommand& command) {
+  app.add_option("plans", command.plans, "Plan file (JSON), or two to compare")->required()->expected(1, 2);
+  add(app, "-o,--output", command.output, "FILE for the page (HTML)").required();
+  add(app, "--model", command.models,
+      "FILE of the model that the plan is for, for the names of operators; with several models, in the order "
+      "of the plan");
+  add_model_options(app, command.model);
+}
+
 void add_generate(CLI::App& app, stowage::cli::GenerateCommand& command) {
   add_models(app, command.inputs);
   add_planning_options(app, command);
@@ -205,6 +218,23 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return arguments;
 }
 
+/// The command line as a shell takes it.
+std::string typed(int argc, char** argv) {
+  std::string line = "stowage";
+  for (const std::string& argument : std::vector<std::string>(argv + 1, argv + argc)) {
+    constexpr std::string_view plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+    if (!argument.empty() && argument.find_first_not_of(plain) == std::string::npos) {
+      line += " " + argument;
+      continue;
+    }
+    line += " '";
+    for (const char letter : argument) line += letter == '\'' ? "'\\''" : std::string(1, letter);
+    line += "'";
+  }
+  return line;
+}
+
 ExitStatus run_program(int argc, char** argv) {
   CLI::App app("stowage: a static memory planner for neural networks", "stowage");
   app.require_subcommand(1);
@@ -232,6 +262,10 @@ ExitStatus run_program(int argc, char** argv) {
   add(inspect_app, "model", inspect.file, "TFLite model, or a directory of them").required();
   add_runtime(inspect_app, inspect.runtime, inspect.kernels);
   inspect_app.add_flag("--json", inspect.json, "Print JSON instead of a table");
+  stowage::cli::ReportCommand report;
+  CLI::App& report_app =
+      *app.add_subcommand("report", "Write a page that shows a plan, or the difference between two");
+  add_report(report_app, report);
   stowage::cli::RunCommand run;
   CLI::App& run_app = *app.add_subcommand("run", "Run models inside their planned memory");
   add_run(run_app, run);
@@ -244,11 +278,13 @@ ExitStatus run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error, std::cout, std::cerr) == 0 ? ExitStatus::done : ExitStatus::wrong_usage;
   }
+  plan.typed = typed(argc, argv);
   if (plan_app.parsed()) return stowage::cli::run_plan(plan);
   if (compare_app.parsed()) return stowage::cli::run_compare(compare);
   if (sweep_app.parsed()) return stowage::cli::run_sweep(sweep);
   if (verify_app.parsed()) return stowage::cli::run_verify(verify);
   if (inspect_app.parsed()) return stowage::cli::run_inspect(inspect);
+  if (report_app.parsed()) return stowage::cli::run_report(report);
   if (run_app.parsed()) return stowage::cli::run_run(run);
   if (generate_app.parsed()) return stowage::cli::run_generate(generate);
   return stowage::cli::run_strategies();

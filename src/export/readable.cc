@@ -74,44 +74,43 @@ std::int64_t step_of_marks(std::int64_t range, std::int64_t count, std::int64_t 
 
 namespace {
 
-class Axis {
- public:
-  explicit Axis(const Plan& plan) : plan_(plan), starts_(plan.clocks.size()) { lay_out(0, 0); }
-
-  [[nodiscard]] Position of(std::size_t clock, Position at) const {
-    const std::vector<Position>& starts = starts_[clock];
-    const auto last = static_cast<Position>(starts.size()) - 1;
-    return at <= last ? starts[static_cast<std::size_t>(at)] : starts.back() + at - last;
-  }
-
- private:
-  /// Notes the start of each position of the clock and of the one after the last, which it returns.
-  Position lay_out(std::size_t clock, Position begin) {
-    for (const Step& step : plan_.clocks[clock].steps) {
-      starts_[clock].push_back(begin);
-      Position end = begin + 1;
-      if (const auto* const fork = std::get_if<Fork>(&step)) {
-        for (const std::size_t branch : fork->clocks) end = std::max(end, lay_out(branch, begin));
-      }
-      begin = end;
+/// Notes the start of each position of the clock and of the one after the last, which it returns.
+Position lay_out(const Plan& plan, std::size_t clock, Position begin,
+                 std::vector<std::vector<Position>>& starts) {
+  for (const Step& step : plan.clocks[clock].steps) {
+    starts[clock].push_back(begin);
+    Position end = begin + 1;
+    if (const auto* const fork = std::get_if<Fork>(&step)) {
+      for (const std::size_t branch : fork->clocks) end = std::max(end, lay_out(plan, branch, begin, starts));
     }
-    starts_[clock].push_back(begin);
-    return begin;
+    begin = end;
   }
-
-  const Plan& plan_;
-  std::vector<std::vector<Position>> starts_;
-};
+  starts[clock].push_back(begin);
+  return begin;
+}
 
 }  // namespace
+
+std::vector<std::vector<Position>> starts_on_one_axis(const Plan& plan) {
+  std::vector<std::vector<Position>> starts(plan.clocks.size());
+  lay_out(plan, 0, 0, starts);
+  return starts;
+}
+
+Position on_one_axis(const std::vector<std::vector<Position>>& all_starts, std::size_t clock, Position at) {
+  const std::vector<Position>& starts = all_starts[clock];
+  const auto last = static_cast<Position>(starts.size()) - 1;
+  return at <= last ? starts[static_cast<std::size_t>(at)] : starts.back() + at - last;
+}
 
 std::vector<Buffer> on_one_axis(const Plan& plan) {
   std::vector<Buffer> buffers = plan.buffers;
   if (plan.clocks.size() == 1) return buffers;
-  const Axis axis(plan);
+  const std::vector<std::vector<Position>> starts = starts_on_one_axis(plan);
   for (Buffer& buffer : buffers) {
     for (Piece& piece : buffer.pieces)
-      piece.life = {axis.of(buffer.clock, piece.life.lower), axis.of(buffer.clock, piece.life.upper)};
+      piece.life = {on_one_axis(starts, buffer.clock, piece.life.lower),
+                    on_one_axis(starts, buffer.clock, piece.life.upper)};
   }
   return buffers;
 }

@@ -30,8 +30,15 @@ namespace stowage::exporting {
 /// A round distance between marks that gives at most `count` of them up to `range`.
 [[nodiscard]] std::int64_t step_of_marks(std::int64_t range, std::int64_t count, std::int64_t base);
 
-/// The plan's buffers with all live ranges on one axis, for pictures and reports. A fork is as long as its
-/// longest branch, and all its branches begin with it.
+/// Where each position of each clock is on one axis, and where the clock ends. A fork is as long as its longest
+/// branch, and all its branches begin with it.
+[[nodiscard]] std::vector<std::vector<Position>> starts_on_one_axis(const Plan& plan);
+
+/// A position of a clock on that axis.
+[[nodiscard]] Position on_one_axis(const std::vector<std::vector<Position>>& starts, std::size_t clock,
+                                   Position at);
+
+/// The plan's buffers with all live ranges on one axis, for pictures and reports.
 [[nodiscard]] std::vector<Buffer> on_one_axis(const Plan& plan);
 
 }  // namespace stowage::exporting

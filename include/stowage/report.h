@@ -1,0 +1,59 @@
+/// Example: plan a list and write the page that shows the plan.
+///
+///     const stowage::Input input = stowage::parse_input("id,lower,upper,size\na,0,2,64\n", "list.csv");
+///     const std::vector<stowage::ReportedPlan> plans{{.plan = stowage::make_plan(input).plan}};
+///     std::ostringstream page;
+///     stowage::write_report(plans, {.command = "stowage plan list.csv"}, page);
+///     return page.str().find("<!doctype html>") == 0 ? 0 : 1;
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/plan.h"
+
+namespace stowage {
+
+/// What a plan does for its peak, or what could lower the peak.
+struct Remedy {
+  enum class Verdict : std::uint8_t {
+    done,        ///< The plan does it: `bytes` are saved.
+    possible,    ///< It may lower the peak, by at most `bytes`.
+    impossible,  ///< It cannot lower the peak: that is proven.
+  };
+  Verdict verdict = Verdict::possible;
+  std::string what{};            ///< A few words: "Another order of operators".
+  std::string why{};             ///< Sentences with the figures.
+  std::optional<Bytes> bytes{};  ///< None: only another run can tell.
+  std::string command{};         ///< The run that would tell; may be empty.
+
+  bool operator==(const Remedy&) const = default;
+};
+
+/// What the plan alone proves about its peak: each remedy has figures of the plan, or a command that finds them
+/// out. `command` made the plan; empty: unknown. Cost: n log n in pieces and steps.
+[[nodiscard]] std::vector<Remedy> remedies_of(const Plan& plan, const std::string& command = {});
+
+struct ReportedPlan {
+  Plan plan{};
+  std::string title{};          ///< Empty: the names of its models.
+  std::vector<Graph> graphs{};  ///< In the order of the plan's models: names of operators. May be empty.
+  std::vector<std::uint64_t> hashes{};  ///< XXH64 of the models' files, in their order. May be empty.
+};
+
+struct ReportOptions {
+  std::string command{};  ///< The command line that made the plans. Empty: unknown.
+  std::string version{};  ///< Of the program.
+};
+
+/// Writes one HTML file that needs no other file: the picture of the plan, the tensors at its peak and what
+/// would lower it; see docs/report.md. A second plan is compared with the first one. Throws UsageError unless
+/// there are one or two plans.
+void write_report(std::span<const ReportedPlan> plans, const ReportOptions& options, std::ostream& out);
+
+}  // namespace stowage

@@ -1,0 +1,135 @@
+// Reads the data that src/report/plan_data.cc writes.
+
+/** Numbers as differences to the one before, zigzag, in groups of 7 bits, in base64. */
+export function numbersOf(text: string, count?: number): Float64Array {
+  const bytes = atob(text);
+  let size = count ?? 0;
+  if (count === undefined) for (let i = 0; i < bytes.length; ++i) if (bytes.charCodeAt(i) < 128) ++size;
+  const numbers = new Float64Array(size);
+  let at = 0;
+  let last = 0;
+  for (let n = 0; n < size; ++n) {
+    let value = 0;
+    let scale = 1;
+    let byte = 128;
+    while (byte >= 128) {
+      byte = bytes.charCodeAt(at++);
+      value += (byte % 128) * scale;
+      scale *= 128;
+    }
+    last += value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    numbers[n] = last;
+  }
+  return numbers;
+}
+
+/** Texts, each without the letters that it shares with the one before it. */
+export function textsOf(data: { shared: string; ends: string[] }): string[] {
+  const shared = numbersOf(data.shared, data.ends.length);
+  let before = "";
+  return data.ends.map((end, i) => {
+    before = before.slice(0, shared[i]) + end;
+    return before;
+  });
+}
+
+type RawTable<Name extends string> = { rows: number } & Record<Name, string>;
+export type Table<Name extends string> = { rows: number } & Record<Name, Float64Array>;
+
+function tableOf<Name extends string>(raw: RawTable<Name>): Table<Name> {
+  const table: Record<string, number | Float64Array> = { rows: raw.rows };
+  for (const [name, column] of Object.entries(raw))
+    if (typeof column === "string") table[name] = numbersOf(column, raw.rows);
+  return table as Table<Name>;
+}
+
+export type Verdict = "done" | "possible" | "impossible";
+export interface Remedy {
+  verdict: Verdict;
+  what: string;
+  why: string;
+  bytes: number | null;
+  command: string;
+}
+export interface Memory {
+  name: string;
+  capacity: number | null;
+  cost: number;
+  weights: boolean;
+  peak: number;
+  lower_bound: number;
+  traffic: number;
+  certificate: number[];
+}
+export interface Model {
+  name: string;
+  source: string;
+  format: string;
+  hash: string;
+}
+
+interface Facts {
+  title: string;
+  models: Model[];
+  clocks: number;
+  interrupted: boolean;
+  proof: "plan" | "offsets" | "nothing";
+  summary: { naive: number; peak: number; lower_bound: number; strategy: string; order: string };
+  memories: Memory[];
+  remedies: Remedy[];
+  curve: { recomputed: number; peak: number }[];
+}
+
+type BufferColumns = "name" | "clock" | "size" | "memory" | "offset" | "kind" | "traffic" | "pieces";
+type PieceColumns = "offset" | "size" | "lower" | "upper";
+type TensorColumns = "model" | "name" | "kind" | "type" | "shape" | "bytes" | "views";
+type ViewColumns = "buffer" | "offset" | "lower" | "upper" | "first" | "last";
+type StepColumns = "clock" | "at" | "kind" | "what" | "other" | "first" | "last";
+type OperatorColumns = "model" | "subgraph" | "index" | "name" | "type";
+
+export interface RawPlan extends Facts {
+  own_loads?: string;
+  texts: { shared: string; ends: string[] };
+  buffers: RawTable<BufferColumns>;
+  pieces: RawTable<PieceColumns>;
+  tensors: RawTable<TensorColumns>;
+  views: RawTable<ViewColumns>;
+  steps: RawTable<StepColumns>;
+  operators: RawTable<OperatorColumns>;
+}
+export interface RawReport {
+  format: "stowage-report";
+  version: number;
+  program: string;
+  command: string;
+  plans: RawPlan[];
+}
+
+/** The tables of a plan. A buffer's pieces and a tensor's views follow each other; `pieceOf[b]` is the first. */
+export interface PlanData extends Facts {
+  ownLoads: Float64Array | null;
+  texts: string[];
+  buffers: Table<BufferColumns>;
+  pieces: Table<PieceColumns>;
+  tensors: Table<TensorColumns>;
+  views: Table<ViewColumns>;
+  steps: Table<StepColumns>;
+  operators: Table<OperatorColumns>;
+}
+
+export function planOf(raw: RawPlan): PlanData {
+  return {
+    ...raw,
+    ownLoads: raw.own_loads === undefined ? null : numbersOf(raw.own_loads),
+    texts: textsOf(raw.texts),
+    buffers: tableOf(raw.buffers),
+    pieces: tableOf(raw.pieces),
+    tensors: tableOf(raw.tensors),
+    views: tableOf(raw.views),
+    steps: tableOf(raw.steps),
+    operators: tableOf(raw.operators),
+  };
+}
+
+/** In the order of TensorKind. */
+export const kinds = ["input", "output", "weight", "instruction", "temporary", "state", "scratch"] as const;

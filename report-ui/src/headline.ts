@@ -1,0 +1,69 @@
+// Peak, proof, and one bar for each memory against its capacity.
+
+import type { Memory, PlanData } from "./data";
+import { h } from "./dom";
+import { grouped, inUnits, percent, shortened } from "./format";
+
+function proofOf(data: PlanData): { words: string; isProven: boolean } {
+  const { peak, lower_bound } = data.summary;
+  if (data.proof === "plan") return { words: "proven optimal", isProven: true };
+  if (data.proof === "offsets")
+    return { words: data.steps.rows > 0 ? "proven optimal for this order" : "proven optimal", isProven: true };
+  const gap = lower_bound > 0 ? `${((100 * (peak - lower_bound)) / lower_bound).toFixed(2)} % above the bound` : "no bound";
+  return { words: `${gap}, not proven${data.interrupted ? "; cut short" : ""}`, isProven: false };
+}
+
+function bar(memory: Memory): HTMLElement {
+  const whole = Math.max(memory.capacity ?? memory.peak, memory.peak, 1);
+  const isOver = memory.capacity !== null && memory.peak > memory.capacity;
+  const words =
+    memory.capacity === null
+      ? `${inUnits(memory.peak)}, no limit`
+      : `${inUnits(memory.peak)} of ${inUnits(memory.capacity)}, ${percent(memory.peak, memory.capacity)}${isOver ? `: ${inUnits(memory.peak - memory.capacity)} too many` : ""}`;
+  const fill = h("div", { class: isOver ? "fill over" : "fill" });
+  fill.style.width = `${(100 * Math.min(memory.peak, memory.capacity ?? memory.peak)) / whole}%`;
+  const bound = h("div", { class: "bound", title: `lower bound ${grouped(memory.lower_bound)} bytes` });
+  bound.style.left = `${(100 * Math.min(memory.lower_bound, whole)) / whole}%`;
+  return h(
+    "div",
+    { class: "memory" },
+    h("div", { class: "memory-words" }, h("strong", {}, memory.name), h("span", {}, words)),
+    h("div", { class: "bar" }, fill, bound),
+  );
+}
+
+function card(name: string, value: string, note: string, className = ""): HTMLElement {
+  return h("div", { class: `card ${className}` }, h("div", { class: "card-name" }, name), h("div", { class: "card-value" }, value), h("div", { class: "card-note" }, note));
+}
+
+export function headline(data: PlanData, label: string): HTMLElement {
+  const { summary } = data;
+  const proof = proofOf(data);
+  const saved = summary.peak > 0 ? summary.naive / summary.peak : 1;
+  return h(
+    "section",
+    { class: "headline", "aria-label": `${label}Result` },
+    h(
+      "div",
+      { class: "cards" },
+      card(`${label}peak`, inUnits(summary.peak), `${grouped(summary.peak)} bytes`, "main"),
+      card("lower bound", inUnits(summary.lower_bound), proof.words, proof.isProven ? "proven" : "open"),
+      card("without sharing", inUnits(summary.naive), `${saved.toFixed(saved < 10 ? 1 : 0)} times the peak`),
+      card("buffers", grouped(data.buffers.rows), data.steps.rows > 0 ? `${grouped(data.steps.rows)} steps` : "of a list"),
+    ),
+    h("div", { class: "memories" }, ...data.memories.map(bar)),
+  );
+}
+
+export function facts(data: PlanData, command: string, program: string): HTMLElement {
+  const line = (name: string, value: string | Node) => [h("dt", {}, name), h("dd", {}, value)];
+  const list: Node[] = [];
+  for (const model of data.models) {
+    const hash = model.hash === "" ? "" : `, XXH64 ${model.hash}`;
+    list.push(...line("model", `${shortened(model.source, 200)} (${model.format}${hash})`));
+  }
+  list.push(...line("found by", `strategy ${data.summary.strategy}, order ${data.summary.order}`));
+  if (command !== "") list.push(...line("command", h("code", {}, command)));
+  if (program !== "") list.push(...line("stowage", program));
+  return h("dl", { class: "facts" }, ...list);
+}

@@ -1,0 +1,263 @@
+// What the views ask of a plan, from its tables.
+
+import { bisectRight } from "d3-array";
+import { kinds, type PlanData } from "./data";
+import { shortened } from "./format";
+
+/** One memory: its pieces, and its live bytes as steps: `loads[i]` from `positions[i]` to `positions[i + 1]`. */
+export interface MemoryModel {
+  index: number;
+  pieces: Int32Array;
+  positions: Float64Array;
+  loads: Float64Array;
+  maxLoad: number;
+  /** The first position with the most live bytes. */
+  peakAt: number;
+}
+
+export interface Alive {
+  buffer: number;
+  bytes: number;
+}
+
+/** Sums changes of live bytes by position. */
+export function loadsOf(changes: [number, number][]): { positions: Float64Array; loads: Float64Array } {
+  changes.sort((a, b) => a[0] - b[0]);
+  const positions: number[] = [];
+  const loads: number[] = [];
+  let alive = 0;
+  for (const [at, change] of changes) {
+    alive += change;
+    if (positions[positions.length - 1] === at) loads[loads.length - 1] = alive;
+    else {
+      positions.push(at);
+      loads.push(alive);
+    }
+  }
+  return { positions: Float64Array.from(positions), loads: Float64Array.from(loads) };
+}
+
+export class PlanModel {
+  readonly end: number;
+  readonly bufferOf: Int32Array;
+  readonly firstPiece: Int32Array;
+  readonly begin: Float64Array;
+  readonly lower: Float64Array;
+  readonly upper: Float64Array;
+  readonly memories: MemoryModel[];
+  readonly tensorOfView: Int32Array;
+  readonly modelOf: Int32Array;
+  private readonly viewsOf: number[][];
+  private readonly clockBegin: Int32Array;
+
+  constructor(readonly data: PlanData) {
+    const { buffers, pieces, tensors, views, steps } = data;
+    this.bufferOf = new Int32Array(pieces.rows);
+    this.firstPiece = new Int32Array(buffers.rows + 1);
+    this.begin = new Float64Array(pieces.rows);
+    this.lower = new Float64Array(buffers.rows).fill(Number.POSITIVE_INFINITY);
+    this.upper = new Float64Array(buffers.rows);
+    let end = 1;
+    for (let b = 0, p = 0; b < buffers.rows; ++b) {
+      this.firstPiece[b] = p;
+      for (let k = 0; k < buffers.pieces[b]; ++k, ++p) {
+        this.bufferOf[p] = b;
+        this.begin[p] = buffers.offset[b] + pieces.offset[p];
+        this.lower[b] = Math.min(this.lower[b], pieces.lower[p]);
+        this.upper[b] = Math.max(this.upper[b], pieces.upper[p]);
+      }
+      end = Math.max(end, this.upper[b]);
+    }
+    this.firstPiece[buffers.rows] = pieces.rows;
+    this.end = end;
+    this.tensorOfView = new Int32Array(views.rows);
+    this.viewsOf = Array.from({ length: buffers.rows }, () => []);
+    this.modelOf = new Int32Array(buffers.rows);
+    for (let t = 0, v = 0; t < tensors.rows; ++t) {
+      for (let k = 0; k < tensors.views[t]; ++k, ++v) {
+        this.tensorOfView[v] = t;
+        const of = this.viewsOf[views.buffer[v]];
+        if (of.length === 0) this.modelOf[views.buffer[v]] = tensors.model[t];
+        of.push(v);
+      }
+    }
+    this.clockBegin = new Int32Array(data.clocks + 1).fill(steps.rows);
+    for (let s = steps.rows - 1; s >= 0; --s) this.clockBegin[steps.clock[s]] = s;
+    for (let c = data.clocks - 1; c >= 0; --c)
+      this.clockBegin[c] = Math.min(this.clockBegin[c], this.clockBegin[c + 1]);
+    this.memories = data.memories.map((_, m) => this.memoryOf(m));
+  }
+
+  private memoryOf(m: number): MemoryModel {
+    const { buffers, pieces } = this.data;
+    const own: number[] = [];
+    const changes: [number, number][] = [];
+    for (let p = 0; p < pieces.rows; ++p) {
+      if (buffers.memory[this.bufferOf[p]] !== m) continue;
+      own.push(p);
+      changes.push([pieces.lower[p], pieces.size[p]], [pieces.upper[p], -pieces.size[p]]);
+    }
+    const { positions, loads } = loadsOf(changes);
+    let most = 0;
+    for (let i = 1; i < loads.length; ++i) if (loads[i] > loads[most]) most = i;
+    return {
+      index: m,
+      pieces: Int32Array.from(own),
+      positions,
+      loads,
+      maxLoad: loads[most] ?? 0,
+      peakAt: positions[most] ?? 0,
+    };
+  }
+
+  loadAt(memory: MemoryModel, at: number): number {
+    const i = bisectRight(memory.positions, at) - 1;
+    return i < 0 ? 0 : memory.loads[i];
+  }
+
+  /** Who is alive at a position of a memory, most bytes first. */
+  aliveAt(memory: MemoryModel, at: number): Alive[] {
+    const { pieces } = this.data;
+    const bytes = new Map<number, number>();
+    for (const p of memory.pieces) {
+      if (pieces.lower[p] > at || pieces.upper[p] <= at) continue;
+      const b = this.bufferOf[p];
+      bytes.set(b, (bytes.get(b) ?? 0) + pieces.size[p]);
+    }
+    return [...bytes].map(([buffer, n]) => ({ buffer, bytes: n })).sort((a, b) => b.bytes - a.bytes);
+  }
+
+  /** The most live bytes of a memory if the buffer were not there. */
+  maxLoadWithout(memory: MemoryModel, buffer: number): number {
+    const { pieces } = this.data;
+    const own: [number, number][] = [];
+    for (let p = this.firstPiece[buffer]; p < this.firstPiece[buffer + 1]; ++p)
+      own.push([pieces.lower[p], pieces.size[p]], [pieces.upper[p], -pieces.size[p]]);
+    const mine = loadsOf(own);
+    let most = 0;
+    let k = -1;
+    for (let i = 0; i < memory.positions.length; ++i) {
+      while (k + 1 < mine.positions.length && mine.positions[k + 1] <= memory.positions[i]) ++k;
+      most = Math.max(most, memory.loads[i] - (k < 0 ? 0 : mine.loads[k]));
+    }
+    return most;
+  }
+
+  /** The piece at a position and an address, or -1. */
+  pieceAt(memory: MemoryModel, at: number, address: number): number {
+    const { pieces } = this.data;
+    for (const p of memory.pieces) {
+      if (pieces.lower[p] <= at && at < pieces.upper[p] && this.begin[p] <= address && address < this.begin[p] + pieces.size[p])
+        return p;
+    }
+    return -1;
+  }
+
+  nameOf(buffer: number): string {
+    const name = this.data.texts[this.data.buffers.name[buffer]];
+    return name === "" ? `buffer ${buffer}` : name;
+  }
+  tensorName(tensor: number): string {
+    const name = tensor < 0 ? "" : this.data.texts[this.data.tensors.name[tensor]];
+    return name === "" ? "a tensor without a name" : name;
+  }
+  kindOf(buffer: number): string {
+    return kinds[this.data.buffers.kind[buffer]] ?? "temporary";
+  }
+
+  /** Views of a buffer; the first `most` of them. */
+  views(buffer: number, most = 8): number[] {
+    return this.viewsOf[buffer].slice(0, most);
+  }
+  /** The tensors of a buffer, each once, in the order of their live ranges. */
+  tensorsOf(buffer: number): number[] {
+    const { views } = this.data;
+    const sorted = [...this.viewsOf[buffer]].sort((a, b) => views.lower[a] - views.lower[b]);
+    return [...new Set(sorted.map((v) => this.tensorOfView[v]))];
+  }
+
+  /** The step of a clock that runs at a position of the axis, or -1. */
+  stepAt(clock: number, at: number): number {
+    const begin = this.clockBegin[clock];
+    const end = this.clockBegin[clock + 1];
+    const found = bisectRight(this.data.steps.at, at, begin, end) - 1;
+    return found < begin ? -1 : found;
+  }
+
+  /** The steps of all clocks that run at a position. */
+  stepsAt(at: number): number[] {
+    const found: number[] = [];
+    for (let c = 0; c < this.data.clocks; ++c) {
+      const s = this.stepAt(c, at);
+      if (s < 0) continue;
+      const { steps } = this.data;
+      const isFork = steps.kind[s] === 2;
+      if (!isFork && steps.at[s] === at) found.push(s);
+    }
+    return found;
+  }
+
+  operatorName(op: number): string {
+    const { operators, texts } = this.data;
+    const type = texts[operators.type[op]];
+    const name = texts[operators.name[op]];
+    if (type === "" && name === "") return `operator ${operators.index[op]}`;
+    return type === "" || name === "" ? `${type}${name}` : `${type} ${name}`;
+  }
+
+  stepText(step: number): string {
+    if (step < 0) return "—";
+    const { steps, models } = this.data;
+    const rows = steps.first[step] >= 0 ? `, rows ${steps.first[step]} to ${steps.last[step] - 1}` : "";
+    switch (steps.kind[step]) {
+      case 0: {
+        const op = steps.what[step];
+        const model = models.length > 1 ? `${models[this.data.operators.model[op]]?.name}: ` : "";
+        return `${model}${shortened(this.operatorName(op), 80)}${rows}`;
+      }
+      case 1:
+        return `copy of ${shortened(this.tensorName(steps.what[step]), 60)}`;
+      case 2:
+        return `${steps.other[step]} branches at the same time`;
+      case 3:
+        return `arrival of ${shortened(this.tensorName(steps.what[step]), 60)}${rows}`;
+      default:
+        return `${shortened(this.tensorName(steps.what[step]), 60)} leaves${rows}`;
+    }
+  }
+
+  /** Who writes a buffer first, and who reads it last, in words. */
+  writer(buffer: number): string {
+    if (this.data.steps.rows === 0) return `position ${this.lower[buffer]}`;
+    const kind = this.kindOf(buffer);
+    if (kind === "state") return "the run before";
+    if (kind === "input" && this.lower[buffer] === 0) return "the caller";
+    return this.stepText(this.stepAt(this.data.buffers.clock[buffer], this.lower[buffer]));
+  }
+  reader(buffer: number): string {
+    const last = this.upper[buffer] - 1;
+    if (this.data.steps.rows === 0) return `position ${last}`;
+    const kind = this.kindOf(buffer);
+    if (kind === "state") return "the next run";
+    if (kind === "output" && this.upper[buffer] >= this.end) return "the caller";
+    return this.stepText(this.stepAt(this.data.buffers.clock[buffer], last));
+  }
+
+  /** Other buffers that use bytes of this one at other times: the last before it, and the first after it. */
+  neighbours(buffer: number): { before: number[]; after: number[] } {
+    const { buffers } = this.data;
+    const low = buffers.offset[buffer];
+    const high = low + buffers.size[buffer];
+    const before: number[] = [];
+    const after: number[] = [];
+    for (let b = 0; b < buffers.rows; ++b) {
+      if (b === buffer || buffers.memory[b] !== buffers.memory[buffer]) continue;
+      if (buffers.offset[b] >= high || buffers.offset[b] + buffers.size[b] <= low) continue;
+      if (this.upper[b] <= this.lower[buffer]) before.push(b);
+      else if (this.lower[b] >= this.upper[buffer]) after.push(b);
+    }
+    before.sort((a, b) => this.upper[b] - this.upper[a]);
+    after.sort((a, b) => this.lower[a] - this.lower[b]);
+    return { before, after };
+  }
+}

@@ -1,0 +1,118 @@
+// What the peak is made of, and what would lower it.
+
+import type { Remedy, Verdict } from "./data";
+import { h } from "./dom";
+import { grouped, inUnits, percent, shortened } from "./format";
+import { swatch } from "./look";
+import type { MemoryModel, PlanModel } from "./model";
+
+const mostRows = 40;
+const mostCompared = 12;
+
+function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: number) => void): HTMLElement {
+  const alive = model.aliveAt(memory, memory.peakAt);
+  const name = model.data.memories.length > 1 ? ` of ${model.data.memories[memory.index].name}` : "";
+  const running = model.stepsAt(memory.peakAt).map((s) => model.stepText(s));
+  const row = (it: { buffer: number; bytes: number }, rank: number) => {
+    const dot = h("span", { class: "swatch" });
+    dot.style.background = swatch(rank);
+    const without = rank < mostCompared ? model.maxLoadWithout(memory, it.buffer) : null;
+    return h(
+      "tr",
+      {},
+      h("td", {}, h("button", { type: "button", class: "link", title: model.nameOf(it.buffer).slice(0, 1000), click: () => pick(it.buffer) }, dot, shortened(model.nameOf(it.buffer), 44))),
+      h("td", { class: "number" }, grouped(it.bytes)),
+      h("td", { class: "number" }, percent(it.bytes, memory.maxLoad)),
+      h("td", {}, model.kindOf(it.buffer)),
+      h("td", {}, shortened(model.writer(it.buffer), 56)),
+      h("td", {}, shortened(model.reader(it.buffer), 56)),
+      h("td", { class: "number" }, without === null ? "" : grouped(without)),
+    );
+  };
+  const share = h("div", { class: "share", "aria-hidden": "true" });
+  alive.slice(0, mostRows).forEach((it, rank) => {
+    const part = h("button", { type: "button", tabindex: -1, title: `${shortened(model.nameOf(it.buffer), 80)}: ${inUnits(it.bytes)}`, click: () => pick(it.buffer) });
+    part.style.flexGrow = String(it.bytes);
+    part.style.background = swatch(rank);
+    share.append(part);
+  });
+  return h(
+    "div",
+    {},
+    h(
+      "p",
+      {},
+      `The most live bytes${name}, ${grouped(memory.maxLoad)} (${inUnits(memory.maxLoad)}), are at position ${memory.peakAt}`,
+      running.length > 0 ? `, where ${running.join(" and ")} runs.` : ".",
+      ` ${alive.length} ${alive.length === 1 ? "buffer is" : "buffers are"} alive there.`,
+    ),
+    share,
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": `Buffers at the peak${name}` },
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h("tr", {}, ...["buffer", "bytes", "share", "kind", "from", "to", "live bytes without it"].map((it, i) => h("th", { scope: "col", class: [1, 2, 6].includes(i) ? "number" : "" }, it))),
+        ),
+        h("tbody", {}, ...alive.slice(0, mostRows).map(row)),
+      ),
+    ),
+    alive.length > mostRows && h("p", { class: "soft" }, `and ${alive.length - mostRows} smaller ones`),
+  );
+}
+
+const verdicts: [Verdict, string, string][] = [
+  ["possible", "Could lower it", "→"],
+  ["done", "Lowers it already", "✓"],
+  ["impossible", "Cannot lower it: proven", "×"],
+];
+
+function remedyItem(remedy: Remedy, sign: string): HTMLElement {
+  const figure =
+    remedy.bytes === null ? "" : remedy.verdict === "done" ? `${inUnits(remedy.bytes)} saved` : `at most ${inUnits(remedy.bytes)}`;
+  return h(
+    "li",
+    { class: remedy.verdict },
+    h("span", { class: "sign", "aria-hidden": "true" }, sign),
+    h(
+      "div",
+      {},
+      h("div", { class: "remedy-head" }, h("strong", {}, shortened(remedy.what, 120)), figure !== "" && h("span", { class: "figure" }, figure)),
+      h("p", {}, remedy.why),
+      remedy.command !== "" && h("code", { class: "command" }, remedy.command),
+    ),
+  );
+}
+
+function curve(points: { recomputed: number; peak: number }[]): HTMLElement {
+  const most = Math.max(...points.map((it) => it.peak), 1);
+  return h(
+    "div",
+    { class: "curve" },
+    h("h4", {}, "Peak against multiplies"),
+    ...points.map((it) => {
+      const bar = h("div", { class: "fill" });
+      bar.style.width = `${(100 * it.peak) / most}%`;
+      return h("div", { class: "curve-row" }, h("span", {}, `${it.recomputed.toFixed(3)} ×`), h("div", { class: "bar" }, bar), h("span", { class: "number" }, inUnits(it.peak)));
+    }),
+  );
+}
+
+export function peakSection(model: PlanModel, label: string, pick: (buffer: number) => void): HTMLElement {
+  const memories = model.memories.filter((it) => it.pieces.length > 0 && !model.data.memories[it.index].weights);
+  const section = h("section", { class: "peak" }, h("h2", {}, `Your peak${label}`), ...memories.map((it) => memoryTable(model, it, pick)));
+  section.append(h("h2", {}, "What would lower it"));
+  const columns = h("div", { class: "remedies" });
+  for (const [verdict, title, sign] of verdicts) {
+    const found = model.data.remedies.filter((it) => it.verdict === verdict);
+    if (found.length === 0) continue;
+    columns.append(h("div", {}, h("h3", {}, title), h("ul", {}, ...found.map((it) => remedyItem(it, sign)))));
+  }
+  section.append(columns);
+  if (model.data.curve.length > 0) section.append(curve(model.data.curve));
+  return section;
+}

@@ -1,0 +1,106 @@
+#include "stowage/report.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <array>
+#include <iostream>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+
+namespace stowage::cli {
+namespace {
+
+std::vector<Graph> graphs_of(const std::vector<Input>& inputs) {
+  std::vector<Graph> graphs;
+  for (const Input& input : inputs) {
+    if (const auto* const graph = std::get_if<Graph>(&input.content)) graphs.push_back(*graph);
+  }
+  return graphs;
+}
+
+void expect_report(const ReportCommand& command) {
+  for (const std::vector<std::string>* files : {&command.plans, &command.models}) {
+    for (const std::string& file : *files) {
+      if (base::is_same_file(file, command.output))
+        throw UsageError(fmt::format("{} and {} are the same file: -o would overwrite the input",
+                                     base::quoted(file), base::quoted(command.output)));
+    }
+  }
+  if (command.models.empty() && command.model.is_any_given())
+    throw UsageError("--dim, --shape, --bound, --state and --scratch need --model");
+  if (!command.models.empty() && command.plans.size() > 1) throw UsageError("--model needs a single plan");
+}
+
+/// The plan, if it is right.
+std::optional<ReportedPlan> checked_plan(const ReportCommand& command, const std::string& file) {
+  ReportedPlan reported{.plan = read_plan(file)};
+  if (command.plans.size() > 1) reported.title = file;
+  Faults faults;
+  if (command.models.empty()) {
+    faults = check_plan(reported.plan);
+  } else {
+    const std::vector<Input> inputs =
+        read_models(command.models, command.model, wanted_to_check(reported.plan));
+    faults = check_plan(reported.plan, inputs);
+    reported.graphs = graphs_of(inputs);
+  }
+  if (faults.empty()) return reported;
+  print_faults(faults);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void expect_budget(const PlanCommand& command) {
+  if (command.budget.empty()) return;
+  if (!base::parse_size(command.budget))
+    throw UsageError(
+        fmt::format("--budget {}: expected a size, for instance 256KiB", base::quoted(command.budget)));
+  if (command.json || command.print_loops) throw UsageError("--budget excludes --json and --print-loops");
+}
+
+ExitStatus print_budget(const PlanCommand& command, const Plan& plan, Bytes needed) {
+  const Bytes budget = base::parse_size(command.budget).value_or(0);
+  std::string names;
+  for (const ModelInfo& model : plan.models) names += (names.empty() ? "" : "+") + model.name;
+  fmt::print(std::cout, "{}: {} needs {} bytes of {}, {} bytes {}\n",
+             needed > budget ? "over budget" : "within budget", names, needed, budget,
+             needed > budget ? needed - budget : budget - needed, needed > budget ? "too many" : "left");
+  return needed > budget ? ExitStatus::not_met : ExitStatus::done;
+}
+
+std::vector<base::OutputFile> report_of(const PlanCommand& command, const std::vector<Input>& inputs,
+                                        const Plan& plan) {
+  if (command.report_file.empty()) return {};
+  ReportedPlan reported{.plan = plan, .graphs = graphs_of(inputs)};
+  for (const NamedFile& model : parse_models(command.inputs))
+    reported.hashes.push_back(model_details(base::InputFile(model.file).bytes()).hash);
+  return {{command.report_file, [reported, typed = command.typed](std::ostream& out) {
+             write_report(std::array{reported}, {.command = typed, .version = STOWAGE_VERSION}, out);
+           }}};
+}
+
+ExitStatus run_report(const ReportCommand& command) {
+  expect_report(command);
+  std::vector<ReportedPlan> plans;
+  for (const std::string& file : command.plans) {
+    std::optional<ReportedPlan> reported = checked_plan(command, file);
+    if (!reported) return ExitStatus::not_met;
+    plans.push_back(*std::move(reported));
+  }
+  const std::array<base::OutputFile, 1> outputs{
+      {{command.output, [&](std::ostream& out) { write_report(plans, {.version = STOWAGE_VERSION}, out); }}}};
+  base::write_files(outputs);
+  return ExitStatus::done;
+}
+
+}  // namespace stowage::cli

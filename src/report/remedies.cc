@@ -1,0 +1,332 @@
+// What the plan itself proves about its peak. Nothing is planned anew: a figure is either in the plan, or follows
+// from its live ranges. What only another run can tell is the command of that run.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "export/readable.h"
+#include "stowage/report.h"
+
+namespace stowage {
+namespace {
+
+using exporting::readable;
+using Verdict = Remedy::Verdict;
+
+/// Live bytes by position, as steps: from each position to the next one.
+using Loads = std::vector<std::pair<Position, Bytes>>;
+
+template <typename IsCounted>
+Loads loads_of(const std::vector<Buffer>& buffers, const IsCounted& is_counted) {
+  Loads changes;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    if (!is_counted(b)) continue;
+    for (const Piece& piece : buffers[b].pieces) {
+      if (!piece.is_ever_alive()) continue;
+      changes.emplace_back(piece.life.lower, piece.size);
+      changes.emplace_back(piece.life.upper, -piece.size);
+    }
+  }
+  std::ranges::sort(changes);
+  Loads loads;
+  Bytes alive = 0;
+  for (const auto& [at, change] : changes) {
+    alive += change;
+    if (!loads.empty() && loads.back().first == at) {
+      loads.back().second = alive;
+    } else {
+      loads.emplace_back(at, alive);
+    }
+  }
+  return loads;
+}
+
+struct Fullest {
+  Position at = 0;  ///< The first position with the most live bytes.
+  Bytes bytes = 0;
+};
+
+Fullest fullest(const Loads& loads) {
+  Fullest most;
+  for (const auto& [at, bytes] : loads) {
+    if (bytes > most.bytes) most = {at, bytes};
+  }
+  return most;
+}
+
+class Remedies {
+ public:
+  Remedies(const Plan& plan, std::string command)
+      : plan_(plan), command_(std::move(command)), buffers_(exporting::on_one_axis(plan)) {
+    if (!command_.empty()) return;
+    command_ = "stowage plan";
+    for (const ModelInfo& model : plan.models) command_ += " " + model.source;
+  }
+
+  std::vector<Remedy> all() && {
+    for (std::size_t m = 0; m < plan_.memories.size(); ++m) {
+      if (plan_.memories[m].memory.role == MemoryRole::working && plan_.memories[m].peak > 0) offsets_in(m);
+    }
+    if (plan_.tensors.empty()) return std::move(remedies_);
+    for (const OrderSearch& search : plan_.order_searches) order_of(search);
+    if (plan_.order_searches.empty() && !plan_.streaming) {
+      add({Verdict::possible, "Another order of operators",
+           "The operators run in the order of the file; other orders were not looked for.", std::nullopt,
+           with("--order", "search")});
+    }
+    removed_copies();
+    kept_copies();
+    rows();
+    recomputation();
+    caller_memory();
+    slower_memory();
+    return std::move(remedies_);
+  }
+
+ private:
+  void add(Remedy remedy) { remedies_.push_back(std::move(remedy)); }
+
+  /// The command that made the plan, with another option; empty if it has that option already.
+  [[nodiscard]] std::string with(std::string_view option, std::string_view value = {}) const {
+    if (command_.find(option) != std::string::npos) return {};
+    return fmt::format("{} {}{}{}", command_, option, value.empty() ? "" : " ", value);
+  }
+
+  [[nodiscard]] Loads loads_in(std::size_t memory) const {
+    return loads_of(buffers_, [&](std::size_t b) { return plan_.places[b].memory == memory; });
+  }
+
+  [[nodiscard]] std::string in_memory(std::size_t memory) const {
+    return plan_.memories.size() > 1 ? " in " + plan_.memories[memory].memory.name : std::string();
+  }
+
+  void offsets_in(std::size_t m) {
+    const PlannedMemory& memory = plan_.memories[m];
+    const std::string what = "Other offsets" + in_memory(m);
+    if (memory.peak == memory.lower_bound) {
+      add({Verdict::impossible, what, proof_of(m), std::nullopt, {}});
+      return;
+    }
+    std::string why = fmt::format("No offsets have a peak below {}; the plan has {}.",
+                                  readable(memory.lower_bound), readable(memory.peak));
+    why += plan_.interrupted ? " The time limit cut the search short." : " The search ended without a proof.";
+    add({Verdict::possible, what, why, memory.peak - memory.lower_bound, with("--time-limit", "60")});
+  }
+
+  [[nodiscard]] std::string proof_of(std::size_t m) const {
+    const PlannedMemory& memory = plan_.memories[m];
+    const Fullest most = fullest(loads_in(m));
+    if (most.bytes == memory.peak) {
+      return fmt::format("At position {}, {} are live at the same time. The plan needs no more than that.",
+                         most.at, readable(most.bytes));
+    }
+    if (!memory.certificate.empty()) {
+      return fmt::format(
+          "The buffers that are live at positions {} do not fit below {}, however they are stacked. The "
+          "checker "
+          "tries all ways.",
+          fmt::join(memory.certificate, ", "), readable(memory.peak));
+    }
+    return fmt::format("Sizes, alignments, pins and branches leave no peak below {}.", readable(memory.peak));
+  }
+
+  void order_of(const OrderSearch& search) {
+    const std::string model =
+        plan_.models.size() > 1 ? plan_.models[search.model].name + ": " : std::string();
+    if (search.own_load > search.load) {
+      add({Verdict::done,
+           model + "Another order of operators",
+           fmt::format("The model's own order has {} live at its fullest step, the plan's order {}.",
+                       readable(search.own_load), readable(search.load)),
+           search.own_load - search.load,
+           {}});
+    }
+    if (search.load == search.lower_bound) {
+      add({Verdict::impossible,
+           model + "Yet another order of operators",
+           fmt::format("Every order has a step with at least {} live, whatever tensors share bytes.",
+                       readable(search.load)),
+           std::nullopt,
+           {}});
+    } else {
+      add({Verdict::possible, model + "Yet another order of operators",
+           fmt::format("The fullest step has {} live. No order is proven to need more than {}; {} sets of "
+                       "operators were searched.",
+                       readable(search.load), readable(search.lower_bound), search.states),
+           search.load - search.lower_bound, with("--time-limit", "60")});
+    }
+  }
+
+  void removed_copies() {
+    if (plan_.copies_removed.count == 0) return;
+    add({Verdict::done,
+         "Sharing without copies",
+         fmt::format("{} need no work, because input and output are the same bytes: {} are not copied.",
+                     plan_.copies_removed.count == 1
+                         ? "One operator"
+                         : fmt::format("{} operators", plan_.copies_removed.count),
+                     readable(plan_.copies_removed.bytes)),
+         std::nullopt,
+         {}});
+  }
+
+  /// Whether an operator runs while the live bytes of a working memory are the most.
+  [[nodiscard]] bool runs_at_peak(const KeptCopy& kept) const {
+    const auto starts = exporting::starts_on_one_axis(plan_);
+    std::vector<Position> peaks;
+    for (std::size_t m = 0; m < plan_.memories.size(); ++m) {
+      if (plan_.memories[m].memory.role == MemoryRole::working) peaks.push_back(fullest(loads_in(m)).at);
+    }
+    for (std::size_t c = 0; c < plan_.clocks.size(); ++c) {
+      for (std::size_t s = 0; s < plan_.clocks[c].steps.size(); ++s) {
+        const auto* const run = std::get_if<Run>(&plan_.clocks[c].steps[s]);
+        if (run == nullptr || run->model != kept.model || run->path.size() < 2) continue;
+        const auto end = run->path.end();
+        if (*std::prev(end, 2) == kept.subgraph && *std::prev(end) == kept.op &&
+            std::ranges::find(peaks, starts[c][s]) != peaks.end())
+          return true;
+      }
+    }
+    return false;
+  }
+
+  void kept_copies() {
+    constexpr std::size_t most_shown = 8;
+    std::vector<KeptCopy> copies = plan_.copies_kept;
+    std::ranges::stable_sort(copies, std::greater<>(), &KeptCopy::bytes);
+    for (const KeptCopy& kept : std::span(copies).first(std::min(copies.size(), most_shown))) {
+      const bool is_at_peak = runs_at_peak(kept);
+      const std::string_view where =
+          is_at_peak ? "at the fullest step: it holds them twice" : "at another step than the fullest";
+      add({Verdict::possible,
+           "Sharing of " + kept.operation,
+           fmt::format("Refused: {}. It copies {} {}.", kept.why, readable(kept.bytes), where),
+           is_at_peak ? std::optional(kept.bytes) : std::nullopt,
+           {}});
+    }
+  }
+
+  void rows() {
+    if (!plan_.streaming) {
+      if (plan_.models.size() == 1 && plan_.memories.size() == 1 && plan_.clocks.size() == 1) {
+        add({Verdict::possible, "Rows instead of whole tensors",
+             "The plan runs each operator as a whole. Row by row, only windows of tensors are stored.",
+             std::nullopt, with("--stream")});
+      }
+      return;
+    }
+    const Streaming& streaming = *plan_.streaming;
+    add({Verdict::done,
+         "Rows instead of whole tensors",
+         fmt::format("Operator by operator, the same network has {} live at its fullest step; by rows, {}.",
+                     readable(streaming.load_of_layers), readable(streaming.load)),
+         streaming.load_of_layers - streaming.load,
+         {}});
+    const auto claim = std::ranges::find(plan_.claims, ClaimScope::stream, &Claim::scope);
+    if (claim != plan_.claims.end() && claim->lower_bound >= streaming.load) {
+      add({Verdict::impossible,
+           "Another order of rows",
+           fmt::format("No order of operators or of ascending rows has fewer than {} live.",
+                       readable(claim->lower_bound)),
+           std::nullopt,
+           {}});
+    } else if (claim != plan_.claims.end()) {
+      add({Verdict::possible, "Another order of rows",
+           fmt::format("The fullest step has {} live. It is proven that no order of rows has fewer than {}.",
+                       readable(streaming.load), readable(claim->lower_bound)),
+           streaming.load - claim->lower_bound, with("--time-limit", "60")});
+    }
+    if (streaming.granule > 1) {
+      add({Verdict::possible, "Fewer rows in a step",
+           fmt::format("A step computes up to {} rows.", streaming.granule), std::nullopt,
+           with("--granule", "1")});
+    }
+  }
+
+  void recomputation() {
+    if (!plan_.streaming) return;
+    const Streaming& streaming = *plan_.streaming;
+    for (const RecomputePoint& point : streaming.curve) {
+      if (point.peak >= plan_.summary.peak) continue;
+      add({Verdict::possible,
+           fmt::format("Rows computed again, {:.3f} times the multiplies", point.recomputed),
+           fmt::format("A plan with a peak of {} was found.", readable(point.peak)),
+           plan_.summary.peak - point.peak,
+           {}});
+    }
+    if (streaming.curve.empty() && streaming.recompute_limit <= 1) {
+      add({Verdict::possible, "Rows computed again",
+           "The plan computes every row once. More multiplies can take less memory.", std::nullopt,
+           with("--recompute", "1..1.5")});
+    }
+  }
+
+  /// What inputs and outputs cost, if they were in memory of the caller.
+  void caller_memory() {
+    for (std::size_t m = 0; m < plan_.memories.size(); ++m) {
+      if (plan_.memories[m].memory.role != MemoryRole::working) continue;
+      const Bytes most = fullest(loads_in(m)).bytes;
+      const Bytes others = fullest(loads_of(buffers_, [&](std::size_t b) {
+                             return plan_.places[b].memory == m && buffers_[b].kind != TensorKind::input &&
+                                    buffers_[b].kind != TensorKind::output;
+                           })).bytes;
+      if (others == most) continue;
+      add({Verdict::possible, "Inputs and outputs in memory of the caller",
+           fmt::format("Without them, at most {} are live{} instead of {}.", readable(others), in_memory(m),
+                       readable(most)),
+           most - others, with("--io", "external")});
+    }
+  }
+
+  /// What moves to the second memory would free in the first, and their price.
+  void slower_memory() {
+    constexpr std::size_t most_shown = 3;
+    if (plan_.memories.size() < 2 || plan_.memories[1].memory.role != MemoryRole::working) return;
+    const Loads loads = loads_in(0);
+    const Fullest most = fullest(loads);
+    std::vector<std::size_t> alive;
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      const bool is_alive = std::ranges::any_of(buffers_[b].pieces, [&](const Piece& piece) {
+        return piece.life.lower <= most.at && most.at < piece.life.upper && piece.size > 0;
+      });
+      if (is_alive && plan_.places[b].memory == 0 && buffers_[b].traffic > 0) alive.push_back(b);
+    }
+    std::ranges::stable_sort(alive, std::greater<>(), [&](std::size_t b) { return buffers_[b].size; });
+    for (const std::size_t moved : std::span(alive).first(std::min(alive.size(), most_shown))) {
+      const Bytes others = fullest(loads_of(buffers_, [&](std::size_t b) {
+                             return b != moved && plan_.places[b].memory == 0;
+                           })).bytes;
+      if (others == most.bytes) continue;
+      add({Verdict::possible,
+           fmt::format("{} in {} instead of {}", exporting::shortened(buffers_[moved].id, 60),
+                       plan_.memories[1].memory.name, plan_.memories[0].memory.name),
+           fmt::format("Without it, at most {} are live in {}. Steps read and write {} of it, which would be "
+                       "traffic of {}.",
+                       readable(others), plan_.memories[0].memory.name, readable(buffers_[moved].traffic),
+                       plan_.memories[1].memory.name),
+           most.bytes - others,
+           {}});
+    }
+  }
+
+  const Plan& plan_;
+  std::string command_;
+  std::vector<Buffer> buffers_;  ///< All live ranges on one axis.
+  std::vector<Remedy> remedies_{};
+};
+
+}  // namespace
+
+std::vector<Remedy> remedies_of(const Plan& plan, const std::string& command) {
+  return Remedies(plan, command).all();
+}
+
+}  // namespace stowage
