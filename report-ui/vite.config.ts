@@ -17,7 +17,10 @@ function oneFile(): Plugin {
           html = html.replace("</body>", () => `<script type="module">${code}</script>\n</body>`);
           delete bundle[name];
         } else if (name.endsWith(".css")) {
-          html = html.replace(/<link rel="stylesheet"[^>]*>\s*/, () => `<style>${String(file.source).trim()}</style>\n`);
+          html = html.replace(
+            /<link rel="stylesheet"[^>]*>\s*/,
+            () => `<style>${String(file.source).trim()}</style>\n`,
+          );
           delete bundle[name];
         }
       }

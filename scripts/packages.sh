@@ -7,6 +7,7 @@ test_packages=(
   clang-16 clang-format-16 gcc-arm-none-eabi git libclang-rt-16-dev libgtest-dev libonnx-dev
   libonnx-testdata libprotobuf-dev make
   picolibc-arm-none-eabi python3 python3-dev python3-venv qemu-system-arm)
+report_packages=(chromium)
 lint_packages=(clang-tidy-16)
 oracle_packages=(python3-venv)
 bench_packages=(libbenchmark-dev time)

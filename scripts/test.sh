@@ -45,6 +45,9 @@ wait "$oracles" || { cat build/oracles.txt; exit 1; }
 run_tests_at_once release
 ctest --preset release -R '^(Example\.|Campaign$)'
 
+step "page of reports"
+scripts/test_report.sh build/release
+
 step "installed package"
 scripts/test_consumer.sh build/release
 

@@ -1,6 +1,17 @@
 // Colours that stay different for eyes that lack red, green or blue (after Paul Tol's bright and vibrant schemes).
 
-export const palette = ["#4477aa", "#ee7733", "#009988", "#cc3377", "#ccbb44", "#66ccee", "#228833", "#aa4499", "#ee99aa", "#bb5500"];
+export const palette = [
+  "#4477aa",
+  "#ee7733",
+  "#009988",
+  "#cc3377",
+  "#ccbb44",
+  "#66ccee",
+  "#228833",
+  "#aa4499",
+  "#ee99aa",
+  "#bb5500",
+];
 
 export interface Theme {
   isDark: boolean;
@@ -25,7 +36,7 @@ const light: Theme = {
   faint: "#f0f3f6",
   peak: "#c0392b",
   bound: "#1b7f5b",
-  accent: "#2f6fde",
+  accent: "#275fca",
 };
 const dark: Theme = {
   isDark: true,

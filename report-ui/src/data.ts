@@ -9,15 +9,16 @@ export function numbersOf(text: string, count?: number): Float64Array {
   let at = 0;
   let last = 0;
   for (let n = 0; n < size; ++n) {
-    let value = 0;
-    let scale = 1;
-    let byte = 128;
+    let byte = bytes.charCodeAt(at++);
+    const isNegative = byte % 2 === 1;
+    let value = (byte % 128) >> 1;
+    let scale = 64;
     while (byte >= 128) {
       byte = bytes.charCodeAt(at++);
       value += (byte % 128) * scale;
       scale *= 128;
     }
-    last += value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    last += isNegative ? -value - 1 : value;
     numbers[n] = last;
   }
   return numbers;

@@ -17,7 +17,11 @@ function tensorLine(model: PlanModel, t: number): HTMLElement {
     "li",
     {},
     h("span", { class: "name", title: model.tensorName(t) }, shortened(model.tensorName(t), 90)),
-    h("span", { class: "soft" }, ` ${texts[tensors.type[t]]} ${texts[tensors.shape[t]]}, ${grouped(tensors.bytes[t])} bytes`),
+    h(
+      "span",
+      { class: "soft" },
+      ` ${texts[tensors.type[t]]} ${texts[tensors.shape[t]]}, ${grouped(tensors.bytes[t])} bytes`,
+    ),
   );
 }
 
@@ -27,7 +31,13 @@ function neighbourText(model: PlanModel, buffers: number[]): string {
   return names.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-export function showDetails(panel: HTMLElement, model: PlanModel, buffer: number, isPinned: boolean, unpin: () => void): void {
+export function showDetails(
+  panel: HTMLElement,
+  model: PlanModel,
+  buffer: number,
+  isPinned: boolean,
+  unpin: () => void,
+): void {
   if (buffer < 0) {
     replace(
       panel,
@@ -55,23 +65,42 @@ export function showDetails(panel: HTMLElement, model: PlanModel, buffer: number
   const name = model.nameOf(buffer);
   const facts = [
     ...fact("bytes", `${grouped(buffers.size[buffer])} (${inUnits(buffers.size[buffer])})`),
-    ...fact("offset", `${grouped(buffers.offset[buffer])}${memories.length > 1 ? ` in ${memories[buffers.memory[buffer]].name}` : ""}`),
+    ...fact(
+      "offset",
+      `${grouped(buffers.offset[buffer])}${memories.length > 1 ? ` in ${memories[buffers.memory[buffer]].name}` : ""}`,
+    ),
     ...fact("live", `from ${model.lower[buffer]} to ${model.upper[buffer] - 1}`),
     ...fact("written by", model.writer(buffer)),
     ...fact("last read by", model.reader(buffer)),
   ];
-  if (model.data.models.length > 1 && tensors.length > 0) facts.push(...fact("model", model.data.models[model.modelOf[buffer]].name));
-  if (buffers.traffic[buffer] > 0) facts.push(...fact("traffic", `${grouped(buffers.traffic[buffer])} bytes`));
-  if (before.length > 0) facts.push(...fact("bytes used before by", neighbourText(model, before)));
-  if (after.length > 0) facts.push(...fact("bytes used after by", neighbourText(model, after)));
+  if (model.data.models.length > 1 && tensors.length > 0)
+    facts.push(...fact("model", model.data.models[model.modelOf[buffer]].name));
+  if (buffers.traffic[buffer] > 0)
+    facts.push(...fact("traffic", `${grouped(buffers.traffic[buffer])} bytes`));
+  if (before.length > 0) facts.push(...fact("used before by", neighbourText(model, before)));
+  if (after.length > 0) facts.push(...fact("used after by", neighbourText(model, after)));
   const list = tensors.slice(0, mostTensors).map((t) => tensorLine(model, t));
-  if (tensors.length > mostTensors) list.push(h("li", { class: "soft" }, `and ${tensors.length - mostTensors} more`));
+  if (tensors.length > mostTensors)
+    list.push(h("li", { class: "soft" }, `and ${tensors.length - mostTensors} more`));
   replace(
     panel,
     h("h3", { title: name.slice(0, 1000) }, shortened(name, 120)),
-    h("p", { class: "soft" }, model.kindOf(buffer), isPinned ? " · pinned " : "", isPinned && h("button", { type: "button", click: unpin }, "unpin")),
+    h(
+      "p",
+      { class: "soft" },
+      model.kindOf(buffer),
+      isPinned ? " · pinned " : "",
+      isPinned && h("button", { type: "button", click: unpin }, "unpin"),
+    ),
     h("dl", {}, ...facts),
-    tensors.length > 0 && h("p", { class: "soft" }, tensors.length === 1 ? "It holds:" : `${tensors.length} tensors share these bytes, because one repeats or replaces the other:`),
+    tensors.length > 0 &&
+      h(
+        "p",
+        { class: "soft" },
+        tensors.length === 1
+          ? "It holds:"
+          : `${tensors.length} tensors share these bytes, because one repeats or replaces the other:`,
+      ),
     tensors.length > 0 && h("ul", { class: "tensors" }, ...list),
   );
 }

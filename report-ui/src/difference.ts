@@ -33,7 +33,8 @@ export function changesOf(a: PlanModel, b: PlanModel): Change[] {
     const place = (model: PlanModel, k: number) =>
       `${model.data.memories[model.data.buffers.memory[k]].name}:${model.data.buffers.offset[k]}`;
     if (place(a, i) !== place(b, j)) changes.push({ kind: "moved", name, before, after });
-    else if (a.lower[i] !== b.lower[j] || a.upper[i] !== b.upper[j]) changes.push({ kind: "retimed", name, before, after });
+    else if (a.lower[i] !== b.lower[j] || a.upper[i] !== b.upper[j])
+      changes.push({ kind: "retimed", name, before, after });
   }
   for (const [name, j] of inB) changes.push({ kind: "new", name, before: 0, after: b.data.buffers.size[j] });
   const weight = (it: Change) => Math.abs(it.after - it.before);
@@ -66,10 +67,19 @@ export function differenceSection(a: PlanModel, b: PlanModel): HTMLElement {
       const of = (model: PlanModel) => model.data.memories.find((it) => it.name === name)?.peak ?? 0;
       peaks.push([`peak of ${name}`, of(a), of(b)]);
     }
-  peaks.push(["lower bound", a.data.summary.lower_bound, b.data.summary.lower_bound], ["without sharing", a.data.summary.naive, b.data.summary.naive]);
-  peaks.push(["buffers", a.data.buffers.rows, b.data.buffers.rows], ["steps", a.data.steps.rows, b.data.steps.rows]);
+  peaks.push(
+    ["lower bound", a.data.summary.lower_bound, b.data.summary.lower_bound],
+    ["without sharing", a.data.summary.naive, b.data.summary.naive],
+  );
+  peaks.push(
+    ["buffers", a.data.buffers.rows, b.data.buffers.rows],
+    ["steps", a.data.steps.rows, b.data.steps.rows],
+  );
   const change = b.data.summary.peak - a.data.summary.peak;
-  const verdict = change === 0 ? "The peak is the same." : `The peak is ${inUnits(Math.abs(change))} ${change < 0 ? "lower" : "higher"}.`;
+  const verdict =
+    change === 0
+      ? "The peak is the same."
+      : `The peak is ${inUnits(Math.abs(change))} ${change < 0 ? "lower" : "higher"}.`;
   return h(
     "section",
     { class: "difference" },
@@ -78,10 +88,39 @@ export function differenceSection(a: PlanModel, b: PlanModel): HTMLElement {
     h(
       "table",
       { class: "peaks" },
-      h("thead", {}, h("tr", {}, ...["", "A", "B", "B − A"].map((it, i) => (it === "" ? h("td", {}) : h("th", { scope: "col", class: i > 0 ? "number" : "" }, it))))),
-      h("tbody", {}, ...peaks.map(([name, x, y]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "number" }, grouped(x)), h("td", { class: "number" }, grouped(y)), h("td", { class: "number" }, signed(y - x))))),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ...["", "A", "B", "B − A"].map((it, i) =>
+            it === "" ? h("td", {}) : h("th", { scope: "col", class: i > 0 ? "number" : "" }, it),
+          ),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        ...peaks.map(([name, x, y]) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, name),
+            h("td", { class: "number" }, grouped(x)),
+            h("td", { class: "number" }, grouped(y)),
+            h("td", { class: "number" }, signed(y - x)),
+          ),
+        ),
+      ),
     ),
-    h("p", {}, changes.length === 0 ? "All buffers are the same." : `Buffers: ${counts.map((it) => `${grouped(it.count)} ${it.word}`).join(", ")}.`),
+    h(
+      "p",
+      {},
+      changes.length === 0
+        ? "All buffers are the same."
+        : `Buffers: ${counts.map((it) => `${grouped(it.count)} ${it.word}`).join(", ")}.`,
+    ),
     changes.length > 0 &&
       h(
         "div",
@@ -89,8 +128,33 @@ export function differenceSection(a: PlanModel, b: PlanModel): HTMLElement {
         h(
           "table",
           {},
-          h("thead", {}, h("tr", {}, ...["buffer", "change", "bytes in A", "bytes in B"].map((it, i) => h("th", { scope: "col", class: i > 1 ? "number" : "" }, it)))),
-          h("tbody", {}, ...changes.slice(0, mostRows).map((it) => h("tr", {}, h("td", { title: it.name.slice(0, 1000) }, shortened(it.name, 60)), h("td", {}, words[it.kind]), h("td", { class: "number" }, grouped(it.before)), h("td", { class: "number" }, grouped(it.after))))),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ...["buffer", "change", "bytes in A", "bytes in B"].map((it, i) =>
+                h("th", { scope: "col", class: i > 1 ? "number" : "" }, it),
+              ),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            ...changes
+              .slice(0, mostRows)
+              .map((it) =>
+                h(
+                  "tr",
+                  {},
+                  h("td", { title: it.name.slice(0, 1000) }, shortened(it.name, 60)),
+                  h("td", {}, words[it.kind]),
+                  h("td", { class: "number" }, grouped(it.before)),
+                  h("td", { class: "number" }, grouped(it.after)),
+                ),
+              ),
+          ),
         ),
       ),
     changes.length > mostRows && h("p", { class: "soft" }, `and ${grouped(changes.length - mostRows)} more`),

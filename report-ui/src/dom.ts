@@ -14,10 +14,15 @@ export function h<K extends keyof HTMLElementTagNameMap>(
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   for (const child of children)
-    if (child !== null && child !== undefined && child !== false) element.append(String(child) === child ? child : typeof child === "number" ? String(child) : (child as Node));
+    if (child !== null && child !== undefined && child !== false)
+      element.append(
+        String(child) === child ? child : typeof child === "number" ? String(child) : (child as Node),
+      );
   return element;
 }
 
 export function replace(parent: Element, ...children: Child[]): void {
-  parent.replaceChildren(...children.filter((it): it is Node | string => it instanceof Node || typeof it === "string"));
+  parent.replaceChildren(
+    ...children.filter((it): it is Node | string => it instanceof Node || typeof it === "string"),
+  );
 }

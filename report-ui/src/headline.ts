@@ -8,17 +8,22 @@ function proofOf(data: PlanData): { words: string; isProven: boolean } {
   const { peak, lower_bound } = data.summary;
   if (data.proof === "plan") return { words: "proven optimal", isProven: true };
   if (data.proof === "offsets")
-    return { words: data.steps.rows > 0 ? "proven optimal for this order" : "proven optimal", isProven: true };
-  const gap = lower_bound > 0 ? `${((100 * (peak - lower_bound)) / lower_bound).toFixed(2)} % above the bound` : "no bound";
-  return { words: `${gap}, not proven${data.interrupted ? "; cut short" : ""}`, isProven: false };
+    return {
+      words: data.steps.rows > 0 ? "proven optimal for this order" : "proven optimal",
+      isProven: true,
+    };
+  const gap =
+    lower_bound > 0 ? `gap ${((100 * (peak - lower_bound)) / lower_bound).toFixed(2)} %` : "no bound";
+  return { words: `${gap}, ${data.interrupted ? "cut short" : "not proven"}`, isProven: false };
 }
 
-function bar(memory: Memory): HTMLElement {
-  const whole = Math.max(memory.capacity ?? memory.peak, memory.peak, 1);
+/** Against the capacity; without one, against the memory that the plan would need if nothing shared bytes. */
+function bar(memory: Memory, naive: number): HTMLElement {
+  const whole = Math.max(memory.capacity ?? naive, memory.peak, 1);
   const isOver = memory.capacity !== null && memory.peak > memory.capacity;
   const words =
     memory.capacity === null
-      ? `${inUnits(memory.peak)}, no limit`
+      ? `${inUnits(memory.peak)}, no capacity given${naive > 0 ? `; ${percent(memory.peak, naive)} of what it would be without sharing` : ""}`
       : `${inUnits(memory.peak)} of ${inUnits(memory.capacity)}, ${percent(memory.peak, memory.capacity)}${isOver ? `: ${inUnits(memory.peak - memory.capacity)} too many` : ""}`;
   const fill = h("div", { class: isOver ? "fill over" : "fill" });
   fill.style.width = `${(100 * Math.min(memory.peak, memory.capacity ?? memory.peak)) / whole}%`;
@@ -33,25 +38,39 @@ function bar(memory: Memory): HTMLElement {
 }
 
 function card(name: string, value: string, note: string, className = ""): HTMLElement {
-  return h("div", { class: `card ${className}` }, h("div", { class: "card-name" }, name), h("div", { class: "card-value" }, value), h("div", { class: "card-note" }, note));
+  return h(
+    "div",
+    { class: `card ${className}` },
+    h("div", { class: "card-name" }, name),
+    h("div", { class: "card-value" }, value),
+    h("div", { class: "card-note" }, note),
+  );
 }
 
-export function headline(data: PlanData, label: string): HTMLElement {
+export function headline(data: PlanData): HTMLElement {
   const { summary } = data;
   const proof = proofOf(data);
   const saved = summary.peak > 0 ? summary.naive / summary.peak : 1;
   return h(
     "section",
-    { class: "headline", "aria-label": `${label}Result` },
+    { class: "headline", "aria-label": "Result" },
     h(
       "div",
       { class: "cards" },
-      card(`${label}peak`, inUnits(summary.peak), `${grouped(summary.peak)} bytes`, "main"),
+      card("peak", inUnits(summary.peak), `${grouped(summary.peak)} bytes`, "main"),
       card("lower bound", inUnits(summary.lower_bound), proof.words, proof.isProven ? "proven" : "open"),
       card("without sharing", inUnits(summary.naive), `${saved.toFixed(saved < 10 ? 1 : 0)} times the peak`),
-      card("buffers", grouped(data.buffers.rows), data.steps.rows > 0 ? `${grouped(data.steps.rows)} steps` : "of a list"),
+      card(
+        "buffers",
+        grouped(data.buffers.rows),
+        data.steps.rows > 0 ? `${grouped(data.steps.rows)} steps` : "of a list",
+      ),
     ),
-    h("div", { class: "memories" }, ...data.memories.map(bar)),
+    h(
+      "div",
+      { class: "memories" },
+      ...data.memories.map((it) => bar(it, data.memories.length === 1 ? summary.naive : 0)),
+    ),
   );
 }
 

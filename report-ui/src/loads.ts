@@ -6,7 +6,7 @@ import { inUnits } from "./format";
 import type { MemoryModel, PlanModel } from "./model";
 import { gutter } from "./picture";
 
-/** The most live bytes in each column of pixels, and the least. */
+/** The most live bytes in each column of pixels. */
 export function columnsOf(
   positions: ArrayLike<number>,
   loads: ArrayLike<number>,
@@ -19,8 +19,8 @@ export function columnsOf(
   for (let i = 0; i < positions.length; ++i) {
     const until = i + 1 < positions.length ? positions[i + 1] : positions[i];
     if (until <= t0 || positions[i] >= t1) continue;
-    const x0 = Math.max(Math.round((positions[i] - t0) * scale), 0);
-    const x1 = Math.min(Math.max(Math.round((until - t0) * scale), x0 + 1), width);
+    const x0 = Math.max(Math.floor((positions[i] - t0) * scale), 0);
+    const x1 = Math.min(Math.ceil((until - t0) * scale), width);
     for (let x = x0; x < x1; ++x) most[x] = Math.max(most[x], loads[i]);
   }
   return most;
@@ -37,7 +37,10 @@ export class LoadCurve {
   ) {
     this.canvas.className = "loads";
     this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", `Live bytes by position; at most ${memory.maxLoad} at position ${memory.peakAt}.`);
+    this.canvas.setAttribute(
+      "aria-label",
+      `Live bytes by position; at most ${memory.maxLoad} at position ${memory.peakAt}.`,
+    );
   }
 
   draw(t0: number, t1: number, at: number, theme: Theme): void {
@@ -56,7 +59,8 @@ export class LoadCurve {
     const y = (bytes: number) => top + height * (1 - bytes / Math.max(highest, 1));
     const columns = columnsOf(this.memory.positions, this.memory.loads, t0, t1, width);
     context.fillStyle = theme.isDark ? "#2a4a7c" : "#bcd0f2";
-    for (let x = 0; x < width; ++x) context.fillRect(gutter.left + x, y(columns[x]), 1, top + height - y(columns[x]));
+    for (let x = 0; x < width; ++x)
+      context.fillRect(gutter.left + x, y(columns[x]), 1, top + height - y(columns[x]));
     this.outline(context, columns, y, theme.accent, []);
     if (own !== null) {
       const positions = Float64Array.from({ length: own.length + 1 }, (_, i) => i);
@@ -79,7 +83,13 @@ export class LoadCurve {
     context.fillText("live", gutter.left + width + 10, Math.max(y(alive), top + 6) + 14);
   }
 
-  private outline(context: CanvasRenderingContext2D, columns: Float64Array, y: (bytes: number) => number, colour: string, dash: number[]): void {
+  private outline(
+    context: CanvasRenderingContext2D,
+    columns: Float64Array,
+    y: (bytes: number) => number,
+    colour: string,
+    dash: number[],
+  ): void {
     context.strokeStyle = colour;
     context.lineWidth = 1.25;
     context.setLineDash(dash);
@@ -92,7 +102,16 @@ export class LoadCurve {
     context.setLineDash([]);
   }
 
-  private words(context: CanvasRenderingContext2D, y: (bytes: number) => number, theme: Theme, t0: number, t1: number, width: number, bottom: number, hasOwn: boolean): void {
+  private words(
+    context: CanvasRenderingContext2D,
+    y: (bytes: number) => number,
+    theme: Theme,
+    t0: number,
+    t1: number,
+    width: number,
+    bottom: number,
+    hasOwn: boolean,
+  ): void {
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = theme.soft;
     context.textAlign = "right";
@@ -102,7 +121,8 @@ export class LoadCurve {
     context.textBaseline = "top";
     context.textAlign = "center";
     for (const at of ticks(t0, t1, width / 90))
-      if (Number.isInteger(at)) context.fillText(String(at), gutter.left + (width * (at - t0)) / (t1 - t0), bottom + 5);
+      if (Number.isInteger(at))
+        context.fillText(String(at), gutter.left + (width * (at - t0)) / (t1 - t0), bottom + 5);
     context.textAlign = "left";
     if (hasOwn) context.fillText("– –  the model's own order", gutter.left + 6, 11);
   }

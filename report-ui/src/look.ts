@@ -5,15 +5,15 @@ import { kinds } from "./data";
 import type { PlanModel } from "./model";
 import type { State } from "./state";
 
-/** Buffers that are alive at the peak of their memory, each with its rank there, from 0. */
+/** The rank of each buffer's group at the peak of its memory, from 0; -1 if no buffer of it is alive there. */
 export function peakRanks(model: PlanModel): Int32Array {
-  const ranks = new Int32Array(model.data.buffers.rows).fill(-1);
+  const rankOf = new Map<number, number>();
   for (const memory of model.memories) {
     model.aliveAt(memory, memory.peakAt).forEach((it, rank) => {
-      ranks[it.buffer] = rank;
+      rankOf.set(model.groupOf[it.buffers[0]], rank);
     });
   }
-  return ranks;
+  return model.groupOf.map((group) => rankOf.get(group) ?? -1);
 }
 
 /** Whether each buffer passes filter and search. */
@@ -24,7 +24,8 @@ export function chosenBuffers(model: PlanModel, ranks: Int32Array, state: State)
   const hits = query === "" ? null : texts.map((text) => text.toLowerCase().includes(query));
   const [filter, value] = state.filter.split(":");
   let least = 0;
-  if (state.top > 0 && state.top < buffers.rows) least = [...buffers.size].sort((a, b) => b - a)[state.top - 1];
+  if (state.top > 0 && state.top < buffers.rows)
+    least = [...buffers.size].sort((a, b) => b - a)[state.top - 1];
   for (let b = 0; b < buffers.rows; ++b) {
     if (buffers.size[b] < least) chosen[b] = 0;
     if (filter === "peak" && ranks[b] < 0) chosen[b] = 0;
@@ -43,13 +44,18 @@ function groupOf(model: PlanModel, state: State, ranks: Int32Array, b: number): 
     case "model":
       return model.modelOf[b];
     case "each":
-      return (b * 7) % palette.length;
+      return (model.groupOf[b] * 7) % palette.length;
     default:
       return ranks[b];
   }
 }
 
-export function coloursOf(model: PlanModel, ranks: Int32Array, state: State, theme: Theme): { colourOf: Uint32Array; edgeOf: Uint32Array } {
+export function coloursOf(
+  model: PlanModel,
+  ranks: Int32Array,
+  state: State,
+  theme: Theme,
+): { colourOf: Uint32Array; edgeOf: Uint32Array } {
   const rows = model.data.buffers.rows;
   const chosen = chosenBuffers(model, ranks, state);
   const strong = palette.map(pixelOf);

@@ -9,6 +9,9 @@ import { peakSection } from "./peak";
 import { PlanView } from "./plan_view";
 import { fromHash, toHash } from "./state";
 import "./style.css";
+import "./picture.css";
+import "./tables.css";
+import "./steps.css";
 
 const begin = performance.now();
 
@@ -16,13 +19,31 @@ function show(app: HTMLElement, report: RawReport): void {
   const models = report.plans.map((raw) => new PlanModel(planOf(raw)));
   const isPair = models.length > 1;
   const prefixes = models.map((_, i) => (isPair ? `${"ab"[i]}.` : ""));
-  const views = models.map((model) => new PlanView(model, isPair));
+  const views = models.map((model) => {
+    // Two plans have one scale, if they have the same memories.
+    const highest = (m: number) =>
+      Math.max(
+        ...models.map((it) =>
+          it.data.memories[m]?.name === model.data.memories[m].name ? it.data.memories[m].peak : 0,
+        ),
+      );
+    return new PlanView(model, isPair, highest);
+  });
   let used = views[0];
   const lists: OperatorList[] = [];
-  const theme = h("button", { type: "button", class: "theme", title: "Light or dark", "aria-label": "Light or dark" }, "◐");
+  const theme = h(
+    "button",
+    { type: "button", class: "theme", title: "Light or dark", "aria-label": "Light or dark" },
+    "◐",
+  );
   const title = isPair ? "Two plans" : shortened(models[0].data.title, 160);
   document.title = `${title} – stowage`;
-  const header = h("header", {}, h("div", {}, h("div", { class: "brand" }, "stowage"), h("h1", {}, title)), theme);
+  const header = h(
+    "header",
+    {},
+    h("div", {}, h("div", { class: "brand" }, "stowage"), h("h1", {}, title)),
+    theme,
+  );
   const main = h("main", {});
   if (isPair) main.append(differenceSection(models[0], models[1]));
   const columns = h("div", { class: isPair ? "pair" : "single" });
@@ -37,10 +58,22 @@ function show(app: HTMLElement, report: RawReport): void {
       view.element.scrollIntoView({ block: "nearest", behavior: "smooth" });
     };
     const column = h("div", { class: "column" });
-    if (isPair) column.append(h("h2", { class: "plan-title", title: model.data.title.slice(0, 1000) }, `${label}${shortened(model.data.title, 60)}`));
+    if (isPair)
+      column.append(
+        h(
+          "h2",
+          { class: "plan-title", title: model.data.title.slice(0, 1000) },
+          `${label}${shortened(model.data.title, 60)}`,
+        ),
+      );
     column.append(
-      headline(model.data, isPair ? `${"AB"[i]}: ` : ""),
-      h("section", { class: "memory-map", "aria-label": "Picture" }, h("h2", {}, "Addresses by time"), view.element),
+      headline(model.data),
+      h(
+        "section",
+        { class: "memory-map", "aria-label": "Picture" },
+        h("h2", {}, "Addresses by time"),
+        view.element,
+      ),
       peakSection(model, isPair ? ` in ${"AB"[i]}` : "", pick),
     );
     if (model.data.steps.rows > 0) column.append(list.element);
@@ -63,7 +96,11 @@ function show(app: HTMLElement, report: RawReport): void {
     window.clearTimeout(pending);
     pending = window.setTimeout(() => {
       const parts = views.flatMap((view, i) => toHash(view.state, view.initial, prefixes[i]));
-      history.replaceState(null, "", parts.length === 0 ? location.pathname + location.search : `#${parts.join("&")}`);
+      history.replaceState(
+        null,
+        "",
+        parts.length === 0 ? location.pathname + location.search : `#${parts.join("&")}`,
+      );
     }, 200);
   };
   views.forEach((view, i) => {

@@ -15,8 +15,9 @@ export interface MemoryModel {
   peakAt: number;
 }
 
+/** Buffers of one group (row blocks of one tensor, or one buffer) and their live bytes; `buffers[0]` has most. */
 export interface Alive {
-  buffer: number;
+  buffers: number[];
   bytes: number;
 }
 
@@ -47,6 +48,8 @@ export class PlanModel {
   readonly memories: MemoryModel[];
   readonly tensorOfView: Int32Array;
   readonly modelOf: Int32Array;
+  /** Buffers that are row blocks of one tensor have one number, all others have their own. */
+  readonly groupOf: Int32Array;
   private readonly viewsOf: number[][];
   private readonly clockBegin: Int32Array;
 
@@ -73,9 +76,11 @@ export class PlanModel {
     this.tensorOfView = new Int32Array(views.rows);
     this.viewsOf = Array.from({ length: buffers.rows }, () => []);
     this.modelOf = new Int32Array(buffers.rows);
+    this.groupOf = Int32Array.from({ length: buffers.rows }, (_, b) => b);
     for (let t = 0, v = 0; t < tensors.rows; ++t) {
       for (let k = 0; k < tensors.views[t]; ++k, ++v) {
         this.tensorOfView[v] = t;
+        if (views.first[v] >= 0) this.groupOf[views.buffer[v]] = buffers.rows + t;
         const of = this.viewsOf[views.buffer[v]];
         if (of.length === 0) this.modelOf[views.buffer[v]] = tensors.model[t];
         of.push(v);
@@ -117,22 +122,31 @@ export class PlanModel {
 
   /** Who is alive at a position of a memory, most bytes first. */
   aliveAt(memory: MemoryModel, at: number): Alive[] {
-    const { pieces } = this.data;
-    const bytes = new Map<number, number>();
+    const { pieces, buffers } = this.data;
+    const alive = new Map<number, { bytes: number; buffers: Set<number> }>();
     for (const p of memory.pieces) {
       if (pieces.lower[p] > at || pieces.upper[p] <= at) continue;
       const b = this.bufferOf[p];
-      bytes.set(b, (bytes.get(b) ?? 0) + pieces.size[p]);
+      const group = alive.get(this.groupOf[b]) ?? { bytes: 0, buffers: new Set<number>() };
+      group.bytes += pieces.size[p];
+      group.buffers.add(b);
+      alive.set(this.groupOf[b], group);
     }
-    return [...bytes].map(([buffer, n]) => ({ buffer, bytes: n })).sort((a, b) => b.bytes - a.bytes);
+    return [...alive.values()]
+      .map((it) => ({
+        bytes: it.bytes,
+        buffers: [...it.buffers].sort((a, b) => buffers.size[b] - buffers.size[a]),
+      }))
+      .sort((a, b) => b.bytes - a.bytes);
   }
 
-  /** The most live bytes of a memory if the buffer were not there. */
-  maxLoadWithout(memory: MemoryModel, buffer: number): number {
+  /** The most live bytes of a memory if a group of buffers were not there. */
+  maxLoadWithout(memory: MemoryModel, group: number): number {
     const { pieces } = this.data;
     const own: [number, number][] = [];
-    for (let p = this.firstPiece[buffer]; p < this.firstPiece[buffer + 1]; ++p)
-      own.push([pieces.lower[p], pieces.size[p]], [pieces.upper[p], -pieces.size[p]]);
+    for (const p of memory.pieces)
+      if (this.groupOf[this.bufferOf[p]] === group)
+        own.push([pieces.lower[p], pieces.size[p]], [pieces.upper[p], -pieces.size[p]]);
     const mine = loadsOf(own);
     let most = 0;
     let k = -1;
@@ -147,7 +161,12 @@ export class PlanModel {
   pieceAt(memory: MemoryModel, at: number, address: number): number {
     const { pieces } = this.data;
     for (const p of memory.pieces) {
-      if (pieces.lower[p] <= at && at < pieces.upper[p] && this.begin[p] <= address && address < this.begin[p] + pieces.size[p])
+      if (
+        pieces.lower[p] <= at &&
+        at < pieces.upper[p] &&
+        this.begin[p] <= address &&
+        address < this.begin[p] + pieces.size[p]
+      )
         return p;
     }
     return -1;
@@ -161,14 +180,15 @@ export class PlanModel {
     const name = tensor < 0 ? "" : this.data.texts[this.data.tensors.name[tensor]];
     return name === "" ? "a tensor without a name" : name;
   }
+  /** The name of a buffer's group. */
+  groupName(buffer: number): string {
+    const tensor = this.groupOf[buffer] - this.data.buffers.rows;
+    return tensor < 0 ? this.nameOf(buffer) : this.tensorName(tensor);
+  }
   kindOf(buffer: number): string {
     return kinds[this.data.buffers.kind[buffer]] ?? "temporary";
   }
 
-  /** Views of a buffer; the first `most` of them. */
-  views(buffer: number, most = 8): number[] {
-    return this.viewsOf[buffer].slice(0, most);
-  }
   /** The tensors of a buffer, each once, in the order of their live ranges. */
   tensorsOf(buffer: number): number[] {
     const { views } = this.data;
@@ -205,10 +225,18 @@ export class PlanModel {
     return type === "" || name === "" ? `${type}${name}` : `${type} ${name}`;
   }
 
-  stepText(step: number): string {
+  private rowsText(step: number): string {
+    const { first, last } = this.data.steps;
+    if (first[step] < 0) return "";
+    return last[step] - first[step] === 1
+      ? `, row ${first[step]}`
+      : `, rows ${first[step]} to ${last[step] - 1}`;
+  }
+
+  stepText(step: number, withRows = true): string {
     if (step < 0) return "—";
     const { steps, models } = this.data;
-    const rows = steps.first[step] >= 0 ? `, rows ${steps.first[step]} to ${steps.last[step] - 1}` : "";
+    const rows = withRows ? this.rowsText(step) : "";
     switch (steps.kind[step]) {
       case 0: {
         const op = steps.what[step];
@@ -227,20 +255,20 @@ export class PlanModel {
   }
 
   /** Who writes a buffer first, and who reads it last, in words. */
-  writer(buffer: number): string {
+  writer(buffer: number, withRows = true): string {
     if (this.data.steps.rows === 0) return `position ${this.lower[buffer]}`;
     const kind = this.kindOf(buffer);
     if (kind === "state") return "the run before";
     if (kind === "input" && this.lower[buffer] === 0) return "the caller";
-    return this.stepText(this.stepAt(this.data.buffers.clock[buffer], this.lower[buffer]));
+    return this.stepText(this.stepAt(this.data.buffers.clock[buffer], this.lower[buffer]), withRows);
   }
-  reader(buffer: number): string {
+  reader(buffer: number, withRows = true): string {
     const last = this.upper[buffer] - 1;
     if (this.data.steps.rows === 0) return `position ${last}`;
     const kind = this.kindOf(buffer);
     if (kind === "state") return "the next run";
     if (kind === "output" && this.upper[buffer] >= this.end) return "the caller";
-    return this.stepText(this.stepAt(this.data.buffers.clock[buffer], last));
+    return this.stepText(this.stepAt(this.data.buffers.clock[buffer], last), withRows);
   }
 
   /** Other buffers that use bytes of this one at other times: the last before it, and the first after it. */

@@ -23,7 +23,9 @@ export class OperatorList {
     private readonly pick: (at: number) => void,
   ) {
     const { steps, buffers } = model.data;
-    this.order = Int32Array.from({ length: steps.rows }, (_, s) => s).sort((a, b) => steps.at[a] - steps.at[b] || a - b);
+    this.order = Int32Array.from({ length: steps.rows }, (_, s) => s).sort(
+      (a, b) => steps.at[a] - steps.at[b] || a - b,
+    );
     for (let b = 0; b < buffers.rows; ++b) {
       const add = (map: Map<number, number[]>, clock: number, at: number) => {
         const step = model.stepAt(clock, at);
@@ -35,16 +37,27 @@ export class OperatorList {
       add(this.born, buffers.clock[b], model.lower[b]);
       add(this.gone, buffers.clock[b], model.upper[b] - 1);
     }
-    this.largest = Math.max(1, ...model.memories.map((it) => it.maxLoad));
+    this.largest = model.memories.reduce(
+      (sum, it) => sum + (model.data.memories[it.index].weights ? 0 : it.maxLoad),
+      1,
+    );
     this.rows = h("div", { class: "steps-rows" });
     this.rows.style.height = `${this.order.length * rowHeight}px`;
-    this.viewport = h("div", { class: "steps-viewport", tabindex: 0, role: "region", "aria-label": "Steps" }, this.rows);
+    this.viewport = h(
+      "div",
+      { class: "steps-viewport", tabindex: 0, role: "region", "aria-label": "Steps" },
+      this.rows,
+    );
     this.viewport.addEventListener("scroll", () => this.draw());
     this.element = h(
       "section",
       { class: "steps" },
       h("h2", {}, `Steps${label}`),
-      h("div", { class: "step step-head", "aria-hidden": "true" }, ...["position", "runs", "allocates", "frees after it", "live bytes"].map((it) => h("span", {}, it))),
+      h(
+        "div",
+        { class: "step step-head", "aria-hidden": "true" },
+        ...["position", "runs", "allocates", "frees after it", "live bytes"].map((it) => h("span", {}, it)),
+      ),
       this.viewport,
     );
     new ResizeObserver(() => this.draw()).observe(this.viewport);
@@ -57,7 +70,12 @@ export class OperatorList {
     const more = buffers.length - names.length;
     return h(
       "span",
-      { title: buffers.slice(0, 20).map((b) => shortened(this.model.nameOf(b), 80)).join("\n") },
+      {
+        title: buffers
+          .slice(0, 20)
+          .map((b) => shortened(this.model.nameOf(b), 80))
+          .join("\n"),
+      },
       h("b", { class: sign === "+" ? "plus" : "minus" }, `${sign}${inUnits(sum)} `),
       names.join(", ") + (more > 0 ? ` and ${more} more` : ""),
     );
@@ -67,7 +85,10 @@ export class OperatorList {
     const s = this.order[index];
     const { steps } = this.model.data;
     const at = steps.at[s];
-    const live = this.model.memories.reduce((sum, it) => sum + (this.model.data.memories[it.index].weights ? 0 : this.model.loadAt(it, at)), 0);
+    const live = this.model.memories.reduce(
+      (sum, it) => sum + (this.model.data.memories[it.index].weights ? 0 : this.model.loadAt(it, at)),
+      0,
+    );
     const meter = h("i", { class: "meter" });
     meter.style.width = `${Math.min(100, (100 * live) / this.largest)}%`;
     const row = h(
@@ -77,7 +98,7 @@ export class OperatorList {
       h("span", { title: this.model.stepText(s) }, this.model.stepText(s)),
       this.names(this.born.get(s), "+"),
       this.names(this.gone.get(s), "−"),
-      h("span", { class: "live" }, meter, h("span", {}, inUnits(live))),
+      h("span", { class: "live" }, h("i", { class: "gauge" }, meter), h("span", {}, inUnits(live))),
     );
     row.style.top = `${index * rowHeight}px`;
     return row;

@@ -4,7 +4,7 @@ import type { Remedy, Verdict } from "./data";
 import { h } from "./dom";
 import { grouped, inUnits, percent, shortened } from "./format";
 import { swatch } from "./look";
-import type { MemoryModel, PlanModel } from "./model";
+import type { Alive, MemoryModel, PlanModel } from "./model";
 
 const mostRows = 40;
 const mostCompared = 12;
@@ -12,26 +12,51 @@ const mostCompared = 12;
 function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: number) => void): HTMLElement {
   const alive = model.aliveAt(memory, memory.peakAt);
   const name = model.data.memories.length > 1 ? ` of ${model.data.memories[memory.index].name}` : "";
+  const count = alive.reduce((sum, it) => sum + it.buffers.length, 0);
   const running = model.stepsAt(memory.peakAt).map((s) => model.stepText(s));
-  const row = (it: { buffer: number; bytes: number }, rank: number) => {
+  const row = (it: Alive, rank: number) => {
+    const buffer = it.buffers[0];
+    const isGroup = model.groupOf[buffer] >= model.data.buffers.rows;
+    const name = isGroup ? model.groupName(buffer) : model.nameOf(buffer);
     const dot = h("span", { class: "swatch" });
     dot.style.background = swatch(rank);
-    const without = rank < mostCompared ? model.maxLoadWithout(memory, it.buffer) : null;
+    const without = rank < mostCompared ? model.maxLoadWithout(memory, model.groupOf[buffer]) : null;
     return h(
       "tr",
       {},
-      h("td", {}, h("button", { type: "button", class: "link", title: model.nameOf(it.buffer).slice(0, 1000), click: () => pick(it.buffer) }, dot, shortened(model.nameOf(it.buffer), 44))),
+      h(
+        "td",
+        {},
+        h(
+          "button",
+          { type: "button", class: "link", title: name.slice(0, 1000), click: () => pick(buffer) },
+          dot,
+          shortened(name, 44),
+        ),
+        isGroup &&
+          h(
+            "span",
+            { class: "soft" },
+            ` ${it.buffers.length} row ${it.buffers.length === 1 ? "block" : "blocks"}`,
+          ),
+      ),
       h("td", { class: "number" }, grouped(it.bytes)),
       h("td", { class: "number" }, percent(it.bytes, memory.maxLoad)),
-      h("td", {}, model.kindOf(it.buffer)),
-      h("td", {}, shortened(model.writer(it.buffer), 56)),
-      h("td", {}, shortened(model.reader(it.buffer), 56)),
+      h("td", {}, model.kindOf(buffer)),
+      h("td", {}, shortened(model.writer(buffer, !isGroup), 56)),
+      h("td", {}, shortened(model.reader(buffer, !isGroup), 56)),
       h("td", { class: "number" }, without === null ? "" : grouped(without)),
     );
   };
+  const unused = model.data.memories[memory.index].peak - memory.maxLoad;
   const share = h("div", { class: "share", "aria-hidden": "true" });
   alive.slice(0, mostRows).forEach((it, rank) => {
-    const part = h("button", { type: "button", tabindex: -1, title: `${shortened(model.nameOf(it.buffer), 80)}: ${inUnits(it.bytes)}`, click: () => pick(it.buffer) });
+    const part = h("button", {
+      type: "button",
+      tabindex: -1,
+      title: `${shortened(model.groupName(it.buffers[0]), 80)}: ${inUnits(it.bytes)}`,
+      click: () => pick(it.buffers[0]),
+    });
     part.style.flexGrow = String(it.bytes);
     part.style.background = swatch(rank);
     share.append(part);
@@ -44,8 +69,14 @@ function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: numbe
       {},
       `The most live bytes${name}, ${grouped(memory.maxLoad)} (${inUnits(memory.maxLoad)}), are at position ${memory.peakAt}`,
       running.length > 0 ? `, where ${running.join(" and ")} runs.` : ".",
-      ` ${alive.length} ${alive.length === 1 ? "buffer is" : "buffers are"} alive there.`,
+      ` ${count} ${count === 1 ? "buffer is" : "buffers are"} alive there${count > alive.length ? `, of ${alive.length} tensors` : ""}.`,
     ),
+    unused > 0 &&
+      h(
+        "p",
+        {},
+        `The peak is ${grouped(unused)} (${inUnits(unused)}) above that: bytes between buffers that nothing uses.`,
+      ),
     share,
     h(
       "div",
@@ -56,7 +87,13 @@ function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: numbe
         h(
           "thead",
           {},
-          h("tr", {}, ...["buffer", "bytes", "share", "kind", "from", "to", "live bytes without it"].map((it, i) => h("th", { scope: "col", class: [1, 2, 6].includes(i) ? "number" : "" }, it))),
+          h(
+            "tr",
+            {},
+            ...["buffer", "bytes", "share", "kind", "from", "to", "live bytes without it"].map((it, i) =>
+              h("th", { scope: "col", class: [1, 2, 6].includes(i) ? "number" : "" }, it),
+            ),
+          ),
         ),
         h("tbody", {}, ...alive.slice(0, mostRows).map(row)),
       ),
@@ -73,7 +110,11 @@ const verdicts: [Verdict, string, string][] = [
 
 function remedyItem(remedy: Remedy, sign: string): HTMLElement {
   const figure =
-    remedy.bytes === null ? "" : remedy.verdict === "done" ? `${inUnits(remedy.bytes)} saved` : `at most ${inUnits(remedy.bytes)}`;
+    remedy.bytes === null
+      ? ""
+      : remedy.verdict === "done"
+        ? `${inUnits(remedy.bytes)} saved`
+        : `at most ${inUnits(remedy.bytes)}`;
   return h(
     "li",
     { class: remedy.verdict },
@@ -81,7 +122,12 @@ function remedyItem(remedy: Remedy, sign: string): HTMLElement {
     h(
       "div",
       {},
-      h("div", { class: "remedy-head" }, h("strong", {}, shortened(remedy.what, 120)), figure !== "" && h("span", { class: "figure" }, figure)),
+      h(
+        "div",
+        { class: "remedy-head" },
+        h("strong", {}, shortened(remedy.what, 120)),
+        figure !== "" && h("span", { class: "figure" }, figure),
+      ),
       h("p", {}, remedy.why),
       remedy.command !== "" && h("code", { class: "command" }, remedy.command),
     ),
@@ -97,14 +143,27 @@ function curve(points: { recomputed: number; peak: number }[]): HTMLElement {
     ...points.map((it) => {
       const bar = h("div", { class: "fill" });
       bar.style.width = `${(100 * it.peak) / most}%`;
-      return h("div", { class: "curve-row" }, h("span", {}, `${it.recomputed.toFixed(3)} ×`), h("div", { class: "bar" }, bar), h("span", { class: "number" }, inUnits(it.peak)));
+      return h(
+        "div",
+        { class: "curve-row" },
+        h("span", {}, `${it.recomputed.toFixed(3)} ×`),
+        h("div", { class: "bar" }, bar),
+        h("span", { class: "number" }, inUnits(it.peak)),
+      );
     }),
   );
 }
 
 export function peakSection(model: PlanModel, label: string, pick: (buffer: number) => void): HTMLElement {
-  const memories = model.memories.filter((it) => it.pieces.length > 0 && !model.data.memories[it.index].weights);
-  const section = h("section", { class: "peak" }, h("h2", {}, `Your peak${label}`), ...memories.map((it) => memoryTable(model, it, pick)));
+  const memories = model.memories.filter(
+    (it) => it.pieces.length > 0 && !model.data.memories[it.index].weights,
+  );
+  const section = h(
+    "section",
+    { class: "peak" },
+    h("h2", {}, `Your peak${label}`),
+    ...memories.map((it) => memoryTable(model, it, pick)),
+  );
   section.append(h("h2", {}, "What would lower it"));
   const columns = h("div", { class: "remedies" });
   for (const [verdict, title, sign] of verdicts) {

@@ -65,7 +65,10 @@ export class MemoryPicture {
     const inX = (x - gutter.left) / this.plotWidth;
     const inY = 1 - (y - gutter.top) / this.plotHeight;
     if (inX < 0 || inX >= 1 || inY < 0 || inY >= 1) return null;
-    return { at: window.t0 + inX * (window.t1 - window.t0), address: window.a0 + inY * (window.a1 - window.a0) };
+    return {
+      at: window.t0 + inX * (window.t1 - window.t0),
+      address: window.a0 + inY * (window.a1 - window.a0),
+    };
   }
 
   draw(window: Window2, look: Look): void {
@@ -99,7 +102,15 @@ export class MemoryPicture {
       this.target = { pixels: new Uint32Array(this.image.data.buffer), width, height };
     }
     this.target.pixels.fill(pixelOf(look.theme.paper));
-    rasterise(this.target, window, this.pieces, this.memory.pieces, this.model.bufferOf, look.colourOf, look.edgeOf);
+    rasterise(
+      this.target,
+      window,
+      this.pieces,
+      this.memory.pieces,
+      this.model.bufferOf,
+      look.colourOf,
+      look.edgeOf,
+    );
     context.putImageData(this.image, Math.round(gutter.left * ratio), Math.round(gutter.top * ratio));
   }
 
@@ -133,9 +144,18 @@ export class MemoryPicture {
   private drawLabels(context: CanvasRenderingContext2D, window: Window2, look: Look): void {
     const letter = 6.1;
     let left = 600;
+    const lowest = (13 * (window.a1 - window.a0)) / this.plotHeight;
+    const narrowest = (26 * (window.t1 - window.t0)) / this.plotWidth;
     for (const p of this.memory.pieces) {
       const { lower, upper, begin, size } = this.pieces;
-      if (upper[p] <= window.t0 || lower[p] >= window.t1 || begin[p] >= window.a1 || begin[p] + size[p] <= window.a0)
+      // Most pieces of a large plan have no room for letters.
+      if (size[p] < lowest || upper[p] - lower[p] < narrowest) continue;
+      if (
+        upper[p] <= window.t0 ||
+        lower[p] >= window.t1 ||
+        begin[p] >= window.a1 ||
+        begin[p] + size[p] <= window.a0
+      )
         continue;
       const box = this.boxIn(window, p);
       const x0 = Math.max(box.x0, 0);
@@ -154,14 +174,24 @@ export class MemoryPicture {
       context.fillText(shortened(this.model.nameOf(buffer), room), gutter.left + x0 + 5, y);
       if (y1 - y0 >= 34) {
         context.globalAlpha = 0.75;
-        context.fillText(shortened(inUnits(this.pieces.size[p]), Math.max(room, 9)).slice(0, room), gutter.left + x0 + 5, y + 14);
+        context.fillText(
+          shortened(inUnits(this.pieces.size[p]), Math.max(room, 9)).slice(0, room),
+          gutter.left + x0 + 5,
+          y + 14,
+        );
         context.globalAlpha = 1;
       }
       if (--left === 0) return;
     }
   }
 
-  private drawMarked(context: CanvasRenderingContext2D, window: Window2, buffer: number, colour: string, width: number): void {
+  private drawMarked(
+    context: CanvasRenderingContext2D,
+    window: Window2,
+    buffer: number,
+    colour: string,
+    width: number,
+  ): void {
     if (buffer < 0 || this.model.data.buffers.memory[buffer] !== this.memory.index) return;
     context.save();
     context.beginPath();
@@ -171,7 +201,12 @@ export class MemoryPicture {
     context.lineWidth = width;
     for (let p = this.model.firstPiece[buffer]; p < this.model.firstPiece[buffer + 1]; ++p) {
       const box = this.boxIn(window, p);
-      context.strokeRect(gutter.left + box.x0, gutter.top + box.y0, Math.max(box.x1 - box.x0, 2), Math.max(box.y1 - box.y0, 2));
+      context.strokeRect(
+        gutter.left + box.x0,
+        gutter.top + box.y0,
+        Math.max(box.x1 - box.x0, 2),
+        Math.max(box.y1 - box.y0, 2),
+      );
     }
     context.restore();
   }
@@ -182,7 +217,6 @@ export class MemoryPicture {
     const levels: [number, string, string][] = [[facts.peak, "peak", theme.peak]];
     if (facts.lower_bound < facts.peak) levels.push([facts.lower_bound, "lower bound", theme.bound]);
     if (facts.capacity !== null) levels.push([facts.capacity, "capacity", theme.soft]);
-    context.textBaseline = "bottom";
     context.textAlign = "left";
     for (const [at, name, colour] of levels) {
       if (at < window.a0 || at > window.a1) continue;
@@ -198,8 +232,16 @@ export class MemoryPicture {
       context.fillStyle = colour;
       const words = `${name} ${inUnits(at)}`;
       context.font = "600 11px system-ui, sans-serif";
-      const x = name === "peak" ? gutter.left + 4 : gutter.left + this.plotWidth - context.measureText(words).width - 4;
-      context.fillText(words, x, y - 2);
+      const x =
+        name === "peak"
+          ? gutter.left + 4
+          : gutter.left + this.plotWidth - context.measureText(words).width - 4;
+      // The bound is below the peak, and so is its name.
+      context.textBaseline = name === "lower bound" ? "top" : "bottom";
+      context.lineWidth = 4;
+      context.strokeStyle = theme.paper;
+      context.strokeText(words, x, y + (name === "lower bound" ? 3 : -2));
+      context.fillText(words, x, y + (name === "lower bound" ? 3 : -2));
       context.font = "11px system-ui, sans-serif";
     }
   }

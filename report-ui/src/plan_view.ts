@@ -19,7 +19,12 @@ export class PlanView {
   private readonly pictures: MemoryPicture[];
   private readonly curves: LoadCurve[];
   private readonly details = h("aside", { class: "details", "aria-live": "polite" });
-  private readonly search = h("input", { type: "search", placeholder: "search names", "aria-label": "Search names", class: "search" });
+  private readonly search = h("input", {
+    type: "search",
+    placeholder: "search names",
+    "aria-label": "Search names",
+    class: "search",
+  });
   private readonly player: Player;
   private colours: { colourOf: Uint32Array; edgeOf: Uint32Array } | null = null;
   private hover = -1;
@@ -32,9 +37,10 @@ export class PlanView {
   constructor(
     readonly model: PlanModel,
     isNarrow: boolean,
+    highest: (memory: number) => number,
   ) {
-    const tops = model.data.memories.map((it) => {
-      const top = Math.max(it.peak, it.lower_bound, 1);
+    const tops = model.data.memories.map((it, m) => {
+      const top = Math.max(it.peak, it.lower_bound, highest(m), 1);
       return (it.capacity !== null && it.capacity > top && it.capacity <= 2 * top ? it.capacity : top) * 1.06;
     });
     const main = model.memories[0];
@@ -72,8 +78,17 @@ export class PlanView {
     return { t0: this.state.t0, t1: this.state.t1, a0, a1 };
   }
 
-  private select(label: string, options: [string, string][], value: () => string, change: (value: string) => void): HTMLElement {
-    const select = h("select", { "aria-label": label }, ...options.map(([name, text]) => h("option", { value: name }, text)));
+  private select(
+    label: string,
+    options: [string, string][],
+    value: () => string,
+    change: (value: string) => void,
+  ): HTMLElement {
+    const select = h(
+      "select",
+      { "aria-label": label },
+      ...options.map(([name, text]) => h("option", { value: name }, text)),
+    );
     select.addEventListener("change", () => change(select.value));
     this.refreshers.push(() => {
       select.value = value();
@@ -85,25 +100,51 @@ export class PlanView {
   private toolbar(): HTMLElement {
     const { data } = this.model;
     const usedKinds = kinds.filter((_, k) => data.buffers.kind.includes(k));
-    const filters: [string, string][] = [["all", "all buffers"], ["peak", "alive at the peak"]];
+    const filters: [string, string][] = [
+      ["all", "all buffers"],
+      ["peak", "alive at the peak"],
+    ];
     if (usedKinds.length > 1) for (const kind of usedKinds) filters.push([`kind:${kind}`, kind]);
-    if (data.models.length > 1) data.models.forEach((it, m) => { filters.push([`model:${m}`, `model ${it.name}`.slice(0, 60)]); });
-    const colours: [string, string][] = [["peak", "alive at the peak"], ["each", "each buffer"], ["kind", "kind"]];
+    if (data.models.length > 1)
+      data.models.forEach((it, m) => {
+        filters.push([`model:${m}`, `model ${it.name}`.slice(0, 60)]);
+      });
+    const colours: [string, string][] = [
+      ["peak", "alive at the peak"],
+      ["each", "each buffer"],
+      ["kind", "kind"],
+    ];
     if (data.models.length > 1) colours.push(["model", "model"]);
     this.search.addEventListener("input", () => this.set({ query: this.search.value }));
-    const button = (text: string, title: string, act: () => void) => h("button", { type: "button", title, click: act }, text);
+    const button = (text: string, title: string, act: () => void) =>
+      h("button", { type: "button", title, click: act }, text);
     return h(
       "div",
       { class: "toolbar", role: "toolbar", "aria-label": "Picture" },
       this.search,
-      this.select("show", filters, () => this.state.filter, (filter) => this.set({ filter })),
+      this.select(
+        "show",
+        filters,
+        () => this.state.filter,
+        (filter) => this.set({ filter }),
+      ),
       this.select(
         "largest",
-        [["0", "all sizes"], ["10", "10 largest"], ["50", "50 largest"], ["500", "500 largest"]],
+        [
+          ["0", "all sizes"],
+          ["10", "10 largest"],
+          ["50", "50 largest"],
+          ["500", "500 largest"],
+        ],
         () => String(this.state.top),
         (top) => this.set({ top: Number(top) }),
       ),
-      this.select("colour", colours, () => this.state.colours, (name) => this.set({ colours: name })),
+      this.select(
+        "colour",
+        colours,
+        () => this.state.colours,
+        (name) => this.set({ colours: name }),
+      ),
       h("span", { class: "grow" }),
       button("Zoom to peak", "p", () => this.zoomToPeak()),
       button("Whole plan", "0", () => this.reset()),
@@ -112,7 +153,8 @@ export class PlanView {
 
   set(change: Partial<State>): void {
     Object.assign(this.state, change);
-    if ("query" in change || "filter" in change || "top" in change || "colours" in change) this.colours = null;
+    if ("query" in change || "filter" in change || "top" in change || "colours" in change)
+      this.colours = null;
     this.redraw();
     this.changed();
   }
@@ -157,7 +199,11 @@ export class PlanView {
   }
 
   reset(): void {
-    this.set({ t0: 0, t1: this.model.end, addresses: this.initial.addresses.map(([low, high]) => [low, high]) });
+    this.set({
+      t0: 0,
+      t1: this.model.end,
+      addresses: this.initial.addresses.map(([low, high]) => [low, high]),
+    });
   }
 
   /** Zooms around a part of the window: 0 is its begin, 1 its end. */
@@ -202,7 +248,11 @@ export class PlanView {
     });
     canvas.addEventListener("pointermove", (event) => {
       if (from !== null && (from.moved || Math.hypot(event.offsetX - from.x, event.offsetY - from.y) > 4)) {
-        this.pan(picture, (event.offsetX - from.x) / picture.plotWidth, (event.offsetY - from.y) / picture.plotHeight);
+        this.pan(
+          picture,
+          (event.offsetX - from.x) / picture.plotWidth,
+          (event.offsetY - from.y) / picture.plotHeight,
+        );
         from = { x: event.offsetX, y: event.offsetY, moved: true };
         return;
       }
@@ -230,7 +280,8 @@ export class PlanView {
       { passive: false },
     );
     canvas.addEventListener("dblclick", () => {
-      if (this.state.pin >= 0) this.showTimes(this.model.lower[this.state.pin], this.model.upper[this.state.pin]);
+      if (this.state.pin >= 0)
+        this.showTimes(this.model.lower[this.state.pin], this.model.upper[this.state.pin]);
     });
   }
 
@@ -264,7 +315,7 @@ export class PlanView {
       keys.ArrowDown = () => this.pan(picture, 0, -0.1);
       keys.Enter = () => {
         const first = this.model.aliveAt(picture.memory, this.state.at)[0];
-        if (first !== undefined) this.set({ pin: first.buffer });
+        if (first !== undefined) this.set({ pin: first.buffers[0] });
       };
     }
     const act = keys[event.key];
@@ -311,7 +362,9 @@ export class PlanView {
     const shown = this.hover >= 0 ? this.hover : state.pin;
     if (shown !== this.shown) {
       this.shown = shown;
-      showDetails(this.details, this.model, shown, shown === state.pin && shown >= 0, () => this.set({ pin: -1 }));
+      showDetails(this.details, this.model, shown, shown === state.pin && shown >= 0, () =>
+        this.set({ pin: -1 }),
+      );
     }
     for (const refresh of this.refreshers) refresh();
     this.player.show(state.at);

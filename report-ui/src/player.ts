@@ -18,7 +18,13 @@ export class Player {
     private readonly model: PlanModel,
     private readonly move: (at: number) => void,
   ) {
-    this.slider = h("input", { type: "range", min: 0, max: model.end - 1, value: 0, "aria-label": "Position" });
+    this.slider = h("input", {
+      type: "range",
+      min: 0,
+      max: model.end - 1,
+      value: 0,
+      "aria-label": "Position",
+    });
     this.slider.addEventListener("input", () => move(Number(this.slider.value)));
     this.button = h("button", { type: "button", class: "play", click: () => this.toggle() }, "▶ Play");
     this.speed = h(

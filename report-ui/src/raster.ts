@@ -20,7 +20,14 @@ export interface Pieces {
 }
 
 /** The pixels of a piece: [x0, x1) and [y0, y1), y downwards; at least one pixel if any of it is in the window. */
-export function boxOf(target: Target, window: Window2, lower: number, upper: number, begin: number, end: number) {
+export function boxOf(
+  target: Target,
+  window: Window2,
+  lower: number,
+  upper: number,
+  begin: number,
+  end: number,
+) {
   const sx = target.width / (window.t1 - window.t0);
   const sy = target.height / (window.a1 - window.a0);
   const x0 = Math.round((lower - window.t0) * sx);
@@ -57,7 +64,10 @@ export function rasterise(
     for (let y = y0; y < y1; ++y) {
       const row = y * width;
       const isEdge = isHigh && (y === box.y0 || y === box.y1 - 1);
-      pixels.fill(isEdge ? edge : colour, row + x0, row + x1);
+      const fill = isEdge ? edge : colour;
+      // A call costs more than a few pixels.
+      if (x1 - x0 > 8) pixels.fill(fill, row + x0, row + x1);
+      else for (let x = x0; x < x1; ++x) pixels[row + x] = fill;
       if (!isWide || isEdge) continue;
       if (box.x0 === x0) pixels[row + x0] = edge;
       if (box.x1 === x1) pixels[row + x1 - 1] = edge;

@@ -33,9 +33,11 @@ const rounded = (value: number) => String(Math.round(value * 100) / 100);
 export function toHash(state: State, initial: State, prefix: string): string[] {
   const parts: string[] = [];
   const add = (name: string, value: string) => parts.push(`${prefix}${name}=${encodeURIComponent(value)}`);
-  if (state.t0 !== initial.t0 || state.t1 !== initial.t1) add("t", `${rounded(state.t0)}~${rounded(state.t1)}`);
+  if (state.t0 !== initial.t0 || state.t1 !== initial.t1)
+    add("t", `${rounded(state.t0)}~${rounded(state.t1)}`);
   state.addresses.forEach(([low, high], m) => {
-    if (low !== initial.addresses[m][0] || high !== initial.addresses[m][1]) add(`a${m}`, `${rounded(low)}~${rounded(high)}`);
+    if (low !== initial.addresses[m][0] || high !== initial.addresses[m][1])
+      add(`a${m}`, `${rounded(low)}~${rounded(high)}`);
   });
   if (state.pin >= 0) add("pin", String(state.pin));
   if (state.at !== initial.at) add("at", String(state.at));
@@ -48,7 +50,9 @@ export function toHash(state: State, initial: State, prefix: string): string[] {
 
 function range(text: string | null): [number, number] | null {
   const parts = (text ?? "").split("~").map(Number);
-  return parts.length === 2 && parts.every(Number.isFinite) && parts[0] < parts[1] ? [parts[0], parts[1]] : null;
+  return parts.length === 2 && parts.every(Number.isFinite) && parts[0] < parts[1]
+    ? [parts[0], parts[1]]
+    : null;
 }
 
 /** The state of a hash; what is missing or wrong in it is as in the initial state. */

@@ -66,9 +66,13 @@ class Remedies {
  public:
   Remedies(const Plan& plan, std::string command)
       : plan_(plan), command_(std::move(command)), buffers_(exporting::on_one_axis(plan)) {
-    if (!command_.empty()) return;
-    command_ = "stowage plan";
-    for (const ModelInfo& model : plan.models) command_ += " " + model.source;
+    // Of a plan file, only plain commands are known.
+    if (!command_.empty() || plan.models.size() != 1 || plan.memories.size() != 1 || plan.clocks.size() != 1)
+      return;
+    command_ = "stowage plan " + plan.models[0].source;
+    if (!plan.streaming) return;
+    command_ += " --stream";
+    if (plan.streaming->granule > 1) command_ += fmt::format(" --granule {}", plan.streaming->granule);
   }
 
   std::vector<Remedy> all() && {
@@ -94,9 +98,9 @@ class Remedies {
  private:
   void add(Remedy remedy) { remedies_.push_back(std::move(remedy)); }
 
-  /// The command that made the plan, with another option; empty if it has that option already.
+  /// The command that made the plan, with another option; empty if it is unknown or has that option already.
   [[nodiscard]] std::string with(std::string_view option, std::string_view value = {}) const {
-    if (command_.find(option) != std::string::npos) return {};
+    if (command_.empty() || command_.find(option) != std::string::npos) return {};
     return fmt::format("{} {}{}{}", command_, option, value.empty() ? "" : " ", value);
   }
 
@@ -245,9 +249,11 @@ class Remedies {
            streaming.load - claim->lower_bound, with("--time-limit", "60")});
     }
     if (streaming.granule > 1) {
-      add({Verdict::possible, "Fewer rows in a step",
-           fmt::format("A step computes up to {} rows.", streaming.granule), std::nullopt,
-           with("--granule", "1")});
+      add({Verdict::possible,
+           "Fewer rows in a step",
+           fmt::format("A step computes up to {} rows; with --granule 1 it computes one.", streaming.granule),
+           std::nullopt,
+           {}});
     }
   }
 
@@ -318,7 +324,7 @@ class Remedies {
   }
 
   const Plan& plan_;
-  std::string command_;
+  std::string command_;          ///< Empty: unknown.
   std::vector<Buffer> buffers_;  ///< All live ranges on one axis.
   std::vector<Remedy> remedies_{};
 };

@@ -1,0 +1,306 @@
+// The page of a report: whole, harmless whatever names say, and with the plan's numbers; remedies that are true.
+
+#include "stowage/report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oracle/random_problem.h"
+#include "report/columns.h"
+#include "report/page.h"
+#include "stowage/error.h"
+#include "stowage/import.h"
+#include "stowage/planner.h"
+
+namespace stowage {
+namespace {
+
+using nlohmann::json;
+using Verdict = Remedy::Verdict;
+
+std::size_t count_of(std::string_view text, std::string_view what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+std::string page_of(const Plan& plan, const std::string& command = {}) {
+  std::ostringstream out;
+  write_report(std::vector<ReportedPlan>{{.plan = plan}}, {.command = command, .version = "1"}, out);
+  return out.str();
+}
+
+/// The JSON of the page, as a browser finds it: from the element to the next "</script".
+json data_in(const std::string& page) {
+  const std::string_view element = R"(<script type="application/json" id="stowage-data">)";
+  const std::size_t begin = page.find(element) + element.size();
+  return json::parse(page.substr(begin, page.find("</script", begin) - begin));
+}
+
+/// Reads base64 letter by letter and numbers bit by bit.
+std::vector<std::int64_t> decoded(const std::string& text) {
+  const std::string letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<bool> bits;
+  for (const char letter : text) {
+    if (letter == '=') continue;
+    for (int bit = 5; bit >= 0; --bit) bits.push_back((letters.find(letter) >> bit & 1U) != 0);
+  }
+  std::vector<std::int64_t> values;
+  std::uint64_t zigzag = 0;
+  unsigned shift = 0;
+  std::uint64_t last = 0;
+  for (std::size_t byte = 0; byte + 8 <= bits.size(); byte += 8) {
+    for (unsigned bit = 0; bit < 7; ++bit) zigzag |= std::uint64_t{bits[byte + 7 - bit]} << (shift + bit);
+    shift += 7;
+    if (bits[byte]) continue;
+    last += zigzag % 2 == 0 ? zigzag / 2 : ~(zigzag / 2);
+    values.push_back(static_cast<std::int64_t>(last));
+    zigzag = 0;
+    shift = 0;
+  }
+  return values;
+}
+
+std::vector<std::string> texts_in(const json& plan) {
+  const std::vector<std::int64_t> shared = decoded(plan["texts"]["shared"]);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < plan["texts"]["ends"].size(); ++i) {
+    const std::string before = texts.empty() ? "" : texts.back();
+    texts.push_back(before.substr(0, static_cast<std::size_t>(shared[i])) +
+                    plan["texts"]["ends"][i].get<std::string>());
+  }
+  return texts;
+}
+
+Plan plan_of(const Input& input, PlanOptions options = {}) {
+  options.solve.time_limit = std::chrono::seconds(1);
+  const PlanResult result = make_plan(input, options);
+  EXPECT_TRUE(result.faults.empty());
+  return result.plan;
+}
+
+Plan plan_of_list(const std::string& csv) { return plan_of(parse_input(csv, "list.csv")); }
+
+Plan plan_of(const Problem& problem) {
+  return plan_of(Input{{"list", "list.csv", ModelFormat::csv}, problem});
+}
+
+/// Two branches: the file runs both first operators, then both second ones; one branch after the other needs less.
+Input two_branches() {
+  return parse_input(
+      R"({"format":"stowage-graph","version":1,"tensors":[{"name":"x","bytes":64},{"name":"a","bytes":640},)"
+      R"({"name":"b","bytes":640},{"name":"c","bytes":64},{"name":"d","bytes":64},{"name":"y","bytes":64}],)"
+      R"("subgraphs":[{"inputs":["x"],"outputs":["y"],"operators":[)"
+      R"({"name":"one","type":"Grow","inputs":["x"],"outputs":["a"]},)"
+      R"({"name":"two","type":"Grow","inputs":["x"],"outputs":["b"]},)"
+      R"({"name":"three","type":"Shrink","inputs":["a"],"outputs":["c"]},)"
+      R"({"name":"four","type":"Shrink","inputs":["b"],"outputs":["d"]},)"
+      R"({"name":"five","type":"Join","inputs":["c","d"],"outputs":["y"]}]}]})",
+      "branches.json");
+}
+
+const Remedy* find(const std::vector<Remedy>& remedies, Verdict verdict, std::string_view what) {
+  const auto it = std::ranges::find_if(remedies, [&](const Remedy& remedy) {
+    return remedy.verdict == verdict && remedy.what.find(what) != std::string::npos;
+  });
+  return it == remedies.end() ? nullptr : &*it;
+}
+
+TEST(ReportColumn, KeepsEveryNumber) {
+  const std::vector<std::int64_t> values{
+      0, -1, 1, 63, -64,       64,        127,       128, largest_value, -largest_value,
+      5, 5,  5, 0,  INT64_MAX, INT64_MIN, INT64_MAX, 3};
+  for (std::size_t size = 0; size <= values.size(); ++size) {
+    const std::vector<std::int64_t> some(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(size));
+    report::Column column;
+    for (const std::int64_t value : some) column.add(value);
+    EXPECT_EQ(decoded(column.text()), some);
+  }
+}
+
+TEST(ReportColumn, WritesBase64AsTheStandardHasIt) {
+  EXPECT_EQ(report::base64(""), "");
+  EXPECT_EQ(report::base64("f"), "Zg==");
+  EXPECT_EQ(report::base64("fo"), "Zm8=");
+  EXPECT_EQ(report::base64("foo"), "Zm9v");
+  EXPECT_EQ(report::base64("foobar"), "Zm9vYmFy");
+}
+
+TEST(Report, IsOnePageThatLoadsNothing) {
+  const std::string page = page_of(plan_of_list("id,lower,upper,size\na,0,2,64\n"));
+  EXPECT_TRUE(page.starts_with("<!doctype html>"));
+  EXPECT_EQ(count_of(report::page(), report::data_mark), 1U);
+  EXPECT_EQ(count_of(page, report::data_mark), 0U);
+  EXPECT_EQ(count_of(page, "<script"), 2U);
+  EXPECT_EQ(count_of(page, "</script>"), 2U);
+  EXPECT_EQ(count_of(page, " src="), 0U);
+  EXPECT_EQ(count_of(page, "http://") + count_of(page, "https://"), 0U);
+}
+
+TEST(Report, HasTheNumbersOfThePlan) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Plan plan = plan_of(oracle::random_problem(
+        seed, {.buffers = 40, .positions = 30, .largest_size = 9000, .percent_with_pieces = 30}));
+    const json data = data_in(page_of(plan))["plans"][0];
+    const std::vector<std::string> texts = texts_in(data);
+    const std::vector<std::int64_t> names = decoded(data["buffers"]["name"]);
+    const std::vector<std::int64_t> sizes = decoded(data["buffers"]["size"]);
+    const std::vector<std::int64_t> offsets = decoded(data["buffers"]["offset"]);
+    const std::vector<std::int64_t> counts = decoded(data["buffers"]["pieces"]);
+    const std::vector<std::int64_t> lowers = decoded(data["pieces"]["lower"]);
+    const std::vector<std::int64_t> uppers = decoded(data["pieces"]["upper"]);
+    const std::vector<std::int64_t> pieces = decoded(data["pieces"]["size"]);
+    ASSERT_EQ(sizes.size(), plan.buffers.size());
+    std::size_t at = 0;
+    for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+      EXPECT_EQ(texts.at(static_cast<std::size_t>(names[b])), plan.buffers[b].id);
+      EXPECT_EQ(sizes[b], plan.buffers[b].size);
+      EXPECT_EQ(offsets[b], plan.places[b].offset);
+      std::int64_t alive = 0;
+      for (const Piece& piece : plan.buffers[b].pieces) {
+        if (!piece.is_ever_alive()) continue;
+        ++alive;
+        EXPECT_EQ(lowers.at(at), piece.life.lower);
+        EXPECT_EQ(uppers.at(at), piece.life.upper);
+        EXPECT_EQ(pieces.at(at++), piece.size);
+      }
+      EXPECT_EQ(counts[b], alive);
+    }
+    EXPECT_EQ(at, lowers.size());
+    EXPECT_EQ(data["summary"]["peak"], plan.summary.peak);
+  }
+}
+
+TEST(Report, KeepsHostileNamesAsText) {
+  const std::vector<std::string> names{"</script><script>alert(1)</script>",
+                                       "<!--<script>",
+                                       "\"><img src=x onerror=alert(1)>",
+                                       "quote\" and 'quote' & back\\slash",
+                                       "😀 größer/日本",
+                                       "😀 größer/日本語",
+                                       "tab\tnew\nline",
+                                       "@stowage-data@",
+                                       std::string(10'000, 'x')};
+  Problem problem;
+  problem.memories = {{.name = "<b>arena</b></script>"}};
+  for (const std::string& name : names)
+    problem.buffers.push_back({.id = name, .size = 8, .pieces = {{0, 8, {0, 2}}}});
+  Plan plan = plan_of(problem);
+  plan.models[0].name = "</script>";
+  const std::string page = page_of(plan, "stowage plan '</script><script>'");
+  EXPECT_EQ(count_of(page, "<script"), 2U);
+  EXPECT_EQ(count_of(page, "</script"), 2U);
+  EXPECT_EQ(count_of(page, "<!--"), count_of(report::page(), "<!--"));
+  const json data = data_in(page);
+  EXPECT_EQ(data["command"], "stowage plan '</script><script>'");
+  EXPECT_EQ(data["plans"][0]["models"][0]["name"], "</script>");
+  const std::vector<std::string> texts = texts_in(data["plans"][0]);
+  for (const std::string& name : names) EXPECT_NE(std::ranges::find(texts, name), texts.end()) << name;
+}
+
+TEST(Report, NamesOperatorsOfTheGraph) {
+  const Input input = two_branches();
+  std::ostringstream out;
+  write_report(
+      std::vector<ReportedPlan>{
+          {.plan = plan_of(input), .graphs = {std::get<Graph>(input.content)}, .hashes = {0xabcU}}},
+      {}, out);
+  const json data = data_in(out.str())["plans"][0];
+  const std::vector<std::string> texts = texts_in(data);
+  for (const char* const name : {"one", "five", "Shrink"})
+    EXPECT_NE(std::ranges::find(texts, name), texts.end());
+  EXPECT_EQ(decoded(data["steps"]["at"]), (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(data["models"][0]["hash"], "0000000000000abc");
+  EXPECT_FALSE(data["own_loads"].get<std::string>().empty());
+}
+
+TEST(Report, ShowsOnePlanOrTwo) {
+  const Plan plan = plan_of_list("id,lower,upper,size\na,0,2,64\n");
+  std::ostringstream out;
+  write_report(std::vector<ReportedPlan>{{.plan = plan, .title = "before"}, {.plan = plan, .title = "after"}},
+               {}, out);
+  EXPECT_EQ(data_in(out.str())["plans"][1]["title"], "after");
+  EXPECT_THROW(write_report(std::vector<ReportedPlan>{}, {}, out), UsageError);
+  EXPECT_THROW(write_report(std::vector<ReportedPlan>(3), {}, out), UsageError);
+}
+
+TEST(ReportRemedies, SayWhatProvesThePeak) {
+  const Plan plan = plan_of_list("id,lower,upper,size\na,0,2,64\nb,1,3,32\nc,3,4,16\n");
+  const std::vector<Remedy> remedies = remedies_of(plan);
+  const Remedy* const offsets = find(remedies, Verdict::impossible, "Other offsets");
+  ASSERT_NE(offsets, nullptr);
+  EXPECT_NE(offsets->why.find("position 1, 96 bytes"), std::string::npos) << offsets->why;
+  EXPECT_EQ(remedies.size(), 1U);
+}
+
+TEST(ReportRemedies, GiveTheGapAndTheRunThatMayCloseIt) {
+  Plan plan = plan_of_list("id,lower,upper,size\na,0,2,64\nb,1,3,32\n");
+  plan.places[1].offset = 100;
+  plan.memories[0].peak = plan.summary.peak = 132;
+  const std::vector<Remedy> remedies = remedies_of(plan, "stowage plan list.csv");
+  const Remedy* const offsets = find(remedies, Verdict::possible, "Other offsets");
+  ASSERT_NE(offsets, nullptr);
+  EXPECT_EQ(offsets->bytes, 36);
+  EXPECT_EQ(offsets->command, "stowage plan list.csv --time-limit 60");
+  EXPECT_EQ(
+      find(remedies_of(plan, "stowage plan list.csv --time-limit 9"), Verdict::possible, "offsets")->command,
+      "");
+}
+
+TEST(ReportRemedies, SavingsOfTheOrderAreTrue) {
+  const Input input = two_branches();
+  const Plan searched = plan_of(input);
+  const Plan kept = plan_of(input, {.order = Order::keep});
+  const std::vector<Remedy> remedies = remedies_of(searched);
+  const Remedy* const order = find(remedies, Verdict::done, "order");
+  ASSERT_NE(order, nullptr);
+  EXPECT_EQ(order->bytes, kept.summary.peak - searched.summary.peak);
+  EXPECT_GT(order->bytes, 0);
+  EXPECT_NE(find(remedies, Verdict::impossible, "order"), nullptr);
+  const std::vector<Remedy> of_kept = remedies_of(kept, "stowage plan branches.json");
+  ASSERT_NE(find(of_kept, Verdict::possible, "order"), nullptr);
+  EXPECT_EQ(find(of_kept, Verdict::possible, "order")->command, "stowage plan branches.json --order search");
+}
+
+TEST(ReportRemedies, InputsAndOutputsOfTheCallerSaveWhatIsPromised) {
+  const Input input = parse_input(
+      R"({"format":"stowage-graph","version":1,"tensors":[{"name":"x","bytes":6400},{"name":"a","bytes":640},)"
+      R"({"name":"b","bytes":1280},{"name":"y","bytes":64}],"subgraphs":[{"inputs":["x"],"outputs":["y"],)"
+      R"("operators":[{"type":"One","inputs":["x"],"outputs":["a"]},{"type":"Two","inputs":["a"],"outputs":["b"]},)"
+      R"({"type":"Three","inputs":["b"],"outputs":["y"]}]}]})",
+      "chain.json");
+  const Plan plan = plan_of(input);
+  const Remedy* const remedy = [&] {
+    static std::vector<Remedy> remedies;
+    remedies = remedies_of(plan);
+    return find(remedies, Verdict::possible, "Inputs and outputs");
+  }();
+  ASSERT_NE(remedy, nullptr);
+  EXPECT_EQ(plan.summary.peak - plan_of(input, {.io = Io::external}).summary.peak, remedy->bytes);
+  EXPECT_EQ(remedy->command, "stowage plan chain.json --io external");
+}
+
+TEST(ReportRemedies, ArePricedInTheSlowerMemory) {
+  Problem problem;
+  problem.memories = {{.name = "fast", .capacity = 96, .cost = 1}, {.name = "slow", .cost = 10}};
+  problem.buffers = {{.id = "a", .size = 64, .pieces = {{0, 64, {0, 2}}}, .traffic = 128},
+                     {.id = "b", .size = 32, .pieces = {{0, 32, {1, 3}}}, .traffic = 640}};
+  Plan plan = plan_of_list("id,lower,upper,size\na,0,2,64\nb,1,3,32\n");
+  plan.memories.push_back({.memory = {.name = "slow", .cost = 10}});
+  plan.buffers = problem.buffers;
+  plan.tensors.push_back({.tensor = {.name = "a", .bytes = 64}, .views = {{.buffer = 0, .life = {0, 2}}}});
+  const std::vector<Remedy> remedies = remedies_of(plan);
+  const Remedy* const moved = find(remedies, Verdict::possible, "a in slow");
+  ASSERT_NE(moved, nullptr);
+  EXPECT_EQ(moved->bytes, 64);
+  EXPECT_NE(moved->why.find("read and write 128 bytes"), std::string::npos) << moved->why;
+}
+
+}  // namespace
+}  // namespace stowage
