@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -166,12 +167,17 @@ std::string plan_text(const Plan& plan) {
   return out.str();
 }
 
+/// A kernel's file, and headers whose name it begins with.
 void add_kernels(Package& package, const std::vector<std::string>& kernels) {
+  constexpr std::array common{"stowage_kernels", "stowage_places", "stowage_windows", "stowage_test"};
   for (const KernelFile& file : kernel_files()) {
     const std::string name(file.name.substr(0, file.name.rfind('.')));
-    const bool is_common = file.name == "stowage_kernels.h" || file.name == "stowage_test.h";
-    const bool is_needed = is_common || std::ranges::find(kernels, name) != kernels.end();
-    if (is_needed) package.files.push_back({std::string(file.name), std::string(file.content)});
+    const bool is_header = file.name.ends_with(".h");
+    const bool is_needed = std::ranges::any_of(kernels, [&](const std::string& kernel) {
+      return kernel == name || (is_header && kernel.starts_with(name));
+    });
+    if (is_needed || std::ranges::find(common, name) != common.end())
+      package.files.push_back({std::string(file.name), std::string(file.content)});
   }
 }
 

@@ -266,6 +266,7 @@ using EmitPart = std::vector<EmitEntry>;
 
 // The operators, by the file that defines them.
 [[nodiscard]] EmitPart window_operators();
+[[nodiscard]] EmitPart pool_operators();
 [[nodiscard]] EmitPart element_operators();
 [[nodiscard]] EmitPart movement_operators();
 [[nodiscard]] EmitPart reduction_operators();

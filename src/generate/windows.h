@@ -28,6 +28,8 @@ struct Windows {
 [[nodiscard]] Windows convolution_windows(const kernels::Operands& operands);
 /// Of AVERAGE_POOL_2D and MAX_POOL_2D.
 [[nodiscard]] Windows pool_windows(const kernels::Operands& operands);
+/// Whether the operator computes real numbers; refuses all but int8 and float32.
+[[nodiscard]] bool is_real(const kernels::Operands& operands);
 /// The data of an input that must be constant.
 [[nodiscard]] std::span<const std::byte> constant_data(Writer& writer, std::size_t input);
 

@@ -123,11 +123,25 @@ static cmsis_nn_dw_conv_params depthwise_params(const stowage_cmsis_nn_layer *la
   return it;
 }
 
-static cmsis_nn_pool_params pool_params(const stowage_cmsis_nn_layer *layer, int32_t above) {
-  cmsis_nn_pool_params it;
-  it.stride = tile(layer->stride_high, layer->shape.stride);
-  it.padding = tile(above, layer->shape.before);
-  it.activation = limits(layer);
+/* What both pools are called with. */
+typedef struct {
+  cmsis_nn_context context;
+  cmsis_nn_pool_params params;
+  cmsis_nn_dims in;
+  cmsis_nn_dims filter;
+  cmsis_nn_dims out;
+} pool_call;
+
+static pool_call pool_of(const stowage_cmsis_nn_layer *layer, const stowage_cmsis_nn_rows *input,
+                         stowage_cmsis_nn_scratch scratch, int32_t output_rows) {
+  pool_call it;
+  it.context = context(scratch);
+  it.params.stride = tile(layer->stride_high, layer->shape.stride);
+  it.params.padding = tile(input->above, layer->shape.before);
+  it.params.activation = limits(layer);
+  it.in = input_dims(layer, input->rows);
+  it.filter = filter_dims(layer, 1, 1);
+  it.out = output_dims(layer, output_rows);
   return it;
 }
 
@@ -158,20 +172,14 @@ void stowage_cmsis_nn_depthwise(const stowage_cmsis_nn_layer *layer, stowage_cms
 
 void stowage_cmsis_nn_average_pool(const stowage_cmsis_nn_layer *layer, stowage_cmsis_nn_rows input,
                                    stowage_cmsis_nn_scratch scratch, int32_t output_rows, int8_t *output) {
-  const cmsis_nn_context ctx = context(scratch);
-  const cmsis_nn_pool_params params = pool_params(layer, input.above);
-  const cmsis_nn_dims in = input_dims(layer, input.rows), out = output_dims(layer, output_rows);
-  const cmsis_nn_dims filter = filter_dims(layer, 1, 1);
-  (void)arm_avgpool_s8(&ctx, &params, &in, input.data, &filter, &out, output);
+  const pool_call it = pool_of(layer, &input, scratch, output_rows);
+  (void)arm_avgpool_s8(&it.context, &it.params, &it.in, input.data, &it.filter, &it.out, output);
 }
 
 void stowage_cmsis_nn_max_pool(const stowage_cmsis_nn_layer *layer, stowage_cmsis_nn_rows input,
                                stowage_cmsis_nn_scratch scratch, int32_t output_rows, int8_t *output) {
-  const cmsis_nn_context ctx = context(scratch);
-  const cmsis_nn_pool_params params = pool_params(layer, input.above);
-  const cmsis_nn_dims in = input_dims(layer, input.rows), out = output_dims(layer, output_rows);
-  const cmsis_nn_dims filter = filter_dims(layer, 1, 1);
-  (void)arm_max_pool_s8(&ctx, &params, &in, input.data, &filter, &out, output);
+  const pool_call it = pool_of(layer, &input, scratch, output_rows);
+  (void)arm_max_pool_s8(&it.context, &it.params, &it.in, input.data, &it.filter, &it.out, output);
 }
 
 void stowage_cmsis_nn_fully_connected(const stowage_cmsis_nn_layer *layer, stowage_cmsis_nn_rows input,

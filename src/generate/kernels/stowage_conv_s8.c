@@ -46,16 +46,18 @@ static inline uint32_t add_products(int16x2_t a, int16x2_t b, uint32_t sum) {
 #endif
 
 #if STOWAGE_HAS_DSP
-/* Four numbers of each place with four weights of each channel. */
-static inline void add_fours(const int8_t *a, int32_t step, const int8_t *w, int32_t window,
+/* Four numbers of each place with four weights of each channel, and goes on to the next. */
+static inline void add_fours(const int8_t **a, int32_t step, const int8_t **w, int32_t window,
                              block_sums *sums) {
-  const uint32_t x0 = word(a), y0 = word(w), y1 = word(w + window), x1 = word(a + step);
+  const uint32_t x0 = word(*a), y0 = word(*w), y1 = word(*w + window), x1 = word(*a + step);
   const int16x2_t x0_even = even(x0), y0_even = even(y0), y1_even = even(y1), x1_even = even(x1);
   const int16x2_t x0_odd = odd(x0), y0_odd = odd(y0), y1_odd = odd(y1), x1_odd = odd(x1);
   sums->of[0] = add_products(x0_odd, y0_odd, add_products(x0_even, y0_even, sums->of[0]));
   sums->of[1] = add_products(x1_odd, y0_odd, add_products(x1_even, y0_even, sums->of[1]));
   sums->of[2] = add_products(x0_odd, y1_odd, add_products(x0_even, y1_even, sums->of[2]));
   sums->of[3] = add_products(x1_odd, y1_odd, add_products(x1_even, y1_even, sums->of[3]));
+  *a += 4;
+  *w += 4;
 }
 #endif
 
@@ -66,20 +68,12 @@ static STOWAGE_APART void add_block(const int8_t *a, int32_t step, const int8_t 
   const int8_t *a1, *w1;
 #if STOWAGE_HAS_DSP
   for (; count >= 16; count -= 16) {
-    add_fours(a, step, w, window, &s);
-    a += 4;
-    w += 4;
-    add_fours(a, step, w, window, &s);
-    a += 4;
-    w += 4;
-    add_fours(a, step, w, window, &s);
-    a += 4;
-    w += 4;
-    add_fours(a, step, w, window, &s);
-    a += 4;
-    w += 4;
+    add_fours(&a, step, &w, window, &s);
+    add_fours(&a, step, &w, window, &s);
+    add_fours(&a, step, &w, window, &s);
+    add_fours(&a, step, &w, window, &s);
   }
-  for (; count >= 4; count -= 4, a += 4, w += 4) add_fours(a, step, w, window, &s);
+  for (; count >= 4; count -= 4) add_fours(&a, step, &w, window, &s);
 #endif
   a1 = a + step;
   w1 = w + window;

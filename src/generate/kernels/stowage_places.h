@@ -1,0 +1,107 @@
+/* Where tensors are in memory, and fixed-point numbers: what all kernels build on. */
+#ifndef STOWAGE_PLACES_H
+#define STOWAGE_PLACES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* For inner loops: registers are then theirs alone. */
+#ifdef __GNUC__
+#define STOWAGE_APART __attribute__((noinline))
+#else
+#define STOWAGE_APART
+#endif
+
+/* Places */
+
+/* Where the rows of a tensor are. Row r begins at offset + slot * pitch of the memory, where slot is slots[r], or
+ * r % ring if there is no list of slots. */
+typedef struct {
+  const uint16_t *slots;
+  uint32_t offset;
+  uint32_t pitch; /* bytes */
+  uint16_t rows;
+  uint16_t ring;
+  uint16_t memory;
+} stowage_place;
+
+static inline void *stowage_row(uint8_t *const *memory, const stowage_place *place, int32_t row) {
+  const uint32_t r = (uint32_t)row;
+  const uint32_t slot = place->slots != NULL ? place->slots[r] : (r < place->ring ? r : r % place->ring);
+  return memory[place->memory] + place->offset + slot * place->pitch;
+}
+
+/* The rows under a window; null where there are none. */
+void stowage_window(uint8_t *const *memory, const stowage_place *place, int32_t first, int32_t taps,
+                    int32_t dilation, const void **rows);
+/* The same for an image with rows of `pitch` bytes, one after the other. */
+void stowage_window_in(const void *image, int32_t pitch, int32_t image_rows, int32_t first, int32_t taps,
+                       int32_t dilation, const void **rows);
+/* To the next image of a batch, if a row has parts of all images. */
+void stowage_advance_rows(const void **rows, int32_t taps, int32_t bytes);
+
+/* Rows that are computed again. The place has those of all steps, in their order; step k computes row block blocks[k].
+ * `done` steps have run. */
+typedef struct {
+  const stowage_place *place;
+  const uint16_t *blocks;
+  uint16_t granule; /* rows of a block */
+  uint16_t rows;
+} stowage_again;
+
+/* The row as it was computed last, and as the next step computes it. */
+void *stowage_row_again(uint8_t *const *memory, const stowage_again *again, int32_t done, int32_t row);
+void *stowage_next_row_again(uint8_t *const *memory, const stowage_again *again, int32_t done, int32_t row);
+void stowage_window_again(uint8_t *const *memory, const stowage_again *again, int32_t done, int32_t first,
+                          int32_t taps, int32_t dilation, const void **rows);
+
+/* Fixed point */
+
+/* A real factor: multiplier / 2^31 * 2^shift. The multiplier is not negative. */
+typedef struct {
+  int32_t multiplier;
+  int32_t shift;
+} stowage_factor;
+
+static inline int32_t stowage_add_wrapping(int32_t a, int32_t b) {
+  return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+static inline int32_t stowage_mul_wrapping(int32_t a, int32_t b) {
+  return (int32_t)((uint32_t)a * (uint32_t)b);
+}
+
+/* x / 2^bits, rounded to the nearest, halves away from zero. Not for 0 bits, nor for the least and greatest numbers.
+ */
+static inline int32_t stowage_divide(int32_t x, int32_t bits) {
+  return (((x + (x >> 31)) >> (bits - 1)) + 1) >> 1;
+}
+
+/* a * b / 2^31, rounded to the nearest. Not both may be the least number. If b is not negative, the result is neither
+ * the least number nor the greatest. */
+static inline int32_t stowage_multiply_high(int32_t a, int32_t b) {
+  return (int32_t)(((int64_t)a * b + (INT64_C(1) << 30)) >> 31);
+}
+
+static inline int32_t stowage_scale(int32_t x, int32_t multiplier, int32_t shift) {
+  if (shift >= 0) return stowage_multiply_high((int32_t)((uint32_t)x << shift), multiplier);
+  return stowage_divide(stowage_multiply_high(x, multiplier), -shift);
+}
+
+static inline int32_t stowage_clamp(int32_t x, int32_t least, int32_t most) {
+  return x < least ? least : (x > most ? most : x);
+}
+
+static inline float stowage_clamp_f32(float x, float least, float most) {
+  const float above = x < least ? least : x;
+  return most < above ? most : above;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,106 @@
+/* Kernels that move windows: convolutions, products and pools. One call computes one row of the output. */
+#ifndef STOWAGE_WINDOWS_H
+#define STOWAGE_WINDOWS_H
+
+#include "stowage_places.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A window along the width of an image. */
+typedef struct {
+  int32_t in_width;
+  int32_t in_channels;
+  int32_t out_width;
+  int32_t out_channels;
+  int32_t taps_high; /* rows of the window */
+  int32_t taps_wide;
+  int32_t stride;
+  int32_t dilation;
+  int32_t before; /* places of padding on the left */
+} stowage_window_shape;
+
+typedef struct {
+  stowage_window_shape shape;
+  int32_t groups;
+  const int8_t *weights;     /* [out_channels][taps_high][taps_wide][in_channels / groups] */
+  const int32_t *bias;       /* minus the input's zero point times the sum of the weights */
+  const int32_t *multiplier; /* per output channel */
+  const int8_t *shift;       /* per output channel */
+  int32_t input_zero;
+  int32_t output_zero;
+  int32_t least;
+  int32_t most;
+} stowage_conv_s8_layer;
+
+/* CONV_2D and FULLY_CONNECTED. */
+void stowage_conv_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output);
+/* DEPTHWISE_CONV_2D; weights are [taps_high][taps_wide][out_channels]. */
+void stowage_depthwise_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output);
+
+/* CONV_2D of an input whose channels are planes; `first` is the first row under the window. */
+void stowage_conv_planes_s8(const stowage_conv_s8_layer *layer, uint8_t *const *memory,
+                            const stowage_place *planes, int32_t in_height, int32_t first, int32_t dilation,
+                            int8_t *output);
+/* DEPTHWISE_CONV_2D of one channel: a row of it. Rows and elements have these distances. */
+void stowage_depthwise_plane_s8(const stowage_conv_s8_layer *layer, const int8_t *input, int32_t in_height,
+                                int32_t in_row, int32_t in_step, int32_t first, int32_t dilation,
+                                int8_t *output, int32_t out_step);
+
+typedef struct {
+  stowage_window_shape shape;
+  int32_t groups;
+  const float *weights; /* as above */
+  const float *bias;    /* may be null */
+  float least;
+  float most;
+} stowage_conv_f32_layer;
+
+void stowage_conv_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
+void stowage_depthwise_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
+
+typedef struct {
+  stowage_window_shape shape;
+  int32_t least;
+  int32_t most;
+} stowage_pool_s8_layer;
+
+void stowage_average_pool_s8(const stowage_pool_s8_layer *layer, const void *const *rows, int8_t *output);
+void stowage_max_pool_s8(const stowage_pool_s8_layer *layer, const void *const *rows, int8_t *output);
+
+typedef struct {
+  stowage_window_shape shape;
+  float least;
+  float most;
+} stowage_pool_f32_layer;
+
+void stowage_average_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
+void stowage_max_pool_f32(const stowage_pool_f32_layer *layer, const void *const *rows, float *output);
+
+/* Columns instead of rows; weights are as for rows. */
+void stowage_conv_columns_f32(const stowage_conv_f32_layer *layer, const void *const *rows, float *output);
+void stowage_depthwise_columns_f32(const stowage_conv_f32_layer *layer, const void *const *rows,
+                                   float *output);
+void stowage_average_pool_columns_f32(const stowage_pool_f32_layer *layer, const void *const *rows,
+                                      float *output);
+
+/* The same pools over all rows, one row after the other. */
+void stowage_average_pool_add_s8(const stowage_pool_s8_layer *layer, const int8_t *row, int32_t *sums);
+void stowage_average_pool_end_s8(const stowage_pool_s8_layer *layer, int32_t rows, const int32_t *sums,
+                                 int8_t *output);
+void stowage_max_pool_add_s8(const stowage_pool_s8_layer *layer, const int8_t *row, int32_t *most);
+void stowage_max_pool_end_s8(const stowage_pool_s8_layer *layer, int32_t rows, const int32_t *most,
+                             int8_t *output);
+void stowage_average_pool_add_f32(const stowage_pool_f32_layer *layer, const float *row, float *sums);
+void stowage_average_pool_end_f32(const stowage_pool_f32_layer *layer, int32_t rows, const float *sums,
+                                  float *output);
+void stowage_max_pool_add_f32(const stowage_pool_f32_layer *layer, const float *row, float *most);
+void stowage_max_pool_end_f32(const stowage_pool_f32_layer *layer, int32_t rows, const float *most,
+                              float *output);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
