@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/test_consumer.sh BUILD: installs a build to a folder of its own, and builds and runs a
-# program against the installed package.
+# scripts/test_consumer.sh BUILD: installs a build to a folder of its own, and builds and runs programs
+# against the installed package: with its CMake package, and with pkg-config.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 prefix=$PWD/$1/installed
@@ -9,3 +9,12 @@ cmake --install "$1" --prefix "$prefix" >/dev/null
 cmake -S tests/consumer -B "$1/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 cmake --build "$1/consumer"
 "$1/consumer/consumer"
+[ ! -x "$1/consumer/runner" ] || "$1/consumer/runner"
+
+if ! command -v pkg-config >/dev/null; then echo "pkg-config is not installed"; exit 0; fi
+folder=$(dirname "$(find "$prefix" -name stowage.pc)")
+# The libraries are used from where they are now; the files name where they would be.
+flags=$(PKG_CONFIG_PATH=$folder pkg-config --define-variable=prefix="$prefix" --cflags --libs stowage)
+# shellcheck disable=SC2086
+g++ -std=c++20 tests/consumer/main.cc $flags -o "$1/consumer/with_pkg_config"
+"$1/consumer/with_pkg_config"

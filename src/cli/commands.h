@@ -100,6 +100,8 @@ struct GenerateCommand {
 [[nodiscard]] ExitStatus report_own_fault(const PlanResult& result);
 /// Reports by how much the plan exceeds its memories, if it does.
 [[nodiscard]] ExitStatus report_fit(const PlanResult& result);
+/// Throws Error if standard output did not take what was printed.
+void flush_output();
 void print_faults(const Faults& faults);
 [[nodiscard]] Plan read_plan(const std::string& name);
 /// The parts of model files that it takes to check the plan.

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
+#include <locale>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -36,9 +38,10 @@ std::int64_t parse_number(std::string_view flag, std::string_view text, std::int
 
 double parse_real(std::string_view flag, std::string_view text, double least, double most) {
   double value = -1;
-  const auto [stop, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (error != std::errc{} || stop != text.data() + text.size() || !(value >= least && value <= most))
+  std::istringstream in{std::string(text)};  // libc++ has no from_chars for real numbers
+  in.imbue(std::locale::classic());
+  const bool is_plain = text.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (!is_plain || !(in >> value) || !in.eof() || !(value >= least && value <= most))
     throw wrong(flag, text, fmt::format("a number from {} to {}", least, most));
   return value;
 }

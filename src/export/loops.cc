@@ -10,6 +10,7 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -121,6 +122,8 @@ void write_storage(const Plan& plan, std::ostream& out) {
 }  // namespace
 
 void write_loops(const Plan& plan, std::ostream& out) {
+  if (const std::string_view missing = stream::missing_for_loops(); !missing.empty())
+    throw UsageError(std::string(missing));
   if (!plan.streaming || !plan.streaming->affine || !plan.streaming->affine->is_followed)
     throw Error("plan",
                 "follows no affine schedule, so no loops can run it; expected a plan of "

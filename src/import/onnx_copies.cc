@@ -268,4 +268,10 @@ void find_copies(OnnxGraph& model, const Versions& versions, const std::vector<s
   CopySearch(model, versions, values, options).search(0);
 }
 
+std::vector<std::string_view> types_with_copies() {
+  std::vector<std::string_view> types;
+  for (const auto& rule : copy_rules()) types.push_back(rule.first);
+  return types;
+}
+
 }  // namespace stowage::import

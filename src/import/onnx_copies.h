@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "import/onnx_graph.h"
@@ -13,5 +14,8 @@ namespace stowage::import {
 /// `values` are the known values of each tensor.
 void find_copies(OnnxGraph& model, const Versions& versions, const std::vector<std::optional<Value>>& values,
                  const ImportOptions& options);
+
+/// All types of operators that may have copies.
+[[nodiscard]] std::vector<std::string_view> types_with_copies();
 
 }  // namespace stowage::import

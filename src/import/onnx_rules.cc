@@ -7,6 +7,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "import/onnx_shape_rules.h"
 
@@ -326,6 +327,13 @@ void infer_by_rule(NodeContext& node, std::string_view type) {
     if (!node.has(i)) misfit("input ", i, " is missing");
   }
   rule->second.infer(node);
+}
+
+std::vector<std::string_view> types_with_shape_rules() {
+  std::vector<std::string_view> types;
+  for (const ShapeRules* const rules : {&standard_rules(), &more_rules()})
+    for (const auto& rule : *rules) types.push_back(rule.first);
+  return types;
 }
 
 }  // namespace stowage::import

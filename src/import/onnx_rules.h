@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "import/onnx_context.h"
 
@@ -10,5 +11,8 @@ namespace stowage::import {
 /// be known; not at all for an operator without a rule. Throws Misfit if inputs and attributes do not fit
 /// together.
 void infer_by_rule(NodeContext& node, std::string_view type);
+
+/// All types of operators that have a rule.
+[[nodiscard]] std::vector<std::string_view> types_with_shape_rules();
 
 }  // namespace stowage::import

@@ -148,6 +148,8 @@ std::vector<Nest> nests_of(std::span<const LoopStatement> by_time) {
 
 }  // namespace
 
+std::string_view missing_for_loops() { return {}; }
+
 std::optional<std::string> loop_nest(std::span<const LoopStatement> statements, unsigned long effort) {
   std::vector<LoopStatement> by_time;
   for (const LoopStatement& it : statements) {

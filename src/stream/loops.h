@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace stowage::stream {
 
@@ -22,8 +23,11 @@ struct LoopStatement {
   bool operator==(const LoopStatement&) const = default;
 };
 
+/// What this build lacks to write loops, as a sentence. Empty if it lacks nothing.
+[[nodiscard]] std::string_view missing_for_loops();
+
 /// C code that calls `name(i);`, or `name(b, i);` for block b, for every iteration of every statement in the order of their times. None if
-/// this takes more than `effort` operations of the polyhedral library.
+/// this takes more than `effort` operations of the polyhedral library, or something is missing.
 [[nodiscard]] std::optional<std::string> loop_nest(std::span<const LoopStatement> statements,
                                                    unsigned long effort);
 

@@ -13,7 +13,7 @@ namespace stowage::stream {
 inline constexpr unsigned long largest_effort = 50'000'000;
 
 /// Whether the order of these times respects every dependence, proven for all iterations at once. None if the
-/// proof takes too much effort. The model must be one that can be unrolled.
+/// proof takes too much effort, or the build has no polyhedral library. The model must be one that can be unrolled.
 [[nodiscard]] std::optional<bool> is_legal(const RowModel& model, const std::vector<AffineTime>& times,
                                            unsigned long effort = largest_effort);
 

@@ -1,0 +1,141 @@
+// stowage run: plans networks, or reads their plan, and runs them inside it.
+
+#include "stowage/run.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/models.h"
+#include "cli/progress.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/network.h"
+#include "stowage/planner.h"
+
+namespace stowage::cli {
+namespace {
+
+/// The plan to run, or the exit status if there is none.
+struct Planned {
+  Plan plan{};
+  ExitStatus status = ExitStatus::done;
+};
+
+Planned plan_for(const RunCommand& command, const std::vector<Network>& networks,
+                 const InterruptWatch& watch) {
+  if (!command.given_plan.empty()) {
+    Planned planned{read_plan(command.given_plan)};
+    const Faults faults = check_plan(planned.plan, inputs_of(networks));
+    print_faults(faults);
+    if (!faults.empty()) planned.status = ExitStatus::not_met;
+    return planned;
+  }
+  PlanOptions options = parse_plan_options(command.plan);
+  options.solve.stop = watch.stop();
+  options.solve.progress = progress_line();
+  PlanResult result = make_plan(inputs_of(networks), options);
+  clear_progress_line();
+  if (!result.faults.empty()) return {.status = report_own_fault(result)};
+  const ExitStatus status = report_fit(result);
+  return {std::move(result.plan), status};
+}
+
+/// An output that --save requests.
+struct SavedOutput {
+  std::size_t model = 0;
+  std::string name;
+  std::string file;
+};
+
+/// All outputs that NAME or MODEL.NAME can mean, at most one per model.
+std::vector<SavedOutput> outputs_called(const std::string& name, const std::vector<Network>& networks) {
+  std::vector<SavedOutput> found;
+  for (std::size_t m = 0; m < networks.size(); ++m) {
+    const Graph& graph = networks[m].graph();
+    for (const TensorId output : graph.subgraphs.at(0).outputs) {
+      const std::string& own = graph.tensors[output].name;
+      if (own != name && networks[m].input.info.name + "." + own != name) continue;
+      found.push_back({.model = m, .name = own, .file = ""});
+      break;
+    }
+  }
+  return found;
+}
+
+/// The outputs that --save requests. Throws UsageError unless each name means exactly one output.
+std::vector<SavedOutput> saved_outputs(const RunCommand& command, const std::vector<Network>& networks) {
+  std::vector<SavedOutput> saved;
+  for (const std::string& text : command.saved) {
+    const auto [name, file] = parse_assignment("--save", text);
+    const std::vector<SavedOutput> found = outputs_called(name, networks);
+    if (found.empty()) {
+      throw UsageError(fmt::format("--save: {} no output {}",
+                                   networks.size() == 1 ? "the network has" : "the networks have",
+                                   base::quoted(name)));
+    }
+    if (found.size() > 1)
+      throw UsageError(
+          fmt::format("--save: several models have an output {}, expected MODEL.OUTPUT", base::quoted(name)));
+    saved.push_back({found[0].model, found[0].name, file});
+  }
+  return saved;
+}
+
+void save_outputs(const std::vector<SavedOutput>& saved, const RunResult& result) {
+  std::vector<base::OutputFile> files;
+  for (const SavedOutput& wanted : saved) {
+    const auto output = std::find_if(result.outputs.begin(), result.outputs.end(), [&](const NamedArray& it) {
+      return it.model == wanted.model && it.name == wanted.name;
+    });
+    if (output == result.outputs.end()) continue;
+    files.push_back({wanted.file, [output](std::ostream& out) { write_npy(output->array, out); }});
+  }
+  base::write_files(files);
+}
+
+}  // namespace
+
+ExitStatus run_run(const RunCommand& command) {
+  PlanTexts planning = command.plan;
+  planning.seed.clear();  // also the seed of random inputs
+  if (!command.given_plan.empty() && planning != PlanTexts{})
+    throw UsageError("--plan cannot be combined with planning options: the plan is already made");
+  RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);
+  const std::vector<Network> networks = read_networks(command.inputs, command.model);
+  const std::vector<SavedOutput> saved = saved_outputs(command, networks);
+  const InterruptWatch watch;
+  const Planned planned = plan_for(command, networks, watch);
+  if (planned.status != ExitStatus::done) return planned.status;
+  options.stop = watch.stop();
+  options.progress = progress_line();
+  const RunResult result = stowage::run_plan(networks, planned.plan, options);
+  clear_progress_line();
+  save_outputs(saved, result);
+  if (!command.plan_file.empty()) {
+    const std::array<base::OutputFile, 1> outputs{
+        {{command.plan_file, [&](std::ostream& out) { write_json(planned.plan, out); }}}};
+    base::write_files(outputs);
+  }
+  if (command.json) {
+    write_run_json(result, planned.plan, std::cout);
+  } else {
+    write_run(result, planned.plan, std::cout);
+    if (command.report_memory) write_steps(result, planned.plan, std::cout);
+  }
+  flush_output();
+  if (result.interrupted) fmt::print(std::cerr, "stowage: interrupted; some steps did not run\n");
+  return result.fault || result.interrupted ? ExitStatus::not_met : ExitStatus::done;
+}
+
+}  // namespace stowage::cli

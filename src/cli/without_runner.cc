@@ -1,0 +1,26 @@
+// The commands that run networks, in a build without the runner.
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "cli/commands.h"
+#include "stowage/error.h"
+
+namespace stowage::cli {
+namespace {
+
+UsageError left_out(std::string_view command) {
+  return UsageError(
+      fmt::format("{} needs the runner, which this build leaves out: configure with -DSTOWAGE_RUNNER=ON (it "
+                  "needs gemmlowp, on "
+                  "Debian libgemmlowp-dev)",
+                  command));
+}
+
+}  // namespace
+
+ExitStatus run_run(const RunCommand&) { throw left_out("run"); }
+ExitStatus run_generate(const GenerateCommand&) { throw left_out("generate"); }
+
+}  // namespace stowage::cli

@@ -1,0 +1,12 @@
+// The fast kernels of a build without oneDNN: none, so plain loops run everything.
+
+#include "kernels/kernels.h"
+
+namespace stowage::kernels {
+
+const KernelTable& dnnl_kernels() {
+  static const KernelTable none;
+  return none;
+}
+
+}  // namespace stowage::kernels
