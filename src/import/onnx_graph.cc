@@ -103,6 +103,8 @@ class Resolver {
   }
 
   void define_results(const wire::GraphProto& proto, std::size_t subgraph) {
+    result_.graph.subgraphs[subgraph].operators.reserve(proto.node.size());
+    result_.nodes[subgraph].reserve(proto.node.size());
     for (const wire::NodeProto& node : proto.node) {
       Operator op{.name = std::string(node.name), .type = type_of(node)};
       for (const std::string_view output : node.output) {

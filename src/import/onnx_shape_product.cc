@@ -118,8 +118,8 @@ std::string labels_of(std::string_view term, std::size_t rank) {
     for (std::size_t i = rank - letters; i > 0; --i) labels.push_back(static_cast<char>(i - 1));
     labels += term.substr(dots + length);
   }
-  const bool is_clean = std::ranges::all_of(labels, [](char c) {
-    return (c >= 0 && c < 'A' && c != '.') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  const bool is_clean = std::ranges::all_of(labels, [](unsigned char c) {
+    return (c < 'A' && c != '.') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
   });
   if (!is_clean || labels.size() != rank) misfit("a term does not fit rank ", rank);
   return labels;
