@@ -2,9 +2,10 @@
 # On Debian 12: installs what the tests need, builds, and runs all tests.
 #   scripts/test.sh          cases of other programs to compare with, tests with GCC, again with clang
 #                            under address and undefined-behaviour sanitizers, the installed package,
-#                            the Python package, and a few seconds of fuzzing
-#   scripts/test.sh --long   also the large networks in all their plans, a campaign of 24 000 random cases, the
-#                            thread sanitizer, clang-tidy, and ten minutes per fuzzer
+#                            the Python package, the page of reports, and a few seconds of fuzzing
+#   scripts/test.sh --long   also the large networks in all their plans, a campaign of 24 000 random cases, a
+#                            million mutants of ONNX files, the thread sanitizer, clang-tidy, ten minutes per
+#                            fuzzer, the static file in an empty root, and other processors in an emulator
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -66,6 +67,9 @@ if $long; then
     step "large networks in all their plans, $build"
     STOWAGE_LONG=1 "build/$build/tests/stowage_tests" --gtest_filter='Models/RunData*'
   done
+  step "a million mutants of ONNX files"
+  seq 1 4 | xargs -P "$(nproc)" -I{} build/asan/fuzz/mutate_onnx 250000 {} \
+    /usr/share/libonnx-testdata/data/node build/oracle/data examples
   step "campaign"
   seq 1 6 | xargs -P "$(nproc)" -I{} \
     build/release/tests/campaign/stowage_campaign --cases 4000 --seed {} --folder build/campaign
@@ -74,5 +78,9 @@ if $long; then
   ctest --preset tsan
   step "clang-tidy"
   scripts/lint.sh
+  step "one static file"
+  scripts/package.sh
+  step "other processors"
+  scripts/cross.sh
 fi
 step "done"
