@@ -17,6 +17,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "stowage/error.h"
@@ -43,8 +44,9 @@ void stop(int) {
 
 std::vector<std::string> seeds_below(char** first, char** last) {
   std::vector<std::filesystem::path> files;
+  std::error_code ignored;  // a folder that is not there has no files
   for (; first != last; ++first) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(*first))
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(*first, ignored))
       if (entry.path().extension() == ".onnx" && entry.file_size() <= largest_seed)
         files.push_back(entry.path());
   }
@@ -59,22 +61,25 @@ std::vector<std::string> seeds_below(char** first, char** last) {
 }
 
 void change(std::string& bytes, std::mt19937_64& random) {
+  // Most changes keep the length: others make most lengths in the file wrong, which is found soon.
   const std::size_t at = random() % bytes.size();
-  switch (random() % 5) {
+  switch (random() % 10) {
     case 0:
-      bytes[at] = static_cast<char>(random());
-      break;
-    case 1:
-      bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
-      break;
-    case 2:
       bytes.insert(at, 1, static_cast<char>(random()));
       break;
+    case 1:
+      bytes.erase(at, 1 + random() % 4);
+      break;
+    case 2:
+      bytes.insert(at, bytes.substr(random() % bytes.size(), 1 + random() % 40));
+      break;
     case 3:
-      if (bytes.size() > 1) bytes.erase(at, 1 + random() % 4);
+    case 4:
+    case 5:
+      bytes[at] = static_cast<char>(random());
       break;
     default:
-      bytes.insert(at, bytes.substr(random() % bytes.size(), 1 + random() % 40));
+      bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
       break;
   }
   if (bytes.empty()) bytes = "x";
