@@ -3,8 +3,8 @@
 //
 //     a[0] b[0] a[1] b[1] a[2] b[2] c[0]      ->  2 steps, 3 times, rows + 1;  c[0]
 //
-// Of all periods the one that saves the most steps is taken, from the first step on. Cost: linear in steps, times
-// the longest period.
+// Positions of row blocks repeat themselves as the steps do, if only the distance from one to the next is written.
+// repetition.cc finds both.
 
 #include "export/periodic.h"
 
@@ -18,49 +18,68 @@
 namespace stowage::exporting {
 namespace {
 
-constexpr std::size_t longest_period = 64;
-
-const RowRange* range_of(const Step& step) {
-  const std::optional<RowRange>* rows = nullptr;
-  if (const auto* const run = std::get_if<Run>(&step)) rows = &run->rows;
-  if (const auto* const arrive = std::get_if<Arrive>(&step)) rows = &arrive->rows;
-  if (const auto* const leave = std::get_if<Leave>(&step)) rows = &leave->rows;
-  return rows != nullptr && *rows ? &**rows : nullptr;
-}
-
-/// By how much rows move on from a step to one that is else the same; none if it is another.
-std::optional<std::int64_t> advance_between(const Step& a, const Step& b) {
-  const RowRange* const from = range_of(a);
-  const RowRange* const to = range_of(b);
-  if (a.index() != b.index() || (from == nullptr) != (to == nullptr)) return std::nullopt;
-  if (from == nullptr) return a == b ? std::optional<std::int64_t>(0) : std::nullopt;
-  if (from->axis != to->axis || from->end - from->begin != to->end - to->begin) return std::nullopt;
-  const auto is_same = [&] {
-    if (const auto* const run = std::get_if<Run>(&a)) {
-      const Run& other = std::get<Run>(b);
-      return run->model == other.model && run->path == other.path && run->sums == other.sums &&
-             run->carry == other.carry && run->part == other.part && run->block == other.block;
-    }
-    if (const auto* const arrive = std::get_if<Arrive>(&a))
-      return arrive->tensor == std::get<Arrive>(b).tensor;
-    return std::get<Leave>(a).tensor == std::get<Leave>(b).tensor;
-  };
-  return is_same() ? std::optional(to->begin - from->begin) : std::nullopt;
-}
-
-/// The steps from `first` on with that period; a count of 1 if they do not repeat.
-Repetition repetition_with(std::span<const Step> steps, std::size_t first, std::size_t period) {
-  Repetition found{.first = first, .period = period, .advance = {}};
-  for (std::size_t i = first; i < first + period; ++i) {
-    const auto advance = advance_between(steps[i], steps[i + period]);
-    if (!advance) return found;
-    found.advance.push_back(*advance);
+/// A step without the numbers that may move on.
+class ItemMaker {
+ public:
+  Item item_of(const Step& step) {
+    item_.kind.push_back(static_cast<std::int64_t>(step.index()));
+    std::visit([&](const auto& it) { add(it); }, step);
+    return std::move(item_);
   }
-  for (std::size_t i = first; i + period < steps.size(); ++i) {
-    if (advance_between(steps[i], steps[i + period]) != found.advance[(i - first) % period]) break;
-    found.count = (i + 1 - first) / period + 1;
+
+ private:
+  void add_index(std::size_t index) { item_.kind.push_back(static_cast<std::int64_t>(index)); }
+
+  void add_all(const std::vector<std::size_t>& indices) {
+    add_index(indices.size());
+    for (const std::size_t index : indices) add_index(index);
   }
-  return found;
+
+  void add_moving(const std::optional<RowRange>& range) {
+    add_index(range ? 1 : 0);
+    if (!range) return;
+    add_index(range->axis);
+    item_.kind.push_back(range->end - range->begin);
+    item_.numbers.push_back(range->begin);
+  }
+
+  void add_sums(const std::optional<Sums>& sums) {
+    add_index(sums ? 1 : 0);
+    if (!sums) return;
+    add_index(sums->buffer);
+    item_.kind.push_back(sums->offset);
+  }
+
+  void add(const Run& run) {
+    add_index(run.model);
+    add_all(run.path);
+    add_moving(run.rows);
+    add_moving(run.block);
+    add_sums(run.sums);
+    add_sums(run.carry);
+    if (!run.part) return;
+    add_index(run.part->axis);
+    item_.kind.insert(item_.kind.end(), {run.part->begin, run.part->end});
+  }
+  void add(const Copy& copy) { add_all({copy.tensor, copy.from, copy.to}); }
+  void add(const Fork& fork) { add_all(fork.clocks); }
+  void add(const Arrive& arrive) {
+    add_index(arrive.tensor);
+    add_moving(arrive.rows);
+  }
+  void add(const Leave& leave) {
+    add_index(leave.tensor);
+    add_moving(leave.rows);
+  }
+
+  Item item_{};
+};
+
+Json list_json(const Repetition& it, std::span<const std::int64_t> differences) {
+  if (it.count == 1) return differences[it.first];
+  Json json{it.count};
+  for (const Repetition& part : it.body) json.push_back(list_json(part, differences));
+  return json;
 }
 
 /// "NAME[7]" as its name and number.
@@ -101,27 +120,66 @@ std::optional<BlockRun> run_of(std::size_t most, const IdAt& id_at, const IsNext
   return run.count > 1 ? std::optional(std::move(run)) : std::nullopt;
 }
 
+/// Row blocks that follow each other, from the first view on.
+std::optional<BlockRun> row_blocks_from(const Plan& plan, std::span<const View> views) {
+  const View& begin = views[0];
+  if (!begin.rows || begin.ring) return std::nullopt;
+  const std::int64_t length = begin.rows->end - begin.rows->begin;
+  return run_of(
+      views.size(), [&](std::size_t i) -> const std::string& { return plan.buffers[views[i].buffer].id; },
+      [&](std::size_t i) {
+        const View& view = views[i];
+        const auto shift = static_cast<std::int64_t>(i) * length;
+        return view.rows && !view.ring && view.offset == begin.offset && view.block == begin.block &&
+               view.rows->axis == begin.rows->axis && view.rows->begin == begin.rows->begin + shift &&
+               view.rows->end == begin.rows->end + shift;
+      });
+}
+
+/// Whether b is as a, of the block behind it.
+bool has_next_block(const View& a, const View& b) {
+  if (!a.block || !b.block) return false;
+  const std::int64_t length = a.block->end - a.block->begin;
+  const RowRange next{a.block->axis, a.block->end, a.block->end + length};
+  return b.block == next && b.offset == a.offset && b.rows == a.rows && b.ring == a.ring;
+}
+
 }  // namespace
 
-std::vector<Repetition> repetitions_of(std::span<const Step> steps) {
-  std::vector<Repetition> all;
-  if (steps.size() > model::most_repeated_steps) {
-    for (std::size_t i = 0; i < steps.size(); ++i) all.push_back({.first = i});
-    return all;
+bool may_repeat(const Plan& plan) {
+  std::size_t all = 0;
+  for (const Clock& clock : plan.clocks) {
+    for (const Step& step : clock.steps) all += model::counted(step);
   }
-  for (std::size_t first = 0; first < steps.size();) {
-    Repetition best{.first = first};
-    std::size_t saved = 1;  // an entry for a repetition takes as much as one step more
-    for (std::size_t period = 1; period <= longest_period && first + 2 * period <= steps.size(); ++period) {
-      Repetition found = repetition_with(steps, first, period);
-      if (period * (found.count - 1) <= saved) continue;
-      saved = period * (found.count - 1);
-      best = std::move(found);
-    }
-    first += best.period * best.count;
-    all.push_back(std::move(best));
+  for (const Buffer& buffer : plan.buffers)
+    all += model::counted(buffer.id.size()) + 3 * buffer.pieces.size();
+  for (const PlannedTensor& tensor : plan.tensors) {
+    for (const View& view : tensor.views) all += model::counted(plan.buffers[view.buffer].id.size()) + 2;
   }
-  return all;
+  if (plan.streaming && plan.streaming->affine) all += 3 * plan.streaming->affine->operators.size();
+  return all <= model::most_repeated;
+}
+
+std::vector<Item> items_of(std::span<const Step> steps) {
+  std::vector<Item> items;
+  items.reserve(steps.size());
+  for (const Step& step : steps) items.push_back(ItemMaker().item_of(step));
+  return items;
+}
+
+Json list_of(std::span<const std::int64_t> numbers, bool repeats) {
+  std::vector<std::int64_t> differences;
+  std::int64_t before = 0;
+  for (const std::int64_t number : numbers) {
+    differences.push_back(number - before);
+    before = number;
+  }
+  if (!repeats) return differences;
+  std::vector<Item> items;
+  for (const std::int64_t it : differences) items.push_back({.kind = {it}});
+  Json json = Json::array();
+  for (const Repetition& it : repetitions_of(std::move(items))) json.push_back(list_json(it, differences));
+  return json;
 }
 
 std::optional<BlockRun> blocks_from(const Plan& plan, std::size_t first) {
@@ -132,20 +190,20 @@ std::optional<BlockRun> blocks_from(const Plan& plan, std::size_t first) {
       [&](std::size_t i) { return is_block(plan.buffers[first + i]) && are_alike(plan, first, first + i); });
 }
 
-std::optional<BlockRun> views_from(const Plan& plan, std::span<const View> views, std::size_t first) {
-  const View& begin = views[first];
-  if (!begin.rows || begin.ring) return std::nullopt;
-  const std::int64_t length = begin.rows->end - begin.rows->begin;
-  return run_of(
-      views.size() - first,
-      [&](std::size_t i) -> const std::string& { return plan.buffers[views[first + i].buffer].id; },
-      [&](std::size_t i) {
-        const View& view = views[first + i];
-        const auto shift = static_cast<std::int64_t>(i) * length;
-        return view.rows && !view.ring && view.offset == begin.offset && view.block == begin.block &&
-               view.rows->axis == begin.rows->axis && view.rows->begin == begin.rows->begin + shift &&
-               view.rows->end == begin.rows->end + shift;
-      });
+ViewRun views_from(const Plan& plan, std::span<const View> views) {
+  const auto block = row_blocks_from(plan, views);
+  const auto name_at = [&](std::size_t v) { return plan.buffers[views[v].buffer].id; };
+  ViewRun run{.buffers = {block ? block->name : name_at(0)}};
+  if (block) run.index = block->index;
+  if (block) run.blocks = block->count;
+  for (std::size_t v = run.blocks; v < views.size(); v += run.blocks) {
+    if (!has_next_block(views[v - run.blocks], views[v])) break;
+    const auto next = row_blocks_from(plan, views.subspan(v));
+    const bool is_alike = block ? next && next->index == block->index && next->count == block->count : !next;
+    if (!is_alike) break;
+    run.buffers.push_back(next ? next->name : name_at(v));
+  }
+  return run;
 }
 
 }  // namespace stowage::exporting

@@ -2,58 +2,19 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <span>
+#include <vector>
 
 #include "export/json.h"
 #include "export/periodic.h"
+#include "export/plan_steps.h"
+#include "model/life.h"
 #include "stowage/export.h"
 
 namespace stowage {
 namespace {
 
+using exporting::add_rows;
 using exporting::Json;
-
-void add_rows(const RowRange& rows, Json& json) {
-  json["axis"] = rows.axis;
-  json["rows"] = {rows.begin, rows.end};
-}
-
-Json handed_over(std::size_t tensor, const std::optional<RowRange>& rows) {
-  Json json{{"tensor", tensor}};
-  if (rows) add_rows(*rows, json);
-  return json;
-}
-
-Json step_json(const Step& step, const Plan& plan) {
-  if (const auto* const run = std::get_if<Run>(&step)) {
-    Json json{{"model", run->model}, {"path", run->path}};
-    if (run->rows) add_rows(*run->rows, json);
-    if (run->sums)
-      json["sums"] = {{"buffer", plan.buffers[run->sums->buffer].id}, {"offset", run->sums->offset}};
-    if (run->carry)
-      json["carry"] = {{"buffer", plan.buffers[run->carry->buffer].id}, {"offset", run->carry->offset}};
-    if (run->part) add_rows(*run->part, json["part"]);
-    if (run->block) add_rows(*run->block, json["block"]);
-    return {{"run", json}};
-  }
-  if (const auto* const arrive = std::get_if<Arrive>(&step))
-    return {{"arrive", handed_over(arrive->tensor, arrive->rows)}};
-  if (const auto* const leave = std::get_if<Leave>(&step))
-    return {{"leave", handed_over(leave->tensor, leave->rows)}};
-  if (const auto* const copy = std::get_if<Copy>(&step)) {
-    return {{"copy",
-             {{"tensor", copy->tensor},
-              {"from", plan.buffers[copy->from].id},
-              {"to", plan.buffers[copy->to].id}}}};
-  }
-  return {{"fork", std::get<Fork>(step).clocks}};
-}
-
-Json repetition_json(const exporting::Repetition& it, std::span<const Step> steps, const Plan& plan) {
-  if (it.count == 1) return step_json(steps[it.first], plan);
-  Json json{{"count", it.count}, {"advance", it.advance}};
-  for (const Step& step : steps.subspan(it.first, it.period)) json["steps"].push_back(step_json(step, plan));
-  return {{"repeat", json}};
-}
 
 Json memory_json(const PlannedMemory& memory) {
   Json json{{"name", memory.memory.name}, {"capacity", nullptr}, {"alignment", memory.memory.alignment},
@@ -79,17 +40,42 @@ std::size_t pieces_of_one_size(std::span<const Piece> pieces) {
   return static_cast<std::size_t>(other - pieces.begin());
 }
 
-Json pieces_json(std::span<const Piece> pieces) {
-  Json json{{"size", pieces[0].size}};
-  for (const Piece& piece : pieces) {
-    json["offsets"].push_back(piece.offset);
-    json["lower"].push_back(piece.life.lower);
-    json["upper"].push_back(piece.life.upper);
+/// What several entries have in common is written once, their numbers as lists.
+class Lists {
+ public:
+  Lists(const Plan& plan) : is_short_(exporting::may_repeat(plan)) {}
+
+  /// Whether the plan is small enough for repetitions and row blocks.
+  [[nodiscard]] bool is_short() const { return is_short_; }
+
+  /// One number of each of the elements.
+  template <typename Range, typename NumberOf>
+  [[nodiscard]] Json operator()(const Range& elements, const NumberOf& number_of) const {
+    std::vector<std::int64_t> numbers;
+    for (const auto& element : elements) numbers.push_back(number_of(element));
+    return exporting::list_of(numbers, is_short_);
   }
+
+  /// The same of live ranges.
+  template <typename Range, typename LifeOf>
+  void add_lives(const Range& elements, const LifeOf& life_of, Json& json) const {
+    json["lower"] = (*this)(elements, [&](const auto& it) { return life_of(it).lower; });
+    json["upper"] = (*this)(elements, [&](const auto& it) { return life_of(it).upper; });
+  }
+
+ private:
+  bool is_short_;
+};
+
+Json pieces_json(std::span<const Piece> pieces, const Lists& list) {
+  Json json{{"size", pieces[0].size}};
+  json["offsets"] = list(pieces, [](const Piece& it) { return it.offset; });
+  list.add_lives(
+      pieces, [](const Piece& it) { return it.life; }, json);
   return json;
 }
 
-Json buffer_json(const Buffer& buffer, const Place& place, const Plan& plan) {
+Json buffer_json(const Buffer& buffer, const Place& place, const Plan& plan, const Lists& list) {
   Json json{{"id", buffer.id},
             {"clock", buffer.clock},
             {"size", buffer.size},
@@ -101,7 +87,7 @@ Json buffer_json(const Buffer& buffer, const Place& place, const Plan& plan) {
   const std::span<const Piece> pieces(buffer.pieces);
   for (std::size_t p = 0; p < pieces.size();) {
     const std::size_t count = plan.streaming ? pieces_of_one_size(pieces.subspan(p)) : 1;
-    json["pieces"].push_back(count > 1 ? pieces_json(pieces.subspan(p, count)) : piece_json(pieces[p]));
+    json["pieces"].push_back(count > 1 ? pieces_json(pieces.subspan(p, count), list) : piece_json(pieces[p]));
     p += count;
   }
   if (buffer.pinned) json["pinned"] = *buffer.pinned;
@@ -110,7 +96,7 @@ Json buffer_json(const Buffer& buffer, const Place& place, const Plan& plan) {
 }
 
 /// Row blocks that differ only in offset and live range, as one entry.
-Json blocks_json(const exporting::BlockRun& run, std::size_t first, const Plan& plan) {
+Json blocks_json(const exporting::BlockRun& run, std::size_t first, const Plan& plan, const Lists& list) {
   const Buffer& buffer = plan.buffers[first];
   Json json{{"id", run.name},
             {"first", run.index},
@@ -121,50 +107,54 @@ Json blocks_json(const exporting::BlockRun& run, std::size_t first, const Plan& 
             {"memory", plan.memories[plan.places[first].memory].memory.name},
             {"kind", name_of(buffer.kind)},
             {"bytes", buffer.pieces[0].size}};
-  for (std::size_t b = first; b < first + run.count; ++b) {
-    json["offsets"].push_back(plan.places[b].offset);
-    json["lower"].push_back(plan.buffers[b].pieces[0].life.lower);
-    json["upper"].push_back(plan.buffers[b].pieces[0].life.upper);
-  }
+  const auto places = std::span(plan.places).subspan(first, run.count);
+  const auto buffers = std::span(plan.buffers).subspan(first, run.count);
+  json["offsets"] = list(places, [](const Place& it) { return it.offset; });
+  list.add_lives(
+      buffers, [](const Buffer& it) { return it.pieces[0].life; }, json);
   return json;
 }
 
-void write_buffers(const Plan& plan, std::ostream& out) {
+void write_buffers(const Plan& plan, const Lists& list, std::ostream& out) {
   const char* separator = "\n";
   for (std::size_t b = 0; b < plan.buffers.size();) {
-    const auto run = exporting::blocks_from(plan, b);
+    const auto run = list.is_short() ? exporting::blocks_from(plan, b) : std::nullopt;
     out << separator
-        << exporting::dump(run ? blocks_json(*run, b, plan)
-                               : buffer_json(plan.buffers[b], plan.places[b], plan));
+        << exporting::dump(run ? blocks_json(*run, b, plan, list)
+                               : buffer_json(plan.buffers[b], plan.places[b], plan, list));
     separator = ",\n";
     b += run ? run->count : 1;
   }
 }
 
-Json views_json(const exporting::BlockRun& run, std::span<const View> views) {
-  Json json{{"buffer", run.name}, {"first", run.index}, {"blocks", run.count}, {"offset", views[0].offset}};
-  add_rows(*views[0].rows, json);
-  if (views[0].block) add_rows(*views[0].block, json["block"]);
-  for (const View& view : views) {
-    json["lower"].push_back(view.life.lower);
-    json["upper"].push_back(view.life.upper);
+/// Lives that are those of the buffers are left out.
+Json views_json(const exporting::ViewRun& run, std::span<const View> views, const Plan& plan,
+                const Lists& list) {
+  const View& first = views[0];
+  Json json;
+  json["buffer"] = run.buffers.size() == 1 ? Json(run.buffers[0]) : Json(run.buffers);
+  if (run.index) json["first"] = *run.index;
+  if (run.index) json["blocks"] = run.blocks;
+  json["offset"] = first.offset;
+  const bool lives_as_buffer = plan.streaming && std::ranges::all_of(views, [&](const View& view) {
+                                 return view.life == model::life_of(plan.buffers[view.buffer]);
+                               });
+  if (!lives_as_buffer && (run.index || run.buffers.size() > 1)) {
+    list.add_lives(
+        views, [](const View& it) { return it.life; }, json);
+  } else if (!lives_as_buffer) {
+    json["lower"] = first.life.lower;
+    json["upper"] = first.life.upper;
   }
+  if (first.rows) add_rows(*first.rows, json);
+  if (first.block) add_rows(*first.block, json["block"]);
+  if (first.ring)
+    json["ring"] = {
+        {"axis", first.ring->axis}, {"granule", first.ring->granule}, {"count", first.ring->count}};
   return json;
 }
 
-Json view_json(const View& view, const Plan& plan) {
-  Json json{{"buffer", plan.buffers[view.buffer].id},
-            {"offset", view.offset},
-            {"lower", view.life.lower},
-            {"upper", view.life.upper}};
-  if (view.rows) add_rows(*view.rows, json);
-  if (view.block) add_rows(*view.block, json["block"]);
-  if (view.ring)
-    json["ring"] = {{"axis", view.ring->axis}, {"granule", view.ring->granule}, {"count", view.ring->count}};
-  return json;
-}
-
-Json tensor_json(const PlannedTensor& planned, const Plan& plan) {
+Json tensor_json(const PlannedTensor& planned, const Plan& plan, const Lists& list) {
   const Tensor& tensor = planned.tensor;
   Json json{{"model", planned.model},         {"name", tensor.name}, {"kind", name_of(tensor.kind)},
             {"dtype", name_of(tensor.dtype)}, {"shape", nullptr},    {"bytes", tensor.bytes},
@@ -172,9 +162,11 @@ Json tensor_json(const PlannedTensor& planned, const Plan& plan) {
   if (tensor.shape) json["shape"] = *tensor.shape;
   const std::span<const View> views(planned.views);
   for (std::size_t v = 0; v < views.size();) {
-    const auto run = exporting::views_from(plan, views, v);
-    json["views"].push_back(run ? views_json(*run, views.subspan(v, run->count)) : view_json(views[v], plan));
-    v += run ? run->count : 1;
+    const exporting::ViewRun run = list.is_short()
+                                       ? exporting::views_from(plan, views.subspan(v))
+                                       : exporting::ViewRun{.buffers = {plan.buffers[views[v].buffer].id}};
+    json["views"].push_back(views_json(run, views.subspan(v, run.count()), plan, list));
+    v += run.count();
   }
   return json;
 }
@@ -205,21 +197,51 @@ Json order_profile_json(const OrderProfile& profile) {
   return json;
 }
 
-Json affine_json(const AffineSchedule& affine) {
+/// How many entries from the first one on are blocks of one operator that follow each other.
+std::size_t blocks_of_operator(std::span<const TimedSteps> all) {
+  std::size_t count = 1;
+  for (; count < all.size(); ++count) {
+    const TimedSteps& before = all[count - 1];
+    TimedSteps next = before;
+    if (!next.op || !next.block || !all[count].block) break;
+    next.block = RowRange{before.block->axis, before.block->end, 2 * before.block->end - before.block->begin};
+    next.shift = all[count].shift;
+    next.position = all[count].position;
+    if (next != all[count]) break;
+  }
+  return count;
+}
+
+Json timed_json(std::span<const TimedSteps> blocks, const Lists& list) {
+  const TimedSteps& first = blocks[0];
+  Json json{{"steps", first.count}, {"scale", first.scale}};
+  if (blocks.size() > 1) {
+    json["shift"] = list(blocks, [](const TimedSteps& it) { return it.shift; });
+    json["position"] = list(blocks, [](const TimedSteps& it) { return it.position; });
+    json["blocks"] = blocks.size();
+  } else {
+    json["shift"] = first.shift;
+    json["position"] = first.position;
+  }
+  if (first.op) json["operator"] = *first.op;
+  if (first.block) add_rows(*first.block, json["block"]);
+  if (first.tensor) json["arrives"] = *first.tensor;
+  if (first.sums) json["sums"] = true;
+  return json;
+}
+
+Json affine_json(const AffineSchedule& affine, const Lists& list) {
   Json json{{"load", affine.load}, {"followed", affine.is_followed}, {"operators", Json::array()}};
-  for (const TimedSteps& it : affine.operators) {
-    json["operators"].push_back(
-        {{"steps", it.count}, {"scale", it.scale}, {"shift", it.shift}, {"position", it.position}});
-    Json& entry = json["operators"].back();
-    if (it.op) entry["operator"] = *it.op;
-    if (it.block) add_rows(*it.block, entry["block"]);
-    if (it.tensor) entry["arrives"] = *it.tensor;
-    if (it.sums) entry["sums"] = true;
+  const std::span<const TimedSteps> all(affine.operators);
+  for (std::size_t first = 0; first < all.size();) {
+    const std::size_t count = list.is_short() ? blocks_of_operator(all.subspan(first)) : 1;
+    json["operators"].push_back(timed_json(all.subspan(first, count), list));
+    first += count;
   }
   return json;
 }
 
-Json streaming_json(const Streaming& streaming) {
+Json streaming_json(const Streaming& streaming, const Lists& list) {
   Json json{{"granule", streaming.granule},
             {"load", streaming.load},
             {"load_of_layers", streaming.load_of_layers},
@@ -230,7 +252,7 @@ Json streaming_json(const Streaming& streaming) {
     json["regions"].push_back(
         {{"operators", region.operators}, {"load", region.load}, {"load_of_layers", region.load_of_layers}});
   }
-  if (streaming.affine) json["affine"] = affine_json(*streaming.affine);
+  if (streaming.affine) json["affine"] = affine_json(*streaming.affine, list);
   for (const RecomputePoint& it : streaming.curve)
     json["curve"].push_back({{"limit", it.limit}, {"recomputed", it.recomputed}, {"peak", it.peak}});
   return json;
@@ -249,19 +271,18 @@ Json savings_json(const Savings& savings) {
 
 void write_json(const Plan& plan, std::ostream& out) {
   exporting::Document document(out, "stowage-plan");
+  const Lists list(plan);
   document.models(plan.models);
   document.key("clocks") << "[";
   for (std::size_t c = 0; c < plan.clocks.size(); ++c) {
     out << (c == 0 ? "\n" : ",\n") << "{\"steps\":";
-    const std::span<const Step> steps(plan.clocks[c].steps);
-    exporting::write_rows(out, exporting::repetitions_of(steps),
-                          [&](const exporting::Repetition& it) { return repetition_json(it, steps, plan); });
+    exporting::write_steps(plan.clocks[c], plan, list.is_short(), out);
     out << "}";
   }
   out << "]";
   document.rows("memories", plan.memories, memory_json);
   document.key("buffers") << "[";
-  write_buffers(plan, out);
+  write_buffers(plan, list, out);
   out << "]";
   if (!plan.slots.empty()) {
     document.rows("slots", plan.slots, [&](const SlotPool& pool) {
@@ -272,7 +293,7 @@ void write_json(const Plan& plan, std::ostream& out) {
     });
   }
   document.rows("tensors", plan.tensors,
-                [&](const PlannedTensor& tensor) { return tensor_json(tensor, plan); });
+                [&](const PlannedTensor& tensor) { return tensor_json(tensor, plan, list); });
   document.value("copies_removed",
                  {{"count", plan.copies_removed.count}, {"bytes", plan.copies_removed.bytes}});
   document.rows("copies_kept", plan.copies_kept, [](const KeptCopy& kept) {
@@ -292,7 +313,7 @@ void write_json(const Plan& plan, std::ostream& out) {
                 {"lower_bound", claim.lower_bound},
                 {"proven_optimal", claim.proven_optimal}};
   });
-  if (plan.streaming) document.value("streaming", streaming_json(*plan.streaming));
+  if (plan.streaming) document.value("streaming", streaming_json(*plan.streaming, list));
   if (!plan.order_searches.empty()) document.rows("order_searches", plan.order_searches, order_search_json);
   if (plan.order_profile) document.value("order_profile", order_profile_json(*plan.order_profile));
   document.value("summary", summary_json(plan.summary));

@@ -2,9 +2,11 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,7 @@ using exporting::readable;
 constexpr std::size_t buffers_shown = 5;
 constexpr std::size_t reasons_shown = 5;
 constexpr std::size_t pools_shown = 5;
+constexpr std::size_t regions_shown = 10;
 constexpr std::size_t longest_name = 60;
 
 /// Steps of all clocks.
@@ -202,17 +205,25 @@ void write_streamed(const Plan& plan, const Row& row) {
                         readable(streaming.affine->load), readable(std::max<Bytes>(saved, 0))));
 }
 
-/// Regions that run row by row, and the bytes that this saves.
+std::string name_of(const StreamRegion& region) {
+  if (region.operators.empty()) return "arrival of inputs";
+  const auto [first, last] = std::ranges::minmax(region.operators);
+  return first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
+}
+
+/// Regions that run row by row, and the bytes that this saves: the highest ones, in the order in which they run.
 void write_streaming(const Streaming& streaming, std::ostream& out) {
   fmt::print(out, "\n{:<26}{:>14}  {:>14}   live bytes, row by row and operator by operator\n", "operators",
              "by rows", "by layers");
-  for (const StreamRegion& region : streaming.regions) {
-    const std::string operators = region.operators.empty()
-                                      ? "arrival of inputs"
-                                      : fmt::format("{} to {}", *std::ranges::min_element(region.operators),
-                                                    *std::ranges::max_element(region.operators));
-    fmt::print(out, "{:<26}{:>14}  {:>14}\n", operators, region.load, region.load_of_layers);
-  }
+  std::vector<const StreamRegion*> regions;
+  for (const StreamRegion& region : streaming.regions) regions.push_back(&region);
+  std::ranges::stable_sort(regions, std::greater{}, &StreamRegion::load);
+  const std::size_t shown = std::min(regions.size(), regions_shown);
+  std::sort(regions.begin(), regions.begin() + static_cast<std::ptrdiff_t>(shown));
+  for (const StreamRegion* const region : std::span(regions).first(shown))
+    fmt::print(out, "{:<26}{:>14}  {:>14}\n", name_of(*region), region->load, region->load_of_layers);
+  if (shown == regions.size()) return;
+  fmt::print(out, "and {} regions with at most{:>14}\n", regions.size() - shown, regions[shown]->load);
 }
 
 /// The price of bytes in multiplies.

@@ -40,6 +40,7 @@ class Json {
   [[nodiscard]] std::size_t index() const;     ///< The same, as a count or index.
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
   [[nodiscard]] bool is_string() const { return value_->is_string(); }
+  [[nodiscard]] bool is_array() const { return value_->is_array(); }
 
   /// Its place, as a JSON pointer: "/buffers/3/size".
   [[nodiscard]] std::string place() const;

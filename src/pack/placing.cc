@@ -76,16 +76,6 @@ std::optional<Bytes> common_alignment(const Problem& problem) {
   return common;
 }
 
-Lifetime life_of(const Buffer& buffer) {
-  std::optional<Lifetime> life;
-  for (const Piece& piece : buffer.pieces) {
-    if (!piece.is_ever_alive()) continue;
-    if (!life) life = piece.life;
-    life = Lifetime{std::min(life->lower, piece.life.lower), std::max(life->upper, piece.life.upper)};
-  }
-  return life.value_or(Lifetime{});
-}
-
 std::vector<std::size_t> by_start(const Problem& problem) {
   std::vector<Position> starts;
   starts.reserve(problem.buffers.size());

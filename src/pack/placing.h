@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "model/life.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 
@@ -69,9 +70,7 @@ enum class Fit { lowest, tightest };
 [[nodiscard]] Placing place_in_order(const Problem& problem, std::span<const std::size_t> order, Fit fit,
                                      const Control& control, std::string_view what);
 
-/// From the first byte needed to the last: [least lower, greatest upper) of the pieces that have
-/// bytes and are ever alive; [0, 0) when none is.
-[[nodiscard]] Lifetime life_of(const Buffer& buffer);
+using model::life_of;
 
 /// Why a strategy for one memory cannot serve a problem of several; none if it has one.
 [[nodiscard]] std::optional<std::string> several_memories(const Problem& problem);

@@ -1,29 +1,50 @@
 #include "plan/stream_blocks.h"
 
-#include <set>
+#include <algorithm>
+#include <map>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace stowage::plan {
 namespace {
 
-/// Each operator is in the first region that runs a block of it.
-void rename(Streaming& streaming, const model::SplitNetwork& network) {
-  std::set<std::size_t> seen;
-  for (StreamRegion& region : streaming.regions) {
-    std::vector<std::size_t> own;
+/// Each operator is in the first region that runs a block of it. A region that would name none counts for the
+/// one that has its first operator; arrivals have regions without operators.
+std::vector<StreamRegion> in_network(const std::vector<StreamRegion>& regions,
+                                     const model::SplitNetwork& network) {
+  std::vector<StreamRegion> result;
+  std::map<std::size_t, std::size_t> region_of;  // by operator
+  for (const StreamRegion& region : regions) {
+    StreamRegion own{.load = region.load, .load_of_layers = region.load_of_layers};
     for (const std::size_t op : region.operators) {
       const std::size_t of = network.operators[op].of;
-      if (seen.insert(of).second) own.push_back(of);
+      if (region_of.emplace(of, result.size()).second) own.operators.push_back(of);
     }
-    region.operators = std::move(own);
+    if (!own.operators.empty() || region.operators.empty()) {
+      result.push_back(std::move(own));
+      continue;
+    }
+    StreamRegion& first = result[region_of.at(network.operators[region.operators[0]].of)];
+    first.load = std::max(first.load, region.load);
+    first.load_of_layers = std::max(first.load_of_layers, region.load_of_layers);
   }
-  if (!streaming.affine) return;
-  for (TimedSteps& steps : streaming.affine->operators) {
+  return result;
+}
+
+/// Blocks of an operator follow each other, where the first of them is.
+void rename(AffineSchedule& affine, const model::SplitNetwork& network) {
+  std::map<std::pair<std::size_t, bool>, std::size_t> first;
+  std::vector<std::pair<std::size_t, TimedSteps>> entries;
+  for (const TimedSteps& it : affine.operators) {
+    auto& [place, steps] = entries.emplace_back(entries.size(), it);
     if (!steps.op) continue;
     steps.block = network.operators[*steps.op].block;
     steps.op = network.operators[*steps.op].of;
+    place = first.emplace(std::pair(*steps.op, steps.sums), place).first->second;
   }
+  std::ranges::stable_sort(entries, {}, [](const auto& it) { return it.first; });
+  for (std::size_t i = 0; i < entries.size(); ++i) affine.operators[i] = entries[i].second;
 }
 
 }  // namespace
@@ -47,7 +68,8 @@ PlacedStream in_network(PlacedStream placed, const model::SplitNetwork& network)
   std::size_t own = placed.tensors.size();
   while (own > 0 && network.tensors[own - 1].block) --own;
   placed.tensors.resize(own);
-  rename(placed.streaming, network);
+  placed.streaming.regions = in_network(placed.streaming.regions, network);
+  if (placed.streaming.affine) rename(*placed.streaming.affine, network);
   return placed;
 }
 

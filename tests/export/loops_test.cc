@@ -207,7 +207,7 @@ TEST(Loops, OfBlocksHaveTwoDimensions) {
   write_loops(result.plan, loops);
   EXPECT_NE(loops.str().find("for (int c0 = 0; c0 <= 1; c0 += 1) {\n"
                              "  for (int c1 = 8; c1 <= 15; c1 += 1)\n    S1(c0, c1 - 8);\n"
-                             "  for (int c1 = 16; c1 <= 23; c1 += 1)\n    S2(c0, c1 - 16);\n}"),
+                             "  for (int c1 = 16; c1 <= 23; c1 += 1)\n    S3(c0, c1 - 16);\n}"),
             std::string::npos)
       << loops.str();
   options.stream->blocks = StreamBlocks::none;
