@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "import/plan_parts.h"
@@ -41,7 +40,10 @@ Buffer read_buffer(const Json& json, Repeated& repeated) {
 
 /// The names of a view's buffers: one, or several.
 std::vector<Json> names_of(const Json& buffer) {
-  return buffer.is_array() ? buffer.elements() : std::vector<Json>{buffer};
+  if (!buffer.is_array()) return {buffer};
+  std::vector<Json> names = buffer.elements();
+  if (names.empty()) throw buffer.error("names no buffer");
+  return names;
 }
 
 /// The buffers of a view, those of row blocks name by name.
@@ -107,7 +109,7 @@ void read_views(const Json& json, const Names& buffers, const Plan& plan, std::v
   const std::vector<Json> names = names_of(json.at("buffer"));
   const std::vector<std::size_t> in = buffers_of(json, names, buffers, repeated);
   const std::vector<Lifetime> lives = lives_of_views(json, in, plan, repeated);
-  const std::size_t row_blocks = json.find("blocks") ? in.size() / std::max<std::size_t>(1, names.size()) : 1;
+  const std::size_t row_blocks = json.find("blocks") ? in.size() / names.size() : 1;
   std::optional<Ring> ring;
   if (const auto it = json.find("ring"))
     ring = Ring{it->at("axis").index(), it->at("granule").natural(), it->at("count").natural()};

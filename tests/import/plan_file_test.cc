@@ -170,6 +170,7 @@ TEST(PlanFile, NonsenseInRowBlocksIsRefusedWithItsPlace) {
       {[&](json& it) { blocks(it)["first"] = 1000; }, "which does not exist"},
       {[&](json& it) { it["buffers"].push_back(blocks(it)); }, "which comes twice"},
       {[&](json& it) { view(it)["blocks"] = std::int64_t{1} << 60; }, "/views/0/blocks: " + too_many},
+      {[&](json& it) { view(it)["buffer"] = json::array(); }, "/views/0/buffer: names no buffer"},
       {[&](json& it) { view(it).erase("block"); }, "/views/0: has no member 'block'"},
       {[&](json& it) { view(it)["lower"].push_back(1); }, "/views/0/lower: has 17 numbers, expected 16"},
       {[&](json& it) { view(it).erase("lower"); }, "/views/0: has no member 'lower'"},
