@@ -223,7 +223,8 @@ void write_streaming(const Streaming& streaming, std::ostream& out) {
   for (const StreamRegion* const region : std::span(regions).first(shown))
     fmt::print(out, "{:<26}{:>14}  {:>14}\n", name_of(*region), region->load, region->load_of_layers);
   if (shown == regions.size()) return;
-  fmt::print(out, "and {} regions with at most{:>14}\n", regions.size() - shown, regions[shown]->load);
+  const std::string others = fmt::format("and {} others, at most", regions.size() - shown);
+  fmt::print(out, "{:<26}{:>14}\n", others, regions[shown]->load);
 }
 
 /// The price of bytes in multiplies.
