@@ -2,7 +2,8 @@
 //
 //   stream_rows     the axis of each tensor's rows, and the rows that a step runs and reads
 //   stream_lives    the steps, played back: when each row is written and last read
-//   stream_places   the view that holds a row all that time, and the rows that operators write over
+//   stream_places   the view that holds a row all that time
+//   stream_updates  the rows that operators write over
 //
 // This file checks that all bytes are there and not shared. Inputs that do not arrive exist before the first
 // step; outputs that do not leave are read after the last step.
@@ -25,6 +26,7 @@
 #include "check/stream_lives.h"
 #include "check/stream_places.h"
 #include "check/stream_rows.h"
+#include "check/stream_updates.h"
 #include "model/blocks.h"
 #include "model/overlap.h"
 #include "model/plan_blocks.h"

@@ -31,9 +31,4 @@ struct PlacedRows {
 void place_rows(const Streamed& it, TensorId tensor, const TensorRows& rows, std::span<const RowLife> lives,
                 std::vector<PlacedRows>& placed, Faults& faults);
 
-/// Shortens the live ranges of rows that operators write over, by one position, in the step that last reads
-/// them. Rows are cut where only some are written over. `placed` has the rows of all tensors.
-void end_rows_written_over(const Streamed& it, const std::vector<TensorRows>& rows,
-                           std::span<const RowStep> steps, std::vector<PlacedRows>& placed);
-
 }  // namespace stowage::check
