@@ -23,6 +23,7 @@
 #include "cli/interrupt.h"
 #include "cli/models.h"
 #include "cli/progress.h"
+#include "model/plan_blocks.h"
 #include "stowage/error.h"
 #include "stowage/network.h"
 #include "stowage/planner.h"
@@ -94,21 +95,25 @@ PlanResult plan_for(const std::vector<Network>& networks, const PlanOptions& opt
   return planned;
 }
 
-/// Rows along axes that the search has chosen may lie where no kernel reads them. Then those of the natural axes do.
+/// Blocks, and rows along axes that the search has chosen, may lie where no kernel reads them. Then the plan does
+/// without blocks, and then without such axes.
 Package package_of(const std::vector<Network>& networks, PlanOptions options, const GenerateOptions& wanted,
                    PlanResult& planned) {
-  const bool is_chosen =
-      planned.plan.streaming && options.stream && options.stream->axes == StreamAxes::searched;
-  try {
-    return generate_package(networks, planned.plan, wanted);
-  } catch (const Error& error) {
-    if (!is_chosen) throw;
-    fmt::print(std::cerr, "stowage: {}\nstowage: plans again, with rows along the natural axes\n",
-               error.what());
+  for (;;) {
+    try {
+      return generate_package(networks, planned.plan, wanted);
+    } catch (const Error& error) {
+      if (!planned.plan.streaming || !options.stream) throw;
+      StreamOptions& stream = *options.stream;
+      const bool had_blocks = model::has_blocks(planned.plan);
+      if (!had_blocks && stream.axes != StreamAxes::searched) throw;
+      if (had_blocks) stream.blocks = StreamBlocks::none;
+      if (!had_blocks) stream.axes = StreamAxes::natural;
+      fmt::print(std::cerr, "stowage: {}\nstowage: plans again, {}\n", error.what(),
+                 had_blocks ? "without blocks" : "with rows along the natural axes");
+    }
+    planned = plan_for(networks, options);
   }
-  options.stream->axes = StreamAxes::natural;
-  planned = plan_for(networks, options);
-  return generate_package(networks, planned.plan, wanted);
 }
 
 }  // namespace
@@ -117,7 +122,6 @@ ExitStatus run_generate(const GenerateCommand& command) {
   if (!command.given_plan.empty() && command.plan != PlanTexts{})
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   PlanOptions options = parse_plan_options(command.plan);
-  if (options.stream) options.stream->blocks = StreamBlocks::none;  // for which there is no C
   std::vector<Network> networks = read_networks(command.inputs, command.model);
   const std::string name = networks.size() == 1 ? c_name_of(networks[0].input.info.name) : "models";
   const GenerateOptions wanted{.name = command.name.empty() ? name : command.name,

@@ -98,8 +98,7 @@ void emit_extern(Writer& writer) {
     const auto i = static_cast<std::size_t>(&input - op.inputs.data());
     return input && in_place_output(writer.sources().network().graph(), op, i);
   });
-  const std::string name =
-      writer.sources().name() + "_" + function_name(op, static_cast<std::size_t>(writer.kind().op));
+  const std::string name = writer.sources().name() + "_" + function_name(op, writer.number());
   const std::string what =
       writer.axis() == nullptr
           ? "the whole output"

@@ -21,6 +21,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "generate/block_functions.h"
 #include "generate/kernel_files.h"
 #include "generate/package.h"
 #include "generate/program.h"
@@ -28,6 +29,7 @@
 #include "generate/sources.h"
 #include "generate/text.h"
 #include "model/plan_blocks.h"
+#include "run/blocks.h"
 #include "run/inputs.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -46,9 +48,6 @@ void expect_identifier(const std::string& name) {
 
 void expect_plain_network(const Network& network, const Plan& plan) {
   if (plan.models.size() != 1) throw Error("plan", "is of several models, expected one");
-  if (model::has_blocks(plan))
-    throw Error("plan",
-                "runs blocks of operators, for which no C is generated; expected one of --blocks none");
   if (plan.tensors.size() != network.graph().tensors.size())
     throw Error("plan", fmt::format("has {} tensors, the network {}", plan.tensors.size(),
                                     network.graph().tensors.size()));
@@ -106,6 +105,26 @@ std::vector<Function> functions_for(Sources& sources, Schedule& schedule,
   throw Error("", fmt::format("has {} operators for which no C is generated:{}", count, obstacles));
 }
 
+/// One function for all blocks of an operator, where their texts allow it.
+void join_functions(Sources& sources, const run::BlockNetwork& blocks, Model& model) {
+  std::map<std::size_t, std::map<std::int64_t, Function*>> all;  // by operator of the file, and first row
+  for (std::size_t i = 0; i < model.functions.size(); ++i) {
+    const StepKind& kind = model.schedule.operators[i];
+    if (kind.copy) continue;
+    const model::BlockOf& own = blocks.split_network().operators[kind.op];
+    if (own.block) all[own.of].emplace(own.block->begin, &model.functions[i]);
+  }
+  const std::vector<Operator>& operators = model.graph().subgraphs[0].operators;
+  for (const auto& [op, by_begin] : all) {
+    std::vector<Function*> functions;
+    for (const auto& [begin, function] : by_begin) functions.push_back(function);
+    const auto first = std::ranges::find(blocks.split_network().operators, op, &model::BlockOf::of);
+    const auto number = static_cast<std::size_t>(first - blocks.split_network().operators.begin());
+    const std::string label = std::to_string(op);
+    join_blocks(sources, functions, function_name(operators[number], label), label);
+  }
+}
+
 /// Inputs that are there before a run, and outputs that are there after it, one element after the other.
 std::map<TensorId, RowPlace> fixed_places_of(const Model& model, Sources& sources) {
   std::map<TensorId, RowPlace> places;
@@ -132,8 +151,7 @@ PlanOptions any_plan() {
   return options;
 }
 
-std::vector<TestCase> cases_of(const Model& model, const GenerateOptions& options) {
-  const Network& network = *model.network;
+std::vector<TestCase> cases_of(const Network& network, const GenerateOptions& options) {
   const PlanResult planned = make_plan(network.input, any_plan());
   std::optional<Runner> runner;
   try {
@@ -196,15 +214,14 @@ void expect_known_externs(const Network& network, const std::vector<std::string>
   }
 }
 
-Package write_package(const Network& network, const Plan& plan, const GenerateOptions& options) {
-  const run::Program program =
-      run::make_program(network, {.kernels = KernelSet::plain}, types_of(network));  // kernels are not run
-  Model model{.network = &network, .plan = &plan, .name = options.name};
-  model.schedule = schedule_of(network, plan);
-  Sources sources(network, program, plan, options.name);
+/// Fills in what the files are written from.
+void fill(Model& model, Sources& sources, const GenerateOptions& options, const run::BlockNetwork* blocks) {
+  const Plan& plan = *model.plan;
+  model.schedule = schedule_of(*model.network, plan);
   sources.use(options.kernels);
   sources.set_repeats(model.schedule.repeats, model.schedule.counter());
   model.functions = functions_for(sources, model.schedule, options.externs);
+  if (blocks != nullptr) join_functions(sources, *blocks, model);
   for (const Port& port : model.schedule.ports) {
     if (sources.repeats_of(port.tensor) != nullptr)
       throw Error("plan", "hands over rows that it computes again");
@@ -215,12 +232,26 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
   model.has_wishes = !sources.wishes().empty();
   model.calls_cmsis_nn = sources.kernels().contains("stowage_cmsis_nn");
   model.fixed_places = fixed_places_of(model, sources);
-  if (!model.has_ports()) model.loops = loops_of(network, plan, model.schedule);
+  if (!model.has_ports()) model.loops = loops_of(plan, model.schedule, model.functions);
   if (is_streamed(plan) && !model.loops) model.table = periodic(model.schedule.steps);
+}
+
+/// Blocks of operators are written as operators of a network of their own.
+Package write_package(const Network& network, const Plan& plan, const GenerateOptions& options) {
+  const run::Program program =
+      run::make_program(network, {.kernels = KernelSet::plain}, types_of(network));  // kernels are not run
+  std::optional<run::BlockNetwork> blocks;
+  if (model::has_blocks(plan)) blocks.emplace(network, program, plan);
+  Model model{.network = blocks ? &blocks->network() : &network,
+              .plan = blocks ? &blocks->plan() : &plan,
+              .name = options.name};
+  const run::BlockNetwork* const of_blocks = blocks ? &*blocks : nullptr;
+  Sources sources(*model.network, blocks ? blocks->program() : program, *model.plan, options.name, of_blocks);
+  fill(model, sources, options, of_blocks);
   const std::string text = program_of(model, sources);
   Package package{.state = bytes_of_state(model) + bytes_kept(model),
                   .weights = size_of(sources.arrays()),
-                  .control = bytes_of_tables(model) + sources.bytes_of_places(),
+                  .control = bytes_of_tables(model) + sources.bytes_of_control(),
                   .steps = model.schedule.steps.size()};
   for (const PlannedMemory& memory : plan.memories) package.arena += memory.peak;
   for (const Operator& op : network.graph().subgraphs[0].operators) package.multiplies += op.multiplies;
@@ -229,7 +260,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
                    {name + ".c", text},
                    {name + "_weights.h", weights_header_of(model, sources)},
                    {name + "_weights.c", weights_of(model, sources)},
-                   {name + "_test.c", test_program_of(model, cases_of(model, options))},
+                   {name + "_test.c", test_program_of(model, cases_of(network, options))},
                    {"plan.json", plan_text(plan)}};
   const std::vector<std::string> kernels(sources.kernels().begin(), sources.kernels().end());
   add_kernels(package, kernels);
@@ -256,6 +287,8 @@ Package generate_package(const Network& network, const Plan& plan, const Generat
     return generate::write_package(network, plan, options);
   } catch (const kernels::Unsupported& unsupported) {
     throw Error("", "cannot be generated: " + unsupported.reason).in_file(network.input.info.source);
+  } catch (const RunFault& fault) {
+    throw Error("plan", fault.what).in_file(network.input.info.source);
   } catch (const Error& error) {
     throw network.input.info.source.empty() ? error : error.in_file(network.input.info.source);
   }

@@ -33,8 +33,12 @@ std::string functions_text(const Model& model) {
   std::string text;
   for (std::size_t i = 0; i < model.functions.size(); ++i) {
     const Function& function = model.functions[i];
-    text += "\n" + operator_comment(model, model.schedule.operators[i]) + function.layers;
-    text += (function.layers.empty() ? "" : "\n") + function.text;
+    if (function.text.empty()) continue;
+    text += "\n" + operator_comment(model, model.schedule.operators[i]);
+    for (const LayerConstant& layer : function.layers)
+      text += fmt::format("static const {} {} = {{{}}};\n", layer.type, layer.name, layer.fields);
+    text +=
+        function.tables + (function.layers.empty() && function.tables.empty() ? "" : "\n") + function.text;
   }
   return text;
 }
@@ -101,7 +105,7 @@ std::string transfer_text(const Model& model, Sources& sources, const Outlet& ou
 std::string calls_text(const Model& model) {
   std::string text;
   for (const std::size_t step : model.schedule.steps)
-    text += fmt::format("  {}(memory);\n", model.functions[step].name);
+    text += fmt::format("  {}(memory{});\n", model.functions[step].name, model.functions[step].part);
   return text;
 }
 
@@ -135,8 +139,9 @@ std::string table_text(const Model& model) {
     const StepKind& kind = model.schedule.operators[i];
     const std::string n =
         model.schedule.repeats.contains(kind.op) ? fmt::format("blocks_{}[n]", kind.op) : "n";
-    text += fmt::format("    case {}: {}(memory{}{}); break;\n", i, model.functions[i].name,
-                        model.functions[i].reads_done ? ", done" : "", kind.axis ? ", " + n : "");
+    text += fmt::format("    case {}: {}(memory{}{}{}); break;\n", i, model.functions[i].name,
+                        model.functions[i].part, model.functions[i].reads_done ? ", done" : "",
+                        kind.axis ? ", " + n : "");
   }
   const bool reads_n =
       std::ranges::any_of(model.schedule.operators, [](const StepKind& it) { return it.axis.has_value(); });

@@ -219,16 +219,16 @@ PeriodicTable periodic(const std::vector<std::size_t>& steps) {
   return table;
 }
 
-std::optional<std::string> loops_of(const Network& network, const Plan& plan, const Schedule& schedule) {
+std::optional<std::string> loops_of(const Plan& plan, const Schedule& schedule,
+                                    const std::vector<Function>& functions) {
   constexpr unsigned long most_effort = 200'000'000;
-  const std::vector<Operator>& operators = network.graph().subgraphs[0].operators;
+  const auto statement_of = [](std::size_t op) { return fmt::format("operator_{}", op); };
   if (!schedule.repeats.empty()) return std::nullopt;
   if (!plan.streaming || !plan.streaming->affine || !plan.streaming->affine->is_followed) return std::nullopt;
   std::vector<stream::LoopStatement> statements;
   for (const TimedSteps& it : plan.streaming->affine->operators) {
     if (!it.op) return std::nullopt;
-    statements.push_back(
-        {function_name(operators[*it.op], *it.op), it.count, it.scale, it.shift, it.position});
+    statements.push_back({statement_of(*it.op), it.count, it.scale, it.shift, it.position});
   }
   const auto loops = stream::loop_nest(statements, most_effort);
   if (!loops) return std::nullopt;
@@ -236,16 +236,15 @@ std::optional<std::string> loops_of(const Network& network, const Plan& plan, co
   std::string text = "\n" + *loops;
   for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1))
     text.insert(at + 1, "  ");
-  for (const StepKind& kind : schedule.operators) {
-    // A call stands alone in its line.
-    const std::string call = " " + function_name(operators[kind.op], kind.op) + "(";
-    for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {
-      const std::size_t open = at + call.size();
-      if (kind.axis) {
-        text.insert(open, "memory, ");
-      } else {
-        text.replace(open, text.find(");", open) - open, "memory");
-      }
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    // A statement stands alone in its line.
+    const StepKind& kind = schedule.operators[i];
+    const std::string statement = " " + statement_of(kind.op) + "(";
+    const std::string call = fmt::format(" {}(memory{}", functions[i].name, functions[i].part);
+    for (std::size_t at = text.find(statement); at != std::string::npos; at = text.find(statement, at)) {
+      const std::size_t open = at + statement.size();
+      const std::string row = kind.axis ? ", " + text.substr(open, text.find(");", open) - open) : "";
+      text.replace(at, text.find(");", open) - at, call + row);
     }
   }
   return text.substr(1);

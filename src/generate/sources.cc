@@ -24,8 +24,9 @@ namespace stowage::generate {
 
 using kernels::refuse;
 
-Sources::Sources(const Network& network, const run::Program& program, const Plan& plan, std::string name)
-    : network_(network), program_(program), plan_(plan), name_(std::move(name)) {
+Sources::Sources(const Network& network, const run::Program& program, const Plan& plan, std::string name,
+                 const run::BlockNetwork* blocks)
+    : network_(network), program_(program), plan_(plan), name_(std::move(name)), blocks_(blocks) {
   const Subgraph& main = network.graph().subgraphs[0];
   for (const auto* list : {&main.inputs, &main.outputs}) {
     for (const TensorId tensor : *list) {
@@ -55,9 +56,12 @@ std::vector<KeptTensor> kept_tensors(const Network& network, const Plan& plan) {
 
 std::string Sources::array(const std::string& name, const std::string& comment, DType dtype,
                            std::vector<std::byte> data) {
-  const std::string full = name_ + "_" + name;
-  arrays_.push_back({full, comment, dtype, std::move(data)});
-  return full;
+  const auto known = std::ranges::find_if(arrays_, [&](const ConstantArray& array) {
+    return array.dtype == dtype && array.data == data;  // blocks of an operator have equal tables
+  });
+  if (known != arrays_.end()) return known->name;
+  arrays_.push_back({name_ + "_" + name, comment, dtype, std::move(data)});
+  return arrays_.back().name;
 }
 
 std::span<const std::byte> Sources::data_of(TensorId tensor) const {
@@ -85,7 +89,7 @@ void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const s
     places_ += fmt::format("/* Row blocks that operator {} computes, in the order of its steps. */\n", op);
     places_ += fmt::format("static const uint16_t blocks_{}[{}] = {{\n{}}};\n", op, blocks.size(),
                            initialiser(DType::uint16, bytes));
-    bytes_of_places_ += static_cast<Bytes>(bytes.size());
+    bytes_of_control_ += static_cast<Bytes>(bytes.size());
   }
 }
 
@@ -108,7 +112,7 @@ std::string Sources::again(TensorId tensor, std::size_t axis) {
                          producer - operators.begin(), repeats.granule,
                          (*network_.graph().tensors[tensor].shape)[axis]);
   constexpr Bytes bytes_of_versions = 12;
-  bytes_of_places_ += bytes_of_versions;
+  bytes_of_control_ += bytes_of_versions;
   return again_[tensor] = name;
 }
 
@@ -116,6 +120,12 @@ Storage Sources::storage(TensorId tensor) const {
   if (const Repeats* const repeats = repeats_of(tensor)) return {plan_, tensor, *repeats};
   const auto outside = std::ranges::find(outside_, tensor);
   const auto number = static_cast<std::size_t>(outside - outside_.begin());
+  if (!blocks_of(tensor).empty())
+    throw Misplaced{
+        {fmt::format("it reads all blocks of {}, which are apart", network_.graph().tensors[tensor].name)}};
+  if (blocks_ != nullptr && blocks_->is_gathered(tensor))
+    throw Misplaced{{fmt::format("it reads a part of {}, which is not stored as a block",
+                                 network_.graph().tensors[blocks_->whole_of(tensor)].name)}};
   if (plan_.tensors[tensor].views.empty() && outside == outside_.end())
     refuse("{} is not in the plan", describe(network_.graph(), tensor));
   return {plan_, tensor, plan_.memories.size() + number, at_};
@@ -151,10 +161,10 @@ std::string Sources::place(const RowPlace& place, TensorId tensor) {
     list = fmt::format("slots_{}", name.substr(name.find('_') + 1));
     places_ += fmt::format("static const uint16_t {}[{}] = {{\n{}}};\n", list, place.slots.size(),
                            initialiser(DType::uint16, bytes));
-    bytes_of_places_ += static_cast<Bytes>(bytes.size());
+    bytes_of_control_ += static_cast<Bytes>(bytes.size());
   }
   constexpr Bytes bytes_of_a_place = 20;  // with pointers of 32 bits
-  bytes_of_places_ += bytes_of_a_place;
+  bytes_of_control_ += bytes_of_a_place;
   places_ +=
       fmt::format("static const stowage_place {} = {{{}, {}, {}, {}, {}, {}}}; /* {} */\n", name, list,
                   place.offset, place.pitch, place.rows, place.ring, place.memory, in_comment(own.name));
@@ -163,11 +173,11 @@ std::string Sources::place(const RowPlace& place, TensorId tensor) {
 
 // Writer
 
-std::string function_name(const Operator& op, std::size_t number) {
+std::string function_name(const Operator& op, std::string_view label) {
   std::string name = identifier(op.type);
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return fmt::format("{}_{}", name, number);
+  return fmt::format("{}_{}", name, label);
 }
 
 namespace {
@@ -193,7 +203,7 @@ Writer::Writer(Sources& sources, const StepKind& kind)
       op_(&sources.network().graph().subgraphs[0].operators[kind.op]),
       signature_(run::signature_of(sources.network(), sources.program(), 0, kind.op)),
       seen_(signature_) {
-  function_.name = function_name(*op_, kind.op);
+  function_.name = function_name(*op_, number());
   if (kind.sums || !kind.axis) return;
   axis_ = row_axis(*op_, *kind.axis);
   if (axis_ == nullptr) refuse("it has no rows along axis {}", *kind.axis);
@@ -304,10 +314,10 @@ void Writer::window(std::size_t i, std::size_t axis, std::string_view first, con
 Storage Writer::storage_of_input(std::size_t i) const { return sources_.storage(op_->inputs.at(i).value()); }
 
 std::string Writer::layer(std::string_view type, std::string_view fields) {
-  const std::string name =
-      layers_ == 0 ? fmt::format("layer_{}", kind_.op) : fmt::format("layer_{}_{}", kind_.op, layers_);
-  ++layers_;
-  function_.layers += fmt::format("static const {} {} = {{{}}};\n", type, name, fields);
+  const std::string name = function_.layers.empty()
+                               ? "layer_" + number()
+                               : fmt::format("layer_{}_{}", number(), function_.layers.size());
+  function_.layers.push_back({std::string(type), name, std::string(fields)});
   return name;
 }
 

@@ -15,6 +15,7 @@
 #include "kernels/kernel.h"
 #include "kernels/tflite/operands.h"
 #include "kernels/tflite/window.h"
+#include "run/blocks.h"
 #include "run/program.h"
 #include "stowage/generate.h"
 #include "stowage/network.h"
@@ -44,9 +45,11 @@ struct ConstantArray {
 /// What all operators of a package share: constants, places of tensors, kernels.
 class Sources {
  public:
-  Sources(const Network& network, const run::Program& program, const Plan& plan, std::string name);
+  /// `blocks` are those that the network is made of, or null.
+  Sources(const Network& network, const run::Program& program, const Plan& plan, std::string name,
+          const run::BlockNetwork* blocks);
 
-  /// The name of an array with these elements.
+  /// The name of an array with these elements, which may be one that is there already.
   std::string array(const std::string& name, const std::string& comment, DType dtype,
                     std::vector<std::byte> data);
   template <typename Element>
@@ -72,6 +75,13 @@ class Sources {
   /// The name of the stowage_again of a tensor whose rows are computed again, at that place.
   std::string again(TensorId tensor, std::size_t axis);
   [[nodiscard]] const std::string& counter() const { return counter_; }
+  void add_control(Bytes bytes) { bytes_of_control_ += bytes; }
+  /// The number of an operator in the file, and where its block begins: "7", "7b24".
+  [[nodiscard]] std::string label(std::size_t op) const;
+  /// The blocks in which the plan stores a tensor; none if it stores it as a whole, or by rows.
+  [[nodiscard]] std::vector<TensorId> blocks_of(TensorId tensor) const;
+  /// Where these blocks are: the name of a table of places, by rows along an axis.
+  std::string places_of(const std::vector<TensorId>& blocks, std::size_t axis);
   /// Declares a function that the user writes.
   void declare_extern(const std::string& declaration) { externs_ += declaration; }
   [[nodiscard]] const std::string& externs() const { return externs_; }
@@ -84,7 +94,8 @@ class Sources {
   [[nodiscard]] const std::set<std::string>& kernels() const { return kernels_; }
   /// Definitions of all places.
   [[nodiscard]] const std::string& places() const { return places_; }
-  [[nodiscard]] Bytes bytes_of_places() const { return bytes_of_places_; }
+  /// Bytes of these definitions, and of other tables.
+  [[nodiscard]] Bytes bytes_of_control() const { return bytes_of_control_; }
 
   /// From here on, tensors are where they are at that position: some plans move them.
   void move_to(Position at) { at_ = at; }
@@ -103,6 +114,7 @@ class Sources {
   const run::Program& program_;
   const Plan& plan_;
   std::string name_;
+  const run::BlockNetwork* blocks_;
   std::vector<ConstantArray> arrays_{};
   std::set<std::string> kernels_{};
   CKernels c_kernels_ = CKernels::portable;
@@ -111,7 +123,7 @@ class Sources {
   std::map<std::string, std::string> place_names_{};  ///< By definition.
   std::set<std::string> used_names_{};
   std::string places_{};
-  Bytes bytes_of_places_ = 0;
+  Bytes bytes_of_control_ = 0;
   std::vector<TensorId> outside_{};
   std::map<TensorId, Repeats> repeats_{};
   std::map<TensorId, std::string> again_{};
@@ -120,16 +132,25 @@ class Sources {
   Position at_ = 0;
 };
 
+/// A constant that a function uses.
+struct LayerConstant {
+  std::string type{};
+  std::string name{};
+  std::string fields{};
+};
+
 /// A C function that computes an operator, or one of its row blocks.
 struct Function {
   std::string name{};
-  std::string layers{};     ///< Definitions of constants that it uses.
+  std::vector<LayerConstant> layers{};
+  std::string tables{};     ///< Definitions of tables with names of layers and places.
+  std::string part{};       ///< The argument for its block: ", 2"; empty if it has no parameter.
   bool reads_done = false;  ///< It gets the numbers of steps that have run.
-  std::string text{};
+  std::string text{};       ///< Empty: it is the function of another block.
 };
 
 /// "conv_2d_7"
-[[nodiscard]] std::string function_name(const Operator& op, std::size_t number);
+[[nodiscard]] std::string function_name(const Operator& op, std::string_view label);
 
 /// How the steps of a plan run an operator.
 struct StepKind {
@@ -196,8 +217,8 @@ class Writer {
   [[nodiscard]] Channel output_channel(std::string_view index) {
     return channel(op_->outputs.at(0).value(), index, false);
   }
-  /// The operator's own number.
-  [[nodiscard]] std::string number() const { return std::to_string(kind_.op); }
+  /// The operator's own number, or that of its block.
+  [[nodiscard]] std::string number() const { return sources_.label(kind_.op); }
 
   /// The name of a constant of a layer's type.
   std::string layer(std::string_view type, std::string_view fields);
@@ -234,7 +255,6 @@ class Writer {
   std::string declarations_{};
   std::string body_{};
   std::optional<std::int64_t> rows_{};
-  std::size_t layers_ = 0;
 };
 
 /// Writes the function of a step that moves a tensor.

@@ -39,6 +39,12 @@ bool has_planes(const Writer& writer) {
 
 namespace {
 
+/// The first row under the window of row y.
+std::string first_row_text(const Windows& it) {
+  const std::string first = it.height.stride == 1 ? "y" : fmt::format("y * {}", it.height.stride);
+  return it.height.before > 0 ? fmt::format("{} - {}", first, it.height.before) : first;
+}
+
 std::string first_line(const Windows& it) {
   std::string first = it.height.stride == 1 ? "i" : fmt::format("i * {}", it.height.stride);
   return it.height.before > 0 ? fmt::format("{} - {}", first, it.height.before) : first;
@@ -85,10 +91,8 @@ void call_with_planes(Writer& writer, const Windows& it, const PlaneLayer& layer
     refuse("it reads channels that are apart by columns");
   writer.need("stowage_planes_s8");
   writer.loop_over(it.height.out);
-  std::string first = it.height.stride == 1 ? "y" : fmt::format("y * {}", it.height.stride);
-  if (it.height.before > 0) first += fmt::format(" - {}", it.height.before);
   writer.line(fmt::format("stowage_conv_planes_s8(&{}, memory, &{}, {}, {}, {}, {});", layer.layer,
-                          writer.input_place(0, 3), it.height.in, first, it.height.dilation,
+                          writer.input_place(0, 3), it.height.in, first_row_text(it), it.height.dilation,
                           writer.output_row(1, "y").at));
 }
 
@@ -127,9 +131,7 @@ void call_with_rows(Writer& writer, const Windows& it, std::string_view kernel, 
   if (axis == 0 || (it.batches != 1 && is_whole)) return call_with_images(writer, it, kernel, layer);
   if (axis != rows) refuse("it runs by rows along axis {}, expected 1 or 2", axis);
   writer.loop_over(it.height.out);
-  std::string first = it.height.stride == 1 ? "y" : fmt::format("y * {}", it.height.stride);
-  if (it.height.before > 0) first += fmt::format(" - {}", it.height.before);
-  writer.window(0, rows, first, it.height);
+  writer.window(0, rows, first_row_text(it), it.height);
   const Operand out = writer.output_row(rows, "y");
   if (it.batches == 1) return writer.line(fmt::format("stowage_{}(&{}, rows, {});", kernel, layer, out.at));
   const auto element = static_cast<std::int64_t>(kernels::element_size(out.dtype));
@@ -141,6 +143,35 @@ void call_with_rows(Writer& writer, const Windows& it, std::string_view kernel, 
   writer.line(fmt::format("  stowage_advance_rows(rows, {}, {});", it.height.taps,
                           it.width.in * it.in_channels * element));
   writer.line("}");
+}
+
+Windows over_blocks(const Writer& writer, Windows it, const std::vector<TensorId>& blocks) {
+  constexpr std::size_t channels = 3;
+  const auto count = static_cast<std::int64_t>(blocks.size());
+  const Graph& graph = writer.sources().network().graph();
+  for (const TensorId block : blocks) {
+    if ((*graph.tensors[block].shape)[channels] * count != it.in_channels)
+      refuse("it reads blocks of different sizes, or along another axis than the channels");
+  }
+  if (it.batches != 1) refuse("it has a batch of {} and reads blocks", it.batches);
+  it.in_channels /= count;
+  it.height.taps *= count;
+  return it;
+}
+
+void call_with_blocks(Writer& writer, const Windows& it, const std::vector<TensorId>& blocks,
+                      std::string_view kernel, const std::string& layer) {
+  const std::size_t rows = it.is_columns ? 2 : 1;  // the axis
+  if (writer.axis() != nullptr && writer.axis()->axis != rows)
+    refuse("it reads blocks and runs by rows along axis {}, expected 1 or 2", writer.axis()->axis);
+  writer.loop_over(it.height.out);
+  writer.need("stowage_window");
+  const auto count = static_cast<std::int64_t>(blocks.size());
+  writer.declare(fmt::format("const void *rows[{}];", it.height.taps));
+  writer.line(fmt::format("stowage_window_of_blocks(memory, {}, {}, {}, {}, {}, rows);",
+                          writer.sources().places_of(blocks, rows), count, first_row_text(it),
+                          it.height.taps / count, it.height.dilation));
+  writer.line(fmt::format("stowage_{}(&{}, rows, {});", kernel, layer, writer.output_row(rows, "y").at));
 }
 
 void expect_images(const Shape& shape) {

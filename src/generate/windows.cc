@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "generate/text.h"
 #include "kernels/tflite/channels.h"
@@ -164,6 +165,54 @@ Windows one_of(const Writer& writer, Windows it) {
   return it;
 }
 
+/// Weights [outer][taps][blocks * inner] as [outer][high][blocks][wide][inner]; none if that changes nothing.
+std::optional<std::vector<std::byte>> weights_by_blocks(std::span<const std::byte> data, const Windows& it,
+                                                        std::size_t blocks) {
+  const auto wide = static_cast<std::size_t>(it.width.taps);
+  if (wide == 1) return std::nullopt;
+  const std::size_t inner = static_cast<std::size_t>(it.in_channels);
+  std::vector<std::byte> result;
+  result.reserve(data.size());
+  for (std::size_t row = 0; row < data.size(); row += wide * blocks * inner)
+    for (std::size_t b = 0; b < blocks; ++b)
+      for (std::size_t tap = 0; tap < wide; ++tap) {
+        const auto from = data.begin() + static_cast<std::ptrdiff_t>(row + (tap * blocks + b) * inner);
+        result.insert(result.end(), from, from + static_cast<std::ptrdiff_t>(inner));
+      }
+  return result;
+}
+
+/// The input is stored in blocks of channels: each is a row under the window.
+void emit_conv_of_blocks(Writer& writer, const Operands& operands, const Windows& it,
+                         const std::vector<TensorId>& blocks) {
+  if (operands.input(1).shape[3] != it.in_channels * static_cast<std::int64_t>(blocks.size()))
+    refuse("it reads blocks in groups");
+  const bool is_line = it.width.taps == 1;
+  if (it.is_columns && (!is_line || it.height.taps != static_cast<std::int64_t>(blocks.size())))
+    refuse("it reads blocks by columns");
+  if (is_real(operands)) {
+    if (!is_line) refuse("it adds real numbers in another order if it reads blocks");
+    writer.need("stowage_conv_f32");
+    const std::string weights = real_weights(writer, operands, it.out_channels);
+    return call_with_blocks(writer, it, blocks, "conv_f32", real_layer(writer, operands, it, 1, weights));
+  }
+  kernels::expect_bias(operands, 2, DType::int32, it.out_channels);
+  const Requantization to =
+      kernels::requantization_of(operands, operands.input(0), operands.input(1), it.out_channels, 0);
+  const auto data = constant_data(writer, 1);
+  const std::size_t window = data.size() / static_cast<std::size_t>(it.out_channels);
+  const auto bias =
+      folded_bias(writer, it.out_channels, to.input_zero, [window](std::size_t i) { return i / window; });
+  auto turned = weights_by_blocks(data, it, blocks.size());
+  const std::string weights =
+      turned ? writer.sources().array("weights_" + writer.number(),
+                                      "weights of operator " + writer.number() + ", by blocks", DType::int8,
+                                      std::move(*turned))
+             : writer.sources().constant(writer.op().inputs[1].value());
+  writer.need("stowage_conv_s8");
+  call_with_blocks(writer, it, blocks, "conv_s8", integer_layer(writer, it, 1, to, bias, weights));
+}
+
 void emit_conv(Writer& writer) {
   const Operands operands(writer.signature());
   const Windows it = turned(writer, convolution_windows(operands));
@@ -172,6 +221,8 @@ void emit_conv(Writer& writer) {
   if (it.in_channels != groups * operands.input(1).shape[3] || it.out_channels % groups != 0)
     refuse("its weights are for {} input channels of {}", operands.input(1).shape[3], it.in_channels);
   static_cast<void>(constant_data(writer, 1));
+  const std::vector<TensorId> blocks = writer.sources().blocks_of(writer.op().inputs.at(0).value());
+  if (!blocks.empty()) return emit_conv_of_blocks(writer, operands, over_blocks(writer, it, blocks), blocks);
   const bool planes = has_planes(writer);
   if (planes && groups != 1) refuse("it runs channel by channel in {} groups", groups);
   const std::int64_t window = it.height.taps * it.width.taps * it.in_channels / groups;

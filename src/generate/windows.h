@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "generate/sources.h"
 #include "kernels/tflite/window.h"
@@ -52,6 +53,13 @@ struct PlaneLayer {
 };
 
 void call_with_planes(Writer& writer, const Windows& it, const PlaneLayer& layer);
+
+/// Calls a kernel with the rows under each window of an input that is stored in blocks of channels: those of all blocks
+/// for each tap. `it` is as in `over_blocks`.
+void call_with_blocks(Writer& writer, const Windows& it, const std::vector<TensorId>& blocks,
+                      std::string_view kernel, const std::string& layer);
+/// The windows as if each block of channels were a row under the window.
+[[nodiscard]] Windows over_blocks(const Writer& writer, Windows it, const std::vector<TensorId>& blocks);
 
 /// The fields of a stowage_window_shape.
 [[nodiscard]] std::string shape_of(const Windows& it);

@@ -130,11 +130,12 @@ void BlockNetwork::add_details(const Network& network) {
   }
 }
 
-/// Also those that were computed or made random.
+/// Also those that were computed or made random, and first values of state.
 void BlockNetwork::add_constants(const Network& network, const Program& program) {
   for (TensorId t = 0; t < split_.tensors.size(); ++t) {
     const model::BlockOf& part = split_.tensors[t];
-    const std::span<const std::byte> data = program.constants[part.of];
+    std::span<const std::byte> data = program.constants[part.of];
+    if (data.data() == nullptr) data = network.input.constants.of(part.of);
     if (data.data() == nullptr) continue;
     if (!part.block) {
       network_.input.constants.set(t, data);

@@ -22,6 +22,7 @@ class BlockNetwork {
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const model::SplitNetwork& split_network() const { return split_; }
 
   /// The tensor of the unsplit network.
   [[nodiscard]] TensorId whole_of(TensorId tensor) const { return split_.tensors[tensor].of; }

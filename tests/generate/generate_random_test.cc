@@ -10,9 +10,11 @@
 #include <string>
 #include <variant>
 
+#include "block_plans.h"
 #include "c_packages.h"
 #include "layer_networks.h"
 #include "long_tests.h"
+#include "model/blocks.h"
 #include "stowage/error.h"
 #include "stowage/generate.h"
 #include "stowage/planner.h"
@@ -123,6 +125,55 @@ TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
   }
   EXPECT_EQ(packages.count(), wanted);
   EXPECT_LT(refusals, static_cast<int>(wanted) / 5);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+/// Blocks of channels, as many in all operators that have them: most that can be split are.
+model::Splits random_splits(const Graph& graph, std::uint64_t seed) {
+  constexpr std::size_t channels = 3;
+  const auto count = static_cast<std::int64_t>(2 + seed % 3);
+  const auto& outputs = graph.subgraphs[0].outputs;
+  model::Splits splits;
+  for (std::size_t o = 0; o < graph.subgraphs[0].operators.size(); ++o) {
+    const Operator& op = graph.subgraphs[0].operators[o];
+    const TensorId output = op.outputs.at(0).value();
+    const Shape& shape = *graph.tensors[output].shape;
+    const RowAxis* const along = row_axis(op, channels);
+    const bool is_outlet = std::ranges::find(outputs, output) != outputs.end();
+    if (along == nullptr || !along->splits || is_outlet || shape[channels] % count != 0) continue;
+    if ((seed / 3 + o) % 5 == 0) continue;
+    model::Blocks& blocks = splits[o] = {.axis = channels};
+    for (std::int64_t b = 0; b <= count; ++b) blocks.bounds.push_back(shape[channels] / count * b);
+  }
+  return splits;
+}
+
+TEST(GenerateRandom, BlocksOfChannels) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  const std::uint64_t wanted = testing::has_time() ? 600 : testing::is_in_a_hurry() ? 10 : 30;
+  std::map<std::string, int> refused;
+  std::size_t gathered = 0;
+  for (std::uint64_t seed = 0; packages.count() < wanted && seed < 30 * wanted; ++seed) {
+    const Network network = testing::random_layer_network(seed, seed % 4 == 0 ? DType::float32 : DType::int8);
+    const model::Splits splits = random_splits(network.graph(), seed);
+    if (splits.empty()) continue;
+    const std::string name = "net" + std::to_string(seed);
+    try {
+      const model::SplitNetwork split = model::split(network.graph(), splits);
+      const Plan plan = testing::plan_of_blocks(split, testing::random_options(seed));
+      const Package package = generate_package(network, plan, {.name = name, .cases = 2, .seed = seed});
+      packages.add(name, package);
+      EXPECT_TRUE(mentions(package, "[part]")) << name;
+      gathered += mentions(package, "_window_of_blocks(") ? 1 : 0;
+    } catch (const Error& error) {
+      ++refused[error.what()];
+    }
+  }
+  std::cout << "of " << packages.count() << ": " << gathered << " read all blocks together, "
+            << refused.size() << " ways refused\n";
+  EXPECT_EQ(packages.count(), wanted);
+  EXPECT_GT(gathered, 0U);
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <variant>
 
+#include "block_plans.h"
 #include "check/stream.h"
 #include "long_tests.h"
 #include "model/blocks.h"
@@ -23,7 +24,6 @@
 #include "stowage/export.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
-#include "stream/axes.h"
 #include "stream/instances.h"
 #include "stream/program.h"
 #include "stream_run_plans.h"
@@ -136,31 +136,6 @@ std::optional<SplitNetwork> try_split(const Graph& graph, const Splits& splits) 
   }
 }
 
-/// A plan of the network's blocks, in the names of the network.
-Plan plan_of(const SplitNetwork& split, const testing::StreamedOptions& options) {
-  Network network;
-  network.input.content = model::stored(split);
-  Plan plan = testing::streamed_plan(network, stream::axes_of(network.graph(), {}), options);
-  for (Step& step : plan.clocks[0].steps) {
-    if (auto* const run = std::get_if<Run>(&step)) {
-      run->block = split.operators[run->path[1]].block;
-      run->path[1] = split.operators[run->path[1]].of;
-    }
-  }
-  std::size_t own = 0;
-  for (std::size_t t = 0; t < plan.tensors.size(); ++t) {
-    const auto& [of, block] = split.tensors[t];
-    if (!block) ++own;
-    if (!block) continue;
-    for (View view : plan.tensors[t].views) {
-      view.block = block;
-      plan.tensors[of].views.push_back(view);
-    }
-  }
-  plan.tensors.resize(own);
-  return plan;
-}
-
 Plan plan_of_wholes(const Network& network) {
   return testing::streamed_plan(network, testing::Axes(network.graph().tensors.size()), {});
 }
@@ -196,7 +171,7 @@ TEST(RunBlocks, AreCheckedAndRunAtRandom) {
     const Network network = random_network(random);
     const auto network_of_blocks = try_split(network.graph(), random_splits(network.graph(), random));
     if (!network_of_blocks) continue;
-    const Plan plan = plan_of(*network_of_blocks, random_options(random));
+    const Plan plan = testing::plan_of_blocks(*network_of_blocks, random_options(random));
     ASSERT_EQ(text_of(check::check_stream(plan, {&network.graph(), nullptr})), "") << i;
     ASSERT_EQ(oracle::difference_by_elements(network.graph(), plan).value_or(""), "") << i;
     const Runner runner(network, plain);
@@ -247,7 +222,7 @@ TEST(RunBlocks, CheckerAcceptsNoPlanThatElementsRefute) {
     const Network network = random_network(random);
     const auto network_of_blocks = try_split(network.graph(), random_splits(network.graph(), random));
     if (!network_of_blocks) continue;
-    Plan plan = plan_of(*network_of_blocks, random_options(random));
+    Plan plan = testing::plan_of_blocks(*network_of_blocks, random_options(random));
     mutate(plan, random);
     plan.summary.peak = plan.memories[0].peak;
     const Faults faults = check_plan(plan, std::vector{network.graph()});
@@ -302,7 +277,7 @@ TEST(RunBlocks, OfEveryTypeThatSplits) {
       const auto network_of_blocks =
           try_split(graph, {{0, {.axis = along.axis, .bounds = {0, middle, call.output[along.axis]}}}});
       if (!network_of_blocks) continue;
-      const Plan plan = plan_of(*network_of_blocks, random_options(random));
+      const Plan plan = testing::plan_of_blocks(*network_of_blocks, random_options(random));
       ASSERT_EQ(text_of(check::check_stream(plan, {&graph, nullptr})), "") << call.type;
       const Runner runner(network, {.kernels = KernelSet::plain});
       const RunResult result = runner.run(plan, {.check = RunCheck::tensors});

@@ -157,22 +157,20 @@ static void channels_in_fours(const stowage_conv_s8_layer *layer, const place_wi
   }
 }
 
-static void one_channel(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t place,
-                        tap_range inside, int32_t c, int8_t *output) {
-  const stowage_window_shape *const it = &layer->shape;
-  const int32_t from = c / (it->out_channels / it->in_channels);
-  const int8_t *w = layer->weights + c;
-  uint32_t sum = (uint32_t)layer->bias[c];
+static STOWAGE_APART uint32_t sum_one(const place_windows *it, const int8_t *w, uint32_t sum, int32_t from) {
+  const int32_t channels = it->channels, step = it->step;
   int32_t k, tap;
-  for (k = 0; k < it->taps_high; k++) {
-    const int8_t *const row = (const int8_t *)rows[k];
-    for (tap = 0; tap < it->taps_wide; tap++, w += it->out_channels) {
-      const int is_inside = row != NULL && tap >= inside.begin && tap < inside.end;
-      const int32_t x = place + tap * it->dilation;
-      sum += (uint32_t)((is_inside ? row[x * it->in_channels + from] : layer->input_zero) * *w);
-    }
+  for (k = 0; k < it->rows_count; k++) {
+    const int8_t *const row = (const int8_t *)it->rows[k];
+    const int32_t before = row != NULL ? it->before : it->before + it->inside + it->after;
+    const int8_t *in;
+    for (tap = before; tap > 0; tap--, w += channels) sum += (uint32_t)(it->zero * *w);
+    if (row == NULL) continue;
+    in = row + it->first + from;
+    for (tap = it->inside; tap > 0; tap--, in += step, w += channels) sum += (uint32_t)((int32_t)*in * *w);
+    for (tap = it->after; tap > 0; tap--, w += channels) sum += (uint32_t)(it->zero * *w);
   }
-  output[c] = requantized(layer, sum, c);
+  return sum;
 }
 
 void stowage_depthwise_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output) {
@@ -186,6 +184,8 @@ void stowage_depthwise_s8(const stowage_conv_s8_layer *layer, const void *const 
     const tap_range inside = taps_inside(it, place);
     const place_windows windows = windows_of(layer, rows, place, inside);
     channels_in_fours(layer, &windows, multiplier, together, output);
-    for (c = together; c < it->out_channels; c++) one_channel(layer, rows, place, inside, c, output);
+    for (c = together; c < it->out_channels; c++)
+      output[c] = requantized(
+          layer, sum_one(&windows, layer->weights + c, (uint32_t)layer->bias[c], c / multiplier), c);
   }
 }

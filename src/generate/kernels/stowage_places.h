@@ -38,6 +38,9 @@ static inline void *stowage_row(uint8_t *const *memory, const stowage_place *pla
 /* The rows under a window; null where there are none. */
 void stowage_window(uint8_t *const *memory, const stowage_place *place, int32_t first, int32_t taps,
                     int32_t dilation, const void **rows);
+/* The same for a tensor that is stored in blocks: the row of each block, for each tap. */
+void stowage_window_of_blocks(uint8_t *const *memory, const stowage_place *const *blocks, int32_t count,
+                              int32_t first, int32_t taps, int32_t dilation, const void **rows);
 /* The same for an image with rows of `pitch` bytes, one after the other. */
 void stowage_window_in(const void *image, int32_t pitch, int32_t image_rows, int32_t first, int32_t taps,
                        int32_t dilation, const void **rows);
