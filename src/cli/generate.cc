@@ -15,6 +15,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/file.h"
@@ -23,7 +24,6 @@
 #include "cli/interrupt.h"
 #include "cli/models.h"
 #include "cli/progress.h"
-#include "model/plan_blocks.h"
 #include "stowage/error.h"
 #include "stowage/network.h"
 #include "stowage/planner.h"
@@ -95,6 +95,13 @@ PlanResult plan_for(const std::vector<Network>& networks, const PlanOptions& opt
   return planned;
 }
 
+bool runs_blocks(const Plan& plan) {
+  return std::ranges::any_of(plan.clocks.at(0).steps, [](const Step& step) {
+    const auto* const run = std::get_if<Run>(&step);
+    return run != nullptr && run->block;
+  });
+}
+
 /// Blocks, and rows along axes that the search has chosen, may lie where no kernel reads them. Then the plan does
 /// without blocks, and then without such axes.
 Package package_of(const std::vector<Network>& networks, PlanOptions options, const GenerateOptions& wanted,
@@ -105,7 +112,7 @@ Package package_of(const std::vector<Network>& networks, PlanOptions options, co
     } catch (const Error& error) {
       if (!planned.plan.streaming || !options.stream) throw;
       StreamOptions& stream = *options.stream;
-      const bool had_blocks = model::has_blocks(planned.plan);
+      const bool had_blocks = runs_blocks(planned.plan);
       if (!had_blocks && stream.axes != StreamAxes::searched) throw;
       if (had_blocks) stream.blocks = StreamBlocks::none;
       if (!had_blocks) stream.axes = StreamAxes::natural;
