@@ -343,6 +343,14 @@ void emit_softmax(Writer& writer) {
   writer.line(fmt::format("  {}{} + i * {}, {} + i * {}, {});", call, in.at, length, out.at, length, length));
 }
 
+/// Operators of ONNX are those of TFLite without an activation; integers count in another way.
+template <Emit emit>
+void emit_real(Writer& writer) {
+  const Operands operands(writer.seen());
+  if (operands.output().dtype != DType::float32) kernels::refuse_type(operands);
+  emit(writer);
+}
+
 }  // namespace
 
 EmitPart element_operators() {
@@ -350,6 +358,12 @@ EmitPart element_operators() {
           {"SUB", emit_sum<true>},
           {"MUL", emit_mul},
           {"DIV", emit_div},
+          {"Add", emit_real<emit_sum<false>>},
+          {"Sum", emit_real<emit_sum<false>>},
+          {"Sub", emit_real<emit_sum<true>>},
+          {"Mul", emit_real<emit_mul>},
+          {"Div", emit_real<emit_div>},
+          {"Relu", emit_real<emit_clamp<0, 0>>},
           {"RELU", emit_clamp<0, 0>},
           {"RELU6", emit_clamp<0, 6>},
           {"RELU_N1_TO_1", emit_clamp<-1, 1>},

@@ -76,6 +76,7 @@ void emit_reshape(Writer& writer) {
   const Tensor& in = graph.tensors[writer.op().inputs.at(0).value()];
   const Tensor& out = graph.tensors[writer.op().outputs.at(0).value()];
   writer.need("stowage_movement");
+  if (writer.signature().has_output(1)) refuse("it has a second output");
   if (in.bytes != out.bytes) refuse("its input has {} bytes, its output {}", in.bytes, out.bytes);
   const RowAxis* const axis = writer.axis();
   if (axis != nullptr && !axis->reads.empty()) {
@@ -326,6 +327,13 @@ EmitPart movement_operators() {
   return {{"RESHAPE", emit_reshape, RowHandling::own},
           {"SQUEEZE", emit_reshape, RowHandling::own},
           {"EXPAND_DIMS", emit_reshape, RowHandling::own},
+          {"Reshape", emit_reshape, RowHandling::own},
+          {"Flatten", emit_reshape, RowHandling::own},
+          {"Squeeze", emit_reshape, RowHandling::own},
+          {"Unsqueeze", emit_reshape, RowHandling::own},
+          {"Identity", emit_reshape, RowHandling::own},
+          {"Dropout", emit_reshape, RowHandling::own},
+          {"Concat", emit_join, RowHandling::own},
           {"TRANSPOSE", emit_transpose},
           {"SLICE", emit_slice},
           {"PAD", emit_pad, RowHandling::own},

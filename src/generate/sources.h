@@ -217,6 +217,14 @@ class Writer {
   [[nodiscard]] Channel output_channel(std::string_view index) {
     return channel(op_->outputs.at(0).value(), index, false);
   }
+  /// Row `index` of an image [1, channels, height, width]: elements of a channel follow each other, those of the next
+  /// are `row` elements behind them.
+  [[nodiscard]] Channel image_row_of_input(std::string_view index) {
+    return image_row(op_->inputs.at(0).value(), index, true);
+  }
+  [[nodiscard]] Channel image_row_of_output(std::string_view index) {
+    return image_row(op_->outputs.at(0).value(), index, false);
+  }
   /// The operator's own number, or that of its block.
   [[nodiscard]] std::string number() const { return sources_.label(kind_.op); }
 
@@ -238,6 +246,7 @@ class Writer {
 
  private:
   [[nodiscard]] Channel channel(TensorId tensor, std::string_view index, bool is_read);
+  [[nodiscard]] Channel image_row(TensorId tensor, std::string_view index, bool is_read);
   /// The stowage_again of a tensor, and how many of its steps have run.
   std::string versions(TensorId tensor, std::size_t axis);
   [[nodiscard]] Operand operand(TensorId tensor, std::optional<std::size_t> axis, std::string_view index,
@@ -291,5 +300,6 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart movement_operators();
 [[nodiscard]] EmitPart reduction_operators();
 [[nodiscard]] EmitPart resizing_operators();
+[[nodiscard]] EmitPart onnx_operators();
 
 }  // namespace stowage::generate

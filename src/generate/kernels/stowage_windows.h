@@ -99,6 +99,37 @@ void stowage_max_pool_add_f32(const stowage_pool_f32_layer *layer, const float *
 void stowage_max_pool_end_f32(const stowage_pool_f32_layer *layer, int32_t rows, const float *most,
                               float *output);
 
+/* Images of which a row has all channels, one after the other: `in_plane` and `out_plane` are the elements from one
+ * channel to the next. */
+
+typedef struct {
+  stowage_window_shape shape;
+  int32_t groups;
+  int32_t in_plane;
+  int32_t out_plane;
+  const float *weights; /* [out_channels][in_channels / groups][taps_high][taps_wide] */
+  const float *bias;    /* may be null */
+} stowage_image_conv_layer;
+
+typedef struct {
+  stowage_window_shape shape;
+  int32_t in_plane;
+  int32_t out_plane;
+} stowage_image_pool_layer;
+
+void stowage_image_conv_f32(const stowage_image_conv_layer *layer, const void *const *rows, float *output);
+void stowage_image_max_pool_f32(const stowage_image_pool_layer *layer, const void *const *rows,
+                                float *output);
+void stowage_image_average_pool_f32(const stowage_image_pool_layer *layer, const void *const *rows,
+                                    float *output);
+/* Of each channel `count` elements: times its factor, plus its term. */
+void stowage_image_scale_f32(const float *factors, const float *terms, const float *input, float *output,
+                             int32_t channels, int32_t count);
+/* Softmax of each run of `count` numbers, with a sum of float64. */
+void stowage_shares_f32(const float *input, float *output, int32_t runs, int32_t count);
+/* Adds `count` elements of each channel to its sum. */
+void stowage_image_sum_f32(const float *row, int32_t channels, int32_t in_plane, int32_t count, float *sums);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,196 @@
+// Random ONNX networks of float32 images as C: they give what the interpreter gives, bit for bit.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "c_packages.h"
+#include "long_tests.h"
+#include "onnx_models.h"
+#include "stowage/error.h"
+#include "stowage/generate.h"
+#include "stowage/network.h"
+#include "stowage/planner.h"
+#include "temporary.h"
+
+namespace stowage {
+namespace {
+
+using testing::attribute;
+using testing::node;
+
+/// Draws convolutions, pools, sums, joins and a classifier.
+class ImageMaker {
+ public:
+  explicit ImageMaker(std::uint64_t seed) : random_(seed) {}
+
+  Network make() {
+    at_ = {1, pick(1, 4), pick(4, 9), pick(3, 8)};
+    parts_.inputs = {testing::tensor_value("x", {at_.begin(), at_.end()})};
+    const std::int64_t layers = pick(2, 6);
+    for (std::int64_t i = 0; i < layers; ++i) add_layer();
+    if (pick(0, 2) > 0) classify();
+    parts_.outputs = {testing::tensor_value(name_, {at_.begin(), at_.end()})};
+    return parse_network(testing::onnx_model(parts_).SerializeAsString(), "m.onnx", {.constants = true});
+  }
+
+ private:
+  std::int64_t pick(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
+  }
+  std::string limit(float value) {
+    onnx::TensorProto& tensor = parts_.initializers.emplace_back();
+    tensor.set_name("w" + std::to_string(parts_.initializers.size()));
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    tensor.add_float_data(value);
+    return tensor.name();
+  }
+  std::string weights(const Shape& shape, std::int64_t least = -99) {
+    onnx::TensorProto& tensor = parts_.initializers.emplace_back();
+    tensor.set_name("w" + std::to_string(parts_.initializers.size()));
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) {
+      tensor.add_dims(extent);
+      count *= extent;
+    }
+    for (std::int64_t i = 0; i < count; ++i) tensor.add_float_data(static_cast<float>(pick(least, 99)) / 64);
+    return tensor.name();
+  }
+  void add(const std::string& type, std::vector<std::string> inputs, const Shape& shape,
+           const testing::NodeAttributes& attributes = {}) {
+    name_ = "t" + std::to_string(parts_.nodes.size());
+    parts_.nodes.push_back(node(type, inputs, {name_}, attributes));
+    at_ = shape;
+  }
+
+  void add_layer() {
+    const std::string x = name_;
+    const Shape in = at_;
+    switch (pick(0, 8)) {
+      case 0:
+        return pool();
+      case 1:
+        return add("Relu", {x}, in);
+      case 2:
+        add("Conv", {x, weights({in[1], in[1], 3, 3})}, in, {attribute("pads", Shape{1, 1, 1, 1})});
+        return add(pick(0, 1) == 0 ? "Add" : "Sub", {x, name_}, in);
+      case 3:
+        add("Conv", {x, weights({2, in[1], 1, 1}), weights({2})}, {1, 2, in[2], in[3]});
+        return add("Concat", {x, name_}, {1, in[1] + 2, in[2], in[3]}, {attribute("axis", std::int64_t{1})});
+      case 4:
+        return add(pick(0, 1) == 0 ? "Mul" : "Add", {x, weights({1, in[1], 1, 1})}, in);
+      case 5:
+        return add("Clip", {x, limit(-0.5F), limit(1.5F)}, in);
+      case 6:
+        return add("BatchNormalization",
+                   {x, weights({in[1]}), weights({in[1]}), weights({in[1]}), weights({in[1]}, 1)}, in);
+      default:
+        return convolution();
+    }
+  }
+
+  struct Window {
+    Shape taps{};
+    Shape strides{};
+    Shape dilations{};
+    Shape pads{};
+    Shape out{};
+  };
+  Window window(bool has_dilations) {
+    Window it;
+    Shape after;
+    for (const std::size_t d : {2U, 3U}) {
+      const std::int64_t taps = pick(1, std::min<std::int64_t>(3, at_[d]));
+      const std::int64_t dilation = has_dilations && taps * 2 - 1 <= at_[d] && pick(0, 3) == 0 ? 2 : 1;
+      const std::int64_t stride = pick(1, 2);
+      const std::int64_t before = pick(0, taps - 1);
+      const std::int64_t behind = pick(0, taps - 1);
+      const std::int64_t reach = (taps - 1) * dilation + 1;
+      it.taps.push_back(taps);
+      it.strides.push_back(stride);
+      it.dilations.push_back(dilation);
+      it.pads.push_back(before);
+      after.push_back(behind);
+      it.out.push_back((at_[d] + before + behind - reach) / stride + 1);
+    }
+    it.pads.insert(it.pads.end(), after.begin(), after.end());
+    return it;
+  }
+  void convolution() {
+    const std::int64_t groups = pick(0, 2) == 0 ? at_[1] : 1;
+    const std::int64_t channels = groups * pick(1, groups == 1 ? 5 : 2);
+    const Window it = window(true);
+    std::vector<std::string> inputs{name_, weights({channels, at_[1] / groups, it.taps[0], it.taps[1]})};
+    if (pick(0, 2) > 0) inputs.push_back(weights({channels}));
+    add("Conv", inputs, {1, channels, it.out[0], it.out[1]},
+        {attribute("group", groups), attribute("strides", it.strides), attribute("dilations", it.dilations),
+         attribute("pads", it.pads)});
+  }
+  void pool() {
+    const Window it = window(false);
+    add(pick(0, 1) == 0 ? "MaxPool" : "AveragePool", {name_}, {1, at_[1], it.out[0], it.out[1]},
+        {attribute("kernel_shape", it.taps), attribute("strides", it.strides), attribute("pads", it.pads)});
+  }
+  void classify() {
+    if (pick(0, 1) == 0) add("GlobalAveragePool", {name_}, {1, at_[1], 1, 1});
+    const std::int64_t all = at_[1] * at_[2] * at_[3];
+    add("Flatten", {name_}, {1, all});
+    const bool is_turned = pick(0, 1) == 0;
+    add("Gemm", {name_, weights(is_turned ? Shape{5, all} : Shape{all, 5}), weights({5})}, {1, 5},
+        {attribute("transB", std::int64_t{is_turned ? 1 : 0})});
+    if (pick(0, 1) == 0) add("Softmax", {name_}, {1, 5});
+  }
+
+  std::mt19937_64 random_;
+  testing::OnnxParts parts_{};
+  std::string name_ = "x";
+  Shape at_{};
+};
+
+Plan plan_in_turn(const Network& network, std::uint64_t seed) {
+  PlanOptions options;
+  options.solve.time_limit = std::chrono::milliseconds(30);
+  options.alignment = 4;
+  if (seed % 4 != 0)
+    options.stream = StreamOptions{.granule = seed % 4 == 1 ? 2 : 1,
+                                   .layout = seed % 8 < 4 ? StreamLayout::automatic : StreamLayout::ring,
+                                   .axes = StreamAxes::natural,
+                                   .blocks = StreamBlocks::none};
+  if (seed % 4 > 1) options.io = Io::rows;
+  return make_plan(network.input, options).plan;
+}
+
+TEST(GenerateOnnx, RandomNetworksGiveWhatTheInterpreterGives) {
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  const std::uint64_t wanted = testing::has_time() ? 400 : testing::is_in_a_hurry() ? 8 : 40;
+  std::map<std::string, int> refused;
+  for (std::uint64_t seed = 0; packages.count() < wanted && seed < 3 * wanted; ++seed) {
+    const std::string name = "net" + std::to_string(seed);
+    try {
+      const Network network = ImageMaker(seed).make();
+      const Plan plan = plan_in_turn(network, seed);
+      packages.add(name, generate_package(network, plan, {.name = name, .cases = 2, .seed = seed}));
+    } catch (const Error& error) {
+      ++refused[error.what()];
+    }
+  }
+  int refusals = 0;
+  for (const auto& [reason, count] : refused) {
+    std::cout << count << " refused: " << reason << "\n";
+    refusals += count;
+  }
+  EXPECT_EQ(packages.count(), wanted);
+  EXPECT_LT(refusals, static_cast<int>(wanted) / 5);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+}  // namespace
+}  // namespace stowage
