@@ -99,10 +99,11 @@ def pack(
             raise UsageError(f"{name} has {len(wishes[-1])} elements, expected {count}")
     texts = texts_of({"capacity": capacity, "memory": memory, "strategy": strategy, "time_limit": float(time_limit),
                       "threads": threads, "seed": seed})
-    found, memories, peaks, *facts = _core.pack(*columns, alignments, *wishes, texts, progress)
+    found, memories, peaks, bound, used, interrupted, fits = _core.pack(
+        columns[0], columns[1], columns[2], alignments, wishes[0], wishes[1], wishes[2], texts, progress)
     offsets = found.view(Offsets)
     offsets.peak, offsets.peaks, offsets.memory = sum(peaks), peaks, memories
-    offsets.bound, offsets.strategy, offsets.interrupted, offsets.fits = facts
+    offsets.bound, offsets.strategy, offsets.interrupted, offsets.fits = bound, used, interrupted, fits
     return offsets
 
 

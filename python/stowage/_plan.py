@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from stowage import _core
+from stowage._arrays import Table, array_from, array_to, rows_of, table_of
 from stowage._errors import Error, InternalError, RunFault, UsageError
 from stowage._options import Models, Source, arguments_of, sources_of, texts_of
 
@@ -23,25 +23,7 @@ if TYPE_CHECKING:
     from stowage._options import Options
 
 Progress = Callable[[str, float], object]
-Table = np.ndarray
 MODEL_OPTIONS = ("dim", "shape", "bound", "state", "scratch")
-
-
-def _table(columns: Mapping[str, Any]) -> Table:
-    """A structured array: integers stay integers, everything else is an object."""
-    fields = [(name, "i8" if isinstance(column, np.ndarray) else "O") for name, column in columns.items()]
-    length = len(next(iter(columns.values())))
-    table = np.empty(length, dtype=fields)
-    for name, column in columns.items():
-        if isinstance(column, np.ndarray):
-            table[name] = column
-        else:
-            table[name] = np.fromiter(column, dtype=object, count=length)
-    return table
-
-
-def _rows(rows: Sequence[tuple[Any, ...]], fields: Sequence[tuple[str, str]]) -> Table:
-    return np.array(list(rows), dtype=list(fields))
 
 
 class Plan:
@@ -105,17 +87,17 @@ class Plan:
     @property
     def buffers(self) -> Table:
         """A structured array with a row for each buffer; `pandas.DataFrame(plan.buffers)` is a table of it."""
-        return _table(self._core.buffers())
+        return table_of(self._core.buffers())
 
     @property
     def tensors(self) -> Table:
         """A structured array with a row for each tensor; buffer and offset are -1 where it is in no planned memory."""
-        return _table(self._core.tensors())
+        return table_of(self._core.tensors())
 
     @property
     def steps(self) -> Table:
         """A structured array with a row for each step: which operator, or which of its rows, runs when."""
-        return _table(self._core.steps())
+        return table_of(self._core.steps())
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The plan as JSON (docs/plan-json.md), which `stowage.load` reads back. Also written to `path`, if given."""
@@ -172,7 +154,7 @@ class Plan:
         several models, names are MODEL.NAME.
         """
         sources = self._need_sources("run")
-        arrays = {name: _array_from(value) for name, value in (inputs or {}).items()}
+        arrays = {name: array_from(value) for name, value in (inputs or {}).items()}
         texts = {it: text for it, text in self._texts.items() if it in MODEL_OPTIONS} | {"seed": str(seed)}
         checked = "" if not check else "all" if check == "all" else "outputs"
         weights = "" if random_weights is None else str(random_weights)
@@ -182,7 +164,7 @@ class Plan:
         if interrupted:
             raise KeyboardInterrupt
         several = len(sources) > 1
-        return {f"{sources[model][0]}.{name}" if several else name: _array_to(dtype, shape, data)
+        return {f"{sources[model][0]}.{name}" if several else name: array_to(dtype, shape, data)
                 for model, name, dtype, shape, data in outputs}
 
     def verify(self) -> list[str]:
@@ -238,7 +220,9 @@ def plan(models: Models, *, progress: Progress | None = None, **options: Unpack[
     return Plan(_checked(_core.plan(sources, texts, progress)), sources, texts)
 
 
-def load(file: str | os.PathLike[str] | bytes, models: Models | None = None, **options: Unpack[Options]) -> Plan:
+def load(
+    file: str | os.PathLike[str] | bytes, models: Models | list[Source] | None = None, **options: Unpack[Options]
+) -> Plan:
     """Reads a plan from a JSON file, or from its bytes. With the models, it can be run and saved as C.
 
     >>> import stowage
@@ -246,7 +230,7 @@ def load(file: str | os.PathLike[str] | bytes, models: Models | None = None, **o
     >>> stowage.load(plan.to_json().encode()).peak == plan.peak
     True
     """
-    sources = [] if models is None else models if _are_sources(models) else sources_of(models)
+    sources = _sources(models)
     texts = texts_of(options)
     if isinstance(file, bytes):
         content, name = file, "plan"
@@ -260,12 +244,18 @@ def load(file: str | os.PathLike[str] | bytes, models: Models | None = None, **o
     return Plan(_core.load(content, name, sources, texts), sources, texts)
 
 
-def _are_sources(models: Any) -> bool:
-    return isinstance(models, list) and bool(models) and all(isinstance(it, tuple) and len(it) == 3 for it in models)
+def _sources(models: Models | list[Source] | None) -> list[Source]:
+    """Models as they are given, or as another function has taken them."""
+    if models is None:
+        return []
+    if isinstance(models, list) and models and all(isinstance(it, tuple) for it in models):
+        return models
+    return sources_of(models)
 
 
 def verify(
-    plan: Plan | str | os.PathLike[str] | bytes, models: Models | None = None, **options: Unpack[Options]
+    plan: Plan | str | os.PathLike[str] | bytes, models: Models | list[Source] | None = None,
+    **options: Unpack[Options],
 ) -> list[str]:
     """The faults of a plan, made by any program, in words; none if it is right. With the models, its steps are
     replayed, too.
@@ -275,7 +265,7 @@ def verify(
     []
     """
     given = plan if isinstance(plan, Plan) else load(plan)
-    sources = [] if models is None else models if _are_sources(models) else sources_of(models)
+    sources = _sources(models)
     texts = dict(given._texts if not options else texts_of(options))
     return _core.verify(given._core, sources, {name: it for name, it in texts.items() if name in MODEL_OPTIONS})
 
@@ -290,7 +280,7 @@ def compare(models: Models, *, progress: Progress | None = None, **options: Unpa
     """
     rows = _core.compare(sources_of(models), texts_of(options), progress)
     _expect_no_faults(rows)
-    return _rows([row[:-1] for row in rows], [("strategy", "O"), ("peak", "i8"), ("bound", "i8"), ("seconds", "f8"),
+    return rows_of([row[:-1] for row in rows], [("strategy", "O"), ("peak", "i8"), ("bound", "i8"), ("seconds", "f8"),
                                               ("fits", "?"), ("obstacle", "O")])
 
 
@@ -301,7 +291,7 @@ def sweep(models: Models, *, progress: Progress | None = None, **options: Unpack
     """
     rows = _core.sweep(sources_of(models), texts_of(options), progress)
     _expect_no_faults(rows)
-    return _rows([row[:-1] for row in rows], [("size", "i8"), ("strategy", "O"), ("moves", "?"), ("traffic", "i8"),
+    return rows_of([row[:-1] for row in rows], [("size", "i8"), ("strategy", "O"), ("moves", "?"), ("traffic", "i8"),
                                               ("cost", "i8"), ("fits", "?"), ("unavoidable", "i8"), ("obstacle", "O")])
 
 
@@ -359,10 +349,13 @@ def _generate(
         return _command("generate", sources, texts, arguments)
 
 
-def inspect(model: str | os.PathLike[str] | bytes, *, runtime: str | int = "32", kernels: str = "reference") -> dict[str, Any]:
+def inspect(
+    model: str | os.PathLike[str] | bytes, *, runtime: str | int = "32", kernels: str = "reference"
+) -> dict[str, Any]:
     """What TensorFlow Lite Micro makes of a TFLite file: the plan in it, its faults, and the arena."""
     arguments = ["--runtime", str(runtime), "--kernels", kernels, "--json"]
-    return json.loads(_command("inspect", sources_of(model), {}, arguments, accepted=(0, 1)))
+    found: dict[str, Any] = json.loads(_command("inspect", sources_of(model), {}, arguments, accepted=(0, 1)))
+    return found
 
 
 def _command(
@@ -391,20 +384,3 @@ def _command(
 def strategies() -> list[tuple[str, str, str]]:
     """All strategies: name, what it does, where it comes from."""
     return _core.strategies()
-
-
-_NUMPY_NAMES = {"boolean": "bool"}
-
-
-def _array_from(value: npt.ArrayLike) -> tuple[str, tuple[int, ...], bytes]:
-    array = np.asarray(value)
-    name = "boolean" if array.dtype == np.bool_ else array.dtype.name
-    return name, tuple(array.shape), np.ascontiguousarray(array).tobytes()
-
-
-def _array_to(dtype: str, shape: tuple[int, ...], data: bytes) -> npt.NDArray[Any]:
-    """Types that NumPy lacks are given as bytes."""
-    try:
-        return np.frombuffer(data, dtype=np.dtype(_NUMPY_NAMES.get(dtype, dtype))).reshape(shape).copy()
-    except TypeError:
-        return np.frombuffer(data, dtype=np.uint8).copy()

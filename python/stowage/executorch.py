@@ -10,8 +10,10 @@ docs/executorch.md explains it.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from stowage._errors import Error, UsageError
@@ -72,7 +74,7 @@ class Planner:
             raise UsageError(f"banks have mem_id {ids}, expected different numbers of at least 1")
         self.banks = list(banks)
         self.reports: list[ArenaReport] = []
-        self._options = {"time_limit": time_limit, "seed": seed, "threads": threads}
+        self._options: dict[str, Any] = {"time_limit": time_limit, "seed": seed, "threads": threads}
 
     def __call__(self, alignment: int, specs: Iterable[Any], graph_module: Any, graph_signature: Any = None,
                  extra_padding: int = 0) -> Any:
@@ -139,11 +141,9 @@ def memory_planning_pass(banks: Sequence[Bank] = (), *, time_limit: float = 1, s
                          threads: int | None = None, **options: Any) -> Any:
     """A `MemoryPlanningPass` of ExecuTorch that plans with `Planner`. `options` are those of `MemoryPlanningPass`,
     such as `alloc_graph_input`. Its attribute `planner` has the reports."""
-    from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite
-    from executorch.exir.passes import MemoryPlanningPass
-
     planner = Planner(banks, time_limit=time_limit, seed=seed, threads=threads)
-    made = MemoryPlanningPass(memory_planning_algo=MemoryPlanningAlgorithmSuite([planner]), **options)
+    suite = importlib.import_module("executorch.exir.memory_planning").MemoryPlanningAlgorithmSuite([planner])
+    made = importlib.import_module("executorch.exir.passes").MemoryPlanningPass(memory_planning_algo=suite, **options)
     made.planner = planner
     return made
 
@@ -199,16 +199,11 @@ def _reserved(reserved: Sequence[int], mem_id: int, alignment: int) -> int:
 def _result(places: list[tuple[_Planned, int, int]], sizes: list[int]) -> Any:
     """ExecuTorch's result. Tensors that share bytes, also by way of others, are in one object (mem_obj_id)."""
     try:
-        from executorch.exir.memory_planning import MemoryAlgoResult, SpecAllocResult
-    except ImportError:
-        from types import SimpleNamespace
-
-        def SpecAllocResult(mem_id: int, mem_obj_id: int, mem_offset: int) -> Any:
-            return SimpleNamespace(mem_id=mem_id, mem_obj_id=mem_obj_id, mem_offset=mem_offset)
-
-        def MemoryAlgoResult(spec_dict: Any, bufsizes: Any) -> Any:
-            return SimpleNamespace(spec_dict=spec_dict, bufsizes=bufsizes)
-
+        host: Any = importlib.import_module("executorch.exir.memory_planning")
+    except ImportError:  # whoever calls without ExecuTorch takes objects with the same fields
+        host = SimpleNamespace(
+            SpecAllocResult=lambda *values: SimpleNamespace(**dict(zip(("mem_id", "mem_obj_id", "mem_offset"), values))),
+            MemoryAlgoResult=lambda *values: SimpleNamespace(**dict(zip(("spec_dict", "bufsizes"), values))))
     found = {}
     number = -1
     arena, end = None, 0
@@ -217,7 +212,7 @@ def _result(places: list[tuple[_Planned, int, int]], sizes: list[int]) -> Any:
             number += 1
             arena, end = mem_id, 0
         end = max(end, offset + item.size)
-        found[item.spec] = SpecAllocResult(mem_id, number, offset)
+        found[item.spec] = host.SpecAllocResult(mem_id, number, offset)
         for spec, within in item.inside:
-            found[spec] = SpecAllocResult(mem_id, number, offset + within)
-    return MemoryAlgoResult(found, sizes)
+            found[spec] = host.SpecAllocResult(mem_id, number, offset + within)
+    return host.MemoryAlgoResult(found, sizes)

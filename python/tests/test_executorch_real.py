@@ -1,0 +1,65 @@
+"""With ExecuTorch itself, where it is installed: programs are planned, checked by its verifier, and run."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("executorch")
+
+
+class Branches(torch.nn.Module):
+    """Branches of several widths, a residual, and an output that is a view."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = torch.nn.Conv2d(3, 16, 3, padding=1)
+        self.left = torch.nn.Conv2d(16, 24, 1)
+        self.right = torch.nn.Conv2d(16, 8, 3, padding=1)
+        self.end = torch.nn.Linear(32, 5)
+
+    def forward(self, x):
+        x = torch.relu(self.stem(x))
+        joined = torch.cat([torch.relu(self.left(x)), torch.relu(self.right(x))], 1)
+        return self.end((joined * joined).mean((2, 3))).view(-1)
+
+
+@pytest.mark.parametrize("inputs_in_arena", [True, False])
+def test_program_runs_in_our_plan(inputs_in_arena):
+    from executorch.exir import ExecutorchBackendConfig, to_edge
+    from executorch.exir.memory_planning import Verifier
+    from executorch.exir.passes import MemoryPlanningPass
+    from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+    from stowage.executorch import memory_planning_pass
+
+    torch.manual_seed(0)
+    model, image = Branches().eval(), torch.randn(1, 3, 24, 24)
+    exported = torch.export.export(model, (image,))
+    passes = [MemoryPlanningPass(alloc_graph_input=inputs_in_arena),
+              memory_planning_pass(alloc_graph_input=inputs_in_arena)]
+    programs = [to_edge(exported).to_executorch(ExecutorchBackendConfig(memory_planning_pass=it)) for it in passes]
+    graph = programs[1].exported_program()
+    verifier = Verifier(graph.graph_module, inputs_in_arena, True, True, graph.graph_signature)
+    verifier.verify_storage_reuse()
+    sizes = [sum(it.executorch_program.execution_plan[0].non_const_buffer_sizes) for it in programs]
+    report = passes[1].planner.reports[0]
+    assert report.bound <= report.bytes == sizes[1] <= sizes[0]
+    outputs = [_load_for_executorch_from_buffer(it.buffer).forward([image])[0] for it in programs]
+    assert torch.equal(*outputs)
+    torch.testing.assert_close(outputs[1], model(image))
+
+
+def test_banks():
+    from executorch.exir import ExecutorchBackendConfig, to_edge
+    from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+    from stowage.executorch import Bank, memory_planning_pass
+
+    torch.manual_seed(0)
+    model, image = Branches().eval(), torch.randn(1, 3, 24, 24)
+    planning = memory_planning_pass([Bank("SRAM", 1, 64 * 1024), Bank("DRAM", 2)])
+    exported = torch.export.export(model, (image,))
+    program = to_edge(exported).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning))
+    sizes = program.executorch_program.execution_plan[0].non_const_buffer_sizes
+    assert len(sizes) == 3 and 0 < sizes[1] <= 64 * 1024 and sizes[2] > 0
+    output = _load_for_executorch_from_buffer(program.buffer).forward([image])[0]
+    torch.testing.assert_close(output, model(image))
