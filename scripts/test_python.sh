@@ -13,5 +13,5 @@ fi
 PATH=$work/tools/bin:$PATH pip wheel . -q --disable-pip-version-check --no-build-isolation --no-deps -w "$work/wheel" \
   -C cmake.define.STOWAGE_LIBRARY_DIR="$build" -C build-dir="$work/module"
 python3 -m venv "$work/installed"
-"$work/installed/bin/pip" install -q --disable-pip-version-check "$work"/wheel/stowage-*.whl pytest onnx pandas
+"$work/installed/bin/pip" install -q --disable-pip-version-check "$work"/wheel/stowage-*.whl pytest onnx pandas nbclient nbformat ipykernel
 (cd "$work" && "$work/installed/bin/python" -m pytest -q -p no:cacheprovider "$OLDPWD/python/tests")
