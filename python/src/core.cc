@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "bindings.h"
 #include "cli/options.h"
 #include "models.h"
@@ -166,11 +167,17 @@ std::string header_of(const Planned& planned, const nb::list& models, const nb::
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
   return written([&](std::ostream& out) {
+    const std::vector<Input> inputs = inputs_for(planned.result.plan, sources, texts.model);
+    HeaderOptions header{.prefix = prefix, .names = names};
     std::vector<Graph> graphs;
-    for (const Input& input : inputs_for(planned.result.plan, sources, texts.model)) {
-      if (const auto* const graph = std::get_if<Graph>(&input.content)) graphs.push_back(*graph);
+    for (std::size_t m = 0; m < inputs.size(); ++m) {
+      const auto* const graph = std::get_if<Graph>(&inputs[m].content);
+      if (graph == nullptr) continue;
+      graphs.push_back(*graph);
+      header.details.push_back(sources[m].content ? model_details(*sources[m].content)
+                                                  : model_details(base::InputFile(sources[m].file).bytes()));
     }
-    write_header(planned.result.plan, graphs, {.prefix = prefix, .names = names}, out);
+    write_header(planned.result.plan, graphs, header, out);
   });
 }
 

@@ -130,7 +130,10 @@ def test_saves(classifier, tmp_path):
     assert (tmp_path / "plan.svg").read_text() == plan.svg()
     assert plan.to_csv().startswith("id,")
     plan.save_header(tmp_path / "plan.h", prefix="net")
-    assert "net_" in (tmp_path / "plan.h").read_text()
+    subprocess.run([sys.executable, "-m", "stowage", "plan", classifier, "--header", tmp_path / "same.h", "--prefix",
+                    "net"], check=True, capture_output=True)
+    assert (tmp_path / "plan.h").read_text() == (tmp_path / "same.h").read_text()
+    stowage.plan(classifier.read_bytes()).save_header(tmp_path / "bytes.h")
     assert "<svg" in plan._repr_html_() and "737280" in plan._repr_html_()
 
 
