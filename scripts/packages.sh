@@ -2,7 +2,7 @@
 
 build_packages=(
   ca-certificates cmake flatbuffers-compiler g++ libcli11-dev libdnnl-dev libflatbuffers-dev libfmt-dev
-  libgemmlowp-dev libisl-dev libprotozero-dev libxxhash-dev ninja-build nlohmann-json3-dev)
+  libgemmlowp-dev libgmp-dev libisl-dev libprotozero-dev libxxhash-dev ninja-build nlohmann-json3-dev)
 test_packages=(
   clang-16 clang-format-16 gcc-arm-none-eabi git libclang-rt-16-dev libgtest-dev libonnx-dev
   libonnx-testdata libprotobuf-dev make
