@@ -51,7 +51,7 @@ class Plan:
 
     @property
     def proven(self) -> bool:
-        """Whether the peak is the bound: the plan is optimal."""
+        """Whether the peak is the bound: within these choices, the plan is optimal."""
         return self.peak == self.bound
 
     @property
@@ -184,7 +184,7 @@ class Plan:
         return f"<stowage.Plan: peak {self.peak} bytes, {proof}, {len(self._core.buffers()['id'])} buffers>"
 
     def _repr_html_(self) -> str:
-        return f"<div><pre>{html.escape(str(self))}</pre>{self.svg()}</div>"
+        return f"<div><pre style='font-family: monospace'>{html.escape(str(self))}</pre>{self.svg()}</div>"
 
 
 def _written(text: str, path: str | os.PathLike[str] | None) -> str:
