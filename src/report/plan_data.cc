@@ -30,7 +30,7 @@ std::string text_of(const std::optional<Shape>& shape) {
 /// Columns of one length, with their names.
 class Table {
  public:
-  explicit Table(std::initializer_list<const char*> names)
+  Table(std::initializer_list<const char*> names)
       : names_(names.begin(), names.end()), columns_(names.size()) {}
 
   void add(std::initializer_list<std::int64_t> row) {
