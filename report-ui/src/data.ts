@@ -74,7 +74,7 @@ interface Facts {
   models: Model[];
   clocks: number;
   interrupted: boolean;
-  proof: "plan" | "offsets" | "nothing";
+  proof: "plan" | "rows" | "offsets" | "nothing";
   summary: { naive: number; peak: number; lower_bound: number; strategy: string; order: string };
   memories: Memory[];
   remedies: Remedy[];

@@ -7,6 +7,7 @@ import { grouped, inUnits, percent, shortened } from "./format";
 function proofOf(data: PlanData): { words: string; isProven: boolean } {
   const { peak, lower_bound } = data.summary;
   if (data.proof === "plan") return { words: "proven optimal", isProven: true };
+  if (data.proof === "rows") return { words: "proven for every order of rows", isProven: true };
   if (data.proof === "offsets")
     return {
       words: data.steps.rows > 0 ? "proven optimal for this order" : "proven optimal",

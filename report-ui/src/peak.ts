@@ -172,6 +172,9 @@ export function peakSection(model: PlanModel, label: string, pick: (buffer: numb
     columns.append(h("div", {}, h("h3", {}, title), h("ul", {}, ...found.map((it) => remedyItem(it, sign)))));
   }
   section.append(columns);
-  if (model.data.curve.length > 0) section.append(curve(model.data.curve));
+  const points = model.data.curve.filter(
+    (it, i, all) => i === 0 || it.peak !== all[i - 1].peak || it.recomputed !== all[i - 1].recomputed,
+  );
+  if (points.length > 1) section.append(curve(points));
   return section;
 }

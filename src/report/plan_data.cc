@@ -209,13 +209,19 @@ class Tables {
   Texts texts_{};
 };
 
-/// What is proven of the peak: that no "plan" is lower, none with these "offsets" alone changed, or "nothing".
+/// What is proven of the peak: that no "plan" is lower, none with these "rows" in any order, none with these
+/// "offsets" alone changed, or "nothing".
 std::string_view proof_of(const Plan& plan) {
   if (plan.summary.peak > plan.summary.lower_bound) return "nothing";
-  const bool covers_orders = std::ranges::any_of(plan.claims, [](const Claim& claim) {
-    return claim.proven_optimal && claim.scope != ClaimScope::offsets;
-  });
-  return plan.tensors.empty() || covers_orders ? "plan" : "offsets";
+  if (plan.tensors.empty()) return "plan";
+  const auto is_proven = [&](ClaimScope scope) {
+    return std::ranges::any_of(
+        plan.claims, [&](const Claim& claim) { return claim.proven_optimal && claim.scope == scope; });
+  };
+  if (is_proven(ClaimScope::order)) return "plan";
+  // If rows may be computed again, the claim is about the choice of these rows alone.
+  const bool is_once = plan.streaming && plan.streaming->recompute_limit <= 1;
+  return is_once && is_proven(ClaimScope::stream) ? "rows" : "offsets";
 }
 
 Json memory_json(const PlannedMemory& planned, const std::vector<std::vector<Position>>& starts) {

@@ -153,15 +153,17 @@ class Remedies {
            search.own_load - search.load,
            {}});
     }
+    const std::string what =
+        model + (search.own_load > search.load ? "Yet another" : "Another") + " order of operators";
     if (search.load == search.lower_bound) {
       add({Verdict::impossible,
-           model + "Yet another order of operators",
+           what,
            fmt::format("Every order has a step with at least {} live, whatever tensors share bytes.",
                        readable(search.load)),
            std::nullopt,
            {}});
     } else {
-      add({Verdict::possible, model + "Yet another order of operators",
+      add({Verdict::possible, what,
            fmt::format("The fullest step has {} live. No order is proven to need more than {}; {} sets of "
                        "operators were searched.",
                        readable(search.load), readable(search.lower_bound), search.states),
@@ -235,17 +237,19 @@ class Remedies {
          streaming.load_of_layers - streaming.load,
          {}});
     const auto claim = std::ranges::find(plan_.claims, ClaimScope::stream, &Claim::scope);
+    const std::string_view given = streaming.recompute_limit > 1 ? " if these rows are computed again" : "";
     if (claim != plan_.claims.end() && claim->lower_bound >= streaming.load) {
       add({Verdict::impossible,
            "Another order of rows",
-           fmt::format("No order of operators or of ascending rows has fewer than {} live.",
-                       readable(claim->lower_bound)),
+           fmt::format("No order of operators or of ascending rows has fewer than {} live{}.",
+                       readable(claim->lower_bound), given),
            std::nullopt,
            {}});
     } else if (claim != plan_.claims.end()) {
       add({Verdict::possible, "Another order of rows",
-           fmt::format("The fullest step has {} live. It is proven that no order of rows has fewer than {}.",
-                       readable(streaming.load), readable(claim->lower_bound)),
+           fmt::format(
+               "The fullest step has {} live. It is proven that no order of rows has fewer than {}{}.",
+               readable(streaming.load), readable(claim->lower_bound), given),
            streaming.load - claim->lower_bound, with("--time-limit", "60")});
     }
     if (streaming.granule > 1) {
@@ -286,8 +290,8 @@ class Remedies {
                            })).bytes;
       if (others == most) continue;
       add({Verdict::possible, "Inputs and outputs in memory of the caller",
-           fmt::format("Without them, at most {} are live{} instead of {}.", readable(others), in_memory(m),
-                       readable(most)),
+           fmt::format("In this order and without them, at most {} are live{} instead of {}.",
+                       readable(others), in_memory(m), readable(most)),
            most - others, with("--io", "external")});
     }
   }
@@ -314,7 +318,8 @@ class Remedies {
       add({Verdict::possible,
            fmt::format("{} in {} instead of {}", exporting::shortened(buffers_[moved].id, 60),
                        plan_.memories[1].memory.name, plan_.memories[0].memory.name),
-           fmt::format("Without it, at most {} are live in {}. Steps read and write {} of it, which would be "
+           fmt::format("In this order and without it, at most {} are live in {}. Steps read and write {} of "
+                       "it, which would be "
                        "traffic of {}.",
                        readable(others), plan_.memories[0].memory.name, readable(buffers_[moved].traffic),
                        plan_.memories[1].memory.name),

@@ -88,7 +88,8 @@ Plan plan_of(const Input& input, PlanOptions options = {}) {
 Plan plan_of_list(const std::string& csv) { return plan_of(parse_input(csv, "list.csv")); }
 
 Plan plan_of(const Problem& problem) {
-  return plan_of(Input{{"list", "list.csv", ModelFormat::csv}, problem});
+  return plan_of(Input{{"list", "list.csv", ModelFormat::csv}, problem},
+                 {.solve = {.strategy = "greedy-by-size"}});
 }
 
 /// Two branches: the file runs both first operators, then both second ones; one branch after the other needs less.
@@ -284,6 +285,42 @@ TEST(ReportRemedies, InputsAndOutputsOfTheCallerSaveWhatIsPromised) {
   ASSERT_NE(remedy, nullptr);
   EXPECT_EQ(plan.summary.peak - plan_of(input, {.io = Io::external}).summary.peak, remedy->bytes);
   EXPECT_EQ(remedy->command, "stowage plan chain.json --io external");
+}
+
+TEST(ReportRemedies, OfRowsSayWhatTheProofSupposes) {
+  Plan plan = plan_of(two_branches());
+  plan.order_searches.clear();
+  plan.streaming = Streaming{.granule = 2, .load = 100, .load_of_layers = 300};
+  plan.claims = {{ClaimScope::stream, 100, true}};
+  plan.summary.peak = plan.summary.lower_bound = 100;
+  const auto proof = [&] { return data_in(page_of(plan))["plans"][0]["proof"].get<std::string>(); };
+  EXPECT_EQ(find(remedies_of(plan), Verdict::done, "Rows")->bytes, 200);
+  EXPECT_EQ(find(remedies_of(plan), Verdict::impossible, "rows")->why.find("computed again"),
+            std::string::npos);
+  EXPECT_NE(find(remedies_of(plan), Verdict::possible, "Fewer rows"), nullptr);
+  EXPECT_NE(find(remedies_of(plan), Verdict::possible, "computed again"), nullptr);
+  EXPECT_EQ(proof(), "rows");
+  plan.streaming->recompute_limit = 1.5;
+  plan.streaming->curve = {{1, 1, 120}, {1.5, 1.2, 90}};
+  EXPECT_NE(find(remedies_of(plan), Verdict::impossible, "rows")->why.find("computed again"),
+            std::string::npos);
+  EXPECT_EQ(find(remedies_of(plan), Verdict::possible, "1.200 times")->bytes, 10);
+  EXPECT_EQ(proof(), "offsets");
+  plan.claims = {{ClaimScope::stream, 90, false}};
+  EXPECT_EQ(find(remedies_of(plan), Verdict::possible, "order of rows")->bytes, 10);
+}
+
+TEST(ReportRemedies, NameCopiesThatAreKept) {
+  Plan plan = plan_of(two_branches());
+  // At position 1 x and both tensors of the first branch are live; no position has more.
+  const std::size_t fullest = std::get<stowage::Run>(plan.clocks[0].steps[1]).path[1];
+  plan.copies_kept = {{.op = fullest, .operation = "full", .bytes = 64, .why = "because"},
+                      {.op = 4, .operation = "last", .bytes = 32, .why = "so"}};
+  const std::vector<Remedy> remedies = remedies_of(plan);
+  ASSERT_NE(find(remedies, Verdict::possible, "Sharing of full"), nullptr);
+  EXPECT_EQ(find(remedies, Verdict::possible, "Sharing of full")->bytes, 64);
+  ASSERT_NE(find(remedies, Verdict::possible, "Sharing of last"), nullptr);
+  EXPECT_EQ(find(remedies, Verdict::possible, "Sharing of last")->bytes, std::nullopt);
 }
 
 TEST(ReportRemedies, ArePricedInTheSlowerMemory) {
