@@ -1,7 +1,7 @@
 // What is known about one buffer.
 
 import { h, replace } from "./dom";
-import { grouped, inUnits, shortened } from "./format";
+import { grouped, readable, shortened } from "./format";
 import type { PlanModel } from "./model";
 
 const mostTensors = 6;
@@ -64,7 +64,7 @@ export function showDetails(
   const { before, after } = model.neighbours(buffer);
   const name = model.nameOf(buffer);
   const facts = [
-    ...fact("bytes", `${grouped(buffers.size[buffer])} (${inUnits(buffers.size[buffer])})`),
+    ...fact("bytes", readable(buffers.size[buffer])),
     ...fact(
       "offset",
       `${grouped(buffers.offset[buffer])}${memories.length > 1 ? ` in ${memories[buffers.memory[buffer]].name}` : ""}`,

@@ -17,6 +17,12 @@ export function grouped(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
 }
 
+/** "55 296 bytes (54.0 KiB)": exact, and short for people. */
+export function readable(bytes: number): string {
+  const rough = inUnits(bytes);
+  return rough === `${bytes} bytes` ? rough : `${grouped(bytes)} bytes (${rough})`;
+}
+
 export function percent(part: number, whole: number): string {
   if (whole === 0) return "";
   const value = (100 * part) / whole;

@@ -58,7 +58,7 @@ export function headline(data: PlanData): HTMLElement {
     h(
       "div",
       { class: "cards" },
-      card("peak", inUnits(summary.peak), `${grouped(summary.peak)} bytes`, "main"),
+      card("peak", inUnits(summary.peak), `exactly ${grouped(summary.peak)} bytes`, "main"),
       card("lower bound", inUnits(summary.lower_bound), proof.words, proof.isProven ? "proven" : "open"),
       card("without sharing", inUnits(summary.naive), `${saved.toFixed(saved < 10 ? 1 : 0)} times the peak`),
       card(

@@ -48,6 +48,7 @@ export class OperatorList {
       { class: "steps-viewport", tabindex: 0, role: "region", "aria-label": "Steps" },
       this.rows,
     );
+    this.viewport.style.height = `${Math.min(this.order.length * rowHeight + 2, 390)}px`;
     this.viewport.addEventListener("scroll", () => this.draw());
     this.element = h(
       "section",

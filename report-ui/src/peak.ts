@@ -2,7 +2,7 @@
 
 import type { Remedy, Verdict } from "./data";
 import { h } from "./dom";
-import { grouped, inUnits, percent, shortened } from "./format";
+import { grouped, inUnits, percent, readable, shortened } from "./format";
 import { swatch } from "./look";
 import type { Alive, MemoryModel, PlanModel } from "./model";
 
@@ -67,16 +67,12 @@ function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: numbe
     h(
       "p",
       {},
-      `The most live bytes${name}, ${grouped(memory.maxLoad)} (${inUnits(memory.maxLoad)}), are at position ${memory.peakAt}`,
+      `The most live bytes${name}, ${readable(memory.maxLoad)}, are at position ${memory.peakAt}`,
       running.length > 0 ? `, where ${running.join(" and ")} runs.` : ".",
       ` ${count} ${count === 1 ? "buffer is" : "buffers are"} alive there${count > alive.length ? `, of ${alive.length} tensors` : ""}.`,
     ),
     unused > 0 &&
-      h(
-        "p",
-        {},
-        `The peak is ${grouped(unused)} (${inUnits(unused)}) above that: bytes between buffers that nothing uses.`,
-      ),
+      h("p", {}, `The peak is ${readable(unused)} above that: between buffers are bytes that nothing uses.`),
     share,
     h(
       "div",

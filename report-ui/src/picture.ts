@@ -171,14 +171,11 @@ export class MemoryPicture {
       context.textAlign = "left";
       context.textBaseline = "middle";
       const y = gutter.top + (y1 - y0 < 34 ? (y0 + y1) / 2 : y0 + 11);
-      context.fillText(shortened(this.model.nameOf(buffer), room), gutter.left + x0 + 5, y);
-      if (y1 - y0 >= 34) {
+      context.fillText(shortened(this.model.nameOf(buffer), room), gutter.left + x0 + 5, y, x1 - x0 - 8);
+      const bytes = inUnits(size[p]);
+      if (y1 - y0 >= 34 && bytes.length <= room) {
         context.globalAlpha = 0.75;
-        context.fillText(
-          shortened(inUnits(this.pieces.size[p]), Math.max(room, 9)).slice(0, room),
-          gutter.left + x0 + 5,
-          y + 14,
-        );
+        context.fillText(bytes, gutter.left + x0 + 5, y + 14);
         context.globalAlpha = 1;
       }
       if (--left === 0) return;
@@ -284,7 +281,12 @@ export class MemoryPicture {
       context.fillStyle = wantsDarkText(colour) ? "#17202b" : "#ffffff";
       context.textAlign = "left";
       context.textBaseline = "middle";
-      context.fillText(shortened(this.model.nameOf(this.model.bufferOf[p]), 10), left + 4, y + tall / 2);
+      context.fillText(
+        shortened(this.model.nameOf(this.model.bufferOf[p]), 10),
+        left + 4,
+        y + tall / 2,
+        strip - 8,
+      );
     }
     context.restore();
     context.strokeStyle = theme.line;

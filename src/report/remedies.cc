@@ -133,11 +133,14 @@ class Remedies {
                          most.at, readable(most.bytes));
     }
     if (!memory.certificate.empty()) {
+      const auto starts = exporting::starts_on_one_axis(plan_);
+      std::vector<Position> positions;
+      for (const Position at : memory.certificate) positions.push_back(exporting::on_one_axis(starts, 0, at));
       return fmt::format(
           "The buffers that are live at positions {} do not fit below {}, however they are stacked. The "
           "checker "
           "tries all ways.",
-          fmt::join(memory.certificate, ", "), readable(memory.peak));
+          fmt::join(positions, ", "), readable(memory.peak));
     }
     return fmt::format("Sizes, alignments, pins and branches leave no peak below {}.", readable(memory.peak));
   }
