@@ -488,7 +488,7 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.tflite", tflite, {"--state", "y=z"}, wrong_usage, {"--state", "'z'"}},
   };
   for (const char* const flag :
-       {"--report", "--header", "--tflite", "--run", "--feed", "--release", "--frobnicate", "-x"}) {
+       {"--header", "--tflite", "--run", "--feed", "--release", "--frobnicate", "-x"}) {
     rows.push_back({"f.csv", list, {flag, "1"}, wrong_usage, {flag}});
   }
   expect_all_refused(rows);
