@@ -360,7 +360,8 @@ class Inference {
       throw Error(place(t), fmt::format("{}is of type {}, expected a dense tensor: others cannot be planned",
                                         origin(), kind_of_type(type)));
     }
-    if (has_element_type(type) && type.dims && std::ranges::all_of(*type.dims, &Dim::has_value)) {
+    const auto is_known = [](const Dim& dim) { return dim.has_value(); };
+    if (has_element_type(type) && type.dims && std::ranges::all_of(*type.dims, is_known)) {
       const auto known = known_dtype(type.elem_type);
       const DType dtype = known ? *known : dtype_of(type.elem_type, place(t));
       if (!bits_of(dtype))

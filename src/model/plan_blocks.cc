@@ -148,8 +148,8 @@ Splits splits_of(const Plan& plan, const Graph& graph) {
   for (const auto& [op, keys] : blocks) {
     if (op >= graph.subgraphs[0].operators.size())
       throw Error(graph.name, fmt::format("has no operator {} that could run in blocks", op));
-    const auto refuse = [&, op = op](const char* why) {
-      throw Error(describe(graph, 0, op), std::string("is split into blocks, but ") + why);
+    const auto refuse = [&, number = op](const char* why) {
+      throw Error(describe(graph, 0, number), std::string("is split into blocks, but ") + why);
     };
     if (wholes.contains(op)) refuse("a step runs it without");
     Blocks& own = splits[op];
