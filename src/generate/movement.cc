@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "generate/sources.h"
 #include "generate/text.h"
@@ -70,13 +71,23 @@ void reshape_by_rows(Writer& writer, const ReshapeRows& in, const ReshapeRows& o
   }
 }
 
+/// Whether an operator or the caller reads it.
+bool is_read(const Graph& graph, TensorId tensor) {
+  const Subgraph& main = graph.subgraphs[0];
+  return std::ranges::find(main.outputs, tensor) != main.outputs.end() ||
+         std::ranges::any_of(main.operators, [&](const Operator& op) {
+           return std::ranges::find(op.inputs, std::optional(tensor)) != op.inputs.end();
+         });
+}
+
 void emit_reshape(Writer& writer) {
   const Operands operands(writer.signature());
   const Graph& graph = writer.sources().network().graph();
   const Tensor& in = graph.tensors[writer.op().inputs.at(0).value()];
   const Tensor& out = graph.tensors[writer.op().outputs.at(0).value()];
   writer.need("stowage_movement");
-  if (writer.signature().has_output(1)) refuse("it has a second output");
+  if (writer.signature().has_output(1) && is_read(graph, *writer.op().outputs[1]))
+    refuse("its second output is read");
   if (in.bytes != out.bytes) refuse("its input has {} bytes, its output {}", in.bytes, out.bytes);
   const RowAxis* const axis = writer.axis();
   if (axis != nullptr && !axis->reads.empty()) {

@@ -173,19 +173,25 @@ static STOWAGE_APART uint32_t sum_one(const place_windows *it, const int8_t *w, 
   return sum;
 }
 
+static STOWAGE_APART void channels_alone(const stowage_conv_s8_layer *layer, const place_windows *it,
+                                         int32_t multiplier, int32_t begin, int8_t *output) {
+  int32_t c;
+  for (c = begin; c < it->channels; c++)
+    output[c] =
+        requantized(layer, sum_one(it, layer->weights + c, (uint32_t)layer->bias[c], c / multiplier), c);
+}
+
 void stowage_depthwise_s8(const stowage_conv_s8_layer *layer, const void *const *rows, int8_t *output) {
   const stowage_window_shape *const it = &layer->shape;
   const int32_t multiplier = it->out_channels / it->in_channels;
   const int32_t together =
       multiplier == 1 ? it->out_channels / 4 * 4 : (multiplier % 4 == 0 ? it->out_channels : 0);
-  int32_t x, c;
+  int32_t x;
   for (x = 0; x < it->out_width; x++, output += it->out_channels) {
     const int32_t place = x * it->stride - it->before;
     const tap_range inside = taps_inside(it, place);
     const place_windows windows = windows_of(layer, rows, place, inside);
     channels_in_fours(layer, &windows, multiplier, together, output);
-    for (c = together; c < it->out_channels; c++)
-      output[c] = requantized(
-          layer, sum_one(&windows, layer->weights + c, (uint32_t)layer->bias[c], c / multiplier), c);
+    if (together < it->out_channels) channels_alone(layer, &windows, multiplier, together, output);
   }
 }
