@@ -21,7 +21,8 @@ import tempfile
 CORES = {"m3": "cortex-m3 mps2-an385", "m4": "cortex-m4 mps2-an386", "m7": "cortex-m7 mps2-an500",
          "m55": "cortex-m55 mps3-an547"}
 KERNELS = {"m3": "cmsis-nn:scalar", "m4": "cmsis-nn:dsp", "m7": "cmsis-nn:dsp", "m55": "cmsis-nn:mve"}
-MODES = {"by operators": [], "--stream": ["--stream"], "--stream --io rows": ["--stream", "--io", "rows"]}
+MODES = {"by operators": [], "--stream": ["--stream", "--blocks", "none"],
+         "--stream --io rows": ["--stream", "--io", "rows", "--blocks", "none"]}
 TARGETS = {"m3": 1.3, "m4": 1.6, "m7": 1.6, "m55": None, "cmsis-nn": 1.1}  # instructions, beside CMSIS-NN
 MOST_STATE, MOST_STACK, MOST_SECONDS, MOST_STREAMED, LEAST_SPEED = 256, 1024, 1.0, 3.0, 3.0
 PACKAGES = ["bakenn==1.0.0", "ethos-u-vela", "tflite-micro", "flatbuffers", "tflite"]
