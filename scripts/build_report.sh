@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 (
   cd report-ui
-  [ -d node_modules ] || npm ci --no-audit --no-fund --silent
+  [ -d node_modules ] || npm install --no-save --no-audit --no-fund --silent
   npm run --silent build
 )
 cp report-ui/dist/index.html src/report/page.html

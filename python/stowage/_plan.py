@@ -120,6 +120,20 @@ class Plan:
         models = {name: text for name, text in self._texts.items() if name in MODEL_OPTIONS}
         _written(_core.header(self._core, self._need_sources("save_header"), models, prefix, names), path)
 
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the plan as one HTML page: its picture, its peak, and what would lower it (docs/report.md)."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "plan.json")
+            self.to_json(file)
+            arguments = [file, "-o", os.fspath(path)]
+            for model, named, content in self._sources:
+                if content is not None:
+                    named = os.path.join(folder, model)
+                    pathlib.Path(named).write_bytes(content)
+                arguments += ["--model", f"{model}={named}"]
+            models = {name: text for name, text in self._texts.items() if name in MODEL_OPTIONS}
+            _command("report", [], models, arguments)
+
     def save_tflite(
         self, path: str | os.PathLike[str], *, runtime: str | int = "32", kernels: str = "reference",
         strip: bool = False,

@@ -128,6 +128,8 @@ def test_saves(classifier, tmp_path):
     assert stowage.load(tmp_path / "plan.json", classifier).run(random_weights=1, check=True)
     assert plan.svg(tmp_path / "plan.svg").startswith("<svg")
     assert (tmp_path / "plan.svg").read_text() == plan.svg()
+    plan.report(tmp_path / "plan.html")
+    assert "stem.conv" in (tmp_path / "plan.html").read_text()
     assert plan.to_csv().startswith("id,")
     plan.save_header(tmp_path / "plan.h", prefix="net")
     subprocess.run([sys.executable, "-m", "stowage", "plan", classifier, "--header", tmp_path / "same.h", "--prefix",

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "generate/sources.h"
 #include "import/onnx_copies.h"
 #include "import/onnx_rules.h"
 #include "kernels/kernels.h"
@@ -30,6 +31,17 @@ Types set_of(const std::vector<std::string_view>& types) { return {types.begin()
 Types types_of(const kernels::KernelTable& table) {
   Types types;
   for (const auto& kernel : table) types.emplace(kernel.first);
+  return types;
+}
+
+/// Operators that `stowage generate` writes as C.
+Types generated_types() {
+  Types types;
+  for (const auto part : {generate::window_operators, generate::pool_operators, generate::element_operators,
+                          generate::movement_operators, generate::reduction_operators,
+                          generate::resizing_operators, generate::onnx_operators}) {
+    for (const generate::EmitEntry& entry : part()) types.emplace(entry.type);
+  }
   return types;
 }
 
@@ -61,8 +73,10 @@ std::string table() {
   const Types with_rows = set_of(model::types_with_rows());
   const Types plain = types_of(kernels::onnx_kernels());
   const Types fast = types_of(kernels::dnnl_kernels());
+  const Types generated = generated_types();
   std::ostringstream out;
-  out << "| operator | sets | shaped | aliased | streamed | run |\n|---|---|---|---|---|---|\n";
+  out << "| operator | sets | shaped | aliased | streamed | run | generated "
+         "|\n|---|---|---|---|---|---|---|\n";
   for (const auto& [type, sets] : operator_sets()) {
     const bool is_shaped = shaped.contains(type) || shaped_by_body.contains(type);
     const bool is_run = plain.contains(type) || run_by_body.contains(type);
@@ -74,7 +88,7 @@ std::string table() {
         << (fast.contains(type) ? "fast"
             : is_run            ? "yes"
                                 : "-")
-        << " |\n";
+        << " | " << (generated.contains(type) ? "yes" : "-") << " |\n";
   }
   return out.str();
 }
