@@ -163,7 +163,7 @@ TEST(Loops, OfRealNetworksMakeTheirCalls) {
     if (file.path().extension() != ".tflite" && file.path().extension() != ".onnx") continue;
     if (testing::is_in_a_hurry() && file.file_size() > 1'000'000) continue;
     PlanOptions options = rings();
-    options.solve.time_limit = std::chrono::milliseconds(testing::is_in_a_hurry() ? 2000 : 500);
+    options.solve.time_limit = std::chrono::milliseconds(testing::is_in_a_hurry() ? 1000 : 500);
     try {
       const Network network = read_network(file.path());
       const PlanResult result = make_plan(network.input, options);

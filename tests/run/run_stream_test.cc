@@ -22,11 +22,11 @@ using testing::expect_streams;
 const std::set<std::string, std::less<>> without_kernels{"ADD_N",      "ATAN2",       "BITWISE_XOR", "GELU",
                                                          "L2_POOL_2D", "LOG_SOFTMAX", "RIGHT_SHIFT", "SIGN"};
 
-/// All calls; in a hurry the first of each type and every fourth after it.
+/// All calls; in a hurry every fifth: types have one to thirty each, in a row.
 std::vector<Call> calls_for_the_time(std::vector<Call> calls) {
   if (!testing::is_in_a_hurry()) return calls;
-  std::map<std::string, int> seen;
-  std::erase_if(calls, [&](const Call& call) { return seen[call.type]++ % 4 != 0; });
+  std::size_t seen = 0;
+  std::erase_if(calls, [&](const Call&) { return seen++ % 5 != 0; });
   return calls;
 }
 
