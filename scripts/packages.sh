@@ -5,7 +5,7 @@ build_packages=(
   libgemmlowp-dev libgmp-dev libisl-dev libprotozero-dev libxxhash-dev ninja-build nlohmann-json3-dev)
 test_packages=(
   clang-16 clang-format-16 gcc-arm-none-eabi git libclang-rt-16-dev libgtest-dev libonnx-dev
-  libonnx-testdata libprotobuf-dev make
+  libonnx-testdata libprotobuf-dev make pkg-config
   picolibc-arm-none-eabi python3 python3-dev python3-venv qemu-system-arm)
 report_packages=(chromium)
 lint_packages=(clang-tidy-16)

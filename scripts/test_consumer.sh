@@ -11,7 +11,6 @@ cmake --build "$1/consumer"
 "$1/consumer/consumer"
 [ ! -x "$1/consumer/runner" ] || "$1/consumer/runner"
 
-if ! command -v pkg-config >/dev/null; then echo "pkg-config is not installed"; exit 0; fi
 folder=$(dirname "$(find "$prefix" -name stowage.pc)")
 # The libraries are used from where they are now; the files name where they would be.
 flags=$(PKG_CONFIG_PATH=$folder pkg-config --define-variable=prefix="$prefix" --cflags --libs stowage)

@@ -126,10 +126,7 @@ class Plan:
             file = os.path.join(folder, "plan.json")
             self.to_json(file)
             arguments = [file, "-o", os.fspath(path)]
-            for model, named, content in self._sources:
-                if content is not None:
-                    named = os.path.join(folder, model)
-                    pathlib.Path(named).write_bytes(content)
+            for model, named in _files_of(self._sources, folder):
                 arguments += ["--model", f"{model}={named}"]
             models = {name: text for name, text in self._texts.items() if name in MODEL_OPTIONS}
             _command("report", [], models, arguments)
@@ -372,18 +369,24 @@ def inspect(
     return found
 
 
+def _files_of(sources: Sequence[Source], folder: str) -> list[tuple[str, str]]:
+    """Names and files of models; those in memory become files in a folder."""
+    files = []
+    for model, file, content in sources:
+        if content is not None:
+            file = os.path.join(folder, model)
+            pathlib.Path(file).write_bytes(content)
+        files.append((model, file))
+    return files
+
+
 def _command(
     name: str, sources: Sequence[Source], texts: Mapping[str, Any], arguments: Sequence[str],
     accepted: Sequence[int] = (0,),
 ) -> str:
     """What the command prints. Models in memory become files for it."""
     with tempfile.TemporaryDirectory() as folder:
-        files = []
-        for model, file, content in sources:
-            if content is not None:
-                file = os.path.join(folder, model)
-                pathlib.Path(file).write_bytes(content)
-            files.append(file if name == "inspect" else f"{model}={file}")
+        files = [file if name == "inspect" else f"{model}={file}" for model, file in _files_of(sources, folder)]
         status, out, error = _core.command(["stowage", name, *files, *arguments_of(texts), *arguments])
     if status in accepted:
         return out

@@ -43,7 +43,7 @@ std::size_t pieces_of_one_size(std::span<const Piece> pieces) {
 /// What several entries have in common is written once, their numbers as lists.
 class Lists {
  public:
-  Lists(const Plan& plan) : is_short_(exporting::may_repeat(plan)) {}
+  explicit Lists(const Plan& plan) : is_short_(exporting::may_repeat(plan)) {}
 
   /// Whether the plan is small enough for repetitions and row blocks.
   [[nodiscard]] bool is_short() const { return is_short_; }

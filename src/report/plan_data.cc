@@ -57,29 +57,21 @@ Json column_of(std::span<const std::int64_t> values) {
   return column.text();
 }
 
-/// Letters that two texts share at their begins, in whole UTF-8 sequences.
+/// Letters of ASCII that two texts share at their begins: the page counts others in other units.
 std::size_t shared_letters(const std::string& a, const std::string& b) {
   std::size_t shared = 0;
-  while (shared < a.size() && shared < b.size() && a[shared] == b[shared]) ++shared;
-  constexpr unsigned char continuation_mask = 0xC0;
-  constexpr unsigned char continuation = 0x80;
-  while (shared > 0 && shared < b.size() &&
-         (static_cast<unsigned char>(b[shared]) & continuation_mask) == continuation)
-    --shared;
+  while (shared < a.size() && shared < b.size() && a[shared] == b[shared] &&
+         static_cast<unsigned char>(a[shared]) < 128)
+    ++shared;
   return shared;
 }
 
 Json json_of(const Texts& texts) {
-  // The page counts UTF-16 units, so only the letters of ASCII are shared.
   Column shared;
   Json ends = Json::array();
   const std::string* before = nullptr;
   for (const std::string& text : texts.all()) {
-    std::size_t count = before == nullptr ? 0 : shared_letters(*before, text);
-    const auto not_ascii = [](char letter) { return static_cast<unsigned char>(letter) >= 128; };
-    count = static_cast<std::size_t>(
-        std::find_if(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(count), not_ascii) -
-        text.begin());
+    const std::size_t count = before == nullptr ? 0 : shared_letters(*before, text);
     shared.add(static_cast<std::int64_t>(count));
     ends.push_back(text.substr(count));
     before = &text;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "export/readable.h"
+#include "pack/bounds.h"
 #include "stowage/report.h"
 
 namespace stowage {
@@ -21,43 +21,11 @@ namespace {
 using exporting::readable;
 using Verdict = Remedy::Verdict;
 
-/// Live bytes by position, as steps: from each position to the next one.
-using Loads = std::vector<std::pair<Position, Bytes>>;
-
-template <typename IsCounted>
-Loads loads_of(const std::vector<Buffer>& buffers, const IsCounted& is_counted) {
-  Loads changes;
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
-    if (!is_counted(b)) continue;
-    for (const Piece& piece : buffers[b].pieces) {
-      if (!piece.is_ever_alive()) continue;
-      changes.emplace_back(piece.life.lower, piece.size);
-      changes.emplace_back(piece.life.upper, -piece.size);
-    }
-  }
-  std::ranges::sort(changes);
-  Loads loads;
-  Bytes alive = 0;
-  for (const auto& [at, change] : changes) {
-    alive += change;
-    if (!loads.empty() && loads.back().first == at) {
-      loads.back().second = alive;
-    } else {
-      loads.emplace_back(at, alive);
-    }
-  }
-  return loads;
-}
-
-struct Fullest {
-  Position at = 0;  ///< The first position with the most live bytes.
-  Bytes bytes = 0;
-};
-
-Fullest fullest(const Loads& loads) {
-  Fullest most;
-  for (const auto& [at, bytes] : loads) {
-    if (bytes > most.bytes) most = {at, bytes};
+/// The first position with the most live bytes.
+pack::Load fullest(std::span<const Buffer> buffers) {
+  pack::Load most;
+  for (const pack::Load& load : pack::load_profile(buffers)) {
+    if (load.bytes > most.bytes) most = load;
   }
   return most;
 }
@@ -104,8 +72,18 @@ class Remedies {
     return fmt::format("{} {}{}{}", command_, option, value.empty() ? "" : " ", value);
   }
 
-  [[nodiscard]] Loads loads_in(std::size_t memory) const {
-    return loads_of(buffers_, [&](std::size_t b) { return plan_.places[b].memory == memory; });
+  /// Of the buffers in that memory that count.
+  template <typename IsCounted>
+  [[nodiscard]] pack::Load fullest_of(std::size_t memory, const IsCounted& is_counted) const {
+    std::vector<Buffer> counted;
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      if (plan_.places[b].memory == memory && is_counted(b)) counted.push_back(buffers_[b]);
+    }
+    return fullest(counted);
+  }
+
+  [[nodiscard]] pack::Load fullest_in(std::size_t memory) const {
+    return fullest_of(memory, [](std::size_t) { return true; });
   }
 
   [[nodiscard]] std::string in_memory(std::size_t memory) const {
@@ -127,7 +105,7 @@ class Remedies {
 
   [[nodiscard]] std::string proof_of(std::size_t m) const {
     const PlannedMemory& memory = plan_.memories[m];
-    const Fullest most = fullest(loads_in(m));
+    const pack::Load most = fullest_in(m);
     if (most.bytes == memory.peak) {
       return fmt::format("At position {}, {} are live at the same time. The plan needs no more than that.",
                          most.at, readable(most.bytes));
@@ -138,8 +116,7 @@ class Remedies {
       for (const Position at : memory.certificate) positions.push_back(exporting::on_one_axis(starts, 0, at));
       return fmt::format(
           "The buffers that are live at positions {} do not fit below {}, however they are stacked. The "
-          "checker "
-          "tries all ways.",
+          "checker tries all ways.",
           fmt::join(positions, ", "), readable(memory.peak));
     }
     return fmt::format("Sizes, alignments, pins and branches leave no peak below {}.", readable(memory.peak));
@@ -192,7 +169,7 @@ class Remedies {
     const auto starts = exporting::starts_on_one_axis(plan_);
     std::vector<Position> peaks;
     for (std::size_t m = 0; m < plan_.memories.size(); ++m) {
-      if (plan_.memories[m].memory.role == MemoryRole::working) peaks.push_back(fullest(loads_in(m)).at);
+      if (plan_.memories[m].memory.role == MemoryRole::working) peaks.push_back(fullest_in(m).at);
     }
     for (std::size_t c = 0; c < plan_.clocks.size(); ++c) {
       for (std::size_t s = 0; s < plan_.clocks[c].steps.size(); ++s) {
@@ -286,11 +263,11 @@ class Remedies {
   void caller_memory() {
     for (std::size_t m = 0; m < plan_.memories.size(); ++m) {
       if (plan_.memories[m].memory.role != MemoryRole::working) continue;
-      const Bytes most = fullest(loads_in(m)).bytes;
-      const Bytes others = fullest(loads_of(buffers_, [&](std::size_t b) {
-                             return plan_.places[b].memory == m && buffers_[b].kind != TensorKind::input &&
-                                    buffers_[b].kind != TensorKind::output;
-                           })).bytes;
+      const Bytes most = fullest_in(m).bytes;
+      const Bytes others =
+          fullest_of(m, [&](std::size_t b) {
+            return buffers_[b].kind != TensorKind::input && buffers_[b].kind != TensorKind::output;
+          }).bytes;
       if (others == most) continue;
       add({Verdict::possible, "Inputs and outputs in memory of the caller",
            fmt::format("In this order and without them, at most {} are live{} instead of {}.",
@@ -303,8 +280,7 @@ class Remedies {
   void slower_memory() {
     constexpr std::size_t most_shown = 3;
     if (plan_.memories.size() < 2 || plan_.memories[1].memory.role != MemoryRole::working) return;
-    const Loads loads = loads_in(0);
-    const Fullest most = fullest(loads);
+    const pack::Load most = fullest_in(0);
     std::vector<std::size_t> alive;
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       const bool is_alive = std::ranges::any_of(buffers_[b].pieces, [&](const Piece& piece) {
@@ -314,16 +290,13 @@ class Remedies {
     }
     std::ranges::stable_sort(alive, std::greater<>(), [&](std::size_t b) { return buffers_[b].size; });
     for (const std::size_t moved : std::span(alive).first(std::min(alive.size(), most_shown))) {
-      const Bytes others = fullest(loads_of(buffers_, [&](std::size_t b) {
-                             return b != moved && plan_.places[b].memory == 0;
-                           })).bytes;
+      const Bytes others = fullest_of(0, [&](std::size_t b) { return b != moved; }).bytes;
       if (others == most.bytes) continue;
       add({Verdict::possible,
            fmt::format("{} in {} instead of {}", exporting::shortened(buffers_[moved].id, 60),
                        plan_.memories[1].memory.name, plan_.memories[0].memory.name),
            fmt::format("In this order and without it, at most {} are live in {}. Steps read and write {} of "
-                       "it, which would be "
-                       "traffic of {}.",
+                       "it, which would be traffic of {}.",
                        readable(others), plan_.memories[0].memory.name, readable(buffers_[moved].traffic),
                        plan_.memories[1].memory.name),
            most.bytes - others,
