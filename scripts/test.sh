@@ -18,9 +18,9 @@ esac
 
 step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
-build() {  # PRESET
+build() {  # PRESET TARGET...
   cmake --preset "$1" -DSTOWAGE_TESTS=ON >/dev/null  # the quickstart does without
-  cmake --build --preset "$1"
+  cmake --build --preset "$1" --target "${@:2}"
 }
 
 # A few processes for all tests, not one for each: a start takes longer than most of them. Of 32 the last ones
@@ -41,7 +41,7 @@ git ls-files '*.cc' '*.h' | xargs clang-format-16 --dry-run -Werror
 step "GCC, release, and cases of other programs"
 scripts/oracles.sh >build/oracles.txt 2>&1 &
 oracles=$!
-build release
+build release all
 wait "$oracles" || { cat build/oracles.txt; exit 1; }
 run_tests_at_once release
 ctest --preset release -R '^(Example\.|Campaign$)'
@@ -56,7 +56,7 @@ step "Python package"
 scripts/test_python.sh build/release
 
 step "clang, address and undefined-behaviour sanitizers"
-build asan
+build asan stowage_tests fuzzers
 run_tests_at_once asan
 
 step "fuzzing"
@@ -74,7 +74,7 @@ if $long; then
   seq 1 6 | xargs -P "$(nproc)" -I{} \
     build/release/tests/campaign/stowage_campaign --cases 4000 --seed {} --folder build/campaign
   step "clang, thread sanitizer"
-  build tsan
+  build tsan all
   ctest --preset tsan
   step "clang-tidy"
   scripts/lint.sh

@@ -173,6 +173,7 @@ TEST(GenerateCmsisNn, RandomNetworksGiveWhatTheInterpreterGives) {
 }
 
 TEST(GenerateCmsisNn, RealNetworks) {
+  if (testing::is_in_a_hurry()) GTEST_SKIP() << "RandomNetworks run what these do";
   if (const std::string why = obstacle(); !why.empty()) GTEST_SKIP() << why;
   const fs::path models = fs::path(STOWAGE_DATA_DIR) / "models/tflite";
   if (!fs::exists(models)) GTEST_SKIP() << "no models in " << STOWAGE_DATA_DIR;

@@ -95,11 +95,11 @@ void add_model(testing::Packages& packages, const std::filesystem::path& file, s
 TEST(GenerateModels, GiveWhatTheInterpreterGives) {
   const std::filesystem::path models = std::filesystem::path(STOWAGE_DATA_DIR) / "models/tflite";
   if (!std::filesystem::exists(models)) GTEST_SKIP() << "no models in " << models;
-  std::vector<std::string> names{"hello_world_int8", "kws_ref_model", "trained_lstm_int8"};
+  std::vector<std::string> names{"hello_world_int8", "trained_lstm_int8"};
   if (!testing::is_in_a_hurry())
     for (const char* const name :
-         {"kws_ref_model_float32", "pretrainedResnet_quant", "person_detect", "micro_speech_quantized",
-          "keyword_scrambled_8bit", "ad01_int8", "vww_96_int8", "mcunet_vww"})
+         {"kws_ref_model", "kws_ref_model_float32", "pretrainedResnet_quant", "person_detect",
+          "micro_speech_quantized", "keyword_scrambled_8bit", "ad01_int8", "vww_96_int8", "mcunet_vww"})
       names.emplace_back(name);
   if (testing::has_time())
     for (const char* const name : {"vww_96_float", "mobilenet_v2_int8_224", "mcunetv2_large"})
