@@ -184,27 +184,33 @@ void Occupancy::find_runs(const Buffer& buffer) {
 }
 
 /// Raises an offset until no run is in its way. Returns the greatest offset up to which all offsets are free;
-/// none: without limit. Runs keep their position, so all calls for a buffer pass each interval once.
+/// none: without limit. Runs keep their position, so all calls for a buffer pass each interval once. Runs that
+/// are passed whole are removed together at the end of a round: a buffer may have thousands of them.
 std::optional<Bytes> Occupancy::clear_runs(Bytes& offset, Bytes alignment) {
   std::optional<Bytes> until;
   std::size_t clear = 0;  // consecutive runs examined since the offset last rose
-  for (std::size_t r = 0; clear < runs_.size(); r = r < runs_.size() ? r : 0) {
-    Run& run = runs_[r];
-    while (run.next != run.end && run.next->end - run.low <= offset) ++run.next;
-    if (run.next == run.end) {
-      runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(r));
-      continue;
-    }
-    const Bytes before = run.next->begin - run.high;  // the greatest offset that does not reach it from below
-    if (before < offset) {
-      offset = base::align_up(run.next->end - run.low, alignment);
-      until.reset();
-      clear = 0;
-    } else {
+  while (clear < runs_.size()) {
+    std::size_t kept = 0;
+    std::size_t r = 0;
+    for (; r < runs_.size() && clear < runs_.size() - (r - kept); ++r) {
+      Run& run = runs_[r];
+      Bytes before = 0;  // the greatest offset that does not reach the next interval from below
+      for (;;) {
+        while (run.next != run.end && run.next->end - run.low <= offset) ++run.next;
+        if (run.next == run.end) break;
+        before = run.next->begin - run.high;
+        if (before >= offset) break;
+        offset = base::align_up(run.next->end - run.low, alignment);
+        until.reset();
+        clear = 0;
+      }
+      if (run.next == run.end) continue;
       until = std::min(until.value_or(before), before);
       ++clear;
-      ++r;
+      runs_[kept++] = run;
     }
+    runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(kept),
+                runs_.begin() + static_cast<std::ptrdiff_t>(r));
   }
   return until;
 }

@@ -43,9 +43,10 @@ using base::Deadline;
 using stream::InPlace;
 
 constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
-constexpr unsigned long work_on_proof = 20'000'000;   // operations of the polyhedral library
+constexpr unsigned long work_on_proof = 2'500'000;    // operations of the polyhedral library
 constexpr std::int64_t most_cuts = 400;
-constexpr double share_of_axes = 0.1;  // of the time
+constexpr double share_of_axes = 0.1;      // of the time
+constexpr double share_of_finding = 0.85;  // the rest of the time is for order and offsets of the best plan
 
 /// An order of rows in one form.
 struct Attempt {
@@ -77,7 +78,8 @@ class StreamPlanner {
       axes_ = stream::axes_where_it_helps(graph_, instance_options(ways[0]), {work_on_regions, turning});
       if (axes_.empty()) std::erase_if(ways, [](const Way& way) { return !way.turns; });
     }
-    const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
+    const Deadline finding = deadline_.part(share_of_finding);
+    const std::shared_ptr<const Streamed> first = prepare(ways[0], finding);
     if (!first) return std::nullopt;
     note_bound(*first);
     if (!is_repeated(first->network)) std::erase_if(ways, [](const Way& way) { return !way.repeats; });
@@ -89,12 +91,12 @@ class StreamPlanner {
     };
     const bool are_others_needed = std::any_of(
         ways.begin() + 1, ways.end(), [&](const Way& way) { return may_be_lower(way, first->regions.peak); });
-    plan_in(first, are_others_needed ? deadline_.part(share_of_first) : deadline_);
-    for (std::size_t w = 1; w < ways.size() && !is_done(); ++w) {
+    plan_in(first, are_others_needed ? finding.part(share_of_first) : finding);
+    for (std::size_t w = 1; w < ways.size() && !is_done() && !finding.is_over(); ++w) {
       // As low with fewer multiplies is better, too.
       const bool may_be_cheaper = best_ && best_->streaming.recomputed > 1 && ways[w].recompute <= 1;
       if (!may_be_lower(ways[w], peak_ + (may_be_cheaper ? 1 : 0))) continue;
-      const Deadline deadline = deadline_.part(1.0 / static_cast<double>(ways.size() - w));
+      const Deadline deadline = finding.part(1.0 / static_cast<double>(ways.size() - w));
       const std::shared_ptr<const Streamed> streamed = prepare(ways[w], deadline);
       if (!streamed) continue;
       note_recomputed(*streamed);
@@ -265,6 +267,7 @@ class StreamPlanner {
   /// Spends the remaining time on the best plan: on its order if that search was truncated, then on offsets.
   void go_on() {
     if (!best_from_) return;
+    if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_.part(0.4));
     if (is_order_cut_ && !is_done() && options_.stream->layout != StreamLayout::ring) {
       const Attempt from = *best_from_;
       const RowOrder& order = *from.order;
