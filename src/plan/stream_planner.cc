@@ -45,8 +45,11 @@ using stream::InPlace;
 constexpr std::int64_t work_on_regions = 50'000'000;  // steps that are tried
 constexpr unsigned long work_on_proof = 2'500'000;    // operations of the polyhedral library
 constexpr std::int64_t most_cuts = 400;
-constexpr double share_of_axes = 0.1;      // of the time
-constexpr double share_of_finding = 0.85;  // the rest of the time is for order and offsets of the best plan
+// Of the time that is left. The rest is for order and offsets of the best plan.
+constexpr double share_of_axes = 0.1;
+constexpr double share_of_finding = 0.85;
+constexpr double share_of_first = 0.75;  // if other ways may be lower
+constexpr double share_of_others = 0.5;
 
 /// An order of rows in one form.
 struct Attempt {
@@ -78,12 +81,10 @@ class StreamPlanner {
       axes_ = stream::axes_where_it_helps(graph_, instance_options(ways[0]), {work_on_regions, turning});
       if (axes_.empty()) std::erase_if(ways, [](const Way& way) { return !way.turns; });
     }
-    const Deadline finding = deadline_.part(share_of_finding);
-    const std::shared_ptr<const Streamed> first = prepare(ways[0], finding);
+    const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
     note_bound(*first);
     if (!is_repeated(first->network)) std::erase_if(ways, [](const Way& way) { return !way.repeats; });
-    constexpr double share_of_first = 0.75;
     const std::vector<Graph> graphs = graphs_of(*first);
     const auto may_be_lower = [&](const Way& way, Bytes least) {
       return std::any_of(graphs.begin(), way.repeats ? graphs.end() : graphs.begin() + 1,
@@ -91,7 +92,8 @@ class StreamPlanner {
     };
     const bool are_others_needed = std::any_of(
         ways.begin() + 1, ways.end(), [&](const Way& way) { return may_be_lower(way, first->regions.peak); });
-    plan_in(first, are_others_needed ? finding.part(share_of_first) : finding);
+    plan_in(first, deadline_.part(are_others_needed ? share_of_first : share_of_finding));
+    const Deadline finding = deadline_.part(share_of_others);
     for (std::size_t w = 1; w < ways.size() && !is_done() && !finding.is_over(); ++w) {
       // As low with fewer multiplies is better, too.
       const bool may_be_cheaper = best_ && best_->streaming.recomputed > 1 && ways[w].recompute <= 1;
