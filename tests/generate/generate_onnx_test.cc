@@ -188,7 +188,7 @@ TEST(GenerateOnnx, RandomNetworksGiveWhatTheInterpreterGives) {
     refusals += count;
   }
   EXPECT_EQ(packages.count(), wanted);
-  EXPECT_LT(refusals, static_cast<int>(wanted) / 5);
+  EXPECT_LE(refusals, static_cast<int>(wanted) / 5);
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
