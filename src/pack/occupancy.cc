@@ -183,31 +183,38 @@ void Occupancy::find_runs(const Buffer& buffer) {
   }
 }
 
+/// Raises an offset until this run is not in its way. Returns the greatest offset from which its next interval
+/// is not reached; none: the run is passed whole.
+std::optional<Bytes> Occupancy::clear(Run& run, Bytes& offset, Bytes alignment) {
+  while (true) {
+    while (run.next != run.end && run.next->end - run.low <= offset) ++run.next;
+    if (run.next == run.end) return std::nullopt;
+    const Bytes before = run.next->begin - run.high;
+    if (before >= offset) return before;
+    offset = base::align_up(run.next->end - run.low, alignment);
+  }
+}
+
 /// Raises an offset until no run is in its way. Returns the greatest offset up to which all offsets are free;
-/// none: without limit. Runs keep their position, so all calls for a buffer pass each interval once. Runs that
-/// are passed whole are removed together at the end of a round: a buffer may have thousands of them.
+/// none: without limit. Runs keep their position, so all calls for a buffer pass each interval once. A buffer
+/// may have thousands of runs, so those that are passed whole are erased together, once a round.
 std::optional<Bytes> Occupancy::clear_runs(Bytes& offset, Bytes alignment) {
   std::optional<Bytes> until;
-  std::size_t clear = 0;  // consecutive runs examined since the offset last rose
-  while (clear < runs_.size()) {
+  std::size_t clear_of = 0;  // consecutive runs examined since the offset last rose
+  while (clear_of < runs_.size()) {
     std::size_t kept = 0;
-    std::size_t r = 0;
-    for (; r < runs_.size() && clear < runs_.size() - (r - kept); ++r) {
-      Run& run = runs_[r];
-      Bytes before = 0;  // the greatest offset that does not reach the next interval from below
-      for (;;) {
-        while (run.next != run.end && run.next->end - run.low <= offset) ++run.next;
-        if (run.next == run.end) break;
-        before = run.next->begin - run.high;
-        if (before >= offset) break;
-        offset = base::align_up(run.next->end - run.low, alignment);
+    std::size_t r = 0;  // runs [kept, r) are passed whole
+    for (; r < runs_.size() && clear_of < runs_.size() - (r - kept); ++r) {
+      const Bytes offset_before = offset;
+      const std::optional<Bytes> until_next = clear(runs_[r], offset, alignment);
+      if (offset != offset_before) {
         until.reset();
-        clear = 0;
+        clear_of = 0;
       }
-      if (run.next == run.end) continue;
-      until = std::min(until.value_or(before), before);
-      ++clear;
-      runs_[kept++] = run;
+      if (!until_next) continue;
+      until = std::min(until.value_or(*until_next), *until_next);
+      ++clear_of;
+      runs_[kept++] = runs_[r];
     }
     runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(kept),
                 runs_.begin() + static_cast<std::ptrdiff_t>(r));

@@ -83,6 +83,7 @@ class Occupancy {
   void collect_partials(const std::vector<Partial>& partials, Cells cells, const Piece& piece);
   void add_run(const std::vector<Interval>& taken, const Piece& piece);
   void find_runs(const Buffer& buffer);
+  [[nodiscard]] static std::optional<Bytes> clear(Run& run, Bytes& offset, Bytes alignment);
   [[nodiscard]] std::optional<Bytes> clear_runs(Bytes& offset, Bytes alignment);
 
   std::vector<Position> times_;

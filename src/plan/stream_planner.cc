@@ -13,7 +13,8 @@
 // up a row that lies alone, but not a row in a ring. If that changes sizes, orders are found for both.
 // Placing decides the form of rows: rings, rings where those waste nothing, or granules that lie anywhere.
 //
-// The search ends when the peak fits the memory's capacity or reaches a bound, or when time is up.
+// A part of the time is kept for the best plan of all ways: packing it better gains more than a way that cannot be
+// finished. The search ends when the peak fits the memory's capacity or reaches a bound, or when time is up.
 
 #include "plan/stream_planner.h"
 
@@ -79,6 +80,7 @@ class StreamPlanner {
     const Deadline turning = deadline_.part(share_of_axes);
     if (ways[0].turns) {
       axes_ = stream::axes_where_it_helps(graph_, instance_options(ways[0]), {work_on_regions, turning});
+      note_end_of(turning);
       if (axes_.empty()) std::erase_if(ways, [](const Way& way) { return !way.turns; });
     }
     const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
@@ -100,10 +102,11 @@ class StreamPlanner {
       if (!may_be_lower(ways[w], peak_ + (may_be_cheaper ? 1 : 0))) continue;
       const Deadline deadline = finding.part(1.0 / static_cast<double>(ways.size() - w));
       const std::shared_ptr<const Streamed> streamed = prepare(ways[w], deadline);
-      if (!streamed) continue;
+      if (!streamed) continue;  // the time of this way was too short
       note_recomputed(*streamed);
       plan_in(streamed, deadline);
     }
+    note_end_of(finding);
     go_on();
     return std::move(best_);
   }
@@ -123,6 +126,9 @@ class StreamPlanner {
 
   [[nodiscard]] bool is_done() const { return deadline_.is_over() || is_good_enough(); }
 
+  /// A search that ends because its time is over may have missed a lower plan.
+  void note_end_of(const Deadline& deadline) { is_cut_ = is_cut_ || deadline.is_over(); }
+
   /// If rows may be recomputed, the bound holds only for the rows of the ways so far.
   [[nodiscard]] bool is_good_enough() const {
     const Bytes least = options_.stream->recompute > 1 ? 0 : bound_;
@@ -137,8 +143,9 @@ class StreamPlanner {
       streamed.network =
           stream::repeat_where_it_helps(streamed.network, instance_options(way), {work_on_regions, trying});
     }
-    is_cut_ = is_cut_ || trying.is_over();
+    note_end_of(trying);
     complete(way, deadline, streamed);
+    note_end_of(deadline);
     if (deadline.is_over()) return nullptr;
     return std::make_shared<const Streamed>(std::move(streamed));
   }
@@ -149,18 +156,20 @@ class StreamPlanner {
     const Deadline placing = deadline.part(0.25);
     if (way.in_place != InPlace::never && options_.alias == Alias::automatic)
       options = stream::in_place_where_it_helps(graph, options, {work_on_regions, placing});
-    is_cut_ = is_cut_ || placing.is_over();
+    note_end_of(placing);
     streamed.once = stream::instances_of(graph, options);
     streamed.model = streamed.once;
     if (way.recompute > 1) {
       const Deadline choosing = deadline.part(0.33);
       streamed.model = stream::recompute_within(streamed.once, way.recompute, {work_on_regions, choosing});
-      is_cut_ = is_cut_ || choosing.is_over();
+      note_end_of(choosing);
     }
     streamed.program = stream::unroll(streamed.model, {.deadline = deadline});
     streamed.regions = stream::order_by_regions(streamed.program, work_on_regions, deadline);
-    streamed.affine = stream::affine_order(streamed.model, streamed.program, target(),
-                                           {work_on_regions, deadline.part(share_of_affine())});
+    const Deadline scheduling = deadline.part(share_of_affine());
+    streamed.affine =
+        stream::affine_order(streamed.model, streamed.program, target(), {work_on_regions, scheduling});
+    note_end_of(scheduling);
     // The search has run the schedule step by step. One that isl refutes is not offered all the same. Recomputed
     // rows follow no affine access, so isl is not asked about them.
     if (streamed.affine && streamed.model == streamed.once &&
@@ -257,6 +266,7 @@ class StreamPlanner {
       const auto shared = std::make_shared<const RowOrder>(std::move(order));
       for (const stream::Form form : shared->forms) attempts.push_back({streamed, shared, form});
     }
+    note_end_of(deadline);
     std::optional<std::size_t> best;
     const Deadline first = deadline.part(0.5);
     for (std::size_t a = 0; a < attempts.size(); ++a) {
@@ -266,7 +276,8 @@ class StreamPlanner {
     if (best && best_->peak > best_->solution.lower_bound) place(attempts[*best], deadline);
   }
 
-  /// Spends the remaining time on the best plan: on its order if that search was truncated, then on offsets.
+  /// Spends the remaining time on the best plan: on its offsets, on its order if that search was truncated, and
+  /// on offsets again.
   void go_on() {
     if (!best_from_) return;
     if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_.part(0.4));
@@ -289,6 +300,7 @@ class StreamPlanner {
 
   /// Places an attempt. True if its peak is lower than all before.
   bool place(const Attempt& attempt, const Deadline& deadline) {
+    note_end_of(deadline);
     if (is_done() || deadline.is_over()) return false;
     auto placed =
         place_stream(*attempt.streamed, *attempt.order, attempt.form, {options_, alignment_, deadline});
@@ -352,7 +364,7 @@ class StreamPlanner {
         program, stream::improve(program, steps, {.target = std::max(bound, target()), .deadline = deadline}),
         kind));
     is_order_cut_ = deadline.is_over();
-    is_cut_ = is_cut_ || is_order_cut_;
+    note_end_of(deadline);
     if (orders.back().steps != steps) orders.push_back(order_of(program, steps, kind));
   }
 
