@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # On Debian 12: installs what the tests need, builds, and runs all tests.
-#   scripts/test.sh          cases of other programs to compare with, tests with GCC, again with clang
-#                            under address and undefined-behaviour sanitizers, the installed package,
-#                            the Python package, the page of reports, and a few seconds of fuzzing
-#   scripts/test.sh --long   also the large networks in all their plans, a campaign of 24 000 random cases, a
-#                            million mutants of ONNX files, the thread sanitizer, clang-tidy, ten minutes per
-#                            fuzzer, the static file in an empty root, and other processors in an emulator
+#   scripts/test.sh          cases of other programs to compare with, all tests with GCC, the installed
+#                            package, the Python package, the page of reports; with clang under address and
+#                            undefined-behaviour sanitizers, tests of all that reads files, checks plans or
+#                            runs networks, random cases of the whole pipeline, and a few seconds of fuzzing
+#   scripts/test.sh --long   also all tests under sanitizers, the large networks in all their plans, a campaign
+#                            of 24 000 random cases, a million mutants of ONNX files, the thread sanitizer,
+#                            clang-tidy, ten minutes per fuzzer, the static file in an empty root, and other
+#                            processors in an emulator
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
 long=false
+folders=""  # whose tests are built; all if empty
 case "${1:-}" in
   "") ;;
   --long) long=true ;;
@@ -19,7 +22,7 @@ esac
 step() { printf '\n== %s (%d s)\n' "$1" "$SECONDS"; }
 
 build() {  # PRESET TARGET...
-  cmake --preset "$1" -DSTOWAGE_TESTS=ON >/dev/null  # the quickstart does without
+  cmake --preset "$1" -DSTOWAGE_TESTS=ON -DSTOWAGE_TEST_FOLDERS="$folders" >/dev/null  # quickstart: no tests
   cmake --build --preset "$1" --target "${@:2}"
 }
 
@@ -56,8 +59,12 @@ step "Python package"
 scripts/test_python.sh build/release
 
 step "clang, address and undefined-behaviour sanitizers"
-build asan stowage_tests fuzzers
+$long || folders="base;check;export;import;kernels;model;run;tflm"
+build asan stowage_tests stowage_campaign fuzzers
 run_tests_at_once asan
+seq 1 2 | xargs -P "$(nproc)" -I{} \
+  build/asan/tests/campaign/stowage_campaign --cases 100 --seed {} --folder build/campaign
+folders=""
 
 step "fuzzing"
 if $long; then scripts/fuzz.sh build/asan 600; else scripts/fuzz.sh build/asan 2; fi
@@ -67,6 +74,9 @@ if $long; then
     step "large networks in all their plans, $build"
     STOWAGE_LONG=1 "build/$build/tests/stowage_tests" --gtest_filter='Models/RunData*'
   done
+  step "what streaming aims at, and classifiers in all ways of sharing"
+  STOWAGE_LONG=1 build/release/tests/stowage_tests \
+    --gtest_filter='PlanStream*.RealNetworks*:All/OnnxRuntimeTest.Classifiers/*'
   step "a million mutants of ONNX files"
   seq 1 4 | xargs -P "$(nproc)" -I{} build/asan/fuzz/mutate_onnx 250000 {} \
     /usr/share/libonnx-testdata/data/node build/oracle/data examples
