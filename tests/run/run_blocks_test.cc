@@ -299,7 +299,7 @@ TEST(RunBlocks, OfHeadsNeedLess) {
   PlanOptions options;
   options.stream.emplace();
   options.alignment = 4;
-  options.solve.time_limit = std::chrono::seconds(testing::is_in_a_hurry() ? 6 : 2);
+  options.solve.time_limit = testing::time_of(std::chrono::seconds(2));
   const PlanResult apart = make_plan(network.input, options);
   ASSERT_EQ(text_of(apart.faults), "");
   ASSERT_TRUE(model::has_blocks(apart.plan));

@@ -163,7 +163,9 @@ TEST(RunStream, PlannedBetweenConvolutions) {
     if (const auto network = network_between_convolutions(call))
       count += expect_planned(*network, next, "convolutions around " + call.type);
   }
-  EXPECT_GT(count, 0);
+  if (!testing::is_in_a_hurry()) {  // else there may be no time to find rows
+    EXPECT_GT(count, 0);
+  }
 }
 
 }  // namespace
