@@ -207,6 +207,27 @@ def fixed_cache(name, opset, scatter):
     return net
 
 
+def attention_operators(name, **attributes):
+    """Positions turned and attention as operators of their own, with a cache, for pairs of heads."""
+    past, tokens, shared = 5, 3, HEADS // 2
+    net = Net(name, 23)
+    query, key, value = (net.input(what, (BATCH, tokens, heads * DEPTH))
+                         for what, heads in (("query", HEADS), ("key", shared), ("value", shared)))
+    caches = [net.input(what, (BATCH, shared, past, DEPTH)) for what in ("past_key", "past_value")]
+    positions = net.input("positions", (BATCH, tokens), np.int64, integers(0, 15))
+    mask = net.input("mask", (tokens, past + tokens))
+    angle = np.arange(16)[:, None] / 10000.0 ** (np.arange(DEPTH // 2) / (DEPTH // 2))
+    tables = [net.constant(table, np.float32) for table in (np.cos(angle), np.sin(angle))]
+    query = net.op("RotaryEmbedding", query, *tables, positions, num_heads=HEADS)
+    key = net.op("RotaryEmbedding", key, *tables, positions, num_heads=shared, interleaved=1)
+    results = net.op("Attention", query, key, value, mask, *caches, results=3, q_num_heads=HEADS,
+                     kv_num_heads=shared, **attributes)
+    net.output(results[0], (BATCH, tokens, WIDTH))
+    for result in results[1:]:
+        net.output(result, (BATCH, shared, past + tokens, DEPTH))
+    return net
+
+
 def nets():
     yield encoder("ort_encoder_layernorm", 17, layer_norm, erf_gelu)
     yield encoder("ort_encoder_decomposed", 13, decomposed_norm, erf_gelu)
@@ -217,3 +238,5 @@ def nets():
     yield growing_cache(4)
     yield fixed_cache("ort_decoder_scatter_nd", 17, scatter_rows)
     yield fixed_cache("ort_decoder_scatter_elements", 20, scatter_elements)
+    yield attention_operators("ort_attention_operator")
+    yield attention_operators("ort_attention_operator_causal", is_causal=1, softcap=1.5, scale=0.25)

@@ -28,6 +28,8 @@ KernelTable all_parts() {
                    transposed_convolution_kernels,
                    pool_kernels,
                    product_kernels,
+                   attention_kernels,
+                   rotary_kernels,
                    quantize_kernels,
                    recurrent_kernels,
                    resize_kernels,

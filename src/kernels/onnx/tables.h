@@ -24,6 +24,8 @@ namespace stowage::kernels::onnx_ops {
 [[nodiscard]] TablePart transposed_convolution_kernels();
 [[nodiscard]] TablePart pool_kernels();
 [[nodiscard]] TablePart product_kernels();
+[[nodiscard]] TablePart attention_kernels();
+[[nodiscard]] TablePart rotary_kernels();
 [[nodiscard]] TablePart quantize_kernels();
 [[nodiscard]] TablePart recurrent_kernels();
 [[nodiscard]] TablePart resize_kernels();
