@@ -148,24 +148,34 @@ Blocks blocks_of(const Signature& signature, bool is_deep_input) {
 }
 
 /// In DCR the depth is (row in block, column in block, rest), in CRD (rest, row, column).
-Kernel depth_to_space(const Signature& signature) {
-  const Blocks b = blocks_of(signature, true);
+bool is_dcr(const Signature& signature) {
   const std::string mode = signature.attributes.text("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") refuse("mode '{}' is neither DCR nor CRD", mode);
+  return mode == "DCR";
+}
+
+Kernel depth_to_space(const Signature& signature) {
+  const Blocks b = blocks_of(signature, true);
   const std::int64_t plane = b.height * b.width;
-  const bool is_dcr = mode == "DCR";
-  const std::int64_t column = (is_dcr ? b.depth : 1) * plane;
-  const std::int64_t rest = (is_dcr ? 1 : b.size * b.size) * plane;
+  const bool rest_is_last = is_dcr(signature);
+  const std::int64_t column = (rest_is_last ? b.depth : 1) * plane;
+  const std::int64_t rest = (rest_is_last ? 1 : b.size * b.size) * plane;
   return pick(input_of(signature, 0).dtype, {b.batch, b.depth, b.height, b.size, b.width, b.size},
               {b.depth * b.size * b.size * plane, rest, b.width, b.size * column, 1, column});
 }
 
+/// Has a mode since set 28; before it was DCR.
 Kernel space_to_depth(const Signature& signature) {
   const Blocks b = blocks_of(signature, false);
   const std::int64_t row = b.width * b.size;
   const std::int64_t plane = row * b.height * b.size;
-  return pick(input_of(signature, 0).dtype, {b.batch, b.size, b.size, b.depth, b.height, b.width},
-              {b.depth * plane, row, 1, plane, row * b.size, b.size});
+  const DType dtype = input_of(signature, 0).dtype;
+  if (is_dcr(signature)) {
+    return pick(dtype, {b.batch, b.size, b.size, b.depth, b.height, b.width},
+                {b.depth * plane, row, 1, plane, row * b.size, b.size});
+  }
+  return pick(dtype, {b.batch, b.depth, b.size, b.size, b.height, b.width},
+              {b.depth * plane, plane, row, 1, row * b.size, b.size});
 }
 
 /// Reverses the first elements along the time axis, as many as each batch's length gives.
