@@ -31,6 +31,7 @@ namespace {
 
 constexpr double raise_by = 0.1;  ///< Share of its first weight that an item gains each time it is placed.
 constexpr std::int64_t compact_every = 2000;
+constexpr std::size_t meets_between_looks = 4096;  ///< Items that steps may meet until they look at the time.
 constexpr std::int64_t barred_for = 20;  ///< Steps during which an item does not return to its last offset.
 
 }  // namespace
@@ -72,14 +73,19 @@ void EjectionSearch::begin(std::span<const Bytes> offsets, Bytes height) {
 }
 
 bool EjectionSearch::run(std::int64_t steps, const Stop& stop) {
+  std::size_t met = 0;  // since the time was looked at
   for (std::int64_t done = 0; done < steps && !pool_.empty(); ++done) {
-    if (done % 64 == 63 && stop()) return false;
+    if (met >= meets_between_looks) {
+      if (stop()) return false;
+      met = 0;
+    }
     ++step_;
     const std::uint32_t item = take();
     if (!put(item)) {
       pool_.push_back(item);
       return false;
     }
+    met += 1 + starts_.size();
     if (step_ % compact_every == 0) compact();
   }
   return pool_.empty();
