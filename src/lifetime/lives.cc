@@ -21,7 +21,9 @@ constexpr std::size_t longest_path = 1'000;
 class Unfolding {
  public:
   Unfolding(const Graph& graph, std::size_t model, const std::vector<std::vector<std::size_t>>& orders)
-      : graph_(graph), model_(model), orders_(orders) {}
+      : graph_(graph), model_(model), orders_(orders) {
+    if (!orders.empty()) clock_.steps.reserve(orders[0].size());
+  }
 
   void add(std::size_t subgraph) {
     if (path_.size() > longest_path)

@@ -16,7 +16,8 @@
 // number of threads decides how soon a placing is found, not which. A search that finds none for long forgets
 // its weights, starts from the best placing and lowers the cap less.
 //
-// Cost: a step sorts what an item meets. Memory: linear, and up to 2^21 listed neighbours.
+// Cost: a step sorts what an item meets. If that is more than 2^20 pairs of row blocks, nothing is searched: a
+// step would take too long. Memory: linear, and up to 2^21 listed neighbours.
 // Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
 
 #include <algorithm>
@@ -57,7 +58,8 @@ constexpr std::int64_t least_slice = 5'000;
 constexpr std::int64_t most_slice = 500'000;
 constexpr std::int64_t least_patience = 2'000'000;  ///< Work in vain until a search begins anew;
 constexpr std::int64_t most_patience = 16'000'000;  ///< it doubles up to so much.
-constexpr std::int64_t most_failures = 24;          ///< Of all searches in a row, until the end.
+constexpr std::size_t most_pairs_of_blocks = std::size_t{1} << 20U;  ///< In one step.
+constexpr std::int64_t most_failures = 24;  ///< Of all searches in a row, until the end.
 
 /// The placing that is known, or else the lowest of all passes; no places if it was too late.
 Placing placing_to_lower(const Problem& problem, const Control& control) {
@@ -158,12 +160,12 @@ class Descents {
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return best_; }
 
  private:
-  /// Builds what all searches read, and the searches; false if the time is up.
+  /// Builds what all searches read, and the searches; false if the time is up, or steps would take too long.
   bool begin() {
     const auto loads = loads_during(problem_.buffers, control_);
     if (!loads) return false;
     neighbours_.emplace(problem_.buffers);
-    if (control_.is_time_up()) return false;
+    if (control_.is_time_up() || pairs_of_blocks() > most_pairs_of_blocks) return false;
     by_slack_ = movables_of(problem_, *loads, bound_, true);
     by_area_ = movables_of(problem_, *loads, bound_, false);
     for (const Habit& habit : habits) {
@@ -173,6 +175,16 @@ class Descents {
       descents_.back()->start(best_, peak_, bound_);
     }
     return true;
+  }
+
+  /// Of the buffer with the most row blocks: its blocks and those of all neighbours.
+  [[nodiscard]] std::size_t pairs_of_blocks() const {
+    const auto count = [](const Buffer& buffer) { return buffer.pieces.size(); };
+    const auto largest = std::ranges::max_element(problem_.buffers, {}, count);
+    const auto index = static_cast<std::size_t>(largest - problem_.buffers.begin());
+    std::size_t others = 0;
+    neighbours_->for_each(index, [&](std::size_t other) { others += count(problem_.buffers[other]); });
+    return count(*largest) * others;
   }
 
   [[nodiscard]] bool is_done() const {

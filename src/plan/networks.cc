@@ -87,19 +87,19 @@ class OrderedPlanner {
  public:
   OrderedPlanner(const Context& context, const Candidate& orders, const Deadline& deadline)
       : context_(context), orders_(orders), deadline_(deadline) {
-    for (const NetworkFacts& network : context.networks) {
-      names_.push_back(network.input().info.name);
-      clocks_.push_back(orders[names_.size() - 1]->clock);
-    }
+    for (const NetworkFacts& network : context.networks) names_.push_back(network.input().info.name);
     for (std::size_t m = 0; m < names_.size(); ++m)
       graphs_.push_back({names_[m], context.networks[m].graph()});
   }
 
   Draft draft() {
-    const share::Timeline timeline(share::parse_run_expression(context_.options.run, names_), clocks_);
+    std::vector<Clock> clocks;
+    for (const SchedulePtr& order : orders_) clocks.push_back(order->clock);
+    share::Timeline timeline(share::parse_run_expression(context_.options.run, names_), std::move(clocks));
     const Passing passing = passing_on(timeline);
     share_bytes(timeline, passing);
     compose_all(timeline, passing);
+    draft_.plan.clocks = std::move(timeline).clocks();
     // From here on, only moves add or resize buffers.
     place_buffers();
     if (context_.options.moves == Moves::allowed) move_between_memories();
@@ -165,7 +165,6 @@ class OrderedPlanner {
     Composition together = compose(networks, timeline, passing, context_.alignment());
     Plan& plan = draft_.plan;
     plan.models = infos_of(context_.inputs);
-    plan.clocks = timeline.clocks();
     plan.tensors = std::move(together.tensors);
     plan.feeds = std::move(together.feeds);
     plan.released = std::move(together.released);
@@ -212,7 +211,6 @@ class OrderedPlanner {
   const Candidate& orders_;
   Deadline deadline_;
   std::vector<std::string> names_;
-  std::vector<Clock> clocks_;
   std::vector<share::NamedGraph> graphs_;
   std::vector<Arrangement> arrangements_;
   Draft draft_;

@@ -166,7 +166,12 @@ void Timeline::add(const RunExpression& part, std::size_t clock) {
       const auto begin = static_cast<Position>(clocks_[clock].steps.size());
       stages_[part.model] = {clock, begin, begin + static_cast<Position>(steps.size())};
       ranks_[part.model] = placed_++;
-      std::move(steps.begin(), steps.end(), std::back_inserter(clocks_[clock].steps));
+      std::vector<Step>& all = clocks_[clock].steps;
+      if (all.empty()) {
+        all = std::move(steps);
+      } else {
+        std::move(steps.begin(), steps.end(), std::back_inserter(all));
+      }
       break;
     }
     case RunExpression::Kind::sequence:

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/clock_tree.h"
@@ -42,7 +43,8 @@ class Timeline {
   /// `steps_of` has the steps of each model.
   Timeline(const RunExpression& expression, std::vector<Clock> steps_of);
 
-  [[nodiscard]] const std::vector<Clock>& clocks() const { return clocks_; }
+  [[nodiscard]] const std::vector<Clock>& clocks() const& { return clocks_; }
+  [[nodiscard]] std::vector<Clock> clocks() && { return std::move(clocks_); }
   [[nodiscard]] const Stage& stage_of(std::size_t model) const { return stages_[model]; }
   /// The fork that a clock is a branch of; none for the root.
   [[nodiscard]] const std::optional<Moment>& fork_of(std::size_t clock) const { return tree_.fork_of(clock); }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "long_tests.h"
@@ -91,6 +92,31 @@ TEST(Ejection, BeginsFromWhatIsKnown) {
   const Problem problem = problem_of({whole("a", 4, 0, 2), whole("b", 4, 1, 3)});
   const std::vector<Place> known{{.offset = 4}, {.offset = 0}};
   EXPECT_EQ(pack::ejection(problem, {.known = known}).places, known) << "it is at the bound";
+}
+
+/// Two tensors of many rows: row i of both is alive at about the same time as a hundred other rows.
+Problem problem_of_rows(Position rows) {
+  Problem problem;
+  for (std::size_t b = 0; b < 2; ++b) {
+    Buffer buffer{.id = "t" + std::to_string(b), .size = 16 * rows};
+    for (Position i = 0; i < rows; ++i) buffer.pieces.push_back({16 * i, 16, {i, i + 100}});
+    problem.buffers.push_back(buffer);
+  }
+  return problem;
+}
+
+/// A step would look at a million pairs of row blocks and more: the first placing stays, without a search.
+TEST(Ejection, DoesNotSearchWhereAStepTakesTooLong) {
+  std::int64_t slices = 0;
+  const Progress progress = [&](std::string_view what, double) { slices += what == "ejection" ? 1 : 0; };
+  const pack::Control control{.options = {.threads = 1, .rounds = 2, .progress = progress}};
+  for (const Position rows : {Position{200}, Position{1100}}) {
+    slices = 0;
+    const Problem problem = problem_of_rows(rows);
+    const auto placing = pack::ejection(problem, control);
+    EXPECT_FALSE(oracle::fault_of(problem, offsets_of(placing.places)));
+    EXPECT_EQ(slices > 0, rows == 200);
+  }
 }
 
 TEST(Ejection, OfNothingThereIsNothing) { EXPECT_TRUE(pack::ejection(problem_of({}), {}).places.empty()); }
