@@ -29,6 +29,8 @@ class BufferMaker {
       : graph_(graph), uses_(uses), sharing_(sharing), options_(options) {}
 
   Buffers run() {
+    result_.tensors.reserve(graph_.tensors.size());
+    result_.buffers.reserve(sharing_.groups.size());
     for (const Tensor& tensor : graph_.tensors) result_.tensors.push_back({options_.model, tensor, {}});
     for (const Shared& shared : sharing_.groups) add_shared(shared);
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {

@@ -84,6 +84,8 @@ class Composer {
     const alias::Buffers& own = networks_[m].buffers;
     const std::size_t first_buffer = result_.buffers.size();
     first_tensor_.push_back(result_.tensors.size());
+    result_.buffers.reserve(first_buffer + own.buffers.size());
+    result_.tensors.reserve(result_.tensors.size() + own.tensors.size());
     for (Buffer buffer : own.buffers) {
       buffer.id = unique_id(m, buffer.id);
       const bool is_state = buffer.kind == TensorKind::state;
