@@ -219,15 +219,14 @@ def instruction_table(bench, models):
 
 def small_table(bench, models):
     table("micro:bit in QEMU: Cortex-M0, 256 kB of flash, 16 kB of RAM of which 1 kB is stack",
-          ["model", "mode", "arena", "state", "thousand instructions", "outputs"])
+          ["model", "mode", "arena", "state", "outputs"])
     for model in models:
         folder, facts = bench.package(model, "portable", BY_ROWS)
         done = attempt(["make", "m0"], folder)
         cases = re.search(r"\d+ of \d+ cases as expected", done.stdout)
-        thousand = re.search(r"(\d+) thousand instructions", done.stdout)
         if done.returncode != 0 or not cases:
             bench.missed.append(f"{model.stem}, m0: {refusal(done.stdout)}")
-        row([model.stem, BY_ROWS, facts["arena"], facts["state"], thousand.group(1) if thousand else "",
+        row([model.stem, BY_ROWS, facts["arena"], facts["state"],
              cases.group(0) if cases else refusal(done.stdout)])
 
 
