@@ -96,13 +96,13 @@ TEST(Ejection, BeginsFromWhatIsKnown) {
 
 /// Two tensors of many rows: row i of both is alive at about the same time as a hundred other rows.
 Problem problem_of_rows(Position rows) {
-  Problem problem;
+  std::vector<Buffer> buffers;
   for (std::size_t b = 0; b < 2; ++b) {
     Buffer buffer{.id = "t" + std::to_string(b), .size = 16 * rows};
     for (Position i = 0; i < rows; ++i) buffer.pieces.push_back({16 * i, 16, {i, i + 100}});
-    problem.buffers.push_back(buffer);
+    buffers.push_back(buffer);
   }
-  return problem;
+  return problem_of(buffers);
 }
 
 /// A step would look at a million pairs of row blocks and more: the first placing stays, without a search.
