@@ -4,10 +4,11 @@
     pip install executorch torch torchvision; pip install .
     bench/executorch_arenas.py [NAME..]
 
-Each network is exported, lowered and planned twice. The second program runs in ExecuTorch's own runtime; its outputs
-are compared with those of eager PyTorch and with the program that greedy planned. Prints a line for each network:
-bytes of the arena by greedy and by stowage, the bound, what greedy has above it, the seconds that stowage took, and
-the largest difference to eager.
+Each network is exported, lowered and planned three times: by greedy, by stowage in the same order of nodes, and by
+stowage in an order that it searches for. All programs run in ExecuTorch's own runtime; their outputs must be equal, and
+are compared with those of eager PyTorch. Prints a line for each network: bytes of the arena by greedy and by stowage,
+the bound for this order of nodes, what greedy has above it, bytes of the arena with the order of stowage, the seconds
+that stowage took for offsets and for the order, and the largest difference to eager.
 """
 
 import sys
@@ -32,6 +33,42 @@ class Lstm(torch.nn.Module):
         return self.lstm(x)[0]
 
 
+class Unet(torch.nn.Module):
+    """Two levels down, two up, each joined with what came before."""
+
+    def __init__(self):
+        super().__init__()
+        widths = [(3, 16), (16, 32), (32, 64)]
+        self.down = torch.nn.ModuleList(torch.nn.Conv2d(*it, 3, padding=1) for it in widths)
+        self.up = torch.nn.ModuleList(torch.nn.Conv2d(*it, 3, padding=1) for it in [(96, 32), (48, 16)])
+        self.end = torch.nn.Conv2d(16, 2, 1)
+
+    def forward(self, x):
+        kept = []
+        for layer in self.down:
+            x = torch.relu(layer(x))
+            kept.append(x)
+            x = torch.nn.functional.max_pool2d(x, 2)
+        x = kept.pop()
+        for layer in self.up:
+            x = torch.nn.functional.interpolate(x, scale_factor=2.0, mode="nearest")
+            x = torch.relu(layer(torch.cat([x, kept.pop()], 1)))
+        return self.end(x)
+
+
+class Experts(torch.nn.Module):
+    """Experts side by side, all computed before the first is joined, as a mixture of experts is often written."""
+
+    def __init__(self):
+        super().__init__()
+        self.wide = torch.nn.ModuleList(torch.nn.Linear(64, 1024) for _ in range(4))
+        self.narrow = torch.nn.ModuleList(torch.nn.Linear(1024, 64) for _ in range(4))
+
+    def forward(self, x):
+        hidden = [torch.relu(layer(x)) for layer in self.wide]
+        return sum(layer(it) for layer, it in zip(self.narrow, hidden))
+
+
 def encoder(width, heads, layers):
     layer = torch.nn.TransformerEncoderLayer(width, heads, 4 * width, batch_first=True)
     return layer if layers == 1 else torch.nn.TransformerEncoder(layer, layers)
@@ -44,6 +81,8 @@ def of_torchvision(name, size=224):
 NETWORKS = {
     "encoder_64": lambda: (encoder(64, 4, 1), torch.randn(1, 32, 64)),
     "encoder_256_4": lambda: (encoder(256, 8, 4), torch.randn(1, 64, 256)),
+    "unet": lambda: (Unet(), torch.randn(1, 3, 64, 64)),
+    "experts": lambda: (Experts(), torch.randn(16, 64)),
     "lstm": lambda: (Lstm(), torch.randn(1, 20, 32)),
     "mobilenet_v2": of_torchvision("mobilenet_v2"),
     "mobilenet_v3_small": of_torchvision("mobilenet_v3_small"),
@@ -100,19 +139,33 @@ def compare(name):
     graph = ours.exported_program()
     Verifier(graph.graph_module, True, True, True, graph.graph_signature).verify_storage_reuse()
     bound = sum(report.bound for report in planner.reports)
-    outputs = [_load_for_executorch_from_buffer(it.buffer).forward([image])[0] for it in (greedy, ours)]
-    if not torch.equal(*outputs):
-        raise AssertionError(f"{name}: the outputs of the two plans differ")
+    searching = stowage.executorch.memory_planning_pass(order="search")
+    reorder = stowage.executorch.reorder
+    seconds = []
+
+    def timed(*arguments, **options):
+        begin = time.perf_counter()
+        found = reorder(*arguments, **options)
+        seconds.append(time.perf_counter() - begin)
+        return found
+
+    stowage.executorch.reorder = timed
+    searched = program_with(exported, searching)
+    stowage.executorch.reorder = reorder
+    outputs = [_load_for_executorch_from_buffer(it.buffer).forward([image])[0] for it in (greedy, ours, searched)]
+    if not all(torch.equal(outputs[0], it) for it in outputs[1:]):
+        raise AssertionError(f"{name}: the outputs of the plans differ")
     with torch.no_grad():
         difference = (outputs[1] - model(image)).abs().max().item()
     above = 100 * (arena_of(greedy) - bound) / bound
-    print(f"{name:20} {arena_of(greedy):10} {arena_of(ours):10} {bound:10} {above:6.1f} % {planner.seconds:6.2f} s "
-          f"{difference:8.1e}", flush=True)
+    print(f"{name:20} {arena_of(greedy):10} {arena_of(ours):10} {bound:10} {above:6.1f} % {arena_of(searched):10} "
+          f"{planner.seconds:6.2f} s {seconds[0]:6.2f} s {difference:8.1e}", flush=True)
 
 
 def main():
     warnings.filterwarnings("ignore")
-    print(f"{'network':20} {'greedy':>10} {'stowage':>10} {'bound':>10} {'greedy above':>12} {'seconds':>5} difference")
+    print(f"{'network':20} {'greedy':>10} {'stowage':>10} {'bound':>10} {'above':>8} {'searched':>10} "
+          f"{'offsets':>8} {'order':>8} difference")
     for name in sys.argv[1:] or NETWORKS:
         compare(name)
 

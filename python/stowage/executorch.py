@@ -18,6 +18,7 @@ from typing import Any
 
 from stowage._errors import Error, UsageError
 from stowage._pack import pack
+from stowage._reorder import Reordering, reorder
 
 DEFAULT_ARENA = 1  # arena 0 is for constants
 
@@ -137,13 +138,31 @@ class Planner:
                 for (item, _), bank, offset in zip(items, offsets.memory, offsets)]
 
 
-def memory_planning_pass(banks: Sequence[Bank] = (), *, time_limit: float = 1, seed: int = 0,
+def memory_planning_pass(banks: Sequence[Bank] = (), *, order: str = "keep", time_limit: float = 1, seed: int = 0,
                          threads: int | None = None, **options: Any) -> Any:
     """A `MemoryPlanningPass` of ExecuTorch that plans with `Planner`. `options` are those of `MemoryPlanningPass`,
-    such as `alloc_graph_input`. Its attribute `planner` has the reports."""
+    such as `alloc_graph_input`. Its attribute `planner` has the reports.
+
+    `order="search"` first moves the nodes of the graph into an order with a lower peak, where it is legal and there
+    is one; `reordering` then says what that brought for the last program. The search has `time_limit` seconds, too.
+    """
+    if order not in ("keep", "search"):
+        raise UsageError(f"order is {order!r}, expected 'keep' or 'search'")
     planner = Planner(banks, time_limit=time_limit, seed=seed, threads=threads)
     suite = importlib.import_module("executorch.exir.memory_planning").MemoryPlanningAlgorithmSuite([planner])
-    made = importlib.import_module("executorch.exir.passes").MemoryPlanningPass(memory_planning_algo=suite, **options)
+    base = importlib.import_module("executorch.exir.passes").MemoryPlanningPass
+
+    class StowagePass(base):  # type: ignore[misc, valid-type]
+        reordering: Reordering | None = None
+
+        def run(self, graph_module: Any, graph_signature: Any = None) -> Any:
+            if order == "search":
+                self.reordering = reorder(
+                    graph_module, graph_signature, alignment=self.alignment, inputs_cost=self.alloc_graph_input,
+                    outputs_cost=self.alloc_graph_output, time_limit=time_limit, seed=seed, threads=threads)
+            return super().run(graph_module, graph_signature)
+
+    made = StowagePass(memory_planning_algo=suite, **options)
     made.planner = planner
     return made
 

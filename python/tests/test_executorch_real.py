@@ -63,3 +63,42 @@ def test_banks():
     assert len(sizes) == 3 and 0 < sizes[1] <= 64 * 1024 and sizes[2] > 0
     output = _load_for_executorch_from_buffer(program.buffer).forward([image])[0]
     torch.testing.assert_close(output, model(image))
+
+
+class Experts(torch.nn.Module):
+    """All experts before the first result, a state that is written, and a view of what is written."""
+
+    def __init__(self):
+        super().__init__()
+        self.wide = torch.nn.ModuleList(torch.nn.Linear(16, 512) for _ in range(3))
+        self.narrow = torch.nn.ModuleList(torch.nn.Linear(512, 16) for _ in range(3))
+        self.register_buffer("state", torch.zeros(8, 16))
+
+    def forward(self, x):
+        hidden = [torch.relu(layer(x)) for layer in self.wide]
+        joined = sum(layer(it) for layer, it in zip(self.narrow, hidden)) + self.state
+        self.state.add_(x)
+        return joined.view(-1), self.state * 2
+
+
+def test_nodes_in_another_order():
+    from executorch.exir import ExecutorchBackendConfig, to_edge
+    from executorch.exir.memory_planning import Verifier
+    from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+    from stowage.executorch import memory_planning_pass
+
+    torch.manual_seed(0)
+    with torch.no_grad():
+        exported = torch.export.export(Experts().eval(), (torch.zeros(8, 16),))
+        passes = [memory_planning_pass(), memory_planning_pass(order="search")]
+        programs = [to_edge(exported).to_executorch(ExecutorchBackendConfig(memory_planning_pass=it)) for it in passes]
+    graph = programs[1].exported_program()
+    Verifier(graph.graph_module, True, True, True, graph.graph_signature).verify_storage_reuse()
+    kept, found = passes[0].planner.reports[0], passes[1].planner.reports[0]
+    assert found.bytes < kept.bound and passes[1].reordering.moved > 0
+    loaded = [_load_for_executorch_from_buffer(it.buffer) for it in programs]
+    for _ in range(3):  # the state goes from run to run
+        x = torch.randn(8, 16)
+        outputs = [it.forward([x]) for it in loaded]
+        assert all(torch.equal(a, b) for a, b in zip(*outputs))
