@@ -17,16 +17,16 @@ from stowage._errors import Error, InternalError, NotApplicable, RunFault, Stowa
 if TYPE_CHECKING:
     from stowage._pack import Offsets, pack
     from stowage._plan import (
-        Plan, compare, generate, inspect, load, plan, run, strategies, sweep, verify)
+        Page, Plan, compare, generate, inspect, load, plan, run, strategies, sweep, verify)
 
     __version__: str
 
 __all__ = [
-    "Error", "InternalError", "NotApplicable", "Offsets", "Plan", "RunFault", "StowageError", "UsageError",
+    "Error", "InternalError", "NotApplicable", "Offsets", "Page", "Plan", "RunFault", "StowageError", "UsageError",
     "__version__", "compare", "generate", "inspect", "load", "pack", "plan", "run", "strategies", "sweep", "verify"]
 
 _PACK = {"Offsets", "pack"}
-_PLAN = {"Plan", "compare", "generate", "inspect", "load", "plan", "run", "strategies", "sweep", "verify"}
+_PLAN = {"Page", "Plan", "compare", "generate", "inspect", "load", "plan", "run", "strategies", "sweep", "verify"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ import os
 import pathlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy.typing as npt
 
@@ -24,6 +24,20 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, float], object]
 MODEL_OPTIONS = ("dim", "shape", "bound", "state", "scratch")
+
+
+class Page:
+    """A report as one HTML page. `html` is its text; a notebook shows the page in a frame."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def __repr__(self) -> str:
+        return f"<stowage.Page: {len(self.html)} characters>"
+
+    def _repr_html_(self) -> str:
+        return (f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(self.html)}" title="stowage report" '
+                'style="width: 100%; height: 80vh; border: 1px solid #8884"></iframe>')
 
 
 class Plan:
@@ -120,16 +134,25 @@ class Plan:
         models = {name: text for name, text in self._texts.items() if name in MODEL_OPTIONS}
         _written(_core.header(self._core, self._need_sources("save_header"), models, prefix, names), path)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes the plan as one HTML page: its picture, its peak, and what would lower it (docs/report.md)."""
+    @overload
+    def report(self) -> Page: ...
+    @overload
+    def report(self, path: str | os.PathLike[str]) -> None: ...
+    def report(self, path: str | os.PathLike[str] | None = None) -> Page | None:
+        """The plan as one HTML page: its picture, its peak, and what would lower it (docs/report.md).
+
+        With `path`, the page is written there. Without, the result is a page that notebooks show.
+        """
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "plan.json")
+            output = os.path.join(folder, "plan.html") if path is None else os.fspath(path)
             self.to_json(file)
-            arguments = [file, "-o", os.fspath(path)]
+            arguments = [file, "-o", output]
             for model, named in _files_of(self._sources, folder):
                 arguments += ["--model", f"{model}={named}"]
             models = {name: text for name, text in self._texts.items() if name in MODEL_OPTIONS}
             _command("report", [], models, arguments)
+            return Page(pathlib.Path(output).read_text(encoding="utf-8")) if path is None else None
 
     def save_tflite(
         self, path: str | os.PathLike[str], *, runtime: str | int = "32", kernels: str = "reference",

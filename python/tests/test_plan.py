@@ -1,5 +1,6 @@
 """Plans of models: what they say, how they are saved, and what is refused."""
 
+import html
 import json
 import pickle
 import shutil
@@ -130,6 +131,10 @@ def test_saves(classifier, tmp_path):
     assert (tmp_path / "plan.svg").read_text() == plan.svg()
     plan.report(tmp_path / "plan.html")
     assert "stem.conv" in (tmp_path / "plan.html").read_text()
+    page = plan.report()
+    assert page.html == (tmp_path / "plan.html").read_text()
+    _, _, rest = page._repr_html_().partition(' srcdoc="')
+    assert html.unescape(rest.partition('"')[0]) == page.html and len(repr(page)) < 80
     assert plan.to_csv().startswith("id,")
     plan.save_header(tmp_path / "plan.h", prefix="net")
     subprocess.run([sys.executable, "-m", "stowage", "plan", classifier, "--header", tmp_path / "same.h", "--prefix",
