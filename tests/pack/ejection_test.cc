@@ -94,12 +94,12 @@ TEST(Ejection, BeginsFromWhatIsKnown) {
   EXPECT_EQ(pack::ejection(problem, {.known = known}).places, known) << "it is at the bound";
 }
 
-/// Two tensors of many rows: row i of both is alive at about the same time as a hundred other rows.
+/// Two tensors of many rows: row i of both is alive at the same time as many other rows.
 Problem problem_of_rows(Position rows) {
   std::vector<Buffer> buffers;
   for (std::size_t b = 0; b < 2; ++b) {
     Buffer buffer{.id = "t" + std::to_string(b), .size = 16 * rows};
-    for (Position i = 0; i < rows; ++i) buffer.pieces.push_back({16 * i, 16, {i, i + 100}});
+    for (Position i = 0; i < rows; ++i) buffer.pieces.push_back({16 * i, 16, {i, i + rows / 2}});
     buffers.push_back(buffer);
   }
   return problem_of(buffers);
