@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/unique_names.h"
@@ -24,18 +25,16 @@ namespace {
 
 class BufferMaker {
  public:
-  BufferMaker(const Graph& graph, const lifetime::Uses& uses, const Sharing& sharing,
-              const BufferOptions& options)
-      : graph_(graph), uses_(uses), sharing_(sharing), options_(options) {}
+  BufferMaker(const Graph& graph, const lifetime::Uses& uses, Sharing sharing, const BufferOptions& options)
+      : graph_(graph), uses_(uses), sharing_(std::move(sharing)), options_(options) {}
 
   Buffers run() {
-    result_.tensors.reserve(graph_.tensors.size());
+    result_.held.reserve(graph_.tensors.size());
     result_.buffers.reserve(sharing_.groups.size());
-    for (const Tensor& tensor : graph_.tensors) result_.tensors.push_back({options_.model, tensor, {}});
-    for (const Shared& shared : sharing_.groups) add_shared(shared);
+    for (Shared& shared : sharing_.groups) add_shared(shared);
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
       if (graph_.tensors[t].kind == TensorKind::state && options_.keeps_state)  // no tie is of that kind
-        result_.tensors[t].views = {{add_buffer(t, {0, uses_.end}), 0, {0, uses_.end}, std::nullopt}};
+        result_.held.push_back({t, add_buffer(t, {0, uses_.end}), 0, {0, uses_.end}});
     }
     for (const StateTie& tie : graph_.ties) add_tied(tie);
     return std::move(result_);
@@ -43,7 +42,7 @@ class BufferMaker {
 
  private:
   /// Names the buffer after its largest tensor.
-  void add_shared(const Shared& shared) {
+  void add_shared(Shared& shared) {
     const Member& largest =
         *std::max_element(shared.members.begin(), shared.members.end(), [&](const auto& a, const auto& b) {
           return graph_.tensors[a.tensor].bytes < graph_.tensors[b.tensor].bytes;
@@ -51,7 +50,7 @@ class BufferMaker {
     Buffer buffer{.id = id_for(largest.tensor),
                   .size = base::align_up(shared.end, options_.alignment),
                   .alignment = options_.alignment,
-                  .pieces = shared.pieces,
+                  .pieces = std::move(shared.pieces),
                   .kind = kind_of(shared, largest)};
     if (shared.end == 0) {  // no byte is ever needed
       for (const Lifetime& life : sharing_.lives[largest.tensor]) buffer.pieces.push_back({0, 0, life});
@@ -62,8 +61,7 @@ class BufferMaker {
     for (const Member& member : shared.members) {
       buffer.traffic = base::checked_add(buffer.traffic, traffic_of(member.tensor)).value_or(largest_value);
       for (const Lifetime& life : sharing_.lives[member.tensor])
-        result_.tensors[member.tensor].views.push_back(
-            {result_.buffers.size(), member.offset, life, std::nullopt});
+        result_.held.push_back({member.tensor, result_.buffers.size(), member.offset, life});
     }
     result_.buffers.push_back(std::move(buffer));
   }
@@ -112,8 +110,8 @@ class BufferMaker {
     }
     const std::size_t index = add_buffer(tie.input, {0, uses_.end});
     result_.buffers[index].traffic += traffic_of(tie.output);
-    result_.tensors[tie.input].views = {{index, 0, {0, new_life.lower}, std::nullopt}};
-    result_.tensors[tie.output].views = {{index, 0, new_life, std::nullopt}};
+    result_.held.push_back({tie.input, index, 0, {0, new_life.lower}});
+    result_.held.push_back({tie.output, index, 0, new_life});
   }
 
   [[nodiscard]] bool writes_over(const StateTie& tie) const {
@@ -135,7 +133,7 @@ class BufferMaker {
 
   const Graph& graph_;
   const lifetime::Uses& uses_;
-  const Sharing& sharing_;
+  Sharing sharing_;
   const BufferOptions& options_;
   base::UniqueNames ids_;
   Buffers result_;
@@ -143,9 +141,19 @@ class BufferMaker {
 
 }  // namespace
 
-Buffers buffers_of(const Graph& graph, const lifetime::Uses& uses, const Sharing& sharing,
+Buffers buffers_of(const Graph& graph, const lifetime::Uses& uses, Sharing sharing,
                    const BufferOptions& options) {
-  return BufferMaker(graph, uses, sharing, options).run();
+  return BufferMaker(graph, uses, std::move(sharing), options).run();
+}
+
+std::vector<PlannedTensor> planned_tensors(const Graph& graph, std::span<const Held> held,
+                                           std::size_t model) {
+  std::vector<PlannedTensor> tensors;
+  tensors.reserve(graph.tensors.size());
+  for (const Tensor& tensor : graph.tensors) tensors.push_back({model, tensor, {}});
+  for (const auto& [tensor, buffer, offset, life] : held)
+    tensors[tensor].views.push_back({buffer, offset, life, std::nullopt});
+  return tensors;
 }
 
 }  // namespace stowage::alias

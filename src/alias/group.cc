@@ -18,7 +18,6 @@
 #include <set>
 #include <span>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
 namespace stowage::alias {
@@ -96,23 +95,21 @@ void follow(const Graph& graph, const Operator& op, std::vector<ByteCopy> copies
 
 }  // namespace
 
-Contents contents_of(const Graph& graph, const Clock& clock) {
-  return contents_of(graph, clock, [](std::size_t, std::size_t, const ByteCopy&) { return true; });
+Contents contents_of(const Graph& graph, std::span<const lifetime::OperatorId> operators) {
+  return contents_of(graph, operators, [](std::size_t, std::size_t, const ByteCopy&) { return true; });
 }
 
-Contents contents_of(const Graph& graph, const Clock& clock,
+Contents contents_of(const Graph& graph, std::span<const lifetime::OperatorId> operators,
                      const std::function<bool(std::size_t, std::size_t, const ByteCopy&)>& is_followed) {
   Contents contents;
   contents.reserve(graph.tensors.size());
   for (TensorId t = 0; t < graph.tensors.size(); ++t) contents.push_back(itself(graph, t));
-  std::unordered_set<const Operator*> followed;  // a body may run many times
-  for (const Step& step : clock.steps) {
-    const auto& path = std::get<Run>(step).path;
-    const std::size_t subgraph = path[path.size() - 2];
-    const Operator& op = graph.subgraphs[subgraph].operators[path.back()];
-    if (op.copies.empty() || !followed.insert(&op).second) continue;
+  for (const auto& [subgraph, o] : operators) {
+    const Operator& op = graph.subgraphs[subgraph].operators[o];
+    if (op.copies.empty()) continue;
     std::vector<ByteCopy> copies = op.copies;
-    std::erase_if(copies, [&](const ByteCopy& copy) { return !is_followed(subgraph, path.back(), copy); });
+    std::erase_if(copies,
+                  [&, s = subgraph, o = o](const ByteCopy& copy) { return !is_followed(s, o, copy); });
     follow(graph, op, std::move(copies), contents);
   }
   return contents;
@@ -220,6 +217,7 @@ std::vector<Piece> joined(std::vector<Piece> pieces) {
 
 Group::Group(TensorId tensor, const std::vector<Fragment>& content, const std::vector<Lifetime>& lives)
     : members_{{tensor, 0}} {
+  boxes_.reserve(lives.size() * content.size());
   for (const Lifetime& life : lives) {
     for (const Fragment& fragment : content) {
       boxes_.push_back({fragment.begin, fragment.end, life, fragment.source,
@@ -268,9 +266,9 @@ void Group::join(Group& other, Bytes shift) {
   const auto from = static_cast<std::size_t>(first - boxes_.begin());
   std::inplace_merge(first, middle, boxes_.end(), starts_before);
   update_reach(from);
-  other.members_.clear();
-  other.boxes_.clear();
-  other.reach_.clear();
+  other.members_ = {};
+  other.boxes_ = {};
+  other.reach_ = {};
 }
 
 void Group::shorten(TensorId tensor, const std::vector<Lifetime>& lives) {
@@ -290,6 +288,7 @@ std::vector<Piece> Group::pieces() const {
   const auto key = [](const Box& it) { return std::tuple(it.source, it.origin); };
   std::stable_sort(boxes.begin(), boxes.end(), [&](const Box& a, const Box& b) { return key(a) < key(b); });
   std::vector<Piece> pieces;
+  pieces.reserve(boxes.size());
   for (auto first = boxes.begin(); first != boxes.end();) {
     const auto last =
         std::find_if(first, boxes.end(), [&](const Box& box) { return key(box) != key(*first); });

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "lifetime/lives.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 #include "stowage/problem.h"
@@ -26,11 +28,12 @@ struct Fragment {
 constexpr std::size_t most_fragments = 1024;
 
 /// The fragments of each tensor, in rising order and without holes; see group.cc. Nothing for tensors without
-/// bytes.
-[[nodiscard]] std::vector<std::vector<Fragment>> contents_of(const Graph& graph, const Clock& clock);
+/// bytes. `operators` are those that run, in the order of their first steps.
+[[nodiscard]] std::vector<std::vector<Fragment>> contents_of(const Graph& graph,
+                                                             std::span<const lifetime::OperatorId> operators);
 /// Copies for which the predicate (of subgraph, operator and copy) is false count as computed.
 [[nodiscard]] std::vector<std::vector<Fragment>> contents_of(
-    const Graph& graph, const Clock& clock,
+    const Graph& graph, std::span<const lifetime::OperatorId> operators,
     const std::function<bool(std::size_t, std::size_t, const ByteCopy&)>& is_followed);
 
 /// A tensor and the offset of its first byte in its group.

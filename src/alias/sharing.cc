@@ -27,9 +27,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "base/checked.h"
@@ -37,17 +37,12 @@
 namespace stowage::alias {
 namespace {
 
+using lifetime::OperatorId;
 using lifetime::Residence;
-
-/// An operator that runs.
-struct Place {
-  std::size_t subgraph = 0;
-  std::size_t op = 0;
-};
 
 /// A copy and the operator that makes it.
 struct Candidate {
-  Place place;
+  OperatorId place;
   const ByteCopy* copy = nullptr;
   bool is_in_too_many_parts = false;  ///< Its output has too many.
 };
@@ -57,18 +52,6 @@ std::vector<Bytes> copied_bytes(const Operator& op) {
   std::vector<Bytes> copied(op.outputs.size(), 0);
   for (const ByteCopy& copy : op.copies) copied[copy.output] += copy.size;
   return copied;
-}
-
-std::vector<Place> operators_of(const Clock& clock) {
-  std::vector<Place> places;
-  std::vector<std::unordered_set<std::size_t>> seen;
-  for (const Step& step : clock.steps) {
-    const auto& path = std::get<Run>(step).path;
-    const Place place{path[path.size() - 2], path.back()};
-    seen.resize(std::max(seen.size(), place.subgraph + 1));
-    if (seen[place.subgraph].insert(place.op).second) places.push_back(place);
-  }
-  return places;
 }
 
 /// Whether a group has inputs and results of repeated bodies. Results are handed over to the inputs one after
@@ -115,14 +98,14 @@ std::vector<bool> tensors_that_outlive_readers(const Graph& graph) {
 
 class Sharer {
  public:
-  Sharer(const Graph& graph, const Clock& clock, const lifetime::Uses& uses,
+  Sharer(const Graph& graph, std::span<const OperatorId> operators, const lifetime::Uses& uses,
          const std::vector<Residence>& residences, const Options& options)
       : graph_(graph),
         uses_(uses),
         residences_(residences),
         options_(options),
-        operators_(operators_of(clock)),
-        contents_(contents_of(graph, clock)),
+        operators_(operators),
+        contents_(contents_of(graph, operators)),
         owners_(owners_of(graph)),
         outlives_readers_(tensors_that_outlive_readers(graph)),
         is_seen_(seen_by_kernels()) {}
@@ -138,7 +121,7 @@ class Sharer {
   }
 
  private:
-  const Operator& operator_at(const Place& place) const {
+  const Operator& operator_at(const OperatorId& place) const {
     return graph_.subgraphs[place.subgraph].operators[place.op];
   }
 
@@ -147,6 +130,7 @@ class Sharer {
     phases_.clear();
     loops_of_.clear();
     const std::vector<Loops> loops = loops_of_tensors(graph_);
+    groups_.reserve(graph_.tensors.size());
     group_of_.assign(graph_.tensors.size(), std::nullopt);
     offsets_.assign(graph_.tensors.size(), 0);
     lives_ = uses_.lives;
@@ -163,7 +147,7 @@ class Sharer {
   /// All operands of operators, except those that are only copied.
   [[nodiscard]] std::vector<bool> seen_by_kernels() const {
     std::vector<bool> seen(graph_.tensors.size(), false);
-    for (const Place& place : operators_) see_operands(operator_at(place), seen);
+    for (const OperatorId& place : operators_) see_operands(operator_at(place), seen);
     for (const Subgraph& subgraph : graph_.subgraphs) {
       for (const auto* tensors : {&subgraph.inputs, &subgraph.outputs}) {
         for (const TensorId tensor : *tensors) seen[tensor] = true;
@@ -190,7 +174,7 @@ class Sharer {
 
   void share_copies() {
     std::vector<Candidate> candidates;
-    for (const Place& place : operators_) {
+    for (const OperatorId& place : operators_) {
       const Operator& op = operator_at(place);
       const std::vector<Bytes> copied = copied_bytes(op);
       for (const ByteCopy& copy : op.copies)
@@ -221,7 +205,7 @@ class Sharer {
 
   void share_in_place() {
     if (options_.target == Target::tflm) return;  // which kernels allow it depends on their build
-    for (const Place& place : operators_) {
+    for (const OperatorId& place : operators_) {
       const Operator& op = operator_at(place);
       for (std::size_t i = 0; i < op.inputs.size(); ++i) {
         const auto output = in_place_output(graph_, op, i);
@@ -337,7 +321,7 @@ class Sharer {
   /// its alignment must be known from the beginning.
   bool has_seen_more() {
     bool has_more = false;
-    for (const Place& place : operators_) {
+    for (const OperatorId& place : operators_) {
       const Operator& op = operator_at(place);
       const auto is_gone = [&](const ByteCopy& copy) { return is_removed(op, copy); };
       if (std::all_of(op.copies.begin(), op.copies.end(), is_gone)) continue;
@@ -363,7 +347,7 @@ class Sharer {
       is_laid_out[*group_of_[t]] = true;
       sharing.groups.push_back(laid_out(*group_of_[t]));
     }
-    for (const Place& place : operators_) account(place, sharing);
+    for (const OperatorId& place : operators_) account(place, sharing);
     sharing.lives = std::move(lives_);
     return sharing;
   }
@@ -383,7 +367,7 @@ class Sharer {
     return shared;
   }
 
-  void account(const Place& place, Sharing& sharing) const {
+  void account(const OperatorId& place, Sharing& sharing) const {
     const Operator& op = operator_at(place);
     const auto keep = [&](Bytes bytes, std::string why) {
       sharing.kept.push_back({options_.model, place.subgraph, place.op,
@@ -424,7 +408,7 @@ class Sharer {
   const lifetime::Uses& uses_;
   const std::vector<Residence>& residences_;
   const Options& options_;
-  std::vector<Place> operators_;  ///< Those that run, once each, by their first run.
+  std::span<const OperatorId> operators_;  ///< Those that run.
   std::vector<std::vector<Fragment>> contents_;
   std::vector<std::optional<std::size_t>> owners_;
   std::vector<bool> outlives_readers_;
@@ -441,9 +425,9 @@ class Sharer {
 
 }  // namespace
 
-Sharing share(const Graph& graph, const Clock& clock, const lifetime::Uses& uses,
+Sharing share(const Graph& graph, std::span<const OperatorId> operators, const lifetime::Uses& uses,
               const std::vector<lifetime::Residence>& residences, const Options& options) {
-  return Sharer(graph, clock, uses, residences, options).run();
+  return Sharer(graph, operators, uses, residences, options).run();
 }
 
 }  // namespace stowage::alias

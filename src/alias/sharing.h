@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "alias/group.h"
@@ -39,8 +40,9 @@ struct Sharing {
   std::vector<KeptCopy> kept;
 };
 
-/// Decides which tensors share bytes; see sharing.cc.
-[[nodiscard]] Sharing share(const Graph& graph, const Clock& clock, const lifetime::Uses& uses,
-                            const std::vector<lifetime::Residence>& residences, const Options& options);
+/// Decides which tensors share bytes; see sharing.cc. `operators` are those that run.
+[[nodiscard]] Sharing share(const Graph& graph, std::span<const lifetime::OperatorId> operators,
+                            const lifetime::Uses& uses, const std::vector<lifetime::Residence>& residences,
+                            const Options& options);
 
 }  // namespace stowage::alias

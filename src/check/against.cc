@@ -306,9 +306,7 @@ void hold_weights(const Plan& plan, Network& network, const std::vector<Views>& 
   };
   for (TensorId t = 0; t < views.size(); ++t) {
     if (!is_constant(network.graph.tensors[t].kind)) continue;
-    for (const auto& [clock, of_clock] : views[t]) {
-      for (const View* const view : of_clock) hold(t, *view);
-    }
+    for (const View* const view : views[t]) hold(t, *view);
   }
 }
 
@@ -316,9 +314,10 @@ void hold_weights(const Plan& plan, Network& network, const std::vector<Views>& 
 void finish_model(const Plan& plan, const model::ClockTree& tree, MatchedNetwork& model, Faults& faults) {
   Network& network = model.network;
   std::vector<Views> views;
+  views.reserve(model.matched.size());
   for (const PlannedTensor* const tensor : model.matched)
     views.push_back(tensor != nullptr ? views_in_time(plan, *tensor) : Views());
-  meet(tree, network.played, views);
+  meet(plan, tree, network.played, views);
   check_needs(model, faults);
   for (const StateTie& tie : network.graph.ties) check_tie(network.graph, tie, model.matched, faults);
   check_hand_overs(network.graph, model.matched, faults);

@@ -36,6 +36,7 @@ class Replay {
 
   Played play() {
     played_.uses.resize(graph_.tensors.size());
+    played_.needs.reserve(graph_.tensors.size());
     const auto [begin, end] = part_.span.life;
     for (const StateTie& tie : graph_.ties) old_state_of_[tie.output] = tie.input;
     for (const TensorId input : graph_.subgraphs[0].inputs) give(input, begin);
@@ -297,61 +298,77 @@ std::optional<Lifetime> life_on(std::size_t clock, const KeptBytes& need, const 
   return life;
 }
 
-/// The view that covers the need and satisfies the condition, usually the last view that begins early enough.
-template <typename Condition>
-const View* view_during(const KeptBytes& need, const std::vector<Views>& views, const model::ClockTree& tree,
-                        const Condition& condition) {
-  for (const auto& [clock, of_clock] : views[need.tensor]) {
-    const auto life = life_on(clock, need, tree);
-    if (!life) continue;
-    auto view = std::upper_bound(of_clock.begin(), of_clock.end(), life->lower,
-                                 [](Position lower, const View* it) { return lower < it->life.lower; });
-    while (view != of_clock.begin()) {
-      --view;
-      if (life->upper <= (*view)->life.upper && condition(**view)) return *view;
+/// Finds views of needs.
+class ViewFinder {
+ public:
+  ViewFinder(const Plan& plan, const model::ClockTree& tree, const std::vector<Views>& views)
+      : plan_(plan), tree_(tree), views_(views) {}
+
+  /// The view that covers the need and satisfies the condition, usually the last view that begins early enough.
+  template <typename Condition>
+  [[nodiscard]] const View* during(const KeptBytes& need, const Condition& condition) const {
+    const Views& views = views_[need.tensor];
+    for (auto first = views.begin(); first != views.end();) {
+      const std::size_t clock = plan_.buffers[(*first)->buffer].clock;
+      const auto last = std::find_if(
+          first, views.end(), [&](const View* view) { return plan_.buffers[view->buffer].clock != clock; });
+      const auto begin = std::exchange(first, last);
+      const auto life = life_on(clock, need, tree_);
+      if (!life) continue;
+      auto view = std::upper_bound(begin, last, life->lower,
+                                   [](Position lower, const View* it) { return lower < it->life.lower; });
+      while (view != begin) {
+        --view;
+        if (life->upper <= (*view)->life.upper && condition(**view)) return *view;
+      }
     }
+    return nullptr;
   }
-  return nullptr;
-}
 
-const View* view_during(const KeptBytes& need, const std::vector<Views>& views,
-                        const model::ClockTree& tree) {
-  return view_during(need, views, tree, [](const View&) { return true; });
-}
+  [[nodiscard]] const View* during(const KeptBytes& need) const {
+    return during(need, [](const View&) { return true; });
+  }
 
-/// The view of the input in the bytes that the output overwrites; null if there is none.
-const View* view_written_over(const KeptBytes& read, const KeptBytes& written,
-                              const std::vector<Views>& views, const model::ClockTree& tree) {
-  const View* const output = view_during(written, views, tree);
-  if (output == nullptr) return nullptr;
-  return view_during(read, views, tree, [&](const View& view) {
-    return view.buffer == output->buffer && view.offset == output->offset;
-  });
-}
+  /// The view of the input in the bytes that the output overwrites; null if there is none.
+  [[nodiscard]] const View* written_over(const KeptBytes& read, const KeptBytes& written) const {
+    const View* const output = during(written);
+    if (output == nullptr) return nullptr;
+    return during(read, [&](const View& view) {
+      return view.buffer == output->buffer && view.offset == output->offset;
+    });
+  }
+
+ private:
+  const Plan& plan_;
+  const model::ClockTree& tree_;
+  const std::vector<Views>& views_;
+};
 
 }  // namespace
 
 Views views_in_time(const Plan& plan, const PlannedTensor& tensor) {
   Views views;
-  for (const View& view : tensor.views) views[plan.buffers[view.buffer].clock].push_back(&view);
-  for (auto& [clock, of_clock] : views) {
-    std::sort(of_clock.begin(), of_clock.end(),
-              [](const View* a, const View* b) { return a->life.lower < b->life.lower; });
-  }
+  views.reserve(tensor.views.size());
+  for (const View& view : tensor.views) views.push_back(&view);
+  std::stable_sort(views.begin(), views.end(), [&](const View* a, const View* b) {
+    return std::pair(plan.buffers[a->buffer].clock, a->life.lower) <
+           std::pair(plan.buffers[b->buffer].clock, b->life.lower);
+  });
   return views;
 }
 
-void meet(const model::ClockTree& tree, Played& played, const std::vector<Views>& views) {
+void meet(const Plan& plan, const model::ClockTree& tree, Played& played, const std::vector<Views>& views) {
+  const ViewFinder finder(plan, tree, views);
   for (auto update = played.updates.rbegin(); update != played.updates.rend(); ++update) {
     KeptBytes& read = played.needs[update->read];
     if (read.life.upper > update->at) continue;  // another reader needs it longer; else it is `at`
-    const View* const view = view_written_over(read, played.needs[update->written], views, tree);
+    const View* const view = finder.written_over(read, played.needs[update->written]);
     if (view != nullptr) read.view = view;
     read.is_written_over = view != nullptr;
     read.life.upper = view != nullptr ? update->at : update->at + 1;
   }
   for (KeptBytes& need : played.needs) {
-    if (need.view == nullptr && !need.is_followed) need.view = view_during(need, views, tree);
+    if (need.view == nullptr && !need.is_followed) need.view = finder.during(need);
   }
 }
 

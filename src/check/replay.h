@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,13 +74,13 @@ struct NetworkSteps {
 /// Replays the steps of one network; steps that the network does not have are faults.
 [[nodiscard]] Played replay(const Graph& graph, const NetworkSteps& part, Faults& faults);
 
-/// Views of one tensor, by the clock of their buffer, in time order.
-using Views = std::map<std::size_t, std::vector<const View*>>;
+/// Views of one tensor, by the clock of their buffer, those of a clock in time order.
+using Views = std::vector<const View*>;
 
 [[nodiscard]] Views views_in_time(const Plan& plan, const PlannedTensor& tensor);
 
 /// Decides which inputs are overwritten in place, and finds the view that meets each need. `views` has those
 /// of every tensor.
-void meet(const model::ClockTree& tree, Played& played, const std::vector<Views>& views);
+void meet(const Plan& plan, const model::ClockTree& tree, Played& played, const std::vector<Views>& views);
 
 }  // namespace stowage::check

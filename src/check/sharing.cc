@@ -136,6 +136,7 @@ std::optional<Conflict> find_conflict(const std::vector<HeldBox>& boxes) {
     std::size_t box;
   };
   std::vector<Event> events;
+  events.reserve(2 * boxes.size());
   for (std::size_t b = 0; b < boxes.size(); ++b) {
     if (boxes[b].life.lower >= boxes[b].life.upper || boxes[b].begin >= boxes[b].end) continue;
     events.push_back({boxes[b].life.lower, true, b});

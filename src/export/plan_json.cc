@@ -273,10 +273,11 @@ void write_json(const Plan& plan, std::ostream& out) {
   exporting::Document document(out, "stowage-plan");
   const Lists list(plan);
   document.models(plan.models);
+  const bool may_repeat = list.is_short() && is_streamed(plan);  // others run each operator once
   document.key("clocks") << "[";
   for (std::size_t c = 0; c < plan.clocks.size(); ++c) {
     out << (c == 0 ? "\n" : ",\n") << "{\"steps\":";
-    exporting::write_steps(plan.clocks[c], plan, list.is_short(), out);
+    exporting::write_steps(plan.clocks[c], plan, may_repeat, out);
     out << "}";
   }
   out << "]";

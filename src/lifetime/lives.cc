@@ -67,6 +67,29 @@ Clock clock_of(const Graph& graph, std::size_t model, const std::vector<std::vec
   return unfolding.result();
 }
 
+std::vector<OperatorId> operators_of(const Clock& clock) {
+  std::vector<OperatorId> operators;
+  operators.reserve(clock.steps.size());
+  std::vector<std::vector<bool>> seen;  // per subgraph and operator; a body may run many times
+  for (const Step& step : clock.steps) {
+    const auto& path = std::get<Run>(step).path;
+    const OperatorId id{path[path.size() - 2], path.back()};
+    if (seen.size() <= id.subgraph) seen.resize(id.subgraph + 1);
+    auto& of_subgraph = seen[id.subgraph];
+    if (of_subgraph.size() <= id.op) of_subgraph.resize(id.op + 1, false);
+    if (of_subgraph[id.op]) continue;
+    of_subgraph[id.op] = true;
+    operators.push_back(id);
+  }
+  return operators;
+}
+
+Clock clock_of(const Graph& graph, std::size_t model, std::span<const OperatorId> operators) {
+  std::vector<std::vector<std::size_t>> orders(graph.subgraphs.size());
+  for (const auto& [subgraph, op] : operators) orders[subgraph].push_back(op);
+  return clock_of(graph, model, orders);
+}
+
 // Idea. One pass over the steps finds when every tensor is written and last read. The operator at
 // position t writes its outputs and reads its inputs at t, so a tensor written at a and last read
 // at b lives in [a, b+1). Beyond that:

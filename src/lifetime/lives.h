@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stowage/graph.h"
@@ -18,6 +19,20 @@ namespace stowage::lifetime {
 /// The same for other orders of the operators, one per subgraph, which must respect all dependences.
 [[nodiscard]] Clock clock_of(const Graph& graph, std::size_t model,
                              const std::vector<std::vector<std::size_t>>& orders);
+
+/// An operator of a graph.
+struct OperatorId {
+  std::size_t subgraph = 0;
+  std::size_t op = 0;
+
+  bool operator==(const OperatorId&) const = default;
+};
+
+/// The operators that run, each once, in the order of their first steps.
+[[nodiscard]] std::vector<OperatorId> operators_of(const Clock& clock);
+
+/// The clock that has these operators.
+[[nodiscard]] Clock clock_of(const Graph& graph, std::size_t model, std::span<const OperatorId> operators);
 
 /// When each tensor is alive: one lifetime for each run of its subgraph; none for tensors that no step
 /// writes.

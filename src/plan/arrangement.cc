@@ -40,21 +40,19 @@ class Arranger {
   Arrangement result() {
     SharesPtr shares = is_alone_ ? schedule_.shares : shared({});
     if (network_.alias() != Alias::automatic) return packed(std::move(shares), deadline_.left());
-    const auto is_group = [](const alias::Shared& it) { return it.members.size() > 1; };
-    if (std::none_of(shares->sharing.groups.begin(), shares->sharing.groups.end(), is_group))
-      return packed(std::move(shares), deadline_.left());
+    if (shares->joined.empty()) return packed(std::move(shares), deadline_.left());
     Arrangement all = packed(std::move(shares), deadline_.left() / 2);
     if (reaches(all, all.shares->buffers)) return all;  // and the load without sharing is no lower
     SharesPtr nothing = shared(std::vector<bool>(network_.graph().tensors.size(), true));
     if (reaches(all, nothing->buffers)) return all;
     Arrangement apart = packed(std::move(nothing), deadline_.left() / 2);
     if (all.cost <= apart.cost) return all;
-    return admitted(all.shares->sharing.groups, std::move(apart));
+    return admitted(all.shares->joined, std::move(apart));
   }
 
  private:
   [[nodiscard]] SharesPtr shared(std::vector<bool> apart) const {
-    return network_.shares_of(schedule_.clock, schedule_.uses, residences_, std::move(apart));
+    return network_.shares_of(schedule_.operators, schedule_.uses, residences_, std::move(apart));
   }
 
   [[nodiscard]] Arrangement packed(SharesPtr shares, Seconds time) const {
@@ -71,15 +69,13 @@ class Arranger {
   }
 
   /// Admits the groups that do not raise the cost, larger ones first.
-  Arrangement admitted(const std::vector<alias::Shared>& groups, Arrangement best) {
-    std::vector<const alias::Shared*> candidates;
-    for (const alias::Shared& group : groups) {
-      if (group.members.size() > 1) candidates.push_back(&group);
-    }
+  Arrangement admitted(const std::vector<Joined>& groups, Arrangement best) {
+    std::vector<const Joined*> candidates;
+    for (const Joined& group : groups) candidates.push_back(&group);
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const auto* a, const auto* b) { return a->end > b->end; });
     is_apart_.assign(network_.graph().tensors.size(), true);
-    const std::span<const alias::Shared* const> all(candidates);
+    const std::span<const Joined* const> all(candidates);
     if (all.size() > 1) {  // all of them together raise the cost
       admit(all.first(all.size() / 2), best);
       admit(all.subspan(all.size() / 2), best);
@@ -87,7 +83,7 @@ class Arranger {
     return best;
   }
 
-  void admit(std::span<const alias::Shared* const> groups, Arrangement& best) {
+  void admit(std::span<const Joined* const> groups, Arrangement& best) {
     if (deadline_.is_over()) return;
     set_apart(groups, false);
     Arrangement candidate = packed(shared(is_apart_), deadline_.left() / 4);
@@ -101,9 +97,9 @@ class Arranger {
     admit(groups.subspan(groups.size() / 2), best);
   }
 
-  void set_apart(std::span<const alias::Shared* const> groups, bool apart) {
-    for (const alias::Shared* const group : groups) {
-      for (const alias::Member& member : group->members) is_apart_[member.tensor] = apart;
+  void set_apart(std::span<const Joined* const> groups, bool apart) {
+    for (const Joined* const group : groups) {
+      for (const TensorId tensor : group->tensors) is_apart_[tensor] = apart;
     }
   }
 

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/checked.h"
@@ -85,7 +86,6 @@ class Composer {
     const std::size_t first_buffer = result_.buffers.size();
     first_tensor_.push_back(result_.tensors.size());
     result_.buffers.reserve(first_buffer + own.buffers.size());
-    result_.tensors.reserve(result_.tensors.size() + own.tensors.size());
     for (Buffer buffer : own.buffers) {
       buffer.id = unique_id(m, buffer.id);
       const bool is_state = buffer.kind == TensorKind::state;
@@ -94,13 +94,17 @@ class Composer {
         piece.life = is_state ? Lifetime{0, timeline_.end_of(0)} : moved(piece.life, m, buffer.clock);
       result_.buffers.push_back(std::move(buffer));
     }
-    for (PlannedTensor tensor : own.tensors) {
-      tensor.model = m;
+    std::vector<PlannedTensor> tensors = alias::planned_tensors(networks_[m].network.graph, own.held, m);
+    for (PlannedTensor& tensor : tensors) {
       for (View& view : tensor.views) {
         view.buffer += first_buffer;
         view.life = life_of_view(view, m);
       }
-      result_.tensors.push_back(std::move(tensor));
+    }
+    if (m == 0) {
+      result_.tensors = std::move(tensors);
+    } else {
+      std::ranges::move(tensors, std::back_inserter(result_.tensors));
     }
   }
 

@@ -22,9 +22,9 @@ namespace stowage::plan {
 NetworkFacts::NetworkFacts(const Input& input, std::size_t model, const PlanOptions& options)
     : input_(&input),
       graph_(&std::get<Graph>(input.content)),
+      model_(model),
       buffer_options_{.alignment = alignment_in(options, input.info.format),
-                      .keeps_state = input.info.format != ModelFormat::tflite,
-                      .model = model},
+                      .keeps_state = input.info.format != ModelFormat::tflite},
       alias_(options.alias),
       target_(options.target) {
   Clock clock = lifetime::keep_order(*graph_, model);
@@ -33,22 +33,33 @@ NetworkFacts::NetworkFacts(const Input& input, std::size_t model, const PlanOpti
 }
 
 SchedulePtr NetworkFacts::schedule_of(Clock clock) const {
-  Schedule schedule{.clock = std::move(clock)};
-  schedule.uses = lifetime::uses_of(*graph_, schedule.clock);
-  schedule.shares = shares_of(schedule.clock, schedule.uses, residences_);
+  Schedule schedule{.operators = lifetime::operators_of(clock), .uses = lifetime::uses_of(*graph_, clock)};
+  clock = {};  // it is large, and `operators` say the same
+  schedule.shares = shares_of(schedule.operators, schedule.uses, residences_);
   schedule.load = max_load(schedule.shares->buffers.buffers);
   return std::make_shared<const Schedule>(std::move(schedule));
 }
 
-SharesPtr NetworkFacts::shares_of(const Clock& clock, const lifetime::Uses& uses,
+Clock NetworkFacts::clock_of(const Schedule& schedule) const {
+  return lifetime::clock_of(*graph_, model_, schedule.operators);
+}
+
+SharesPtr NetworkFacts::shares_of(std::span<const lifetime::OperatorId> operators, const lifetime::Uses& uses,
                                   const Residences& residences, std::vector<bool> apart) const {
-  Shares shares{.sharing = alias::share(*graph_, clock, uses, residences,
+  alias::Sharing sharing = alias::share(*graph_, operators, uses, residences,
                                         {.alias = alias_,
                                          .target = target_,
                                          .alignment = buffer_options_.alignment,
                                          .apart = std::move(apart),
-                                         .model = buffer_options_.model})};
-  shares.buffers = alias::buffers_of(*graph_, uses, shares.sharing, buffer_options_);
+                                         .model = model_});
+  Shares shares{.removed = sharing.removed, .kept = std::move(sharing.kept)};
+  for (const alias::Shared& group : sharing.groups) {
+    if (group.members.size() < 2) continue;
+    Joined& joined = shares.joined.emplace_back(Joined{.end = group.end});
+    joined.tensors.reserve(group.members.size());
+    for (const alias::Member& member : group.members) joined.tensors.push_back(member.tensor);
+  }
+  shares.buffers = alias::buffers_of(*graph_, uses, std::move(sharing), buffer_options_);
   return std::make_shared<const Shares>(std::move(shares));
 }
 

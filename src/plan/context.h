@@ -17,9 +17,17 @@
 
 namespace stowage::plan {
 
+/// Tensors in one buffer.
+struct Joined {
+  std::vector<TensorId> tensors{};
+  Bytes end = 0;  ///< Of the last byte of any of them, in the buffer.
+};
+
 /// Tensors that share bytes, and the resulting buffers.
 struct Shares {
-  alias::Sharing sharing{};
+  std::vector<Joined> joined{};  ///< Only of two and more tensors.
+  CopiesRemoved removed{};
+  std::vector<KeptCopy> kept{};
   alias::Buffers buffers{};
 };
 
@@ -27,7 +35,7 @@ using SharesPtr = std::shared_ptr<const Shares>;
 
 /// An order of a network's operators, and facts derived from it. Computed once for each order.
 struct Schedule {
-  Clock clock{};
+  std::vector<lifetime::OperatorId> operators{};  ///< Those that run; they say how the clock is.
   lifetime::Uses uses{};
   SharesPtr shares{};  ///< With all allowed sharing.
   Bytes load = 0;      ///< The most live bytes at any step.
@@ -43,6 +51,7 @@ class NetworkFacts {
   NetworkFacts(const Input& input, std::size_t model, const PlanOptions& options);
 
   [[nodiscard]] const Input& input() const { return *input_; }
+  [[nodiscard]] std::size_t model() const { return model_; }
   [[nodiscard]] const Graph& graph() const { return *graph_; }
   [[nodiscard]] const alias::BufferOptions& buffer_options() const { return buffer_options_; }
   [[nodiscard]] Alias alias() const { return alias_; }
@@ -51,13 +60,17 @@ class NetworkFacts {
   [[nodiscard]] const SchedulePtr& own() const { return own_; }
 
   [[nodiscard]] SchedulePtr schedule_of(Clock clock) const;
+  /// The clock of an order, which is large and made anew.
+  [[nodiscard]] Clock clock_of(const Schedule& schedule) const;
   /// Tensors marked in `apart` share with no other tensor. If it is empty, all may share.
-  [[nodiscard]] SharesPtr shares_of(const Clock& clock, const lifetime::Uses& uses,
-                                    const Residences& residences, std::vector<bool> apart = {}) const;
+  [[nodiscard]] SharesPtr shares_of(std::span<const lifetime::OperatorId> operators,
+                                    const lifetime::Uses& uses, const Residences& residences,
+                                    std::vector<bool> apart = {}) const;
 
  private:
   const Input* input_;
   const Graph* graph_;
+  std::size_t model_;
   alias::BufferOptions buffer_options_;
   Alias alias_;
   Target target_;

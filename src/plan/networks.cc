@@ -94,7 +94,8 @@ class OrderedPlanner {
 
   Draft draft() {
     std::vector<Clock> clocks;
-    for (const SchedulePtr& order : orders_) clocks.push_back(order->clock);
+    for (std::size_t m = 0; m < orders_.size(); ++m)
+      clocks.push_back(context_.networks[m].clock_of(*orders_[m]));
     share::Timeline timeline(share::parse_run_expression(context_.options.run, names_), std::move(clocks));
     const Passing passing = passing_on(timeline);
     share_bytes(timeline, passing);
@@ -200,10 +201,10 @@ class OrderedPlanner {
   void note_copies() {
     Plan& plan = draft_.plan;
     for (const Arrangement& arrangement : arrangements_) {
-      const alias::Sharing& sharing = arrangement.shares->sharing;
-      plan.copies_removed.count += sharing.removed.count;
-      plan.copies_removed.bytes += sharing.removed.bytes;
-      plan.copies_kept.insert(plan.copies_kept.end(), sharing.kept.begin(), sharing.kept.end());
+      const Shares& shares = *arrangement.shares;
+      plan.copies_removed.count += shares.removed.count;
+      plan.copies_removed.bytes += shares.removed.bytes;
+      plan.copies_kept.insert(plan.copies_kept.end(), shares.kept.begin(), shares.kept.end());
     }
   }
 
@@ -270,7 +271,7 @@ Plan plan_networks(const Context& context) {
   }
   if (orderings.size() == 1) {
     const NetworkFacts& network = context.networks[0];
-    best->order_profile = order_profile_of(network.graph(), *network.own(), *candidates[best_candidate][0]);
+    best->order_profile = order_profile_of(network, *network.own(), *candidates[best_candidate][0]);
   }
   share_constants(context, separate, *best);
   return std::move(*best);

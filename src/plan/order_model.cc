@@ -14,6 +14,8 @@
 #include "plan/order_model.h"
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -46,7 +48,10 @@ class OrderModels::Maker {
     }
     Storage& storage = model_.storage;
     storage.waits_for.resize(model_.operators.size());
+    storage.own.reserve(model_.operators.size());
     for (const std::size_t o : model_.operators) add_operator(o, peaks);
+    std::ranges::sort(reads_);
+    std::ranges::sort(writes_);
     for (const std::size_t reader : model_.own) wait_for_order(reader);
     add_ties();
     add_values();
@@ -62,6 +67,9 @@ class OrderModels::Maker {
   }
 
  private:
+  using Pair = std::pair<std::size_t, std::size_t>;
+  using Pairs = std::vector<Pair>;
+
   [[nodiscard]] bool is_here(TensorId tensor) const {
     return models_.owners_[tensor] == subgraph_ && models_.residences_[tensor] == Residence::arena;
   }
@@ -83,9 +91,9 @@ class OrderModels::Maker {
     for (const TensorId scratch : op.scratch)
       own += base::align_up(models_.graph_.tensors[scratch].bytes, models_.options_.alignment);
     model_.storage.own.push_back(own);
-    for (const TensorId tensor : read_by(op)) readers_[tensor].push_back(number);
+    for (const TensorId tensor : read_by(op)) reads_.emplace_back(tensor, number);
     for (const auto& output : op.outputs) {
-      if (output) writers_[*output] = number;
+      if (output) writes_.emplace_back(*output, number);
     }
     for (const std::size_t earlier : op.after) {
       if (numbers_[earlier]) model_.storage.waits_for[number].push_back(*numbers_[earlier]);
@@ -107,8 +115,16 @@ class OrderModels::Maker {
   }
 
   [[nodiscard]] std::optional<std::size_t> writer_of(TensorId tensor) const {
-    const auto writer = writers_.find(tensor);
-    return writer == writers_.end() ? std::nullopt : std::optional(writer->second);
+    return number_paired_with(tensor, writes_);
+  }
+
+  [[nodiscard]] auto readers_of(TensorId tensor) const {
+    return std::ranges::equal_range(reads_, tensor, {}, &Pair::first) | std::views::values;
+  }
+
+  [[nodiscard]] static std::optional<std::size_t> number_paired_with(std::size_t key, const Pairs& sorted) {
+    const auto it = std::ranges::lower_bound(sorted, key, {}, &Pair::first);
+    return it == sorted.end() || it->first != key ? std::nullopt : std::optional(it->second);
   }
 
   void add_ties() {
@@ -117,7 +133,7 @@ class OrderModels::Maker {
     for (const StateTie& tie : models_.graph_.ties) {
       const auto writer = writer_of(tie.output);
       if (!writer) continue;
-      for (const std::size_t reader : readers_[tie.input]) {
+      for (const std::size_t reader : readers_of(tie.input)) {
         if (positions[reader] < positions[*writer]) model_.storage.waits_for[*writer].push_back(reader);
       }
     }
@@ -128,18 +144,20 @@ class OrderModels::Maker {
     const auto& inputs = models_.graph_.subgraphs[subgraph_].inputs;
     const std::set<TensorId> wanted_inputs(inputs.begin(), inputs.end());
     const std::set<TensorId> results(outputs.begin(), outputs.end());
-    for (const std::size_t p : models_.parts_of_subgraph_[subgraph_]) {
+    const auto& parts = models_.parts_of_subgraph_[subgraph_];
+    values_of_part_.reserve(parts.size());
+    model_.storage.values.reserve(parts.size());
+    for (const std::size_t p : parts) {
       const Part& part = models_.parts_.parts[p];
       const auto writer = writer_of(part.source);
       if (!writer && !wanted_inputs.contains(part.source)) continue;  // scratch
       Value value{.size = part.size, .writer = writer};
       for (const TensorId tensor : part.tensors) {
-        const auto& readers = readers_[tensor];
-        value.readers.insert(value.readers.end(), readers.begin(), readers.end());
+        std::ranges::copy(readers_of(tensor), std::back_inserter(value.readers));
         value.kept = value.kept || results.contains(tensor) ||
                      (models_.is_repeated_[subgraph_] && wanted_inputs.contains(tensor));
       }
-      values_of_part_[p] = model_.storage.values.size();
+      values_of_part_.emplace_back(p, model_.storage.values.size());
       model_.storage.values.push_back(std::move(value));
     }
     if (subgraph_ == 0) model_.storage.always = bytes_of_states();
@@ -174,8 +192,7 @@ class OrderModels::Maker {
 
   void add_values_of(TensorId tensor, schedule::Overwrite& overwrite) const {
     for (const std::size_t part : models_.parts_.of_tensor[tensor]) {
-      if (const auto value = values_of_part_.find(part); value != values_of_part_.end())
-        overwrite.values.push_back(value->second);
+      if (const auto value = number_paired_with(part, values_of_part_)) overwrite.values.push_back(*value);
     }
   }
 
@@ -203,10 +220,11 @@ class OrderModels::Maker {
   std::size_t subgraph_;
   const std::vector<Operator>& operators_;
   std::vector<std::optional<std::size_t>> numbers_;  ///< Per operator of the subgraph, in the storage.
-  std::unordered_map<TensorId, std::vector<std::size_t>> readers_;
-  std::unordered_map<TensorId, std::size_t> writers_;
+  // Sorted, so that they take little memory where there are many.
+  Pairs reads_;   ///< Tensors and those that read them.
+  Pairs writes_;  ///< Tensors and who writes them.
+  Pairs values_of_part_;
   std::unordered_map<TensorId, std::size_t> last_to_touch_;  ///< Of state.
-  std::unordered_map<std::size_t, std::size_t> values_of_part_;
   OrderModel model_;
 };
 

@@ -65,12 +65,21 @@ class PartsMaker {
         owners_(owners_of(graph)),
         buffers_(graph.tensors.size()) {}
 
-  Parts take(const Clock& clock) {
+  Parts take(std::span<const lifetime::OperatorId> operators) {
     parts_.of_tensor.resize(graph_.tensors.size());
     parts_.is_computed.assign(graph_.tensors.size(), true);
+    parts_.parts.reserve(graph_.tensors.size());  // of most there is one
     join_what_may_share();
+    std::vector<std::vector<HeldBytes>> stretches = stretches_of(operators);
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t) cut(t, std::exchange(stretches[t], {}));
+    return std::move(parts_);
+  }
+
+ private:
+  /// For each source, the bytes of it that tensors have. Also notes which tensors are computed.
+  std::vector<std::vector<HeldBytes>> stretches_of(std::span<const lifetime::OperatorId> operators) {
     const auto contents = alias::contents_of(
-        graph_, clock,
+        graph_, operators,
         [&](std::size_t s, std::size_t o, const ByteCopy& copy) { return may_remove(s, o, copy); });
     std::vector<std::vector<HeldBytes>> stretches(graph_.tensors.size());
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
@@ -81,11 +90,9 @@ class PartsMaker {
         parts_.is_computed[t] = parts_.is_computed[t] && fragment.source == t;
       }
     }
-    for (TensorId t = 0; t < graph_.tensors.size(); ++t) cut(t, stretches[t]);
-    return std::move(parts_);
+    return stretches;
   }
 
- private:
   /// Joins tensors that may share a buffer.
   void join_what_may_share() {
     for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
@@ -180,9 +187,9 @@ class PartsMaker {
 
 }  // namespace
 
-Parts parts_of(const Graph& graph, const Clock& clock, const std::vector<Residence>& residences,
-               const SharingWorld& world, Bytes alignment) {
-  return PartsMaker(graph, residences, world, alignment).take(clock);
+Parts parts_of(const Graph& graph, std::span<const lifetime::OperatorId> operators,
+               const std::vector<Residence>& residences, const SharingWorld& world, Bytes alignment) {
+  return PartsMaker(graph, residences, world, alignment).take(operators);
 }
 
 }  // namespace stowage::plan

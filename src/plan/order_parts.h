@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "lifetime/lives.h"
@@ -29,8 +30,8 @@ struct SharingWorld {
       may_pass_on{};  ///< Per subgraph and operator: its outputs may repeat its inputs.
 };
 
-/// `clock` has the graph's steps in any valid order.
-[[nodiscard]] Parts parts_of(const Graph& graph, const Clock& clock,
+/// `operators` are those that run, in any valid order.
+[[nodiscard]] Parts parts_of(const Graph& graph, std::span<const lifetime::OperatorId> operators,
                              const std::vector<lifetime::Residence>& residences, const SharingWorld& world,
                              Bytes alignment);
 

@@ -37,7 +37,7 @@ std::vector<std::string> names_of(const Graph& graph, const Clock& clock) {
 }
 
 OrderLoads loads_of(const Schedule& schedule, const std::vector<std::string>& names) {
-  std::vector<Bytes> loads(schedule.clock.steps.size() + 1, 0);  // first changes, then sums
+  std::vector<Bytes> loads(names.size() + 1, 0);  // first changes, then sums
   for (const Buffer& buffer : schedule.shares->buffers.buffers) {
     for (const Piece& piece : buffer.pieces) {
       loads[static_cast<std::size_t>(piece.life.lower)] += piece.size;
@@ -85,13 +85,15 @@ std::vector<MovedOperator> moved_between(const Clock& own, const Clock& planned,
 
 }  // namespace
 
-std::optional<OrderProfile> order_profile_of(const Graph& graph, const Schedule& own,
+std::optional<OrderProfile> order_profile_of(const NetworkFacts& network, const Schedule& own,
                                              const Schedule& planned) {
-  if (planned.clock.steps == own.clock.steps) return std::nullopt;
-  const std::vector<std::string> names = names_of(graph, planned.clock);
-  return OrderProfile{.own = loads_of(own, names_of(graph, own.clock)),
+  if (planned.operators == own.operators) return std::nullopt;
+  const Clock own_clock = network.clock_of(own);
+  const Clock planned_clock = network.clock_of(planned);
+  const std::vector<std::string> names = names_of(network.graph(), planned_clock);
+  return OrderProfile{.own = loads_of(own, names_of(network.graph(), own_clock)),
                       .planned = loads_of(planned, names),
-                      .moved = moved_between(own.clock, planned.clock, names)};
+                      .moved = moved_between(own_clock, planned_clock, names)};
 }
 
 }  // namespace stowage::plan

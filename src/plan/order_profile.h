@@ -9,7 +9,7 @@
 namespace stowage::plan {
 
 /// Compares a searched order with the network's own; none if they are equal. See order_profile.cc.
-[[nodiscard]] std::optional<OrderProfile> order_profile_of(const Graph& graph, const Schedule& own,
+[[nodiscard]] std::optional<OrderProfile> order_profile_of(const NetworkFacts& network, const Schedule& own,
                                                            const Schedule& planned);
 
 }  // namespace stowage::plan

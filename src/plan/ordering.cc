@@ -46,7 +46,7 @@ class OrderFinder {
   OrderFinder(const NetworkFacts& network, const Deadline& deadline)
       : network_(network),
         graph_(network.graph()),
-        model_(network.buffer_options().model),
+        model_(network.model()),
         deadline_(deadline),
         first_(deadline.part(0.7)),
         second_(deadline.part(0.85)),
@@ -129,13 +129,15 @@ class OrderFinder {
     if (!orders) return {.load = network_.own()->load};
     const SchedulePtr found = schedule_of(lifetime::clock_of(graph_, model_, orders->orders));
     result_.search.states += orders->states;
-    return {orders->bound, found->load, budget.spent(), found->shares->sharing.kept};
+    return {orders->bound, found->load, budget.spent(), found->shares->kept};
   }
 
   /// Adds the order to the choices if its load is not above that of the own order.
   SchedulePtr schedule_of(Clock clock) {
-    const auto known = std::find_if(result_.choices.begin(), result_.choices.end(),
-                                    [&](const SchedulePtr& choice) { return choice->clock == clock; });
+    const auto is_it = [operators = lifetime::operators_of(clock)](const SchedulePtr& choice) {
+      return choice->operators == operators;
+    };
+    const auto known = std::find_if(result_.choices.begin(), result_.choices.end(), is_it);
     if (known != result_.choices.end()) return *known;
     SchedulePtr schedule = network_.schedule_of(std::move(clock));
     if (schedule->load <= result_.search.own_load) result_.choices.push_back(schedule);
@@ -160,7 +162,7 @@ class OrderFinder {
     budget.look();
     if (budget.is_over()) return std::nullopt;
     const Bytes alignment = network_.buffer_options().alignment;
-    const Parts parts = parts_of(graph_, network_.own()->clock, network_.residences(), world, alignment);
+    const Parts parts = parts_of(graph_, network_.own()->operators, network_.residences(), world, alignment);
     OrderModels models(graph_, network_.residences(), parts,
                        {.alignment = alignment,
                         .may_overwrite = world.may_overwrite,

@@ -54,7 +54,7 @@ bool is_counted_apart(const Value& value, Storage& storage) {
 
 Storage normalized(Storage storage) {
   std::vector<std::optional<std::size_t>> places(storage.values.size());
-  std::vector<Value> values;
+  std::size_t count = 0;
   for (std::size_t v = 0; v < storage.values.size(); ++v) {
     Value& value = storage.values[v];
     sort_unique(value.readers);
@@ -62,18 +62,17 @@ Storage normalized(Storage storage) {
       for (const std::size_t reader : value.readers) storage.waits_for[reader].push_back(*value.writer);
     }
     if (is_counted_apart(value, storage)) continue;
-    places[v] = values.size();
-    values.push_back(std::move(value));
+    places[v] = count;
+    if (count < v) storage.values[count] = std::move(value);
+    ++count;
   }
-  storage.values = std::move(values);
+  storage.values.resize(count);
   for (auto& earlier : storage.waits_for) sort_unique(earlier);
   for (Overwrite& overwrite : storage.overwrites) {
-    std::vector<std::size_t> kept;
-    for (const std::size_t v : overwrite.values) {
-      if (places[v] && !storage.values[*places[v]].kept) kept.push_back(*places[v]);
-    }
-    sort_unique(kept);
-    overwrite.values = std::move(kept);
+    std::erase_if(overwrite.values,
+                  [&](std::size_t v) { return !places[v] || storage.values[*places[v]].kept; });
+    for (std::size_t& v : overwrite.values) v = *places[v];
+    sort_unique(overwrite.values);
   }
   std::erase_if(storage.overwrites, [](const Overwrite& it) { return it.values.empty(); });
   return storage;

@@ -918,7 +918,7 @@ TEST(AliasContents, FollowCopiesBack) {
   net.concat({"a", "b"}, "c");
   net.slice("c", 3, "s");
   const Graph& graph = net.graph();
-  const auto contents = alias::contents_of(graph, lifetime::keep_order(graph, 0));
+  const auto contents = alias::contents_of(graph, lifetime::operators_of(lifetime::keep_order(graph, 0)));
   const TensorId a = id_of(net, "a");
   const TensorId b = id_of(net, "b");
   EXPECT_EQ(contents[id_of(net, "c")], (std::vector<alias::Fragment>{{0, 4, a, 0}, {4, 6, b, 0}}));
@@ -932,7 +932,7 @@ TEST(AliasContents, OfAPartBeginWithTheFragmentThatDoes) {
   net.concat({"a", "b"}, "c");
   net.slice("c", 4, "s");
   const Graph& graph = net.graph();
-  const auto contents = alias::contents_of(graph, lifetime::keep_order(graph, 0));
+  const auto contents = alias::contents_of(graph, lifetime::operators_of(lifetime::keep_order(graph, 0)));
   EXPECT_EQ(contents[id_of(net, "s")], (std::vector<alias::Fragment>{{0, 2, id_of(net, "b"), 0}}));
 }
 
@@ -940,7 +940,7 @@ TEST(AliasContents, BytesThatNoCopyWritesAreTheTensorsOwn) {
   Net net({"x"}, {"y"}, {{"x", 2}, {"y", 6}});
   net.compute({"x"}, {"y"}, "Pad").copies = {{0, 0, 0, 2, 2}};
   const Graph& graph = net.graph();
-  const auto contents = alias::contents_of(graph, lifetime::keep_order(graph, 0));
+  const auto contents = alias::contents_of(graph, lifetime::operators_of(lifetime::keep_order(graph, 0)));
   const TensorId x = id_of(net, "x");
   const TensorId y = id_of(net, "y");
   EXPECT_EQ(contents[y], (std::vector<alias::Fragment>{{0, 2, y, 0}, {2, 4, x, 0}, {4, 6, y, 4}}));
@@ -952,7 +952,7 @@ TEST(AliasContents, CopiesMayBeListedInAnyOrder) {
   net.compute({"x"}, {"u", "v"}).copies = {
       {0, 1, 2, 2, 2}, {0, 0, 0, 2, 2}, {0, 1, 4, 0, 2}, {0, 0, 6, 0, 2}};
   const Graph& graph = net.graph();
-  const auto contents = alias::contents_of(graph, lifetime::keep_order(graph, 0));
+  const auto contents = alias::contents_of(graph, lifetime::operators_of(lifetime::keep_order(graph, 0)));
   const TensorId x = id_of(net, "x");
   EXPECT_EQ(contents[id_of(net, "u")], (std::vector<alias::Fragment>{{0, 2, x, 6}, {2, 4, x, 0}}));
   EXPECT_EQ(contents[id_of(net, "v")], (std::vector<alias::Fragment>{{0, 2, x, 4}, {2, 4, x, 2}}));
@@ -963,7 +963,7 @@ TEST(AliasContents, PartsOfOneRunAreJoined) {
   net.split("x", {"a", "b"});
   net.concat({"a", "b"}, "y");
   const Graph& graph = net.graph();
-  const auto contents = alias::contents_of(graph, lifetime::keep_order(graph, 0));
+  const auto contents = alias::contents_of(graph, lifetime::operators_of(lifetime::keep_order(graph, 0)));
   EXPECT_EQ(contents[graph.subgraphs[0].outputs[0]],
             (std::vector<alias::Fragment>{{0, 8, graph.subgraphs[0].inputs[0], 0}}));
 }

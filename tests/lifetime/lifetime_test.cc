@@ -22,7 +22,6 @@ namespace stowage {
 
 namespace {
 
-using alias::Buffers;
 using lifetime::keep_order;
 using oracle::Choices;
 using oracle::Execution;
@@ -50,13 +49,20 @@ struct Options {
   std::size_t model = 0;
 };
 
+struct Buffers {
+  std::vector<Buffer> buffers;
+  std::vector<PlannedTensor> tensors;
+};
+
 /// Buffers of tensors that share nothing.
 Buffers buffers_of(const Graph& graph, const Clock& clock, const Options& options = {}) {
   const lifetime::Uses uses = lifetime::uses_of(graph, clock);
   const auto residences = lifetime::residences_of(graph, uses, options.io);
-  const alias::Sharing sharing =
-      alias::share(graph, clock, uses, residences, {.alignment = options.alignment});
-  return alias::buffers_of(graph, uses, sharing, {options.alignment, options.keeps_state, options.model});
+  alias::Sharing sharing =
+      alias::share(graph, lifetime::operators_of(clock), uses, residences, {.alignment = options.alignment});
+  alias::Buffers result =
+      alias::buffers_of(graph, uses, std::move(sharing), {options.alignment, options.keeps_state});
+  return {std::move(result.buffers), alias::planned_tensors(graph, result.held, options.model)};
 }
 
 Buffers plan_of(const Graph& graph, const Options& options = {}) {
@@ -423,6 +429,16 @@ TEST(Lifetime, ModelIndexIsInTensorsAndSteps) {
   const Graph graph = around_body(BodyUse::once).graph();
   for (const Step& step : keep_order(graph, 3).steps) EXPECT_EQ(std::get<stowage::Run>(step).model, 3U);
   for (const PlannedTensor& tensor : plan_of(graph, {.model = 3}).tensors) EXPECT_EQ(tensor.model, 3U);
+}
+
+TEST(Lifetime, OperatorsSayHowTheClockIs) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Graph graph = random_graph(seed);
+    const Clock clock = keep_order(graph, 1);
+    const auto operators = lifetime::operators_of(clock);
+    ASSERT_LE(operators.size(), clock.steps.size());
+    ASSERT_EQ(lifetime::clock_of(graph, 1, operators), clock) << "seed " << seed;
+  }
 }
 
 TEST(Lifetime, ExternalInputsAndOutputsHaveNoBuffers) {

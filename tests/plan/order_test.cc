@@ -41,12 +41,17 @@ plan::SharingWorld world_of(const Graph& graph, bool shares) {
 
 constexpr Bytes alignment = 16;
 
+/// The clock of the best order.
+Clock clock_of(const Graph& graph, const plan::Ordering& ordering) {
+  return lifetime::clock_of(graph, 0, ordering.choices.front()->operators);
+}
+
 /// The most live bytes of the steps in a plan with all sharing that is permitted, or none.
 Bytes load_of(const Graph& graph, const Clock& clock, Alias alias) {
   const lifetime::Uses uses = lifetime::uses_of(graph, clock);
   const auto residences = lifetime::residences_of(graph, uses, Io::arena);
-  const alias::Sharing sharing =
-      alias::share(graph, clock, uses, residences, {.alias = alias, .alignment = alignment, .apart = {}});
+  const alias::Sharing sharing = alias::share(graph, lifetime::operators_of(clock), uses, residences,
+                                              {.alias = alias, .alignment = alignment, .apart = {}});
   return max_load(alias::buffers_of(graph, uses, sharing, {.alignment = alignment}).buffers);
 }
 
@@ -63,7 +68,8 @@ plan::Ordering ordering_of(const Graph& graph, Alias alias, const base::Deadline
 Bytes modelled_load_of(const Graph& graph, bool shares) {
   const Clock own = lifetime::keep_order(graph, 0);
   const auto residences = lifetime::residences_of(graph, lifetime::uses_of(graph, own), Io::arena);
-  const plan::Parts parts = plan::parts_of(graph, own, residences, world_of(graph, shares), alignment);
+  const plan::Parts parts =
+      plan::parts_of(graph, lifetime::operators_of(own), residences, world_of(graph, shares), alignment);
   plan::OrderModels models(graph, residences, parts, {.alignment = alignment, .may_overwrite = shares});
   std::vector<Bytes> peaks(graph.subgraphs.size(), 0);
   for (std::size_t s = graph.subgraphs.size();
@@ -114,7 +120,7 @@ TEST(Order, NoOrderIsBelowTheBound) {
     const Graph graph = graph_of(seed);
     for (const Alias alias : {Alias::none, Alias::all}) {
       const plan::Ordering ordering = ordering_of(graph, alias, base::Deadline(std::chrono::seconds(10)));
-      ASSERT_EQ(load_of(graph, ordering.choices.front()->clock, alias), ordering.search.load);
+      ASSERT_EQ(load_of(graph, clock_of(graph, ordering), alias), ordering.search.load);
       ASSERT_LE(ordering.search.load, ordering.search.own_load);
       proven += ordering.search.load == ordering.search.lower_bound ? 1 : 0;
       if (has_state(graph)) continue;  // random orders do not care about who touches it first
@@ -221,7 +227,7 @@ TEST(Order, SameNetworkSameOrder) {
     };
     const plan::Ordering first = found();
     const plan::Ordering second = found();
-    EXPECT_EQ(first.choices.front()->clock, second.choices.front()->clock);
+    EXPECT_EQ(first.choices.front()->operators, second.choices.front()->operators);
     EXPECT_EQ(first.search.states, second.search.states);
   }
 }
@@ -234,7 +240,7 @@ TEST(Order, WithoutTimeThereIsAnOrderAllTheSame) {
     const plan::Ordering ordering =
         ordering_of(graph, Alias::all, base::Deadline(std::chrono::seconds(60), stop.get_token()));
     EXPECT_LE(ordering.search.lower_bound, ordering.search.load);
-    EXPECT_EQ(load_of(graph, ordering.choices.front()->clock, Alias::all), ordering.search.load);
+    EXPECT_EQ(load_of(graph, clock_of(graph, ordering), Alias::all), ordering.search.load);
   }
 }
 
