@@ -59,4 +59,5 @@ class Stowage(ConanFile):
         self.cpp_info.builddirs.append("lib/cmake/stowage")
         self.cpp_info.libs = ["stowage_run", "stowage"] if self.options.runner else ["stowage"]
         if self.options.system_libs:
-            self.cpp_info.system_libs = ["fmt", "xxhash", *(["isl"] if self.options.isl else [])]
+            self.cpp_info.system_libs = [*(["fmt"] if self.options.runner or self.options.isl else []),
+                                         *(["isl"] if self.options.isl else [])]

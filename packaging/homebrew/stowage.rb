@@ -11,9 +11,9 @@ class Stowage < Formula
   depends_on "ninja" => :build
   depends_on "nlohmann-json" => :build
   depends_on "protozero" => :build
+  depends_on "xxhash" => :build
   depends_on "fmt"
   depends_on "isl"
-  depends_on "xxhash"
 
   def install
     system "cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DSTOWAGE_TESTS=OFF", "-DSTOWAGE_RUNNER=OFF",

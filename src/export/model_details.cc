@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#define XXH_INLINE_ALL  // no library
 #include <xxhash.h>
 
 #include <string_view>

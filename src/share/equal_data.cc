@@ -15,6 +15,7 @@
 #include "share/equal_data.h"
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL  // no library
 #include <xxhash.h>
 
 #include <algorithm>
