@@ -22,6 +22,7 @@ namespace stowage {
 /// What a plan does for its peak, or what could lower the peak.
 struct Remedy {
   enum class Verdict : std::uint8_t {
+    found,       ///< Another plan was made: its peak is `bytes` lower; 0 or less: it is not lower.
     done,        ///< The plan does it: `bytes` are saved.
     possible,    ///< It may lower the peak, by at most `bytes`.
     impossible,  ///< It cannot lower the peak: that is proven.
@@ -39,11 +40,29 @@ struct Remedy {
 /// out. `command` made the plan; empty: unknown. Cost: n log n in pieces and steps.
 [[nodiscard]] std::vector<Remedy> remedies_of(const Plan& plan, const std::string& command = {});
 
+/// One figure of plans that differ in one option.
+struct Curve {
+  struct Point {
+    std::string value{};   ///< Of the option: "4 rows".
+    Bytes bytes = 0;       ///< The figure.
+    bool is_plan = false;  ///< The reported plan has this value.
+
+    bool operator==(const Point&) const = default;
+  };
+  std::string what{};  ///< Figure and option: "Peak against rows of a step".
+  std::vector<Point> points{};
+
+  bool operator==(const Curve&) const = default;
+};
+
 struct ReportedPlan {
   Plan plan{};
   std::string title{};          ///< Empty: the names of its models.
   std::vector<Graph> graphs{};  ///< In the order of the plan's models: names of operators. May be empty.
   std::vector<std::uint64_t> hashes{};  ///< XXH64 of the models' files, in their order. May be empty.
+  std::vector<Remedy>
+      tried{};  ///< Plans that were made with other options; each replaces the remedy of its name.
+  std::vector<Curve> curves{};  ///< Of plans with other options.
 };
 
 struct ReportOptions {

@@ -1,16 +1,16 @@
-// Colours that stay different for eyes that lack red, green or blue (after Paul Tol's bright and vibrant schemes).
+// Colours that stay different for eyes that lack red, green or blue: a test computes what such eyes see.
 
 export const palette = [
   "#4477aa",
   "#ee7733",
   "#009988",
-  "#cc3377",
-  "#ccbb44",
-  "#66ccee",
-  "#228833",
-  "#aa4499",
-  "#ee99aa",
-  "#bb5500",
+  "#8033cc",
+  "#8c381c",
+  "#7ee6e6",
+  "#e6b27e",
+  "#ee3377",
+  "#543d99",
+  "#987ee6",
 ];
 
 export interface Theme {

@@ -44,13 +44,17 @@ function tableOf<Name extends string>(raw: RawTable<Name>): Table<Name> {
   return table as Table<Name>;
 }
 
-export type Verdict = "done" | "possible" | "impossible";
+export type Verdict = "found" | "done" | "possible" | "impossible";
 export interface Remedy {
   verdict: Verdict;
   what: string;
   why: string;
   bytes: number | null;
   command: string;
+}
+export interface Curve {
+  what: string;
+  points: { value: string; bytes: number; is_plan: boolean }[];
 }
 export interface Memory {
   name: string;
@@ -78,7 +82,7 @@ interface Facts {
   summary: { naive: number; peak: number; lower_bound: number; strategy: string; order: string };
   memories: Memory[];
   remedies: Remedy[];
-  curve: { recomputed: number; peak: number }[];
+  curves: Curve[];
 }
 
 type BufferColumns = "name" | "clock" | "size" | "memory" | "offset" | "kind" | "traffic" | "pieces";

@@ -77,6 +77,11 @@ export function showDetails(
     facts.push(...fact("model", model.data.models[model.modelOf[buffer]].name));
   if (buffers.traffic[buffer] > 0)
     facts.push(...fact("traffic", `${grouped(buffers.traffic[buffer])} bytes`));
+  for (const copy of model.copies) {
+    const memory = (b: number) => memories[buffers.memory[b]].name;
+    if (copy.to === buffer) facts.push(...fact("copied from", `${memory(copy.from)}, at ${copy.at}`));
+    if (copy.from === buffer) facts.push(...fact("copied to", `${memory(copy.to)}, at ${copy.at}`));
+  }
   if (before.length > 0) facts.push(...fact("used before by", neighbourText(model, before)));
   if (after.length > 0) facts.push(...fact("used after by", neighbourText(model, after)));
   const list = tensors.slice(0, mostTensors).map((t) => tensorLine(model, t));

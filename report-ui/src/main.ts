@@ -96,6 +96,8 @@ function show(app: HTMLElement, report: RawReport): void {
     window.clearTimeout(pending);
     pending = window.setTimeout(() => {
       const parts = views.flatMap((view, i) => toHash(view.state, view.initial, prefixes[i]));
+      // In the frame of a notebook, the page has no address of its own.
+      if (location.protocol === "about:") return;
       history.replaceState(
         null,
         "",

@@ -21,6 +21,27 @@ export interface Alive {
   bytes: number;
 }
 
+/** Names without their last parts if at least a tenth of the names, and more than three, end with them. */
+export function labelsOf(names: string[]): string[] {
+  const lastOf = (name: string) => name.slice(name.lastIndexOf("/") + 1);
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(lastOf(name), (counts.get(lastOf(name)) ?? 0) + 1);
+  const isCommon = (part: string) => (counts.get(part) ?? 0) > Math.max(3, names.length / 10);
+  return names.map((name) => {
+    let label = name;
+    while (label.includes("/") && isCommon(lastOf(label))) label = label.slice(0, label.lastIndexOf("/"));
+    return label;
+  });
+}
+
+/** A step that copies a tensor from one buffer to another. */
+export interface CopyStep {
+  at: number;
+  tensor: number;
+  from: number;
+  to: number;
+}
+
 /** Sums changes of live bytes by position. */
 export function loadsOf(changes: [number, number][]): { positions: Float64Array; loads: Float64Array } {
   changes.sort((a, b) => a[0] - b[0]);
@@ -50,6 +71,8 @@ export class PlanModel {
   readonly modelOf: Int32Array;
   /** Buffers that are row blocks of one tensor have one number, all others have their own. */
   readonly groupOf: Int32Array;
+  /** Copies between buffers, by position. */
+  readonly copies: CopyStep[];
   private readonly viewsOf: number[][];
   private readonly clockBegin: Int32Array;
 
@@ -91,6 +114,29 @@ export class PlanModel {
     for (let c = data.clocks - 1; c >= 0; --c)
       this.clockBegin[c] = Math.min(this.clockBegin[c], this.clockBegin[c + 1]);
     this.memories = data.memories.map((_, m) => this.memoryOf(m));
+    this.copies = this.copiesOf();
+  }
+
+  private copiesOf(): CopyStep[] {
+    const { steps, tensors, views, buffers } = this.data;
+    const firstView = new Int32Array(tensors.rows);
+    for (let t = 1; t < tensors.rows; ++t) firstView[t] = firstView[t - 1] + tensors.views[t - 1];
+    const copies: CopyStep[] = [];
+    for (let s = 0; s < steps.rows; ++s) {
+      if (steps.kind[s] !== 1) continue;
+      const at = steps.at[s];
+      const tensor = steps.what[s];
+      const to = steps.other[s];
+      let from = -1;
+      // Of several places, steps read the one in the fastest memory.
+      for (let v = firstView[tensor]; v < firstView[tensor] + tensors.views[tensor]; ++v) {
+        const b = views.buffer[v];
+        if (b === to || views.lower[v] > at || views.upper[v] <= at) continue;
+        if (from < 0 || buffers.memory[b] < buffers.memory[from]) from = b;
+      }
+      if (from >= 0) copies.push({ at, tensor, from, to });
+    }
+    return copies.sort((a, b) => a.at - b.at);
   }
 
   private memoryOf(m: number): MemoryModel {
@@ -176,6 +222,12 @@ export class PlanModel {
     const name = this.data.texts[this.data.buffers.name[buffer]];
     return name === "" ? `buffer ${buffer}` : name;
   }
+  /** What distinguishes a buffer's name: without last parts, such as "/Relu", that many names have. */
+  labelOf(buffer: number): string {
+    this.labels ??= labelsOf(Array.from({ length: this.data.buffers.rows }, (_, b) => this.nameOf(b)));
+    return this.labels[buffer];
+  }
+  private labels: string[] | null = null;
   tensorName(tensor: number): string {
     const name = tensor < 0 ? "" : this.data.texts[this.data.tensors.name[tensor]];
     return name === "" ? "a tensor without a name" : name;

@@ -1,6 +1,6 @@
 // What the peak is made of, and what would lower it.
 
-import type { Remedy, Verdict } from "./data";
+import type { Curve, Remedy } from "./data";
 import { h } from "./dom";
 import { grouped, inUnits, percent, readable, shortened } from "./format";
 import { swatch } from "./look";
@@ -8,6 +8,13 @@ import type { Alive, MemoryModel, PlanModel } from "./model";
 
 const mostRows = 40;
 const mostCompared = 12;
+
+/** "a", "a and b", "a, b and c". */
+function listed(words: string[]): string {
+  return words.length < 2
+    ? words.join("")
+    : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
+}
 
 function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: number) => void): HTMLElement {
   const alive = model.aliveAt(memory, memory.peakAt);
@@ -68,7 +75,7 @@ function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: numbe
       "p",
       {},
       `The most live bytes${name}, ${readable(memory.maxLoad)}, are at position ${memory.peakAt}`,
-      running.length > 0 ? `, where ${running.join(" and ")} runs.` : ".",
+      running.length > 0 ? `, where ${listed(running)} ${running.length > 1 ? "run" : "runs"}.` : ".",
       ` ${count} ${count === 1 ? "buffer is" : "buffers are"} alive there${count > alive.length ? `, of ${alive.length} tensors` : ""}.`,
     ),
     unused > 0 &&
@@ -98,23 +105,48 @@ function memoryTable(model: PlanModel, memory: MemoryModel, pick: (buffer: numbe
   );
 }
 
-const verdicts: [Verdict, string, string][] = [
-  ["possible", "Could lower it", "→"],
-  ["done", "Lowers it already", "✓"],
-  ["impossible", "Cannot lower it: proven", "×"],
+interface Group {
+  title: string;
+  className: string;
+  sign: string;
+  has: (remedy: Remedy) => boolean;
+}
+const groups: Group[] = [
+  {
+    title: "Lowers it: another plan was made",
+    className: "found",
+    sign: "→",
+    has: (it) => it.verdict === "found" && (it.bytes ?? 0) > 0,
+  },
+  { title: "Could lower it", className: "possible", sign: "?", has: (it) => it.verdict === "possible" },
+  { title: "Lowers it already", className: "done", sign: "✓", has: (it) => it.verdict === "done" },
+  {
+    title: "Cannot lower it: proven",
+    className: "impossible",
+    sign: "×",
+    has: (it) => it.verdict === "impossible",
+  },
+  {
+    title: "Does not lower it: another plan was made",
+    className: "impossible",
+    sign: "=",
+    has: (it) => it.verdict === "found" && (it.bytes ?? 0) <= 0,
+  },
 ];
 
-function remedyItem(remedy: Remedy, sign: string): HTMLElement {
-  const figure =
-    remedy.bytes === null
-      ? ""
-      : remedy.verdict === "done"
-        ? `${inUnits(remedy.bytes)} saved`
-        : `at most ${inUnits(remedy.bytes)}`;
+function figureOf(remedy: Remedy): string {
+  if (remedy.bytes === null) return "";
+  if (remedy.verdict === "possible") return `at most −${inUnits(remedy.bytes)}`;
+  if (remedy.bytes === 0) return "the same";
+  return remedy.bytes > 0 ? `−${inUnits(remedy.bytes)}` : `+${inUnits(-remedy.bytes)}`;
+}
+
+function remedyItem(remedy: Remedy, group: Group): HTMLElement {
+  const figure = figureOf(remedy);
   return h(
     "li",
-    { class: remedy.verdict },
-    h("span", { class: "sign", "aria-hidden": "true" }, sign),
+    { class: group.className },
+    h("span", { class: "sign", "aria-hidden": "true" }, group.sign),
     h(
       "div",
       {},
@@ -130,21 +162,33 @@ function remedyItem(remedy: Remedy, sign: string): HTMLElement {
   );
 }
 
-function curve(points: { recomputed: number; peak: number }[]): HTMLElement {
-  const most = Math.max(...points.map((it) => it.peak), 1);
+function remediesOf(remedies: Remedy[]): HTMLElement {
+  const columns = h("div", { class: "remedies" });
+  for (const group of groups) {
+    const found = remedies.filter(group.has).sort((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0));
+    if (found.length === 0) continue;
+    columns.append(
+      h("div", {}, h("h3", {}, group.title), h("ul", {}, ...found.map((it) => remedyItem(it, group)))),
+    );
+  }
+  return columns;
+}
+
+function curveOf(curve: Curve): HTMLElement {
+  const most = Math.max(...curve.points.map((it) => it.bytes), 1);
   return h(
     "div",
     { class: "curve" },
-    h("h4", {}, "Peak against multiplies"),
-    ...points.map((it) => {
-      const bar = h("div", { class: "fill" });
-      bar.style.width = `${(100 * it.peak) / most}%`;
+    h("h3", {}, curve.what),
+    ...curve.points.map((it) => {
+      const bar = h("div", { class: it.is_plan ? "fill" : "fill other" });
+      bar.style.width = `${(100 * it.bytes) / most}%`;
       return h(
         "div",
-        { class: "curve-row" },
-        h("span", {}, `${it.recomputed.toFixed(3)} ×`),
+        { class: it.is_plan ? "curve-row now" : "curve-row" },
+        h("span", {}, it.value, it.is_plan && " (this plan)"),
         h("div", { class: "bar" }, bar),
-        h("span", { class: "number" }, inUnits(it.peak)),
+        h("span", { class: "number" }, inUnits(it.bytes)),
       );
     }),
   );
@@ -161,16 +205,11 @@ export function peakSection(model: PlanModel, label: string, pick: (buffer: numb
     ...memories.map((it) => memoryTable(model, it, pick)),
   );
   section.append(h("h2", {}, "What would lower it"));
-  const columns = h("div", { class: "remedies" });
-  for (const [verdict, title, sign] of verdicts) {
-    const found = model.data.remedies.filter((it) => it.verdict === verdict);
-    if (found.length === 0) continue;
-    columns.append(h("div", {}, h("h3", {}, title), h("ul", {}, ...found.map((it) => remedyItem(it, sign)))));
-  }
-  section.append(columns);
-  const points = model.data.curve.filter(
-    (it, i, all) => i === 0 || it.peak !== all[i - 1].peak || it.recomputed !== all[i - 1].recomputed,
-  );
-  if (points.length > 1) section.append(curve(points));
+  section.append(remediesOf(model.data.remedies));
+  if (model.data.curves.length > 0)
+    section.append(
+      h("h2", {}, "What if"),
+      h("div", { class: "curves" }, ...model.data.curves.filter((it) => it.points.length > 1).map(curveOf)),
+    );
   return section;
 }

@@ -60,6 +60,16 @@ export class MemoryPicture {
     return Math.max(this.height - gutter.top - gutter.bottom, 10);
   }
 
+  /** The point of the canvas for a position and an address, at the edge of the plot if they are outside. */
+  pointOf(window: Window2, at: number, address: number): { x: number; y: number } {
+    const inX = (at - window.t0) / (window.t1 - window.t0);
+    const inY = 1 - (address - window.a0) / (window.a1 - window.a0);
+    return {
+      x: gutter.left + this.plotWidth * Math.min(Math.max(inX, 0), 1),
+      y: gutter.top + this.plotHeight * Math.min(Math.max(inY, 0), 1),
+    };
+  }
+
   /** Position and address under a point of the canvas; null outside of the plot. */
   locate(x: number, y: number, window: Window2): { at: number; address: number } | null {
     const inX = (x - gutter.left) / this.plotWidth;
@@ -171,7 +181,7 @@ export class MemoryPicture {
       context.textAlign = "left";
       context.textBaseline = "middle";
       const y = gutter.top + (y1 - y0 < 34 ? (y0 + y1) / 2 : y0 + 11);
-      context.fillText(shortened(this.model.nameOf(buffer), room), gutter.left + x0 + 5, y, x1 - x0 - 8);
+      context.fillText(shortened(this.model.labelOf(buffer), room), gutter.left + x0 + 5, y, x1 - x0 - 8);
       const bytes = inUnits(size[p]);
       if (y1 - y0 >= 34 && bytes.length <= room) {
         context.globalAlpha = 0.75;
@@ -282,7 +292,7 @@ export class MemoryPicture {
       context.textAlign = "left";
       context.textBaseline = "middle";
       context.fillText(
-        shortened(this.model.nameOf(this.model.bufferOf[p]), 10),
+        shortened(this.model.labelOf(this.model.bufferOf[p]), 10),
         left + 4,
         y + tall / 2,
         strip - 8,

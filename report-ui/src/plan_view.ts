@@ -1,9 +1,11 @@
 // The picture of a plan with all that moves it: pictures of its memories, live bytes, toolbar, player, details.
 
+import { Arcs } from "./arcs";
 import { type Theme, themeOf } from "./colours";
 import { kinds } from "./data";
 import { showDetails } from "./details";
 import { h } from "./dom";
+import { readable } from "./format";
 import { LoadCurve } from "./loads";
 import { coloursOf, peakRanks } from "./look";
 import type { PlanModel } from "./model";
@@ -18,6 +20,8 @@ export class PlanView {
   readonly ranks: Int32Array;
   private readonly pictures: MemoryPicture[];
   private readonly curves: LoadCurve[];
+  private readonly arcs: Arcs;
+  private readonly panels = h("div", { class: "panels" });
   private readonly details = h("aside", { class: "details", "aria-live": "polite" });
   private readonly search = h("input", {
     type: "search",
@@ -52,7 +56,8 @@ export class PlanView {
     this.pictures = shown.map((it) => new MemoryPicture(model, it));
     this.curves = shown.map((it) => new LoadCurve(model, it));
     this.player = new Player(model, (at) => this.moveTo(at));
-    const panels = h("div", { class: "panels" });
+    this.arcs = new Arcs(model, this.pictures);
+    const { panels } = this;
     this.pictures.forEach((picture, i) => {
       const facts = model.data.memories[picture.memory.index];
       if (shown.length > 1) panels.append(h("h3", {}, facts.name));
@@ -63,6 +68,7 @@ export class PlanView {
         if (found !== null) this.moveTo(Math.floor(found.at));
       });
     });
+    if (model.copies.length > 0) panels.append(this.arcs.canvas, this.wordsOfCopies());
     this.element = h(
       "div",
       { class: isNarrow ? "plan narrow" : "plan" },
@@ -70,7 +76,17 @@ export class PlanView {
       h("div", { class: "stage" }, panels, this.details),
       this.player.element,
     );
-    new ResizeObserver(() => this.resize(panels)).observe(panels);
+    new ResizeObserver(() => this.resize()).observe(panels);
+  }
+
+  private wordsOfCopies(): HTMLElement {
+    const { copies, data } = this.model;
+    const bytes = copies.reduce((sum, it) => sum + data.tensors.bytes[it.tensor], 0);
+    return h(
+      "p",
+      { class: "soft legend" },
+      `Arcs are copies between memories: ${copies.length} ${copies.length === 1 ? "step copies" : "steps copy"} ${readable(bytes)}.`,
+    );
   }
 
   private windowOf(picture: MemoryPicture) {
@@ -324,8 +340,8 @@ export class PlanView {
     return true;
   }
 
-  private resize(panels: HTMLElement): void {
-    const width = panels.clientWidth;
+  private resize(): void {
+    const width = this.panels.clientWidth;
     for (const picture of this.pictures) {
       picture.width = width;
       picture.height = this.pictures.length === 1 ? 470 : 300;
@@ -359,6 +375,14 @@ export class PlanView {
     const look = { ...this.colours, theme, hover: this.hover, pin: state.pin, at: state.at };
     for (const picture of this.pictures) if (picture.width > 0) picture.draw(this.windowOf(picture), look);
     for (const curve of this.curves) if (curve.width > 0) curve.draw(state.t0, state.t1, state.at, theme);
+    if (this.model.copies.length > 0 && this.panels.clientWidth > 0)
+      this.arcs.draw(
+        this.panels.clientWidth,
+        this.panels.clientHeight,
+        (picture) => this.windowOf(picture),
+        [this.hover, state.pin],
+        theme,
+      );
     const shown = this.hover >= 0 ? this.hover : state.pin;
     if (shown !== this.shown) {
       this.shown = shown;

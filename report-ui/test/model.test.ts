@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { changesOf } from "../src/difference";
 import { columnsOf } from "../src/loads";
 import { chosenBuffers, peakRanks } from "../src/look";
+import { labelsOf } from "../src/model";
 import { fromHash, initialState, toHash } from "../src/state";
 import { type Block, planWith, random } from "./plans";
 
@@ -127,4 +128,10 @@ describe("two plans", () => {
     ]);
     expect(changesOf(a, a)).toEqual([]);
   });
+});
+
+it("labels leave out last parts that many names have", () => {
+  const names = ["a/one/Relu", "a/two/Relu", "a/three/Relu", "a/four/Relu", "a/five/Add", "Relu"];
+  expect(labelsOf(names)).toEqual(["a/one", "a/two", "a/three", "a/four", "a/five/Add", "Relu"]);
+  expect(labelsOf(names.slice(2))).toEqual(names.slice(2));
 });

@@ -138,8 +138,83 @@ async function compares() {
   expect("both pictures are there", (await page.locator("canvas.picture").count()) === 2);
 }
 
+/** Memories below each other, with arcs for copies; figures of other plans. */
+async function showsMemories() {
+  const tensors = ["x", "a", "b", "c", "d", "y"].map((name, i) => ({
+    name,
+    bytes: [64, 200, 600, 600, 64, 64][i],
+  }));
+  const run = (inputs, outputs) => ({ type: "Run", inputs, outputs });
+  const operators = [
+    run(["x"], ["a"]),
+    run(["a"], ["b"]),
+    run(["b"], ["c"]),
+    run(["c"], ["d"]),
+    run(["a", "d"], ["y"]),
+  ];
+  for (let i = 0; i < 12; ++i) {
+    tensors.push({ name: `y${i}`, bytes: 64 });
+    operators.push(run(["a", i === 0 ? "y" : `y${i - 1}`], [`y${i}`]));
+  }
+  const subgraphs = [{ inputs: ["x"], outputs: ["y11"], operators }];
+  writeFileSync(
+    join(folder, "moves.json"),
+    JSON.stringify({ format: "stowage-graph", version: 1, tensors, subgraphs }),
+  );
+  const memories = ["--memory", "fast=1300", "--memory", "slow", "--align", "1"];
+  stowage("plan", "moves.json", ...memories, "--moves", "--what-if", "--report", "moves.html");
+  const { page } = await open("moves.html");
+  const text = await page.evaluate(() => document.body.innerText);
+  expect("each memory has a picture", (await page.locator("canvas.picture").count()) === 2);
+  expect("copies are said", /Arcs are copies between memories: \d+ step/.test(text));
+  const drawn = await page.evaluate(() => {
+    const canvas = document.querySelector("canvas.arcs");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return data.some((value) => value > 0);
+  });
+  expect("copies are drawn", drawn);
+  expect("other sizes are there", text.includes("Traffic of slower memories against size of fast"));
+  stowage(
+    "plan",
+    example("windows.json"),
+    "--stream",
+    "--granule",
+    "2",
+    "--what-if",
+    "--report",
+    "rows.html",
+  );
+  const rows = await open("rows.html");
+  const words = await rows.page.evaluate(() => document.body.innerText);
+  for (const it of [
+    "What if",
+    "Peak against rows of a step",
+    "2 rows (this plan)",
+    "Lowers it: another plan was made",
+  ])
+    expect(`other granules: ${it}`, words.includes(it));
+}
+
+/** As a notebook shows it: in a frame that may run scripts and nothing else. */
+async function isShownInAFrame() {
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => expect(`the frame throws ${error.message}`, false));
+  await page.setContent('<iframe sandbox="allow-scripts" width="1000" height="800"></iframe>');
+  await page.evaluate(
+    (html) => {
+      document.querySelector("iframe").srcdoc = html;
+    },
+    readFileSync(join(folder, "plan.html"), "utf8"),
+  );
+  const frame = page.frameLocator("iframe");
+  await frame.getByText("Your peak").waitFor({ timeout: 20000 });
+  await frame.getByRole("button", { name: "Zoom to peak" }).click();
+  await page.waitForTimeout(400);
+  await page.close();
+}
+
 async function isHarmless() {
-  const rows = hostile.map((name, i) => `${name},${i},${i + 2},64`).join("\n");
+  const rows = hostile.map((name, i) => `${name},0,${i + 1},64`).join("\n");
   writeFileSync(join(folder, "hostile.csv"), `id,lower,upper,size\n${rows}\n`);
   stowage("plan", "hostile.csv", "--report", "hostile.html");
   const { page } = await open("hostile.html");
@@ -147,6 +222,10 @@ async function isHarmless() {
   expect(
     "names are legible",
     (await page.evaluate(() => document.body.innerText)).includes("<script>window.harmed=1"),
+  );
+  expect(
+    "emoji are legible",
+    (await page.evaluate(() => document.body.innerText)).includes('😀 größer, "quoted"'),
   );
   expect(
     "long names do not widen the page",
@@ -190,8 +269,12 @@ async function isQuick() {
 try {
   await uses();
   await compares();
+  await showsMemories();
+  await isShownInAFrame();
   await isAccessible("plan.html", "light");
   await isAccessible("two.html", "dark");
+  await isAccessible("moves.html", "light");
+  await isAccessible("rows.html", "dark");
   await isHarmless();
   await isQuick();
 } finally {

@@ -40,7 +40,7 @@ export function planWith(blocks: Block[], memories = 1): PlanModel {
       certificate: [],
     })),
     remedies: [],
-    curve: [],
+    curves: [],
     ownLoads: null,
     texts: blocks.map((it) => it.name),
     buffers: table(blocks.length, {

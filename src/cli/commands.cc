@@ -62,14 +62,6 @@ void add_header(const PlanCommand& command, const std::vector<Input>& inputs, co
                      }});
 }
 
-Wanted wanted_for(const PlanOptions& options) {
-  if (options.stream) return Wanted::rows;
-  const bool plans_weights =
-      std::any_of(options.memories.begin(), options.memories.end(),
-                  [](const Memory& memory) { return memory.role == MemoryRole::weights; });
-  return plans_weights ? Wanted::constants : Wanted::graph;
-}
-
 std::vector<ModelInfo> infos_of(const std::vector<Input>& inputs) {
   std::vector<ModelInfo> infos;
   for (const Input& input : inputs) infos.push_back(input.info);
@@ -98,6 +90,14 @@ void expect_different_files(const std::vector<std::string>& inputs, const std::v
 }
 
 }  // namespace
+
+Wanted wanted_for(const PlanOptions& options) {
+  if (options.stream) return Wanted::rows;
+  const bool plans_weights =
+      std::any_of(options.memories.begin(), options.memories.end(),
+                  [](const Memory& memory) { return memory.role == MemoryRole::weights; });
+  return plans_weights ? Wanted::constants : Wanted::graph;
+}
 
 Wanted wanted_to_check(const Plan& plan) {
   if (is_streamed(plan)) return Wanted::rows;
@@ -200,6 +200,7 @@ ExitStatus run_plan(const PlanCommand& command) {
   const std::vector<Input> inputs =
       read_models(command.inputs, command.model, wanted_for(options),
                   tflm ? tflm->scratch() : std::vector<std::vector<ScratchRequest>>{});
+  expect_what_if(command, inputs);
   const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
@@ -219,7 +220,10 @@ ExitStatus run_plan(const PlanCommand& command) {
                                            command.prefix.empty() ? "stowage" : command.prefix, out);
                        }});
   }
-  std::ranges::move(report_of(command, inputs, result.plan), std::back_inserter(outputs));
+  WhatIf others;
+  if (command.what_if) others = what_if(command, options, result.plan);
+  if (others.faulty) return report_own_fault(*others.faulty);
+  std::ranges::move(report_of(command, inputs, result.plan, others), std::back_inserter(outputs));
   make_directories_for(planned.files);
   base::write_files(outputs);
   ExitStatus budget = ExitStatus::done;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "cli/options.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
+#include "stowage/report.h"
 
 namespace stowage::cli {
 
@@ -25,6 +27,7 @@ struct PlanCommand {
   std::string csv_file;
   std::string svg_file;
   std::string report_file;
+  bool what_if = false;
   std::string budget;       ///< A size.
   std::string typed;        ///< The command line, for the report.
   std::string tflite_file;  ///< A directory for several models.
@@ -35,6 +38,13 @@ struct PlanCommand {
   std::string buffer_plan_file;  ///< A directory for several models.
   std::string kernels;           ///< Of TensorFlow Lite Micro, for --tflite, as the next.
   std::string runtime;
+};
+
+/// What plans with other options reach.
+struct WhatIf {
+  std::vector<Remedy> tried;
+  std::vector<Curve> curves;
+  std::optional<PlanResult> faulty;  ///< The checker rejects it: a bug.
 };
 
 struct CompareCommand {
@@ -104,15 +114,23 @@ struct GenerateCommand {
 void flush_output();
 void print_faults(const Faults& faults);
 [[nodiscard]] Plan read_plan(const std::string& name);
+/// The parts of model files that planning takes.
+[[nodiscard]] Wanted wanted_for(const PlanOptions& options);
 /// The parts of model files that it takes to check the plan.
 [[nodiscard]] Wanted wanted_to_check(const Plan& plan);
 /// Throws UsageError for a budget that is not a size, and for options that it excludes.
 void expect_budget(const PlanCommand& command);
 /// Prints one line: the bytes that the plan needs, the budget, and what is left or missing.
 [[nodiscard]] ExitStatus print_budget(const PlanCommand& command, const Plan& plan, Bytes needed);
+/// Throws UsageError if there is nothing to plan again, or no report to show it.
+void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs);
+/// Plans again, once for each other option that may lower the peak; each plan may take the time limit. What does
+/// not fit the model is left out. If cancelled, the rest is left out.
+[[nodiscard]] WhatIf what_if(const PlanCommand& command, const PlanOptions& options, const Plan& plan);
 /// The page for --report; none if it is not asked for.
 [[nodiscard]] std::vector<base::OutputFile> report_of(const PlanCommand& command,
-                                                      const std::vector<Input>& inputs, const Plan& plan);
+                                                      const std::vector<Input>& inputs, const Plan& plan,
+                                                      const WhatIf& others);
 
 [[nodiscard]] ExitStatus run_plan(const PlanCommand& command);
 [[nodiscard]] ExitStatus run_compare(const CompareCommand& command);

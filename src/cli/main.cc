@@ -135,6 +135,8 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
       "FILE for a picture of the arena: time to the right, addresses upwards");
   add(app, "--report", command.report_file,
       "FILE for a page that shows the plan, what its peak is made of and what would lower it (HTML)");
+  app.add_flag("--what-if", command.what_if,
+               "Plan again with other options, and show in the page of --report what each would reach");
   add(app, "--budget", command.budget,
       "SIZE that the plan may need: prints one line instead of a table, and status 1 if it needs more");
   add(app, "--tflite", command.tflite_file,

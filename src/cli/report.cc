@@ -60,6 +60,12 @@ std::optional<ReportedPlan> checked_plan(const ReportCommand& command, const std
 
 }  // namespace
 
+void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs) {
+  if (!command.what_if) return;
+  if (command.report_file.empty()) throw UsageError("--what-if needs --report");
+  if (graphs_of(inputs).empty()) throw UsageError("--what-if needs a model: nothing else is known of a list");
+}
+
 void expect_budget(const PlanCommand& command) {
   if (command.budget.empty()) return;
   if (!base::parse_size(command.budget))
@@ -79,9 +85,10 @@ ExitStatus print_budget(const PlanCommand& command, const Plan& plan, Bytes need
 }
 
 std::vector<base::OutputFile> report_of(const PlanCommand& command, const std::vector<Input>& inputs,
-                                        const Plan& plan) {
+                                        const Plan& plan, const WhatIf& others) {
   if (command.report_file.empty()) return {};
-  ReportedPlan reported{.plan = plan, .graphs = graphs_of(inputs)};
+  ReportedPlan reported{
+      .plan = plan, .graphs = graphs_of(inputs), .tried = others.tried, .curves = others.curves};
   for (const NamedFile& model : parse_models(command.inputs))
     reported.hashes.push_back(model_details(base::InputFile(model.file).bytes()).hash);
   return {{command.report_file, [reported, typed = command.typed](std::ostream& out) {

@@ -229,13 +229,46 @@ Json memory_json(const PlannedMemory& planned, const std::vector<std::vector<Pos
 }
 
 Json remedy_json(const Remedy& remedy) {
-  constexpr std::array verdicts{"done", "possible", "impossible"};
+  constexpr std::array verdicts{"found", "done", "possible", "impossible"};
   Json json{{"verdict", verdicts[static_cast<std::size_t>(remedy.verdict)]},
             {"what", remedy.what},
             {"why", remedy.why},
             {"bytes", nullptr},
             {"command", remedy.command}};
   if (remedy.bytes) json["bytes"] = *remedy.bytes;
+  return json;
+}
+
+/// The remedies of the plan; those that were tried come first and instead.
+Json remedies_json(const ReportedPlan& reported, const std::string& command) {
+  Json json = Json::array();
+  for (const Remedy& remedy : reported.tried) json.push_back(remedy_json(remedy));
+  for (const Remedy& remedy : remedies_of(reported.plan, command)) {
+    if (std::ranges::find(reported.tried, remedy.what, &Remedy::what) == reported.tried.end())
+      json.push_back(remedy_json(remedy));
+  }
+  return json;
+}
+
+Json curves_json(const ReportedPlan& reported) {
+  std::vector<Curve> curves = reported.curves;
+  if (reported.plan.streaming && !reported.plan.streaming->curve.empty()) {
+    Curve& curve = curves.emplace_back(Curve{.what = "Peak against multiplies that run"});
+    for (const RecomputePoint& it : reported.plan.streaming->curve) {
+      curve.points.push_back({.value = fmt::format("{:.3f} times", it.recomputed),
+                              .bytes = it.peak,
+                              .is_plan = it.recomputed == reported.plan.streaming->recomputed});
+    }
+    const auto rest = std::ranges::unique(curve.points);
+    curve.points.erase(rest.begin(), rest.end());
+  }
+  Json json = Json::array();
+  for (const Curve& curve : curves) {
+    Json points = Json::array();
+    for (const Curve::Point& it : curve.points)
+      points.push_back({{"value", it.value}, {"bytes", it.bytes}, {"is_plan", it.is_plan}});
+    json.push_back({{"what", curve.what}, {"points", std::move(points)}});
+  }
   return json;
 }
 
@@ -275,16 +308,11 @@ Json data_of(const ReportedPlan& reported, const std::string& command) {
               {"strategy", summary.strategy},
               {"order", summary.order}}},
             {"memories", Json::array()},
-            {"remedies", Json::array()},
-            {"curve", Json::array()}};
+            {"remedies", remedies_json(reported, command)},
+            {"curves", curves_json(reported)}};
   const auto starts = exporting::starts_on_one_axis(plan);
   for (const PlannedMemory& memory : plan.memories) json["memories"].push_back(memory_json(memory, starts));
-  for (const Remedy& remedy : remedies_of(plan, command)) json["remedies"].push_back(remedy_json(remedy));
   if (plan.order_profile) json["own_loads"] = column_of(plan.order_profile->own.loads);
-  if (plan.streaming) {
-    for (const RecomputePoint& it : plan.streaming->curve)
-      json["curve"].push_back({{"recomputed", it.recomputed}, {"peak", it.peak}});
-  }
   Tables(reported).write(json);
   return json;
 }

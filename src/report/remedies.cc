@@ -13,6 +13,7 @@
 
 #include "export/readable.h"
 #include "pack/bounds.h"
+#include "report/narrower_types.h"
 #include "stowage/report.h"
 
 namespace stowage {
@@ -20,15 +21,6 @@ namespace {
 
 using exporting::readable;
 using Verdict = Remedy::Verdict;
-
-/// The first position with the most live bytes.
-pack::Load fullest(std::span<const Buffer> buffers) {
-  pack::Load most;
-  for (const pack::Load& load : pack::load_profile(buffers)) {
-    if (load.bytes > most.bytes) most = load;
-  }
-  return most;
-}
 
 class Remedies {
  public:
@@ -60,6 +52,10 @@ class Remedies {
     recomputation();
     caller_memory();
     slower_memory();
+    for (std::size_t m = 0; m < plan_.memories.size(); ++m) {
+      if (plan_.memories[m].memory.role == MemoryRole::working)
+        std::ranges::move(report::narrower_types(plan_, m), std::back_inserter(remedies_));
+    }
     return std::move(remedies_);
   }
 
@@ -79,7 +75,7 @@ class Remedies {
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       if (plan_.places[b].memory == memory && is_counted(b)) counted.push_back(buffers_[b]);
     }
-    return fullest(counted);
+    return report::fullest(counted);
   }
 
   [[nodiscard]] pack::Load fullest_in(std::size_t memory) const {
@@ -144,8 +140,9 @@ class Remedies {
            {}});
     } else {
       add({Verdict::possible, what,
-           fmt::format("The fullest step has {} live. No order is proven to need more than {}; {} sets of "
-                       "operators were searched.",
+           fmt::format("The fullest step has {} live. It is proven that no order has fewer than {}; {} sets "
+                       "of operators "
+                       "were searched.",
                        readable(search.load), readable(search.lower_bound), search.states),
            search.load - search.lower_bound, with("--time-limit", "60")});
     }
@@ -155,10 +152,10 @@ class Remedies {
     if (plan_.copies_removed.count == 0) return;
     add({Verdict::done,
          "Sharing without copies",
-         fmt::format("{} need no work, because input and output are the same bytes: {} are not copied.",
+         fmt::format("{} no work, because input and output are the same bytes: {} are not copied.",
                      plan_.copies_removed.count == 1
-                         ? "One operator"
-                         : fmt::format("{} operators", plan_.copies_removed.count),
+                         ? "One operator needs"
+                         : fmt::format("{} operators need", plan_.copies_removed.count),
                      readable(plan_.copies_removed.bytes)),
          std::nullopt,
          {}});
@@ -246,9 +243,10 @@ class Remedies {
     const Streaming& streaming = *plan_.streaming;
     for (const RecomputePoint& point : streaming.curve) {
       if (point.peak >= plan_.summary.peak) continue;
-      add({Verdict::possible,
+      add({Verdict::found,
            fmt::format("Rows computed again, {:.3f} times the multiplies", point.recomputed),
-           fmt::format("A plan with a peak of {} was found.", readable(point.peak)),
+           fmt::format("A plan with it has a peak of {} instead of {}.", readable(point.peak),
+                       readable(plan_.summary.peak)),
            plan_.summary.peak - point.peak,
            {}});
     }

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -81,6 +85,90 @@ TEST(CliReport, ABudgetPrintsOneLineAndDecidesTheStatus) {
   EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "--budget", "much"}).status, wrong_usage);
   EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "--budget", "1", "--json"}).status,
             wrong_usage);
+}
+
+/// The JSON of a page.
+nlohmann::json plan_in(const std::string& page) {
+  const std::string_view element = R"(<script type="application/json" id="stowage-data">)";
+  const std::size_t begin = page.find(element) + element.size();
+  return nlohmann::json::parse(page.substr(begin, page.find("</script", begin) - begin))["plans"][0];
+}
+
+TEST(CliReport, OtherPlansHaveThePeaksThatAreShown) {
+  struct Case {
+    std::string model;
+    std::string options;
+    std::size_t applied;
+    std::size_t curves;
+  };
+  const std::vector<Case> cases{
+      {"branches.json", "", 3, 0},
+      {"windows.json", "--align 1 --io external --order keep --capacity 1MiB", 2, 0},
+      {"windows.json", "--align 1 --io external --stream --granule 2", 2, 1},
+      {"windows.json", "--align 1 --memory fast=256 --memory slow", 0, 1},
+  };
+  for (const auto& [model, options, wanted, curves] : cases) {
+    const TemporaryDirectory directory;
+    std::filesystem::copy_file(std::filesystem::path(STOWAGE_EXAMPLES) / model, directory / "m.json");
+    std::vector<std::string> arguments{"plan",      "m.json",       "--report", "r.html",
+                                       "--what-if", "--time-limit", "20"};
+    std::istringstream words(options);
+    for (std::string word; words >> word;) arguments.push_back(word);
+    ASSERT_EQ(run_stowage(directory.path(), arguments).status, done) << options;
+    const nlohmann::json plan = plan_in(directory.read("r.html"));
+    std::size_t applied = 0;
+    for (const nlohmann::json& remedy : plan["remedies"]) {
+      if (remedy["verdict"] != "found" || remedy["command"] == "") continue;
+      std::istringstream command(remedy["command"].get<std::string>());
+      std::vector<std::string> other;
+      for (std::string word; command >> word;) other.push_back(word);
+      ASSERT_EQ(other[0], "stowage");
+      other.erase(other.begin());
+      other.insert(other.end(), {"-o", "other.json"});
+      ASSERT_EQ(run_stowage(directory.path(), other).status, done) << remedy["command"];
+      const auto made = nlohmann::json::parse(directory.read("other.json"));
+      const auto peak = plan["summary"]["peak"].get<std::int64_t>();
+      EXPECT_EQ(peak - made["summary"]["peak"].get<std::int64_t>(), remedy["bytes"]) << remedy["command"];
+      ++applied;
+    }
+    EXPECT_EQ(applied, wanted) << options;
+    EXPECT_EQ(plan["curves"].size(), curves) << options;
+  }
+}
+
+TEST(CliReport, RemediesOfRowsAreTrue) {
+  const Input input = read_input(std::filesystem::path(STOWAGE_EXAMPLES) / "windows.json");
+  const auto planned = [&](std::optional<StreamOptions> stream) {
+    PlanOptions options{.alignment = 1, .io = Io::external, .stream = std::move(stream)};
+    options.solve.time_limit = std::chrono::seconds(20);
+    return make_plan(input, options).plan;
+  };
+  const Plan plan = planned(StreamOptions{.recompute = 2, .recompute_from = 1});
+  std::size_t applied = 0;
+  for (const Remedy& remedy : remedies_of(plan)) {
+    if (remedy.what == "Rows instead of whole tensors") {
+      EXPECT_EQ(planned(std::nullopt).summary.peak - plan.streaming->load, remedy.bytes);
+      ++applied;
+    }
+  }
+  EXPECT_EQ(applied, 1U);
+  // A plan with one row computed once, and what it says of more multiplies.
+  Plan once = planned(StreamOptions{});
+  once.streaming->curve = plan.streaming->curve;
+  for (const Remedy& remedy : remedies_of(once)) {
+    if (remedy.verdict != Remedy::Verdict::found) continue;
+    EXPECT_EQ(once.summary.peak - planned(StreamOptions{.recompute = 2, .recompute_from = 1}).summary.peak,
+              remedy.bytes);
+  }
+}
+
+TEST(CliReport, WhatIfNeedsAReportAndAModel) {
+  const TemporaryDirectory directory;
+  directory.write("list.csv", list);
+  EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "--what-if"}).status, wrong_usage);
+  EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "--what-if", "--report", "r.html"}).status,
+            wrong_usage);
+  EXPECT_FALSE(std::filesystem::exists(directory / "r.html"));
 }
 
 TEST(CliReport, IsSmallForRealModels) {
