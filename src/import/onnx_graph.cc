@@ -66,6 +66,7 @@ class Resolver {
     result_.protos.push_back(&proto);
     result_.nodes.emplace_back();
     scopes_.emplace_back();
+    if (index == 0) reserve(proto);
     define_weights(proto);
     define_inputs(proto, index);
     define_results(proto, index);
@@ -73,6 +74,15 @@ class Resolver {
     connect(proto, index);
     scopes_.pop_back();
     return index;
+  }
+
+  /// Room for the tensors of the network itself, which are most of all.
+  void reserve(const wire::GraphProto& proto) {
+    std::size_t count = proto.initializer.size() + proto.sparse_initializer.size() + proto.input.size();
+    for (const wire::NodeProto& node : proto.node) count += node.output.size();
+    result_.graph.tensors.reserve(count);
+    result_.declared.reserve(count);
+    result_.initializers.reserve(count);
   }
 
   void define_weights(const wire::GraphProto& proto) {
