@@ -56,8 +56,10 @@ constexpr Bytes finest_part = 64;
 /// Neighbours that are looked at in a slice: few at first, twice as many after each slice in vain.
 constexpr std::int64_t least_slice = 5'000;
 constexpr std::int64_t most_slice = 500'000;
-constexpr std::int64_t least_patience = 2'000'000;  ///< Work in vain until a search begins anew;
-constexpr std::int64_t most_patience = 16'000'000;  ///< it doubles up to so much.
+/// Work in vain until a search begins anew, for each pair of neighbours; it doubles up to eight times as much.
+constexpr std::int64_t patience_per_pair = 2'000;
+constexpr std::int64_t most_patience = 64'000'000;
+constexpr std::int64_t more_patience = 8;
 constexpr std::size_t most_pairs_of_blocks = std::size_t{1} << 20U;  ///< In one step.
 constexpr std::int64_t most_failures = 24;  ///< Of all searches in a row, until the end.
 
@@ -98,8 +100,12 @@ std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> 
 /// One of the searches that go side by side.
 class Descent {
  public:
-  Descent(Bytes part, std::span<const Movable> movables, const Neighbours& neighbours, std::uint64_t seed)
-      : part_(part), search_(movables, clashes_among(neighbours), seed) {}
+  Descent(Bytes part, std::span<const Movable> movables, const Neighbours& neighbours,
+          const MeetingTable* table, std::uint64_t seed)
+      : part_(part),
+        patience_(std::min(most_patience, patience_per_pair * static_cast<std::int64_t>(neighbours.pairs()))),
+        most_patience_(more_patience * patience_),
+        search_(movables, clashes_among(neighbours), table, seed) {}
 
   /// Goes on from that placing, below a lower cap.
   void start(std::span<const Bytes> offsets, Bytes peak, Bytes bound) {
@@ -120,14 +126,15 @@ class Descent {
   /// Begins anew, with smaller steps and more patience.
   void start_anew(std::span<const Bytes> offsets, Bytes peak, Bytes bound) {
     part_ = std::min(finest_part, 2 * part_);
-    patience_ = std::min(most_patience, 2 * patience_);
+    patience_ = std::min(most_patience_, 2 * patience_);
     search_.forget();
     start(offsets, peak, bound);
   }
 
  private:
   Bytes part_;
-  std::int64_t patience_ = least_patience;
+  std::int64_t patience_;
+  const std::int64_t most_patience_;
   std::int64_t spent_ = 0;  ///< Work since its start.
   bool has_found_ = false;
   EjectionSearch search_;
@@ -166,12 +173,13 @@ class Descents {
     if (!loads) return false;
     neighbours_.emplace(problem_.buffers);
     if (control_.is_time_up() || pairs_of_blocks() > most_pairs_of_blocks) return false;
+    table_ = meetings_of(problem_.buffers, *neighbours_);
     by_slack_ = movables_of(problem_, *loads, bound_, true);
     by_area_ = movables_of(problem_, *loads, bound_, false);
     for (const Habit& habit : habits) {
       const std::uint64_t seed = control_.options.seed * habits.size() + descents_.size();
       descents_.push_back(std::make_unique<Descent>(habit.part, habit.counts_slack ? by_slack_ : by_area_,
-                                                    *neighbours_, seed));
+                                                    *neighbours_, table_ ? &*table_ : nullptr, seed));
       descents_.back()->start(best_, peak_, bound_);
     }
     return true;
@@ -254,6 +262,7 @@ class Descents {
   const Bytes bound_;
   const Control& control_;
   std::optional<Neighbours> neighbours_;
+  std::optional<MeetingTable> table_;
   std::vector<Movable> by_slack_;  ///< All buffers, as searches see them.
   std::vector<Movable> by_area_;
   std::vector<std::unique_ptr<Descent>> descents_;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "pack/meeting_table.h"
 #include "pack/random.h"
 #include "pack/rectangle_container.h"
 #include "pack/section_search.h"
@@ -29,12 +30,17 @@ using ClashesOf = std::function<std::span<const ForbiddenOffsets>(std::uint32_t)
 /// For items that are the buffers of `neighbours`, which is referred to.
 [[nodiscard]] ClashesOf clashes_among(const Neighbours& neighbours);
 
+/// A table of the buffers of `neighbours`; none if there are too many, or some have gaps, pieces or pins.
+[[nodiscard]] std::optional<MeetingTable> meetings_of(std::span<const Buffer> buffers,
+                                                      const Neighbours& neighbours);
+
 /// Searches for a placing below a height by throwing out items in the way: see ejection_search.cc.
 class EjectionSearch {
  public:
-  /// The items are those of `clashes`, which the search calls from one thread at a time. Keeps a reference to
-  /// the items; several searches may share them.
-  EjectionSearch(std::span<const Movable> items, ClashesOf clashes, std::uint64_t seed);
+  /// The items are those of `clashes`, which the search calls from one thread at a time. With a table,
+  /// steps take a fraction of the time. Keeps references to items and table, which searches may share.
+  EjectionSearch(std::span<const Movable> items, ClashesOf clashes, const MeetingTable* table,
+                 std::uint64_t seed);
 
   /// Begins anew from the items' first offsets.
   void begin(Bytes height);
@@ -51,7 +57,7 @@ class EjectionSearch {
   [[nodiscard]] std::int64_t steps() const { return step_; }  ///< So far.
 
  private:
-  /// A collision begins or ends at this offset.
+  /// Where a walk over offsets in rising order passes the begin or the end of a collision.
   struct Barrier {
     Bytes at;
     double weight;
@@ -60,23 +66,35 @@ class EjectionSearch {
 
   std::uint32_t take();
   bool put(std::uint32_t i);
+  void place(std::uint32_t i, Bytes offset);
+  void throw_out(std::uint32_t i);
+  void list_barriers(std::uint32_t i);
+  void list_ordered_barriers(std::uint32_t i);
+  [[nodiscard]] std::span<const std::uint32_t> met_by(std::uint32_t i,
+                                                      std::span<const std::uint32_t> ordered);
   [[nodiscard]] std::optional<Bytes> best_offset(std::uint32_t i);
-  [[nodiscard]] std::optional<Bytes> sweep(Bytes last, std::optional<Bytes> barred);
+  [[nodiscard]] std::optional<Bytes> sweep(std::uint32_t i, std::optional<Bytes> barred);
+  void order_placed();
   void compact();
   [[nodiscard]] Bytes lowest_free(std::uint32_t i);
 
   std::span<const Movable> items_;
   ClashesOf clashes_;
+  const MeetingTable* table_;
   Bytes height_ = 0;
   Random random_;
   std::vector<double> weights_;
   std::vector<Bytes> offsets_;
+  std::vector<Bytes> tops_;  ///< Offset plus size.
   std::vector<char> is_placed_;
   std::vector<std::int64_t> thrown_out_;  ///< The step at which each item was last thrown out.
   std::vector<std::uint32_t> pool_;
-  std::vector<Barrier> starts_;  ///< These are members to save allocations.
+  std::vector<std::uint32_t> by_begin_;  ///< With a table: the placed items by rising begin,
+  std::vector<std::uint32_t> by_end_;    ///< and by rising end.
+  std::vector<Barrier> starts_;          ///< These are members to save allocations.
   std::vector<Barrier> ends_;
-  std::vector<Bytes> candidates_;
+  std::vector<std::uint32_t> met_;
+  std::span<const std::uint32_t> met_by_begin_;  ///< With a table: placed items that the taken one meets.
   std::vector<std::pair<Bytes, Bytes>> taken_;
   std::int64_t step_ = 0;
 };

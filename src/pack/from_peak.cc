@@ -231,7 +231,7 @@ class Sweep {
       movables.push_back({buffer.size, buffer.alignment, buffer.pinned,
                           std::sqrt(area) / (slack + least_slack), pass.offsets[b]});
     }
-    EjectionSearch search(movables, clashes_among(*neighbours_), control_.options.seed);
+    EjectionSearch search(movables, clashes_among(*neighbours_), nullptr, control_.options.seed);
     search.begin(cap);
     if (!search.run(steps_of_cap, [&] { return control_.is_time_up(); })) return;
     for (std::size_t b = 0; b < buffers_.size(); ++b) pass.offsets[b] = search.offsets()[b];

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,9 @@
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
 #include "pack/bounds.h"
+#include "pack/ejection_search.h"
+#include "pack/random.h"
+#include "pack/rectangle_container.h"
 #include "pack/strategies.h"
 #include "problems.h"
 #include "stowage/problem.h"
@@ -117,6 +121,67 @@ TEST(Ejection, DoesNotSearchWhereAStepTakesTooLong) {
     EXPECT_FALSE(oracle::fault_of(problem, offsets_of(placing.places)));
     EXPECT_EQ(slices > 0, rows == 30);
   }
+}
+
+/// With and without a table: one step puts the item where no other offset would throw out less.
+TEST(Ejection, AStepThrowsOutTheLeastWeight) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = oracle::random_problem(
+        seed, {.buffers = 12, .positions = 10, .longest_life = 6, .largest_size = 9, .largest_alignment = 4});
+    pack::Random random(seed);
+    std::vector<pack::Movable> items;
+    for (const Buffer& buffer : problem.buffers) {
+      const Bytes steps = 1 + 12 / buffer.alignment;
+      const auto offset = static_cast<Bytes>(random.below(static_cast<std::uint64_t>(steps)));
+      items.push_back({.size = buffer.size,
+                       .alignment = buffer.alignment,
+                       .weight = static_cast<double>(1 + random.below(9)),
+                       .offset = offset * buffer.alignment});
+    }
+    items[0].offset.reset();
+    const auto weight_in_the_way = [&](Bytes at) {
+      double weight = 0;
+      for (std::size_t b = 1; b < items.size(); ++b) {
+        const Lifetime mine = problem.buffers[0].pieces[0].life;
+        const Lifetime its = problem.buffers[b].pieces[0].life;
+        const bool meets = mine.lower < its.upper && its.lower < mine.upper;
+        if (meets && at < *items[b].offset + items[b].size && *items[b].offset < at + items[0].size)
+          weight += items[b].weight;
+      }
+      return weight;
+    };
+    constexpr Bytes height = 20;
+    double least = 1000;
+    for (Bytes at = 0; at + items[0].size <= height; at += items[0].alignment)
+      least = std::min(least, weight_in_the_way(at));
+    const pack::Neighbours neighbours(problem.buffers);
+    const auto table = pack::meetings_of(problem.buffers, neighbours);
+    ASSERT_TRUE(table);
+    for (const pack::MeetingTable* const given : {&*table, static_cast<const pack::MeetingTable*>(nullptr)}) {
+      pack::EjectionSearch search(items, pack::clashes_among(neighbours), given, seed);
+      search.begin(height);
+      EXPECT_EQ(search.run(1, [] { return false; }), least == 0);
+      const Bytes at = search.offsets()[0];
+      EXPECT_EQ(at % items[0].alignment, 0);
+      EXPECT_LE(at + items[0].size, height);
+      EXPECT_EQ(weight_in_the_way(at), least);
+    }
+  }
+}
+
+/// What the table cannot say.
+TEST(Ejection, OnlyWholeBuffersWithoutPinsHaveATable) {
+  Problem problem = problem_of({whole("a", 4, 0, 2), whole("b", 4, 1, 3)});
+  const auto has_table = [&] {
+    return pack::meetings_of(problem.buffers, pack::Neighbours(problem.buffers)).has_value();
+  };
+  EXPECT_TRUE(has_table());
+  problem.buffers[0].pinned = 4;
+  EXPECT_FALSE(has_table());
+  problem.buffers[0].pinned.reset();
+  problem.buffers[0].pieces[0].size = 2;
+  EXPECT_FALSE(has_table());
 }
 
 TEST(Ejection, OfNothingThereIsNothing) { EXPECT_TRUE(pack::ejection(problem_of({}), {}).places.empty()); }
