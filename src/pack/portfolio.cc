@@ -7,8 +7,8 @@
 // run in parallel on all threads; each stops once it is as high as another's placing. The searches, which use
 // all threads themselves and all remaining time, follow one by one.
 //
-//     thread 1   free-list | best-fit | breadth    | duration, given up | size | slots |   | ejection, exact,
-//     thread 2   first-fit | from-peak once | area | from-peak ...                         | rectangle
+//     thread 1   free-list | best-fit | duration   | area, given up | breadth | size | |   | ejection, exact,
+//     thread 2   first-fit | from-peak once  | from-peak ...        | slots            |   | rectangle
 //
 // Microseconds of one thread per buffer: alone, and given up with the lowest of the other passes known. On
 // S_1 (28 526 buffers), 10^5 generated ones and 62 185 of perturbed copies of pangu_2.6B:
@@ -20,8 +20,8 @@
 //     two-stack  0.1 0.1 0.1                       size         7.1 2.7 4.6   0.6 2.3 4.6
 //     slots      0.2 0.1 0.2                       from-peak    24  5.1 1.8   0.5 0.1 0.5 (its first pass)
 //
-// breadth begins where the peak is decided: it is either given up at once or low, so it comes before cheaper
-// passes. two-stack and slots come after the greedy passes, since they are never the lowest on lists. The
+// Beside the first pass of `from-peak`, the other thread runs the cheapest of the passes that are often low, so
+// that a short limit has it. two-stack and slots come after them, since they are never the lowest on lists. The
 // first pass of `from-peak` has its own turn: on many real lists it is all of `from-peak`, on others it is
 // given up early. All of `from-peak` begins before the pass that takes longest, so that one thread runs
 // passes while another searches.
