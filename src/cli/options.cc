@@ -121,6 +121,13 @@ FeedNames parse_feed(const std::string& text) {
   throw wrong("--feed", text, "MODEL.OUTPUT=MODEL.INPUT");
 }
 
+/// Throws UsageError if the flag is given for a strategy that has no use for it.
+void check_strategy_of(std::string_view flag, std::string_view value, std::string_view serves,
+                       std::string_view strategy) {
+  if (value.empty() || strategy == serves || strategy == "auto") return;
+  throw UsageError(fmt::format("{} is for the strategies {} and auto, not for {}", flag, serves, strategy));
+}
+
 }  // namespace
 
 std::pair<std::string, std::string> parse_assignment(std::string_view flag, const std::string& text) {
@@ -240,6 +247,9 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     options.solve.threads = static_cast<std::size_t>(parse_number("--threads", texts.threads, 1));
   if (!texts.seed.empty())
     options.solve.seed = static_cast<std::uint64_t>(parse_number("--seed", texts.seed, 0));
+  check_strategy_of("--reuse-threshold", texts.reuse_threshold, "free-list", options.solve.strategy);
+  check_strategy_of("--sort", texts.sort, "rectangle", options.solve.strategy);
+  check_strategy_of("--rounds", texts.rounds, "rectangle", options.solve.strategy);
   if (!texts.reuse_threshold.empty())
     options.solve.reuse_threshold = parse_bytes("--reuse-threshold", texts.reuse_threshold);
   options.solve.sort = texts.sort;
