@@ -67,7 +67,7 @@ export class OperatorList {
   private names(buffers: number[] | undefined, sign: string): HTMLElement {
     if (buffers === undefined) return h("span", {});
     const sum = buffers.reduce((total, b) => total + this.model.data.buffers.size[b], 0);
-    const names = buffers.slice(0, mostNames).map((b) => shortened(this.model.labelOf(b), 24));
+    const names = buffers.slice(0, mostNames).map((b) => shortened(this.model.labelOf(b), 18));
     const more = buffers.length - names.length;
     return h(
       "span",

@@ -175,13 +175,16 @@ export class MemoryPicture {
       const room = Math.floor((x1 - x0 - 10) / letter);
       if (room < 3 || y1 - y0 < 14) continue;
       const buffer = this.model.bufferOf[p];
+      // A few last letters say nothing.
+      const label = this.model.labelOf(buffer);
+      if (room < 7 && label.length > room) continue;
       const colour = look.colourOf[buffer];
       if (colour === pixelOf(look.theme.faint)) continue;
       context.fillStyle = wantsDarkText(colour) ? "#17202b" : "#ffffff";
       context.textAlign = "left";
       context.textBaseline = "middle";
       const y = gutter.top + (y1 - y0 < 34 ? (y0 + y1) / 2 : y0 + 11);
-      context.fillText(shortened(this.model.labelOf(buffer), room), gutter.left + x0 + 5, y, x1 - x0 - 8);
+      context.fillText(shortened(label, room), gutter.left + x0 + 5, y, x1 - x0 - 8);
       const bytes = inUnits(size[p]);
       if (y1 - y0 >= 34 && bytes.length <= room) {
         context.globalAlpha = 0.75;
