@@ -145,7 +145,8 @@ struct PlannedTensor {
   bool operator==(const PlannedTensor&) const = default;
 };
 
-enum class ModelFormat : std::uint8_t { onnx, tflite, csv, ops, json };
+/// The last three are plans of other programs: lists whose pins say where these have put the buffers.
+enum class ModelFormat : std::uint8_t { onnx, tflite, csv, ops, json, xla, executorch, vela };
 
 [[nodiscard]] std::string_view name_of(ModelFormat format);
 [[nodiscard]] std::optional<ModelFormat> model_format_named(std::string_view name);

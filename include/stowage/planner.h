@@ -37,6 +37,9 @@ struct PlanResult {
 /// unique.
 [[nodiscard]] PlanResult make_plan(std::span<const Input> inputs, const PlanOptions& options = PlanOptions());
 
+/// A list without the offsets that it gives its buffers. Networks stay as they are.
+[[nodiscard]] Input without_pins(Input input);
+
 /// Checks a plan by itself and against its inputs, in the order of the plan: networks, or one list. Weights
 /// that share bytes must have equal data; checking that needs inputs with constants.
 [[nodiscard]] Faults check_plan(const Plan& plan, std::span<const Input> inputs);
@@ -54,7 +57,8 @@ struct Comparison {
 };
 
 /// Plans the input with every strategy, one after the other, each with the whole time limit. If cancelled, it
-/// skips the remaining strategies. Throws like `make_plan`.
+/// skips the remaining strategies. A list that gives all of its buffers offsets comes first as it is, "as placed",
+/// and then without them. Throws like `make_plan`.
 [[nodiscard]] std::vector<Comparison> compare(const Input& input, const PlanOptions& options = PlanOptions());
 [[nodiscard]] std::vector<Comparison> compare(std::span<const Input> inputs,
                                               const PlanOptions& options = PlanOptions());

@@ -120,7 +120,8 @@ struct Solution {
 };
 
 /// Throws Error, naming the buffer, unless all of these hold: sizes, alignments, live ranges and pins are in
-/// range; ids are UTF-8 and unique; pieces lie within their buffers; no two pinned buffers overlap.
+/// range; ids are UTF-8 and unique; pieces lie within their buffers; no two pinned buffers that may be in one
+/// memory overlap.
 void validate(const Problem& problem);
 
 /// Highest offset + size in a memory, in bytes; the pool of slots counts whole. 0 if the memory is empty.

@@ -197,10 +197,11 @@ ExitStatus run_plan(const PlanCommand& command) {
   } else if (!command.runtime.empty() || !command.kernels.empty()) {
     throw UsageError("--runtime and --kernels need --tflite");
   }
-  const std::vector<Input> inputs =
+  std::vector<Input> inputs =
       read_models(command.inputs, command.model, wanted_for(options),
                   tflm ? tflm->scratch() : std::vector<std::vector<ScratchRequest>>{});
   expect_what_if(command, inputs);
+  if (command.unpin) std::ranges::transform(inputs, inputs.begin(), without_pins);
   const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();

@@ -33,6 +33,7 @@ struct PlanCommand {
   std::string tflite_file;  ///< A directory for several models.
   std::string header_file;
   std::string prefix;            ///< Of names in the header; empty: "stowage".
+  bool unpin = false;            ///< Without the offsets that lists give.
   bool strip = false;            ///< The file for --tflite.
   bool no_names = false;         ///< In the header.
   std::string buffer_plan_file;  ///< A directory for several models.

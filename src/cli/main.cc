@@ -130,6 +130,8 @@ void add_plan(CLI::App& app, stowage::cli::PlanCommand& command) {
   add(app, "-o,--output", command.plan_file, "FILE for the plan as JSON");
   app.add_flag("--print-loops", command.print_loops,
                "Print the loop nest of a streamed plan; needs --layout ring");
+  app.add_flag("--unpin", command.unpin,
+               "Place the buffers of a list anew, without the offsets that it gives");
   add(app, "--csv", command.csv_file, "FILE for the buffers and their offsets as CSV");
   add(app, "--svg", command.svg_file,
       "FILE for a picture of the arena: time to the right, addresses upwards");

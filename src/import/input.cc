@@ -7,6 +7,7 @@
 #include "import/csv.h"
 #include "import/graph_json.h"
 #include "import/onnx.h"
+#include "import/placed.h"
 #include "import/readers.h"
 #include "import/tflite.h"
 #include "stowage/error.h"
@@ -19,6 +20,8 @@ namespace {
 /// The format by content, otherwise by extension.
 ModelFormat format_of(std::string_view content, const std::filesystem::path& file) {
   if (import::looks_like_tflite(content)) return ModelFormat::tflite;
+  if (import::looks_like_executorch(content)) return ModelFormat::executorch;
+  if (import::looks_like_xla(content)) return ModelFormat::xla;
   const std::string extension = file.extension().string();
   if (extension == ".onnx") return ModelFormat::onnx;
   if (extension == ".tflite") return ModelFormat::tflite;
@@ -26,25 +29,39 @@ ModelFormat format_of(std::string_view content, const std::filesystem::path& fil
   if (extension.empty() && content.starts_with('\x08')) return ModelFormat::onnx;
   if (extension == ".json" || content.substr(0, content.find_first_not_of(" \t\r\n") + 1).ends_with('{'))
     return ModelFormat::json;
+  if (import::looks_like_vela(content)) return ModelFormat::vela;
   const import::CsvReader header(content);
   if (header.has_column("op")) return ModelFormat::ops;
   if (extension == ".csv" || header.has_column("id")) return ModelFormat::csv;
   throw Error("",
-              "is of no known format, expected ONNX, TFLite, graph JSON, a buffer list or a memory-operation "
-              "sequence");
+              "is of no known format, expected ONNX, TFLite, graph JSON, a buffer list, a memory-operation "
+              "sequence, or a plan of XLA, ExecuTorch or Vela");
+}
+
+void refuse_network_options(const ImportOptions& options) {
+  import::refuse_shape_options(options, "a buffer list");
+  if (!options.states.empty()) throw UsageError("--state has no meaning for a buffer list");
+  if (!options.scratch.empty()) throw UsageError("--scratch has no meaning for a buffer list");
 }
 
 std::variant<Graph, Problem> read_list(std::string_view content, ModelFormat format,
                                        const ImportOptions& options) {
-  import::refuse_shape_options(options, "a buffer list");
-  if (!options.states.empty()) throw UsageError("--state has no meaning for a buffer list");
-  if (!options.scratch.empty()) throw UsageError("--scratch has no meaning for a buffer list");
+  refuse_network_options(options);
   if (!base::is_utf8(content))
     throw Error("", "is not UTF-8 text, expected a buffer list or a memory-operation sequence");
   return format == ModelFormat::ops ? import::read_operations_csv(content) : import::read_buffer_csv(content);
 }
 
-Input read(const import::Source& source, ModelFormat format, const ImportOptions& options) {
+/// The plan of another program.
+Input read_placed(const import::Source& source, const std::filesystem::path& file, ModelFormat format,
+                  const ImportOptions& options) {
+  refuse_network_options(options);
+  if (format == ModelFormat::xla) return import::read_xla(source, file);
+  return format == ModelFormat::vela ? import::read_vela(source) : import::read_executorch(source);
+}
+
+Input read(const import::Source& source, const std::filesystem::path& file, ModelFormat format,
+           const ImportOptions& options) {
   switch (format) {
     case ModelFormat::onnx:
       return import::read_onnx(source, options);
@@ -52,6 +69,10 @@ Input read(const import::Source& source, ModelFormat format, const ImportOptions
       return import::read_tflite(source, options);
     case ModelFormat::json:
       return import::read_graph_json(source, options);
+    case ModelFormat::xla:
+    case ModelFormat::executorch:
+    case ModelFormat::vela:
+      return read_placed(source, file, format, options);
     case ModelFormat::csv:
     case ModelFormat::ops:
       break;
@@ -68,6 +89,9 @@ Network read_to_run(const import::Source& source, ModelFormat format, const Impo
     case ModelFormat::json:
     case ModelFormat::csv:
     case ModelFormat::ops:
+    case ModelFormat::xla:
+    case ModelFormat::executorch:
+    case ModelFormat::vela:
       break;
   }
   throw Error("", "says nothing of weights and attributes, expected an ONNX or TFLite model to run");
@@ -99,7 +123,7 @@ Input read_input_of(import::Source source, const std::string& name, const Import
   source.folder = file.parent_path();
   try {
     const ModelFormat format = format_of(source.bytes, file);
-    Input input = read(source, format, options);
+    Input input = read(source, file, format, options);
     input.info = info_of(file, format);
     if (auto* const graph = std::get_if<Graph>(&input.content)) make_names_printable(*graph, input.info.name);
     return input;

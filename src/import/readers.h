@@ -43,6 +43,11 @@ class NearbyFiles {
   [[nodiscard]] std::span<const std::byte> part(const std::string& location, std::size_t offset,
                                                 std::size_t size, const std::string& place);
 
+  /// The bytes of a file, in place as long as this object exists. Throws Error at `place`.
+  [[nodiscard]] std::string_view whole(const std::string& location, const std::string& place) {
+    return file(location, place).bytes();
+  }
+
   /// Makes the constants hold all files with returned parts.
   void hold_in(Constants& constants) const;
 

@@ -11,11 +11,7 @@
 
 namespace stowage::import {
 
-bool looks_like_tflite(std::string_view bytes) {
-  constexpr std::size_t place = sizeof(flatbuffers::uoffset_t);
-  const std::string_view identifier = tflite::ModelIdentifier();
-  return bytes.size() >= place + identifier.size() && bytes.substr(place, identifier.size()) == identifier;
-}
+bool looks_like_tflite(std::string_view bytes) { return has_identifier(bytes, tflite::ModelIdentifier()); }
 
 void ReadingBudget::spend(std::size_t bytes) {
   if (bytes > unread_) {
@@ -27,16 +23,9 @@ void ReadingBudget::spend(std::size_t bytes) {
 
 TfliteFile::TfliteFile(const Source& source) : source_(source) {
   if (!looks_like_tflite(bytes())) throw Error("", "is not a TFLite model, expected TFL3 at byte 4");
-  if (reinterpret_cast<std::uintptr_t>(bytes().data()) % alignof(std::uint64_t) != 0)
-    source_ = copy_of(source);  // numbers cannot be read from unaligned bytes
-  // Data may follow the flatbuffer, which is below this size.
-  const std::size_t size = std::min<std::size_t>(bytes().size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
-  constexpr flatbuffers::uoffset_t deepest = 8;  // model, subgraph, operator, options: 4, plus a margin
-  const auto most_tables = static_cast<flatbuffers::uoffset_t>(size / smallest_table * largest_reuse);
-  const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes().data());
-  flatbuffers::Verifier verifier(begin, size, deepest, most_tables);
-  if (!tflite::VerifyModelBuffer(verifier)) throw Error("", "is truncated or corrupt, expected a flatbuffer");
-  model_ = tflite::GetModel(begin);
+  source_ = aligned(source_);
+  verify_flatbuffer(bytes(), [](flatbuffers::Verifier& it) { return tflite::VerifyModelBuffer(it); });
+  model_ = tflite::GetModel(bytes().data());
   if (model_->version() != 3)
     throw Error("", fmt::format("has schema version {}, expected 3", model_->version()));
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "import/flatbuffer.h"
 #include "import/readers.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
@@ -11,17 +12,6 @@
 #include "tflite_generated.h"
 
 namespace stowage::import {
-
-/// An omitted vector is an empty one.
-template <typename Element>
-std::size_t count(const flatbuffers::Vector<Element>* elements) {
-  return elements == nullptr ? 0 : elements->size();
-}
-
-template <typename Table>
-const Table& at(const flatbuffers::Vector<flatbuffers::Offset<Table>>* tables, std::size_t index) {
-  return *tables->Get(static_cast<flatbuffers::uoffset_t>(index));
-}
 
 /// Constant data of a tensor in the file, empty if it has none. Throws Error for data outside of the file.
 [[nodiscard]] std::string_view stored_data(const tflite::Model& model, std::string_view file,
@@ -36,11 +26,6 @@ auto located(const Read& read, const Place& place) {
     throw Error(place(), error.what());
   }
 }
-
-/// A flatbuffer may refer to one part many times, so that a small file can describe a huge model. Real files
-/// do not; reading is limited to this many times the file's size.
-constexpr std::size_t largest_reuse = 4;
-constexpr std::size_t smallest_table = 8;  // bytes: a reference to the table, and one to its layout
 
 /// Counts all bytes read from a file, including repeated ones.
 class ReadingBudget {

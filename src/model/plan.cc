@@ -10,11 +10,14 @@ namespace {
 
 using model::Name;
 
-constexpr std::array<Name<ModelFormat>, 5> formats{{{ModelFormat::onnx, "onnx"},
+constexpr std::array<Name<ModelFormat>, 8> formats{{{ModelFormat::onnx, "onnx"},
                                                     {ModelFormat::tflite, "tflite"},
                                                     {ModelFormat::csv, "csv"},
                                                     {ModelFormat::ops, "ops"},
-                                                    {ModelFormat::json, "json"}}};
+                                                    {ModelFormat::json, "json"},
+                                                    {ModelFormat::xla, "xla"},
+                                                    {ModelFormat::executorch, "executorch"},
+                                                    {ModelFormat::vela, "vela"}}};
 
 constexpr std::array<Name<ClaimScope>, 3> scopes{
     {{ClaimScope::offsets, "offsets"}, {ClaimScope::order, "order"}, {ClaimScope::stream, "stream"}}};

@@ -109,11 +109,13 @@ void check_pieces_apart(const Buffer& buffer) {
   }
 }
 
-void check_pins(const Problem& problem) {
+/// Pins of buffers that may be in one memory.
+void check_pins(const Problem& problem, std::size_t memory) {
   std::vector<model::Box> boxes;
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
     const Buffer& buffer = problem.buffers[b];
-    if (buffer.pinned) add_boxes(buffer, *buffer.pinned, b, boxes);
+    const bool may_be_there = buffer.memories.empty() || std::ranges::count(buffer.memories, memory) > 0;
+    if (buffer.pinned && may_be_there) add_boxes(buffer, *buffer.pinned, b, boxes);
   }
   const auto overlap = model::find_overlap(boxes);
   if (!overlap) return;
@@ -143,7 +145,7 @@ void validate(const Problem& problem) {
   }
   check_ids(problem);
   check_total(problem);
-  check_pins(problem);
+  for (std::size_t m = 0; m < problem.memories.size(); ++m) check_pins(problem, m);
 }
 
 Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memory) {

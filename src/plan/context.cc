@@ -122,6 +122,9 @@ Bytes default_alignment_of(ModelFormat format) {
       return 16;
     case ModelFormat::csv:
     case ModelFormat::ops:
+    case ModelFormat::xla:
+    case ModelFormat::executorch:
+    case ModelFormat::vela:
       break;
   }
   return 1;

@@ -35,18 +35,23 @@ void expect_options_of_list(const PlanOptions& options) {
 
 Plan plan_list(const Input& input, const PlanOptions& options) {
   expect_options_of_list(options);
-  std::vector<Buffer> buffers = std::get<Problem>(input.content).buffers;
+  const auto& list = std::get<Problem>(input.content);
+  std::vector<Buffer> buffers = list.buffers;
   for (Buffer& buffer : buffers) {
     // A list that gives no alignment means 1, too.
     if (options.alignment && buffer.alignment == 1) buffer.alignment = *options.alignment;
   }
-  Problem problem = plan::problem_of(std::move(buffers), options.memories);
-  plan::Draft draft{
-      .placement = plan::placement_of(plan::solve_provably(problem, options.solve), options.memories.size())};
+  // Buffers that another program has put into several memories stay in them.
+  const std::vector<Memory>& memories = list.memories.size() > 1 ? list.memories : options.memories;
+  if (list.memories.size() > 1 && options.memories != PlanOptions().memories)
+    throw UsageError(fmt::format("--memory and --capacity: the list has {} memories", list.memories.size()));
+  Problem problem = plan::problem_of(std::move(buffers), memories);
+  plan::Draft draft{.placement =
+                        plan::placement_of(plan::solve_provably(problem, options.solve), memories.size())};
   draft.plan.models = {input.info};
   draft.plan.clocks.emplace_back();
   draft.plan.buffers = std::move(problem.buffers);
-  return plan::finish(std::move(draft), options.memories);
+  return plan::finish(std::move(draft), memories);
 }
 
 Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options) {
@@ -75,6 +80,13 @@ PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& opti
   return result;
 }
 
+/// Whether a list says where all of its buffers are, as plans of other programs do.
+bool is_placed(std::span<const Input> inputs) {
+  const auto* const list = inputs.size() == 1 ? std::get_if<Problem>(&inputs[0].content) : nullptr;
+  return list != nullptr && !list->buffers.empty() &&
+         std::ranges::all_of(list->buffers, [](const Buffer& buffer) { return buffer.pinned.has_value(); });
+}
+
 Comparison comparison_of(std::span<const Input> inputs, const PlanOptions& options) {
   Comparison comparison{.strategy = options.solve.strategy};
   try {
@@ -92,6 +104,13 @@ Comparison comparison_of(std::span<const Input> inputs, const PlanOptions& optio
 }
 
 }  // namespace
+
+Input without_pins(Input input) {
+  if (auto* const list = std::get_if<Problem>(&input.content)) {
+    for (Buffer& buffer : list->buffers) buffer.pinned.reset();
+  }
+  return input;
+}
 
 PlanResult make_plan(const Input& input, const PlanOptions& options) {
   return make_plan(std::span(&input, 1), options);
@@ -113,6 +132,15 @@ std::vector<Comparison> compare(const Input& input, const PlanOptions& options) 
 }
 
 std::vector<Comparison> compare(std::span<const Input> inputs, const PlanOptions& options) {
+  if (is_placed(inputs)) {  // without the pins, and first the plan that is given
+    const Input free = without_pins(inputs[0]);
+    std::vector<Comparison> comparisons = compare(std::span(&free, 1), options);
+    Comparison given = comparison_of(inputs, options);
+    given.strategy = given.summary.strategy = "as placed";
+    given.summary.lower_bound = comparisons[0].summary.lower_bound;
+    comparisons.insert(comparisons.begin(), std::move(given));
+    return comparisons;
+  }
   std::vector<Comparison> comparisons;
   const auto try_all = [&](const PlanOptions& with, const std::string& suffix) {
     for (const StrategyInfo& strategy : strategies()) {
