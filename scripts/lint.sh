@@ -10,7 +10,7 @@ scripts/check_tree.py
 program=build/release/stowage
 if [ -x "$program" ]; then scripts/check_docs.py --stowage "$program"; else scripts/check_docs.py; fi
 cmake --preset asan -B build/lint -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
-cmake --build build/lint --target generate_tflite
+cmake --build build/lint --target generate_formats
 git ls-files 'include/*.h' 'src/*.h' 'tests/*.h' 'tests/*.cc' | grep -v '^tests/consumer/' \
   | xargs -P "$(nproc)" -n 1 clang++-16 -x c++ -std=c++20 -fsyntax-only -Wall -Wextra -Wconversion -Wshadow -Werror \
     -Wno-pragma-once-outside-header -Wno-unused-const-variable -Iinclude -Isrc -Itests -Itests/support \
