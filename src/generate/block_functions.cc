@@ -1,19 +1,20 @@
 // Blocks of an operator are operators of their own to planner and writer. In C they would be as many functions, which
-// differ in the names of places and layers. So these names become tables, and the functions become one:
+// differ in the names of places and layers. So these places and layers become arrays, and the functions become one:
 //
-//     f(&layer_7b0, &place_3, y)  and  f(&layer_7b8, &place_5, y)    ->    f(parts_7_0[part], parts_7_1[part], y)
+//     f(&layer_7b0, &place_3, y)  and  f(&layer_7b8, &place_5, y)    ->    f(&layers_7[part], &places_3[part], y)
 //
 // Cost: linear in the texts.
 
 #include "generate/block_functions.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
+
+#include "generate/text.h"
 
 namespace stowage::generate {
 
@@ -21,70 +22,64 @@ using kernels::refuse;
 
 namespace {
 
-/// Words, and single characters between them.
-std::vector<std::string> words_of(const std::string& text) {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  std::vector<std::string> words;
-  bool in_word = false;
-  for (const char c : text) {
-    if (in_word && is_letter(c)) {
-      words.back() += c;
-    } else {
-      words.emplace_back(1, c);
-    }
-    in_word = is_letter(c);
-  }
-  return words;
-}
-
 class Joining {
  public:
-  Joining(const std::vector<Function*>& blocks, const std::string& name, std::string label)
-      : blocks_(blocks), label_(std::move(label)) {
+  Joining(Sources& sources, const std::vector<Function*>& blocks, const std::string& name, std::string label)
+      : sources_(sources), blocks_(blocks), label_(std::move(label)) {
     for (const Function* const block : blocks) {
       texts_.push_back(words_of(block->text));
-      for (std::size_t i = 0; i < texts_.back().size(); ++i) {
-        if (texts_.back()[i] == block->name) texts_.back()[i] = name;
-      }
+      std::ranges::replace(texts_.back(), block->name, name);
     }
   }
 
   /// The one function; none if they differ in more than names.
   std::optional<Function> join() {
     if (!drop_equal_layers()) return std::nullopt;
+    const auto differences = find_differences();
+    if (!differences) return std::nullopt;
     const std::vector<std::string>& first = texts_[0];
     Function result = *blocks_[0];
     result.text.clear();
     for (std::size_t i = 0; i < first.size(); ++i) {
-      std::vector<std::string> names;
-      for (const auto& text : texts_) {
-        if (text.size() != first.size()) return std::nullopt;
-        names.push_back(text[i]);
-      }
-      if (std::ranges::all_of(names, [&](const std::string& name) { return name == names[0]; })) {
-        result.text += names[0];
-        continue;
-      }
-      const auto type = type_of(names[0]);
-      if (!type || !result.text.ends_with('&')) return std::nullopt;
-      result.text.pop_back();
-      result.text += table(*type, names) + "[part]";
+      const auto names = differences->find(i);
+      result.text += names == differences->end() ? first[i] : array_of(names->second) + "[part]";
     }
-    if (!tables_.empty()) {
+    if (has_parts_) {
       constexpr std::string_view memory = "*const *memory";
       result.text.insert(result.text.find(memory) + memory.size(), ", int32_t part");
     }
+    for (const auto& [names, array] : arrays_)
+      std::erase_if(
+          layers_, [&](const LayerConstant& it) { return std::ranges::find(names, it.name) != names.end(); });
     result.layers = std::move(layers_);
-    result.tables = definitions_;
+    result.tables = std::move(definitions_);
     return result;
   }
 
-  [[nodiscard]] bool has_tables() const { return !tables_.empty(); }
-  [[nodiscard]] std::size_t tables() const { return tables_.size(); }
+  [[nodiscard]] bool has_parts() const { return has_parts_; }
 
  private:
+  using Names = std::vector<std::string>;
+
+  /// The words in which they differ, by their index; none if these are not all names of places and layers.
+  std::optional<std::map<std::size_t, Names>> find_differences() const {
+    std::map<std::size_t, Names> differences;
+    for (const auto& text : texts_)
+      if (text.size() != texts_[0].size()) return std::nullopt;
+    for (std::size_t i = 0; i < texts_[0].size(); ++i) {
+      Names names;
+      for (const auto& text : texts_) names.push_back(text[i]);
+      if (std::ranges::all_of(names, [&](const std::string& name) { return name == names[0]; })) continue;
+      const bool is_address = i > 0 && texts_[0][i - 1] == "&";
+      const auto is_known = [&](const std::string& name) {
+        return is_layer(names[0]) ? is_layer(name) : name.starts_with("place_");
+      };
+      if (!is_address || !std::ranges::all_of(names, is_known)) return std::nullopt;
+      differences.emplace(i, std::move(names));
+    }
+    return differences;
+  }
+
   /// Layers that all blocks have alike are kept once.
   bool drop_equal_layers() {
     for (std::size_t i = 0; i < blocks_[0]->layers.size(); ++i) {
@@ -103,27 +98,39 @@ class Joining {
     return true;
   }
 
-  /// What a table of such names has.
-  [[nodiscard]] std::optional<std::string> type_of(const std::string& name) const {
-    if (name.starts_with("place_")) return "stowage_place";
-    const auto layer = std::ranges::find(layers_, name, &LayerConstant::name);
-    return layer == layers_.end() ? std::nullopt : std::optional(layer->type);
+  [[nodiscard]] std::vector<LayerConstant>::const_iterator layer(const std::string& name) const {
+    return std::ranges::find(layers_, name, &LayerConstant::name);
+  }
+  [[nodiscard]] bool is_layer(const std::string& name) const { return layer(name) != layers_.end(); }
+
+  std::string array_of(const Names& names) {
+    has_parts_ = true;
+    if (is_layer(names[0])) return array_of_layers(names);
+    return sources_.array_of_places(names, names[0].substr(names[0].find('_') + 1));
   }
 
-  std::string table(const std::string& type, const std::vector<std::string>& names) {
-    const auto [known, is_new] =
-        tables_.try_emplace(names, fmt::format("parts_{}_{}", label_, tables_.size()));
-    if (is_new)
-      definitions_ += fmt::format("static const {} *const {}[{}] = {{&{}}};\n", type, known->second,
-                                  names.size(), fmt::join(names, ", &"));
+  /// These layers then have no names of their own.
+  std::string array_of_layers(const Names& names) {
+    const auto [known, is_new] = arrays_.try_emplace(names, "layers_" + label_);
+    if (!is_new) return known->second;
+    if (arrays_.size() > 1) known->second += fmt::format("_{}", arrays_.size());
+    definitions_ +=
+        fmt::format("static const {} {}[{}] = {{\n", layer(names[0])->type, known->second, names.size());
+    for (std::size_t b = 0; b < names.size(); ++b) {
+      definitions_ += fmt::format("    {{{}}},\n", layer(names[b])->fields);
+      sources_.refer(names[b], fmt::format("{}[{}]", known->second, b));
+    }
+    definitions_ += "};\n";
     return known->second;
   }
 
+  Sources& sources_;
   const std::vector<Function*>& blocks_;
   std::string label_;
   std::vector<std::vector<std::string>> texts_{};
   std::vector<LayerConstant> layers_{};
-  std::map<std::vector<std::string>, std::string> tables_{};
+  std::map<Names, std::string> arrays_{};  ///< Of layers.
+  bool has_parts_ = false;
   std::string definitions_{};
 };
 
@@ -144,33 +151,25 @@ std::vector<TensorId> Sources::blocks_of(TensorId tensor) const {
 }
 
 std::string Sources::places_of(const std::vector<TensorId>& blocks, std::size_t axis) {
-  constexpr std::size_t bytes_of_a_pointer = 4;
-  std::string list;
+  std::vector<std::string> names;
   for (const TensorId block : blocks) {
     if (repeats_of(block) != nullptr) refuse("it reads blocks that are computed again");
-    list += fmt::format("{}&{}", list.empty() ? "" : ", ", place(storage(block).by_rows(axis), block));
+    names.push_back(place(storage(block).by_rows(axis), block));
   }
-  std::string name = fmt::format("places_{}", blocks_->whole_of(blocks.at(0)));
-  for (int i = 2; !used_names_.insert(name).second; ++i)
-    name = fmt::format("places_{}_{}", blocks_->whole_of(blocks[0]), i);
-  places_ += fmt::format("static const stowage_place *const {}[{}] = {{{}}};\n", name, blocks.size(), list);
-  add_control(static_cast<Bytes>(blocks.size() * bytes_of_a_pointer));
-  return name;
+  return array_of_places(names, std::to_string(blocks_->whole_of(blocks.at(0))));
 }
 
 // One function
 
 void join_blocks(Sources& sources, const std::vector<Function*>& blocks, const std::string& name,
                  const std::string& label) {
-  constexpr std::size_t bytes_of_a_pointer = 4;
-  Joining joining(blocks, name, label);
+  Joining joining(sources, blocks, name, label);
   const auto joined = joining.join();
   if (!joined) return;
-  sources.add_control(static_cast<Bytes>(joining.tables() * blocks.size() * bytes_of_a_pointer));
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     *blocks[b] = b == 0 ? *joined : Function{.reads_done = joined->reads_done};
     blocks[b]->name = name;
-    if (joining.has_tables()) blocks[b]->part = fmt::format(", {}", b);
+    if (joining.has_parts()) blocks[b]->part = fmt::format(", {}", b);
   }
 }
 

@@ -263,7 +263,7 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
   const std::string text = program_of(model, sources);
   Package package{.state = bytes_of_state(model) + bytes_kept(model),
                   .weights = size_of(sources.arrays()),
-                  .control = bytes_of_tables(model) + sources.bytes_of_control(),
+                  .control = bytes_of_tables(model) + sources.bytes_of_places(),
                   .steps = model.schedule.steps.size()};
   for (const PlannedMemory& memory : plan.memories) package.arena += memory.peak;
   for (const Operator& op : network.graph().subgraphs[0].operators) package.multiplies += op.multiplies;

@@ -86,10 +86,11 @@ void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const s
       if (output) repeats_.emplace(*output, steps);
     const std::vector<std::uint16_t> blocks(steps.blocks.begin(), steps.blocks.end());
     const auto bytes = std::as_bytes(std::span(blocks));
-    places_ += fmt::format("/* Row blocks that operator {} computes, in the order of its steps. */\n", op);
-    places_ += fmt::format("static const uint16_t blocks_{}[{}] = {{\n{}}};\n", op, blocks.size(),
-                           initialiser(DType::uint16, bytes));
-    bytes_of_control_ += static_cast<Bytes>(bytes.size());
+    definitions_of_again_ +=
+        fmt::format("/* Row blocks that operator {} computes, in the order of its steps. */\n", op);
+    definitions_of_again_ += fmt::format("static const uint16_t blocks_{}[{}] = {{\n{}}};\n", op,
+                                         blocks.size(), initialiser(DType::uint16, bytes));
+    bytes_of_again_ += static_cast<Bytes>(bytes.size());
   }
 }
 
@@ -108,11 +109,11 @@ std::string Sources::again(TensorId tensor, std::size_t axis) {
   });
   const std::string rows = place(storage(tensor).by_rows(axis), tensor);
   const std::string name = fmt::format("again_{}", tensor);
-  places_ += fmt::format("static const stowage_again {} = {{&{}, blocks_{}, {}, {}}};\n", name, rows,
-                         producer - operators.begin(), repeats.granule,
-                         (*network_.graph().tensors[tensor].shape)[axis]);
+  definitions_of_again_ += fmt::format("static const stowage_again {} = {{&{}, blocks_{}, {}, {}}};\n", name,
+                                       rows, producer - operators.begin(), repeats.granule,
+                                       (*network_.graph().tensors[tensor].shape)[axis]);
   constexpr Bytes bytes_of_versions = 12;
-  bytes_of_control_ += bytes_of_versions;
+  bytes_of_again_ += bytes_of_versions;
   return again_[tensor] = name;
 }
 
@@ -146,29 +147,25 @@ std::string Sources::place(const RowPlace& place, TensorId tensor) {
   if (place.offset % element != 0 || place.pitch % element != 0)
     refuse("{} is at {} of its memory, expected a multiple of {}: plan with --align {}", own.name,
            place.offset, element, element);
-  std::string slots;
-  for (const std::uint16_t slot : place.slots) slots += fmt::format("{}, ", slot);
-  const std::string definition = fmt::format("{}|{}|{}|{}|{}|{}", slots, place.offset, place.pitch,
-                                             place.rows, place.ring, place.memory);
-  const auto [known, is_new] = place_names_.try_emplace(definition);
-  if (!is_new) return known->second;
-  std::string name = fmt::format("place_{}", tensor);
-  for (int i = 2; !used_names_.insert(name).second; ++i) name = fmt::format("place_{}_{}", tensor, i);
-  known->second = name;
-  std::string list = "NULL";
-  if (!place.slots.empty()) {
-    const auto bytes = std::as_bytes(std::span(place.slots));
-    list = fmt::format("slots_{}", name.substr(name.find('_') + 1));
-    places_ += fmt::format("static const uint16_t {}[{}] = {{\n{}}};\n", list, place.slots.size(),
-                           initialiser(DType::uint16, bytes));
-    bytes_of_control_ += static_cast<Bytes>(bytes.size());
+  constexpr std::size_t most_memories = 256;
+  if (place.memory >= most_memories)
+    refuse("{} memories, inputs and outputs, expected at most {}", plan_.memories.size() + outside_.size(),
+           most_memories);
+  return places_.add(place, std::to_string(tensor), in_comment(own.name));
+}
+
+std::string Sources::places() const { return places_.definitions() + with_references(definitions_of_again_); }
+
+std::string Sources::with_references(const std::string& text) const {
+  std::map<std::string, std::string> references = places_.references();
+  references.insert(references_.begin(), references_.end());
+  if (references.empty()) return text;
+  std::string result;
+  for (const std::string& word : words_of(text)) {
+    const auto found = references.find(word);
+    result += found == references.end() ? word : found->second;
   }
-  constexpr Bytes bytes_of_a_place = 20;  // with pointers of 32 bits
-  bytes_of_control_ += bytes_of_a_place;
-  places_ +=
-      fmt::format("static const stowage_place {} = {{{}, {}, {}, {}, {}, {}}}; /* {} */\n", name, list,
-                  place.offset, place.pitch, place.rows, place.ring, place.memory, in_comment(own.name));
-  return name;
+  return result;
 }
 
 // Writer

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "generate/places.h"
 #include "generate/storage.h"
 #include "kernels/kernel.h"
 #include "kernels/tflite/operands.h"
@@ -75,13 +76,16 @@ class Sources {
   /// The name of the stowage_again of a tensor whose rows are computed again, at that place.
   std::string again(TensorId tensor, std::size_t axis);
   [[nodiscard]] const std::string& counter() const { return counter_; }
-  void add_control(Bytes bytes) { bytes_of_control_ += bytes; }
   /// The number of an operator in the file, and where its block begins: "7", "7b24".
   [[nodiscard]] std::string label(std::size_t op) const;
   /// The blocks in which the plan stores a tensor; none if it stores it as a whole, or by rows.
   [[nodiscard]] std::vector<TensorId> blocks_of(TensorId tensor) const;
-  /// Where these blocks are: the name of a table of places, by rows along an axis.
+  /// Where these blocks are: the name of an array of places, by rows along an axis.
   std::string places_of(const std::vector<TensorId>& blocks, std::size_t axis);
+  /// The name of an array of places with these names.
+  std::string array_of_places(const std::vector<std::string>& names, const std::string& label) {
+    return places_.array(names, label);
+  }
   /// Declares a function that the user writes.
   void declare_extern(const std::string& declaration) { externs_ += declaration; }
   [[nodiscard]] const std::string& externs() const { return externs_; }
@@ -93,9 +97,13 @@ class Sources {
   [[nodiscard]] const std::vector<ConstantArray>& arrays() const { return arrays_; }
   [[nodiscard]] const std::set<std::string>& kernels() const { return kernels_; }
   /// Definitions of all places.
-  [[nodiscard]] const std::string& places() const { return places_; }
-  /// Bytes of these definitions, and of other tables.
-  [[nodiscard]] Bytes bytes_of_control() const { return bytes_of_control_; }
+  [[nodiscard]] std::string places() const;
+  /// From here on, that name of a layer is an element of an array.
+  void refer(const std::string& name, const std::string& element) { references_.emplace(name, element); }
+  /// The text with elements of arrays instead of the names of places and layers that are there.
+  [[nodiscard]] std::string with_references(const std::string& text) const;
+  /// Bytes of these definitions.
+  [[nodiscard]] Bytes bytes_of_places() const { return places_.bytes() + bytes_of_again_; }
 
   /// From here on, tensors are where they are at that position: some plans move them.
   void move_to(Position at) { at_ = at; }
@@ -120,10 +128,10 @@ class Sources {
   CKernels c_kernels_ = CKernels::portable;
   std::vector<std::string> wishes_{};
   std::map<TensorId, std::string> constants_{};
-  std::map<std::string, std::string> place_names_{};  ///< By definition.
-  std::set<std::string> used_names_{};
-  std::string places_{};
-  Bytes bytes_of_control_ = 0;
+  Places places_{};
+  std::map<std::string, std::string> references_{};
+  std::string definitions_of_again_{};  ///< Of rows that are computed again.
+  Bytes bytes_of_again_ = 0;
   std::vector<TensorId> outside_{};
   std::map<TensorId, Repeats> repeats_{};
   std::map<TensorId, std::string> again_{};

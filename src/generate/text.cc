@@ -169,6 +169,23 @@ std::string identifier(std::string_view text) {
   return name;
 }
 
+std::vector<std::string> words_of(std::string_view text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  std::vector<std::string> words;
+  bool in_word = false;
+  for (const char c : text) {
+    if (in_word && is_letter(c)) {
+      words.back() += c;
+    } else {
+      words.emplace_back(1, c);
+    }
+    in_word = is_letter(c);
+  }
+  return words;
+}
+
 std::string upper(std::string_view text) {
   std::string result(text);
   for (char& c : result)

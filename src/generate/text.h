@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stowage/graph.h"
 
@@ -26,6 +27,9 @@ namespace stowage::generate {
 /// Words for a macro or identifier: letters, digits and underscores, none of them at the begin.
 [[nodiscard]] std::string identifier(std::string_view text);
 [[nodiscard]] std::string upper(std::string_view text);
+
+/// The words of a C text, and single characters between them.
+[[nodiscard]] std::vector<std::string> words_of(std::string_view text);
 
 /// "1x48x48x8"
 [[nodiscard]] std::string show_shape(const Shape& shape);

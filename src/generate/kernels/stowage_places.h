@@ -9,11 +9,13 @@
 extern "C" {
 #endif
 
-/* For inner loops: registers are then theirs alone. */
+/* For inner loops: registers are then theirs alone; or what they sum up stays in registers. */
 #ifdef __GNUC__
 #define STOWAGE_APART __attribute__((noinline))
+#define STOWAGE_WITHIN inline __attribute__((always_inline))
 #else
 #define STOWAGE_APART
+#define STOWAGE_WITHIN inline
 #endif
 
 /* Places */
@@ -21,25 +23,29 @@ extern "C" {
 /* Where the rows of a tensor are. Row r begins at offset + slot * pitch of the memory, where slot is slots[r], or
  * r % ring if there is no list of slots. */
 typedef struct {
-  const uint16_t *slots;
+  const void *slots; /* uint16_t if they are wide, else uint8_t */
   uint32_t offset;
   uint32_t pitch; /* bytes */
   uint16_t rows;
   uint16_t ring;
-  uint16_t memory;
+  uint8_t memory;
+  uint8_t is_wide;
 } stowage_place;
 
+static inline uint32_t stowage_slot(const stowage_place *place, uint32_t row) {
+  if (place->slots == NULL) return row < place->ring ? row : row % place->ring;
+  return place->is_wide ? ((const uint16_t *)place->slots)[row] : ((const uint8_t *)place->slots)[row];
+}
+
 static inline void *stowage_row(uint8_t *const *memory, const stowage_place *place, int32_t row) {
-  const uint32_t r = (uint32_t)row;
-  const uint32_t slot = place->slots != NULL ? place->slots[r] : (r < place->ring ? r : r % place->ring);
-  return memory[place->memory] + place->offset + slot * place->pitch;
+  return memory[place->memory] + place->offset + stowage_slot(place, (uint32_t)row) * place->pitch;
 }
 
 /* The rows under a window; null where there are none. */
 void stowage_window(uint8_t *const *memory, const stowage_place *place, int32_t first, int32_t taps,
                     int32_t dilation, const void **rows);
 /* The same for a tensor that is stored in blocks: the row of each block, for each tap. */
-void stowage_window_of_blocks(uint8_t *const *memory, const stowage_place *const *blocks, int32_t count,
+void stowage_window_of_blocks(uint8_t *const *memory, const stowage_place *blocks, int32_t count,
                               int32_t first, int32_t taps, int32_t dilation, const void **rows);
 /* The same for an image with rows of `pitch` bytes, one after the other. */
 void stowage_window_in(const void *image, int32_t pitch, int32_t image_rows, int32_t first, int32_t taps,

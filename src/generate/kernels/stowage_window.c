@@ -9,11 +9,11 @@ void stowage_window(uint8_t *const *memory, const stowage_place *place, int32_t 
   }
 }
 
-void stowage_window_of_blocks(uint8_t *const *memory, const stowage_place *const *blocks, int32_t count,
+void stowage_window_of_blocks(uint8_t *const *memory, const stowage_place *blocks, int32_t count,
                               int32_t first, int32_t taps, int32_t dilation, const void **rows) {
   int32_t k, b;
   for (k = 0; k < taps; k++) {
-    for (b = 0; b < count; b++) stowage_window(memory, blocks[b], first + k * dilation, 1, 1, rows++);
+    for (b = 0; b < count; b++) stowage_window(memory, &blocks[b], first + k * dilation, 1, 1, rows++);
   }
 }
 
