@@ -58,12 +58,13 @@ static inline void add_fours(const int8_t **a, int32_t step, const int8_t **w, i
   sums->of[3] = add_products(x1_odd, y1_odd, add_products(x1_even, y1_even, sums->of[3]));
   *a += 4;
   *w += 4;
+  __asm__ volatile("" ::: "memory"); /* loads of the next four would take more registers than there are */
 }
 #endif
 
 /* The second place is `step` behind the first, and the second channel's weights are `window` behind the first's. */
-static STOWAGE_APART void add_block(const int8_t *a, int32_t step, const int8_t *w, int32_t window,
-                                    int32_t count, block_sums *sums) {
+static STOWAGE_WITHIN void sum_block(const int8_t *a, int32_t step, const int8_t *w, int32_t window,
+                                     int32_t count, block_sums *sums) {
   block_sums s = *sums;
   const int8_t *a1, *w1;
 #if STOWAGE_HAS_DSP
@@ -85,6 +86,11 @@ static STOWAGE_APART void add_block(const int8_t *a, int32_t step, const int8_t 
     s.of[3] += product(x1, y1);
   }
   *sums = s;
+}
+
+static STOWAGE_APART void add_block(const int8_t *a, int32_t step, const int8_t *w, int32_t window,
+                                    int32_t count, block_sums *sums) {
+  sum_block(a, step, w, window, count, sums);
 }
 
 /* The same for one place with four channels. */
@@ -165,6 +171,26 @@ static void add_padding_column(int32_t zero, const int8_t *const *w, int32_t off
   }
 }
 
+/* Two channels of two places whose windows are one run of bytes each. */
+static STOWAGE_APART void whole_block(const stowage_conv_s8_layer *layer, const int8_t *a, int32_t step,
+                                      int32_t window, int32_t c, int32_t next, int8_t *output,
+                                      int32_t output_step) {
+  block_sums sums;
+  sums.of[0] = sums.of[1] = (uint32_t)layer->bias[c];
+  sums.of[2] = sums.of[3] = (uint32_t)layer->bias[next];
+  sum_block(a, step, layer->weights + c * window, (next - c) * window, window, &sums);
+  write_block(layer, &sums, c, next, output, output + output_step);
+}
+
+/* All channels of these places. */
+static void whole_blocks(const stowage_conv_s8_layer *layer, const int8_t *a, int32_t step, int32_t window,
+                         int8_t *output, int32_t output_step) {
+  const int32_t last = layer->shape.out_channels - 1;
+  int32_t c;
+  for (c = 0; c <= last; c += 2)
+    whole_block(layer, a, step, window, c, c < last ? c + 1 : c, output, output_step);
+}
+
 /* The taps of a window that are in the image. */
 typedef struct {
   int32_t begin;
@@ -179,6 +205,11 @@ static void two_places(const stowage_conv_s8_layer *layer, const void *const *ro
   const int32_t begin = inside.begin * it->in_channels, end = inside.end * it->in_channels;
   const int32_t window = it->taps_high * run;
   int32_t c;
+  if (it->taps_high == 1 && begin == 0 && end == run && rows[0] != NULL) {
+    whole_blocks(layer, (const int8_t *)rows[0] + place0 * it->in_channels,
+                 (place1 - place0) * it->in_channels, run, output0, (int32_t)(output1 - output0));
+    return;
+  }
   for (c = 0; c < it->out_channels; c += 2) {
     const int32_t next = c + 1 < it->out_channels ? c + 1 : c;
     const int8_t *w0 = layer->weights + c * window;
@@ -287,15 +318,7 @@ static void gather(const stowage_conv_s8_layer *layer, const void *const *rows, 
 static void copied_places(const stowage_conv_s8_layer *layer, const int8_t *copies, int32_t window,
                           int32_t places, int8_t *output) {
   const int32_t channels = layer->shape.out_channels;
-  int32_t c;
-  for (c = 0; c < channels; c += 2) {
-    const int32_t next = c + 1 < channels ? c + 1 : c;
-    block_sums sums;
-    sums.of[0] = sums.of[1] = (uint32_t)layer->bias[c];
-    sums.of[2] = sums.of[3] = (uint32_t)layer->bias[next];
-    add_block(copies, window * (places - 1), layer->weights + c * window, (next - c) * window, window, &sums);
-    write_block(layer, &sums, c, next, output, output + (places - 1) * channels);
-  }
+  whole_blocks(layer, copies, window * (places - 1), window, output, (places - 1) * channels);
 }
 
 static void copied_row(const stowage_conv_s8_layer *layer, const void *const *rows, int32_t window,
