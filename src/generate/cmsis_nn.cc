@@ -190,15 +190,17 @@ bool sums_up(const Operator& op) {
 
 /// Whether the portable kernel is faster, which is so without vectors in two cases. Depthwise windows other than 3x3
 /// have no fast path in CMSIS-NN. And in each call of a 1x1 convolution it sums all weights up, for the zero point of
-/// the input, while the portable kernel has these sums in its bias; that counts in rows of few places.
+/// the input, while the portable kernel has these sums in its bias. Only in rows of many places this counts less than
+/// what CMSIS-NN saves, and not at all without the DSP extension.
 bool is_faster_without(const Layer& layer, CKernels kernels, bool by_rows) {
-  constexpr std::int64_t few_places = 8;
+  constexpr std::int64_t few_places = 48;
   const std::int64_t high = layer.windows.height.taps;
   const std::int64_t wide = layer.windows.width.taps;
-  if (processors_of(kernels).has_vectors) return false;
+  const Processors processors = processors_of(kernels);
+  if (processors.has_vectors) return false;
   if (layer.kind == Kind::depthwise) return high != 3 || wide != 3;
   return layer.kind == Kind::conv && by_rows && high == 1 && wide == 1 &&
-         layer.windows.width.out <= few_places;
+         (!processors.has_dsp || layer.windows.width.out <= few_places);
 }
 
 // Emission
