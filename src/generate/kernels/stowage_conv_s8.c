@@ -145,6 +145,39 @@ static inline void write_block(const stowage_conv_s8_layer *layer, const block_s
   output1[next] = y11;
 }
 
+/* Four channels of one place whose window is one run of bytes. */
+static STOWAGE_APART void whole_column(const stowage_conv_s8_layer *layer, const int8_t *a, int32_t window,
+                                       int32_t c, int8_t *output) {
+  const int8_t *w = layer->weights + c * window;
+  const int32_t *const bias = layer->bias + c;
+  uint32_t s0 = (uint32_t)bias[0], s1 = (uint32_t)bias[1], s2 = (uint32_t)bias[2], s3 = (uint32_t)bias[3];
+  const int8_t *const end = a + window;
+#if STOWAGE_HAS_DSP
+  for (; end - a >= 4; a += 4, w += 4) {
+    const uint32_t x = word(a), y0 = word(w), y1 = word(w + window);
+    const int16x2_t x_even = even(x), x_odd = odd(x);
+    uint32_t y2, y3;
+    s0 = add_products(x_odd, odd(y0), add_products(x_even, even(y0), s0));
+    s1 = add_products(x_odd, odd(y1), add_products(x_even, even(y1), s1));
+    y2 = word(w + 2 * window);
+    y3 = word(w + 3 * window);
+    s2 = add_products(x_odd, odd(y2), add_products(x_even, even(y2), s2));
+    s3 = add_products(x_odd, odd(y3), add_products(x_even, even(y3), s3));
+    __asm__ volatile("" ::: "memory");
+  }
+#endif
+  for (; a < end; a++, w++) {
+    s0 += product(*a, w[0]);
+    s1 += product(*a, w[window]);
+    s2 += product(*a, w[2 * window]);
+    s3 += product(*a, w[3 * window]);
+  }
+  output[c + 3] = requantized(layer, s3, c + 3);
+  output[c + 2] = requantized(layer, s2, c + 2);
+  output[c + 1] = requantized(layer, s1, c + 1);
+  output[c] = requantized(layer, s0, c);
+}
+
 /* Adds padding: the zero point times these weights. */
 static STOWAGE_APART void add_padding(int32_t zero, const int8_t *w0, const int8_t *w1, int32_t count,
                                       block_sums *sums) {
@@ -240,8 +273,12 @@ static void one_place(const stowage_conv_s8_layer *layer, const void *const *row
   const int32_t run = it->taps_wide * it->in_channels;
   const int32_t begin = inside.begin * it->in_channels, end = inside.end * it->in_channels;
   const int32_t window = it->taps_high * run, last = it->out_channels - 1;
-  int32_t c, j, k;
-  for (c = 0; c <= last; c += 4) {
+  int32_t c = 0, j, k;
+  if (it->taps_high == 1 && begin == 0 && end == run && rows[0] != NULL) {
+    const int8_t *const a = (const int8_t *)rows[0] + place * it->in_channels;
+    for (; c + 3 <= last; c += 4) whole_column(layer, a, run, c, output);
+  }
+  for (; c <= last; c += 4) {
     const int32_t channels[4] = {c, c < last ? c + 1 : last, c + 1 < last ? c + 2 : last,
                                  c + 2 < last ? c + 3 : last};
     const int8_t *w[4];
