@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "generate/block_functions.h"
 #include "generate/kernel_files.h"
+#include "generate/loops.h"
 #include "generate/package.h"
 #include "generate/program.h"
 #include "generate/schedule.h"
@@ -244,7 +245,7 @@ void fill(Model& model, Sources& sources, const GenerateOptions& options, const 
   model.has_wishes = !sources.wishes().empty();
   model.calls_cmsis_nn = sources.kernels().contains("stowage_cmsis_nn");
   model.fixed_places = fixed_places_of(model, sources);
-  if (!model.has_ports()) model.loops = loops_of(plan, model.schedule, model.functions);
+  model.loops = loops_of(*model.network, plan, model.schedule, model.functions, model.name);
   if (is_streamed(plan) && !model.loops) model.table = periodic(model.schedule.steps);
 }
 

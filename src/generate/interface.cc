@@ -93,10 +93,28 @@ std::string offset_macros(const Model& model) {
          text;
 }
 
+/// What a run remembers between rows.
+std::string state_text(const Model& model) {
+  std::string members;
+  if (model.loops) {
+    for (std::size_t c = 0; c < model.loops->counters; ++c)
+      members += fmt::format("  int32_t c{}; /* counts a loop */\n", c);
+    members += "  int32_t row;\n  uint8_t port;\n  uint8_t stop;\n";
+  } else {
+    members = fmt::format(
+        "  {} done[{}]; /* row blocks of each operator and port */\n"
+        "  uint16_t period;\n  uint16_t time;\n  uint16_t index;\n  uint8_t is_waiting;\n",
+        model.schedule.counter(), model.schedule.operators.size() + model.schedule.ports.size());
+  }
+  return fmt::format(
+      "/* A run that is under way. Its members are private. */\n"
+      "typedef struct {{\n  uint8_t *memory[{}];\n{}}} {}_state;\n\n",
+      memory_names(model).size(), members, model.name);
+}
+
 std::string row_interface(const Model& model) {
   const std::string& name = model.name;
   const std::string big = upper(name);
-  const std::size_t memories = memory_names(model).size();
   std::string text = fmt::format(
       "\n/* A run by rows: the caller writes each row of the input to its place and takes each row of the "
       "output.\n"
@@ -112,18 +130,9 @@ std::string row_interface(const Model& model) {
       "  {1}_DONE,\n"
       "  {1}_WANTS_ROW, /* write the next row of an input to {0}_row() */\n"
       "  {1}_HAS_ROW    /* the next row of an output is at {0}_row() */\n"
-      "}} {0}_status;\n\n"
-      "/* A run that is under way. Its members are private. */\n"
-      "typedef struct {{\n"
-      "  uint8_t *memory[{2}];\n"
-      "  {4} done[{3}]; /* row blocks of each operator and port */\n"
-      "  uint16_t period;\n"
-      "  uint16_t time;\n"
-      "  uint16_t index;\n"
-      "  uint8_t is_waiting;\n"
-      "}} {0}_state;\n\n",
-      name, big, memories, model.schedule.operators.size() + model.schedule.ports.size(),
-      model.schedule.counter());
+      "}} {0}_status;\n\n",
+      name, big);
+  text += state_text(model);
   text += fmt::format(
       "/* Begins a run and computes up to the first row that it wants or has. */\n"
       "{0}_status {0}_begin({0}_state *state, {1});\n"

@@ -193,7 +193,7 @@ std::string run_text(const Model& model, Sources& sources) {
                         model.functions.size());
   if ((in + out).find("row = 0") != std::string::npos) text += "  int32_t row;\n";
   text += in;
-  text += model.loops ? *model.loops : (model.is_stepped() ? walk_text(model) : calls_text(model));
+  text += model.loops ? model.loops->text : (model.is_stepped() ? walk_text(model) : calls_text(model));
   if (model.schedule.steps.empty()) text += "  (void)memory;\n";
   return text + out + "}\n";
 }
@@ -202,33 +202,26 @@ std::string begin_text(const Model& model) {
   const std::string& name = model.name;
   std::string text = fmt::format("\n{0}_status {0}_begin({0}_state *state", name);
   for (const std::string& memory : memory_names(model)) text += fmt::format(", void *{}", memory);
-  text += fmt::format(") {{\n  const {}_state start = {{{{NULL}}, {{0}}, 0, 0, 0, 0}};\n  *state = start;\n",
-                      name);
+  std::string start = "{NULL}, {0}, 0, 0, 0, 0";
+  if (model.loops) {
+    start = "{NULL}, 0, 0, 0";
+    for (std::size_t c = 0; c < model.loops->counters; ++c) start += ", 0";
+  }
+  text += fmt::format(") {{\n  const {}_state start = {{{}}};\n  *state = start;\n", name, start);
   const std::vector<std::string> memories = memory_names(model);
   for (std::size_t m = 0; m < memories.size(); ++m)
     text += fmt::format("  state->memory[{}] = (uint8_t *){};\n", m, memories[m]);
   return text + fmt::format("  return {}_advance(state);\n}}\n", name);
 }
 
-std::string ports_text(const Model& model) {
-  std::string places;
-  std::size_t inputs = 0;
-  for (const std::string& place : model.port_places)
-    places += fmt::format("{}&{}", places.empty() ? "" : ", ", place);
-  for (const Port& port : model.schedule.ports) inputs += port.is_input ? 1 : 0;
+/// Goes through the table: a step of an operator runs, that of a port returns to the caller.
+std::string advance_by_table(const Model& model) {
+  const auto is_input = [](const Port& port) { return port.is_input; };
+  const auto inputs = static_cast<std::size_t>(std::ranges::count_if(model.schedule.ports, is_input));
   const std::string& name = model.name;
-  const std::string big = upper(name);
-  std::string text = fmt::format(
-      "\n/* The ports, inputs first: where their rows are. */\n"
-      "enum {{ first_port = {0}, first_output = {1}, periods_in_all = {2} }};\n"
-      "static const stowage_place *const ports[{3}] = {{{4}}};\n",
-      model.functions.size(), model.functions.size() + inputs, model.table.periods.size(),
-      model.port_places.size(), places);
-  text += fmt::format(
-      "\n/* README.md says how large the state is. */\n"
-      "typedef char {0}_state_has_the_size_it_should[sizeof(void *) != 4 || sizeof({0}_state) == {1} ? 1 : "
-      "-1];\n",
-      name, bytes_of_state(model));
+  std::string text =
+      fmt::format("\nenum {{ first_port = {0}, first_output = {1}, periods_in_all = {2} }};\n",
+                  model.functions.size(), model.functions.size() + inputs, model.table.periods.size());
   text += fmt::format(
       "\nstatic unsigned current_step(const {0}_state *state) {{\n"
       "  return steps[periods[state->period].first + state->index];\n}}\n"
@@ -255,15 +248,51 @@ std::string ports_text(const Model& model) {
       "    move_on(state);\n"
       "  }}\n"
       "  return {1}_DONE;\n}}\n",
-      name, big, model.has_repeats() ? "state->done, step" : "step, state->done[step]");
-  text += begin_text(model);
-  const std::int64_t granule = model.schedule.granule;
-  const std::string row =
-      "state->done[current_step(state)]" + (granule == 1 ? "" : fmt::format(" * {}", granule));
+      name, upper(name), model.has_repeats() ? "state->done, step" : "step, state->done[step]");
+  return text;
+}
+
+/// The loops, which go on where they have stopped.
+std::string advance_by_loops(const Model& model) {
+  return fmt::format(
+      "\n/* What runs when: the loops of an affine schedule. They stop for each row that comes or goes, and "
+      "go on "
+      "behind\n * it; so their counters are in the state. */\n"
+      "{0}_status {0}_advance({0}_state *state) {{\n"
+      "  uint8_t *const *const memory = state->memory;\n"
+      "  switch (state->stop) {{\n"
+      "    case 0:\n"
+      "{2}"
+      "      state->stop = UINT8_MAX;\n"
+      "      break;\n"
+      "    default: break;\n"
+      "  }}\n"
+      "  return {1}_DONE;\n}}\n",
+      model.name, upper(model.name), model.loops->text);
+}
+
+std::string ports_text(const Model& model) {
+  std::string places;
+  for (const std::string& place : model.port_places)
+    places += fmt::format("{}&{}", places.empty() ? "" : ", ", place);
+  const std::string& name = model.name;
+  std::string text = fmt::format(
+      "\n/* Where the rows of inputs and outputs are: the ports, inputs first. */\n"
+      "static const stowage_place *const ports[{}] = {{{}}};\n",
+      model.port_places.size(), places);
   text += fmt::format(
-      "\nint32_t {0}_port(const {0}_state *state) {{ return (int32_t)current_step(state) - first_port; }}\n",
-      name);
-  text += fmt::format("\nint32_t {0}_row_number(const {0}_state *state) {{ return {1}; }}\n", name, row);
+      "\n/* README.md says how large the state is. */\n"
+      "typedef char {0}_state_has_the_size_it_should[sizeof(void *) != 4 || sizeof({0}_state) == {1} ? 1 : "
+      "-1];\n",
+      name, bytes_of_state(model));
+  text += model.loops ? advance_by_loops(model) : advance_by_table(model);
+  text += begin_text(model);
+  const std::string port = model.loops ? "state->port" : "(int32_t)current_step(state) - first_port";
+  const std::string block = model.loops ? "state->row" : "state->done[current_step(state)]";
+  const std::int64_t granule = model.schedule.granule;
+  text += fmt::format("\nint32_t {0}_port(const {0}_state *state) {{ return {1}; }}\n", name, port);
+  text += fmt::format("\nint32_t {0}_row_number(const {0}_state *state) {{ return {1}{2}; }}\n", name, block,
+                      granule == 1 ? "" : fmt::format(" * {}", granule));
   return text +
          fmt::format(
              "\nvoid *{0}_row(const {0}_state *state) {{\n"
@@ -279,7 +308,7 @@ std::string program_of(const Model& model, Sources& sources) {
   if (model.is_stepped()) steps += table_text(model);
   steps += wishes_text(model, sources);
   steps += model.has_ports() ? ports_text(model) : reset_text(model) + run_text(model, sources);
-  const std::string loops = model.loops.value_or("");
+  const std::string loops = model.loops ? model.loops->text : "";
   std::string text = fmt::format(
       "/* {0}: what runs when, and where. See {1}.h. */\n#include \"{1}.h\"\n\n{2}#include "
       "\"{1}_weights.h\"\n"
@@ -300,10 +329,10 @@ Bytes bytes_of_tables(const Model& model) {
   const std::size_t kinds = model.functions.size() + model.port_places.size();
   constexpr std::size_t bytes_of_a_period = 6;
   constexpr std::size_t bytes_of_a_port = 4;
-  if (!model.is_stepped()) return 0;
+  const std::size_t ports = model.port_places.size() * bytes_of_a_port;
+  if (!model.is_stepped()) return static_cast<Bytes>(ports);
   return static_cast<Bytes>(model.table.numbers.size() * (kinds <= 256 ? 1 : 2) +
-                            model.table.periods.size() * bytes_of_a_period +
-                            model.port_places.size() * bytes_of_a_port);
+                            model.table.periods.size() * bytes_of_a_period + ports);
 }
 
 Bytes bytes_kept(const Model& model) {
@@ -313,9 +342,10 @@ Bytes bytes_kept(const Model& model) {
 
 Bytes bytes_of_state(const Model& model) {
   if (!model.has_ports()) return 0;
+  const std::size_t memories = model.plan->memories.size() * 4;
+  if (model.loops) return static_cast<Bytes>(memories + model.loops->counters * 4 + 8);
   const std::size_t kinds = model.functions.size() + model.port_places.size();
-  const std::size_t bytes =
-      model.plan->memories.size() * 4 + kinds * (model.schedule.counter() == "uint8_t" ? 1 : 2) + 8;
+  const std::size_t bytes = memories + kinds * (model.schedule.counter() == "uint8_t" ? 1 : 2) + 8;
   return static_cast<Bytes>((bytes + 3) / 4 * 4);
 }
 

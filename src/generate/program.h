@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "generate/loops.h"
 #include "generate/schedule.h"
 #include "generate/sources.h"
 
@@ -20,7 +21,7 @@ struct Model {
   std::string name{};
   Schedule schedule{};
   std::vector<Function> functions{};       ///< In the order of Schedule::operators.
-  std::optional<std::string> loops{};      ///< Of a plan that follows an affine schedule.
+  std::optional<Loops> loops{};            ///< Of a plan that follows an affine schedule.
   PeriodicTable table{};                   ///< Of other plans that stream.
   std::vector<std::string> port_places{};  ///< Names of the places of ports.
   bool calls_cmsis_nn = false;

@@ -8,7 +8,7 @@
 //
 // An operator that computes rows again has a list of its row blocks, in the order of its steps.
 //
-// A plan that follows an affine schedule needs no table: isl writes its loops (stream/loops.cc).
+// A plan that follows an affine schedule needs no table: see loops.cc.
 
 #include "generate/schedule.h"
 
@@ -21,7 +21,6 @@
 #include <variant>
 
 #include "stowage/error.h"
-#include "stream/loops.h"
 
 namespace stowage::generate {
 namespace {
@@ -217,37 +216,6 @@ PeriodicTable periodic(const std::vector<std::size_t>& steps) {
   }
   if (single < steps.size()) add(single, steps.size() - single, 1);
   return table;
-}
-
-std::optional<std::string> loops_of(const Plan& plan, const Schedule& schedule,
-                                    const std::vector<Function>& functions) {
-  constexpr unsigned long most_effort = 200'000'000;
-  const auto statement_of = [](std::size_t op) { return fmt::format("operator_{}", op); };
-  if (!schedule.repeats.empty()) return std::nullopt;
-  if (!plan.streaming || !plan.streaming->affine || !plan.streaming->affine->is_followed) return std::nullopt;
-  std::vector<stream::LoopStatement> statements;
-  for (const TimedSteps& it : plan.streaming->affine->operators) {
-    if (!it.op) return std::nullopt;
-    statements.push_back({statement_of(*it.op), it.count, it.scale, it.shift, it.position});
-  }
-  const auto loops = stream::loop_nest(statements, most_effort);
-  if (!loops) return std::nullopt;
-  // Statements are called with the memory, and those of one step without a row.
-  std::string text = "\n" + *loops;
-  for (std::size_t at = text.find('\n'); at + 1 < text.size(); at = text.find('\n', at + 1))
-    text.insert(at + 1, "  ");
-  for (std::size_t i = 0; i < functions.size(); ++i) {
-    // A statement stands alone in its line.
-    const StepKind& kind = schedule.operators[i];
-    const std::string statement = " " + statement_of(kind.op) + "(";
-    const std::string call = fmt::format(" {}(memory{}", functions[i].name, functions[i].part);
-    for (std::size_t at = text.find(statement); at != std::string::npos; at = text.find(statement, at)) {
-      const std::size_t open = at + statement.size();
-      const std::string row = kind.axis ? ", " + text.substr(open, text.find(");", open) - open) : "";
-      text.replace(at, text.find(");", open) - at, call + row);
-    }
-  }
-  return text.substr(1);
 }
 
 }  // namespace stowage::generate

@@ -52,9 +52,4 @@ struct PeriodicTable {
 
 [[nodiscard]] PeriodicTable periodic(const std::vector<std::size_t>& steps);
 
-/// The loops of a plan that follows an affine schedule, as C that calls `conv_2d_7(memory, i)`; none for other plans.
-/// `functions` are those of the operators.
-[[nodiscard]] std::optional<std::string> loops_of(const Plan& plan, const Schedule& schedule,
-                                                  const std::vector<Function>& functions);
-
 }  // namespace stowage::generate

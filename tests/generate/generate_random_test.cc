@@ -50,6 +50,7 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
       options.stream = StreamOptions{.layout = StreamLayout::ring,
                                      .axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched,
                                      .blocks = StreamBlocks::none};
+      if (seed / 14 % 2 == 0) options.io = Io::rows;
       return make_plan(network.input, options).plan;
     case 4:
       options.stream = StreamOptions{.axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched,
@@ -83,6 +84,7 @@ struct Kinds {
   std::size_t recompute = 0;
   std::size_t columns = 0;
   std::size_t planes = 0;
+  std::size_t stopping_loops = 0;
 };
 
 /// Generates until so many packages are there; why others were not, by reason.
@@ -99,6 +101,7 @@ std::map<std::string, int> add_packages(testing::Packages& packages, std::uint64
       kinds.recompute += mentions(package, "_again(memory") ? 1 : 0;
       kinds.columns += mentions(package, "_columns_f32(") || mentions(package, ", turned */") ? 1 : 0;
       kinds.planes += mentions(package, "_plane") ? 1 : 0;
+      kinds.stopping_loops += mentions(package, "state->stop") ? 1 : 0;
     } catch (const Error& error) {
       const std::string what = error.what();
       ++refused[what.substr(what.find("): ") == std::string::npos ? 0 : what.find("): "))];
@@ -114,9 +117,11 @@ TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
   Kinds kinds;
   const auto refused = add_packages(packages, wanted, kinds);
   std::cout << "of " << packages.count() << ": " << kinds.recompute << " compute rows again, "
-            << kinds.columns << " have columns, " << kinds.planes << " planes\n";
+            << kinds.columns << " have columns, " << kinds.planes << " planes, " << kinds.stopping_loops
+            << " loops that stop\n";
   if (!testing::is_in_a_hurry()) {
     EXPECT_GT(kinds.columns, 0U);
+    EXPECT_GT(kinds.stopping_loops, 5U);
   }
   int refusals = 0;
   for (const auto& [reason, count] : refused) {
