@@ -123,6 +123,48 @@ Package package_of(const std::vector<Network>& networks, PlanOptions options, co
   }
 }
 
+bool fits(const Plan& plan) {
+  return std::ranges::all_of(plan.memories, [](const PlannedMemory& it) {
+    return !it.memory.capacity || it.peak <= *it.memory.capacity;
+  });
+}
+
+/// RAM and flash that depend on the layout.
+Bytes cost_of(const Package& package) { return package.arena + package.state + package.control; }
+
+void add_to_readme(Package& package, const std::string& text) {
+  const auto readme = std::ranges::find(package.files, "README.md", &GeneratedFile::path);
+  readme->content += text;
+}
+
+/// Row blocks that lie anywhere save RAM, but need lists of where they are; rings need none. If these lists take more
+/// flash than they save RAM, the package gets rings. Its README says what the other layout costs.
+void weigh_rings(const std::vector<Network>& networks, PlanOptions options, const GenerateOptions& wanted,
+                 PlanResult& planned, Package& package) {
+  constexpr double share_of_time = 0.25;
+  options.stream->layout = StreamLayout::ring;
+  options.solve.time_limit *= share_of_time;
+  PlanResult with_rings = plan_for(networks, options);
+  if (!with_rings.faults.empty() || !is_streamed(with_rings.plan)) return;
+  Package other;
+  try {
+    other = package_of(networks, options, wanted, with_rings);
+  } catch (const Error&) {  // its rows are where no kernel reads them
+    return;
+  }
+  const bool takes_rings =
+      cost_of(other) < cost_of(package) && (fits(with_rings.plan) || !fits(planned.plan));
+  if (takes_rings) {
+    std::swap(package, other);
+    std::swap(planned, with_rings);
+  }
+  add_to_readme(package,
+                fmt::format("\n{} would take an arena of {} bytes, a state of {} and control of {}.\n",
+                            takes_rings ? "Row blocks that lie anywhere (`--layout granules`)"
+                                        : "Rings instead of row blocks that lie anywhere (`--layout ring`)",
+                            other.arena, other.state, other.control));
+}
+
 }  // namespace
 
 ExitStatus run_generate(const GenerateCommand& command) {
@@ -154,7 +196,10 @@ ExitStatus run_generate(const GenerateCommand& command) {
     print_faults(faults);
     if (!faults.empty()) return ExitStatus::not_met;
   }
-  const Package package = package_of(networks, options, wanted, planned);
+  Package package = package_of(networks, options, wanted, planned);
+  const bool is_free = options.stream && options.stream->layout == StreamLayout::automatic;
+  if (is_free && networks.size() == 1 && is_streamed(planned.plan))
+    weigh_rings(networks, options, wanted, planned, package);
   write_package(command.directory, package);
   fmt::print(
       std::cout,

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "generate/text.h"
 
 namespace stowage::generate {
@@ -104,20 +106,34 @@ std::string outlet_rows(const Model& model) {
   return text;
 }
 
+std::string_view form_of_control(const Model& model) {
+  if (model.loops) return "where rows are; what runs when is loops, which are code";
+  if (model.is_stepped()) return "where rows are, and what runs when";
+  return "where tensors are; what runs when is a list of calls";
+}
+
 std::string readme_of(const Model& model, const Package& package) {
-  const bool by_rows = model.has_ports();
-  std::string use =
-      by_rows ? fmt::format(
-                    "static unsigned char arena[{0}_ARENA_SIZE]; /* aligned to {0}_ARENA_ALIGNMENT */\n"
-                    "{1}_state state;\n"
-                    "{1}_status status = {1}_begin(&state, arena);\n"
-                    "while (status != {0}_DONE) {{\n"
-                    "  if (status == {0}_WANTS_ROW) read_camera_line({1}_row(&state));\n"
-                    "  if (status == {0}_HAS_ROW) use_result({1}_row(&state));\n"
-                    "  status = {1}_advance(&state);\n"
-                    "}}\n",
-                    upper(model.name), model.name)
-              : fmt::format("void {}_run({});\n", model.name, run_parameters(model));
+  const std::string big = upper(model.name);
+  std::string use;
+  std::string memories;
+  for (const std::string& memory : memory_names(model)) {
+    use += fmt::format("static uint8_t {0}[{1}_{2}_SIZE] __attribute__((aligned({1}_{2}_ALIGNMENT)));\n",
+                       memory, big, upper(memory));
+    memories += ", " + memory;
+  }
+  if (model.has_ports()) {
+    use += fmt::format(
+        "{1}_state state;\n"
+        "{1}_status status = {1}_begin(&state{2});\n"
+        "while (status != {0}_DONE) {{\n"
+        "  if (status == {0}_WANTS_ROW) read_camera_line({1}_row(&state));\n"
+        "  if (status == {0}_HAS_ROW) use_result({1}_row(&state));\n"
+        "  status = {1}_advance(&state);\n"
+        "}}\n",
+        big, model.name, memories);
+  } else {
+    use += fmt::format("\nvoid {}_run({});\n", model.name, run_parameters(model));
+  }
   return fmt::format(
       "# {0}\n\n"
       "C99 that runs the network of {1} inside its memory plan. Made by stowage.\n\n"
@@ -125,7 +141,7 @@ std::string readme_of(const Model& model, const Package& package) {
       "| arena (RAM) | {2} bytes |\n"
       "| state (RAM) | {3} bytes |\n"
       "| weights and tables of numbers (flash) | {4} bytes |\n"
-      "| control tables (flash) | {5} bytes |\n"
+      "| control (flash) | {5} bytes of tables: {12} |\n"
       "| steps | {6} |\n"
       "| multiplies | {7} |\n\n"
       "Code and stack depend on the compiler: `make size` prints sizes of code. The stack stays below 1 "
@@ -141,7 +157,8 @@ std::string readme_of(const Model& model, const Package& package) {
       model.calls_cmsis_nn ? "\nIt calls CMSIS-NN, which is not part of this folder: add its sources and its "
                              "`Include` to your "
                              "project.\n`make m4 CMSIS_NN=FOLDER CMSIS_CORE=FOLDER` takes them from there.\n"
-                           : "");
+                           : "",
+      form_of_control(model));
 }
 
 }  // namespace

