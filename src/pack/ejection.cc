@@ -1,5 +1,6 @@
-// Idea. A placing is there. Lower the cap by a part of what the placing is above the bound, throw out what
-// sticks out, and let an ejection search (ejection_search.cc) find room below the cap. Then lower it again.
+// Idea. A placing is there, of other strategies or of the squeaky wheel (squeaky_wheel.cc), whichever is lower.
+// Lower the cap by a part of what the placing is above the bound, throw out what sticks out, and let an ejection
+// search (ejection_search.cc) find room below the cap. Then lower it again.
 //
 //     height |  placing ----+
 //            |              | 1/8 of the gap
@@ -39,6 +40,7 @@
 #include "pack/bounds.h"
 #include "pack/ejection_search.h"
 #include "pack/rectangle_container.h"
+#include "pack/squeaky_wheel.h"
 #include "pack/strategies.h"
 
 namespace stowage::pack {
@@ -61,10 +63,11 @@ constexpr std::int64_t patience_per_pair = 2'000;
 constexpr std::int64_t most_patience = 64'000'000;
 constexpr std::int64_t more_patience = 8;
 constexpr std::size_t most_pairs_of_blocks = std::size_t{1} << 20U;  ///< In one step.
-constexpr std::int64_t most_failures = 24;  ///< Of all searches in a row, until the end.
+constexpr std::int64_t most_failures = 24;   ///< Of all searches in a row, until the end.
+constexpr double share_of_passes = 1.0 / 3;  ///< Of the time, for the squeaky wheel.
 
-/// The placing that is known, or else the lowest of all passes; no places if it was too late.
-Placing placing_to_lower(const Problem& problem, const Control& control) {
+/// The placing that is known, or else the lowest of all greedy passes; no places if it was too late.
+Placing known_placing(const Problem& problem, const Control& control) {
   Placing best{.places = {control.known.begin(), control.known.end()}};
   if (!best.places.empty()) return best;
   for (const Greedy& greedy : greedies()) {
@@ -77,6 +80,19 @@ Placing placing_to_lower(const Problem& problem, const Control& control) {
         best.places.empty() || score_of(problem, placing.places) < score_of(problem, best.places);
     if (is_lower) best = std::move(placing);
   }
+  return best;
+}
+
+/// The known placing, or that of the squeaky wheel if it is lower.
+Placing placing_to_lower(const Problem& problem, Bytes bound, const Control& control) {
+  Placing best = known_placing(problem, control);
+  if (best.places.empty()) return best;
+  const Score score = score_of(problem, best.places);
+  if (total_peak(score) <= bound || control.is_time_up()) return best;
+  Control own = control;
+  own.deadline = control.deadline.part(share_of_passes);
+  std::vector<Place> places = squeaky_wheel(problem, bound, own);
+  if (!places.empty() && score_of(problem, places) < score) best.places = std::move(places);
   return best;
 }
 
@@ -275,7 +291,7 @@ class Descents {
 Placing ejection(const Problem& problem, const Control& control) {
   if (control.is_too_late()) return no_placing();
   const Bytes bound = lower_bound_of(problem.buffers);
-  Placing placing = placing_to_lower(problem, control);
+  Placing placing = placing_to_lower(problem, bound, control);
   if (placing.places.empty() && !problem.buffers.empty()) return no_placing();
   if (problem.buffers.empty()) return placing;
   Descents descents(problem, placing.places, bound, control);

@@ -1,4 +1,5 @@
-// The placer of the strategy `rectangle`: bottom-aligned, on top of the rectangles already in the container.
+// The placer of the strategy `rectangle`: bottom-aligned, on top of the rectangles already in the container. The
+// squeaky wheel (squeaky_wheel.cc) places with it, too, in the tightest place.
 //
 // Idea. Tuning depends on many passes per second. If few enough pairs are alive together, they are listed
 // once, and placing a rectangle examines its neighbours only:
@@ -9,8 +10,8 @@
 //             |     |  2 |   x?
 //             +-----+----+------> time
 //
-// With tens of millions of pairs, the occupancy tree (occupancy.cc) does the placing. Then neighbours are
-// looked up in a tree over starts, whose nodes know the latest end below them.
+// With tens of millions of pairs, or buffers of many pieces, the occupancy tree (occupancy.cc) does the placing.
+// Of so many pairs neighbours are looked up in a tree over starts, whose nodes know the latest end below them.
 // Cost of a placing: neighbours * log(neighbours), or that of the occupancy.
 // Source: the document of docs/rectangle.md, paragraphs 87, 103 and 128 (what is placed accumulates).
 
@@ -26,6 +27,12 @@
 #include "pack/placing.h"
 
 namespace stowage::pack {
+namespace {
+
+/// Pieces of two neighbours are compared pair by pair.
+constexpr std::size_t most_pieces_to_compare = 32;
+
+}  // namespace
 
 Neighbours::Neighbours(std::span<const Buffer> buffers, std::size_t listed) : buffers_(buffers) {
   std::vector<std::pair<Position, std::uint32_t>> starts;
@@ -83,7 +90,10 @@ void Neighbours::list_pairs() {
 
 Container::Container(std::span<const Buffer> buffers, const Neighbours& neighbours)
     : buffers_(buffers), neighbours_(&neighbours), offsets_(buffers.size(), 0), is_held_(buffers.size(), 0) {
-  if (!neighbours.are_listed()) occupancy_.emplace(buffers);
+  const bool has_many_pieces = std::any_of(buffers.begin(), buffers.end(), [](const Buffer& buffer) {
+    return buffer.pieces.size() > most_pieces_to_compare;
+  });
+  if (!neighbours.are_listed() || has_many_pieces) occupancy_.emplace(buffers);
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     if (buffers[b].pinned) put(b, *buffers[b].pinned);
   }
@@ -102,7 +112,15 @@ Bytes Container::put_lowest(std::size_t buffer) {
   return offset + buffers_[buffer].size;
 }
 
-Bytes Container::lowest_beside_neighbours(std::size_t buffer) {
+Bytes Container::put_tightest(std::size_t buffer) {
+  const Bytes offset =
+      occupancy_ ? occupancy_->tightest_fit(buffers_[buffer]) : tightest_beside_neighbours(buffer);
+  put(buffer, offset);
+  return offset + buffers_[buffer].size;
+}
+
+/// Lists the offsets that neighbours forbid, by rising begin.
+void Container::find_forbidden(std::size_t buffer) {
   forbidden_.clear();
   neighbours_->for_each(buffer, [&](std::size_t other) {
     if (!holds(other)) return;
@@ -111,12 +129,33 @@ Bytes Container::lowest_beside_neighbours(std::size_t buffer) {
   });
   std::sort(forbidden_.begin(), forbidden_.end(),
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+}
+
+Bytes Container::lowest_beside_neighbours(std::size_t buffer) {
+  find_forbidden(buffer);
   Bytes offset = 0;
   for (const Interval& interval : forbidden_) {
     if (interval.begin >= offset) break;  // as do all that follow
     if (interval.end > offset) offset = base::align_up(interval.end, buffers_[buffer].alignment);
   }
   return offset;
+}
+
+Bytes Container::tightest_beside_neighbours(std::size_t buffer) {
+  find_forbidden(buffer);
+  const Bytes alignment = buffers_[buffer].alignment;
+  Bytes least_room = std::numeric_limits<Bytes>::max();
+  Bytes best = 0;
+  Bytes reach = 0;  // all offsets below it are examined
+  for (const Interval& interval : forbidden_) {
+    const Bytes offset = base::align_up(reach, alignment);
+    if (offset <= interval.begin && interval.begin - reach < least_room) {
+      least_room = interval.begin - reach;
+      best = offset;
+    }
+    reach = std::max(reach, interval.end);
+  }
+  return least_room == std::numeric_limits<Bytes>::max() ? base::align_up(reach, alignment) : best;
 }
 
 }  // namespace stowage::pack

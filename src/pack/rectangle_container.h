@@ -108,6 +108,8 @@ class Container {
 
   /// Puts the buffer at the lowest offset that is free throughout its life, and returns its top.
   Bytes put_lowest(std::size_t buffer);
+  /// The same in the tightest place, see Occupancy::tightest_fit.
+  Bytes put_tightest(std::size_t buffer);
   void put(std::size_t buffer, Bytes offset);
 
   [[nodiscard]] bool holds(std::size_t buffer) const { return is_held_[buffer] != 0; }
@@ -115,14 +117,16 @@ class Container {
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
 
  private:
+  void find_forbidden(std::size_t buffer);
   [[nodiscard]] Bytes lowest_beside_neighbours(std::size_t buffer);
+  [[nodiscard]] Bytes tightest_beside_neighbours(std::size_t buffer);
 
   std::span<const Buffer> buffers_;
   const Neighbours* neighbours_;
   std::vector<Bytes> offsets_;
   std::vector<char> is_held_;
   std::vector<Interval> forbidden_;     ///< A member to save allocations.
-  std::optional<Occupancy> occupancy_;  ///< Used when neighbours are too many to examine one by one.
+  std::optional<Occupancy> occupancy_;  ///< Used when neighbours, or their pieces, are too many to examine.
 };
 
 }  // namespace stowage::pack

@@ -399,6 +399,25 @@ TEST_P(RectanglePlacer, PutsEachAsLowAsItGoes) {
   }
 }
 
+TEST_P(RectanglePlacer, PutsEachInTheTightestPlace) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Problem problem = some_problem(seed);
+    const Neighbours neighbours(problem.buffers, GetParam());
+    Container container(problem.buffers, neighbours);
+    std::vector<oracle::Taken> taken;
+    for (const Buffer& buffer : problem.buffers) {
+      if (buffer.pinned) oracle::reserve(taken, buffer, *buffer.pinned);
+    }
+    for (const Rectangle& rectangle : rectangles_of(problem.buffers)) {
+      const Buffer& buffer = problem.buffers[rectangle.buffer];
+      const Bytes expected =
+          oracle::tightest_fit(oracle::free_by_crossing_out(taken, buffer), buffer.alignment);
+      ASSERT_EQ(container.put_tightest(rectangle.buffer), expected + buffer.size) << seed;
+      oracle::reserve(taken, buffer, expected);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(ListedAndLookedUp, RectanglePlacer,
                          ::testing::Values(Neighbours::most_listed, std::size_t{0}));
 
