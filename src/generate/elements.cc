@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "generate/sources.h"
+#include "generate/images.h"
 #include "generate/text.h"
 #include "kernels/kernels.h"
 #include "kernels/tflite/fixed_point.h"
@@ -69,11 +69,17 @@ std::string product(const std::string& index, std::int64_t stride) {
   return stride == 1 ? " + " + index : fmt::format(" + {} * {}", index, stride);
 }
 
-/// Calls `kernel` for runs of elements.
-void emit_binary(Writer& writer, std::string_view kernel, const std::string& layer) {
-  const Operand a = writer.input(0);
-  const Operand b = writer.input(1);
-  const Operand out = writer.output();
+}  // namespace
+
+void emit_binary(Writer& writer, std::string_view kernel, const std::string& layer, std::size_t input_a,
+                 std::size_t input_b, std::string_view cast) {
+  Operand a = writer.input(input_a);
+  Operand b = writer.input(input_b);
+  Operand out = writer.output();
+  if (!cast.empty()) {
+    for (Operand* const in : {&a, &b}) in->at = fmt::format("(const {} *){}", cast, in->at);
+    out.at = fmt::format("({} *){}", cast, out.at);
+  }
   const std::vector<Stretched> steps = steps_of(out.shape, a.shape, b.shape);
   const Stretched& run = steps.back();
   if (steps.size() == 1) {
@@ -99,6 +105,8 @@ void emit_binary(Writer& writer, std::string_view kernel, const std::string& lay
   writer.line(fmt::format("{}stowage_{}(&{}, {}, {}, {}, {}, {}, {});", indent, kernel, layer, at_a, run.a,
                           at_b, run.b, at_out, run.extent));
 }
+
+namespace {
 
 void expect_two_alike(const Operands& operands) {
   operands.expect_counts(2, 1);

@@ -11,6 +11,8 @@
 
 #include "generate/sources.h"
 #include "generate/text.h"
+#include "kernels/onnx/operands.h"
+#include "kernels/onnx/pad.h"
 #include "kernels/tflite/remap.h"
 
 namespace stowage::generate {
@@ -143,16 +145,25 @@ void emit_moves(Writer& writer, std::vector<MoveDimension> dimensions, std::int6
   writer.line(fmt::format("stowage_move(&{}, {}, {});", layer, writer.input(0).at, writer.output().at));
 }
 
-void emit_transpose(Writer& writer) {
-  const Operands operands(writer.seen());
-  const Shape& shape = operands.input(0).shape;
+void emit_order(Writer& writer, const std::vector<std::int64_t>& order) {
+  const Shape& shape = writer.seen().inputs.at(0)->shape;
   const Shape strides = kernels::strides_of(shape);
   std::vector<MoveDimension> dimensions;
-  for (const std::int64_t axis : operands.constants(1, "order")) {
+  for (const std::int64_t axis : order) {
     const std::size_t d = kernels::axis_of(axis, shape.size());
     dimensions.push_back({shape[d], strides[d]});
   }
   emit_moves(writer, std::move(dimensions), 0);
+}
+
+void emit_transpose(Writer& writer) { emit_order(writer, Operands(writer.seen()).constants(1, "order")); }
+
+/// Without an order, that of the dimensions is reversed.
+void emit_transpose_of_onnx(Writer& writer) {
+  const auto rank = static_cast<std::int64_t>(writer.seen().inputs.at(0)->shape.size());
+  std::vector<std::int64_t> reversed;
+  for (std::int64_t d = rank - 1; d >= 0; --d) reversed.push_back(d);
+  emit_order(writer, writer.seen().attributes.integers("perm", reversed));
 }
 
 void emit_slice(Writer& writer) {
@@ -200,7 +211,8 @@ std::array<PadDimension, 3> merged_padding(const std::vector<PadDimension>& all)
 std::string padding_layer(Writer& writer, const Operands& operands, const std::vector<PadDimension>& all) {
   const auto [planes, rows, columns] = merged_padding(all);
   std::vector<std::byte> fill = kernels::zero_of(operands.output());
-  if (writer.op().type == "PADV2") {
+  const std::string& type = writer.op().type;
+  if (type == "PADV2" || (type == "Pad" && operands.has_input(2))) {
     const auto data = writer.sources().program().constants[writer.op().inputs.at(2).value()];
     if (data.data() == nullptr) refuse("its filling is not constant");
     fill.assign(data.begin(), data.end());
@@ -214,14 +226,8 @@ std::string padding_layer(Writer& writer, const Operands& operands, const std::v
                                   planes.after, rows.after, columns.after, element_bytes(operands), bytes));
 }
 
-void emit_pad(Writer& writer) {
+void emit_padding(Writer& writer, std::vector<PadDimension> all) {
   const Operands operands(writer.signature());
-  const Shape& shape = operands.input(0).shape;
-  const std::vector<std::int64_t> numbers = operands.constants(1, "paddings");
-  if (numbers.size() != 2 * shape.size()) refuse("its paddings are {} numbers", numbers.size());
-  std::vector<PadDimension> all;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    all.push_back({shape[d], numbers[2 * d], numbers[2 * d + 1]});
   writer.need("stowage_movement");
   if (writer.axis() == nullptr) {
     const std::string layer = padding_layer(writer, operands, all);
@@ -244,6 +250,33 @@ void emit_pad(Writer& writer) {
   writer.line("} else {");
   writer.line(fmt::format("  stowage_fill(&{}, {}, {});", layer, out.at, out.count()));
   writer.line("}");
+}
+
+void emit_pad(Writer& writer) {
+  const Operands operands(writer.signature());
+  const Shape& shape = operands.input(0).shape;
+  const std::vector<std::int64_t> numbers = operands.constants(1, "paddings");
+  if (numbers.size() != 2 * shape.size()) refuse("its paddings are {} numbers", numbers.size());
+  std::vector<PadDimension> all;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    all.push_back({shape[d], numbers[2 * d], numbers[2 * d + 1]});
+  emit_padding(writer, std::move(all));
+}
+
+void emit_pad_of_onnx(Writer& writer) {
+  const kernels::Signature& signature = writer.signature();
+  const Shape& shape = signature.inputs.at(0)->shape;
+  const std::string mode = signature.attributes.text("mode", "constant");
+  if (mode != "constant" || signature.attributes.real("value", 0) != 0)
+    refuse("it pads with other than a constant input or 0");
+  if (signature.outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
+  const std::vector<std::int64_t> pads = kernels::onnx_ops::pads_of(signature, shape.size());
+  std::vector<PadDimension> all;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    all.push_back({shape[d], pads[d], pads[d + shape.size()]});
+    if (all.back().before < 0 || all.back().after < 0) refuse("it cuts off elements");
+  }
+  emit_padding(writer, std::move(all));
 }
 
 // Joining and splitting
@@ -345,6 +378,8 @@ EmitPart movement_operators() {
           {"Identity", emit_reshape, RowHandling::own},
           {"Dropout", emit_reshape, RowHandling::own},
           {"Concat", emit_join, RowHandling::own},
+          {"Transpose", emit_transpose_of_onnx},
+          {"Pad", emit_pad_of_onnx, RowHandling::own},
           {"TRANSPOSE", emit_transpose},
           {"SLICE", emit_slice},
           {"PAD", emit_pad, RowHandling::own},

@@ -12,11 +12,10 @@
 #include <optional>
 #include <vector>
 
+#include "generate/images.h"
 #include "generate/text.h"
-#include "generate/windows.h"
 #include "kernels/kernels.h"
 #include "kernels/onnx/convolution.h"
-#include "kernels/onnx/window.h"
 
 namespace stowage::generate {
 
@@ -30,19 +29,13 @@ Channel Writer::image_row(TensorId tensor, std::string_view index, bool is_read)
   return {fmt::format("{} + ({}) * {}", whole.at, index, shape[3]), shape[2] * shape[3], 1};
 }
 
-namespace {
-
 namespace onnx_ops = kernels::onnx_ops;
 using kernels::refuse;
 
-constexpr std::size_t axis_of_height = 2;
-
-/// Refuses all but images of float32, as wholes or by rows.
-void expect_real_images(const Writer& writer) {
+void expect_images_of_onnx(const Writer& writer) {
   const kernels::Signature& signature = writer.signature();
   for (const auto* const list : {&signature.inputs, &signature.outputs}) {
     const kernels::Argument& argument = list->at(0).value();
-    if (argument.dtype != DType::float32) refuse("{} is not supported", name_of(argument.dtype));
     if (argument.shape.size() != 4 || argument.shape[0] != 1)
       refuse("its images are {}, expected four dimensions and a batch of 1", show_shape(argument.shape));
   }
@@ -50,51 +43,58 @@ void expect_real_images(const Writer& writer) {
     refuse("it runs by rows along axis {}, expected {}", writer.axis()->axis, axis_of_height);
 }
 
-kernels::Window window_along(const onnx_ops::WindowAxis& axis) {
-  return {.in = axis.input,
-          .out = axis.output,
-          .taps = axis.kernel,
-          .stride = axis.stride,
-          .dilation = axis.dilation,
-          .before = axis.begin};
-}
-
-/// The shape of a window, and what its channels are apart.
-struct ImageWindows {
-  Windows windows{};
-  std::int64_t in_plane = 0;
-  Channel out{};
-};
-
 ImageWindows image_windows(Writer& writer, const onnx_ops::Window& window, std::int64_t in_channels,
                            std::int64_t out_channels) {
+  const auto along = [](const onnx_ops::WindowAxis& axis) {
+    return kernels::Window{.in = axis.input,
+                           .out = axis.output,
+                           .taps = axis.kernel,
+                           .stride = axis.stride,
+                           .dilation = axis.dilation,
+                           .before = axis.begin};
+  };
   ImageWindows it{.out = writer.image_row_of_output("y")};
-  it.windows = {.height = window_along(window.axes[1]),
-                .width = window_along(window.axes[2]),
+  it.windows = {.height = along(window.axes[1]),
+                .width = along(window.axes[2]),
                 .in_channels = in_channels,
                 .out_channels = out_channels};
   it.in_plane = writer.image_row_of_input("0").row;
   return it;
 }
 
-/// Calls a kernel with the rows under the window of each row.
-void call_on_image(Writer& writer, const ImageWindows& it, std::string_view kernel,
-                   const std::string& layer) {
+void call_on_image(Writer& writer, const ImageWindows& it, std::string_view kernel, const std::string& layer,
+                   std::string_view cast) {
   const kernels::Window& height = it.windows.height;
   const std::string first = fmt::format("y * {} - {}", height.stride, height.before);
   writer.loop_over(height.out);
   writer.need("stowage_window");
-  writer.need("stowage_image_f32");
   if (it.in_plane == it.windows.width.in && height.in != 1) {
     writer.window(0, axis_of_height, first, height);
   } else {
-    constexpr std::int64_t element = 4;
+    const auto element =
+        static_cast<std::int64_t>(kernels::element_size(writer.signature().inputs.at(0)->dtype));
     writer.declare(fmt::format("const void *rows[{}];", height.taps));
     writer.line(fmt::format("stowage_window_in({}, {}, {}, {}, {}, {}, rows);",
                             writer.image_row_of_input("0").at, it.windows.width.in * element, height.in,
                             first, height.taps, height.dilation));
   }
-  writer.line(fmt::format("stowage_image_{}_f32(&{}, rows, {});", kernel, layer, it.out.at));
+  writer.line(fmt::format("stowage_{}(&{}, rows, {}{});", kernel, layer, cast, it.out.at));
+}
+
+namespace {
+
+/// Refuses all but images of float32, as wholes or by rows.
+void expect_real_images(const Writer& writer) {
+  for (const auto* const list : {&writer.signature().inputs, &writer.signature().outputs}) {
+    const DType dtype = list->at(0).value().dtype;
+    if (dtype != DType::float32) refuse("{} is not supported", name_of(dtype));
+  }
+  expect_images_of_onnx(writer);
+}
+
+void call_real(Writer& writer, const ImageWindows& it, std::string_view kernel, const std::string& layer) {
+  writer.need("stowage_image_f32");
+  call_on_image(writer, it, fmt::format("image_{}_f32", kernel), layer);
 }
 
 /// A constant input of float32, or NULL if it is left out.
@@ -116,11 +116,13 @@ void emit_image_conv(Writer& writer) {
       writer.layer("stowage_image_conv_layer",
                    fmt::format("{}{}, {}, {}, {}, {}\n", shape_of(it.windows), c.groups, it.in_plane,
                                it.out.row, real_constant(writer, 1), real_constant(writer, 2)));
-  call_on_image(writer, it, "conv", layer);
+  call_real(writer, it, "conv", layer);
 }
 
 template <bool is_average>
 void emit_image_pool(Writer& writer) {
+  if (!is_average && writer.signature().inputs.at(0)->dtype != DType::float32)
+    return emit_byte_max_pool(writer);
   if (writer.kind().sums) refuse("it sums up rows of a window");
   expect_real_images(writer);
   const kernels::Signature& signature = writer.signature();
@@ -131,9 +133,9 @@ void emit_image_pool(Writer& writer) {
   const onnx_ops::Window window = onnx_ops::window_of(signature, in, signature.outputs.at(0)->shape,
                                                       signature.attributes.integers("kernel_shape", {}));
   const ImageWindows it = image_windows(writer, window, in[1], in[1]);
-  call_on_image(writer, it, is_average ? "average_pool" : "max_pool",
-                writer.layer("stowage_image_pool_layer",
-                             fmt::format("{}{}, {}\n", shape_of(it.windows), it.in_plane, it.out.row)));
+  call_real(writer, it, is_average ? "average_pool" : "max_pool",
+            writer.layer("stowage_image_pool_layer",
+                         fmt::format("{}{}, {}\n", shape_of(it.windows), it.in_plane, it.out.row)));
 }
 
 /// Row by row into sums if the plan does so, else in one window.
@@ -147,10 +149,9 @@ void emit_global_average(Writer& writer) {
     ImageWindows it = image_windows(writer, window, in[1], in[1]);
     it.in_plane = in[2] * in[3];
     it.out.row = 1;
-    return call_on_image(
-        writer, it, "average_pool",
-        writer.layer("stowage_image_pool_layer",
-                     fmt::format("{}{}, {}\n", shape_of(it.windows), it.in_plane, it.out.row)));
+    return call_real(writer, it, "average_pool",
+                     writer.layer("stowage_image_pool_layer",
+                                  fmt::format("{}{}, {}\n", shape_of(it.windows), it.in_plane, it.out.row)));
   }
   const Sums& sums = *writer.kind().sums;
   const Plan& plan = writer.sources().plan();
@@ -169,7 +170,47 @@ void emit_global_average(Writer& writer) {
                           in[2] - 1, in[1], out, in[2] * in[3]));
 }
 
+/// A matrix of so many rows times constant weights, [columns][terms] if they are turned.
+struct RealProduct {
+  std::int64_t rows = 1;
+  std::int64_t terms = 1;
+  std::int64_t columns = 1;
+  bool is_turned = false;
+};
+
 /// Each row of the output is a convolution of one place.
+void call_product(Writer& writer, const RealProduct& it, const std::string& bias) {
+  if (writer.signature().outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
+  std::string name = real_constant(writer, 1);
+  if (!it.is_turned) {
+    const auto data = constant_data(writer, 1);
+    std::vector<float> turned(data.size() / sizeof(float));
+    for (std::size_t i = 0; i < turned.size(); ++i) {
+      const auto columns = static_cast<std::size_t>(it.columns);
+      const std::size_t to = i % columns * static_cast<std::size_t>(it.terms) + i / columns;
+      std::memcpy(&turned[to], data.data() + i * sizeof(float), sizeof(float));
+    }
+    name =
+        writer.sources().array("weights_" + writer.number(),
+                               "weights of operator " + writer.number() + ", turned", DType::float32, turned);
+  }
+  Windows place{.in_channels = it.terms, .out_channels = it.columns};
+  place.width = {.in = 1, .out = 1};
+  const std::string layer = writer.layer("stowage_image_conv_layer",
+                                         fmt::format("{}1, 1, 1, {}, {}\n", shape_of(place), name, bias));
+  writer.need("stowage_image_f32");
+  writer.declare("const void *rows[1];");
+  const bool has_rows = writer.axis() != nullptr;
+  if (!has_rows) writer.loop_over(it.rows);
+  if (has_rows && it.rows != 1) writer.declare("int32_t i;");
+  const std::string index = !has_rows ? "y" : it.rows != 1 ? "i" : "0";
+  if (has_rows && it.rows != 1) writer.line(fmt::format("for (i = 0; i < {}; i++) {{", it.rows));
+  writer.line(fmt::format("rows[0] = {} + {} * {};", writer.input(0).at, index, it.terms));
+  writer.line(fmt::format("stowage_image_conv_f32(&{}, rows, {} + {} * {});", layer, writer.output().at,
+                          index, it.columns));
+  if (has_rows && it.rows != 1) writer.line("}");
+}
+
 void emit_gemm(Writer& writer) {
   const kernels::Signature& signature = writer.signature();
   const Attributes& attributes = signature.attributes;
@@ -178,36 +219,28 @@ void emit_gemm(Writer& writer) {
     refuse("it has factors, or turns its first input");
   if (writer.axis() != nullptr) refuse("it runs by rows");
   const Shape& out = signature.outputs.at(0)->shape;
-  const Shape& weights = signature.inputs.at(1)->shape;
   const bool is_turned = attributes.integer("transB", 0) != 0;
-  const std::int64_t terms = weights.at(is_turned ? 1 : 0);
-  if (signature.outputs[0]->dtype != DType::float32) refuse("it is not of float32");
   if (signature.has_input(2) && kernels::count_of(signature.inputs[2]->shape) != out.at(1))
     refuse("its third input is not a number for each column");
-  std::string name = real_constant(writer, 1);
-  if (!is_turned) {
-    const auto data = constant_data(writer, 1);
-    std::vector<float> turned(data.size() / sizeof(float));
-    for (std::size_t i = 0; i < turned.size(); ++i) {
-      const auto columns = static_cast<std::size_t>(out[1]);
-      const std::size_t to = i % columns * static_cast<std::size_t>(terms) + i / columns;
-      std::memcpy(&turned[to], data.data() + i * sizeof(float), sizeof(float));
-    }
-    name =
-        writer.sources().array("weights_" + writer.number(),
-                               "weights of operator " + writer.number() + ", turned", DType::float32, turned);
-  }
-  Windows it{.in_channels = terms, .out_channels = out[1]};
-  it.width = {.in = 1, .out = 1};
-  const std::string layer =
-      writer.layer("stowage_image_conv_layer",
-                   fmt::format("{}1, 1, 1, {}, {}\n", shape_of(it), name, real_constant(writer, 2)));
-  writer.need("stowage_image_f32");
-  writer.loop_over(out[0]);
-  writer.declare("const void *rows[1];");
-  writer.line(fmt::format("rows[0] = {} + y * {};", writer.input(0).at, terms));
-  writer.line(
-      fmt::format("stowage_image_conv_f32(&{}, rows, {} + y * {});", layer, writer.output().at, out[1]));
+  const RealProduct it{.rows = out[0],
+                       .terms = signature.inputs.at(1)->shape.at(is_turned ? 1 : 0),
+                       .columns = out[1],
+                       .is_turned = is_turned};
+  call_product(writer, it, real_constant(writer, 2));
+}
+
+/// By constant weights; rows of the first input are alike, however many dimensions they are counted in.
+void emit_matrix_product(Writer& writer) {
+  const kernels::Signature& signature = writer.seen();
+  const Shape& weights = signature.inputs.at(1).value().shape;
+  const Shape& out = signature.outputs.at(0)->shape;
+  if (weights.size() != 2) refuse("its second input has {} dimensions, expected 2", weights.size());
+  if (kernels::count_of(signature.inputs.at(0)->shape) % weights[0] != 0 || out.empty() ||
+      out.back() != weights[1])
+    refuse("its rows do not fit its weights");
+  call_product(writer,
+               {.rows = kernels::count_of(out) / weights[1], .terms = weights[0], .columns = weights[1]},
+               "NULL");
 }
 
 /// BatchNormalization with given statistics: a factor and a number to add for each channel.
@@ -295,6 +328,7 @@ EmitPart onnx_operators() {
           {"AveragePool", emit_image_pool<true>, RowHandling::own},
           {"GlobalAveragePool", emit_global_average, RowHandling::own},
           {"Gemm", emit_gemm, RowHandling::own},
+          {"MatMul", emit_matrix_product},
           {"BatchNormalization", emit_batch_normalization},
           {"Clip", emit_clip},
           {"Softmax", emit_softmax_of_onnx}};

@@ -312,11 +312,12 @@ std::string program_of(const Model& model, Sources& sources) {
   std::string text = fmt::format(
       "/* {0}: what runs when, and where. See {1}.h. */\n#include \"{1}.h\"\n\n{2}#include "
       "\"{1}_weights.h\"\n"
-      "#include \"{3}.h\"\n\n",
+      "#include \"{3}.h\"\n{4}\n",
       in_comment(model.source()), model.name,
       (body.find("INFINITY") != std::string::npos ? std::string("#include <math.h>\n\n") : "") +
           (bytes_kept(model) > 0 ? "#include <string.h>\n\n" : ""),
-      model.calls_cmsis_nn ? "stowage_cmsis_nn" : "stowage_kernels");
+      model.calls_cmsis_nn ? "stowage_cmsis_nn" : "stowage_kernels",
+      sources.kernels().contains("stowage_q8") ? "#include \"stowage_q8.h\"\n" : "");
   for (const auto& [word, definition] :
        {std::pair{"floord(", "#define floord(n, d) ((n) < 0 ? -((-(n) + (d)-1) / (d)) : (n) / (d))\n"},
         std::pair{"min(", "#define min(a, b) ((a) < (b) ? (a) : (b))\n"},

@@ -368,7 +368,7 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   static const std::unordered_map<std::string_view, EmitEntry> table = [] {
     std::unordered_map<std::string_view, EmitEntry> all;
     for (const auto part : {window_operators, pool_operators, element_operators, movement_operators,
-                            reduction_operators, resizing_operators, onnx_operators})
+                            reduction_operators, resizing_operators, onnx_operators, quantized_operators})
       for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
     return all;
   }();

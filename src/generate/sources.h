@@ -309,5 +309,6 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart reduction_operators();
 [[nodiscard]] EmitPart resizing_operators();
 [[nodiscard]] EmitPart onnx_operators();
+[[nodiscard]] EmitPart quantized_operators();
 
 }  // namespace stowage::generate

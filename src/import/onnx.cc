@@ -17,6 +17,7 @@
 #include "import/onnx_copies.h"
 #include "import/onnx_functions.h"
 #include "import/onnx_graph.h"
+#include "import/onnx_quantized.h"
 #include "import/onnx_shapes.h"
 #include "import/onnx_values.h"
 #include "import/onnx_wire.h"
@@ -103,6 +104,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   result->proto = parse(source.bytes);
   result->versions = versions_of(result->proto);
   inline_functions(result->proto);
+  join_quantized(result->proto);
   OnnxGraph& model = result->model;
   model = resolve_names(*result->proto.graph);
   expect_known_names(model, options);

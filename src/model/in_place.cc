@@ -25,7 +25,7 @@ constexpr std::array elementwise{
     "Less"sv, "LessOrEqual"sv, "Log"sv, "Mish"sv, "Mod"sv, "Mul"sv, "Neg"sv, "Not"sv, "Or"sv, "PRelu"sv,
     "Pow"sv, "Reciprocal"sv, "Relu"sv, "Round"sv, "Selu"sv, "Shrink"sv, "Sigmoid"sv, "Sign"sv, "Sin"sv,
     "Sinh"sv, "Softplus"sv, "Softsign"sv, "Sqrt"sv, "Sub"sv, "Swish"sv, "Tan"sv, "Tanh"sv,
-    "ThresholdedRelu"sv, "Where"sv, "Xor"sv,
+    "ThresholdedRelu"sv, "Where"sv, "Xor"sv, "com.microsoft.QLinearAdd"sv, "com.microsoft.QLinearMul"sv,
     // TFLite
     "ABS"sv, "ADD"sv, "ATAN2"sv, "BITWISE_XOR"sv, "CEIL"sv, "COS"sv, "DIV"sv, "ELU"sv, "EQUAL"sv, "EXP"sv,
     "FLOOR"sv, "FLOOR_DIV"sv, "FLOOR_MOD"sv, "GELU"sv, "GREATER"sv, "GREATER_EQUAL"sv, "HARD_SWISH"sv,

@@ -28,7 +28,8 @@ std::int64_t count_for(const Shape& shape, std::size_t axis) {
 /// The number of products per element of the output.
 std::int64_t products(const Site& site) {
   constexpr std::array convolutions{"Conv"sv, "ConvInteger"sv, "CONV_2D"sv, "FULLY_CONNECTED"sv};
-  constexpr std::array matrices{"MatMul"sv, "MatMulInteger"sv, "QLinearMatMul"sv, "Gemm"sv, "BATCH_MATMUL"sv};
+  constexpr std::array matrices{"MatMul"sv, "MatMulInteger"sv, "QLinearMatMul"sv,
+                                "Gemm"sv,   "BATCH_MATMUL"sv,  "com.microsoft.QGemm"sv};
   const auto is_one_of = [&](const auto& types) {
     return std::find(types.begin(), types.end(), site.type()) != types.end();
   };

@@ -126,7 +126,7 @@ Reading place_of_extreme(const Site& site, std::size_t input, std::size_t axis) 
 std::optional<std::vector<std::size_t>> reduced_axes(const Site& site) {
   const std::size_t rank = site.input_shape(0).size();
   std::vector<std::size_t> axes;
-  if (site.type().starts_with("Global")) {
+  if (site.type().starts_with("Global") || site.type() == "com.microsoft.QLinearGlobalAveragePool") {
     for (std::size_t d = 2; d < rank; ++d) axes.push_back(d);
     return axes;
   }

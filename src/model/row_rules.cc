@@ -123,6 +123,13 @@ Reading gather(const Site& site, std::size_t input, std::size_t axis) {
   return is_first && axis < site.input_shape(1).size() ? same_row(axis) : all();
 }
 
+/// The scale and zero point of the output; then each input with its own.
+Reading quantized_concat(const Site& site, std::size_t input, std::size_t axis) {
+  const auto own = axis_attribute(site, 0, site.output_shape().size());
+  if (input < 2 || (input - 2) % 3 != 0) return shared();
+  return own && axis != *own ? same_row(axis) : all();
+}
+
 // The table
 
 /// Whether the operator changes parts of its input at places that indices give.
@@ -152,6 +159,7 @@ const std::map<std::string_view, RowRule>& rules() {
     add({"Reshape", "Flatten", "Squeeze", "Unsqueeze", "RESHAPE", "SQUEEZE", "EXPAND_DIMS"}, reshape);
     add({"Transpose", "TRANSPOSE"}, transpose);
     add({"Concat", "CONCATENATION"}, concat);
+    add({"com.microsoft.QLinearConcat"}, quantized_concat);
     add({"Split", "SPLIT", "SPLIT_V"}, split);
     add({"PACK"}, pack);
     add({"UNPACK"}, unpack);
@@ -181,7 +189,7 @@ const std::map<std::string_view, RowRule>& rules() {
     add({"Gather", "GATHER"}, gather);
     add({"GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin",
          "ReduceL1", "ReduceL2", "ReduceProd", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare", "MEAN",
-         "SUM", "REDUCE_MAX", "REDUCE_MIN"},
+         "SUM", "REDUCE_MAX", "REDUCE_MIN", "com.microsoft.QLinearGlobalAveragePool"},
         reduction);
     for (const std::string_view type : types_updated_in_place()) {
       if (!scatters(type)) add({type}, elementwise);

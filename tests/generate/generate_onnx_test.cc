@@ -13,6 +13,7 @@
 #include "c_packages.h"
 #include "long_tests.h"
 #include "onnx_models.h"
+#include "quantized_networks.h"
 #include "stowage/error.h"
 #include "stowage/generate.h"
 #include "stowage/network.h"
@@ -73,9 +74,13 @@ class ImageMaker {
   void add_layer() {
     const std::string x = name_;
     const Shape in = at_;
-    switch (pick(0, 8)) {
+    switch (pick(0, 10)) {
       case 0:
         return pool();
+      case 9:
+        return padded();
+      case 10:
+        return in_other_order();
       case 1:
         return add("Relu", {x}, in);
       case 2:
@@ -138,6 +143,24 @@ class ImageMaker {
     add(pick(0, 1) == 0 ? "MaxPool" : "AveragePool", {name_}, {1, at_[1], it.out[0], it.out[1]},
         {attribute("kernel_shape", it.taps), attribute("strides", it.strides), attribute("pads", it.pads)});
   }
+  void padded() {
+    const Shape pads{0, pick(0, 1), pick(0, 2), pick(0, 2), 0, pick(0, 1), pick(0, 1), pick(0, 1)};
+    Shape out;
+    for (std::size_t d = 0; d < 4; ++d) out.push_back(at_[d] + pads[d] + pads[d + 4]);
+    parts_.initializers.push_back(testing::vector_of("p" + std::to_string(parts_.initializers.size()), pads));
+    std::vector<std::string> inputs{name_, parts_.initializers.back().name()};
+    if (pick(0, 1) == 0) inputs.push_back(limit(0.75F));
+    add("Pad", inputs, out);
+  }
+  /// Channels last, a product of all channels, and back.
+  void in_other_order() {
+    const Shape in = at_;
+    add("Transpose", {name_}, {1, in[2], in[3], in[1]}, {attribute("perm", Shape{0, 2, 3, 1})});
+    const std::int64_t channels = pick(1, 4);
+    add("MatMul", {name_, weights({in[1], channels})}, {1, in[2], in[3], channels});
+    add("Transpose", {name_}, {1, channels, in[2], in[3]}, {attribute("perm", Shape{0, 3, 1, 2})});
+  }
+
   void classify() {
     if (pick(0, 1) == 0) add("GlobalAveragePool", {name_}, {1, at_[1], 1, 1});
     const std::int64_t all = at_[1] * at_[2] * at_[3];
@@ -167,15 +190,16 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
   return make_plan(network.input, options).plan;
 }
 
-TEST(GenerateOnnx, RandomNetworksGiveWhatTheInterpreterGives) {
+/// Generates until so many packages are there, and runs them all.
+template <typename Make>
+void expect_bits_of_the_interpreter(std::uint64_t wanted, const Make& make) {
   const testing::TemporaryDirectory folder;
   testing::Packages packages(folder.path());
-  const std::uint64_t wanted = testing::has_time() ? 400 : testing::is_in_a_hurry() ? 8 : 40;
   std::map<std::string, int> refused;
   for (std::uint64_t seed = 0; packages.count() < wanted && seed < 3 * wanted; ++seed) {
     const std::string name = "net" + std::to_string(seed);
     try {
-      const Network network = ImageMaker(seed).make();
+      const Network network = make(seed);
       const Plan plan = plan_in_turn(network, seed);
       packages.add(name, generate_package(network, plan, {.name = name, .cases = 2, .seed = seed}));
     } catch (const Error& error) {
@@ -190,6 +214,24 @@ TEST(GenerateOnnx, RandomNetworksGiveWhatTheInterpreterGives) {
   EXPECT_EQ(packages.count(), wanted);
   EXPECT_LT(5 * refusals, wanted);
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+TEST(GenerateOnnx, RandomNetworksGiveWhatTheInterpreterGives) {
+  expect_bits_of_the_interpreter(testing::has_time()        ? 400
+                                 : testing::is_in_a_hurry() ? 8
+                                                            : 40,
+                                 [](std::uint64_t seed) { return ImageMaker(seed).make(); });
+}
+
+TEST(GenerateOnnx, QuantizedNetworksGiveWhatTheInterpreterGives) {
+  expect_bits_of_the_interpreter(testing::has_time()        ? 400
+                                 : testing::is_in_a_hurry() ? 8
+                                                            : 32,
+                                 [](std::uint64_t seed) {
+                                   const onnx::ModelProto model = testing::random_quantized_model(seed);
+                                   return parse_network(model.SerializeAsString(), "m.onnx",
+                                                        {.constants = true});
+                                 });
 }
 
 }  // namespace

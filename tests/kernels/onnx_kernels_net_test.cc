@@ -473,6 +473,16 @@ std::map<std::string_view, KernelCall> special_calls() {
   calls["DequantizeLinear"] = of(std::int32_t{}, 1);
   calls["DequantizeLinear"].inputs.emplace_back(floats({}, {0.5}));
   calls["DequantizeLinear"].outputs = {result<float>(shape)};
+  for (const char* const type : {"com.microsoft.QLinearAdd", "com.microsoft.QLinearMul"}) {
+    KernelCall& call = calls[type] = of(std::uint8_t{}, 2);
+    const auto second = call.inputs[1];
+    call.inputs.resize(1);
+    for (int i = 0; i < 3; ++i) {
+      if (i == 1) call.inputs.push_back(second);
+      call.inputs.emplace_back(floats({}, {0.5}));
+      call.inputs.emplace_back(array<std::uint8_t>({}, {2}));
+    }
+  }
   calls["BatchNormalization"] = of(float{}, 1);
   for (int i = 0; i < 4; ++i) calls["BatchNormalization"].inputs.emplace_back(floats({3}, {1, 2, 3}));
   for (const char* const type : {"Scatter", "ScatterElements", "ScatterND"}) {
@@ -539,7 +549,7 @@ TEST(OnnxKernels, WriteOverWhatTheyMay) {
     }
     EXPECT_TRUE(is_checked);
   }
-  EXPECT_EQ(checked, 100);
+  EXPECT_EQ(checked, 104);
 }
 
 }  // namespace

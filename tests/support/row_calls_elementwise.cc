@@ -91,6 +91,34 @@ void add_quantized(std::vector<Call>& calls) {
       values.push_back(0.05 + 0.01 * static_cast<double>(i));
     return array<float>(shape, values);
   };
+  for (const char* const type : {"com.microsoft.QLinearAdd", "com.microsoft.QLinearMul"}) {
+    for (const Shape& second : {image, Shape{4}, Shape{5, 1}, Shape{3, 1, 4}})
+      calls.push_back({.type = type,
+                       .data = {image},
+                       .constants = {scales({}), zeros({}), random_array(random, second, int8), scales({}),
+                                     zeros({}), scales({}), zeros({})},
+                       .output = image,
+                       .version = 1,
+                       .dtypes = {int8},
+                       .output_dtype = int8});
+  }
+  calls.push_back({.type = "com.microsoft.QLinearGlobalAveragePool",
+                   .data = {image},
+                   .constants = {scales({}), zeros({}), scales({}), zeros({})},
+                   .output = {2, 3, 1, 1},
+                   .version = 1,
+                   .dtypes = {int8},
+                   .output_dtype = int8});
+  calls.push_back(
+      {.type = "com.microsoft.QLinearConcat",
+       .data = {{2, 2, 5, 4}, {}, {}},
+       .constants = {scales({}), zeros({}), random_array(random, {2, 1, 5, 4}, int8), scales({}), zeros({})},
+       .output = image,
+       .settings = {{"axis", std::int64_t{1}}},
+       .version = 1,
+       .dtypes = {int8, float32, int8},
+       .output_dtype = int8,
+       .are_constants_first = true});
   for (const std::int64_t axis : {0, 1, 2, 3}) {
     const Shape own{image[static_cast<std::size_t>(axis)]};
     calls.push_back({.type = "QuantizeLinear",

@@ -31,6 +31,7 @@ KernelTable all_parts() {
                    attention_kernels,
                    rotary_kernels,
                    quantize_kernels,
+                   quantized_kernels,
                    recurrent_kernels,
                    resize_kernels,
                    einsum_kernels,

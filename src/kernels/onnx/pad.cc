@@ -1,6 +1,8 @@
 // Pad. Idea: on each axis, a table gives the input element of each output element, or none; modes differ only
 // in the table.
 
+#include "kernels/onnx/pad.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -46,7 +48,8 @@ void fill(const Sources& sources, std::size_t axis, const Element* from, bool is
   }
 }
 
-/// Begins and ends of all axes, in the order of the format; negative ones cut off.
+}  // namespace
+
 std::vector<std::int64_t> pads_of(const Signature& signature, std::size_t rank) {
   const auto given = integers_at(signature, signature.version < 2 ? "paddings" : "pads", 1);
   if (!given) refuse("pads are missing");
@@ -64,6 +67,8 @@ std::vector<std::int64_t> pads_of(const Signature& signature, std::size_t rank) 
   }
   return pads;
 }
+
+namespace {
 
 /// The padding value if it is not an input.
 std::vector<std::byte> attribute_value(const Signature& signature, DType dtype) {

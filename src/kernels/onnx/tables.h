@@ -27,6 +27,7 @@ namespace stowage::kernels::onnx_ops {
 [[nodiscard]] TablePart attention_kernels();
 [[nodiscard]] TablePart rotary_kernels();
 [[nodiscard]] TablePart quantize_kernels();
+[[nodiscard]] TablePart quantized_kernels();
 [[nodiscard]] TablePart recurrent_kernels();
 [[nodiscard]] TablePart resize_kernels();
 [[nodiscard]] TablePart einsum_kernels();

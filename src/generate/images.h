@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "generate/windows.h"
+#include "kernels/onnx/window.h"
+
+/// Images of ONNX, [1, channels, height, width]. All that throw throw kernels::Unsupported.
+namespace stowage::generate {
+
+inline constexpr std::size_t axis_of_height = 2;
+
+/// The shape of a window, and what its channels are apart.
+struct ImageWindows {
+  Windows windows{};
+  std::int64_t in_plane = 0;
+  Channel out{};
+};
+
+/// Refuses other tensors than one image each, and rows that are not lines.
+void expect_images_of_onnx(const Writer& writer);
+
+[[nodiscard]] ImageWindows image_windows(Writer& writer, const kernels::onnx_ops::Window& window,
+                                         std::int64_t in_channels, std::int64_t out_channels);
+
+/// Calls a kernel with the rows under the window of each row. `cast` is put before the output.
+void call_on_image(Writer& writer, const ImageWindows& it, std::string_view kernel, const std::string& layer,
+                   std::string_view cast = "");
+
+/// MaxPool of int8 and uint8.
+void emit_byte_max_pool(Writer& writer);
+
+/// Calls `kernel` for runs of elements of inputs `a` and `b`, repeated to the shape of the output. `cast` is the type
+/// of elements that it takes, if it is not their own.
+void emit_binary(Writer& writer, std::string_view kernel, const std::string& layer, std::size_t a = 0,
+                 std::size_t b = 1, std::string_view cast = "");
+
+}  // namespace stowage::generate

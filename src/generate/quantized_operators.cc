@@ -1,0 +1,409 @@
+// Operators of ONNX on int8 and uint8: what DequantizeLinear, an operator and QuantizeLinear are joined to, these two
+// themselves, and operators of files that have QLinear... of their own.
+//
+// Idea. Both types count from their least number on, so that one kernel does for both. Weights are stored as their
+// distance from their zero point. A real factor is a mantissa of 24 bits, with which kernels compute in integers the
+// bits that float32 would give.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "generate/images.h"
+#include "generate/text.h"
+#include "kernels/kernels.h"
+#include "kernels/onnx/convolution.h"
+#include "kernels/onnx/product.h"
+#include "kernels/onnx/quantized.h"
+
+namespace stowage::generate {
+namespace {
+
+namespace onnx_ops = kernels::onnx_ops;
+using kernels::refuse;
+using kernels::Signature;
+
+constexpr std::string_view byte_out = "(uint8_t *)";
+
+const kernels::Argument& input_of(const Writer& writer, std::size_t i) {
+  if (!writer.signature().has_input(i)) refuse("input {} is left out", i);
+  return *writer.signature().inputs[i];
+}
+
+void expect_byte(const kernels::Argument& argument) {
+  if (argument.dtype != DType::int8 && argument.dtype != DType::uint8)
+    refuse("{} is not supported", name_of(argument.dtype));
+}
+
+/// What makes a number of this type count from the least one on.
+int flip_of(DType dtype) { return dtype == DType::int8 ? 128 : 0; }
+
+std::vector<float> scales_of(Writer& writer, std::size_t i) {
+  if (input_of(writer, i).dtype != DType::float32) refuse("scale {} is not float32", i);
+  const auto data = constant_data(writer, i);
+  std::vector<float> scales(data.size() / sizeof(float));
+  std::memcpy(scales.data(), data.data(), data.size());
+  return scales;
+}
+
+float scale_of(Writer& writer, std::size_t i) {
+  const std::vector<float> scales = scales_of(writer, i);
+  if (scales.size() != 1 || !(scales[0] > 0) || !std::isfinite(scales[0]))
+    refuse("input {} is not one positive scale", i);
+  return scales[0];
+}
+
+int number_of(DType dtype, std::byte byte) {
+  const int plain = std::to_integer<int>(byte);
+  return dtype == DType::int8 && plain > 127 ? plain - 256 : plain;
+}
+
+/// Zero points; 0 if they are left out.
+std::vector<int> zeros_of(Writer& writer, std::size_t i, DType dtype) {
+  if (!writer.signature().has_input(i)) return {0};
+  if (input_of(writer, i).dtype != dtype) refuse("zero point {} is not {}", i, name_of(dtype));
+  std::vector<int> zeros;
+  for (const std::byte byte : constant_data(writer, i)) zeros.push_back(number_of(dtype, byte));
+  return zeros;
+}
+
+/// A zero point, counted from the least number of its type on.
+int zero_of(Writer& writer, std::size_t i, DType dtype) {
+  const std::vector<int> zeros = zeros_of(writer, i, dtype);
+  if (zeros.size() != 1) refuse("input {} is not one zero point", i);
+  return zeros[0] + flip_of(dtype);
+}
+
+/// Mantissa and shift.
+struct Factor {
+  std::int32_t mantissa = 0;
+  std::int32_t shift = 0;
+
+  [[nodiscard]] std::string text() const { return fmt::format("{{{}, {}}}", mantissa, shift); }
+};
+
+Factor factor_of(float factor) {
+  constexpr int bits = 24;
+  int exponent = 0;
+  const double fraction = std::frexp(static_cast<double>(factor), &exponent);
+  const Factor it{.mantissa = static_cast<std::int32_t>(std::ldexp(fraction, bits)),
+                  .shift = bits - exponent};
+  if (!(factor > 0) || !std::isfinite(factor) || it.shift < 16 || it.shift > 62)
+    refuse("its scales give the factor {}, expected 2^-38 to 2^8", factor);
+  return it;
+}
+
+// Element by element
+
+std::string affine_layer(Writer& writer, DType dtype) {
+  writer.need("stowage_q8");
+  return writer.layer("stowage_q8_affine", fmt::format("{}, {}, {}", literal(scale_of(writer, 1)),
+                                                       zero_of(writer, 2, dtype), flip_of(dtype)));
+}
+
+void emit_quantize_linear(Writer& writer) {
+  const kernels::Argument& output = writer.signature().outputs.at(0).value();
+  expect_byte(output);
+  if (input_of(writer, 0).dtype != DType::float32) refuse("its input is not float32");
+  const std::string layer = affine_layer(writer, output.dtype);
+  const Operand in = writer.input(0);
+  writer.line(fmt::format("stowage_q8_quantize(&{}, {}, {}{}, {});", layer, in.at, byte_out,
+                          writer.output().at, in.count()));
+}
+
+void emit_dequantize_linear(Writer& writer) {
+  expect_byte(input_of(writer, 0));
+  if (writer.signature().outputs.at(0)->dtype != DType::float32) refuse("its output is not float32");
+  const std::string layer = affine_layer(writer, input_of(writer, 0).dtype);
+  const Operand in = writer.input(0);
+  writer.line(fmt::format("stowage_q8_dequantize(&{}, (const uint8_t *){}, {}, {});", layer, in.at,
+                          writer.output().at, in.count()));
+}
+
+/// Both inputs and the output are of one type.
+DType type_of_pair(const Writer& writer) {
+  const kernels::Argument& output = writer.signature().outputs.at(0).value();
+  expect_byte(output);
+  for (const std::size_t i : {0U, 3U})
+    if (input_of(writer, i).dtype != output.dtype) refuse("its operands have different types");
+  return output.dtype;
+}
+
+std::string zeros_of_pair(Writer& writer, DType dtype) {
+  return fmt::format("{}, {}, {}, {}", zero_of(writer, 2, dtype), zero_of(writer, 5, dtype),
+                     zero_of(writer, 7, dtype), flip_of(dtype));
+}
+
+void emit_scaled_sum(Writer& writer) {
+  const DType dtype = type_of_pair(writer);
+  const onnx_ops::ScaledSum sum =
+      onnx_ops::scaled_sum_of(scale_of(writer, 1), scale_of(writer, 4), scale_of(writer, 6));
+  writer.need("stowage_q8");
+  const std::string layer =
+      writer.layer("stowage_q8_add_layer",
+                   fmt::format("{}, {}, {}, {}", sum.a, sum.b, sum.shift, zeros_of_pair(writer, dtype)));
+  emit_binary(writer, "q8_add", layer, 0, 3, "uint8_t");
+}
+
+void emit_scaled_product(Writer& writer) {
+  const DType dtype = type_of_pair(writer);
+  const float factor = scale_of(writer, 1) * scale_of(writer, 4) / scale_of(writer, 6);
+  writer.need("stowage_q8");
+  const std::string layer = writer.layer(
+      "stowage_q8_mul_layer", fmt::format("{}, {}", factor_of(factor).text(), zeros_of_pair(writer, dtype)));
+  emit_binary(writer, "q8_mul", layer, 0, 3, "uint8_t");
+}
+
+// Windows and products
+
+/// Inputs of a convolution or product: where its bias and its output's scale are.
+struct ScaledPlaces {
+  std::size_t output = 6;
+  std::size_t bias = 8;
+};
+
+/// Weights [outer][of each] as int8, less their zero points.
+std::vector<std::int8_t> centred_weights(Writer& writer, std::int64_t outer) {
+  const DType dtype = input_of(writer, 3).dtype;
+  expect_byte(input_of(writer, 3));
+  std::vector<int> zeros = zeros_of(writer, 5, dtype);
+  if (std::ranges::all_of(zeros, [&](int zero) { return zero == zeros[0]; })) zeros.resize(1);
+  const auto data = constant_data(writer, 3);
+  if (zeros.size() != 1 && static_cast<std::int64_t>(zeros.size()) != outer)
+    refuse("its weights have {} different zero points, expected 1 or {}", zeros.size(), outer);
+  const std::size_t each = data.size() / static_cast<std::size_t>(outer);
+  std::vector<std::int8_t> weights;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const int centred = number_of(dtype, data[i]) - zeros[zeros.size() == 1 ? 0 : i / each];
+    if (centred < -128 || centred > 127)
+      refuse("a weight is {} from its zero point, expected -128 to 127", centred);
+    weights.push_back(static_cast<std::int8_t>(centred));
+  }
+  return weights;
+}
+
+/// [terms][columns] as [columns][terms].
+std::vector<std::int8_t> columns_first(const std::vector<std::int8_t>& weights, std::int64_t columns) {
+  const auto wide = static_cast<std::size_t>(columns);
+  const std::size_t terms = weights.size() / wide;
+  std::vector<std::int8_t> turned(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) turned[i % wide * terms + i / wide] = weights[i];
+  return turned;
+}
+
+std::string conv_layer(Writer& writer, const ImageWindows& it, std::int64_t groups,
+                       const std::vector<std::int8_t>& weights, const ScaledPlaces& at) {
+  const DType in = input_of(writer, 0).dtype;
+  const DType out = writer.signature().outputs.at(0)->dtype;
+  expect_byte(input_of(writer, 0));
+  expect_byte(*writer.signature().outputs[0]);
+  const auto channels = static_cast<std::size_t>(it.windows.out_channels);
+  const std::vector<float> scales = scales_of(writer, 4);
+  if (scales.size() != 1 && scales.size() != channels) refuse("its weights have {} scales", scales.size());
+  std::vector<std::int32_t> mantissas;
+  std::vector<std::int8_t> shifts;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const Factor factor =
+        factor_of(scale_of(writer, 1) * scales[scales.size() == 1 ? 0 : c] / scale_of(writer, at.output));
+    mantissas.push_back(factor.mantissa);
+    shifts.push_back(static_cast<std::int8_t>(factor.shift));
+  }
+  std::string bias = "NULL";
+  if (writer.signature().has_input(at.bias)) {
+    if (input_of(writer, at.bias).dtype != DType::int32 ||
+        constant_data(writer, at.bias).size() != channels * sizeof(std::int32_t))
+      refuse("its bias is not an int32 for each channel");
+    bias = writer.sources().constant(*writer.op().inputs[at.bias]);
+  }
+  Sources& sources = writer.sources();
+  const std::string n = writer.number();
+  const std::string of = " of operator " + n;
+  writer.need("stowage_q8");
+  writer.need("stowage_q8_image");
+  return writer.layer(
+      "stowage_q8_conv_layer",
+      fmt::format(
+          "{}{}, {}, {}, {},\n    {}, {}, {},\n    {}, {}, {}, {}, /* zero points, kinds of numbers */\n",
+          shape_of(it.windows), groups, it.in_plane, it.out.row,
+          sources.array("weights_" + n, "weights" + of, DType::int8, weights), bias,
+          sources.array("mantissa_" + n, "factors" + of, DType::int32, mantissas),
+          sources.array("shift_" + n, "powers of two of these factors", DType::int8, shifts),
+          zero_of(writer, 2, in), zero_of(writer, at.output + 1, out), flip_of(in), flip_of(out)));
+}
+
+void emit_scaled_conv(Writer& writer) {
+  expect_images_of_onnx(writer);
+  const Signature& signature = writer.signature();
+  const kernels::Argument* const bias = signature.has_input(8) ? &*signature.inputs[8] : nullptr;
+  const onnx_ops::Convolution c =
+      onnx_ops::convolution_of(signature, input_of(writer, 0), input_of(writer, 3), bias);
+  const ImageWindows it = image_windows(writer, c.window, c.groups * c.inputs, c.channels());
+  const std::string layer =
+      conv_layer(writer, it, c.groups, centred_weights(writer, c.channels()), ScaledPlaces{});
+  call_on_image(writer, it, "q8_conv", layer, byte_out);
+}
+
+/// Each row of the output is a product of a row with all columns.
+void call_product_of_bytes(Writer& writer, const onnx_ops::MatrixProduct& p, bool is_turned,
+                           const ScaledPlaces& at) {
+  if (writer.axis() != nullptr) refuse("it runs by rows");
+  ImageWindows it{.in_plane = 1, .out = {.row = 1}};
+  it.windows = {.in_channels = p.terms, .out_channels = p.columns};
+  std::vector<std::int8_t> weights = centred_weights(writer, is_turned ? p.columns : 1);
+  if (!is_turned) weights = columns_first(weights, p.columns);
+  const std::string layer = conv_layer(writer, it, 1, weights, at);
+  writer.loop_over(p.rows);
+  writer.line(fmt::format("stowage_q8_product(&{}, (const uint8_t *){} + y * {}, {}{} + y * {});", layer,
+                          writer.input(0).at, p.terms, byte_out, writer.output().at, p.columns));
+}
+
+void emit_scaled_matrix_product(Writer& writer) {
+  const Signature& signature = writer.signature();
+  const onnx_ops::MatrixProducts products = onnx_ops::matrix_products_of(
+      input_of(writer, 0).shape, input_of(writer, 3).shape, signature.outputs.at(0)->shape);
+  if (input_of(writer, 3).shape.size() != 2) refuse("its second input is no matrix");
+  onnx_ops::MatrixProduct p = products.one;
+  p.rows = kernels::count_of(signature.outputs[0]->shape) / p.columns;
+  call_product_of_bytes(writer, p, false, {.output = 6, .bias = 8});
+}
+
+void emit_scaled_gemm(Writer& writer) {
+  static_cast<void>(
+      kernels::prepare(writer.signature(), KernelSet::plain));  // refuses what it cannot compute
+  const Signature& signature = writer.signature();
+  if (signature.attributes.integer("transA", 0) != 0) refuse("it turns its first input");
+  const bool is_turned = signature.attributes.integer("transB", 0) != 0;
+  const onnx_ops::MatrixProduct p =
+      onnx_ops::matrix_products_of(input_of(writer, 0).shape, input_of(writer, 3).shape,
+                                   signature.outputs.at(0)->shape, false, is_turned)
+          .one;
+  call_product_of_bytes(writer, p, is_turned, {.output = 7, .bias = 6});
+}
+
+/// Row by row into sums if the plan does so.
+void emit_scaled_mean(Writer& writer) {
+  expect_images_of_onnx(writer);
+  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
+  const kernels::Argument& x = input_of(writer, 0);
+  expect_byte(x);
+  const Shape& in = x.shape;
+  const float factor = scale_of(writer, 1) / (scale_of(writer, 3) * static_cast<float>(in[2] * in[3]));
+  writer.need("stowage_q8");
+  writer.need("stowage_q8_image");
+  const std::string layer =
+      writer.layer("stowage_q8_mean_layer",
+                   fmt::format("{}, {}, {}, {}, {}", factor_of(factor).text(), in[1],
+                               zero_of(writer, 2, x.dtype), zero_of(writer, 4, x.dtype), flip_of(x.dtype)));
+  if (!writer.kind().sums) {
+    writer.line(fmt::format("stowage_q8_mean(&{}, (const uint8_t *){}, {}, {}{});", layer, writer.input(0).at,
+                            in[2] * in[3], byte_out, writer.output().at));
+    return;
+  }
+  const Sums& sums = *writer.kind().sums;
+  const Plan& plan = writer.sources().plan();
+  if (writer.kind().axis != axis_of_height) refuse("it sums up along another axis than the height");
+  writer.loop_over(in[2]);
+  const Bytes at = plan.places[sums.buffer].offset + sums.offset;
+  if (at % 4 != 0) refuse("its sums are at {} of their memory, expected a multiple of 4", at);
+  writer.declare(fmt::format("int32_t *const sums = (int32_t *)(void *)(memory[{}] + {});",
+                             plan.places[sums.buffer].memory, at));
+  writer.declare("int32_t i;");
+  writer.line(fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = 0;", in[1]));
+  const Channel row = writer.image_row_of_input("y");
+  writer.line(fmt::format("stowage_q8_mean_add(&{}, (const uint8_t *){}, {}, {}, sums);", layer, row.at,
+                          row.row, in[3]));
+  writer.line(fmt::format("if (y == {}) stowage_q8_mean_end(&{}, sums, {}{});", in[2] - 1, layer, byte_out,
+                          writer.output().at));
+}
+
+// Joining
+
+/// What becomes of each of the 256 numbers of an input, as its own kernel says.
+std::vector<std::byte> joined_numbers(const Signature& whole, std::size_t input) {
+  constexpr std::int64_t numbers = 256;
+  Signature one{.type = whole.type, .version = whole.version, .attributes = whole.attributes};
+  one.inputs = {whole.inputs[0], whole.inputs[1], whole.inputs[input], whole.inputs[input + 1],
+                whole.inputs[input + 2]};
+  one.outputs = {whole.outputs.at(0)};
+  const std::size_t rank = one.outputs[0]->shape.size();
+  Shape shape(rank, 1);
+  shape[kernels::axis_of(whole.attributes.integer("axis", 0), rank)] = numbers;
+  one.inputs[2]->shape = one.outputs[0]->shape = shape;
+  const kernels::Kernel kernel = kernels::prepare(one, KernelSet::plain);
+  std::vector<std::byte> in(numbers);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::byte>(i);
+  std::vector<std::byte> out(in.size());
+  std::vector<const std::byte*> inputs;
+  for (const auto& argument : one.inputs) inputs.push_back(argument ? argument->constant.data() : nullptr);
+  inputs[2] = in.data();
+  const std::vector<std::byte*> outputs{out.data()};
+  kernel.run({.inputs = inputs, .outputs = outputs});
+  return out;
+}
+
+void emit_scaled_join(Writer& writer) {
+  const Signature& signature = writer.seen();
+  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
+  expect_byte(signature.outputs.at(0).value());
+  for (std::size_t i = 0; i < signature.inputs.size(); ++i)
+    if (i < 2 || i % 3 != 2) static_cast<void>(constant_data(writer, i));
+  const Shape& shape = signature.outputs[0]->shape;
+  const std::size_t axis = kernels::axis_of(signature.attributes.integer("axis", 0), shape.size());
+  const std::int64_t outer = kernels::count_of(shape, 0, axis);
+  const std::int64_t whole = kernels::count_of(shape) / outer;
+  writer.need("stowage_table_8");
+  if (outer > 1) writer.declare("int32_t i;");
+  std::int64_t begin = 0;
+  for (std::size_t i = 2; i < signature.inputs.size(); i += 3) {
+    const Operand in = writer.input(i);
+    const std::int64_t run = in.count() / outer;
+    const std::string n = fmt::format("table_{}_{}", writer.number(), i / 3);
+    const std::string table = writer.sources().array(n, "results of operator " + writer.number(),
+                                                     DType::uint8, joined_numbers(signature, i));
+    const bool is_one = outer == 1;
+    if (!is_one) writer.line(fmt::format("for (i = 0; i < {}; i++)", outer));
+    writer.line(fmt::format("{}stowage_table_8({}, 0, (const uint8_t *){}{}, {}{} + {}{}, {});",
+                            is_one ? "" : "  ", table, in.at, is_one ? "" : fmt::format(" + i * {}", run),
+                            byte_out, writer.output().at, begin,
+                            is_one ? "" : fmt::format(" + i * {}", whole), run));
+    begin += run;
+  }
+}
+
+}  // namespace
+
+void emit_byte_max_pool(Writer& writer) {
+  expect_images_of_onnx(writer);
+  const Signature& signature = writer.signature();
+  const kernels::Argument& x = input_of(writer, 0);
+  expect_byte(x);
+  if (signature.has_output(1)) refuse("it gives indices");
+  if (!signature.attributes.has("kernel_shape")) refuse("kernel_shape is missing");
+  const onnx_ops::Window window = onnx_ops::window_of(signature, x.shape, signature.outputs.at(0)->shape,
+                                                      signature.attributes.integers("kernel_shape", {}));
+  const ImageWindows it = image_windows(writer, window, x.shape[1], x.shape[1]);
+  writer.need("stowage_q8");
+  writer.need("stowage_q8_image");
+  call_on_image(writer, it, "q8_max_pool",
+                writer.layer("stowage_q8_pool_layer", fmt::format("{}{}, {}, {}\n", shape_of(it.windows),
+                                                                  it.in_plane, it.out.row, flip_of(x.dtype))),
+                byte_out);
+}
+
+EmitPart quantized_operators() {
+  return {{"QuantizeLinear", emit_quantize_linear},
+          {"DequantizeLinear", emit_dequantize_linear},
+          {"QLinearConv", emit_scaled_conv, RowHandling::own},
+          {"QLinearMatMul", emit_scaled_matrix_product, RowHandling::own},
+          {"com.microsoft.QGemm", emit_scaled_gemm, RowHandling::own},
+          {"com.microsoft.QLinearAdd", emit_scaled_sum},
+          {"com.microsoft.QLinearMul", emit_scaled_product},
+          {"com.microsoft.QLinearGlobalAveragePool", emit_scaled_mean, RowHandling::own},
+          {"com.microsoft.QLinearConcat", emit_scaled_join}};
+}
+
+}  // namespace stowage::generate

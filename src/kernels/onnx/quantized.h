@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+/// Arithmetic of sums and products of bytes with scales, as kernels and generated C do it.
+namespace stowage::kernels::onnx_ops {
+
+/// a * (x - zero of x) + b * (y - zero of y), divided by 2^shift and rounded, halves to even, is the sum of two numbers
+/// in steps of the output. It stays within 32 bits for bytes.
+struct ScaledSum {
+  std::int32_t a = 0;
+  std::int32_t b = 0;
+  int shift = 1;
+};
+
+/// For scales of both inputs and the output. The larger factor has 22 bits.
+[[nodiscard]] ScaledSum scaled_sum_of(float a, float b, float output);
+
+/// x / 2^bits, rounded, halves to even; for 1 to 30 bits.
+[[nodiscard]] inline std::int32_t rounded_to_even(std::int32_t x, int bits) {
+  const std::int32_t whole = x >> bits;
+  const std::int32_t rest = x - whole * (1 << bits);
+  const std::int32_t half = 1 << (bits - 1);
+  return whole + (rest > half || (rest == half && whole % 2 != 0) ? 1 : 0);
+}
+
+}  // namespace stowage::kernels::onnx_ops

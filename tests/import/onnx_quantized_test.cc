@@ -1,0 +1,139 @@
+// Operators between DequantizeLinear and QuantizeLinear become operators on integers, which give what the real ones
+// give, or the next number.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "onnx_models.h"
+#include "quantized_networks.h"
+#include "stowage/network.h"
+#include "stowage/planner.h"
+#include "stowage/run.h"
+
+namespace stowage {
+namespace {
+
+using testing::attribute;
+using testing::node;
+using testing::tensor_value;
+
+Network network_of(const onnx::ModelProto& model) {
+  return parse_network(model.SerializeAsString(), "m.onnx", {.constants = true});
+}
+
+/// The same with all real results as outputs, which keeps their operators: something else reads them.
+onnx::ModelProto with_real_outputs(onnx::ModelProto model) {
+  for (const onnx::NodeProto& node : model.graph().node())
+    if (node.op_type() == "QuantizeLinear" && node.input(0) != "x")
+      *model.mutable_graph()->add_output() = testing::value_of_any_shape(node.input(0));
+  return model;
+}
+
+std::vector<std::string> types_of(const Graph& graph) {
+  std::vector<std::string> types;
+  for (const Operator& op : graph.subgraphs[0].operators) types.push_back(op.type);
+  std::ranges::sort(types);
+  return types;
+}
+
+std::vector<std::string> types_of(const testing::OnnxParts& parts) {
+  return types_of(testing::read_model(testing::onnx_model(parts)));
+}
+
+Array output_of(const Network& network, std::uint64_t seed) {
+  PlanOptions options;
+  options.solve.time_limit = std::chrono::milliseconds(10);
+  const RunResult result =
+      run_plan(network, make_plan(network.input, options).plan, {.kernels = KernelSet::plain, .seed = seed});
+  EXPECT_FALSE(result.fault);
+  return result.outputs.at(0).array;
+}
+
+/// Operators that compute integers and round them.
+std::size_t rounding_operators(const std::vector<std::string>& types) {
+  return static_cast<std::size_t>(std::ranges::count_if(types, [](const std::string& type) {
+    return type.find("QLinear") != std::string::npos || type == "com.microsoft.QGemm";
+  }));
+}
+
+int step_between(DType dtype, std::byte a, std::byte b) {
+  const auto number = [&](std::byte byte) {
+    const int plain = std::to_integer<int>(byte);
+    return dtype == DType::int8 && plain > 127 ? plain - 256 : plain;
+  };
+  return std::abs(number(a) - number(b));
+}
+
+TEST(OnnxQuantized, GroupsGiveWhatRealOperatorsGiveOrTheNextNumber) {
+  std::size_t compared = 0;
+  std::size_t numbers = 0;
+  std::size_t differing = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const onnx::ModelProto model =
+        testing::random_quantized_model(seed, {.least_layers = 1, .most_layers = 1});
+    const Network joined = network_of(model);
+    const Network kept = network_of(with_real_outputs(model));
+    const std::vector<std::string> types = types_of(joined.graph());
+    EXPECT_GE(rounding_operators(types) + static_cast<std::size_t>(std::ranges::count(types, "MaxPool")), 1U)
+        << seed;
+    if (rounding_operators(types) != 1) continue;  // differences would grow
+    EXPECT_EQ(rounding_operators(types_of(kept.graph())), 0U) << seed;
+    const Array a = output_of(joined, seed);
+    const Array b = output_of(kept, seed);
+    ASSERT_EQ(a.data.size(), b.data.size());
+    if (a.dtype == DType::float32) continue;
+    ++compared;
+    for (std::size_t i = 0; i < a.data.size(); ++i) {
+      ++numbers;
+      differing += a.data[i] == b.data[i] ? 0 : 1;
+      EXPECT_LE(step_between(a.dtype, a.data[i], b.data[i]), 1) << "seed " << seed << ", number " << i;
+    }
+  }
+  EXPECT_GT(compared, 10U);
+  EXPECT_LT(100 * differing, numbers);
+}
+
+/// x -> QuantizeLinear -> DequantizeLinear -> Conv -> Relu -> QuantizeLinear, with that zero point of its output.
+testing::OnnxParts convolution(std::int64_t zero) {
+  const auto byte = [](const std::string& name, std::int64_t element) {
+    onnx::TensorProto tensor;
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::INT8);
+    tensor.add_int32_data(static_cast<std::int32_t>(element));
+    return tensor;
+  };
+  onnx::TensorProto scale = testing::reals("s", {0.5F});
+  scale.clear_dims();
+  return {.nodes = {node("QuantizeLinear", {"x", "s", "z"}, {"xq"}),
+                    node("DequantizeLinear", {"xq", "s", "z"}, {"xr"}),
+                    node("DequantizeLinear", {"w", "s"}, {"wr"}), node("Conv", {"xr", "wr"}, {"c"}),
+                    node("Relu", {"c"}, {"r"}), node("QuantizeLinear", {"r", "s", "yz"}, {"y"})},
+          .inputs = {tensor_value("x", {1, 2, 4, 4})},
+          .outputs = {tensor_value("y", {1, 3, 4, 4}, onnx::TensorProto::INT8)},
+          .initializers = {scale, byte("z", 3), byte("yz", zero),
+                           testing::zeros("w", {3, 2, 1, 1}, onnx::TensorProto::INT8)}};
+}
+
+TEST(OnnxQuantized, ReluThatCutsOffNothingDisappears) {
+  EXPECT_EQ(types_of(convolution(-128)), (std::vector<std::string>{"QLinearConv", "QuantizeLinear"}));
+}
+
+TEST(OnnxQuantized, ReluThatCutsOffSomethingStays) {
+  const auto types = types_of(convolution(0));
+  EXPECT_EQ(std::ranges::count(types, "Conv"), 1);
+  EXPECT_EQ(std::ranges::count(types, "Relu"), 1);
+}
+
+TEST(OnnxQuantized, ReadOnlyOnceOrNotAtAll) {
+  testing::OnnxParts parts = convolution(-128);
+  parts.outputs.push_back(tensor_value("c", {1, 3, 4, 4}));
+  EXPECT_EQ(std::ranges::count(types_of(parts), "Conv"), 1);
+}
+
+}  // namespace
+}  // namespace stowage
