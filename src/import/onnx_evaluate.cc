@@ -20,6 +20,11 @@ namespace {
 
 namespace element = wire::element;
 
+}  // namespace
+
+namespace evaluation {  // short names of operators, which the rules of shapes have too
+namespace {
+
 /// The element of a broadcast operand for `index` of the result.
 std::size_t broadcast_index(std::size_t index, const Shape& result, const Shape& operand) {
   std::size_t at = 0;
@@ -291,7 +296,7 @@ std::int64_t unchanged(std::int64_t a) { return a; }
 
 using EvaluationRule = bool (*)(Evaluation& it);
 
-const std::unordered_map<std::string_view, EvaluationRule>& evaluation_rules() {
+const std::unordered_map<std::string_view, EvaluationRule>& rules() {
   static const std::unordered_map<std::string_view, EvaluationRule> table{
       {"Constant", constant},
       {"ConstantOfShape", constant_of_shape},
@@ -345,13 +350,14 @@ const std::unordered_map<std::string_view, EvaluationRule>& evaluation_rules() {
 }
 
 }  // namespace
+}  // namespace evaluation
 
 std::optional<Value> evaluate(const wire::NodeProto& node, std::span<const Value* const> inputs,
                               const Shape& output_shape, int output_type) {
-  const auto rule = evaluation_rules().find(node.op_type);
+  const auto rule = evaluation::rules().find(node.op_type);
   const auto count = small_count(output_type, output_shape);
-  if (rule == evaluation_rules().end() || !count) return std::nullopt;
-  Evaluation it{
+  if (rule == evaluation::rules().end() || !count) return std::nullopt;
+  evaluation::Evaluation it{
       node, inputs, {.elem_type = output_type, .shape = output_shape, .integers = {}, .reals = {}}, *count};
   if (!rule->second(it) || it.result.size() != *count) return std::nullopt;
   return std::move(it.result);
@@ -360,7 +366,7 @@ std::optional<Value> evaluate(const wire::NodeProto& node, std::span<const Value
 std::optional<Value> shape_value(const Type& type, const wire::NodeProto& node) {
   if (!type.dims) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(type.dims->size());
-  const Evaluation attributes{node, {}, {}};
+  const evaluation::Evaluation attributes{node, {}, {}};
   const auto clamped = [&](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? std::max(at, -rank) + rank : at, 0, rank);
   };
