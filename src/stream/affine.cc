@@ -112,10 +112,9 @@ class AffineSearch {
         times_(model.operators.size()) {}
 
   std::optional<AffineOrder> run() {
-    const auto run_one = [this](const State& start, const Region& region, Bytes limit) {
-      return run_region(start, latest_times(region), region, limit);
-    };
-    RegionOrder order = order_by_regions(program_, effort_.work, effort_.deadline, run_one);
+    const RegionSteps steps = [this](const Region& region) { return legal_steps(region); };
+    RegionOrder order =
+        order_by_regions(program_, {.work = effort_.work, .deadline = effort_.deadline}, steps);
     if (order.steps.size() != program_.instances.size() || effort_.deadline.is_over()) return std::nullopt;
     for (const Region& region : order.regions) store(region, latest_times(region));
     lower(order.regions);
@@ -204,15 +203,21 @@ class AffineSearch {
     return steps_by_time(program_, region, times);
   }
 
-  /// Stops at a step that is not ready or has more than `limit` bytes.
-  [[nodiscard]] Walk run_region(const State& start, const Times& times, const Region& region,
-                                Bytes limit) const {
-    Walk walk(program_, start);
-    if (times.empty() || effort_.deadline.is_over()) return walk;
-    for (const IterationId step : steps_of(region, times)) {
-      if (is_cut_at(walk.steps().size()) || !walk.take(program_.instances[step].op, limit)) break;
+  /// None if recomputed rows allow no such order.
+  [[nodiscard]] std::vector<IterationId> legal_steps(const Region& region) const {
+    const Times times = latest_times(region);
+    if (times.empty() || effort_.deadline.is_over()) return {};
+    std::vector<IterationId> steps = steps_of(region, times);
+    std::vector<std::int64_t> done(times.size(), 0);
+    for (const IterationId step : steps) {
+      const Iteration& instance = program_.instances[step];
+      for (const Dependence& need : instance.needs) {
+        if (need.op >= region.end) return {};
+        if (need.op >= region.begin && done[need.op - region.begin] < need.count) return {};
+      }
+      ++done[instance.op - region.begin];
     }
-    return walk;
+    return steps;
   }
 
   /// Looks at the clock now and then.

@@ -1,36 +1,78 @@
 // Two choices that only trials can make: which tensors lie apart from those that they are written over, and
 // along which axes rows lie. Each trial is an order by regions.
 //
-// Cost: choosing tensors takes one peak for each of them, and two.
+// Layers repeat themselves. To choose for one of twelve equal layers lowers nothing, for the others are as high.
+// So tensors that are alike are tried together first.
+//
+// Cost: choosing tensors takes one peak for each group and each of their tensors, and two.
 
 #include "stream/choose.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace stowage::stream {
 
-std::set<TensorId> choose_tensors(const std::vector<TensorId>& candidates,
-                                  const std::function<Bytes(const std::set<TensorId>&)>& peak_of,
-                                  const base::Deadline& deadline) {
+std::vector<std::vector<TensorId>> groups_of_alike(const Graph& graph, const std::vector<TensorId>& tensors) {
+  std::vector<std::vector<std::string>> uses(graph.tensors.size());  // types of the writer and the readers
+  for (const stowage::Operator& op : graph.subgraphs[0].operators) {
+    for (const auto& output : op.outputs) {
+      if (output) uses[*output].insert(uses[*output].begin(), op.type + " writes");
+    }
+    for (const auto& input : op.inputs) {
+      if (input) uses[*input].push_back(op.type);
+    }
+  }
+  std::map<std::tuple<std::optional<Shape>, Bytes, std::vector<std::string>>, std::size_t> known;
+  std::vector<std::vector<TensorId>> groups;
+  for (const TensorId t : tensors) {
+    const stowage::Tensor& tensor = graph.tensors[t];
+    const auto [found, is_new] =
+        known.try_emplace({tensor.shape, tensor.bytes, std::move(uses[t])}, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[found->second].push_back(t);
+  }
+  return groups;
+}
+
+std::set<TensorId> choose_tensors(const std::vector<std::vector<TensorId>>& groups,
+                                  const PeakOfTensors& peak_of, const base::Deadline& deadline) {
+  constexpr std::size_t most_single = 4;
   std::set<TensorId> best;
-  if (candidates.empty()) return best;
-  Bytes least = peak_of(best);
-  const std::set<TensorId> all(candidates.begin(), candidates.end());
-  if (const Bytes peak = peak_of(all); peak < least) {
+  if (groups.empty()) return best;
+  std::set<TensorId> all;
+  for (const auto& group : groups) all.insert(group.begin(), group.end());
+  Bytes least = peak_of(best, std::numeric_limits<Bytes>::max());
+  if (const Bytes peak = peak_of(all, least - 1); peak < least) {
     least = peak;
     best = all;
   }
-  for (const TensorId it : candidates) {  // drop what does not help, add what does
-    if (candidates.size() == 1 || deadline.is_over()) break;
+  const auto flip = [&](const std::vector<TensorId>& tensors) {  // drop what does not help, add what does
     std::set<TensorId> other = best;
-    if (other.erase(it) == 0) other.insert(it);
-    const Bytes peak = peak_of(other);
-    if (peak > least || (peak == least && other.size() > best.size())) continue;
+    for (const TensorId it : tensors) {
+      if (other.erase(it) == 0) other.insert(it);
+    }
+    const Bytes limit = other.size() > best.size() ? least - 1 : least;
+    const Bytes peak = peak_of(other, limit);
+    if (peak > limit) return;
     least = peak;
     best = std::move(other);
+  };
+  if (all.size() == 1) return best;
+  for (const auto& group : groups) {
+    if (groups.size() > 1 && !deadline.is_over()) flip(group);
+  }
+  for (const auto& group : groups) {
+    if (group.size() == 1 || group.size() > most_single) continue;
+    for (const TensorId it : group) {
+      if (!deadline.is_over()) flip({it});
+    }
   }
   return best;
 }
@@ -67,9 +109,9 @@ InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOption
     return other;
   };
   return with(choose_tensors(
-      larger_than_what_was_there(instances_of(graph, options)),
-      [&](const std::set<TensorId>& apart) {
-        return least_peak_of(instances_of(graph, with(apart)), effort);
+      groups_of_alike(graph, larger_than_what_was_there(instances_of(graph, options))),
+      [&](const std::set<TensorId>& apart, Bytes limit) {
+        return least_peak_of(instances_of(graph, with(apart)), effort, limit);
       },
       effort.deadline));
 }
@@ -82,9 +124,10 @@ InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOption
 
 namespace {
 
-/// Tensors whose axes are tried, with the most promising first.
+constexpr std::size_t most_turned = 24;  ///< Tensors, and groups of them, whose axes are tried.
+
+/// Tensors whose axes may be tried, with the most promising first.
 std::vector<TensorId> tensors_to_turn(const Graph& graph) {
-  constexpr std::size_t most = 24;
   std::vector<TensorId> tensors;
   std::vector<TensorId> inner;
   for (TensorId t = 0; t < graph.tensors.size(); ++t) {
@@ -94,8 +137,17 @@ std::vector<TensorId> tensors_to_turn(const Graph& graph) {
   const auto larger = [&](TensorId a, TensorId b) { return graph.tensors[a].bytes > graph.tensors[b].bytes; };
   std::ranges::stable_sort(inner, larger);
   tensors.insert(tensors.end(), inner.begin(), inner.end());
-  tensors.resize(std::min(tensors.size(), most));
   return tensors;
+}
+
+/// Groups of tensors that turn together, with the most promising first: those of several, then single ones.
+std::vector<std::vector<TensorId>> groups_to_turn(const Graph& graph) {
+  const std::vector<TensorId> tensors = tensors_to_turn(graph);
+  std::vector<std::vector<TensorId>> groups = groups_of_alike(graph, tensors);
+  std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
+  groups.resize(std::min(groups.size(), most_turned));
+  for (std::size_t i = 0; i < std::min(tensors.size(), most_turned); ++i) groups.push_back({tensors[i]});
+  return groups;
 }
 
 }  // namespace
@@ -103,21 +155,23 @@ std::vector<TensorId> tensors_to_turn(const Graph& graph) {
 ChosenAxes axes_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                const TrialEffort& effort) {
   InstanceOptions trial = options;
-  const auto peak_with = [&](const ChosenAxes& axes) {
+  const auto peak_with = [&](const ChosenAxes& axes, Bytes limit) {
     trial.axes = axes;
-    return least_peak_of(instances_of(graph, trial), effort);
+    return least_peak_of(instances_of(graph, trial), effort, limit);
   };
   ChosenAxes best = options.axes;
   std::optional<Bytes> least;
-  for (const TensorId t : tensors_to_turn(graph)) {
-    const Shape shape = graph.tensors[t].shape.value_or(Shape{});
+  for (const std::vector<TensorId>& group : groups_to_turn(graph)) {
+    const Shape shape = graph.tensors[group[0]].shape.value_or(Shape{});
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      if (shape[axis] < 2 || axes_of(graph, best)[t] == axis || !bytes_of_row(graph.tensors[t], axis))
-        continue;
-      if (!least) least = peak_with(best);
+      const Axes now = axes_of(graph, best);
       ChosenAxes other = best;
-      other[t] = axis;
-      const Bytes peak = peak_with(other);
+      for (const TensorId t : group) {
+        if (shape[axis] >= 2 && now[t] != axis && bytes_of_row(graph.tensors[t], axis)) other[t] = axis;
+      }
+      if (other == best) continue;
+      if (!least) least = peak_with(best, std::numeric_limits<Bytes>::max());
+      const Bytes peak = peak_with(other, *least - 1);
       if (effort.deadline.is_over()) return best;
       if (peak >= *least) continue;
       least = peak;

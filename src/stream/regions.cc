@@ -14,89 +14,63 @@
 // layer, so the result is never worse than that. Operators that wait for each other are never apart: rows are
 // recomputed only after their former copies have been read.
 //
+// For one n, all regions follow from each other (region_peaks.cc). Where operators repeat themselves (alike.cc), so
+// do regions: their peaks, beyond what is live before them, are those of the earlier stretch.
+//
 // Source: the patent on polyhedral scheduling: the order inside a region is one affine map for each operator,
 // scale and shift, at its latest. Choosing regions by their peak, and rows that come and go between them, are
 // ours.
 //
-// Cost: operators^2 / 2 regions, each with a step for each iteration, until `work` is used up. A region stops
-// if it exceeds the best peak for its end. Longer ones are not tried after the end's share of `work` has been
-// spent in vain.
+// Cost: steps * operators * log(steps) at most, until `work` is used up. Longer regions are not tried where their
+// rows alone need more than the best one, or after the end's share of `work` has been spent in vain.
 
 #include "stream/regions.h"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
+#include <utility>
+
+#include "stream/alike.h"
+#include "stream/lists.h"
 
 namespace stowage::stream {
-
-bool Walk::pull(std::size_t target, const Region& region, Bytes limit) {
-  // The operators whose next iteration is needed, each for the previous one in the list.
-  std::vector<std::size_t> wanted{target};
-  while (!wanted.empty()) {
-    const std::size_t op = wanted.back();
-    const Iteration& instance = state_.next(op);
-    const auto missing = std::find_if(instance.needs.begin(), instance.needs.end(),
-                                      [&](const Dependence& it) { return state_.done(it.op) < it.count; });
-    if (missing != instance.needs.end()) {
-      if (!region.has(missing->op)) return false;
-      wanted.push_back(missing->op);
-      continue;
-    }
-    if (!run(op, limit)) return false;
-    wanted.pop_back();
-  }
-  return true;
-}
-
-bool Walk::take(std::size_t op, Bytes limit) { return state_.is_ready(op) && run(op, limit); }
-
-bool Walk::run(std::size_t op, Bytes limit) {
-  const Bytes load = state_.load_of(op);
-  if (load > limit) return false;
-  peak_ = std::max(peak_, load);
-  steps_.push_back(program_.at(op, state_.done(op)));
-  state_.run(op);
-  return true;
-}
-
-void Walk::settle(const Region& region, Bytes limit) {
-  bool is_changed = true;
-  while (is_changed) {
-    is_changed = false;
-    for (std::size_t op = region.end; op-- > region.begin;) {
-      while (!state_.is_finished(op) && state_.is_ready(op) && state_.live_after(op) <= state_.live() &&
-             run(op, limit))
-        is_changed = true;
-    }
-  }
-}
-
 namespace {
 
-constexpr std::size_t rows_between_looks = 256;
-constexpr std::size_t operators_a_step = 16;  ///< Progress of so many is set up in the time of a step.
-
-/// Runs a region after all operators before it. Stops early if it needs more than the limit or time is up.
-Walk pull_region(const RowProgram& program, const State& start, const Region& region, Bytes limit,
-                 const base::Deadline& deadline) {
-  Walk walk(program, start);
-  for (std::size_t op = region.end; op-- > region.begin;) {
-    for (std::size_t rows = 0; !walk.state().is_finished(op); ++rows) {
-      if (rows % rows_between_looks == 0 && deadline.is_over()) return walk;
-      if (!walk.pull(op, region, limit)) return walk;
-    }
-  }
-  return walk;
-}
-
 constexpr Bytes unbounded = std::numeric_limits<Bytes>::max();
+constexpr std::size_t most_known = std::size_t{1} << 22;  ///< Peaks that are kept for other regions.
 
-bool is_finished(const State& state, const Region& region) {
-  for (std::size_t op = region.begin; op < region.end; ++op) {
-    if (!state.is_finished(op)) return false;
+/// Pulls the steps of regions from their last operators.
+class Pulling {
+ public:
+  explicit Pulling(const RowProgram& program) : program_(program), done_(program.operators(), 0) {
+    for (const Iteration& instance : program.instances) needs_.add(instance.needs);
   }
-  return true;
-}
+
+  std::vector<IterationId> steps_of(const Region& region) {
+    for (std::size_t op = 0; op < program_.operators(); ++op)
+      done_[op] = op < region.begin ? program_.count(op) : 0;
+    std::vector<IterationId> steps;
+    steps.reserve(program_.first[region.end] - program_.first[region.begin]);
+    const auto needs_of = [&](std::size_t op) { return needs_[program_.at(op, done_[op])]; };
+    const auto done = [&](std::size_t op) { return done_[op]; };
+    const auto run = [&](std::size_t op) {
+      steps.push_back(program_.at(op, done_[op]++));
+      return true;
+    };
+    for (std::size_t op = region.end; op-- > region.begin;) {
+      while (done_[op] < program_.count(op)) {
+        if (!pull(op, region, wanted_, needs_of, done, run)) return {};
+      }
+    }
+    return steps;
+  }
+
+ private:
+  const RowProgram& program_;
+  Lists<Dependence> needs_{};  ///< Of each iteration.
+  std::vector<std::int64_t> done_;
+  std::vector<std::size_t> wanted_{};
+};
 
 /// Live bytes when only the first 0, 1, .. operators have run.
 std::vector<Bytes> lives_between(const RowProgram& program) {
@@ -123,105 +97,174 @@ std::vector<bool> boundaries(const RowProgram& program) {
   return is_boundary;
 }
 
+/// The peaks of regions with one end, beyond what is live before them, from the shortest on.
+struct Known {
+  std::vector<Bytes> peaks{};
+  Bytes least_of_longer = 0;  ///< Longer ones need as much, beyond what is there from the start and stays.
+};
+
 /// The least peak of all operators up to each one, and its last region.
 class LeastPeaks {
  public:
-  LeastPeaks(const RowProgram& program, std::int64_t work, const base::Deadline& deadline,
-             const RegionRunner& run_region, Bytes limit = unbounded)
+  LeastPeaks(const RowProgram& program, const RegionOptions& options, const RegionSteps& steps_of)
       : program_(program),
-        limit_(limit),
-        deadline_(deadline),
-        run_region_(run_region),
+        options_(options),
+        steps_of_(steps_of),
         lives_(lives_between(program)),
         may_begin_(boundaries(program)),
-        left_(work),
-        share_(work / static_cast<std::int64_t>(std::max<std::size_t>(1, program.operators()))),
-        to_start_(static_cast<std::int64_t>(program.operators() / operators_a_step)),
+        region_(program),
+        left_(options.work),
+        share_(options.work / static_cast<std::int64_t>(std::max<std::size_t>(1, program.operators()))),
         peaks_(program.operators() + 1, unbounded),
-        begins_(program.operators() + 1, 0) {
+        begins_(program.operators() + 1, 0),
+        known_(program.operators() + 1),
+        is_wanted_(program.operators() + 1, false) {
     peaks_[0] = program.resident;
+    if (!options.reuses) return;
+    alike_ = alike_stretches(program);
+    for (std::size_t end = 1; end < alike_.size(); ++end) {
+      if (alike_[end].period > 0) is_wanted_[end - alike_[end].period] = true;
+    }
   }
 
   /// The least peak of all; the largest value if it exceeds the limit.
   Bytes peak() {
     for (std::size_t end = 1; end < peaks_.size(); ++end) {
-      if (may_begin_[end]) find_last_region(end);
+      if (may_begin_[end] && lives_[end] <= options_.limit) find_last_region(end);
     }
-    return deadline_.is_over() ? unbounded : peaks_.back();
+    return options_.deadline.is_over() ? unbounded : peaks_.back();
   }
 
   RegionOrder run() {
-    static_cast<void>(peak());
-    RegionOrder order{.peak = peaks_.back()};
+    RegionOrder order{.peak = peak()};
+    if (order.peak == unbounded) return order;
     for (std::size_t end = peaks_.size() - 1; end > 0; end = begins_[end])
       order.regions.push_back({begins_[end], end});
     std::reverse(order.regions.begin(), order.regions.end());
     for (const Region& region : order.regions) {
-      const Walk walk = run_region_(start_of(region), region, unbounded);
-      order.steps.insert(order.steps.end(), walk.steps().begin(), walk.steps().end());
+      const std::vector<IterationId> steps = steps_of_(region);
+      order.steps.insert(order.steps.end(), steps.begin(), steps.end());
     }
-    return deadline_.is_over() ? RegionOrder{.peak = unbounded} : order;
+    return options_.deadline.is_over() ? RegionOrder{.peak = unbounded} : order;
   }
 
  private:
-  [[nodiscard]] State start_of(const Region& region) const {
-    return State(program_, region.begin, lives_[region.begin]);
+  void find_last_region(std::size_t end) {
+    if (reuse(end)) return;
+    Known known;
+    std::int64_t last_better = region_.work();
+    region_.start(end);
+    std::size_t first = end;  // operators from here on have their steps
+    bool is_spent = false;
+    while (region_.begin() > 0 && !options_.deadline.is_over()) {
+      const std::int64_t in_vain = region_.work() - last_better;
+      const bool has_plan = peaks_[end] != unbounded || options_.limit != unbounded;
+      is_spent = has_plan && (left_ < region_.work() || in_vain > share_);
+      if (is_spent) break;
+      if (region_.begin() == first) {
+        known.least_of_longer = region_.least_of_longer();
+        if (has_plan && region_.resident_behind(end) + known.least_of_longer > highest_better(end)) break;
+        const auto next = give_steps(end, first);
+        if (!next) break;
+        first = *next;
+      }
+      region_.add_operator();
+      known.peaks.push_back(region_.peak());
+      if (note({region_.begin(), end}, region_.peak())) last_better = region_.work();
+    }
+    if (is_spent) known.least_of_longer = unbounded - program_.resident;  // no longer one is worth a trial
+    keep(end, std::move(known));
   }
 
-  void find_last_region(std::size_t end) {
-    std::int64_t in_vain = 0;  // steps since the last better region
-    for (std::size_t begin = end; begin-- > 0 && !deadline_.is_over();) {
-      const bool is_spent = left_ <= 0 || in_vain > share_;
-      if (peaks_[begin] >= peaks_[end] || (is_spent && (peaks_[end] != unbounded || limit_ != unbounded)))
-        continue;
-      const Region region{begin, end};
-      const Bytes limit = peaks_[end] == unbounded ? limit_ : peaks_[end] - 1;
-      const Walk walk = run_region_(start_of(region), region, limit);
-      const std::int64_t work = static_cast<std::int64_t>(walk.steps().size()) + to_start_;
-      left_ -= work;
-      in_vain += work;
-      if (!is_finished(walk.state(), region)) continue;
-      in_vain = 0;
-      peaks_[end] = std::max(peaks_[begin], walk.peak());
-      begins_[end] = begin;
-    }
+  /// A peak that is lower than the best for this end so far.
+  [[nodiscard]] Bytes highest_better(std::size_t end) const {
+    return peaks_[end] == unbounded ? options_.limit : peaks_[end] - 1;
   }
+
+  /// Doubles the region's length. Where a region as long has no order, makes it as little longer as it can be.
+  /// Returns its begin; none if no longer one has an order.
+  std::optional<std::size_t> give_steps(std::size_t end, std::size_t first) {
+    const std::size_t length = std::max<std::size_t>(end - first, least_length);
+    for (std::size_t begin : {first > length ? first - length : 0, first - 1}) {
+      while (!may_begin_[begin]) --begin;
+      std::vector<IterationId> steps = steps_of_({begin, end});
+      if (steps.empty()) continue;
+      region_.set_steps(std::move(steps));
+      return begin;
+    }
+    return std::nullopt;
+  }
+
+  /// Notes the peak of a region, beyond what is live before it. True if it is better.
+  bool note(const Region& region, Bytes beyond) {
+    if (!may_begin_[region.begin] || peaks_[region.begin] == unbounded) return false;
+    const Bytes peak = std::max(peaks_[region.begin], lives_[region.begin] + beyond);
+    if (peak > highest_better(region.end)) return false;
+    peaks_[region.end] = peak;
+    begins_[region.end] = region.begin;
+    return true;
+  }
+
+  /// Takes the peaks of regions from an earlier stretch that is alike. False if longer ones are worth a trial.
+  bool reuse(std::size_t end) {
+    if (alike_.empty() || alike_[end].period == 0) return false;
+    const AlikeStretch& alike = alike_[end];
+    const Known& earlier = known_[end - alike.period];
+    const std::size_t count = std::min(earlier.peaks.size(), alike.length);
+    for (std::size_t k = 0; k < count; ++k) note({end - 1 - k, end}, earlier.peaks[k]);
+    if (count < earlier.peaks.size() || peaks_[end] == unbounded ||
+        region_.resident_behind(end) + earlier.least_of_longer <= highest_better(end))
+      return false;
+    keep(end, {{earlier.peaks.begin(), earlier.peaks.begin() + static_cast<std::ptrdiff_t>(count)},
+               earlier.least_of_longer});
+    return true;
+  }
+
+  void keep(std::size_t end, Known known) {
+    if (!is_wanted_[end] || kept_ + known.peaks.size() > most_known) return;
+    kept_ += known.peaks.size();
+    known_[end] = std::move(known);
+  }
+
+  static constexpr std::size_t least_length = 4;  ///< Of the first region that gets steps.
 
   const RowProgram& program_;
-  Bytes limit_;  ///< Higher peaks are as good as none.
-  const base::Deadline& deadline_;
-  const RegionRunner& run_region_;
+  const RegionOptions& options_;
+  const RegionSteps& steps_of_;
   std::vector<Bytes> lives_;
   std::vector<bool> may_begin_;  ///< Whether a region may begin with an operator.
-  std::int64_t left_;            ///< Steps that may still be tried.
-  std::int64_t share_;           ///< Steps that may be tried in vain for one end.
-  std::int64_t to_start_;        ///< The work of setting up a region, in steps.
+  RegionPeaks region_;
+  std::int64_t left_;   ///< Steps that may be tried.
+  std::int64_t share_;  ///< Steps that may be tried in vain for one end.
   std::vector<Bytes> peaks_;
   std::vector<std::size_t> begins_;
+  std::vector<AlikeStretch> alike_{};
+  std::vector<Known> known_;
+  std::vector<bool> is_wanted_;  ///< Whether regions of a later end are like those of this one.
+  std::size_t kept_ = 0;         ///< Peaks in `known_`.
 };
 
 }  // namespace
 
-RegionOrder order_by_regions(const RowProgram& program, std::int64_t work, const base::Deadline& deadline,
-                             const RegionRunner& run) {
-  if (deadline.is_over()) return {.peak = unbounded};
-  return LeastPeaks(program, work, deadline, run).run();
+RegionOrder order_by_regions(const RowProgram& program, const RegionOptions& options,
+                             const RegionSteps& steps_of) {
+  if (options.deadline.is_over()) return {.peak = unbounded};
+  return LeastPeaks(program, options, steps_of).run();
 }
 
-RegionOrder order_by_regions(const RowProgram& program, std::int64_t work, const base::Deadline& deadline) {
-  return order_by_regions(program, work, deadline,
-                          [&](const State& start, const Region& region, Bytes limit) {
-                            return pull_region(program, start, region, limit, deadline);
-                          });
+RegionOrder order_by_regions(const RowProgram& program, const RegionOptions& options) {
+  if (options.deadline.is_over()) return {.peak = unbounded};  // the program may be incomplete
+  Pulling pulling(program);
+  return order_by_regions(program, options, [&](const Region& region) { return pulling.steps_of(region); });
 }
 
 Bytes least_peak_of(const RowModel& model, const TrialEffort& effort, Bytes limit) {
   const RowProgram program = unroll(model, {.deadline = effort.deadline});
   if (effort.deadline.is_over()) return unbounded;
-  const RegionRunner run = [&](const State& start, const Region& region, Bytes most) {
-    return pull_region(program, start, region, most, effort.deadline);
-  };
-  return LeastPeaks(program, effort.work, effort.deadline, run, limit).peak();
+  Pulling pulling(program);
+  const RegionSteps steps = [&](const Region& region) { return pulling.steps_of(region); };
+  return LeastPeaks(program, {.work = effort.work, .limit = limit, .deadline = effort.deadline}, steps)
+      .peak();
 }
 
 }  // namespace stowage::stream

@@ -264,13 +264,14 @@ Repeated repeat_all(const Repeated& given) { return repeat_each(given, candidate
 Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& options,
                                const TrialEffort& effort) {
   const auto with = [&](const std::set<TensorId>& tensors) { return repeat_each(given, tensors); };
-  const auto peak_of = [&](const Repeated& it) {
+  const auto peak_of = [&](const Repeated& it, Bytes limit) {
     const RowModel model = instances_of(it.graph, options);
     if (!can_interleave(it, model)) return std::numeric_limits<Bytes>::max();
-    return least_peak_of(model, effort);
+    return least_peak_of(model, effort, limit);
   };
   return with(choose_tensors(
-      candidates_of(given), [&](const std::set<TensorId>& tensors) { return peak_of(with(tensors)); },
+      groups_of_alike(given.graph, candidates_of(given)),
+      [&](const std::set<TensorId>& tensors, Bytes limit) { return peak_of(with(tensors), limit); },
       effort.deadline));
 }
 

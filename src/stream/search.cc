@@ -38,8 +38,8 @@
 #include <queue>
 #include <unordered_set>
 
-#include "stream/regions.h"
 #include "stream/replay.h"
+#include "stream/walk.h"
 
 namespace stowage::stream {
 namespace {
