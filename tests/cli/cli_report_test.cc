@@ -2,15 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "onnx_models.h"
 #include "process.h"
 #include "stowage/import.h"
 #include "stowage/planner.h"
@@ -94,11 +97,71 @@ nlohmann::json plan_in(const std::string& page) {
   return nlohmann::json::parse(page.substr(begin, page.find("</script", begin) - begin))["plans"][0];
 }
 
-TEST(CliReport, OtherPlansHaveThePeaksThatAreShown) {
+/// The plan that a command makes, as JSON.
+nlohmann::json plan_by(const TemporaryDirectory& directory, std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"-o", "other.json"});
+  EXPECT_EQ(run_stowage(directory.path(), arguments).status, done) << ::testing::PrintToString(arguments);
+  return nlohmann::json::parse(directory.read("other.json"));
+}
+
+std::int64_t peak_in(const nlohmann::json& plan) { return plan["summary"]["peak"].get<std::int64_t>(); }
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+/// Runs the command of each remedy: its peak is lower by what the page says. Returns how many there are.
+std::size_t apply_remedies(const TemporaryDirectory& directory, const nlohmann::json& plan) {
+  std::size_t applied = 0;
+  for (const nlohmann::json& remedy : plan["remedies"]) {
+    if (remedy["verdict"] != "found" || remedy["command"] == "") continue;
+    std::vector<std::string> command = words_of(remedy["command"]);
+    EXPECT_EQ(command[0], "stowage");
+    command.erase(command.begin());
+    EXPECT_EQ(peak_in(plan) - peak_in(plan_by(directory, command)), remedy["bytes"]) << remedy["command"];
+    ++applied;
+  }
+  return applied;
+}
+
+/// Plans with the option of each point of a curve: its figure is that of the page.
+void apply_curve(const TemporaryDirectory& directory, const nlohmann::json& curve,
+                 const std::vector<std::string>& arguments) {
+  const std::string what = curve["what"];
+  const bool of_rows = what == "Peak against rows of a step";
+  const bool of_memory = what == "Traffic of slower memories against size of fast";
+  ASSERT_TRUE(of_rows || of_memory || what == "Peak against dimension N") << what;
+  const std::string name = of_rows ? "" : of_memory ? "fast=" : "N=";
+  for (const nlohmann::json& point : curve["points"]) {
+    const std::string value = point["value"];
+    const std::int64_t unit = value.ends_with("KiB") ? 1024 : 1;
+    std::vector<std::string> changed = arguments;
+    const auto option = std::ranges::find(changed, of_rows ? "--granule" : of_memory ? "--memory" : "--dim");
+    ASSERT_NE(option, changed.end());
+    *std::next(option) = name + std::to_string(unit * std::stoll(value));
+    const nlohmann::json made = plan_by(directory, changed);
+    const std::int64_t figure =
+        of_memory ? made["memories"].back().value("traffic", std::int64_t{0}) : peak_in(made);
+    EXPECT_EQ(figure, point["bytes"]) << what << ", " << value;
+  }
+}
+
+/// [N, 8] through two operators; both results are added.
+std::string network_with_a_dimension() {
+  return testing::onnx_model(
+             {.nodes = {testing::node("Relu", {"x"}, {"h"}), testing::node("Exp", {"h"}, {"i"}),
+                        testing::node("Add", {"h", "i"}, {"y"})},
+              .inputs = {testing::tensor_value("x", {"N", 8})},
+              .outputs = {testing::tensor_value("y", {"N", 8})}})
+      .SerializeAsString();
+}
+
+TEST(CliReport, OtherPlansHaveTheFiguresThatAreShown) {
   struct Case {
     std::string model;
     std::string options;
-    std::size_t applied;
+    std::size_t remedies;
     std::size_t curves;
   };
   const std::vector<Case> cases{
@@ -106,33 +169,24 @@ TEST(CliReport, OtherPlansHaveThePeaksThatAreShown) {
       {"windows.json", "--align 1 --io external --order keep --capacity 1MiB", 2, 0},
       {"windows.json", "--align 1 --io external --stream --granule 2", 2, 1},
       {"windows.json", "--align 1 --memory fast=256 --memory slow", 0, 1},
+      {"network.onnx", "--align 1 --io external --dim N=8", 2, 1},
   };
-  for (const auto& [model, options, wanted, curves] : cases) {
-    const TemporaryDirectory directory;
-    std::filesystem::copy_file(std::filesystem::path(STOWAGE_EXAMPLES) / model, directory / "m.json");
-    std::vector<std::string> arguments{"plan",      "m.json",       "--report", "r.html",
-                                       "--what-if", "--time-limit", "20"};
-    std::istringstream words(options);
-    for (std::string word; words >> word;) arguments.push_back(word);
-    ASSERT_EQ(run_stowage(directory.path(), arguments).status, done) << options;
+  const TemporaryDirectory directory;
+  directory.write("network.onnx", network_with_a_dimension());
+  for (const auto& [model, options, remedies, curves] : cases) {
+    SCOPED_TRACE(options);
+    const auto example = std::filesystem::path(STOWAGE_EXAMPLES) / model;
+    const auto overwrite = std::filesystem::copy_options::overwrite_existing;
+    if (std::filesystem::exists(example)) std::filesystem::copy_file(example, directory / model, overwrite);
+    std::vector<std::string> arguments{"plan", model, "--time-limit", "20"};
+    std::ranges::copy(words_of(options), std::back_inserter(arguments));
+    std::vector<std::string> reporting = arguments;
+    reporting.insert(reporting.end(), {"--report", "r.html", "--what-if"});
+    ASSERT_EQ(run_stowage(directory.path(), reporting).status, done);
     const nlohmann::json plan = plan_in(directory.read("r.html"));
-    std::size_t applied = 0;
-    for (const nlohmann::json& remedy : plan["remedies"]) {
-      if (remedy["verdict"] != "found" || remedy["command"] == "") continue;
-      std::istringstream command(remedy["command"].get<std::string>());
-      std::vector<std::string> other;
-      for (std::string word; command >> word;) other.push_back(word);
-      ASSERT_EQ(other[0], "stowage");
-      other.erase(other.begin());
-      other.insert(other.end(), {"-o", "other.json"});
-      ASSERT_EQ(run_stowage(directory.path(), other).status, done) << remedy["command"];
-      const auto made = nlohmann::json::parse(directory.read("other.json"));
-      const auto peak = plan["summary"]["peak"].get<std::int64_t>();
-      EXPECT_EQ(peak - made["summary"]["peak"].get<std::int64_t>(), remedy["bytes"]) << remedy["command"];
-      ++applied;
-    }
-    EXPECT_EQ(applied, wanted) << options;
-    EXPECT_EQ(plan["curves"].size(), curves) << options;
+    EXPECT_EQ(apply_remedies(directory, plan), remedies);
+    EXPECT_EQ(plan["curves"].size(), curves);
+    for (const nlohmann::json& curve : plan["curves"]) apply_curve(directory, curve, arguments);
   }
 }
 

@@ -414,6 +414,26 @@ TEST(ReportRemedies, NameCopiesThatAreKept) {
   EXPECT_EQ(find(remedies, Verdict::possible, "Sharing of last")->bytes, std::nullopt);
 }
 
+/// A reshape that copies, and the same model with a reshape that need not.
+TEST(ReportRemedies, ACopyThatGoesSavesWhatIsPromised) {
+  const auto planned = [](const std::string& copies) {
+    const std::string text =
+        R"({"format":"stowage-graph","version":1,"tensors":[{"name":"x","bytes":4},{"name":"a","bytes":64},)"
+        R"({"name":"b","bytes":64},{"name":"y","bytes":4}],"subgraphs":[{"inputs":["x"],"outputs":["y"],)"
+        R"("operators":[{"name":"grow","type":"Grow","inputs":["x"],"outputs":["a"]},)"
+        R"({"name":"view","type":"Reshape","inputs":["a"],"outputs":["b"],)" +
+        copies + R"(},{"name":"shrink","type":"Shrink","inputs":["b"],"outputs":["y"]}]}]})";
+    return plan_of(parse_input(text, "reshape.json"), {.alignment = 1, .io = Io::external});
+  };
+  const Plan copying = planned(R"("must_copy":"its rows are padded")");
+  const Plan sharing = planned(R"("copies":[{"input":0,"output":0,"from":0,"to":0,"size":64}])");
+  const std::vector<Remedy> remedies = remedies_of(copying);
+  const Remedy* const kept = find(remedies, Verdict::possible, "Sharing of");
+  ASSERT_NE(kept, nullptr);
+  EXPECT_NE(kept->why.find("its rows are padded"), std::string::npos) << kept->why;
+  EXPECT_EQ(copying.summary.peak - sharing.summary.peak, kept->bytes);
+}
+
 TEST(ReportRemedies, ArePricedInTheSlowerMemory) {
   Problem problem;
   problem.memories = {{.name = "fast", .capacity = 96, .cost = 1}, {.name = "slow", .cost = 10}};
