@@ -42,6 +42,13 @@ RowRange block_read(const RowRead& read, std::int64_t extent, const RowRange& bl
   return {read.axis, std::clamp<std::int64_t>(first, 0, extent), std::clamp<std::int64_t>(end, 0, extent)};
 }
 
+bool reads_like_part(const RowRead& read, std::int64_t extent, const RowRange& block, std::int64_t rows) {
+  const RowRange range = block_read(read, extent, block);
+  const auto read_of_all = base::checked_multiply(range.end - range.begin, rows);
+  return range.begin < range.end && read_of_all &&
+         read_of_all == base::checked_multiply(block.end - block.begin, extent);
+}
+
 namespace {
 
 class Splitting {
@@ -210,10 +217,7 @@ class Splitting {
   [[nodiscard]] TensorId input_block(std::size_t o, const RowRead& read, std::size_t b) {
     const TensorId t = *operators()[o].inputs[read.input];
     const RowRange range = block_read(read, extent(t, read.axis), block(o, b));
-    const auto read_of_all = base::checked_multiply(range.end - range.begin, splits_.at(o).bounds.back());
-    const RowRange own = block(o, b);
-    if (range.begin >= range.end || !read_of_all ||
-        read_of_all != base::checked_multiply(own.end - own.begin, extent(t, read.axis)))
+    if (!reads_like_part(read, extent(t, read.axis), block(o, b), splits_.at(o).bounds.back()))
       refuse(o, "a block does not read as large a part of " + describe(graph_, t));
     if (range.begin == 0 && range.end == extent(t, read.axis)) return t;
     if (const auto stored = result_.blocks.find(t); stored != result_.blocks.end()) {

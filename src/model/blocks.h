@@ -45,6 +45,11 @@ struct SplitNetwork {
 /// The input rows along `read.axis`, of `extent`, from which a block of the output is computed.
 [[nodiscard]] RowRange block_read(const RowRead& read, std::int64_t extent, const RowRange& block);
 
+/// True if a block of an output of `rows` rows reads as large a part of the input rows, of `extent`. Only then can
+/// the operator run on the block as it runs on the whole.
+[[nodiscard]] bool reads_like_part(const RowRead& read, std::int64_t extent, const RowRange& block,
+                                   std::int64_t rows);
+
 /// Splits operators. Blocks of operators that read each other block by block follow each other: all of block 0,
 /// then all of block 1. Throws Error for operators that cannot be split so. Cost: operands times blocks.
 [[nodiscard]] SplitNetwork split(const Graph& graph, const Splits& splits);

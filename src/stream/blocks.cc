@@ -87,9 +87,20 @@ class Growing {
   }
 
   void join(std::size_t op, Blocks blocks) {
-    if (!can_split(op, blocks.axis) || splits_.contains(op)) return;
+    if (!can_split(op, blocks.axis) || splits_.contains(op) || !reads_like_parts(op, blocks)) return;
     splits_.emplace(op, std::move(blocks));
     todo_.push_back(op);
+  }
+
+  /// A reshape, for instance, may make a row of several rows: then not every number of blocks fits.
+  [[nodiscard]] bool reads_like_parts(std::size_t op, const Blocks& blocks) const {
+    for (const RowRead& read : row_axis(operators()[op], blocks.axis)->reads) {
+      const std::int64_t extent = extent_of(*operators()[op].inputs[read.input], read.axis);
+      for (std::size_t b = 0; b + 1 < blocks.bounds.size(); ++b) {
+        if (!model::reads_like_part(read, extent, block(blocks, b), blocks.bounds.back())) return false;
+      }
+    }
+    return true;
   }
 
   static RowRange block(const Blocks& blocks, std::size_t b) {
