@@ -13,7 +13,7 @@ program=${1:-$build/stowage}
 
 build_as() {  # STATIC
   cmake --preset release -B "$build" -DSTOWAGE_TESTS=OFF -DSTOWAGE_STATIC="$1" -DSTOWAGE_RUNNER=OFF -DSTOWAGE_ISL=OFF \
-    -DCMAKE_EXE_LINKER_FLAGS=-Wl,--gc-sections -DCMAKE_CXX_FLAGS="-ffunction-sections -fdata-sections" >/dev/null
+    -DCMAKE_EXE_LINKER_FLAGS="-Wl,--gc-sections -fuse-ld=gold -Wl,--icf=safe" -DCMAKE_CXX_FLAGS="-ffunction-sections -fdata-sections" >/dev/null
   cmake --build "$build" --target stowage_cli
 }
 build_as OFF
