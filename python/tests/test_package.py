@@ -50,12 +50,9 @@ def test_stub_has_all_functions():
     assert (pathlib.Path(stowage.__file__).parent / "py.typed").exists()
 
 
-def test_import_is_fast_and_takes_nothing_along():
-    program = ("import sys, time; begin = time.perf_counter(); import stowage; end = time.perf_counter();"
-               "print(end - begin); assert 'numpy' not in sys.modules")
-    seconds = min(float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                                       check=True).stdout) for _ in range(3))
-    assert seconds < 0.1
+def test_import_takes_nothing_along():
+    program = "import sys, stowage; assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_module_shows_one_symbol_and_needs_the_system_alone():
