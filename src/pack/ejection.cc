@@ -18,7 +18,8 @@
 // its weights, starts from the best placing and lowers the cap less.
 //
 // Cost: a step sorts what an item meets. If that is more than 2^20 pairs of row blocks, nothing is searched: a
-// step would take too long. Memory: linear, and up to 2^21 listed neighbours.
+// step would take too long. Memory: linear, up to 2^21 listed neighbours,
+// and 8 MiB for the table of meetings.
 // Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
 
 #include <algorithm>
@@ -83,17 +84,13 @@ Placing known_placing(const Problem& problem, const Control& control) {
   return best;
 }
 
-/// The known placing, or that of the squeaky wheel if it is lower.
-Placing placing_to_lower(const Problem& problem, Bytes bound, const Control& control) {
-  Placing best = known_placing(problem, control);
-  if (best.places.empty()) return best;
-  const Score score = score_of(problem, best.places);
-  if (total_peak(score) <= bound || control.is_time_up()) return best;
+/// Takes the placing of the squeaky wheel instead if it is lower.
+void lower_by_passes(const Problem& problem, const Neighbours& neighbours, Bytes bound,
+                     const Control& control, std::vector<Place>& places) {
   Control own = control;
   own.deadline = control.deadline.part(share_of_passes);
-  std::vector<Place> places = squeaky_wheel(problem, bound, own);
-  if (!places.empty() && score_of(problem, places) < score) best.places = std::move(places);
-  return best;
+  std::vector<Place> found = squeaky_wheel(problem, neighbours, bound, own);
+  if (!found.empty() && score_of(problem, found) < score_of(problem, places)) places = std::move(found);
 }
 
 std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> loads, Bytes cap,
@@ -158,8 +155,9 @@ class Descent {
 
 class Descents {
  public:
-  Descents(const Problem& problem, const std::vector<Place>& first, Bytes bound, const Control& control)
-      : problem_(problem), bound_(bound), control_(control) {
+  Descents(const Problem& problem, const Neighbours& neighbours, const std::vector<Place>& first, Bytes bound,
+           const Control& control)
+      : problem_(problem), bound_(bound), control_(control), neighbours_(neighbours) {
     for (const Place& place : first) best_.push_back(place.offset);
     peak_ = peak_of(best_);
   }
@@ -187,15 +185,14 @@ class Descents {
   bool begin() {
     const auto loads = loads_during(problem_.buffers, control_);
     if (!loads) return false;
-    neighbours_.emplace(problem_.buffers);
     if (control_.is_time_up() || pairs_of_blocks() > most_pairs_of_blocks) return false;
-    table_ = meetings_of(problem_.buffers, *neighbours_);
+    table_ = meetings_of(problem_.buffers, neighbours_);
     by_slack_ = movables_of(problem_, *loads, bound_, true);
     by_area_ = movables_of(problem_, *loads, bound_, false);
     for (const Habit& habit : habits) {
       const std::uint64_t seed = control_.options.seed * habits.size() + descents_.size();
       descents_.push_back(std::make_unique<Descent>(habit.part, habit.counts_slack ? by_slack_ : by_area_,
-                                                    *neighbours_, table_ ? &*table_ : nullptr, seed));
+                                                    neighbours_, table_ ? &*table_ : nullptr, seed));
       descents_.back()->start(best_, peak_, bound_);
     }
     return true;
@@ -207,7 +204,7 @@ class Descents {
     const auto largest = std::ranges::max_element(problem_.buffers, {}, count);
     const auto index = static_cast<std::size_t>(largest - problem_.buffers.begin());
     std::size_t others = 0;
-    neighbours_->for_each(index, [&](std::size_t other) { others += count(problem_.buffers[other]); });
+    neighbours_.for_each(index, [&](std::size_t other) { others += count(problem_.buffers[other]); });
     return count(*largest) * others;
   }
 
@@ -217,7 +214,7 @@ class Descents {
 
   /// Work counts the neighbours of an average buffer, once for each step.
   void run_slice(std::int64_t work) {
-    const auto pairs = static_cast<std::int64_t>(neighbours_->pairs());
+    const auto pairs = static_cast<std::int64_t>(neighbours_.pairs());
     const std::int64_t met = std::max<std::int64_t>(1, 2 * pairs / std::ssize(problem_.buffers));
     const std::int64_t steps = std::max<std::int64_t>(16, work / met);
     std::atomic<std::size_t> next = 0;
@@ -277,7 +274,7 @@ class Descents {
   const Problem& problem_;
   const Bytes bound_;
   const Control& control_;
-  std::optional<Neighbours> neighbours_;
+  const Neighbours& neighbours_;
   std::optional<MeetingTable> table_;
   std::vector<Movable> by_slack_;  ///< All buffers, as searches see them.
   std::vector<Movable> by_area_;
@@ -291,10 +288,17 @@ class Descents {
 Placing ejection(const Problem& problem, const Control& control) {
   if (control.is_too_late()) return no_placing();
   const Bytes bound = lower_bound_of(problem.buffers);
-  Placing placing = placing_to_lower(problem, bound, control);
+  Placing placing = known_placing(problem, control);
   if (placing.places.empty() && !problem.buffers.empty()) return no_placing();
   if (problem.buffers.empty()) return placing;
-  Descents descents(problem, placing.places, bound, control);
+  if (const Bytes peak = total_peak(score_of(problem, placing.places));
+      peak <= bound || control.is_time_up()) {
+    placing.cut_short = peak > bound;
+    return placing;
+  }
+  const Neighbours neighbours(problem.buffers);
+  lower_by_passes(problem, neighbours, bound, control, placing.places);
+  Descents descents(problem, neighbours, placing.places, bound, control);
   descents.run();
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) placing.places[b].offset = descents.offsets()[b];
   placing.cut_short = descents.peak() > bound && control.is_time_up();

@@ -27,7 +27,6 @@
 #include <utility>
 
 #include "pack/bounds.h"
-#include "pack/rectangle_container.h"
 
 namespace stowage::pack {
 namespace {
@@ -39,8 +38,8 @@ constexpr Bytes part_that_squeaks = 50;  ///< The cap is so much of the gap belo
 
 class SqueakyWheel {
  public:
-  SqueakyWheel(const Problem& problem, Bytes enough, const Control& control)
-      : buffers_(problem.buffers), neighbours_(problem.buffers), enough_(enough), control_(control) {
+  SqueakyWheel(const Problem& problem, const Neighbours& neighbours, Bytes enough, const Control& control)
+      : buffers_(problem.buffers), neighbours_(neighbours), enough_(enough), control_(control) {
     Bytes most = -1;
     for (const Load& load : load_profile(buffers_)) {
       if (load.bytes <= most) continue;
@@ -124,7 +123,7 @@ class SqueakyWheel {
   }
 
   std::span<const Buffer> buffers_;
-  const Neighbours neighbours_;
+  const Neighbours& neighbours_;
   const Bytes enough_;
   const Control& control_;
   Position fullest_ = 0;  ///< Where the most bytes are live.
@@ -138,8 +137,9 @@ class SqueakyWheel {
 
 }  // namespace
 
-std::vector<Place> squeaky_wheel(const Problem& problem, Bytes enough, const Control& control) {
-  return SqueakyWheel(problem, enough, control).run();
+std::vector<Place> squeaky_wheel(const Problem& problem, const Neighbours& neighbours, Bytes enough,
+                                 const Control& control) {
+  return SqueakyWheel(problem, neighbours, enough, control).run();
 }
 
 }  // namespace stowage::pack

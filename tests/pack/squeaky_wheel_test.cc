@@ -26,10 +26,14 @@ using testing::offsets_of;
 using testing::problem_of;
 using testing::whole;
 
+std::vector<Place> wheel(const Problem& problem, Bytes enough, const pack::Control& control = {}) {
+  return pack::squeaky_wheel(problem, pack::Neighbours(problem.buffers), enough, control);
+}
+
 /// The peak of the placing, which is checked.
 Bytes peak_by_passes(const Problem& problem) {
   const Bytes load = max_load(problem.buffers);
-  const std::vector<Bytes> offsets = offsets_of(pack::squeaky_wheel(problem, load, {}));
+  const std::vector<Bytes> offsets = offsets_of(wheel(problem, load));
   const auto fault = oracle::fault_of(problem, offsets);
   EXPECT_FALSE(fault) << *fault;
   const Bytes peak = oracle::peak_of_offsets(problem, offsets);
@@ -119,14 +123,14 @@ TEST(SqueakyWheel, BuffersOfManyPiecesLieApart) {
 
 TEST(SqueakyWheel, TheSameEachTime) {
   const Problem problem = rows_in_turn(1, 15, 15);
-  EXPECT_EQ(pack::squeaky_wheel(problem, 0, {}), pack::squeaky_wheel(problem, 0, {}));
+  EXPECT_EQ(wheel(problem, 0), wheel(problem, 0));
 }
 
 TEST(SqueakyWheel, WithoutTimeThereIsNothing) {
   std::stop_source source;
   source.request_stop();
   const Problem problem = rows_in_turn(1, 3, 3);
-  EXPECT_TRUE(pack::squeaky_wheel(problem, 0, {.deadline = base::Deadline(source.get_token())}).empty());
+  EXPECT_TRUE(wheel(problem, 0, {.deadline = base::Deadline(source.get_token())}).empty());
 }
 
 }  // namespace
