@@ -22,6 +22,7 @@
 
 #include "stowage/graph.h"
 #include "stowage/problem.h"
+#include "stowage/rare.h"
 #include "stowage/units.h"
 
 namespace stowage {
@@ -52,17 +53,17 @@ struct Run {
   /// Only these rows of its outputs; with `sums`, only these rows of its first input. An operator with sums
   /// runs its rows in ascending order.
   std::optional<RowRange> rows{};
-  std::optional<Sums> sums{};  ///< Only for an operator that sums up in steps.
+  Rare<Sums> sums{};  ///< Only for an operator that sums up in steps.
   /// Only for an operator that computes rows with a buffer that it carries from row to row (CarriedAxis). If it
   /// first sums up, steps with `sums` for all rows of its first input come before those with `carry`.
-  std::optional<Sums> carry{};
+  Rare<Sums> carry{};
   /// Only for an operator that adds rows up (RowAxis::adds_rows): only these rows of the input that it reads
   /// by rows, along the axis of that input. The first such step starts the output rows. Steps with the other
   /// input rows follow in ascending order. The output rows are complete after the last one.
-  std::optional<RowRange> part{};
+  Rare<RowRange> part{};
   /// Only this block of its outputs: a range along another axis than that of the rows. All steps of an operator
   /// have blocks or none has, and the blocks do not overlap.
-  std::optional<RowRange> block{};
+  Rare<RowRange> block{};
 
   bool operator==(const Run&) const = default;
 };
@@ -128,10 +129,10 @@ struct View {
   std::size_t buffer = 0;  ///< Index in Plan::buffers.
   Bytes offset = 0;        ///< In the buffer.
   Lifetime life{};         ///< On the buffer's clock.
-  std::optional<Ring> ring{};
+  Rare<Ring> ring{};
   std::optional<RowRange> rows{};  ///< Its rows. None, and no ring: the whole tensor.
   /// Only this block of the tensor, and only its part of the rows: see Run::block.
-  std::optional<RowRange> block{};
+  Rare<RowRange> block{};
 
   bool operator==(const View&) const = default;
 };

@@ -81,27 +81,27 @@ void read_advances(const Json& steps, const Json& json, std::vector<Advance>& al
   }
 }
 
-void move_on(std::optional<RowRange>& range, std::int64_t advance, std::int64_t times, const Json& place) {
+/// `MaybeRange` is an optional or a rare range.
+template <typename MaybeRange>
+void move_on(MaybeRange& range, std::int64_t advance, std::int64_t times, const Json& place) {
   if (advance == 0) return;
   if (!range) throw place.error("moves rows or a block that the step does not have");
   const auto shift = base::checked_multiply(advance, times);
   if (!shift || *shift > largest_value - range->end || *shift < -range->begin)
     throw place.error("moves rows to where none are");
-  *range = {range->axis, range->begin + *shift, range->end + *shift};
+  range->begin += *shift;
+  range->end += *shift;
 }
 
 void move_on(Step& step, const Advance& by, std::int64_t times) {
-  std::optional<RowRange> none;
-  std::optional<RowRange>* rows = &none;
-  std::optional<RowRange>* block = &none;
-  if (auto* const run = std::get_if<Run>(&step)) {
-    rows = &run->rows;
-    block = &run->block;
-  }
+  std::optional<RowRange> no_rows;
+  Rare<RowRange> no_block;
+  auto* const run = std::get_if<Run>(&step);
+  std::optional<RowRange>* rows = run != nullptr ? &run->rows : &no_rows;
   if (auto* const arrive = std::get_if<Arrive>(&step)) rows = &arrive->rows;
   if (auto* const leave = std::get_if<Leave>(&step)) rows = &leave->rows;
   move_on(*rows, by.rows, times, by.place);
-  move_on(*block, by.block, times, by.place);
+  move_on(run != nullptr ? run->block : no_block, by.block, times, by.place);
 }
 
 /// What entries of the file stand for.

@@ -67,8 +67,8 @@ class Loops {
   }
 
   static Step moved(Step step, std::int64_t rows, std::int64_t block) {
-    const auto move = [](std::optional<RowRange>& range, std::int64_t by) {
-      if (range) *range = {range->axis, range->begin + by, range->end + by};
+    const auto move = [](auto& range, std::int64_t by) {
+      if (range) *range = RowRange{range->axis, range->begin + by, range->end + by};
     };
     if (auto* const run = std::get_if<Run>(&step)) {
       move(run->rows, rows);
