@@ -281,12 +281,11 @@ void Group::shorten(TensorId tensor, const std::vector<Lifetime>& lives) {
   }
 }
 
-std::vector<Piece> Group::pieces() const {
-  std::vector<Box> boxes;
-  std::copy_if(boxes_.begin(), boxes_.end(), std::back_inserter(boxes),
-               [](const Box& box) { return box.life.lower < box.life.upper; });
+std::vector<Piece> Group::pieces() && {
+  std::vector<Box> boxes = std::move(boxes_);
+  std::erase_if(boxes, [](const Box& box) { return box.life.lower >= box.life.upper; });
   const auto key = [](const Box& it) { return std::tuple(it.source, it.origin); };
-  std::stable_sort(boxes.begin(), boxes.end(), [&](const Box& a, const Box& b) { return key(a) < key(b); });
+  std::sort(boxes.begin(), boxes.end(), [&](const Box& a, const Box& b) { return key(a) < key(b); });
   std::vector<Piece> pieces;
   pieces.reserve(boxes.size());
   for (auto first = boxes.begin(); first != boxes.end();) {

@@ -80,8 +80,8 @@ class Group {
   /// Removes the last position from each of these lives of a tensor, which must be all it has.
   void shorten(TensorId tensor, const std::vector<Lifetime>& lives);
 
-  /// The bytes needed and their lives: disjoint, in order of time, then of address.
-  [[nodiscard]] std::vector<Piece> pieces() const;
+  /// The bytes needed and their lives: disjoint, in order of time, then of address. Uses the group up.
+  [[nodiscard]] std::vector<Piece> pieces() &&;
 
  private:
   void update_reach(std::size_t from);

@@ -352,13 +352,13 @@ class Sharer {
     return sharing;
   }
 
-  /// The group with its first byte, or the aligned address before it, at 0.
-  [[nodiscard]] Shared laid_out(std::size_t index) const {
-    const Group& group = groups_[index];
+  /// The group with its first byte, or the aligned address before it, at 0. Uses the group up.
+  [[nodiscard]] Shared laid_out(std::size_t index) {
+    Group& group = groups_[index];
     Bytes begin = group.members().front().offset;
     for (const Member& member : group.members()) begin = std::min(begin, member.offset);
     begin -= phase(begin - phases_[index].value_or(begin));
-    Shared shared{group.members(), group.pieces()};
+    Shared shared{group.members(), std::move(group).pieces()};
     for (Member& member : shared.members) {
       member.offset -= begin;
       shared.end = std::max(shared.end, member.offset + graph_.tensors[member.tensor].bytes);

@@ -170,10 +170,10 @@ void begin_model(const Plan& plan, const model::ClockTree& tree, MatchedNetwork&
   }
   check_moved(graph, model.part, faults);
   Played& played = model.network.played = replay(graph, model.part, faults);
-  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
+  for (const auto& [t, uses] : played.uses) {
     if (model.matched[t] == nullptr) continue;
     const auto tensor = static_cast<std::size_t>(model.matched[t] - plan.tensors.data());
-    for (KeptBytes& need : follow(plan, tree, tensor, describe(graph, t), played.uses[t], faults))
+    for (KeptBytes& need : follow(plan, tree, tensor, describe(graph, t), uses, faults))
       played.needs.push_back(std::move(need));
   }
 }

@@ -175,7 +175,6 @@ Sources::Sources(std::span<const Network> networks, std::span<const Joined> join
   }
   same_as_.resize(size_);
   std::iota(same_as_.begin(), same_as_.end(), std::size_t{0});
-  fed_with_.resize(size_);
   fragments_.resize(size_);
   unite_weights(networks);
   std::vector<bool> is_done(networks.size(), false);
@@ -186,14 +185,15 @@ Sources::Sources(std::span<const Network> networks, std::span<const Joined> join
   }
   for (std::size_t n = 0; n < networks.size(); ++n) {
     if (is_done[n]) continue;
-    for (TensorId t = 0; t < networks[n].graph.tensors.size(); ++t) fed_with_[number_of({n, t})].reset();
+    for (TensorId t = 0; t < networks[n].graph.tensors.size(); ++t) fed_with_.erase(number_of({n, t}));
     add_network(networks[n], n);
   }
 }
 
 std::size_t Sources::of_all(const TensorRef& tensor) const {
   std::size_t number = number_of(tensor);
-  while (fed_with_[number]) number = number_of(*fed_with_[number]);
+  for (auto it = fed_with_.find(number); it != fed_with_.end(); it = fed_with_.find(number))
+    number = number_of(it->second);
   return same_as_[number];
 }
 
@@ -220,9 +220,12 @@ void Sources::unite_weights(std::span<const Network> networks) {
 /// Appends the sources of this part of a source, which may be fed.
 void Sources::pass_on(const Fragment& part, std::vector<Fragment>& made) const {
   std::size_t source = part.source;
-  while (fed_with_[source] && fragments_[source].empty()) source = number_of(*fed_with_[source]);
+  for (auto it = fed_with_.find(source); it != fed_with_.end() && fragments_[source].empty();
+       it = fed_with_.find(source)) {
+    source = number_of(it->second);
+  }
   const std::vector<Fragment>& parts = fragments_[source];
-  if (parts.empty() || !fed_with_[part.source]) {
+  if (parts.empty() || !fed_with_.contains(part.source)) {
     made.push_back({part.begin, part.size, same_as_[source], part.from});
     return;
   }
@@ -241,7 +244,7 @@ void Sources::add_network(const Network& network, std::size_t n) {
   const std::vector<Fragments> contents = ContentMaker(network.graph).make();
   for (TensorId t = 0; t < network.graph.tensors.size(); ++t) {
     std::vector<Fragment>& made = fragments_[number_of({n, t})];
-    if (fed_with_[number_of({n, t})]) {
+    if (fed_with_.contains(number_of({n, t}))) {
       pass_on({0, network.graph.tensors[t].bytes, number_of({n, t}), 0}, made);
     }
     for (Fragment part : contents[t]) {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "check/sharing.h"
@@ -43,7 +43,7 @@ class Sources {
   std::size_t size_ = 0;
   std::vector<std::size_t> first_;    ///< Number of each network's first tensor.
   std::vector<std::size_t> same_as_;  ///< For each tensor, the equal tensor that represents it.
-  std::vector<std::optional<TensorRef>> fed_with_;
+  std::unordered_map<std::size_t, TensorRef> fed_with_;  ///< By the number of the fed input.
   std::vector<std::vector<Fragment>> fragments_;
 };
 

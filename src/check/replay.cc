@@ -35,7 +35,6 @@ class Replay {
   }
 
   Played play() {
-    played_.uses.resize(graph_.tensors.size());
     played_.needs.reserve(graph_.tensors.size());
     const auto [begin, end] = part_.span.life;
     for (const StateTie& tie : graph_.ties) old_state_of_[tie.output] = tie.input;
@@ -236,6 +235,7 @@ class Replay {
     if (!need_of_[tensor]) return;
     Lifetime& life = played_.needs[*need_of_[tensor]].life;
     life.upper = std::max(life.upper, until);
+    if (!is_moved_[tensor]) return;
     std::vector<Use>& uses = played_.uses[tensor];
     for (auto use = uses.rbegin(); use != uses.rend() && use->life.lower >= since; ++use)
       use->life.upper = std::max(use->life.upper, until);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,7 +58,7 @@ struct Played {
   std::vector<Update> updates{};  ///< In execution order.
   std::vector<PassedOn> copies{};
   std::vector<std::optional<std::size_t>> last_needs{};  ///< Of each tensor: index in `needs`.
-  std::vector<std::vector<Use>> uses{};                  ///< For each tensor that moves, in time order.
+  std::map<TensorId, std::vector<Use>> uses{};           ///< Of tensors that move, in time order.
 };
 
 /// The steps of one network within a plan.

@@ -19,10 +19,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <queue>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -129,39 +131,32 @@ class LiveContent {
   std::map<Bytes, Segment> segments_;  ///< By first address.
 };
 
-std::optional<Conflict> find_conflict(const std::vector<HeldBox>& boxes) {
-  struct Event {
-    Position at;
-    bool begins;  // ends come first: live ranges are half-open
-    std::size_t box;
-  };
-  std::vector<Event> events;
-  events.reserve(2 * boxes.size());
-  for (std::size_t b = 0; b < boxes.size(); ++b) {
-    if (boxes[b].life.lower >= boxes[b].life.upper || boxes[b].begin >= boxes[b].end) continue;
-    events.push_back({boxes[b].life.lower, true, b});
-    events.push_back({boxes[b].life.upper, false, b});
-  }
-  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
-    if (a.at != b.at) return a.at < b.at;
-    return a.begins != b.begins ? a.begins < b.begins : a.box < b.box;
+/// A deque, because it grows without a second copy of the boxes.
+using HeldBoxes = std::deque<HeldBox>;
+
+/// Sorts the boxes by the begin of their live ranges.
+std::optional<Conflict> find_conflict(HeldBoxes& boxes) {
+  std::sort(boxes.begin(), boxes.end(), [](const HeldBox& a, const HeldBox& b) {
+    return std::tuple(a.life.lower, a.begin, a.holder.network, a.holder.need->tensor) <
+           std::tuple(b.life.lower, b.begin, b.holder.network, b.holder.need->tensor);
   });
+  using Ending = std::pair<Position, std::size_t>;  // end of a live range, box
+  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> endings;
   LiveContent live;
-  for (const Event& event : events) {
-    const HeldBox& box = boxes[event.box];
-    if (!event.begins) {
-      live.remove(box);
-    } else if (const auto other = live.add(box)) {
-      return Conflict{*other, box.holder, event.at / 2};
-    }
+  for (std::size_t b = 0; b < boxes.size(); ++b) {
+    const HeldBox& box = boxes[b];
+    if (box.life.lower >= box.life.upper || box.begin >= box.end) continue;
+    for (; !endings.empty() && endings.top().first <= box.life.lower; endings.pop())
+      live.remove(boxes[endings.top().second]);
+    if (const auto other = live.add(box)) return Conflict{*other, box.holder, box.life.lower / 2};
+    endings.emplace(box.life.upper, b);
   }
   return std::nullopt;
 }
 
 /// What the boxes hold at any time, as boxes with that live range. Bytes whose content changes get a content
 /// of their own, numbered from `unique` on.
-std::vector<HeldBox> held_together(const std::vector<HeldBox>& boxes, const Lifetime& life,
-                                   std::size_t& unique) {
+HeldBoxes held_together(const HeldBoxes& boxes, const Lifetime& life, std::size_t& unique) {
   using Event = std::tuple<Bytes, bool, std::size_t>;  // address, true if the box begins there, box
   std::vector<Event> events;
   for (std::size_t b = 0; b < boxes.size(); ++b) {
@@ -170,7 +165,7 @@ std::vector<HeldBox> held_together(const std::vector<HeldBox>& boxes, const Life
     events.emplace_back(boxes[b].end, false, b);
   }
   std::sort(events.begin(), events.end());
-  std::vector<HeldBox> together;
+  HeldBoxes together;
   struct Present {
     std::size_t boxes = 0;
     Holder holder{};
@@ -200,8 +195,6 @@ std::vector<HeldBox> held_together(const std::vector<HeldBox>& boxes, const Life
 }
 
 // From needs to boxes
-
-using HeldBoxes = std::vector<HeldBox>;
 
 /// Boxes of one clock, by memory.
 using BoxesByMemory = std::map<std::size_t, HeldBoxes>;
@@ -305,9 +298,9 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
   BoxesByClock all = BoxMaker(plan, tree, networks, sources).make();
   while (!all.empty()) {
     const std::size_t clock = tree.clock_of_rank(all.begin()->first);
-    const BoxesByMemory boxes = std::move(all.begin()->second);
+    BoxesByMemory boxes = std::move(all.begin()->second);
     all.erase(all.begin());
-    for (const auto& [memory, of_memory] : boxes) {
+    for (auto& [memory, of_memory] : boxes) {
       if (const auto conflict = find_conflict(of_memory)) {
         faults.push_back(
             {FaultKind::overlap,

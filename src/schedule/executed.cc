@@ -23,8 +23,7 @@ std::uint64_t mixed(std::uint64_t value) {
 
 }  // namespace
 
-void Executed::Lists::assign(std::size_t lists,
-                             std::span<const std::pair<std::size_t, std::size_t>> list_and_item) {
+void Executed::Lists::assign(std::size_t lists, std::span<const ListItem> list_and_item) {
   first.assign(lists + 1, 0);
   for (const auto& [list, item] : list_and_item) ++first[list + 1];
   for (std::size_t list = 0; list < lists; ++list) first[list + 1] += first[list];
@@ -39,24 +38,33 @@ Executed::Executed(const Storage& storage, Direction direction)
       missing_(storage.operators(), 0),
       place_in_ready_(storage.operators(), 0),
       bits_((storage.operators() + word_bits - 1) / word_bits, 0) {
-  std::vector<std::pair<std::size_t, std::size_t>> next;
-  for (std::size_t op = 0; op < operators(); ++op) {
-    for (const std::size_t earlier : storage.waits_for[op]) {
-      const bool forward = direction == Direction::forward;
-      next.emplace_back(forward ? earlier : op, forward ? op : earlier);
-      ++missing_[forward ? op : earlier];
-    }
-  }
-  next_.assign(operators(), next);
+  add_dependences(storage);
   add_values(storage);
+  add_overwrites(storage);
   for (std::size_t op = 0; op < operators(); ++op) {
     if (missing_[op] == 0) add_ready(op);
   }
 }
 
+void Executed::add_dependences(const Storage& storage) {
+  std::vector<ListItem> next;
+  next.reserve(operators());
+  for (std::size_t op = 0; op < operators(); ++op) {
+    for (const std::size_t earlier : storage.waits_for[op]) {
+      const bool forward = direction_ == Direction::forward;
+      next.emplace_back(forward ? earlier : op, forward ? op : earlier);
+      ++missing_[forward ? op : earlier];
+    }
+  }
+  next_.assign(operators(), next);
+}
+
 void Executed::add_values(const Storage& storage) {
-  std::vector<std::pair<std::size_t, std::size_t>> begins;
-  std::vector<std::pair<std::size_t, std::size_t>> ends;
+  std::vector<ListItem> begins;
+  std::vector<ListItem> ends;
+  begins.reserve(storage.values.size());
+  ends.reserve(storage.values.size());
+  courses_.reserve(storage.values.size());
   const bool forward = direction_ == Direction::forward;
   for (const Value& value : storage.values) {
     const std::size_t v = courses_.size();
@@ -71,7 +79,11 @@ void Executed::add_values(const Storage& storage) {
   }
   begins_.assign(operators(), begins);
   ends_.assign(operators(), ends);
-  std::vector<std::pair<std::size_t, std::size_t>> overwrites;
+}
+
+void Executed::add_overwrites(const Storage& storage) {
+  std::vector<ListItem> overwrites;
+  overwrites.reserve(storage.overwrites.size());
   for (std::size_t i = 0; i < storage.overwrites.size(); ++i)
     overwrites.emplace_back(storage.overwrites[i].op, i);
   overwrites_.assign(operators(), overwrites);

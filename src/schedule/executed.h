@@ -58,19 +58,22 @@ class Executed {
     bool is_there = false;   ///< From the first step on.
     bool is_kept = false;    ///< After the last step.
   };
+  using ListItem = std::pair<std::size_t, std::size_t>;  ///< Number of a list, and an item of it.
   /// Several lists in one array.
   struct Lists {
     std::vector<std::size_t> first{0};
     std::vector<std::size_t> items;
 
     /// Appends each item to the list paired with it.
-    void assign(std::size_t lists, std::span<const std::pair<std::size_t, std::size_t>> list_and_item);
+    void assign(std::size_t lists, std::span<const ListItem> list_and_item);
     [[nodiscard]] std::span<const std::size_t> operator[](std::size_t i) const {
       return std::span(items).subspan(first[i], first[i + 1] - first[i]);
     }
   };
 
+  void add_dependences(const Storage& storage);
   void add_values(const Storage& storage);
+  void add_overwrites(const Storage& storage);
   [[nodiscard]] Bytes overwritten_by(std::size_t op) const;
   void add_ready(std::size_t op);
   void remove_ready(std::size_t op);

@@ -1021,7 +1021,7 @@ TEST(AliasGroup, LivesThatFollowEachOtherAreOnePiece) {
   alias::Group whole(0, {{0, 8, 0, 0}}, {{0, 2}});
   alias::Group half(1, {{0, 4, 0, 0}}, {{2, 4}});
   whole.join(half, 0);
-  EXPECT_EQ(whole.pieces(), (std::vector<Piece>{{4, 4, {0, 2}}, {0, 4, {0, 4}}}));
+  EXPECT_EQ(std::move(whole).pieces(), (std::vector<Piece>{{4, 4, {0, 2}}, {0, 4, {0, 4}}}));
 }
 
 TEST(AliasGroup, BoxesOfOtherTimesAreNotLookedAt) {
