@@ -31,7 +31,7 @@ PlanOptions options_of(bool is_streamed, Io io, StreamLayout layout = StreamLayo
   return options;
 }
 
-/// At most 1.3 times the multiplies.
+/// At most 1.3 times the multiplies: person_detect takes that.
 PlanOptions recomputing() {
   PlanOptions options = options_of(true, Io::rows);
   options.solve.time_limit = testing::time_of(std::chrono::seconds(2));
@@ -46,13 +46,12 @@ PlanOptions searching() {
   return options;
 }
 
-std::vector<PlanOptions> all_modes() {
-  return {options_of(false, Io::arena),
-          options_of(true, Io::arena),
-          options_of(true, Io::rows),
-          options_of(true, Io::arena, StreamLayout::ring),
-          recomputing(),
-          searching()};
+std::vector<PlanOptions> modes_of(const std::string& model) {
+  std::vector<PlanOptions> modes{options_of(false, Io::arena), options_of(true, Io::arena),
+                                 options_of(true, Io::rows), options_of(true, Io::arena, StreamLayout::ring)};
+  if (testing::has_time() || model == "person_detect") modes.push_back(recomputing());
+  if (testing::has_time() || model == "mcunet_vww") modes.push_back(searching());
+  return modes;
 }
 
 /// A name in C: they may begin with no digit.
@@ -68,7 +67,7 @@ bool has_state(const Network& network) {
 void add_model(testing::Packages& packages, const std::filesystem::path& file, std::size_t cases) {
   Network network = read_network(file);
   run_carriers_whole(network);
-  std::vector<PlanOptions> modes = all_modes();
+  std::vector<PlanOptions> modes = modes_of(file.stem().string());
   if (has_state(network)) modes.resize(1);  // it cannot stream
   for (std::size_t mode = 0; mode < modes.size(); ++mode) {
     std::string stem = file.stem().string();

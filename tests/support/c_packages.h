@@ -7,26 +7,20 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stowage/generate.h"
 
 namespace stowage::testing {
 
-/// A compiler with its options.
-struct CCompiler {
-  std::string program{};
-  std::vector<std::string> options{};
-};
-
-/// gcc and clang as C99, g++ as C++; all warnings are errors, address and undefined-behaviour sanitizers are on.
-[[nodiscard]] const std::vector<CCompiler>& c_compilers();
-
+/// Compilers take turns: gcc and clang as C99, g++ as C++; all warnings are errors, address and undefined-behaviour
+/// sanitizers are on.
 class Packages {
  public:
-  explicit Packages(const std::filesystem::path& folder);
+  explicit Packages(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Names must differ; compilers take turns.
+  /// Names must differ.
   void add(const std::string& name, const Package& package);
 
   /// Compiles and runs all; says what went wrong.
@@ -35,6 +29,8 @@ class Packages {
   [[nodiscard]] std::size_t count() const { return names_.size(); }
 
  private:
+  [[nodiscard]] std::string run_with(std::size_t compiler) const;
+
   std::filesystem::path folder_;
   std::vector<std::string> names_{};
 };
