@@ -139,6 +139,9 @@ struct SolveOptions {
   /// Search budget. Once a plan exists, no strategy starts or continues after this time. With 1000 or more
   /// buffers in one memory, a fast fallback plan is also made and is returned if time runs out. Default 3 s.
   std::chrono::duration<double> time_limit = std::chrono::seconds(3);
+  /// Search budget in work instead of time: the plan is the same on every machine, busy or not. 1000 is about
+  /// what one processor does in a second. The time limit does not apply then. None: the time limit.
+  std::optional<std::int64_t> effort{};
   /// Strategies and searches that run at the same time; 0: one for each processor. The number decides how far
   /// a search gets within its time, not which plan it finds.
   std::size_t threads = 0;

@@ -31,6 +31,7 @@ std::map<std::string_view, Target> targets_of(Texts& texts) {
           {"capacity", &plan.capacity},
           {"align", &plan.align},
           {"time_limit", &plan.time_limit},
+          {"effort", &plan.effort},
           {"threads", &plan.threads},
           {"seed", &plan.seed},
           {"reuse_threshold", &plan.reuse_threshold},

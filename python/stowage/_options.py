@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         align: int
         io: str
         time_limit: float
+        effort: int
         threads: int
         seed: int
         capacity: int | str
@@ -50,7 +51,7 @@ Model = Union[str, "os.PathLike[str]", bytes, Any]
 Models = Union[Model, Sequence[Model], Mapping[str, Model]]
 Source = tuple[str, str, "bytes | None"]
 
-TEXTS = {"strategy", "order", "alias", "align", "io", "time_limit", "threads", "seed", "capacity", "axes", "blocks",
+TEXTS = {"strategy", "order", "alias", "align", "io", "time_limit", "effort", "threads", "seed", "capacity", "axes", "blocks",
          "granule", "layout", "run", "reuse_threshold", "sort", "rounds", "scratch"}
 LISTS = {"feed", "release", "dim", "shape", "bound", "state"}
 NAMES = sorted(TEXTS | LISTS | {"memory", "moves", "stream", "recompute"})

@@ -53,7 +53,8 @@ def pack(
     allowed: npt.ArrayLike | None = None,
     traffic: npt.ArrayLike | None = None,
     strategy: str = "auto",
-    time_limit: float = 3,
+    time_limit: float | None = None,
+    effort: int | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Callable[[str, float], object] | None = None,
@@ -62,7 +63,8 @@ def pack(
 
     Buffer i needs size[i] bytes from position lower[i] to before upper[i]. `alignment` is one number or one for
     each buffer. pinned[i], unless negative, is an offset that buffer i must have. Arrays of int64 are read in
-    place. Ctrl-C returns the best offsets so far. `progress(what, fraction)` is called now and then.
+    place. `time_limit` (default 3) is in seconds; `effort` limits work instead, so that the offsets are the same on
+    every machine. Ctrl-C returns the best offsets so far. `progress(what, fraction)` is called now and then.
 
     >>> import stowage
     >>> offsets = stowage.pack(lower=[0, 1, 2], upper=[2, 3, 4], size=[32, 64, 32])
@@ -81,7 +83,7 @@ def pack(
     if upper is None and size is None:
         return _pack_objects(
             lower, alignment=alignment, capacity=capacity, strategy=strategy, time_limit=time_limit,
-            threads=threads, seed=seed, progress=progress)
+            effort=effort, threads=threads, seed=seed, progress=progress)
     if upper is None or size is None:
         raise UsageError("pack needs lower, upper and size, or one list of allocations")
     columns = [_column(name, values) for name, values in (("lower", lower), ("upper", upper), ("size", size))]
@@ -97,7 +99,8 @@ def pack(
         wishes.append(None if values is None else _column(name, values))
         if wishes[-1] is not None and len(wishes[-1]) != count:
             raise UsageError(f"{name} has {len(wishes[-1])} elements, expected {count}")
-    texts = texts_of({"capacity": capacity, "memory": memory, "strategy": strategy, "time_limit": float(time_limit),
+    texts = texts_of({"capacity": capacity, "memory": memory, "strategy": strategy,
+                      "time_limit": None if time_limit is None else float(time_limit), "effort": effort,
                       "threads": threads, "seed": seed})
     found, memories, peaks, bound, used, interrupted, fits = _core.pack(
         columns[0], columns[1], columns[2], alignments, wishes[0], wishes[1], wishes[2], texts, progress)

@@ -1,13 +1,21 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <utility>
 
 namespace stowage::base {
 
-/// When work must end: at a point in time, or as soon as it is cancelled.
+/// When work must end: at a point in time, after an amount of work, or as soon as it is cancelled.
+///
+/// A deadline for an amount of work has a clock of its own, which only `spend` moves on. So it is over at the
+/// same point of the work on every machine. Its durations are of this clock; a second is about what one
+/// processor does in a second. Copies share the clock. Threads that work side by side need clocks apart, or
+/// one of them would end sooner because of what the others do.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
@@ -21,7 +29,25 @@ class Deadline {
   /// No time limit: only cancellation ends the work.
   explicit Deadline(std::stop_token stop) : stop_(std::move(stop)) {}
 
-  [[nodiscard]] bool is_over() const { return is_stop_requested() || (end_ && Clock::now() >= *end_); }
+  /// After so much work. More than a year means no limit.
+  [[nodiscard]] static Deadline after_work(Seconds work, std::stop_token stop = {});
+
+  /// Counts work, in units of about a nanosecond. Nothing happens if time is the limit.
+  void spend(std::int64_t work) const {
+    if (spent_) spent_->fetch_add(work, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool counts_work() const { return spent_ != nullptr; }
+
+  /// The same, but what is spent there does not count here, and the other way round.
+  [[nodiscard]] Deadline apart() const;
+
+  /// On the clock of this deadline.
+  [[nodiscard]] Clock::time_point now() const {
+    return spent_ ? Clock::time_point(std::chrono::nanoseconds(spent_->load(std::memory_order_relaxed)))
+                  : Clock::now();
+  }
+
+  [[nodiscard]] bool is_over() const { return is_stop_requested() || (end_ && now() >= *end_); }
   /// Whether the work is cancelled, whatever the time.
   [[nodiscard]] bool is_stop_requested() const { return stop_.stop_requested(); }
   /// The remaining time: 0 when it is over, a year without a limit.
@@ -36,6 +62,7 @@ class Deadline {
  private:
   std::optional<Clock::time_point> end_{};
   std::stop_token stop_{};
+  std::shared_ptr<std::atomic<std::int64_t>> spent_{};  ///< If work is counted.
 };
 
 }  // namespace stowage::base

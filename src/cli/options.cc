@@ -243,6 +243,10 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   }
   if (!texts.align.empty()) options.alignment = parse_number("--align", texts.align, 1);
   if (!texts.time_limit.empty()) options.solve.time_limit = parse_seconds(texts.time_limit);
+  if (!texts.effort.empty()) {
+    if (!texts.time_limit.empty()) throw UsageError("--effort and --time-limit cannot be combined");
+    options.solve.effort = parse_number("--effort", texts.effort, 0);
+  }
   if (!texts.threads.empty())
     options.solve.threads = static_cast<std::size_t>(parse_number("--threads", texts.threads, 1));
   if (!texts.seed.empty())

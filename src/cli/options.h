@@ -41,6 +41,7 @@ struct PlanTexts {
   std::string capacity;
   std::string align;
   std::string time_limit;
+  std::string effort;
   std::string threads;
   std::string seed;
   std::string reuse_threshold;

@@ -109,11 +109,14 @@ class Builder {
   std::vector<Place> places_;
 };
 
+constexpr std::int64_t work_of_choice = 1000;  ///< In the units of deadlines, about.
+
 /// Gives every buffer, pinned ones first and then in the wish's order, the lowest place in the first memory
 /// in which it stays within capacity. If none does, it takes the memory that grows least beyond its capacity.
 /// Nothing if cancelled.
 std::optional<std::vector<Place>> build(const Problem& problem, const Choices& choices, const Wish& wish,
                                         const pack::Control& control) {
+  control.spend(work_of_choice * std::ssize(problem.buffers));
   Builder builder(problem, choices, wish);
   for (const std::size_t b : wish.order) {
     if (builder.is_settled(b)) builder.settle(b);

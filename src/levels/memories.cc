@@ -85,7 +85,7 @@ std::optional<std::vector<Bytes>> pack_within(const Problem& problem, std::span<
   const pack::Control part = control_of_part(control, 0);
   for (const pack::Strategy& packer : pack::packers()) {
     if (packer.obstacle(one) || part.is_time_up()) continue;
-    const pack::Placing placing = packer.run(one, part);
+    const pack::Placing placing = pack::run(packer, one, part);
     if (placing.places.size() != set.size() || peak_of_one(one, placing.places) > capacity) continue;
     std::vector<Bytes> offsets;
     for (const Place& place : placing.places) offsets.push_back(place.offset);

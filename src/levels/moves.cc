@@ -96,13 +96,14 @@ bool is_there(const Option& option, std::size_t memory, Position at) {
 class Mover {
  public:
   Mover(const Problem& problem, const Solution& solution, std::span<const Movable> movables,
-        const SolveOptions& options)
+        const pack::Control& control)
       : problem_(problem),
         solution_(solution),
         movables_(movables),
         choices_(problem),
-        control_{options, base::Deadline(options.time_limit, options.stop), true},
+        control_(control),
         loads_(problem, std::min(end_of(problem), longest_clock)) {
+    control_.has_plan = true;
     for (const Movable& movable : movables)
       plan_.courses.push_back({solution.places[movable.buffer].memory, {}});
     plan_.moved = unmoved();
@@ -312,8 +313,8 @@ class Mover {
 }  // namespace
 
 MovePlan choose_moves(const Problem& problem, const Solution& solution, std::span<const Movable> movables,
-                      const SolveOptions& options) {
-  return Mover(problem, solution, movables, options).run();
+                      const pack::Control& control) {
+  return Mover(problem, solution, movables, control).run();
 }
 
 }  // namespace stowage::levels

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "levels/courses.h"
+#include "pack/placing.h"
 #include "stowage/problem.h"
 
 namespace stowage::levels {
@@ -20,6 +21,6 @@ struct MovePlan {
 /// Decides which buffers are copied between memories, and when, to cost less than the solution, which must
 /// fit. The result never costs more; without a move it keeps the solution's places. See moves.cc.
 [[nodiscard]] MovePlan choose_moves(const Problem& problem, const Solution& solution,
-                                    std::span<const Movable> movables, const SolveOptions& options = {});
+                                    std::span<const Movable> movables, const pack::Control& control);
 
 }  // namespace stowage::levels

@@ -1,5 +1,7 @@
 // The public face of packing: every strategy by its name, and `auto`, the best of them all.
 
+#include "levels/solve.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,7 +70,10 @@ std::optional<std::string> obstacle_to(std::string_view strategy, const Problem&
 }
 
 Solution solve(const Problem& problem, const SolveOptions& options) {
-  const base::Deadline deadline(options.time_limit, options.stop);
+  return levels::solve(problem, options, pack::deadline_of(options));
+}
+
+Solution levels::solve(const Problem& problem, const SolveOptions& options, const base::Deadline& deadline) {
   validate(problem);
   if (!options.sort.empty())
     (void)pack::parse_sort_order(options.sort);  // an error even if no strategy uses it

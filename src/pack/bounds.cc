@@ -271,7 +271,9 @@ class Doubt {
       for (const auto& section : tables_[r]->entries) entries += section.size();
       const Dive dive{ValueOrder::longest_first, SectionOrder::fewest_choices, 0,
                       static_cast<std::int64_t>(std::min(most_nodes, most_work / entries))};
-      const Answer answer = search_sections(*tables_[r], rest, dive, stop).answer;
+      const Found found = search_sections(*tables_[r], rest, dive, stop);
+      control_.spend(found.work * work_of_node(*tables_[r]));
+      const Answer answer = found.answer;
       if (answer == Answer::no) return answer;
       if (answer == Answer::unknown) all = answer;
     }

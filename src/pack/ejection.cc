@@ -75,6 +75,7 @@ Placing known_placing(const Problem& problem, const Control& control) {
     if (!best.places.empty() && control.is_time_up()) break;
     Control own = control;
     own.ceiling = nullptr;  // a high placing will do
+    control.spend(greedy.work * std::ssize(problem.buffers));
     Placing placing = place_greedily(greedy, problem, own);
     if (placing.places.empty()) continue;
     const bool is_lower =
@@ -135,6 +136,7 @@ class Descent {
   [[nodiscard]] bool has_found() const { return has_found_; }
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return search_.offsets(); }
   [[nodiscard]] bool has_failed() const { return spent_ >= patience_; }
+  [[nodiscard]] std::int64_t work() const { return search_.work(); }
 
   /// Begins anew, with smaller steps and more patience.
   void start_anew(std::span<const Bytes> offsets, Bytes peak, Bytes bound) {
@@ -217,6 +219,8 @@ class Descents {
     const auto pairs = static_cast<std::int64_t>(neighbours_.pairs());
     const std::int64_t met = std::max<std::int64_t>(1, 2 * pairs / std::ssize(problem_.buffers));
     const std::int64_t steps = std::max<std::int64_t>(16, work / met);
+    std::int64_t before = 0;
+    for (const auto& descent : descents_) before += descent->work();
     std::atomic<std::size_t> next = 0;
     std::exception_ptr error;
     std::mutex mutex;
@@ -236,6 +240,8 @@ class Descents {
       run_descents();
     }
     if (error) std::rethrow_exception(error);
+    for (const auto& descent : descents_) control_.spend(descent->work());
+    control_.spend(-before);
   }
 
   /// False if no search has found a placing. Otherwise all go on from the lowest.

@@ -67,7 +67,9 @@ EjectionSearch::EjectionSearch(std::span<const Movable> items, ClashesOf clashes
       tops_(items_.size(), 0),
       is_placed_(items_.size(), 0),
       thrown_out_(items_.size(), -barred_for - 1),
-      met_(items_.size(), 0) {
+      met_(items_.size(), 0),
+      work_of_step_(table_ != nullptr ? 200 + std::ssize(items) : 200),
+      work_of_meeting_(table_ != nullptr ? 5 : 60) {
   forget();
 }
 
@@ -113,6 +115,7 @@ bool EjectionSearch::run(std::int64_t steps, const Stop& stop) {
       return false;
     }
     met += 1 + starts_.size();
+    met_so_far_ += std::ssize(starts_);
     if (step_ % compact_every == 0) compact();
   }
   return pool_.empty();

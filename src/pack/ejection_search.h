@@ -55,6 +55,8 @@ class EjectionSearch {
   /// By item; of those in the pool without meaning.
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
   [[nodiscard]] std::int64_t steps() const { return step_; }  ///< So far.
+  /// So far, in the units of deadlines.
+  [[nodiscard]] std::int64_t work() const { return step_ * work_of_step_ + met_so_far_ * work_of_meeting_; }
 
  private:
   /// Where a walk over offsets in rising order passes the begin or the end of a collision.
@@ -97,6 +99,9 @@ class EjectionSearch {
   std::span<const std::uint32_t> met_by_begin_;  ///< With a table: placed items that the taken one meets.
   std::vector<std::pair<Bytes, Bytes>> taken_;
   std::int64_t step_ = 0;
+  std::int64_t met_so_far_ = 0;  ///< Items that all steps met.
+  std::int64_t work_of_step_;    ///< About, in the units of deadlines.
+  std::int64_t work_of_meeting_;
 };
 
 struct Ejection {

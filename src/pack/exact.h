@@ -14,7 +14,8 @@ namespace stowage::pack {
 /// Searches for the least height of a model, round by round: see exact.cc. Keeps references.
 class LeastHeight {
  public:
-  /// Begins with a first fit, which is useless if cancelled. Tries nothing lower than `enough`.
+  /// Begins with a first fit, which is useless if cancelled, or with the placing that `control` knows, if that is
+  /// lower. Tries nothing lower than `enough`.
   LeastHeight(const Tables& tables, Bytes enough, const Control& control);
 
   /// In units, by item.

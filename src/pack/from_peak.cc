@@ -70,6 +70,7 @@ constexpr std::size_t most_left_over = 300;  ///< With more, the pool would grow
 constexpr std::int64_t steps_of_cap = 600;
 constexpr double finest_cap = 0.0005;  ///< Caps closer than this part of the bound count as equal.
 constexpr double least_slack = 1e-4;
+constexpr std::int64_t work_of_placing = 600;  ///< For each buffer of a pass, in the units of deadlines.
 
 /// Offsets below a cap; none for buffers left over.
 struct Pass {
@@ -186,6 +187,7 @@ class Sweep {
   /// Nothing if it has to end, or if more than `most` buffers would be left over.
   std::optional<Pass> place(const Manner& manner, Bytes cap, std::size_t most) {
     if (has_to_end()) return std::nullopt;
+    control_.spend(work_of_placing * std::ssize(buffers_));
     Pass pass{.offsets = std::vector<std::optional<Bytes>>(buffers_.size())};
     const std::vector<std::size_t> order = order_of(manner.stack);
     Occupancy occupancy(buffers_);
@@ -233,7 +235,9 @@ class Sweep {
     }
     EjectionSearch search(movables, clashes_among(*neighbours_), nullptr, control_.options.seed);
     search.begin(cap);
-    if (!search.run(steps_of_cap, [&] { return control_.is_time_up(); })) return;
+    const bool has_found = search.run(steps_of_cap, [&] { return control_.is_time_up(); });
+    control_.spend(search.work());
+    if (!has_found) return;
     for (std::size_t b = 0; b < buffers_.size(); ++b) pass.offsets[b] = search.offsets()[b];
     pass.left_over.clear();
   }
@@ -241,6 +245,7 @@ class Sweep {
   /// Puts the buffers left over at their lowest fit. False if it has to end.
   [[nodiscard]] bool put_on_top(Pass& pass) const {
     if (pass.left_over.empty()) return true;
+    control_.spend(work_of_placing * std::ssize(buffers_));
     Occupancy occupancy(buffers_);
     std::size_t done = 0;
     const auto ends = [&] { return done++ % buffers_between_looks == 0 && has_to_end(); };

@@ -23,6 +23,11 @@ void Control::report(std::string_view what, double fraction) const {
   if (options.progress) options.progress(what, fraction);
 }
 
+base::Deadline deadline_of(const SolveOptions& options) {
+  if (!options.effort) return base::Deadline(options.time_limit, options.stop);
+  return base::Deadline::after_work(std::chrono::duration<double, std::milli>(*options.effort), options.stop);
+}
+
 std::size_t threads_of(const SolveOptions& options) {
   return options.threads > 0 ? options.threads
                              : std::max<std::size_t>(std::thread::hardware_concurrency(), 1);

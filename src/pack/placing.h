@@ -33,11 +33,16 @@ struct Control {
   [[nodiscard]] bool is_time_up() const { return deadline.is_over(); }
   /// True if a strategy must return without a placing. Without a fallback plan only the user can cause this.
   [[nodiscard]] bool is_too_late() const { return has_plan ? is_time_up() : deadline.is_stop_requested(); }
+  /// Counts work; see base::Deadline.
+  void spend(std::int64_t work) const { deadline.spend(work); }
   /// Whether another placing beats one with this peak, finished or not.
   [[nodiscard]] bool is_beaten(Bytes peak) const { return ceiling != nullptr && peak >= *ceiling; }
   /// Reports progress, from 0 to 1.
   void report(std::string_view what, double fraction) const;
 };
+
+/// After the effort, or else the time limit, that the options give; both begin now.
+[[nodiscard]] base::Deadline deadline_of(const SolveOptions& options);
 
 /// The number of threads that searches may use.
 [[nodiscard]] std::size_t threads_of(const SolveOptions& options);

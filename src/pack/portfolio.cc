@@ -1,7 +1,10 @@
 // The portfolio: all strategies of this folder, and the best result of several.
 //
 // Few buffers. The strategies run one after the other, in the order of the table. The first has no fallback,
-// so the deadline cannot end it before it has a placing.
+// so the deadline cannot end it before it has a placing. Single passes take microseconds. Two searches are
+// rivals, `exact` and `ejection`: no rule says which one an instance wants. Each begins with a twentieth of the
+// time. The one that got lower goes on with two thirds of the rest, with other random numbers, then the other
+// one with two thirds of what is left then. Each begins from the best placing known.
 //
 // Many buffers in one memory. Any pass may overrun the deadline, so the cheapest come first. Single passes
 // run in parallel on all threads; each stops once it is as high as another's placing. The searches, which use
@@ -26,6 +29,9 @@
 // given up early. All of `from-peak` begins before the pass that takes longest, so that one thread runs
 // passes while another searches.
 //
+// With an effort instead of a time limit, each pass has a clock of its own, which begins where all passes before
+// it would have ended. So no clock depends on which thread is first.
+//
 // The result does not depend on the threads unless the clock stops a strategy. The lowest placing wins, of
 // equal ones the strategy that comes first in the order. A strategy is given up only if it cannot win any
 // more.
@@ -33,10 +39,10 @@
 #include "pack/portfolio.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <initializer_list>
 #include <limits>
 #include <mutex>
 #include <thread>
@@ -45,76 +51,22 @@
 
 #include "pack/bounds.h"
 #include "pack/placing.h"
-#include "pack/strategies.h"
 
 namespace stowage::pack {
 namespace {
 
-std::optional<std::string> nothing(const Problem&) { return std::nullopt; }
-
-constexpr StrategyInfo info_of_from_peak{
-    "from-peak", "from the fullest position to both sides; what is left over throws out what weighs less",
-    "stowage"};
-
-/// The first pass alone; it reaches the bound on many large real lists.
-const Strategy& opening_of_from_peak() {
-  static const Strategy opening{info_of_from_peak, from_peak_once, several_memories, {.of_many = 3}};
-  return opening;
-}
-
-std::vector<Strategy> make_all() {
-  std::vector<Strategy> strategies;
-  for (const Greedy& greedy : greedies()) {
-    const auto run = [&greedy](const Problem& problem, const Control& control) {
-      return place_greedily(greedy, problem, control);
-    };
-    strategies.push_back({greedy.info, run, several_memories, {.of_many = greedy.of_many}});
-  }
-  const std::initializer_list<Strategy> others{
-      {info_of_from_peak, from_peak, several_memories, {.of_many = 7, .opening = &opening_of_from_peak()}},
-      {{"exact", "branch and bound over sections of time, and a search by ejection; proves where it can",
-        "stowage"},
-       exact,
-       obstacle_to_exact,
-       // A third of the time remains for the next two, which sometimes find better placings.
-       {.of_many = 12, .share = 2.0 / 3, .is_alone = true}},
-      {{"ejection", "lowers a greedy placing cap by cap; what sticks out throws out what weighs less",
-        "stowage"},
-       ejection,
-       several_memories,
-       {.of_many = 11, .share = 1.0 / 2, .is_alone = true}},
-      {{"rectangle", "sorted, as low as it goes; then what sticks out is ordered anew",
-        "Zhejiang Dahua, CN patent application, 2022"},
-       rectangle,
-       several_memories,
-       {.of_many = 13, .is_alone = true}},
-      {{"free-list", "allocates and frees operator by operator, in one memory after the other",
-        "CN patent application, 2023"},
-       free_list,
-       nothing,
-       {.of_many = 0, .is_stopgap = true}},
-      {{"two-stack", "from the outputs backwards, on both sides of an origin", "CN112256441B"},
-       two_stack,
-       obstacle_to_two_stack,
-       {.of_many = 9}},
-      {{"slots", "equal slots, as many as buffers are alive at once", "CN patent application, 2024"},
-       slots,
-       obstacle_to_slots,
-       {.of_many = 10}},
-  };
-  strategies.insert(strategies.end(), others);
-  return strategies;
-}
-
-const std::vector<Strategy>& all() {
-  static const std::vector<Strategy> strategies = make_all();
-  return strategies;
-}
-
 /// The strategy that provides the fallback plan.
 const Strategy& stopgap() {
-  return *std::find_if(all().begin(), all().end(), [](const Strategy& it) { return it.turn.is_stopgap; });
+  return *std::find_if(packers().begin(), packers().end(),
+                       [](const Strategy& it) { return it.turn.is_stopgap; });
 }
+
+/// Of the time, for the first turn of each of two rivals.
+constexpr double share_of_probe = 1.0 / 20;
+constexpr std::uint64_t seeds_between_turns = 0x5bd1e995;
+
+/// Of the work that is left, for a search that runs beside passes.
+constexpr double share_of_search = 0.5;
 
 /// From so many buffers on a strategy may overrun the deadline.
 constexpr std::size_t many = 1000;
@@ -140,14 +92,22 @@ class Contest {
     if (runs_side_by_side()) line_up();
     ceilings_ = std::vector<std::atomic<Bytes>>(order_.size());
     for (std::atomic<Bytes>& ceiling : ceilings_) ceiling = unreached;
+    found_.assign(order_.size(), unreached);
+    has_ended_.assign(order_.size(), 0);
   }
 
   void run() {
     if (runs_side_by_side()) run_passes();
-    while (next_ < order_.size()) enter(next_++, control_.options.progress);
+    while (next_ < order_.size()) {
+      if (are_rivals_next()) {
+        race();
+      } else {
+        enter({next_++}, control_.options.progress);
+      }
+    }
     // Every strategy returned without a placing because the user stopped it.
     if (!standing_)
-      keep(order_.size(), stopgap(),
+      keep({order_.size()}, stopgap(),
            stopgap().run(problem_, {control_.options, base::Deadline(control_.options.stop)}));
   }
 
@@ -179,6 +139,32 @@ class Contest {
 
   [[nodiscard]] bool runs_side_by_side() const { return has_many_ && has_one_memory_; }
 
+  /// A strategy, and how it takes its turn.
+  struct Entry {
+    std::size_t entrant = 0;
+    std::optional<base::Deadline> deadline{};  ///< Of a probe.
+    std::uint64_t turns_before = 0;
+  };
+
+  [[nodiscard]] bool are_rivals_next() const {
+    return is_choice_ && !has_many_ && has_one_memory_ && next_ + 1 < order_.size() &&
+           order_[next_]->turn.is_rival && order_[next_ + 1]->turn.is_rival;
+  }
+
+  /// Probes of the next two, then the turns of both, the lower one first.
+  void race() {
+    std::array<std::size_t, 2> rivals{next_, next_ + 1};
+    next_ += rivals.size();
+    const base::Deadline probe = control_.deadline.part(share_of_probe);
+    const base::Deadline probes = control_.deadline.part(2 * share_of_probe);
+    enter({rivals[0], probe}, control_.options.progress);
+    enter({rivals[1], probes}, control_.options.progress);
+    if (found_[rivals[1]] < found_[rivals[0]]) std::swap(rivals[0], rivals[1]);
+    for (const std::size_t rival : rivals) {
+      if (has_ended_[rival] == 0) enter({rival, std::nullopt, 1}, control_.options.progress);
+    }
+  }
+
   void line_up() {
     const auto is_stopgap = [](const Strategy* it) { return it->turn.is_stopgap; };
     has_makeshift_ = std::none_of(order_.begin(), order_.end(), is_stopgap);
@@ -190,14 +176,46 @@ class Contest {
                      [](const Strategy* a, const Strategy* b) { return a->turn.of_many < b->turn.of_many; });
   }
 
+  /// A clock for each of the first strategies, where work is counted.
+  void set_clocks(std::size_t end) {
+    if (!control_.deadline.counts_work()) return;
+    base::Deadline clock = control_.deadline.apart();
+    for (std::size_t entrant = 0; entrant < end; ++entrant) {
+      const std::int64_t work = work_of(*order_[entrant]);
+      clocks_.push_back(clock.apart());
+      if (work > 0) {
+        clock.spend(work);
+      } else {
+        clocks_.back() = clocks_.back().part(share_of_search);
+        clock.spend(static_cast<std::int64_t>(clock.left().count() * 1e9 * share_of_search));
+      }
+      begins_.push_back(clocks_.back().now());
+    }
+  }
+
+  /// Counts what the passes have spent; searches only if they all ended by themselves.
+  void count_work_of_passes() {
+    const bool is_over = standing_ && total_peak(standing_->score) <= bound_;
+    for (std::size_t entrant = 0; entrant < clocks_.size(); ++entrant) {
+      const std::int64_t work = work_of(*order_[entrant]);
+      if (work > 0) control_.spend(work);
+      if (work == 0 && !is_over) control_.spend((clocks_[entrant].now() - begins_[entrant]).count());
+    }
+  }
+
+  [[nodiscard]] std::int64_t work_of(const Strategy& strategy) const {
+    return strategy.turn.work * std::ssize(problem_.buffers);
+  }
+
   /// Runs all strategies before the first that uses all threads itself.
   void run_passes() {
     const auto is_alone = [](const Strategy* it) { return it->turn.is_alone; };
     const auto end =
         static_cast<std::size_t>(std::find_if(order_.begin(), order_.end(), is_alone) - order_.begin());
+    set_clocks(end);
     const auto work = [this, end](const Progress& progress) {
       try {
-        for (std::size_t entrant = next_++; entrant < end; entrant = next_++) enter(entrant, progress);
+        for (std::size_t entrant = next_++; entrant < end; entrant = next_++) enter({entrant}, progress);
       } catch (...) {
         const std::lock_guard lock(mutex_);
         error_ = std::current_exception();
@@ -211,15 +229,18 @@ class Contest {
       work(control_.options.progress);
     }
     if (error_) std::rethrow_exception(error_);
+    count_work_of_passes();
     next_ = end;
   }
 
   /// Runs one of the strategies if it may still be useful.
-  void enter(std::size_t entrant, const Progress& progress) {
+  void enter(const Entry& entry, const Progress& progress) {
+    const std::size_t entrant = entry.entrant;
     const Strategy& strategy = *order_[entrant];
     const bool makes_first_plan = has_many_ && strategy.turn.is_stopgap;
     Control control = control_;
     control.options.progress = progress;
+    if (entrant < clocks_.size()) control.deadline = clocks_[entrant];
     {
       const std::lock_guard lock(mutex_);
       if (has_one_memory_ && ceilings_[entrant] <= bound_) return;
@@ -236,12 +257,16 @@ class Contest {
     if (is_choice_ && strategy.obstacle(problem_)) return;  // tested late, since it takes time
     if (makes_first_plan) control.deadline = control.deadline.later_by(grace_of(problem_));
     if (is_choice_) control.deadline = control.deadline.part(strategy.turn.share);
-    keep(entrant, strategy, strategy.run(problem_, control));
+    if (entry.deadline) control.deadline = *entry.deadline;
+    control.options.seed += entry.turns_before * seeds_between_turns;
+    keep(entry, strategy, pack::run(strategy, problem_, control));
   }
 
-  void keep(std::size_t entrant, const Strategy& strategy, Placing placing) {
+  void keep(const Entry& entry, const Strategy& strategy, Placing placing) {
+    const std::size_t entrant = entry.entrant;
     const std::lock_guard lock(mutex_);
-    is_interrupted_ = is_interrupted_ || placing.cut_short;
+    is_interrupted_ = is_interrupted_ || (placing.cut_short && !entry.deadline);
+    if (entrant < has_ended_.size()) has_ended_[entrant] = placing.cut_short ? 0 : 1;
     if (placing.places.empty() && !problem_.buffers.empty()) return;
     cost_bound_ = std::max(cost_bound_, placing.cost_bound);
     if (placing.lower_bound > bound_) {
@@ -250,6 +275,7 @@ class Contest {
     }
     const bool is_makeshift = has_makeshift_ && (strategy.turn.is_stopgap || placing.cut_short);
     Standing standing{is_makeshift, score_of(problem_, placing.places, placing.slots), entrant};
+    if (entrant < found_.size()) found_[entrant] = total_peak(standing.score);
     if (has_one_memory_ && !is_makeshift) lower_ceilings(standing, placing.is_least);
     if (standing_ && *standing_ < standing) return;
     standing_ = std::move(standing);
@@ -282,12 +308,16 @@ class Contest {
   const bool has_many_;
   const bool is_choice_;
   std::vector<const Strategy*> order_;
-  bool has_makeshift_ = false;  ///< The fallback was not chosen by the user.
+  bool has_makeshift_ = false;                             ///< The fallback was not chosen by the user.
+  std::vector<base::Deadline> clocks_;                     ///< Of passes; none if time is the limit.
+  std::vector<base::Deadline::Clock::time_point> begins_;  ///< What they showed at first.
   std::atomic<std::size_t> next_ = 0;
   std::vector<std::atomic<Bytes>> ceilings_;  ///< Per entrant: only placings below it are useful.
   std::mutex mutex_;                          ///< Guards all members below.
   Bytes bound_;
   std::optional<Standing> standing_;  ///< Of `best_`.
+  std::vector<Bytes> found_;          ///< Per entrant, its peak,
+  std::vector<char> has_ended_;       ///< and whether it ended by itself.
   Solution best_;
   std::int64_t cost_bound_ = 0;
   bool is_interrupted_ = false;
@@ -296,7 +326,10 @@ class Contest {
 
 }  // namespace
 
-std::span<const Strategy> packers() { return all(); }
+Placing run(const Strategy& strategy, const Problem& problem, const Control& control) {
+  control.spend(strategy.turn.work * std::ssize(problem.buffers));
+  return strategy.run(problem, control);
+}
 
 Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies,
                  const Control& control) {

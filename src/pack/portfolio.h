@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -14,9 +15,12 @@ struct Strategy;
 
 /// The turn of a strategy among others; see portfolio.cc.
 struct Turn {
-  int of_many = 0;          ///< With many buffers, lower numbers come first.
-  double share = 1;         ///< Share of the remaining time that it may use.
-  bool is_alone = false;    ///< It uses all threads itself, so no other strategy runs in parallel.
+  int of_many = 0;        ///< With many buffers, lower numbers come first.
+  double share = 1;       ///< Share of the remaining time that it may use.
+  bool is_alone = false;  ///< It uses all threads itself, so no other strategy runs in parallel.
+  bool is_rival = false;  ///< With few buffers, it competes with the one beside it; see portfolio.cc.
+  std::int64_t work =
+      0;  ///< Of a pass, for each buffer, in the units of deadlines. Searches count their own.
   bool is_stopgap = false;  ///< The fallback: always returns a plan, soon, even if cancelled.
   /// With many buffers: its fast first part, which gets a turn of its own.
   const Strategy* opening = nullptr;
@@ -29,6 +33,9 @@ struct Strategy {
   std::optional<std::string> (*obstacle)(const Problem& problem);
   Turn turn{};
 };
+
+/// Runs a strategy and counts its work.
+[[nodiscard]] Placing run(const Strategy& strategy, const Problem& problem, const Control& control);
 
 /// All strategies of this folder, in the order in which `auto` tries them on few buffers.
 [[nodiscard]] std::span<const Strategy> packers();

@@ -44,6 +44,8 @@ constexpr std::array<std::string_view, 8> portfolio{
     "size*duration", "duration,size", "size,duration",         "size",
     "size*overlap",  "overlap,size",  "size*duration*overlap", "duration*overlap"};
 constexpr int placings_to_finish = 4;
+constexpr std::int64_t work_of_first_placing = 2500;  ///< For each buffer, in the units of deadlines.
+constexpr std::size_t starts_at_once = 8;             ///< Where work is counted.
 constexpr std::size_t most_waves = 10;
 constexpr double budgets_in_a_wave = 240;  // approximate, measured
 
@@ -176,8 +178,27 @@ class RectangleSearch {
   }
 
  private:
-  /// Runs the starts [begin, end) on all threads, including this one.
   void run(std::size_t begin, std::size_t end) {
+    if (!control_.deadline.counts_work()) return run_side_by_side(begin, end);
+    for (; begin < end && !board_.is_solved() && !early_.is_time_up(); begin += starts_at_once)
+      run_with_clocks(begin, std::min(end, begin + starts_at_once));
+    if (begin < end && !board_.is_solved()) board_.put(Tuned{.was_stopped = true}, begin);
+  }
+
+  /// Each start has a clock of its own, and an equal part of the work that is left.
+  void run_with_clocks(std::size_t begin, std::size_t end) {
+    const auto now = control_.deadline.now();
+    first_with_clock_ = begin;
+    clocks_.clear();
+    for (std::size_t number = begin; number < end; ++number)
+      clocks_.push_back(early_.deadline.apart().part(1 / static_cast<double>(end - begin)));
+    run_side_by_side(begin, end);
+    for (std::size_t number = begin; number < end && !board_.is_beaten(number); ++number)
+      control_.spend((clocks_[number - begin].now() - now).count());
+  }
+
+  /// Runs the starts [begin, end) on all threads, including this one.
+  void run_side_by_side(std::size_t begin, std::size_t end) {
     next_ = begin;
     const std::size_t threads = threads_of(control_.options);
     std::vector<std::jthread> helpers;
@@ -208,8 +229,10 @@ class RectangleSearch {
   void run_start(std::size_t number) {
     const auto is_beaten = [&] { return board_.is_beaten(number); };
     const bool is_quick = rectangles_.neighbours.are_listed();
-    const Stops stops{[&] { return is_beaten() || early_.is_time_up(); },
-                      [&] { return is_beaten() || (!is_quick && control_.is_time_up()); }};
+    const base::Deadline& clock = clocks_.empty() ? early_.deadline : clocks_[number - first_with_clock_];
+    const Stops stops{[&] { return is_beaten() || clock.is_over(); },
+                      [&] { return is_beaten() || (!is_quick && control_.is_time_up()); },
+                      [&](std::int64_t work) { clock.spend(work); }};
     Tuned tuned = tune(rectangles_, starts_[number], stops);
     if (number < tops_.size() && !tuned.offsets.empty()) tops_[number] = tuned.top;
     board_.put(std::move(tuned), number);
@@ -219,7 +242,9 @@ class RectangleSearch {
   const Control& control_;
   const Control& early_;
   Starts& starts_;
-  std::vector<Bytes> tops_;  ///< Tops of the untuned starts; each is written by one thread.
+  std::vector<Bytes> tops_;             ///< Tops of the untuned starts; each is written by one thread.
+  std::vector<base::Deadline> clocks_;  ///< Of the starts that run side by side, if work is counted.
+  std::size_t first_with_clock_ = 0;
   std::atomic<std::size_t> next_ = 0;
   Board board_;
 };
@@ -245,7 +270,8 @@ Placing rectangle(const Problem& problem, const Control& control) {
   if (stop()) return no_placing();
   Order order;
   for (const Rectangle& it : sorted) order.push_back(it.buffer);
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = control.deadline.now();
+  control.spend(work_of_first_placing * std::ssize(problem.buffers));
   Control patient = control;  // the search may go below a placing that the first one does not beat
   patient.ceiling = nullptr;
   Placing placing = place_in_order(problem, order, Fit::lowest, patient, "rectangle");
@@ -254,7 +280,7 @@ Placing rectangle(const Problem& problem, const Control& control) {
   if (first.top <= rectangles->threshold) return placing;
   // The end of the search leaves enough time to place its result again.
   Control early = control;
-  early.deadline = early.deadline.later_by(-placings_to_finish * (std::chrono::steady_clock::now() - begin));
+  early.deadline = early.deadline.later_by(-placings_to_finish * (control.deadline.now() - begin));
 
   RectangleSearch search(*rectangles, control, early, starts);
   const Board& board = search.run(std::move(first));

@@ -59,6 +59,8 @@ class Reorderer {
   [[nodiscard]] Order lowered(std::span<const std::size_t> group, const Container& container,
                               Bytes threshold);
 
+  [[nodiscard]] std::int64_t work() const { return work_; }  ///< Neighbours examined so far.
+
  private:
   struct Event {
     Bytes at = 0;             ///< From this offset on ...
@@ -103,7 +105,7 @@ class Reorderer {
   std::vector<std::int64_t> moved_at_;
   std::vector<Event> events_;
   std::int64_t steps_ = 0;
-  std::int64_t work_ = 0;  ///< Neighbours examined so far.
+  std::int64_t work_ = 0;
 };
 
 }  // namespace stowage::pack

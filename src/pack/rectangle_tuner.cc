@@ -53,6 +53,10 @@ Order order_of(std::span<const Rectangle> rectangles) {
   return order;
 }
 
+/// About, in the units of deadlines: of a neighbour examined, and of a rectangle placed, at most.
+constexpr std::int64_t work_of_neighbour = 30;
+constexpr std::int64_t most_work_of_placing = 5000;
+
 class Tuner {
  public:
   Tuner(const Rectangles& rectangles, const Start& start, const Stops& stops)
@@ -60,7 +64,13 @@ class Tuner {
         start_(start),
         stops_(stops),
         by_buffer_(rectangles.buffers.size(), nullptr),
-        reorderer_(rectangles.buffers, rectangles.neighbours, start.manner, stops.ends_search) {
+        work_of_placing_(
+            std::min(most_work_of_placing,
+                     work_of_neighbour *
+                         static_cast<std::int64_t>(2 * rectangles.neighbours.pairs() /
+                                                   std::max<std::size_t>(1, rectangles.buffers.size())))),
+        reorderer_(rectangles.buffers, rectangles.neighbours, start.manner,
+                   [this] { return ends_lowering(); }) {
     for (const Rectangle& rectangle : rectangles.all) by_buffer_[rectangle.buffer] = &rectangle;
   }
 
@@ -101,9 +111,16 @@ class Tuner {
     return order_of(rectangles);
   }
 
+  bool ends_lowering() {
+    stops_.spend(work_of_neighbour * (reorderer_.work() - told_));
+    told_ = reorderer_.work();
+    return stops_.ends_search();
+  }
+
   /// The placer: adds the rectangles in this order and returns the highest top; none if stopped.
   [[nodiscard]] std::optional<Bytes> place(std::span<const std::size_t> order, Container& container) const {
     Bytes top = 0;
+    stops_.spend(work_of_placing_ * std::ssize(order));
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (i % buffers_between_looks == 0 && stops_.ends_placing()) return std::nullopt;
       top = std::max(top, container.put_lowest(order[i]));
@@ -176,7 +193,9 @@ class Tuner {
   const Start& start_;
   const Stops& stops_;
   std::vector<const Rectangle*> by_buffer_;
+  std::int64_t work_of_placing_;  ///< Of a rectangle.
   Reorderer reorderer_;
+  std::int64_t told_ = 0;  ///< Work of the re-orderer that `stops_` know of.
 };
 
 }  // namespace

@@ -67,10 +67,12 @@ struct Tuned {
   bool was_stopped = false;  ///< Before it reached a goal.
 };
 
-/// Polled while a tuner works.
+/// Called while a tuner works.
 struct Stops {
   std::function<bool()> ends_search;   ///< Begin nothing new, but place and keep the results.
   std::function<bool()> ends_placing;  ///< Abandon even a placing that has begun.
+  std::function<void(std::int64_t)> spend = [](std::int64_t) {
+  };  ///< Told of work, in the units of deadlines.
 };
 
 /// The layout optimiser: sorts, places, and re-orders until a goal is met. See rectangle_tuner.cc.

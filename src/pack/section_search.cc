@@ -265,6 +265,11 @@ class SectionSearch {
 
 }  // namespace
 
+std::int64_t work_of_node(const Tables& tables) {
+  const auto size = static_cast<std::int64_t>(tables.model.sections + tables.model.items.size());
+  return tables.is_simple ? 300 + 4 * size : 1000 + 40 * size;
+}
+
 Found search_sections(const Tables& tables, Bytes height, const Dive& dive, const Stop& stop) {
   return SectionSearch(tables, height, dive, stop).run();
 }

@@ -31,6 +31,9 @@ struct Dive {
   std::int64_t nodes = 0;  ///< The search gives up after this many.
 };
 
+/// About, in the units of deadlines: a node scans all sections and items.
+[[nodiscard]] std::int64_t work_of_node(const Tables& tables);
+
 /// Decides whether everything fits below `height`: one dive of the branch and bound in section_search.cc.
 [[nodiscard]] Found search_sections(const Tables& tables, Bytes height, const Dive& dive, const Stop& stop);
 

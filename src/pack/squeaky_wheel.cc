@@ -33,8 +33,10 @@ namespace {
 
 /// Lives of a class differ by less than this factor.
 constexpr std::array<double, 3> widths{1.5, 2, 1.25};
-constexpr int patience = 30;             ///< Passes of one width in vain.
-constexpr Bytes part_that_squeaks = 50;  ///< The cap is so much of the gap below the lowest peak.
+constexpr int patience = 30;                  ///< Passes of one width in vain.
+constexpr std::int64_t work_of_buffer = 300;  ///< Of a pass, in the units of deadlines, about;
+constexpr std::int64_t work_of_pair = 20;     ///< of neighbours.
+constexpr Bytes part_that_squeaks = 50;       ///< The cap is so much of the gap below the lowest peak.
 
 class SqueakyWheel {
  public:
@@ -101,6 +103,8 @@ class SqueakyWheel {
 
   /// False if the time is up.
   bool place() {
+    control_.spend(work_of_buffer * std::ssize(buffers_) +
+                   work_of_pair * static_cast<std::int64_t>(neighbours_.pairs()));
     Container container(buffers_, neighbours_);
     peak_ = 0;
     for (const Buffer& buffer : buffers_) {

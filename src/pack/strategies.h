@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,7 +18,8 @@ struct Greedy {
   /// All buffers; fewer if cancelled, see Control::is_too_late.
   std::vector<std::size_t> (*order)(const Problem& problem, const Control& control);
   Fit fit;
-  int of_many;  ///< See Turn.
+  int of_many;        ///< See Turn,
+  std::int64_t work;  ///< as this.
 };
 
 /// All of them, each in a row of a table.

@@ -17,12 +17,11 @@
 #include <utility>
 
 #include "check/exhaust.h"
+#include "levels/solve.h"
 #include "pack/bounds.h"
 
 namespace stowage::plan {
 namespace {
-
-using Seconds = base::Deadline::Seconds;
 
 class Arranger {
  public:
@@ -39,13 +38,13 @@ class Arranger {
 
   Arrangement result() {
     SharesPtr shares = is_alone_ ? schedule_.shares : shared({});
-    if (network_.alias() != Alias::automatic) return packed(std::move(shares), deadline_.left());
-    if (shares->joined.empty()) return packed(std::move(shares), deadline_.left());
-    Arrangement all = packed(std::move(shares), deadline_.left() / 2);
+    if (network_.alias() != Alias::automatic) return packed(std::move(shares), deadline_);
+    if (shares->joined.empty()) return packed(std::move(shares), deadline_);
+    Arrangement all = packed(std::move(shares), deadline_.part(0.5));
     if (reaches(all, all.shares->buffers)) return all;  // and the load without sharing is no lower
     SharesPtr nothing = shared(std::vector<bool>(network_.graph().tensors.size(), true));
     if (reaches(all, nothing->buffers)) return all;
-    Arrangement apart = packed(std::move(nothing), deadline_.left() / 2);
+    Arrangement apart = packed(std::move(nothing), deadline_.part(0.5));
     if (all.cost <= apart.cost) return all;
     return admitted(all.shares->joined, std::move(apart));
   }
@@ -55,10 +54,10 @@ class Arranger {
     return network_.shares_of(schedule_.operators, schedule_.uses, residences_, std::move(apart));
   }
 
-  [[nodiscard]] Arrangement packed(SharesPtr shares, Seconds time) const {
+  [[nodiscard]] Arrangement packed(SharesPtr shares, const base::Deadline& deadline) const {
     Arrangement result{.shares = std::move(shares)};
     const Problem problem = problem_of(result.shares->buffers.buffers, context_.working);
-    result.solution = solve_provably(problem, context_.solve_within(time));
+    result.solution = solve_provably(problem, context_.options.solve, deadline);
     result.cost = {result.solution.outcome, result.solution.cost, total_peak(problem, result.solution)};
     return result;
   }
@@ -86,7 +85,7 @@ class Arranger {
   void admit(std::span<const Joined* const> groups, Arrangement& best) {
     if (deadline_.is_over()) return;
     set_apart(groups, false);
-    Arrangement candidate = packed(shared(is_apart_), deadline_.left() / 4);
+    Arrangement candidate = packed(shared(is_apart_), deadline_.part(0.25));
     if (candidate.cost <= best.cost) {
       best = std::move(candidate);
       return;
@@ -128,8 +127,8 @@ Problem problem_of(std::vector<Buffer> buffers, const std::vector<Memory>& memor
   return problem;
 }
 
-Solution solve_provably(const Problem& problem, const SolveOptions& options) {
-  Solution solution = solve(problem, options);
+Solution solve_provably(const Problem& problem, const SolveOptions& options, const base::Deadline& deadline) {
+  Solution solution = levels::solve(problem, options, deadline);
   if (solution.certificate.empty()) return solution;
   const check::Verdict verdict =
       check::exhaust(problem.buffers, solution.certificate, solution.lower_bound - 1);

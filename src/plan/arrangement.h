@@ -43,7 +43,8 @@ using PassedTensors = std::vector<std::pair<TensorId, lifetime::Residence>>;
 
 /// Like `solve`, but keeps a bound only if the checker can verify it in acceptable time. Otherwise the bound
 /// is that of live bytes.
-[[nodiscard]] Solution solve_provably(const Problem& problem, const SolveOptions& options);
+[[nodiscard]] Solution solve_provably(const Problem& problem, const SolveOptions& options,
+                                      const base::Deadline& deadline);
 
 /// Sum of the peaks of all memories.
 [[nodiscard]] Bytes total_peak(const Problem& problem, const Solution& solution);

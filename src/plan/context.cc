@@ -87,12 +87,6 @@ Bytes Context::alignment() const {
   return strictest;
 }
 
-SolveOptions Context::solve_within(base::Deadline::Seconds time) const {
-  SolveOptions solve = options.solve;
-  solve.time_limit = time;
-  return solve;
-}
-
 std::vector<ModelInfo> infos_of(std::span<const Input> inputs) {
   std::vector<ModelInfo> infos;
   for (const Input& input : inputs) infos.push_back(input.info);

@@ -86,8 +86,6 @@ struct Context {
 
   /// The strictest alignment of all networks.
   [[nodiscard]] Bytes alignment() const;
-  /// Options to pack within that time.
-  [[nodiscard]] SolveOptions solve_within(base::Deadline::Seconds time) const;
 
   std::span<const Input> inputs;
   PlanOptions options;

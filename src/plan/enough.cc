@@ -7,13 +7,11 @@
 #include "plan/enough.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "base/deadline.h"
 
 namespace stowage::plan {
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
 
 /// The slowest memory that is too small, by index in the plan.
 std::optional<std::size_t> exceeded_memory(const Plan& plan) {
@@ -35,11 +33,7 @@ Bytes large_size(const Plan& plan, MemoryRole role) {
 class Search {
  public:
   Search(const PlanResult& missed, const PlanOptions& options, const MakePlan& make, const Memory& memory)
-      : missed_(missed),
-        options_(options),
-        make_(make),
-        memory_(memory),
-        end_(SteadyClock::now() + limit()) {}
+      : missed_(missed), options_(options), make_(make), memory_(memory), deadline_(limit()) {}
 
   std::optional<Memory> find(Bytes large) {
     if (!fits(large)) return std::nullopt;
@@ -49,7 +43,7 @@ class Search {
     const bool is_chosen =
         memory_.role == MemoryRole::working && std::count_if(memories.begin(), memories.end(), works) > 1;
     Bytes too_small = memory_.capacity.value_or(0);
-    while (is_chosen && enough - too_small > memory_.alignment && SteadyClock::now() < end_) {
+    while (is_chosen && enough - too_small > memory_.alignment && !deadline_.is_over()) {
       const Bytes middle = too_small + (enough - too_small) / 2;
       (fits(middle) ? enough : too_small) = middle;
     }
@@ -59,10 +53,9 @@ class Search {
   }
 
  private:
-  [[nodiscard]] SteadyClock::duration limit() const {
-    constexpr Seconds longest{1e6};
-    return std::chrono::duration_cast<SteadyClock::duration>(
-        std::min<Seconds>(options_.solve.time_limit, longest));
+  /// An effort is the limit of each plan; the number of plans is limited, too.
+  [[nodiscard]] base::Deadline limit() const {
+    return options_.solve.effort ? base::Deadline() : base::Deadline(options_.solve.time_limit);
   }
 
   [[nodiscard]] bool fits(Bytes capacity) const {
@@ -78,7 +71,7 @@ class Search {
   const PlanOptions& options_;
   const MakePlan& make_;
   const Memory& memory_;
-  SteadyClock::time_point end_;
+  base::Deadline deadline_;
 };
 
 }  // namespace

@@ -59,14 +59,14 @@ class ClockMover {
     for (const Feed& feed : plan.feeds) is_given_[feed.input] = true;
   }
 
-  void run(const SolveOptions& options) {
+  void run(const pack::Control& control) {
     add_own();
     find_movables();
     if (movables_.empty()) return;
     add_branches();
     add_surroundings();
     problem_ = problem_of(std::move(problem_.buffers), memories_);
-    apply(levels::choose_moves(problem_, solution_, movables_, options).moved);
+    apply(levels::choose_moves(problem_, solution_, movables_, control).moved);
   }
 
  private:
@@ -362,9 +362,9 @@ class ClockMover {
 }  // namespace
 
 void move_tensors(std::span<const Input> networks, const std::vector<Memory>& memories,
-                  const SolveOptions& options, Plan& plan) {
+                  const pack::Control& control, Plan& plan) {
   for (std::size_t clock = 0; clock < plan.clocks.size(); ++clock)
-    ClockMover(networks, memories, clock, plan).run(options);
+    ClockMover(networks, memories, clock, plan).run(control);
 }
 
 }  // namespace stowage::plan

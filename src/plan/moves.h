@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "pack/placing.h"
 #include "stowage/import.h"
 #include "stowage/plan.h"
 #include "stowage/problem.h"
@@ -13,6 +14,6 @@ namespace stowage::plan {
 /// buffers, places and views. The cost never rises, and no memory exceeds its capacity. The plan has no
 /// weights yet; its places are in `memories`.
 void move_tensors(std::span<const Input> networks, const std::vector<Memory>& memories,
-                  const SolveOptions& options, Plan& plan);
+                  const pack::Control& control, Plan& plan);
 
 }  // namespace stowage::plan

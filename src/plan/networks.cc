@@ -179,8 +179,8 @@ class OrderedPlanner {
       draft_.placement = placement_of(std::move(arrangements_[0].solution), context_.working.size());
       return;
     }
-    const SolveOptions solve = context_.solve_within(deadline_.left());
-    draft_.placement = place(draft_.plan.buffers, draft_.plan.clocks, context_.working, solve);
+    draft_.placement =
+        place(draft_.plan.buffers, draft_.plan.clocks, context_.working, context_.options.solve, deadline_);
   }
 
   /// Moves tensors only if everything fits without moves.
@@ -193,7 +193,7 @@ class OrderedPlanner {
       if (extents[m].peak > memories[m].capacity.value_or(largest_value)) return;
     }
     plan.places = std::move(draft_.placement.places);
-    move_tensors(context_.inputs, memories, context_.solve_within(deadline_.left()), plan);
+    move_tensors(context_.inputs, memories, {context_.options.solve, deadline_}, plan);
     draft_.placement.cost_bound = least_cost(context_.inputs, plan, memories);
     draft_.placement.places = std::move(plan.places);
   }

@@ -15,7 +15,6 @@
 #include "plan/ordering.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -53,7 +52,7 @@ class OrderFinder {
         half_(deadline.part(0.5)) {}
 
   Ordering result() {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = deadline_.now();
     OrderSearch& search = result_.search;
     search.model = model_;
     result_.choices.push_back(network_.own());
@@ -67,7 +66,7 @@ class OrderFinder {
                      [](const SchedulePtr& a, const SchedulePtr& b) { return a->load < b->load; });
     search.load = result_.choices.front()->load;
     result_.is_cut_short = result_.is_cut_short && search.load > search.lower_bound;
-    search.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    search.seconds = Deadline::Seconds(deadline_.now() - begin).count();
     return std::move(result_);
   }
 

@@ -18,20 +18,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "base/checked.h"
+#include "levels/solve.h"
 #include "pack/placing.h"
 #include "plan/arrangement.h"
 
 namespace stowage::plan {
 namespace {
-
-using Seconds = std::chrono::duration<double>;
 
 /// Sets of buffers, by index, in order of time. No two sets have a position in common.
 std::vector<std::vector<std::size_t>> parts_of(const Problem& problem) {
@@ -48,11 +46,12 @@ std::vector<std::vector<std::size_t>> parts_of(const Problem& problem) {
 
 class Placer {
  public:
-  Placer(std::span<const Buffer> buffers, std::span<const Clock> clocks, const SolveOptions& options)
+  Placer(std::span<const Buffer> buffers, std::span<const Clock> clocks, const SolveOptions& options,
+         const base::Deadline& deadline)
       : buffers_(buffers),
         clocks_(clocks),
         options_(options),
-        begin_(std::chrono::steady_clock::now()),
+        deadline_(deadline),
         own_(clocks.size()),
         placed_(clocks.size()) {
     for (std::size_t b = 0; b < buffers.size(); ++b) own_[buffers[b].clock].push_back(b);
@@ -169,10 +168,6 @@ class Placer {
     return alignment;
   }
 
-  [[nodiscard]] Seconds remaining() const {
-    return std::max(options_.time_limit - Seconds(std::chrono::steady_clock::now() - begin_), Seconds(0));
-  }
-
   std::vector<Place> solve_in_parts(const Problem& problem, PlacedClock& placed) {
     std::vector<Place> places(problem.buffers.size());
     Problem rest{.memories = problem.memories};
@@ -189,9 +184,8 @@ class Placer {
     for (std::size_t p = 0; p < parts.size(); ++p) {
       Problem part{.memories = rest.memories};
       for (const std::size_t b : parts[p]) part.buffers.push_back(rest.buffers[b]);
-      SolveOptions options = options_;
-      options.time_limit = remaining() / static_cast<double>(parts.size() - p);
-      const Solution solution = solve(part, options);
+      const Solution solution =
+          levels::solve(part, options_, deadline_.part(1 / static_cast<double>(parts.size() - p)));
       strategies_.push_back(solution.strategy);
       placed.cost_bound = sum_of_costs(placed.cost_bound, solution.cost_bound);
       result_.interrupted = result_.interrupted || solution.interrupted;
@@ -245,7 +239,7 @@ class Placer {
   std::span<const Buffer> buffers_;
   std::span<const Clock> clocks_;
   const SolveOptions& options_;
-  std::chrono::steady_clock::time_point begin_;
+  base::Deadline deadline_;
   std::vector<std::vector<std::size_t>> own_;  ///< Per clock, its buffers.
   std::vector<PlacedClock> placed_;
   std::vector<std::string> strategies_;
@@ -266,8 +260,9 @@ Placement placement_of(Solution solution, std::size_t memories) {
 }
 
 Placement place(std::span<const Buffer> buffers, std::span<const Clock> clocks,
-                const std::vector<Memory>& memories, const SolveOptions& options) {
-  return Placer(buffers, clocks, options).place(memories);
+                const std::vector<Memory>& memories, const SolveOptions& options,
+                const base::Deadline& deadline) {
+  return Placer(buffers, clocks, options, deadline).place(memories);
 }
 
 }  // namespace stowage::plan

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "stowage/plan.h"
 #include "stowage/problem.h"
 
@@ -26,6 +27,7 @@ struct Placement {
 
 /// Places buffers of all clocks in shared memories; see placement.cc. Throws as `solve` does.
 [[nodiscard]] Placement place(std::span<const Buffer> buffers, std::span<const Clock> clocks,
-                              const std::vector<Memory>& memories, const SolveOptions& options);
+                              const std::vector<Memory>& memories, const SolveOptions& options,
+                              const base::Deadline& deadline);
 
 }  // namespace stowage::plan

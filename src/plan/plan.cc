@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "pack/placing.h"
 #include "plan/arrangement.h"
 #include "plan/context.h"
 #include "plan/draft.h"
@@ -33,7 +33,7 @@ void expect_options_of_list(const PlanOptions& options) {
   }
 }
 
-Plan plan_list(const Input& input, const PlanOptions& options) {
+Plan plan_list(const Input& input, const PlanOptions& options, const base::Deadline& deadline) {
   expect_options_of_list(options);
   const auto& list = std::get<Problem>(input.content);
   std::vector<Buffer> buffers = list.buffers;
@@ -46,32 +46,33 @@ Plan plan_list(const Input& input, const PlanOptions& options) {
   if (list.memories.size() > 1 && options.memories != PlanOptions().memories)
     throw UsageError(fmt::format("--memory and --capacity: the list has {} memories", list.memories.size()));
   Problem problem = plan::problem_of(std::move(buffers), memories);
-  plan::Draft draft{.placement =
-                        plan::placement_of(plan::solve_provably(problem, options.solve), memories.size())};
+  Solution solution = plan::solve_provably(problem, options.solve, deadline);
+  plan::Draft draft{.placement = plan::placement_of(std::move(solution), memories.size())};
   draft.plan.models = {input.info};
   draft.plan.clocks.emplace_back();
   draft.plan.buffers = std::move(problem.buffers);
   return plan::finish(std::move(draft), memories);
 }
 
-Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options) {
+Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, const base::Deadline& deadline) {
   for (const Input& input : inputs) {
     if (std::holds_alternative<Problem>(input.content) && inputs.size() > 1)
       throw UsageError(fmt::format("{} is a buffer list, which is planned alone", input.info.source));
   }
+  if (options.stream && options.solve.effort)
+    throw UsageError("--effort: the searches of --stream are limited by --time-limit only");
   if (options.io == Io::rows && !options.stream) throw UsageError("--io rows is for --stream");
   const bool is_list = !inputs.empty() && std::holds_alternative<Problem>(inputs[0].content);
-  if (is_list) return plan_list(inputs[0], options);
-  const base::Deadline deadline(options.solve.time_limit, options.solve.stop);
+  if (is_list) return plan_list(inputs[0], options, deadline);
   if (options.stream) return plan::plan_stream_curve(inputs, options, deadline);
   return plan::plan_networks(plan::Context(inputs, options, deadline));
 }
 
 PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  PlanResult result{.plan = plan_inputs(inputs, options)};
-  result.plan.summary.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const base::Deadline deadline = pack::deadline_of(options.solve);
+  const auto begin = deadline.now();
+  PlanResult result{.plan = plan_inputs(inputs, options, deadline)};
+  result.plan.summary.seconds = base::Deadline::Seconds(deadline.now() - begin).count();
   result.outcome = plan::outcome_of(result.plan);
   result.faults = check_plan(result.plan, inputs);
   if (result.outcome == Outcome::exceeds_capacity) {  // expected, not a bug

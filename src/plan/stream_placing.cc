@@ -144,13 +144,13 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const St
 }
 
 /// With a capacity, solves in longer and longer tries, since any plan that fits is low enough.
-Solution solve_until_it_fits(const Problem& problem, SolveOptions options, const base::Deadline& deadline) {
+Solution solve_until_it_fits(const Problem& problem, const SolveOptions& options,
+                             const base::Deadline& deadline) {
   const std::optional<Bytes> capacity = problem.memories[0].capacity;
   base::Deadline::Seconds limit = capacity ? base::Deadline::Seconds(0.02) : deadline.left();
   while (true) {
     const base::Deadline::Seconds left = deadline.left();
-    options.time_limit = std::min(limit, left);
-    Solution solution = solve_provably(problem, options);
+    Solution solution = solve_provably(problem, options, deadline.within(limit));
     if (limit >= left || !solution.interrupted || total_peak(problem, solution) <= capacity.value_or(0))
       return solution;
     limit *= 8;

@@ -17,6 +17,7 @@ class Budget {
 
   /// Counts work and reads the clock periodically.
   void spend(std::int64_t work) {
+    deadline_.spend(work * cost_of_work);
     spent_ += work;
     since_look_ += work;
     is_over_ = is_over_ || spent_ >= most_work_;
@@ -34,6 +35,7 @@ class Budget {
   [[nodiscard]] std::int64_t spent() const { return spent_; }
 
  private:
+  static constexpr std::int64_t cost_of_work = 30;  ///< In the units of deadlines, about.
   static constexpr std::int64_t work_between_looks = 20'000;
 
   base::Deadline deadline_;

@@ -442,6 +442,8 @@ TEST(Cli, RefusesWrongUsage) {
       {"f.csv", list, {"--time-limit", "3s"}, wrong_usage, {"--time-limit", "3s"}},
       {"f.csv", list, {"--time-limit", "nan"}, wrong_usage, {"--time-limit", "nan"}},
       {"f.csv", list, {"--time-limit", "inf"}, wrong_usage, {"--time-limit", "inf"}},
+      {"f.csv", list, {"--effort", "-1"}, wrong_usage, {"--effort", "-1"}},
+      {"f.csv", list, {"--effort", "1", "--time-limit", "1"}, wrong_usage, {"--effort and --time-limit"}},
       {"f.csv", list, {"--threads", "0"}, wrong_usage, {"--threads", "0"}},
       {"f.csv", list, {"--seed", "-1"}, wrong_usage, {"--seed", "-1"}},
       {"f.csv", list, {"--reuse-threshold", "few"}, wrong_usage, {"--reuse-threshold", "few"}},
@@ -511,8 +513,8 @@ TEST(Cli, RefusesWrongUsage) {
 
 TEST(Cli, AnEmptyValueIsNoValue) {
   // As from an unset variable of a script: to plan without a limit would be a silent surprise.
-  for (const char* const flag : {"--capacity", "--align", "--time-limit", "--strategy", "--io", "--memory",
-                                 "--dim", "--scratch", "--order", "--alias"}) {
+  for (const char* const flag : {"--capacity", "--align", "--time-limit", "--effort", "--strategy", "--io",
+                                 "--memory", "--dim", "--scratch", "--order", "--alias"}) {
     expect_refused({"f.csv", std::string(small_list), {flag, ""}, wrong_usage, {flag}});
   }
   const TemporaryDirectory directory;

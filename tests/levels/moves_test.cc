@@ -138,7 +138,7 @@ void expect_placed(const levels::Moved& moved) {
 }
 
 /// The work is bounded: time shall not end it first.
-SolveOptions patient() { return {.time_limit = std::chrono::minutes(2)}; }
+pack::Control patient() { return {.deadline = base::Deadline(std::chrono::minutes(2))}; }
 
 MovePlan moves_of(const Case& it) {
   const Solution solution = solve(it.problem);

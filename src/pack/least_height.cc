@@ -1,0 +1,250 @@
+// Idea. Problems differ in which search solves them, and chance decides when. So exact runs many short,
+// numbered searches: dives of the branch and bound in several orders of items and sections, each with its own
+// random numbers, and ejection searches. The number alone decides what a search does and how long. Even dives
+// branch at the last failure; long dives are all odd:
+//
+//     number       0        1        2         3        4      ...  8
+//     search    largest  longest  ejection  longest  longest   ...  largest
+//
+// Where alignments differ, half of the dives try the coarsest alignment first.
+//
+// Each thread takes the next number; the lowest number with an answer wins. So the number of threads decides
+// how soon the plan is found, not which.
+//
+// Heights are tried in rounds. A round first tries the bound and then halves the range between it and the
+// lowest known placing, with a small part of the searches each. The next round has twice as many searches.
+// The first round has sixteen, since halving takes a dozen heights and most problems need only the bound.
+// When hundreds of searches have not reached the bound, the other heights get a larger part. A `no` of the
+// branch and bound is proven and raises the bound permanently.
+//
+//     bound |--?-------------?-------?---!-----------| first fit
+//              1             2       4   3 (found)
+//
+// Work is counted in nodes and steps, so the clock decides only how far the search gets.
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "pack/ejection_search.h"
+#include "pack/exact.h"
+#include "pack/model.h"
+
+namespace stowage::pack {
+namespace {
+
+constexpr std::int64_t nodes_of_a_dive = 2000;
+constexpr std::int64_t steps_of_ejection = 500;
+constexpr std::uint64_t one_in = 16;  ///< One of so many searches is an ejection; one of so many dives is
+constexpr std::int64_t longer = 4;    ///< so many times as long, and one of so many of these is longer again.
+constexpr std::int64_t most_doublings = 17;
+constexpr std::int64_t doublings_before = 4;  ///< Doublings of one search in the first round.
+constexpr std::uint64_t less_elsewhere = 32;  ///< Heights above the bound get so many times fewer searches;
+constexpr std::int64_t patient_rounds = 5;    ///< if the bound is not reached in so many rounds, only
+constexpr std::uint64_t less_later = 8;       ///< so many times.
+constexpr Bytes finest = 2000;                ///< Heights closer than one part in so many count as equal.
+
+/// Places items in an order of keys, each as low as it goes. The result is incomplete if cancelled.
+template <typename Before>
+std::vector<Bytes> first_fit(const Tables& tables, const Stop& stop, Before before) {
+  const std::vector<Item>& items = tables.model.items;
+  std::vector<Bytes> offsets(items.size(), 0);
+  std::vector<char> is_placed(items.size(), 0);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < items.size(); ++i) {
+    if (!items[i].pin) order.push_back(i);
+    if (!items[i].pin) continue;
+    offsets[i] = *items[i].pin;
+    is_placed[i] = 1;
+  }
+  std::stable_sort(order.begin(), order.end(), before);
+  std::vector<std::pair<Bytes, Bytes>> taken;
+  for (const std::uint32_t i : order) {
+    if (stop()) break;
+    taken.clear();
+    for (const ForbiddenOffsets& clash : tables.clashes[i]) {
+      if (is_placed[clash.other] != 0)
+        taken.emplace_back(offsets[clash.other] + clash.low, offsets[clash.other] + clash.high);
+    }
+    std::sort(taken.begin(), taken.end());
+    for (const auto& [low, high] : taken) {
+      if (low >= offsets[i]) break;
+      if (high > offsets[i]) offsets[i] = base::align_up(high, items[i].alignment);
+    }
+    is_placed[i] = 1;
+  }
+  return offsets;
+}
+
+/// The length of the search with that number, as a multiple of the shortest of its kind.
+std::int64_t length_of(std::uint64_t number) {
+  std::int64_t length = 1;
+  for (std::uint64_t n = number + 1; n % one_in == 0; n /= one_in) length *= longer;
+  return length;
+}
+
+bool is_ejection(std::uint64_t number) { return number % one_in == 2; }
+
+/// Nodes or steps of the search with that number, at most. Small problems get long dives, which may exhaust them.
+std::int64_t length_of(const Tables& tables, std::uint64_t number) {
+  if (is_ejection(number)) return steps_of_ejection * length_of(number / one_in);
+  const auto items = static_cast<std::int64_t>(tables.model.items.size());
+  return std::max(nodes_of_a_dive, 1000 * nodes_of_a_dive / (items * items)) * length_of(number);
+}
+
+/// Of so many nodes or steps, in the units of deadlines.
+std::int64_t work_of(const Tables& tables, std::uint64_t number, std::int64_t length) {
+  if (!is_ejection(number)) return length * work_of_node(tables);
+  std::size_t met = 0;
+  for (const auto& clashes : tables.clashes) met += clashes.size();
+  const auto items = std::max<std::size_t>(1, tables.clashes.size());
+  return length * static_cast<std::int64_t>(200 + items + 30 * met / items);
+}
+
+/// Runs the search with that number.
+Found search(const Tables& tables, Bytes height, std::uint64_t number, std::uint64_t seed, const Stop& stop) {
+  const std::uint64_t own_seed = seed * 0x9e3779b97f4a7c15U + number;
+  const std::int64_t length = length_of(tables, number);
+  if (is_ejection(number)) return search_by_ejection(tables, height, {own_seed, length}, stop);
+  auto values = number % 8 == 0 ? ValueOrder::largest_first : ValueOrder::longest_first;
+  if (tables.has_alignments && number % 4 % 3 != 0) values = ValueOrder::coarsest_first;
+  const auto sections = number % 2 == 0 ? SectionOrder::last_failure : SectionOrder::fewest_choices;
+  return search_sections(tables, height, {values, sections, own_seed, length}, stop);
+}
+
+/// Runs the searches [begin, end) for one height, on all threads.
+class Batch {
+ public:
+  Batch(const Tables& tables, Bytes height, const Control& control)
+      : tables_(tables), height_(height), control_(control) {}
+
+  Found run(std::uint64_t begin, std::uint64_t end) {
+    if (control_.deadline.counts_work()) end = first_too_late(begin, end);
+    next_ = begin;
+    const std::size_t threads = threads_of(control_.options);
+    {
+      std::vector<std::jthread> helpers;
+      for (std::size_t t = 1; t < std::min<std::uint64_t>(threads, end - begin); ++t)
+        helpers.emplace_back([this, end] { work(end); });
+      work(end);
+    }
+    if (error_) std::rethrow_exception(error_);
+    if (control_.deadline.counts_work()) count_work(begin, end);
+    return std::move(best_);
+  }
+
+ private:
+  /// The number up to which the work that is left allows searches.
+  [[nodiscard]] std::uint64_t first_too_late(std::uint64_t begin, std::uint64_t end) const {
+    double left = control_.deadline.left().count() * 1e9;
+    std::uint64_t number = begin;
+    for (; number < end && left > 0; ++number)
+      left -= static_cast<double>(work_of(tables_, number, length_of(tables_, number)));
+    return number;
+  }
+
+  /// Searches without an answer took all their steps; those behind the answer do not count, though they may have
+  /// run on other threads.
+  void count_work(std::uint64_t begin, std::uint64_t end) const {
+    const std::uint64_t answered = decided_by_;
+    for (std::uint64_t number = begin; number < std::min(end, answered); ++number)
+      control_.spend(work_of(tables_, number, length_of(tables_, number)));
+    if (answered < end) control_.spend(work_of(tables_, answered, best_.work));
+  }
+
+  void work(std::uint64_t end) {
+    try {
+      for (std::uint64_t number = next_++; number < end && number < decided_by_ && !control_.is_time_up();
+           number = next_++) {
+        const Stop stop = [&] { return decided_by_ < number || control_.is_time_up(); };
+        put(search(tables_, height_, number, control_.options.seed, stop), number);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      error_ = std::current_exception();
+      decided_by_ = 0;
+    }
+  }
+
+  void put(Found found, std::uint64_t number) {
+    if (found.answer == Answer::unknown) return;
+    const std::lock_guard lock(mutex_);
+    if (decided_by_ < number) return;
+    decided_by_ = number;
+    best_ = std::move(found);
+  }
+
+  const Tables& tables_;
+  const Bytes height_;
+  const Control& control_;
+  std::atomic<std::uint64_t> next_ = 0;
+  std::atomic<std::uint64_t> decided_by_ = ~std::uint64_t{0};
+  std::mutex mutex_;
+  Found best_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+LeastHeight::LeastHeight(const Tables& tables, Bytes enough, const Control& control)
+    : tables_(tables), control_(control), low_(enough) {
+  const std::vector<Item>& items = tables_.model.items;
+  const Stop stop = [&] { return control_.is_too_late(); };
+  keep(first_fit(tables_, stop, [&](auto a, auto b) { return items[a].size > items[b].size; }));
+  const auto area = [&](auto i) {
+    return static_cast<double>(items[i].size) * static_cast<double>(tables_.widths[i]);
+  };
+  if (low_ < height_) keep(first_fit(tables_, stop, [&](auto a, auto b) { return area(a) > area(b); }));
+  if (low_ >= height_ || control.known.empty()) return;
+  // Items in every section lie at the bottom (model.cc). The others, lowest first, are no higher than they were.
+  const auto offset = [&](auto i) { return control.known[items[i].buffer].offset; };
+  keep(first_fit(tables_, stop, [&](auto a, auto b) { return offset(a) < offset(b); }));
+}
+
+void LeastHeight::keep(std::vector<Bytes> offsets) {
+  Bytes height = 0;
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    height = std::max(height, offsets[i] + tables_.model.items[i].size);
+  if (!offsets_.empty() && height >= height_) return;
+  offsets_ = std::move(offsets);
+  height_ = height;
+}
+
+bool LeastHeight::advance() {
+  const std::int64_t last_round = most_doublings - doublings_before;
+  const std::int64_t rounds = std::min(control_.options.rounds.value_or(last_round), last_round);
+  if (round_ > rounds) return false;
+  halve(std::uint64_t{1} << (doublings_before + round_));
+  ++round_;
+  return true;
+}
+
+/// Tries heights between the bound and the best.
+void LeastHeight::halve(std::uint64_t searches) {
+  Bytes height = low_;
+  Bytes unknown = low_;  // nothing was found below it
+  while (height < height_ && !control_.is_time_up()) {
+    const std::uint64_t fewer = round_ < patient_rounds ? less_elsewhere : less_later;
+    const std::uint64_t count = height == low_ ? searches : std::max<std::uint64_t>(1, searches / fewer);
+    Found found = Batch(tables_, height, control_).run(asked_, asked_ + count);
+    if (found.answer == Answer::yes) {
+      keep(std::move(found.offsets));
+    } else {
+      unknown = height + 1;
+      if (found.answer == Answer::no) low_ = height + 1;
+    }
+    if (control_.options.rounds == 0) break;
+    const Bytes fine = unknown == low_ ? 0 : low_ / finest;
+    if (height_ - unknown <= fine) break;
+    height = unknown + (height_ - unknown) / 2;
+    control_.report("exact", 0);
+  }
+  asked_ += searches;
+}
+
+}  // namespace stowage::pack

@@ -1,0 +1,81 @@
+// All strategies of this folder as data: what they are called, which problems they serve, and their turns. The
+// order is that in which `auto` tries them on few buffers, and decides between equal placings.
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pack/placing.h"
+#include "pack/portfolio.h"
+#include "pack/strategies.h"
+
+namespace stowage::pack {
+namespace {
+
+std::optional<std::string> nothing(const Problem&) { return std::nullopt; }
+
+constexpr StrategyInfo info_of_from_peak{
+    "from-peak", "from the fullest position to both sides; what is left over throws out what weighs less",
+    "stowage"};
+
+/// The first pass alone; it reaches the bound on many large real lists.
+const Strategy& opening_of_from_peak() {
+  static const Strategy opening{
+      info_of_from_peak, from_peak_once, several_memories, {.of_many = 3, .work = 1000}};
+  return opening;
+}
+
+std::vector<Strategy> make_all() {
+  std::vector<Strategy> strategies;
+  for (const Greedy& greedy : greedies()) {
+    const auto run = [&greedy](const Problem& problem, const Control& control) {
+      return place_greedily(greedy, problem, control);
+    };
+    strategies.push_back(
+        {greedy.info, run, several_memories, {.of_many = greedy.of_many, .work = greedy.work}});
+  }
+  const std::initializer_list<Strategy> others{
+      {{"free-list", "allocates and frees operator by operator, in one memory after the other",
+        "CN patent application, 2023"},
+       free_list,
+       nothing,
+       {.of_many = 0, .work = 300, .is_stopgap = true}},
+      {{"two-stack", "from the outputs backwards, on both sides of an origin", "CN112256441B"},
+       two_stack,
+       obstacle_to_two_stack,
+       {.of_many = 9, .work = 100}},
+      {{"slots", "equal slots, as many as buffers are alive at once", "CN patent application, 2024"},
+       slots,
+       obstacle_to_slots,
+       {.of_many = 10, .work = 200}},
+      {info_of_from_peak, from_peak, several_memories, {.of_many = 7, .opening = &opening_of_from_peak()}},
+      {{"exact", "branch and bound over sections of time, and a search by ejection; proves where it can",
+        "stowage"},
+       exact,
+       obstacle_to_exact,
+       {.of_many = 12, .share = 2.0 / 3, .is_alone = true, .is_rival = true}},
+      {{"ejection", "lowers a greedy placing cap by cap; what sticks out throws out what weighs less",
+        "stowage"},
+       ejection,
+       several_memories,
+       {.of_many = 11, .share = 2.0 / 3, .is_alone = true, .is_rival = true}},
+      {{"rectangle", "sorted, as low as it goes; then what sticks out is ordered anew",
+        "Zhejiang Dahua, CN patent application, 2022"},
+       rectangle,
+       several_memories,
+       {.of_many = 13, .is_alone = true}},
+  };
+  strategies.insert(strategies.end(), others);
+  return strategies;
+}
+
+}  // namespace
+
+std::span<const Strategy> packers() {
+  static const std::vector<Strategy> strategies = make_all();
+  return strategies;
+}
+
+}  // namespace stowage::pack

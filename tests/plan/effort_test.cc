@@ -1,0 +1,211 @@
+// A limit in work instead of time: the same plan with any number of threads, also on a busy machine, byte by
+// byte; a plan with no work at all; and limits that mean what they say.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/deadline.h"
+#include "long_tests.h"
+#include "oracle/naive_pack.h"
+#include "oracle/random_problem.h"
+#include "problems.h"
+#include "stowage/error.h"
+#include "stowage/export.h"
+#include "stowage/planner.h"
+#include "stowage/problem.h"
+
+namespace stowage {
+namespace {
+
+using base::Deadline;
+using Seconds = Deadline::Seconds;
+using testing::offsets_of;
+
+TEST(Deadline, CountsWorkInsteadOfTime) {
+  const Deadline deadline = Deadline::after_work(Seconds(1));
+  const Deadline half = deadline.part(0.5);
+  deadline.spend(400'000'000);
+  EXPECT_DOUBLE_EQ(half.left().count(), 0.1) << "copies share the clock";
+  EXPECT_FALSE(half.is_over());
+  half.spend(100'000'000);
+  EXPECT_TRUE(half.is_over());
+  EXPECT_FALSE(deadline.is_over());
+  EXPECT_DOUBLE_EQ(deadline.within(Seconds(0.2)).left().count(), 0.2);
+  EXPECT_DOUBLE_EQ(deadline.within(Seconds(2)).left().count(), 0.5);
+  EXPECT_DOUBLE_EQ(half.later_by(Seconds(0.3)).left().count(), 0.3);
+  const Deadline apart = deadline.apart();
+  apart.spend(1'000'000'000);
+  EXPECT_TRUE(apart.is_over());
+  EXPECT_DOUBLE_EQ(deadline.left().count(), 0.5);
+  std::stop_source source;
+  const Deadline stopped = Deadline::after_work(Seconds(1), source.get_token());
+  source.request_stop();
+  EXPECT_TRUE(stopped.is_over());
+  EXPECT_TRUE(Deadline::after_work(Seconds(0)).is_over());
+  EXPECT_FALSE(Deadline(Seconds(1000)).counts_work());
+}
+
+/// Threads that keep all processors busy.
+class Load {
+ public:
+  Load() {
+    for (int t = 0; t < 3; ++t) {
+      threads_.emplace_back([this] {
+        while (!is_over_) ++turns_;
+      });
+    }
+  }
+  ~Load() { is_over_ = true; }
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+ private:
+  std::atomic<bool> is_over_ = false;
+  std::atomic<std::uint64_t> turns_ = 0;
+  std::vector<std::jthread> threads_;
+};
+
+/// Few of them are searched one after the other, many side by side; pieces and pins for some.
+Problem tight_problem(std::size_t buffers, bool is_mixed) {
+  return oracle::random_problem(7, {.buffers = buffers,
+                                    .positions = static_cast<Position>(buffers / 2),
+                                    .longest_life = 30,
+                                    .largest_size = 100,
+                                    .largest_alignment = is_mixed ? 8 : 1,
+                                    .percent_with_pieces = is_mixed ? 10 : 0,
+                                    .percent_pinned = is_mixed ? 1 : 0});
+}
+
+void expect_equal(const Solution& one, const Solution& other) {
+  EXPECT_EQ(one.places, other.places);
+  EXPECT_EQ(one.strategy, other.strategy);
+  EXPECT_EQ(one.interrupted, other.interrupted);
+  EXPECT_EQ(one.lower_bound, other.lower_bound);
+}
+
+TEST(Effort, ThreadsAndLoadDoNotChangeThePlan) {
+  std::size_t interrupted = 0;
+  for (const std::size_t buffers : {90U, 1200U}) {
+    for (const bool is_mixed : {false, true}) {
+      const Problem problem = tight_problem(buffers, is_mixed);
+      for (const std::int64_t effort : {2, 20, 60}) {
+        SCOPED_TRACE(std::to_string(buffers) + (is_mixed ? " mixed" : " plain") + " with " +
+                     std::to_string(effort));
+        const Solution first = solve(problem, {.effort = effort, .threads = 1});
+        const auto fault = oracle::fault_of(problem, offsets_of(first.places));
+        EXPECT_FALSE(fault) << *fault;
+        interrupted += first.interrupted ? 1 : 0;
+        expect_equal(first, solve(problem, {.effort = effort, .threads = 3}));
+        const Load load;
+        expect_equal(first, solve(problem, {.effort = effort, .threads = 2}));
+      }
+    }
+  }
+  EXPECT_GT(interrupted, 6U) << "the efforts are too large to test anything";
+}
+
+TEST(Effort, EveryStrategyEndsTheSame) {
+  for (const std::size_t buffers : {90U, 1200U}) {
+    const Problem problem = tight_problem(buffers, false);
+    for (const StrategyInfo& strategy : strategies()) {
+      if (obstacle_to(strategy.name, problem)) continue;
+      SCOPED_TRACE(strategy.name);
+      const SolveOptions options{.strategy = std::string(strategy.name), .effort = 15, .threads = 1};
+      SolveOptions with_threads = options;
+      with_threads.threads = 4;
+      expect_equal(solve(problem, options), solve(problem, with_threads));
+    }
+  }
+}
+
+TEST(Effort, SeveralMemoriesToo) {
+  Problem problem = tight_problem(60, false);
+  problem.memories = {{.name = "fast", .capacity = 600}, {.name = "slow", .cost = 10}};
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) problem.buffers[b].traffic = 10 + b % 7;
+  const Solution first = solve(problem, {.effort = 20, .threads = 1});
+  const Load load;
+  expect_equal(first, solve(problem, {.effort = 20, .threads = 3}));
+}
+
+TEST(Effort, NoneIsEnoughForAPlan) {
+  for (const std::size_t buffers : {40U, 1500U}) {
+    const Problem problem = tight_problem(buffers, true);
+    const Solution solution = solve(problem, {.effort = 0});
+    const auto fault = oracle::fault_of(problem, offsets_of(solution.places));
+    EXPECT_FALSE(fault) << *fault;
+    EXPECT_TRUE(solution.interrupted);
+  }
+}
+
+/// Chains side by side, so that their order matters.
+std::string network() {
+  std::ostringstream text;
+  text << R"({"format":"stowage-graph","version":1,"name":"chains","tensors":[{"name":"in","bytes":4096})";
+  for (int chain = 0; chain < 6; ++chain) {
+    for (int op = 0; op < 6; ++op)
+      text << R"(,{"name":"t)" << chain << op << R"(","bytes":)" << 64 * (1 + (chain * 7 + op * 5) % 11)
+           << "}";
+  }
+  text
+      << R"(,{"name":"out","bytes":64}],"subgraphs":[{"name":"main","inputs":["in"],"outputs":["out"],"operators":[)";
+  for (int chain = 0; chain < 6; ++chain) {
+    for (int op = 0; op < 6; ++op) {
+      text << R"({"name":"o)" << chain << op << R"(","type":"Op","inputs":[")";
+      text << (op == 0 ? std::string("in") : "t" + std::to_string(chain) + std::to_string(op - 1));
+      text << R"("],"outputs":["t)" << chain << op << R"("]},)";
+    }
+  }
+  text
+      << R"({"name":"last","type":"Op","inputs":["t05","t15","t25","t35","t45","t55"],"outputs":["out"]}]}]})";
+  return text.str();
+}
+
+std::string plan_of(const Input& input, const SolveOptions& solve) {
+  PlanOptions options;
+  options.solve = solve;
+  PlanResult result = make_plan(input, options);
+  EXPECT_TRUE(result.faults.empty());
+  std::ostringstream out;
+  write_json(result.plan, out);
+  return out.str();
+}
+
+TEST(Effort, PlansOfNetworksAreEqualByteByByte) {
+  const Input input = parse_input(network(), "network.json");
+  for (const std::int64_t effort : {0, 1, 30}) {
+    const std::string first = plan_of(input, {.effort = effort, .threads = 1});
+    EXPECT_EQ(first, plan_of(input, {.effort = effort, .threads = 4}));
+    const Load load;
+    EXPECT_EQ(first, plan_of(input, {.effort = effort, .threads = 2}));
+  }
+}
+
+TEST(Effort, IsSpentAndNotMuchMore) {
+  const Problem problem = tight_problem(1200, true);
+  Input input{.info = {.name = "list", .source = "list.csv", .format = ModelFormat::csv}, .content = problem};
+  PlanOptions options;
+  options.solve.effort = 200;
+  const PlanResult result = make_plan(input, options);
+  EXPECT_TRUE(result.plan.interrupted);
+  EXPECT_GE(result.plan.summary.seconds, 0.19);
+  EXPECT_LE(result.plan.summary.seconds, 0.4);
+}
+
+TEST(Effort, IsRefusedForRows) {
+  const Input input = parse_input(network(), "network.json");
+  PlanOptions options;
+  options.solve.effort = 1;
+  options.stream.emplace();
+  EXPECT_THROW(static_cast<void>(make_plan(input, options)), UsageError);
+}
+
+}  // namespace
+}  // namespace stowage
