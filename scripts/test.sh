@@ -49,18 +49,24 @@ wait "$oracles" || { cat build/oracles.txt; exit 1; }
 run_tests_at_once release
 ctest --preset release -R '^(Example\.|Campaign$)'
 
-step "page of reports"
-scripts/test_report.sh build/release
-
-step "installed package"
-scripts/test_consumer.sh build/release
-
-step "Python package"
-scripts/test_python.sh build/release
+# These wait most of the time, so they run beside the build that follows.
+around_the_program() {
+  step "page of reports"
+  scripts/test_report.sh build/release
+  step "installed package"
+  scripts/test_consumer.sh build/release
+  step "Python package"
+  scripts/test_python.sh build/release
+  step "around the program: done"
+}
+around_the_program >build/around.txt 2>&1 &
+around=$!
 
 step "clang, address and undefined-behaviour sanitizers"
 $long || folders="base;check;export;import;kernels;model;run;tflm"
 build asan stowage_tests stowage_campaign fuzzers
+wait "$around" || { cat build/around.txt; exit 1; }
+cat build/around.txt
 run_tests_at_once asan
 seq 1 2 | xargs -P "$(nproc)" -I{} \
   build/asan/tests/campaign/stowage_campaign --cases 100 --seed {} --folder build/campaign

@@ -233,7 +233,7 @@ Graph short_rows(oracle::Choices& choices) {
 
 TEST(PlanStreamChoices, RowsTakeWhatMemoryStores) {
   constexpr Bytes alignment = 64;
-  const std::uint64_t cases = testing::has_time() ? 1000 : testing::cases_of(150);
+  const std::uint64_t cases = testing::has_time() ? 1000 : testing::cases_of(60);
   std::uint64_t lower = 0;
   std::uint64_t compared = 0;
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
