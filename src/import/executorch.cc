@@ -2,7 +2,8 @@
 // follow live ranges: from the first instruction that takes a tensor to the last one; inputs live from the first
 // instruction on, outputs to the end. A kernel writes its last argument, a tensor or a list of them. A tensor that
 // is first taken by an instruction that does not write it is a view: it continues the tensor in its bytes that was
-// written last. If there is none, it is a state, which lives always. Values that a backward jump repeats live as long as the loop.
+// written last. If there is none, it is a state, which lives always. Values that a backward jump repeats live as
+// long as the loop.
 
 #include <fmt/format.h>
 
@@ -156,11 +157,17 @@ class ProgramReader {
     if (writes) written_.push_back(index);
   }
 
+  void spend(std::size_t steps, std::string_view on) {
+    constexpr std::size_t most = 1'000'000'000;
+    spent_ += steps;
+    if (spent_ > most) throw Error("", fmt::format("has too many {}, expected a plan", on));
+  }
+
   /// A view lives from where the tensor that it looks at was used last. False if it looks at none.
   bool continues_another(std::size_t index, Position time) {
     const PlacedValue& view = placed_[index]->value;
     for (auto it = written_.rbegin(); it != written_.rend(); ++it) {
-      if (++compared_ > most_compared) throw Error("", "has too many views, expected a plan");
+      spend(1, "views");
       Placed& base = *placed_[*it];
       const bool is_below = base.memory == placed_[index]->memory &&
                             base.value.offset < view.offset + view.size &&
@@ -209,6 +216,7 @@ class ProgramReader {
   /// A loop repeats all that it takes.
   void extend_over_loops() {
     for (auto loop = loops_.rbegin(); loop != loops_.rend(); ++loop) {
+      spend(placed_.size(), "loops");
       for (auto& it : placed_) {
         if (!it || it->value.life.upper <= loop->lower || it->value.life.lower >= loop->upper) continue;
         it->value.life = {std::min(it->value.life.lower, loop->lower),
@@ -237,14 +245,12 @@ class ProgramReader {
     return list_of(std::move(values), std::move(names), alignment_of_executorch);
   }
 
-  static constexpr std::size_t most_compared = 1'000'000'000;
-
   const executorch::Method& method_;
   std::vector<std::optional<Placed>> placed_{};
   std::vector<std::size_t> written_{};  ///< Tensors in the order of their writes.
   std::vector<std::size_t> states_{};   ///< Tensors that hold what an earlier run has left.
   std::vector<Lifetime> loops_{};
-  std::size_t compared_ = 0;
+  std::size_t spent_ = 0;  ///< Steps of work that grows faster than the program.
 };
 
 }  // namespace
