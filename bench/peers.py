@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Memory for one inference by other planners, and by stowage, in one table.
+"""Memory for one inference by other planners, and by stowage: a table for each format of models.
 
     peers.py --stowage PROGRAM [--zoo FOLDER] [--data FOLDER] [--peers PYTHON] [--tvm PYTHON] [--torch PYTHON]
-             [--results FILE] [--time-limit SECONDS] [NAME...]
+             [--results FILE] [--time-limit SECONDS] [--columns COLUMN,COLUMN] [NAME...]
 
     PYTHON of --peers has tflite-micro, ethos-u-vela, onnxruntime, omnimalloc and onnx; of --tvm: apache-tvm and onnx; of
     --torch: executorch, torchvision and stowage. Peers whose PYTHON is not given are left out.
 
 Each result is appended to the file of results, so that a run that was stopped goes on where it was; `--results` of an
-earlier run prints its table again. Figures are bytes of memory for tensors that change, weights left out:
+earlier run prints its tables again. `--columns` measures only these: those that search (omnimalloc, operators,
+streamed) need a quiet machine. Figures are bytes of memory for tensors that change, weights left out:
 
     TFLM        the head of the arena of TensorFlow Lite Micro, with scratch memory of kernels
     Vela        SRAM for an Ethos-U55 with 128 units, --optimise Performance and Size (input in the arena)
@@ -16,10 +17,12 @@ earlier run prints its table again. Figures are bytes of memory for tensors that
     TVM         storages after StaticPlanBlockMemory, and tensors that it does not plan (outputs; inputs do not count)
     ORT         onnxruntime: what its arena takes from the system in three runs, one thread, requests as they are
     omnimalloc  peak of `supermalloc` for the live ranges of our plan without sharing (`--alias none`, own order)
-    operators   stowage plan
-    streamed    stowage plan --stream; for ExecuTorch: our adapter with another order of nodes
+    operators   stowage plan; for ExecuTorch: our adapter with the nodes in the same order
+    streamed    stowage plan --stream
+    reordered   our adapter with another order of nodes
 
-"refused": the peer does not take the model; "CPU": Vela leaves all of it to the processor; "late": it takes longer than five minutes.
+"refused": the peer does not take the model; "CPU": Vela leaves all of it to the processor; "late": it takes longer than
+five minutes.
 """
 
 import argparse
@@ -32,7 +35,9 @@ import subprocess
 import sys
 import tempfile
 
-COLUMNS = ("TFLM", "Vela performance", "Vela size", "ExecuTorch", "TVM", "ORT", "omnimalloc", "operators", "streamed")
+COLUMNS = {"TFLite": ("TFLM", "Vela performance", "Vela size", "omnimalloc", "operators", "streamed"),
+           "ONNX": ("TVM", "ORT", "omnimalloc", "operators", "streamed"),
+           "PyTorch": ("ExecuTorch", "operators", "reordered")}
 LATE = 300  # seconds for one figure
 
 
@@ -159,7 +164,7 @@ class Peers:
         if self.options.peers is None:
             return None
         plan = self.folder / "plan.json"
-        found = self.stowage("--alias", "none", "--order", "keep", "-o", plan)
+        found = self.stowage("--alias", "none", "--order", "keep", "--strategy", "free-list", "-o", plan)
         return found if isinstance(found, str) else self.part(self.options.peers, "omnimalloc_of", plan, r"figure (\d+)")
 
     def stowage(self, *flags):
@@ -182,34 +187,35 @@ def run(command, pattern):
 
 
 def figures_of(file, options, folder):
-    """(column, function) for each figure that the model's format allows."""
+    """A function for each figure, by column."""
     peers = Peers(options, file, folder)
-    if file.suffix == ".tflite":
-        yield "TFLM", peers.tflm
-        yield "Vela performance", lambda: peers.vela("Performance")
-        yield "Vela size", lambda: peers.vela("Size")
-    else:
-        yield "TVM", lambda: peers.part(options.tvm, "tvm", file, r"figure (\d+)")
-        yield "ORT", lambda: peers.part(options.peers, "ort", file, r"Total allocated bytes: (\d+)")
-    yield "omnimalloc", peers.omnimalloc
-    yield "operators", peers.stowage
-    yield "streamed", lambda: peers.stowage("--stream")
+    return {"TFLM": peers.tflm,
+            "Vela performance": lambda: peers.vela("Performance"),
+            "Vela size": lambda: peers.vela("Size"),
+            "TVM": lambda: peers.part(options.tvm, "tvm", file, r"figure (\d+)"),
+            "ORT": lambda: peers.part(options.peers, "ort", file, r"Total allocated bytes: (\d+)"),
+            "omnimalloc": peers.omnimalloc,
+            "operators": peers.stowage,
+            "streamed": lambda: peers.stowage("--stream")}
 
 
 def measure(options, keep):
+    def is_asked(name, column, group):
+        return ((not options.names or name in options.names) and (not options.columns or column in options.columns)
+                and (group, name, column) not in keep.known)
+
     for file in options.files:
-        if options.names and file.stem not in options.names:
-            continue
+        group = "TFLite" if file.suffix == ".tflite" else "ONNX"
         with tempfile.TemporaryDirectory() as folder:
-            for column, figure in figures_of(file, options, pathlib.Path(folder)):
-                if (file.stem, column) not in keep.known:
-                    keep(file.stem, column, figure())
+            figures = figures_of(file, options, pathlib.Path(folder))
+            for column in COLUMNS[group]:
+                if is_asked(file.stem, column, group):
+                    keep(group, file.stem, column, figures[column]())
     for name in networks() if options.torch else ():
-        if (options.names and name not in options.names) or (name, "ExecuTorch") in keep.known:
-            continue
-        found = run([options.torch, __file__, "--part", "executorch", name], r"figure (\d+)")
-        for column, value in zip(("ExecuTorch", "operators", "streamed"), found if isinstance(found, list) else [found] * 3):
-            keep(name, column, value)
+        if is_asked(name, "ExecuTorch", "PyTorch"):
+            found = run([options.torch, __file__, "--part", "executorch", name], r"figure (\d+)")
+            for column, value in zip(COLUMNS["PyTorch"], found if isinstance(found, list) else [found] * 3):
+                keep("PyTorch", name, column, value)
 
 
 def networks():
@@ -218,27 +224,28 @@ def networks():
 
 
 class Results:
-    """Figures by model and column, each written as soon as it is known."""
+    """Figures by format, model and column, each written as soon as it is known."""
 
     def __init__(self, file):
         self.file = file
         self.known = {}
         if file.exists():
             for line in file.read_text().splitlines():
-                model, column, value = json.loads(line)
-                self.known[model, column] = value
+                *key, value = json.loads(line)
+                self.known[tuple(key)] = value
 
-    def __call__(self, model, column, value):
+    def __call__(self, group, model, column, value):
         if value is None:
             return
-        self.known[model, column] = value
+        self.known[group, model, column] = value
         with self.file.open("a") as out:
-            out.write(json.dumps([model, column, value]) + "\n")
+            out.write(json.dumps([group, model, column, value]) + "\n")
 
-    def table(self):
-        print("|model|" + "|".join(COLUMNS) + "|\n|" + "---|" * (len(COLUMNS) + 1))
-        for model in dict.fromkeys(model for model, _ in self.known):
-            print(f"|{model}|" + "|".join(str(self.known.get((model, column), "")) for column in COLUMNS) + "|")
+    def tables(self):
+        for group, columns in COLUMNS.items():
+            print(f"\n|{group}|" + "|".join(columns) + "|\n|" + "---|" * (len(columns) + 1))
+            for model in sorted({model for kind, model, _ in self.known if kind == group}):
+                print(f"|{model}|" + "|".join(str(self.known.get((group, model, it), "")) for it in columns) + "|")
 
 
 def versions(options):
@@ -262,6 +269,7 @@ def main():
     parser.add_argument("--torch", help="PYTHON with executorch, torch, torchvision, stowage")
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("peers.jsonl"))
     parser.add_argument("--time-limit", default="10", help="seconds for each plan")
+    parser.add_argument("--columns", type=lambda text: text.split(","), help="only these, separated by commas")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     models = options.data / "models"
@@ -271,7 +279,7 @@ def main():
     keep = Results(options.results)
     measure(options, keep)
     versions(options)
-    keep.table()
+    keep.tables()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "bindings.h"
+#include "cli/commands.h"
 #include "cli/options.h"
 #include "models.h"
 #include "planned.h"
@@ -21,9 +22,6 @@
 #include "stowage/planner.h"
 #include "stowage/sweep.h"
 #include "watched.h"
-
-/// `main` of the command.
-int stowage_command(int argc, char** argv);
 
 namespace nb = nanobind;
 
@@ -185,7 +183,7 @@ int run_command(std::vector<std::string> arguments) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  return stowage_command(static_cast<int>(arguments.size()), pointers.data());
+  return cli::run_command_line(static_cast<int>(arguments.size()), pointers.data());
 }
 
 /// Takes what the program prints.

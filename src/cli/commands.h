@@ -143,4 +143,7 @@ void expect_what_if(const PlanCommand& command, const std::vector<Input>& inputs
 [[nodiscard]] ExitStatus run_generate(const GenerateCommand& command);
 [[nodiscard]] ExitStatus run_strategies();
 
+/// The command as a whole: what `main` gets, and its exit status.
+[[nodiscard]] int run_command_line(int argc, char** argv);
+
 }  // namespace stowage::cli
