@@ -236,7 +236,7 @@ std::string product_fields(Writer& writer, const Operands& operands, const Layer
   static_cast<void>(constant_data(writer, 1));
   Sources& sources = writer.sources();
   const std::string n = writer.number();
-  const std::string weights = sources.constant(writer.op().inputs[1].value());
+  const std::string weights = stored_weights(writer);
   const std::string bias =
       sources.array("bias_" + n, "biases of operator " + n, DType::int32, bias_of(writer, layer));
   const std::string factors =

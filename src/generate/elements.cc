@@ -361,17 +361,20 @@ void emit_real(Writer& writer) {
 
 }  // namespace
 
+void emit_sum_of_two(Writer& writer) { emit_real<emit_sum<false>>(writer); }
+
 EmitPart element_operators() {
   return {{"ADD", emit_sum<false>},
           {"SUB", emit_sum<true>},
           {"MUL", emit_mul},
           {"DIV", emit_div},
           {"Add", emit_real<emit_sum<false>>},
-          {"Sum", emit_real<emit_sum<false>>},
           {"Sub", emit_real<emit_sum<true>>},
           {"Mul", emit_real<emit_mul>},
           {"Div", emit_real<emit_div>},
           {"Relu", emit_real<emit_clamp<0, 0>>},
+          {"Sigmoid", emit_real<emit_logistic>},
+          {"Tanh", emit_real<emit_tanh>},
           {"RELU", emit_clamp<0, 0>},
           {"RELU6", emit_clamp<0, 6>},
           {"RELU_N1_TO_1", emit_clamp<-1, 1>},

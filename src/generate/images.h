@@ -37,4 +37,7 @@ void emit_byte_max_pool(Writer& writer);
 void emit_binary(Writer& writer, std::string_view kernel, const std::string& layer, std::size_t a = 0,
                  std::size_t b = 1, std::string_view cast = "");
 
+/// Sum of float32, of two inputs.
+void emit_sum_of_two(Writer& writer);
+
 }  // namespace stowage::generate

@@ -139,7 +139,7 @@ std::string row_interface(const Model& model) {
       "/* Goes on after a row: computes all that it makes possible, then returns. */\n"
       "{0}_status {0}_advance({0}_state *state);\n"
       "/* Where the row is that the run wants or has, its number, and which input or output it is of: a "
-      "..._PORT. */\n"
+      "..._PORT.\n * Not for a run that is done. */\n"
       "void *{0}_row(const {0}_state *state);\n"
       "int32_t {0}_row_number(const {0}_state *state);\n"
       "int32_t {0}_port(const {0}_state *state);\n",
@@ -191,8 +191,8 @@ std::string run_parameters(const Model& model) {
 std::string interface_of(const Model& model, const Sources& sources) {
   const std::string big = upper(model.name);
   std::string text = fmt::format(
-      "/* {} as C, made by stowage; README.md says more. No function allocates, recurses or keeps anything. "
-      "*/\n"
+      "/* {} as C, made by stowage; README.md says more.\n"
+      " * No function allocates, recurses or keeps anything. */\n"
       "#ifndef {}_H\n#define {}_H\n\n#include <stdint.h>\n\n"
       "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
       "/* Memory that the caller provides, in bytes. */\n{}",

@@ -1,18 +1,16 @@
 // Operators that only move elements.
 //
-// Idea. A transposition or slice is a sum of index * stride over the dimensions of the output. Padding has at most
-// three dimensions, since those without any merge with their neighbours. Joining and splitting copies runs of bytes.
+// Idea. A transposition or slice is a sum of index * stride over the dimensions of the output. Joining and splitting
+// copies runs of bytes.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "generate/sources.h"
 #include "generate/text.h"
 #include "kernels/onnx/operands.h"
-#include "kernels/onnx/pad.h"
 #include "kernels/tflite/remap.h"
 
 namespace stowage::generate {
@@ -180,105 +178,6 @@ void emit_slice(Writer& writer) {
   emit_moves(writer, std::move(dimensions), first);
 }
 
-// PAD
-
-struct PadDimension {
-  std::int64_t extent = 1;
-  std::int64_t before = 0;
-  std::int64_t after = 0;
-
-  [[nodiscard]] bool is_padded() const { return before > 0 || after > 0; }
-};
-
-/// Three dimensions; those without padding are part of the one before them.
-std::array<PadDimension, 3> merged_padding(const std::vector<PadDimension>& all) {
-  std::vector<PadDimension> merged;
-  for (const PadDimension& next : all) {
-    if (!merged.empty() && !next.is_padded()) {
-      PadDimension& last = merged.back();
-      last = {last.extent * next.extent, last.before * next.extent, last.after * next.extent};
-    } else if (!merged.empty() && merged.back().extent == 1 && !merged.back().is_padded()) {
-      merged.back() = next;
-    } else {
-      merged.push_back(next);
-    }
-  }
-  if (merged.size() > 3) refuse("it pads {} dimensions apart", merged.size());
-  merged.insert(merged.begin(), 3 - merged.size(), PadDimension{});
-  return {merged[0], merged[1], merged[2]};
-}
-
-std::string padding_layer(Writer& writer, const Operands& operands, const std::vector<PadDimension>& all) {
-  const auto [planes, rows, columns] = merged_padding(all);
-  std::vector<std::byte> fill = kernels::zero_of(operands.output());
-  const std::string& type = writer.op().type;
-  if (type == "PADV2" || (type == "Pad" && operands.has_input(2))) {
-    const auto data = writer.sources().program().constants[writer.op().inputs.at(2).value()];
-    if (data.data() == nullptr) refuse("its filling is not constant");
-    fill.assign(data.begin(), data.end());
-  }
-  std::string bytes;
-  for (const std::byte byte : fill)
-    bytes += fmt::format("{}{}", bytes.empty() ? "" : ", ", static_cast<int>(byte));
-  return writer.layer("stowage_pad_shape",
-                      fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {{{}}}", planes.extent,
-                                  rows.extent, columns.extent, planes.before, rows.before, columns.before,
-                                  planes.after, rows.after, columns.after, element_bytes(operands), bytes));
-}
-
-void emit_padding(Writer& writer, std::vector<PadDimension> all) {
-  const Operands operands(writer.signature());
-  writer.need("stowage_movement");
-  if (writer.axis() == nullptr) {
-    const std::string layer = padding_layer(writer, operands, all);
-    writer.line(fmt::format("stowage_pad(&{}, {}, {});", layer, writer.input(0).at, writer.output().at));
-    return;
-  }
-  const std::size_t axis = writer.axis()->axis;
-  const PadDimension along = std::exchange(all[axis], PadDimension{});
-  const std::string layer = padding_layer(writer, operands, all);
-  const Operand out = writer.output_row(axis, "y");
-  const std::string own = along.before == 0 ? "y" : fmt::format("y - {}", along.before);
-  const std::string pad =
-      fmt::format("stowage_pad(&{}, {}, {});", layer, writer.input_row(0, axis, own).at, out.at);
-  if (!along.is_padded()) {
-    writer.line(pad);
-    return;
-  }
-  writer.line(fmt::format("if (y >= {} && y < {}) {{", along.before, along.before + along.extent));
-  writer.line("  " + pad);
-  writer.line("} else {");
-  writer.line(fmt::format("  stowage_fill(&{}, {}, {});", layer, out.at, out.count()));
-  writer.line("}");
-}
-
-void emit_pad(Writer& writer) {
-  const Operands operands(writer.signature());
-  const Shape& shape = operands.input(0).shape;
-  const std::vector<std::int64_t> numbers = operands.constants(1, "paddings");
-  if (numbers.size() != 2 * shape.size()) refuse("its paddings are {} numbers", numbers.size());
-  std::vector<PadDimension> all;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    all.push_back({shape[d], numbers[2 * d], numbers[2 * d + 1]});
-  emit_padding(writer, std::move(all));
-}
-
-void emit_pad_of_onnx(Writer& writer) {
-  const kernels::Signature& signature = writer.signature();
-  const Shape& shape = signature.inputs.at(0)->shape;
-  const std::string mode = signature.attributes.text("mode", "constant");
-  if (mode != "constant" || signature.attributes.real("value", 0) != 0)
-    refuse("it pads with other than a constant input or 0");
-  if (signature.outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
-  const std::vector<std::int64_t> pads = kernels::onnx_ops::pads_of(signature, shape.size());
-  std::vector<PadDimension> all;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    all.push_back({shape[d], pads[d], pads[d + shape.size()]});
-    if (all.back().before < 0 || all.back().after < 0) refuse("it cuts off elements");
-  }
-  emit_padding(writer, std::move(all));
-}
-
 // Joining and splitting
 
 void join_by_rows(Writer& writer, std::size_t axis) {
@@ -379,11 +278,8 @@ EmitPart movement_operators() {
           {"Dropout", emit_reshape, RowHandling::own},
           {"Concat", emit_join, RowHandling::own},
           {"Transpose", emit_transpose_of_onnx},
-          {"Pad", emit_pad_of_onnx, RowHandling::own},
           {"TRANSPOSE", emit_transpose},
           {"SLICE", emit_slice},
-          {"PAD", emit_pad, RowHandling::own},
-          {"PADV2", emit_pad, RowHandling::own},
           {"CONCATENATION", emit_join, RowHandling::own},
           {"PACK", emit_pack},
           {"SPLIT", emit_split},

@@ -323,7 +323,9 @@ std::string program_of(const Model& model, Sources& sources) {
         std::pair{"min(", "#define min(a, b) ((a) < (b) ? (a) : (b))\n"},
         std::pair{"max(", "#define max(a, b) ((a) > (b) ? (a) : (b))\n"}})
     if (loops.find(word) != std::string::npos) text += definition;
-  return text + "/* Where tensors are. */\n" + sources.places() + sources.with_references(body + steps);
+  return text +
+         "/* Where tensors are: slots, offset, pitch, rows, ring, memory, whether slots are wide. */\n" +
+         sources.places() + sources.with_references(body + steps);
 }
 
 Bytes bytes_of_tables(const Model& model) {

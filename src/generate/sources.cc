@@ -60,8 +60,11 @@ std::string Sources::array(const std::string& name, const std::string& comment, 
     return array.dtype == dtype && array.data == data;  // blocks of an operator have equal tables
   });
   if (known != arrays_.end()) return known->name;
-  arrays_.push_back({name_ + "_" + name, comment, dtype, std::move(data)});
-  return arrays_.back().name;
+  std::string unique = name_ + "_" + name;
+  for (int i = 2; std::ranges::find(arrays_, unique, &ConstantArray::name) != arrays_.end(); ++i)
+    unique = fmt::format("{}_{}_{}", name_, name, i);
+  arrays_.push_back({unique, comment, dtype, std::move(data)});
+  return unique;
 }
 
 std::span<const std::byte> Sources::data_of(TensorId tensor) const {
@@ -70,13 +73,13 @@ std::span<const std::byte> Sources::data_of(TensorId tensor) const {
   return is_kept ? network_.input.constants.of(tensor) : data;
 }
 
-std::string Sources::constant(TensorId tensor) {
+std::string Sources::constant(TensorId tensor, const std::string& name) {
   const auto known = constants_.find(tensor);
   if (known != constants_.end()) return known->second;
   const std::span<const std::byte> data = data_of(tensor);
   const Tensor& own = network_.graph().tensors[tensor];
-  return constants_[tensor] = array(fmt::format("constant_{}", tensor), in_comment(own.name), own.dtype,
-                                    {data.begin(), data.end()});
+  return constants_[tensor] = array(name.empty() ? fmt::format("constant_{}", tensor) : name,
+                                    in_comment(own.name), own.dtype, {data.begin(), data.end()});
 }
 
 void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const std::string& counter) {
@@ -368,7 +371,8 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   static const std::unordered_map<std::string_view, EmitEntry> table = [] {
     std::unordered_map<std::string_view, EmitEntry> all;
     for (const auto part : {window_operators, pool_operators, element_operators, movement_operators,
-                            reduction_operators, resizing_operators, onnx_operators, quantized_operators})
+                            padding_operators, reduction_operators, resizing_operators, onnx_operators,
+                            onnx_element_operators, quantized_operators})
       for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
     return all;
   }();

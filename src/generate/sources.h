@@ -50,7 +50,8 @@ class Sources {
   Sources(const Network& network, const run::Program& program, const Plan& plan, std::string name,
           const run::BlockNetwork* blocks);
 
-  /// The name of an array with these elements, which may be one that is there already.
+  /// The name of an array with these elements, which may be one that is there already. A name that another array has
+  /// gets a number.
   std::string array(const std::string& name, const std::string& comment, DType dtype,
                     std::vector<std::byte> data);
   template <typename Element>
@@ -59,8 +60,8 @@ class Sources {
     const auto bytes = std::as_bytes(std::span(elements));
     return array(name, comment, dtype, std::vector<std::byte>(bytes.begin(), bytes.end()));
   }
-  /// The name of the array of a constant tensor.
-  std::string constant(TensorId tensor);
+  /// The name of the array of a constant tensor; `name` if it has none yet.
+  std::string constant(TensorId tensor, const std::string& name = {});
   /// The name of a place; equal places have one name.
   std::string place(const RowPlace& place, TensorId tensor);
   void need(std::string_view kernel) { kernels_.emplace(kernel); }
@@ -306,9 +307,11 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart pool_operators();
 [[nodiscard]] EmitPart element_operators();
 [[nodiscard]] EmitPart movement_operators();
+[[nodiscard]] EmitPart padding_operators();
 [[nodiscard]] EmitPart reduction_operators();
 [[nodiscard]] EmitPart resizing_operators();
 [[nodiscard]] EmitPart onnx_operators();
+[[nodiscard]] EmitPart onnx_element_operators();
 [[nodiscard]] EmitPart quantized_operators();
 
 }  // namespace stowage::generate

@@ -135,7 +135,7 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
   }
   const auto fixed = fixed_text(model, is_known);
   const std::int64_t granule = model.schedule.granule;
-  std::string count = "1";
+  std::string count;
   if (granule > 1) {
     std::string rows;
     for (const Port& port : model.schedule.ports)
@@ -143,8 +143,8 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
                           port.axis ? (*model.tensor(port.tensor).shape)[*port.axis] : 1);
     sizes +=
         fmt::format("}};\nstatic const int32_t rows_of_port[{}] = {{{}", model.schedule.ports.size(), rows);
-    count =
-        fmt::format("(rows_of_port[port] - row < {0} ? (size_t)(rows_of_port[port] - row) : {0})", granule);
+    count = fmt::format(" * (rows_of_port[port] - row < {0} ? (size_t)(rows_of_port[port] - row) : {0})",
+                        granule);
   }
   return fmt::format(
       "\nstatic const size_t row_bytes[{0}] = {{{1}}};\n"
@@ -160,7 +160,7 @@ std::string row_case_text(const Model& model, const std::string& arguments, bool
       "    const int32_t row = {3}_row_number(&state);\n"
       "    const unsigned char *const there = {10}(const unsigned char *)data[port] + (size_t)row * "
       "row_bytes[port];\n"
-      "    const size_t bytes = row_bytes[port] * {6};\n"
+      "    const size_t bytes = row_bytes[port]{6};\n"
       "    if (status == {5}_WANTS_ROW) {{\n"
       "      memcpy({3}_row(&state), there, bytes);\n"
       "    }} else if ({8}memcmp({3}_row(&state), there, bytes) != 0) {{\n"
@@ -222,12 +222,15 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
   if (code.find("inputs[number]") == std::string::npos) memory += "  (void)inputs;\n";
   replace(code, "@MEMORY@", memory);
   replace(code, "@GUARDS@", guards);
+  const std::string data = data_text(model, cases);
+  const bool has_special_numbers =
+      data.find("INFINITY") != std::string::npos || data.find("NAN") != std::string::npos;
   return fmt::format(
              "/* Runs {0} on inputs whose outputs are known. Returns 0 if all are as expected, bit for bit. "
              "*/\n"
-             "#include \"{1}.h\"\n\n#include <math.h>\n\n#include \"stowage_test.h\"\n\n",
-             in_comment(model.source()), model.name) +
-         data_text(model, cases) + pointers_text(model, cases.size(), true, true) +
+             "#include \"{1}.h\"\n\n{2}#include \"stowage_test.h\"\n\n",
+             in_comment(model.source()), model.name, has_special_numbers ? "#include <math.h>\n\n" : "") +
+         data + pointers_text(model, cases.size(), true, true) +
          pointers_text(model, cases.size(), false, is_known) + memory_text(model) + code +
          fmt::format(
              "\nint main(void) {{\n  unsigned number;\n{2}  for (number = 0; number < {0}; number++) {{\n"

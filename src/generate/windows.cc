@@ -30,6 +30,10 @@ std::span<const std::byte> constant_data(Writer& writer, std::size_t input) {
   return writer.sources().program().constants[tensor];
 }
 
+std::string stored_weights(Writer& writer) {
+  return writer.sources().constant(writer.op().inputs.at(1).value(), "weights_" + writer.number());
+}
+
 bool is_real(const Operands& operands) {
   const DType in = operands.input(0).dtype;
   if (in != operands.output().dtype || (in != DType::int8 && in != DType::float32))
@@ -104,8 +108,7 @@ std::vector<std::int32_t> folded_bias(Writer& writer, std::int64_t channels, std
 
 /// Weights as the kernel wants them; `outer` is the extent of their first dimension.
 std::string weights_for(Writer& writer, const Windows& it, std::int64_t outer) {
-  return it.is_columns ? turned_weights(writer, it, outer)
-                       : writer.sources().constant(writer.op().inputs[1].value());
+  return it.is_columns ? turned_weights(writer, it, outer) : stored_weights(writer);
 }
 
 std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups, const Requantization& to,
@@ -135,7 +138,7 @@ std::string integer_layer(Writer& writer, const Windows& it, std::int64_t groups
 /// The weights as float32, which int8 weights of a float32 operator stand for.
 std::string real_weights(Writer& writer, const Operands& operands, std::int64_t channels) {
   const kernels::RealWeights real = kernels::real_weights_of(operands.input(1), channels, 0);
-  if (!real.is_quantized) return writer.sources().constant(writer.op().inputs[1].value());
+  if (!real.is_quantized) return stored_weights(writer);
   const auto data = constant_data(writer, 1);
   const std::vector<const std::byte*> inputs{nullptr, data.data()};
   const kernels::Pointers at{.inputs = inputs};
@@ -151,8 +154,9 @@ std::string real_layer(Writer& writer, const Operands& operands, const Windows& 
                        const std::string& weights) {
   kernels::expect_bias(operands, 2, DType::float32, operands.output().shape.back());
   const kernels::RealLimits limits = kernels::real_activation_limits(operands);
-  const std::string bias =
-      operands.has_input(2) ? writer.sources().constant(writer.op().inputs[2].value()) : "NULL";
+  const std::string bias = operands.has_input(2) ? writer.sources().constant(writer.op().inputs[2].value(),
+                                                                             "bias_" + writer.number())
+                                                 : "NULL";
   if (operands.has_input(2)) static_cast<void>(constant_data(writer, 2));
   return writer.layer("stowage_conv_f32_layer",
                       fmt::format("{}{}, {}, {},\n    {}, {}, /* limits */\n", shape_of(it), groups, weights,
@@ -208,7 +212,7 @@ void emit_conv_of_blocks(Writer& writer, const Operands& operands, const Windows
       turned ? writer.sources().array("weights_" + writer.number(),
                                       "weights of operator " + writer.number() + ", by blocks", DType::int8,
                                       std::move(*turned))
-             : writer.sources().constant(writer.op().inputs[1].value());
+             : stored_weights(writer);
   writer.need("stowage_conv_s8");
   call_with_blocks(writer, it, blocks, "conv_s8", integer_layer(writer, it, 1, to, bias, weights));
 }
@@ -293,7 +297,7 @@ void emit_depthwise(Writer& writer) {
       refuse("weights int8 of a float32 input are not supported");
     const std::string kernel = it.is_columns ? "depthwise_columns_f32" : "depthwise_f32";
     writer.need(it.is_columns ? "stowage_columns_f32" : "stowage_depthwise_f32");
-    const std::string weights = writer.sources().constant(writer.op().inputs[1].value());
+    const std::string weights = stored_weights(writer);
     call_with_rows(writer, it, kernel, real_layer(writer, operands, it, 1, weights));
     return;
   }

@@ -34,6 +34,9 @@ struct Windows {
 /// The data of an input that must be constant.
 [[nodiscard]] std::span<const std::byte> constant_data(Writer& writer, std::size_t input);
 
+/// The name of the array of a layer's weights, as the model has them.
+[[nodiscard]] std::string stored_weights(Writer& writer);
+
 /// Turns windows for the axis that the plan runs them along.
 [[nodiscard]] Windows turned(const Writer& writer, Windows it);
 

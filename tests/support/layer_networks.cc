@@ -228,7 +228,8 @@ class LayerMaker {
   }
 
   TensorId padded(TensorId x) {
-    Shape out = shape(x);
+    const Shape in = shape(x);
+    Shape out = in;
     std::vector<double> paddings(8, 0);
     for (std::size_t d = 1; d < (pick(0, 3) == 0 ? 4U : 3U); ++d) {
       const std::int64_t before = pick(0, 2);
@@ -237,7 +238,9 @@ class LayerMaker {
       paddings[2 * d + 1] = static_cast<double>(after);
       out[d] += before + after;
     }
-    const TensorId y = op("PAD", {x, numbers(paddings, {4, 2})}, out);
+    const bool is_mirrored = in[1] > 2 && in[2] > 2 && paddings[6] + paddings[7] == 0 && pick(0, 2) == 0;
+    const TensorId y =
+        op(is_mirrored ? "MIRROR_PAD" : "PAD", {x, numbers(paddings, {4, 2})}, out, {{"mode", pick(0, 1)}});
     keep_quantization(x);
     return y;
   }

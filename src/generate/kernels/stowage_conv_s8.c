@@ -43,9 +43,6 @@ static inline uint32_t add_products(int16x2_t a, int16x2_t b, uint32_t sum) {
   return (uint32_t)__smlad(a, b, (int32_t)sum);
 }
 
-#endif
-
-#if STOWAGE_HAS_DSP
 /* Four numbers of each place with four weights of each channel, and goes on to the next. */
 static inline void add_fours(const int8_t **a, int32_t step, const int8_t **w, int32_t window,
                              block_sums *sums) {

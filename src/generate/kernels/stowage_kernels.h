@@ -71,6 +71,11 @@ void stowage_logistic_f32(const float *input, float *output, int32_t count);
 void stowage_tanh_f32(const float *input, float *output, int32_t count);
 void stowage_hard_swish_f32(const float *input, float *output, int32_t count);
 
+/* The same kinds as ONNX defines them: HardSigmoid, HardSwish, LeakyRelu. */
+void stowage_hard_sigmoid_f32(float alpha, float beta, const float *input, float *output, int32_t count);
+void stowage_swish_by_sixths_f32(const float *input, float *output, int32_t count);
+void stowage_leaky_relu_f32(float alpha, const float *input, float *output, int32_t count);
+
 /* QUANTIZE and DEQUANTIZE */
 typedef struct {
   float scale;
@@ -203,6 +208,9 @@ typedef struct {
 
 void stowage_resize_nearest(const uint16_t *columns, int32_t width, size_t bytes, const void *input,
                             void *output);
+/* The same for images of which a row has all channels; planes and elements are in bytes. */
+void stowage_image_resize_nearest(const uint16_t *columns, int32_t width, uint32_t element, int32_t channels,
+                                  int32_t in_plane, int32_t out_plane, const void *input, void *output);
 void stowage_resize_bilinear_s8(const stowage_resize_s8_layer *layer, const int8_t *first,
                                 const int8_t *second, int32_t distance, int8_t *output);
 void stowage_resize_bilinear_f32(const stowage_resize_f32_layer *layer, const float *first,
@@ -242,6 +250,24 @@ typedef struct {
 void stowage_pad(const stowage_pad_shape *shape, const void *input, void *output);
 /* `count` copies of the fill element. */
 void stowage_fill(const stowage_pad_shape *shape, void *output, int32_t count);
+
+/* The same elements with those at each end again in reverse order, outside of it. */
+typedef struct {
+  int32_t dimensions;
+  int32_t extent[stowage_most_dimensions]; /* of the input */
+  int32_t before[stowage_most_dimensions];
+  int32_t after[stowage_most_dimensions];
+  int32_t edge;     /* 0: the reverse order begins with the last element itself; 1: with its neighbour */
+  uint32_t element; /* bytes */
+} stowage_mirror_shape;
+
+/* The element that is at a place before, within or behind `extent` elements. */
+static inline int32_t stowage_mirrored(int32_t place, int32_t extent, int32_t edge) {
+  if (place < 0) return edge - 1 - place;
+  return place < extent ? place : 2 * extent - place - 1 - edge;
+}
+
+void stowage_mirror_pad(const stowage_mirror_shape *shape, const void *input, void *output);
 
 /* Runs of bytes with a distance between them; nothing is done if they are in their places. */
 void stowage_copy_runs(const void *input, size_t input_stride, void *output, size_t output_stride, size_t run,

@@ -1,4 +1,4 @@
-/* RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR, one row of the output. */
+/* RESIZE_NEAREST_NEIGHBOR, RESIZE_BILINEAR and Resize, one row of the output. */
 #include <string.h>
 
 #include "stowage_kernels.h"
@@ -8,6 +8,14 @@ void stowage_resize_nearest(const uint16_t *columns, int32_t width, size_t bytes
   int32_t x;
   for (x = 0; x < width; x++)
     memcpy((uint8_t *)output + (size_t)x * bytes, (const uint8_t *)input + columns[x] * bytes, bytes);
+}
+
+void stowage_image_resize_nearest(const uint16_t *columns, int32_t width, uint32_t element, int32_t channels,
+                                  int32_t in_plane, int32_t out_plane, const void *input, void *output) {
+  int32_t c;
+  for (c = 0; c < channels; c++)
+    stowage_resize_nearest(columns, width, element, (const uint8_t *)input + c * in_plane,
+                           (uint8_t *)output + c * out_plane);
 }
 
 void stowage_resize_bilinear_s8(const stowage_resize_s8_layer *layer, const int8_t *first,

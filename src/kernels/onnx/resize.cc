@@ -2,15 +2,35 @@
 // their weights (model/resize_taps.h). An output element is the sum over all axes. Cost: the product of the
 // numbers of weights, 4 for linear and 16 for cubic in a plane.
 
+#include "kernels/onnx/resize.h"
+
 #include <algorithm>
 #include <memory>
 
 #include "kernels/onnx/elements.h"
 #include "kernels/onnx/tables.h"
 #include "kernels/rows.h"
-#include "model/resize_taps.h"
 
 namespace stowage::kernels::onnx_ops {
+
+model::Resizing resizing_of(const Signature& signature) {
+  const bool is_first = model::ResizeCall::is_first(signature.type, signature.version);
+  model::ResizeCall call{.type = signature.type,
+                         .version = signature.version,
+                         .attributes = signature.attributes,
+                         .input = input_of(signature, 0).shape,
+                         .output = output_of(signature).shape,
+                         .scales = reals_at(signature, is_first ? 1 : 2)};
+  if (!is_first) {
+    call.sizes = integers_at(signature, 3);
+    call.region = reals_at(signature, 1);
+  }
+  model::Resizing resizing = model::resizing_of(call);
+  if (!resizing.refusal.empty()) refuse("{}", resizing.refusal);
+  for (const model::ResizeAxis& axis : resizing.axes) expect_table_size(axis.output);
+  return resizing;
+}
+
 namespace {
 
 using model::ResizeAxis;
@@ -20,24 +40,6 @@ using model::Resizing;
 using model::Tap;
 using model::Taps;
 using Tables = std::vector<std::vector<Taps>>;
-
-Resizing resizing_of(const Signature& signature) {
-  const bool is_first = ResizeCall::is_first(signature.type, signature.version);
-  ResizeCall call{.type = signature.type,
-                  .version = signature.version,
-                  .attributes = signature.attributes,
-                  .input = input_of(signature, 0).shape,
-                  .output = output_of(signature).shape,
-                  .scales = reals_at(signature, is_first ? 1 : 2)};
-  if (!is_first) {
-    call.sizes = integers_at(signature, 3);
-    call.region = reals_at(signature, 1);
-  }
-  Resizing resizing = model::resizing_of(call);
-  if (!resizing.refusal.empty()) refuse("{}", resizing.refusal);
-  for (const ResizeAxis& axis : resizing.axes) expect_table_size(axis.output);
-  return resizing;
-}
 
 /// The tables of a resize, of at least three axes, and rows along the third.
 struct Resize {
