@@ -66,6 +66,7 @@ CASES = (
     Case("stream_encoder_12_layers", "arena", 3450000, granule=8, recompute=1.0),
     *both("stream_encoder_by_heads", 0, 0, granule=8),
     Case("stream_encoder_by_heads", "arena", 2650000, granule=8, recompute=1.15),
+    Case("stream_encoder_by_heads", "rows", 2650000, granule=8, recompute=1.15),
     Case("bert_base", "arena"),
     Case("gpt2_decoder", "arena"),
     Case("amoebanet_cifar", "arena"),

@@ -76,11 +76,6 @@ std::vector<Step> steps_of(const Streamed& streamed, stream::RowTimetable timeta
   return steps;
 }
 
-double recomputed(const Streamed& streamed) {
-  const auto once = static_cast<double>(std::max<std::int64_t>(1, stream::multiplies_of(streamed.once)));
-  return std::max(1.0, static_cast<double>(stream::multiplies_of(streamed.model)) / once);
-}
-
 Bytes largest(const std::vector<Bytes>& loads) {
   return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
 }
@@ -158,6 +153,11 @@ Solution solve_until_it_fits(const Problem& problem, const SolveOptions& options
 }
 
 }  // namespace
+
+double recomputed(const Streamed& streamed) {
+  const auto once = static_cast<double>(std::max<std::int64_t>(1, stream::multiplies_of(streamed.once)));
+  return std::max(1.0, static_cast<double>(stream::multiplies_of(streamed.model)) / once);
+}
 
 std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order, stream::Form form,
                                          const PlacingOptions& options) {

@@ -27,6 +27,9 @@ struct Streamed {
   std::optional<stream::AffineOrder> affine{};
 };
 
+/// The multiplies of its model, as a multiple of those with every row computed once.
+[[nodiscard]] double recomputed(const Streamed& streamed);
+
 /// An order of a program's iterations.
 struct RowOrder {
   std::vector<stream::IterationId> steps{};

@@ -36,6 +36,7 @@
 #include "stream/repeat.h"
 #include "stream/replay.h"
 #include "stream/search.h"
+#include "stream/tiles.h"
 
 namespace stowage::plan {
 namespace {
@@ -161,7 +162,9 @@ class StreamPlanner {
     streamed.model = streamed.once;
     if (way.recompute > 1) {
       const Deadline choosing = deadline.part(0.33);
-      streamed.model = stream::recompute_within(streamed.once, way.recompute, {work_on_regions, choosing});
+      const stream::TrialEffort effort{work_on_regions, choosing};
+      streamed.model = stream::tiles_within(streamed.once, way.recompute, effort);
+      streamed.model = stream::recompute_within(streamed.model, way.recompute / recomputed(streamed), effort);
       note_end_of(choosing);
     }
     streamed.program = stream::unroll(streamed.model, {.deadline = deadline});

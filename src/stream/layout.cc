@@ -152,33 +152,44 @@ class LayingOut {
     return static_cast<std::int64_t>(slots);
   }
 
-  /// Row blocks of a whole tensor, `count` to a piece, in each of their runs.
-  void add_pieces(std::size_t root, const Family& family, std::size_t count, Buffer& buffer) const {
-    const Tensor& tensor = model_.tensors[root];
+  /// Row blocks of a whole tensor with these lives, `count` to a piece, in each of their runs.
+  void add_pieces(const Tensor& tensor, std::span<const Lifetime> all, std::size_t count,
+                  Buffer& buffer) const {
     const Bytes run = tensor.bytes_per_row / tensor.runs;
+    const std::int64_t rows = tensor.rows / tensor.copies;
     for (std::int64_t r = 0; r < tensor.runs; ++r) {
-      for (std::size_t g = 0; g < family.lives.size(); g += count) {
-        const auto lives = std::span(family.lives).subspan(g, std::min(count, family.lives.size() - g));
+      for (std::size_t g = 0; g < all.size(); g += count) {
+        const auto lives = all.subspan(g, std::min(count, all.size() - g));
         const std::int64_t begin = static_cast<std::int64_t>(g) * tensor.granule;
         const std::int64_t end =
-            std::min(tensor.rows, begin + static_cast<std::int64_t>(lives.size()) * tensor.granule);
-        add_piece({(r * tensor.rows + begin) * run, (end - begin) * run, hull(lives)}, buffer);
+            std::min(rows, begin + static_cast<std::int64_t>(lives.size()) * tensor.granule);
+        add_piece({(r * rows + begin) * run, (end - begin) * run, hull(lives)}, buffer);
       }
     }
   }
 
+  /// A buffer for each copy.
   void add_whole(std::size_t root, const Family& family) {
-    const std::int64_t runs = model_.tensors[root].runs;
-    Buffer buffer = buffer_of(root, name_of(root), graph_.tensors[*model_.tensors[root].source].bytes);
-    if (runs > most_pieces) {
-      buffer.pieces.push_back({0, buffer.size, hull(family.lives)});
-    } else {
-      const auto pieces = static_cast<std::size_t>(most_pieces / runs);
-      add_pieces(root, family, (family.lives.size() + pieces - 1) / pieces, buffer);
+    const Tensor& tensor = model_.tensors[root];
+    const auto copies = static_cast<std::size_t>(tensor.copies);
+    for (std::size_t copy = 0; copy < copies; ++copy) {
+      const auto of_copy = [&](std::span<const Lifetime> lives) {
+        const std::size_t count = lives.size() / copies;
+        return lives.subspan(copy * count, count);
+      };
+      const std::span<const Lifetime> lives = of_copy(family.lives);
+      Buffer buffer = buffer_of(root, name_of(root), graph_.tensors[*tensor.source].bytes);
+      if (tensor.runs > most_pieces) {
+        buffer.pieces.push_back({0, buffer.size, hull(lives)});
+      } else {
+        const auto pieces = static_cast<std::size_t>(most_pieces / tensor.runs);
+        add_pieces(tensor, lives, (lives.size() + pieces - 1) / pieces, buffer);
+      }
+      for (const std::size_t member : family.members) {
+        add_view(member, {.buffer = layout_.buffers.size(), .life = hull(of_copy(timetable_.lives[member]))});
+      }
+      layout_.buffers.push_back(std::move(buffer));
     }
-    for (const std::size_t member : family.members)
-      add_view(member, {.buffer = layout_.buffers.size(), .life = hull(timetable_.lives[member])});
-    layout_.buffers.push_back(std::move(buffer));
   }
 
   /// All rows have one place, at different times.

@@ -20,6 +20,8 @@ struct Access {
   RowMap rows{};
   /// Of a tensor with recomputed rows: the rows that each iteration reads.
   std::vector<std::vector<std::int64_t>> listed{};
+  /// If the tensor is computed again as a whole: for every so many rows of the operator.
+  std::optional<std::int64_t> tile{};
 
   bool operator==(const Access&) const = default;
 };
@@ -51,6 +53,8 @@ struct Tensor {
   std::optional<TakenOver> takes_over{};
   /// If rows are recomputed: for each of the `rows` rows here, the row of the source.
   std::vector<std::int64_t> again{};
+  std::int64_t copies =
+      1;  ///< If it is recomputed as a whole: how often. Rows of one copy follow each other.
   std::optional<TensorId> source{};
 
   bool operator==(const Tensor&) const = default;
@@ -135,12 +139,19 @@ void for_each_read(const RowModel& model, const Operator& op, const Access& acce
     for (const std::int64_t row : access.listed[static_cast<std::size_t>(instance)]) visit(row);
     return;
   }
-  if (!tensor.again.empty()) {  // both are recomputed row by row
-    visit(instance);
+  const std::int64_t begin = instance * op.granule;
+  const std::int64_t end = std::min(op.rows, begin + op.granule);
+  if (access.tile) {
+    const std::int64_t copy = begin / *access.tile * access.rows.taps;
+    for (std::int64_t row = copy; row < copy + access.rows.taps; ++row) visit(row);
     return;
   }
-  const std::int64_t end = std::min(op.rows, (instance + 1) * op.granule);
-  for (std::int64_t r = instance * op.granule; r < end; ++r) {
+  if (!tensor.again.empty()) {  // both are recomputed row by row
+    for (std::int64_t r = begin; r < end; ++r) visit(r);
+    return;
+  }
+  const std::int64_t different = access.rows.scale == 0 ? begin + 1 : end;  // all rows may read the same
+  for (std::int64_t r = begin; r < different; ++r) {
     const std::int64_t row = op.again.empty() ? r : op.again[static_cast<std::size_t>(r)];
     for_each_row(access.rows, tensor.rows, row, visit);
   }

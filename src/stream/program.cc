@@ -179,7 +179,8 @@ class Unrolling {
       if (const auto taker = takers_[access.tensor]; taker && *writers_[*taker] < instance.op)
         reject(place, "reads '" + tensor.name + "', which is written over in front of it");
       std::optional<std::int64_t> last;
-      spend(op.granule * std::min(access.rows.taps, std::int64_t{1} << 32), place);
+      const std::int64_t different = access.rows.scale == 0 ? 1 : op.granule;
+      spend(different * std::min(access.rows.taps, std::int64_t{1} << 32), place);
       for_each_read(model_, op, access, instance.index, [&](std::int64_t row) {
         last = std::max(last.value_or(0), row / tensor.granule);
         instance.reads.push_back(ranges_[access.tensor].first + static_cast<GranuleId>(row / tensor.granule));
@@ -276,9 +277,10 @@ class Unrolling {
   /// A recomputed row is in one place at a time, so its former copy must have been read.
   void await_former_rows(std::size_t op) {
     const auto& again = model_.operators[op].again;
+    const auto granule = static_cast<std::size_t>(model_.operators[op].granule);
     std::map<std::int64_t, std::size_t> former;
-    for (std::size_t i = 0; i < again.size(); ++i) {
-      const auto [it, is_first] = former.emplace(again[i], i);
+    for (std::size_t i = 0; i * granule < again.size(); ++i) {
+      const auto [it, is_first] = former.emplace(again[i * granule], i);
       const std::size_t last = std::exchange(it->second, i);
       if (is_first) continue;
       Iteration& instance = program_.instances[program_.at(op, static_cast<std::int64_t>(i))];

@@ -49,36 +49,6 @@ namespace {
 constexpr std::size_t most_rows = 1 << 18;  // of an operator that recomputes
 constexpr std::size_t most_operators = 16;  // of a chain
 
-/// The writer and the readers of each tensor.
-struct Links {
-  explicit Links(const RowModel& model)
-      : writer(model.tensors.size()), readers(model.tensors.size()), taker(model.tensors.size()) {
-    for (std::size_t op = 0; op < model.operators.size(); ++op) {
-      for (const std::size_t t : model.operators[op].writes) writer[t] = op;
-      for (const Access& access : model.operators[op].reads) readers[access.tensor].push_back(op);
-      is_awaited.insert(model.operators[op].after.begin(), model.operators[op].after.end());
-    }
-    for (std::size_t t = 0; t < model.tensors.size(); ++t) {
-      if (model.tensors[t].takes_over) taker[model.tensors[t].takes_over->tensor] = writer[t];
-    }
-  }
-
-  std::vector<std::optional<std::size_t>> writer;
-  std::vector<std::vector<std::size_t>> readers;
-  std::vector<std::optional<std::size_t>> taker;  ///< The operator that writes over it.
-  std::set<std::size_t> is_awaited{};             ///< Some operator runs after all of its rows.
-};
-
-/// Whether an operator's rows can be computed at any time and any number of times.
-bool is_repeatable(const RowModel& model, const Links& links, std::size_t op) {
-  const Operator& it = model.operators[op];
-  if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty() ||
-      it.adds_rows || it.carrying != Carrying::sums || links.is_awaited.contains(op))
-    return false;
-  const Tensor& written = model.tensors[it.writes[0]];
-  return !written.stays && !written.leaves && !written.is_whole && links.readers[it.writes[0]].size() == 1;
-}
-
 /// Whether its inputs stay until it has run for the last time. What is written over them behind the reader
 /// waits for it; the reader never waits for that.
 bool reads_what_stays(const RowModel& model, const Links& links, std::size_t op, std::size_t reader) {
@@ -201,6 +171,13 @@ bool may_read_again(const RowModel& model, std::size_t reader, const Access& acc
          });
 }
 
+/// Whether an operator can be in a chain whose rows are computed again one by one.
+bool is_narrow(const RowModel& model, const Links& links, std::size_t op) {
+  if (!is_repeatable(model, links, op)) return false;
+  const std::size_t written = model.operators[op].writes[0];
+  return !model.tensors[written].is_whole && links.readers[written].size() == 1;
+}
+
 /// The chains that end with what an access of the reader reads, the shortest first. Each begins with an
 /// operator that multiplies, or where no operator in front can be recomputed.
 std::vector<Recomputable> chains_in_front(const RowModel& model, const Links& links, std::size_t reader,
@@ -209,12 +186,12 @@ std::vector<Recomputable> chains_in_front(const RowModel& model, const Links& li
   if (!may_read_again(model, reader, access)) return found;
   Recomputable chain{.reader = reader};
   std::optional<std::size_t> op = links.writer[access.tensor];
-  while (op && is_repeatable(model, links, *op) && chain.operators.size() < most_operators) {
+  while (op && is_narrow(model, links, *op) && chain.operators.size() < most_operators) {
     chain.operators.insert(chain.operators.begin(), *op);
     const Operator& it = model.operators[*op];
     const bool is_linked = it.reads.size() == 1 && it.reads[0].listed.empty();
     op = is_linked ? links.writer[it.reads[0].tensor] : std::nullopt;
-    const bool is_end = it.multiplies > 0 || !op || !is_repeatable(model, links, *op);
+    const bool is_end = it.multiplies > 0 || !op || !is_narrow(model, links, *op);
     if (is_end && reads_what_stays(model, links, chain.operators[0], reader)) found.push_back(chain);
   }
   return found;
@@ -234,26 +211,6 @@ void add_up(Again& again, Operator& reader) {
   again.reads = std::move(apart);
 }
 
-/// The operator that writes the narrowest rows made of those of the reader, row by row and by nobody else read.
-std::size_t narrowest_behind(const RowModel& model, std::size_t reader) {
-  const Links links(model);
-  std::size_t narrowest = reader;
-  for (std::size_t op = reader; model.operators[op].writes.size() == 1;) {
-    const std::size_t written = model.operators[op].writes[0];
-    const std::size_t least = model.operators[narrowest].writes[0];
-    if (model.tensors[written].bytes_per_row < model.tensors[least].bytes_per_row) narrowest = op;
-    if (links.readers[written].size() != 1) break;
-    const std::size_t next = links.readers[written][0];
-    const Operator& it = model.operators[next];
-    if (it.writing != Writing::row_by_row || !it.again.empty() || it.reads.size() != 1 ||
-        it.reads[0].rows != RowMap{} || !it.reads[0].listed.empty() ||
-        it.instances() != model.operators[reader].instances())
-      break;
-    op = next;
-  }
-  return narrowest;
-}
-
 /// Lets rows be written over those that they are made of, as before, if that shifts all by the same number.
 /// Rows of a PAD without a row below them come first and last then.
 void shift_in_place(const Again& below, Tensor& tensor) {
@@ -269,6 +226,50 @@ void shift_in_place(const Again& below, Tensor& tensor) {
 }
 
 }  // namespace
+
+Links::Links(const RowModel& model)
+    : writer(model.tensors.size()), readers(model.tensors.size()), taker(model.tensors.size()) {
+  for (std::size_t op = 0; op < model.operators.size(); ++op) {
+    for (const std::size_t t : model.operators[op].writes) writer[t] = op;
+    for (const Access& access : model.operators[op].reads) readers[access.tensor].push_back(op);
+    is_awaited.insert(model.operators[op].after.begin(), model.operators[op].after.end());
+  }
+  for (std::size_t t = 0; t < model.tensors.size(); ++t) {
+    if (model.tensors[t].takes_over) taker[model.tensors[t].takes_over->tensor] = writer[t];
+  }
+}
+
+bool is_repeatable(const RowModel& model, const Links& links, std::size_t op) {
+  const Operator& it = model.operators[op];
+  if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty() ||
+      it.adds_rows || it.carrying != Carrying::sums || links.is_awaited.contains(op))
+    return false;
+  const Tensor& written = model.tensors[it.writes[0]];
+  return !written.stays && !written.leaves;
+}
+
+std::size_t narrowest_behind(const RowModel& model, std::size_t reader, Beside beside) {
+  const Links links(model);
+  std::size_t narrowest = reader;
+  for (std::size_t op = reader; model.operators[op].writes.size() == 1;) {
+    const std::size_t written = model.operators[op].writes[0];
+    const std::size_t least = model.operators[narrowest].writes[0];
+    if (model.tensors[written].bytes_per_row < model.tensors[least].bytes_per_row) narrowest = op;
+    if (links.readers[written].size() != 1) break;
+    const std::size_t next = links.readers[written][0];
+    const Operator& it = model.operators[next];
+    if (it.writing != Writing::row_by_row || !it.again.empty() ||
+        it.instances() != model.operators[reader].instances())
+      break;
+    const auto goes_on = [&](const Access& access) {
+      if (access.tensor == written) return access.rows == RowMap{} && access.listed.empty();
+      return beside == Beside::wholes && access.rows.scale == 0;
+    };
+    if (!std::all_of(it.reads.begin(), it.reads.end(), goes_on)) break;
+    op = next;
+  }
+  return narrowest;
+}
 
 std::vector<Recomputable> recomputables(const RowModel& model) {
   const Links links(model);
@@ -322,7 +323,7 @@ RowModel recompute(const RowModel& model, const Recomputable& what) {
   const bool has_rounds =
       std::none_of(again.reads.begin(), again.reads.end(), [](const auto& it) { return it.empty(); });
   if (what.together > 1 && reader.again.empty())
-    result.operators[narrowest_behind(model, what.reader)].together = what.together;
+    result.operators[narrowest_behind(model, what.reader, Beside::nothing)].together = what.together;
   const bool has_windows =
       std::any_of(again.reads.begin(), again.reads.end(), [](const auto& it) { return it.size() > 1; });
   if (reader.can_add_rows && reader.again.empty() && has_rounds && has_windows) add_up(again, reader);

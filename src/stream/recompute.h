@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "stream/model.h"
@@ -26,6 +27,25 @@ struct Recomputable {
 
 /// The model in which each round of the reader recomputes the chain's rows, which are gone after it.
 [[nodiscard]] RowModel recompute(const RowModel& model, const Recomputable& what);
+
+/// The writer and the readers of each tensor.
+struct Links {
+  explicit Links(const RowModel& model);
+
+  std::vector<std::optional<std::size_t>> writer;
+  std::vector<std::vector<std::size_t>> readers;
+  std::vector<std::optional<std::size_t>> taker;  ///< The operator that writes over it.
+  std::set<std::size_t> is_awaited{};             ///< Some operator runs after all of its rows.
+};
+
+/// Whether an operator's rows can be computed at any time and any number of times.
+[[nodiscard]] bool is_repeatable(const RowModel& model, const Links& links, std::size_t op);
+
+/// What operators may read beside the rows that they are made of.
+enum class Beside : std::uint8_t { nothing, wholes };
+
+/// The operator that writes the narrowest rows made of those of the reader, row by row and by nobody else read.
+[[nodiscard]] std::size_t narrowest_behind(const RowModel& model, std::size_t reader, Beside beside);
 
 /// Multiplies of a model, with or without recomputed rows.
 [[nodiscard]] std::int64_t multiplies_of(const RowModel& model);

@@ -32,6 +32,7 @@
 
 #include "stream/alike.h"
 #include "stream/lists.h"
+#include "stream/replay.h"
 
 namespace stowage::stream {
 namespace {
@@ -174,6 +175,14 @@ class LeastPeaks {
     }
     if (is_spent) known.least_of_longer = unbounded - program_.resident;  // no longer one is worth a trial
     keep(end, std::move(known));
+    if (is_spent && end == program_.operators()) try_all();
+  }
+
+  /// Heads in tiles are low in a region of all operators, and in few shorter ones.
+  void try_all() {
+    const Region all{0, program_.operators()};
+    const std::vector<IterationId> steps = steps_of_(all);
+    if (!steps.empty()) note(all, replay(program_, steps).peak - program_.resident);
   }
 
   /// A peak that is lower than the best for this end so far.

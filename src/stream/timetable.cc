@@ -115,8 +115,8 @@ class Recorder {
 RowRange rows_of(const Tensor& tensor, std::int64_t granule) {
   const std::size_t axis = tensor.axis.value();
   if (!tensor.again.empty()) {
-    const std::int64_t row = tensor.again[static_cast<std::size_t>(granule)];
-    return {axis, row, row + 1};
+    const std::int64_t row = tensor.again[static_cast<std::size_t>(granule * tensor.granule)];
+    return {axis, row, row + tensor.granule};
   }
   return {axis, granule * tensor.granule, std::min(tensor.rows, (granule + 1) * tensor.granule)};
 }

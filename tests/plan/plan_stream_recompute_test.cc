@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 
 #include "image_networks.h"
 #include "long_tests.h"
@@ -96,6 +98,50 @@ TEST(PlanStreamRecompute, MoreMultipliesNeverNeedMore) {
     expect_runs(network, result, std::to_string(i));
   }
   EXPECT_GT(falls, 0U);
+}
+
+/// An attention of several heads, each an operator of its own, as exporters write it that unroll them.
+Network heads(std::int64_t count, std::int64_t tokens) {
+  testing::Random random(6);
+  testing::ImageMaker maker(random);
+  const std::int64_t width = 12;
+  const Shape narrow{tokens, 4};
+  const TensorId x = maker.add_tensor(TensorKind::input, {tokens, width});
+  const auto product = [&](TensorId from, const Shape& shape) {
+    return maker.apply("MatMul", {from, maker.weight({maker.shape(from)[1], shape[1]})}, shape);
+  };
+  std::optional<TensorId> sum;
+  for (std::int64_t head = 0; head < count; ++head) {
+    const TensorId q = product(x, narrow);
+    const TensorId k = maker.apply("Transpose", {product(x, narrow)}, {4, tokens}, {{"perm", Shape{1, 0}}});
+    const TensorId scores = maker.apply("MatMul", {q, k}, {tokens, tokens});
+    const TensorId shares = maker.apply("Softmax", {scores}, {tokens, tokens});
+    const TensorId mixed = maker.apply("MatMul", {shares, product(x, narrow)}, narrow);
+    const TensorId part = product(mixed, {tokens, width});
+    sum = sum ? maker.apply("Add", {*sum, part}, {tokens, width}) : part;
+  }
+  return maker.take(0);
+}
+
+TEST(PlanStreamRecompute, KeysAndValuesAreComputedAgainForTilesOfQueries) {
+  const Network network = heads(4, 30);
+  for (const std::int64_t granule : {1, 5}) {
+    Bytes once = 0;
+    for (const double factor : {1.0, 1.5}) {
+      PlanOptions options = by_rows(factor, testing::time_of(std::chrono::milliseconds(2000)));
+      options.stream->granule = granule;
+      options.stream->blocks = StreamBlocks::none;
+      const PlanResult result = make_plan(network.input, options);
+      expect_runs(network, result, std::to_string(granule));
+      ASSERT_TRUE(is_streamed(result.plan)) << granule;
+      if (factor == 1.0) {
+        once = result.plan.summary.peak;
+      } else if (!testing::is_in_a_hurry()) {
+        EXPECT_LT(result.plan.summary.peak, once) << granule;
+        EXPECT_GT(result.plan.streaming->recomputed, 1) << granule;
+      }
+    }
+  }
 }
 
 TEST(PlanStreamRecompute, ARangeOfFactorsIsInOrder) {

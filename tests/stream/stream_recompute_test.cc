@@ -14,6 +14,7 @@
 #include "stream/regions.h"
 #include "stream/replay.h"
 #include "stream/search.h"
+#include "stream/tiles.h"
 #include "stream/timetable.h"
 #include "stream_cases.h"
 
@@ -135,8 +136,9 @@ void expect_first_rows_ascend(const RowModel& model, const RowTimetable& table, 
 void expect_one_place(const RowModel& model, const RowTimetable& table, int i) {
   for (std::size_t t = 0; t < model.tensors.size(); ++t) {
     std::map<std::int64_t, std::vector<Lifetime>> lives;
-    for (std::size_t g = 0; g < model.tensors[t].again.size(); ++g)
-      lives[model.tensors[t].again[g]].push_back(table.lives[t][g]);
+    const auto granule = static_cast<std::size_t>(model.tensors[t].granule);
+    for (std::size_t g = 0; g * granule < model.tensors[t].again.size(); ++g)
+      lives[model.tensors[t].again[g * granule]].push_back(table.lives[t][g]);
     for (auto& [row, of_row] : lives) {
       std::sort(of_row.begin(), of_row.end(), [](auto& a, auto& b) { return a.lower < b.lower; });
       for (std::size_t k = 1; k < of_row.size(); ++k)
@@ -283,6 +285,91 @@ TEST(StreamRecompute, ComputesRowsThatNobodyReadsOnce) {
   const RowModel again = recompute(model, recomputables(model)[0]);
   EXPECT_EQ(again.tensors[1].again, (Rows{0, 1, 2, 2, 3, 4, 5}));
   EXPECT_EQ(again.operators[1].reads[0].listed, (std::vector<Rows>{{0, 1, 2}, {3, 4, 5}}));
+}
+
+/// Heads that each read all rows of their keys for every row, keys made of a norm of x, and the sum of all heads.
+RowModel heads(std::mt19937_64& random, std::int64_t granule) {
+  const std::int64_t rows = granule * between(random, 2, 6);
+  RowModel model;
+  model.tensors = {{.rows = rows, .bytes_per_row = between(random, 2, 9), .axis = 0, .source = 0}};
+  model.operators = {{.rows = rows, .writes = {0}}};
+  std::vector<Access> mixed;
+  for (std::int64_t head = between(random, 2, 4); head > 0; --head) {
+    const std::size_t mean = append(model, 0, {}, rows, 1, 0);
+    const std::size_t norm = append(model, 0, {}, rows, model.tensors[0].bytes_per_row, 0);
+    model.operators.back().reads.push_back({.tensor = mean});
+    const std::size_t keys = append(model, norm, {}, rows, between(random, 1, 3), rows * 10);
+    model.tensors[keys].is_whole = true;
+    const std::size_t scores = append(model, 0, {}, rows, rows, rows * 10);
+    model.operators.back().reads.push_back({.tensor = keys, .rows = {.scale = 0, .taps = rows}});
+    mixed.push_back({.tensor = append(model, scores, {}, rows, between(random, 1, 3), 0)});
+  }
+  const std::size_t sum = append(model, mixed[0].tensor, {}, rows, 1, 0);
+  model.operators.back().reads = mixed;
+  model.tensors[sum].leaves = true;
+  for (Tensor& tensor : model.tensors) tensor.granule = granule;
+  for (Operator& op : model.operators) op.granule = granule;
+  return model;
+}
+
+TEST(StreamTiles, EveryOrderKeepsTheRules) {
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 150; ++i) {
+    const RowModel once = heads(random, between(random, 1, 3));
+    const std::int64_t tiles = between(random, 2, 4);
+    const RowModel model = in_tiles(once, tiles);
+    const std::int64_t granules = once.operators[0].instances();
+    const std::int64_t in_tile = (granules + tiles - 1) / tiles;
+    EXPECT_EQ(model.tensors[3].copies, (granules + in_tile - 1) / in_tile) << i;
+    EXPECT_EQ(model.operators[1].multiplies, once.operators[1].multiplies);
+    EXPECT_EQ(model.operators[3].multiplies, once.operators[3].multiplies * model.tensors[3].copies) << i;
+    EXPECT_EQ(std::max(model.operators[4].together, model.operators[5].together), in_tile) << i;
+    const RowProgram program = unroll(model);
+    const RegionOrder regions = order_by_regions(program, 100'000);
+    for (const auto& order : {random_order(program, random), regions.steps}) {
+      ASSERT_FALSE(replay(program, order).fault) << i << ": " << *replay(program, order).fault;
+      const RowTimetable table = timetable_of(model, program, order);
+      expect_first_rows_ascend(model, table, i);
+      expect_one_place(model, table, i);
+    }
+  }
+}
+
+TEST(StreamTiles, LowerThePeakWithinTheFactor) {
+  std::mt19937_64 random(12);
+  const TrialEffort effort{.work = 100'000};
+  int lower = 0;
+  for (int i = 0; i < 60; ++i) {
+    const RowModel once = heads(random, 1);
+    const double factor = static_cast<double>(between(random, 100, 300)) / 100;
+    const RowModel found = tiles_within(once, factor, effort);
+    const auto most = static_cast<std::int64_t>(factor * static_cast<double>(multiplies_of(once)));
+    ASSERT_LE(multiplies_of(found), most) << i;
+    Bytes least = least_peak_of(once, effort);
+    const Bytes before = least;
+    for (std::int64_t tiles = 2; tiles <= 8; ++tiles) {
+      const RowModel tiled = in_tiles(once, tiles);
+      if (multiplies_of(tiled) <= most) least = std::min(least, least_peak_of(tiled, effort));
+    }
+    EXPECT_EQ(least_peak_of(found, effort), least) << i;
+    lower += least < before ? 1 : 0;
+  }
+  EXPECT_GT(lower, 20);
+}
+
+TEST(StreamTiles, WhatServesOthersIsComputedOnce) {
+  std::mt19937_64 random(13);
+  RowModel model = heads(random, 1);
+  EXPECT_NE(in_tiles(model, 2), model);
+  EXPECT_EQ(in_tiles(model, 1), model);
+  model.operators.back().reads.push_back({.tensor = 2});  // the norm of the first head is read elsewhere, too
+  RowModel tiled = in_tiles(model, 2);
+  EXPECT_EQ(tiled.tensors[2].copies, 1);
+  EXPECT_EQ(tiled.tensors[3].copies, 2);
+  model.operators.back().reads.push_back({.tensor = 3, .rows = {.scale = 0, .taps = model.tensors[3].rows}});
+  tiled = in_tiles(model, 2);
+  EXPECT_EQ(tiled.tensors[3].copies, 1);  // and its keys
+  EXPECT_EQ(tiled.tensors[8].copies, 2);  // not those of the second
 }
 
 TEST(StreamRecompute, NothingToRunNeedsWhatIsThere) {
