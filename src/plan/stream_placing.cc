@@ -169,7 +169,9 @@ std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrde
   if (options.deadline.is_over() || !bring_together(streamed.network, layout.tensors)) return std::nullopt;
   PlacedStream placed{.steps = steps_of(streamed, std::move(timetable), layout),
                       .problem = problem_of(std::move(layout.buffers), options.plan.memories)};
-  placed.solution = solve_until_it_fits(placed.problem, options.plan.solve, options.deadline);
+  SolveOptions solving = options.plan.solve;
+  solving.strategy = options.strategy;
+  placed.solution = solve_until_it_fits(placed.problem, solving, options.deadline);
   placed.peak = total_peak(placed.problem, placed.solution);
   placed.tensors = std::move(layout.tensors);
   placed.alignment = options.alignment;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/deadline.h"
@@ -52,6 +53,7 @@ struct PlacedStream {
 
 struct PlacingOptions {
   const PlanOptions& plan;
+  std::string strategy{};  ///< That places its rows.
   Bytes alignment = 1;
   base::Deadline deadline{};
 };

@@ -13,13 +13,15 @@
 // up a row that lies alone, but not a row in a ring. If that changes sizes, orders are found for both.
 // Placing decides the form of rows: rings, rings where those waste nothing, or granules that lie anywhere.
 //
-// A part of the time is kept for the best plan of all ways: packing it better gains more than a way that cannot be
-// finished. The search ends when the peak fits the memory's capacity or reaches a bound, or when time is up.
+// Each order in each form is placed in a short time. The rest of the time is that of the best plan of all ways:
+// packing it better gains more than a way that cannot be finished. The search ends when the peak fits the memory's
+// capacity or reaches a bound, or when time is up.
 
 #include "plan/stream_planner.h"
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/checked.h"
@@ -50,6 +52,7 @@ constexpr std::int64_t most_cuts = 400;
 // Of the time that is left. The rest is for order and offsets of the best plan.
 constexpr double share_of_axes = 0.1;
 constexpr double share_of_finding = 0.85;
+constexpr double share_of_probes = 0.4;  // of the time of a way, after its orders: each of them in each form
 constexpr double share_of_first = 0.75;  // if other ways may be lower
 constexpr double share_of_others = 0.5;
 
@@ -262,7 +265,7 @@ class StreamPlanner {
     return whole_.order_searches.empty() ? whole_.summary.lower_bound : whole_.order_searches[0].lower_bound;
   }
 
-  /// Places every order in every form in part of the time. The best one gets the rest.
+  /// Places every order in every form, each in a short time.
   void plan_in(const std::shared_ptr<const Streamed>& streamed, const Deadline& deadline) {
     std::vector<Attempt> attempts;
     for (RowOrder& order : orders_of(*streamed, deadline)) {
@@ -270,51 +273,50 @@ class StreamPlanner {
       for (const stream::Form form : shared->forms) attempts.push_back({streamed, shared, form});
     }
     note_end_of(deadline);
-    std::optional<std::size_t> best;
-    const Deadline first = deadline.part(0.5);
-    for (std::size_t a = 0; a < attempts.size(); ++a) {
-      const double share = 1 / static_cast<double>(attempts.size() - a);
-      if (place(attempts[a], first.part(share))) best = a;
-    }
-    if (best && best_->peak > best_->solution.lower_bound) place(attempts[*best], deadline);
+    const Deadline placing = deadline.part(share_of_probes);
+    for (std::size_t a = 0; a < attempts.size(); ++a)
+      place(attempts[a], placing.part(1 / static_cast<double>(attempts.size() - a)));
   }
 
-  /// Spends the remaining time on the best plan: on its offsets, on its order if that search was truncated, and
-  /// on offsets again.
+  /// Spends the remaining time on the best plan: on its order if that search was truncated, then on its offsets.
+  /// The strategy that has placed it goes on; if that ends early, all of them do.
   void go_on() {
     if (!best_from_) return;
-    if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_.part(0.4));
-    if (is_order_cut_ && !is_done() && options_.stream->layout != StreamLayout::ring) {
-      const Attempt from = *best_from_;
-      const RowOrder& order = *from.order;
-      const stream::RowProgram program =
-          stream::unroll(from.streamed->model, {.alignment = order.counted_in, .deadline = deadline_});
-      if (deadline_.is_over()) return;
-      auto steps =
-          stream::improve(program, order.steps, {.target = target(), .deadline = deadline_.part(0.6)});
-      if (steps != order.steps) {
-        const auto better = std::make_shared<const RowOrder>(order_of(program, std::move(steps), order));
-        for (const stream::Form form : better->forms)
-          place({from.streamed, better, form}, deadline_.part(0.4));
-      }
+    if (is_order_cut_ && !is_done() && options_.stream->layout != StreamLayout::ring) improve_order();
+    for (const std::string& strategy : {best_->solution.strategy, options_.solve.strategy}) {
+      if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_, strategy);
     }
-    if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_);
   }
 
-  /// Places an attempt. True if its peak is lower than all before.
-  bool place(const Attempt& attempt, const Deadline& deadline) {
+  void improve_order() {
+    const Attempt from = *best_from_;
+    const RowOrder& order = *from.order;
+    const stream::RowProgram program =
+        stream::unroll(from.streamed->model, {.alignment = order.counted_in, .deadline = deadline_});
+    if (deadline_.is_over()) return;
+    auto steps = stream::improve(program, order.steps, {.target = target(), .deadline = deadline_.part(0.4)});
+    if (steps == order.steps) return;
+    const auto better = std::make_shared<const RowOrder>(order_of(program, std::move(steps), order));
+    for (const stream::Form form : better->forms) place({from.streamed, better, form}, deadline_.part(0.2));
+  }
+
+  /// Places an attempt, and keeps it if its peak is lower than all before.
+  void place(const Attempt& attempt, const Deadline& deadline) {
+    place(attempt, deadline, options_.solve.strategy);
+  }
+
+  void place(const Attempt& attempt, const Deadline& deadline, const std::string& strategy) {
     note_end_of(deadline);
-    if (is_done() || deadline.is_over()) return false;
-    auto placed =
-        place_stream(*attempt.streamed, *attempt.order, attempt.form, {options_, alignment_, deadline});
+    if (is_done() || deadline.is_over()) return;
+    auto placed = place_stream(*attempt.streamed, *attempt.order, attempt.form,
+                               {options_, strategy, alignment_, deadline});
     is_cut_ = is_cut_ || (placed ? placed->solution.interrupted : deadline.is_over());
     const bool is_cheaper = placed && best_ && placed->peak == peak_ &&
                             placed->streaming.recomputed < best_->streaming.recomputed;
-    if (!placed || (placed->peak >= peak_ && !is_cheaper)) return false;
+    if (!placed || (placed->peak >= peak_ && !is_cheaper)) return;
     peak_ = placed->peak;
     best_ = std::move(placed);
     best_from_ = attempt;
-    return true;
   }
 
   /// For rings, the affine order. Else, for each count of row bytes, a searched order and its start.
