@@ -106,7 +106,7 @@ def omnimalloc_of(file):
 
     rows = json.loads(pathlib.Path(file).read_text())["buffers"]
     buffers = [omnimalloc.Allocation(it["id"], it["size"], min(piece["lower"] for piece in it["pieces"]),
-                                     max(piece["upper"] for piece in it["pieces"])) for it in rows if it["pieces"]]
+                                     max(piece["upper"] for piece in it["pieces"])) for it in rows if it["pieces"] and it["size"] > 0]
     placed = omnimalloc.allocate(buffers, omnimalloc.allocators.SupermallocAllocator(timeout=5.0, num_threads=2))
     print("figure", max(it.offset + it.size for it in placed))
 
