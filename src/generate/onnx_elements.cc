@@ -75,7 +75,9 @@ std::string nearest_table(Writer& writer, const model::Resizing& resizing, std::
 void emit_resize(Writer& writer) {
   expect_images_of_onnx(writer);
   const kernels::Signature& signature = writer.signature();
-  for (std::size_t i = 1; i < signature.inputs.size(); ++i)
+  // The region, which newer sets have in front of the scales, is for what is refused below.
+  const std::size_t first = model::ResizeCall::is_first(signature.type, signature.version) ? 1 : 2;
+  for (std::size_t i = first; i < signature.inputs.size(); ++i)
     if (signature.inputs[i] && !writer.sources().is_constant(writer.op().inputs[i].value()))
       refuse("its input {} is not constant", i);
   const model::Resizing resizing = kernels::onnx_ops::resizing_of(signature);
