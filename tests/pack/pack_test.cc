@@ -310,8 +310,9 @@ TEST(Pack, AutoIsTheBestOfAll) {
     EXPECT_FALSE(best.interrupted);
     EXPECT_NE(best.strategy, "auto");
     // These two begin from the placing of the others.
-    if (best.strategy != "exact" && best.strategy != "ejection")
+    if (best.strategy != "exact" && best.strategy != "ejection") {
       EXPECT_EQ(offsets_of(best), offsets_by(problem, best.strategy));
+    }
     Bytes least = largest_value;
     std::string first;  // of equally good ones
     for (const std::string& name : names_for(problem)) {
