@@ -12,6 +12,7 @@
 
 #include "generate/sources.h"
 #include "kernels/onnx/pad.h"
+#include "kernels/tflite/remap.h"
 
 namespace stowage::generate {
 namespace {
