@@ -19,7 +19,7 @@ make_wheel() {  # PYTHON VERSION
   fi
   rm -rf "$plain"
   PATH=$tools/bin:$PATH pip wheel . -q --no-build-isolation --no-deps -w "$plain" \
-    -C cmake.define.STOWAGE_LIBRARY_DIR="$build" -C build-dir="$work/module-$2"
+    --config-settings=cmake.define.STOWAGE_LIBRARY_DIR="$build" --config-settings=build-dir="$work/module-$2"
   PATH=$tools/bin:$PATH auditwheel repair -w "$work/wheels" "$plain"/*.whl 2>"$work/auditwheel.txt" ||
     { cat "$work/auditwheel.txt" >&2; exit 1; }
 }
