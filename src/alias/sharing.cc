@@ -33,6 +33,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "model/in_place.h"
 
 namespace stowage::alias {
 namespace {
@@ -251,9 +252,7 @@ class Sharer {
   [[nodiscard]] bool may_overwrite(const Operator& op, TensorId input, TensorId output) const {
     if (graph_.tensors[input].bytes == 0 || outlives_readers_[input] || !why_strangers(input, output).empty())
       return false;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i] == input && in_place_output(graph_, op, i) != output) return false;
-    }
+    if (!model::may_write_over(graph_, op, input, output)) return false;
     for (std::size_t run = 0; run < lives_[input].size(); ++run) {
       if (lives_[input][run].upper != lives_[output][run].lower + 1) return false;
     }

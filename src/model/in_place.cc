@@ -66,6 +66,13 @@ bool updates_in_place(const Operator& op, std::size_t input) {
          (input < 1 && contains(first_input_only, op.type));
 }
 
+bool model::may_write_over(const Graph& graph, const Operator& op, TensorId input, TensorId output) {
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i] == input && in_place_output(graph, op, i) != output) return false;
+  }
+  return true;
+}
+
 std::vector<std::string_view> model::types_updated_in_place() {
   std::vector<std::string_view> types(elementwise.begin(), elementwise.end());
   types.insert(types.end(), first_two_inputs_only.begin(), first_two_inputs_only.end());

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "model/in_place.h"
 
 namespace stowage::plan {
 
@@ -210,10 +211,7 @@ class OrderModels::Maker {
   [[nodiscard]] bool may_overwrite(const Operator& op, TensorId input, TensorId output) const {
     if (!is_here(input) || !is_here(output) || models_.outlives_readers_[input]) return false;
     if (!models_.parts_.is_computed[output]) return false;  // it repeats what it would be written over
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i] == input && in_place_output(models_.graph_, op, i) != output) return false;
-    }
-    return true;
+    return model::may_write_over(models_.graph_, op, input, output);
   }
 
   const OrderModels& models_;

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "model/in_place.h"
 #include "stowage/error.h"
 
 namespace stowage::stream {
@@ -255,13 +256,19 @@ class Reading {
     for (const RowRead& read : along->reads) {
       const auto& input = source.inputs[read.input];
       if (!input || !index_[*input] || model_.tensors[*index_[*input]].stays) continue;
-      const bool is_same_row = read.rows == RowMap{} && in_place_output(graph_, source, read.input);
+      const bool is_same_row = read.rows == RowMap{} && is_updated(source, read.input);
       if (!is_same_row && !read.kept_at) continue;
       for (std::size_t i = 0; i < op.reads.size(); ++i) {
         if (op.reads[i].tensor == *index_[*input]) reads.push_back(i);
       }
     }
     return reads;
+  }
+
+  /// Whether the operator may write its output over the input, element by element.
+  [[nodiscard]] bool is_updated(const stowage::Operator& source, std::size_t input) const {
+    const auto output = in_place_output(graph_, source, input);
+    return output && model::may_write_over(graph_, source, *source.inputs[input], *output);
   }
 
   /// How the output would take over the input.
@@ -278,7 +285,7 @@ class Reading {
     // Tensors in one place are all whole or all not. Rows of two lengths cannot follow each other.
     const bool are_whole = has_whole(t) || to.is_whole;
     if (to.is_whole && !may_be_whole(t)) return std::nullopt;
-    if (read->rows == RowMap{} && is_alike && in_place_output(graph_, source, input)) return TakenOver{t};
+    if (read->rows == RowMap{} && is_alike && is_updated(source, input)) return TakenOver{t};
     if (!read->kept_at || ((are_whole || to.granule > 1) && !is_alike)) return std::nullopt;
     if (options_.in_place == InPlace::same_size && !is_alike) return std::nullopt;
     if (std::count(source.inputs.begin(), source.inputs.end(), source.inputs[input]) > 1)

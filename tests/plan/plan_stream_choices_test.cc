@@ -77,6 +77,22 @@ TEST(PlanStreamChoices, SumsMayBeOfWholeOperators) {
   }
 }
 
+/// A sum whose third input is its first: while that is read, the output has the sum of two.
+Graph sum_with_a_repeated_input() {
+  cases::RowSketch sketch;
+  const TensorId x = sketch.input("x", {8, 2});
+  const TensorId a = sketch.convolve(x, 0, 8, {.offset = -1, .taps = 3});
+  const TensorId sum = sketch.elementwise("Sum", {a, x, a}, 0);
+  (void)sketch.convolve(sum, 0, 8, {.offset = -1, .taps = 3});
+  sketch.finish();
+  return sketch.graph;
+}
+
+TEST(PlanStreamChoices, ARepeatedInputOfASumIsNotWrittenOver) {
+  for (const Io io : {Io::arena, Io::rows})
+    (void)planned(input_of(sum_with_a_repeated_input()), options_with(io));
+}
+
 /// A row that is read twice before windows: in place as one, or summed up.
 Graph sum_behind_itself() {
   cases::RowSketch sketch;
