@@ -164,6 +164,7 @@ namespace {
 constexpr std::int64_t plain_burden = 5;
 constexpr double heaviest_burden = 50;
 constexpr std::int64_t steps_between_looks = 32;
+constexpr std::size_t events_between_looks = 1 << 16;  // a step between many pieces has as many
 constexpr std::size_t candidates = 4;
 constexpr Bytes most_retreat = 16;  ///< A step smaller than the first by this factor is not worth trying.
 
@@ -243,7 +244,7 @@ bool Reorderer::settle(Bytes roof) {
   std::size_t fewest = colliding_.size();
   std::int64_t limit = work_ + manner_.budget;
   while (!colliding_.empty()) {
-    if (work_ > limit || (steps_ % steps_between_looks == 0 && is_stopped_())) return false;
+    if (work_ > limit || has_to_stop()) return false;
     ++steps_;
     improve(pick(), roof);
     if (colliding_.size() < fewest) {
@@ -252,6 +253,13 @@ bool Reorderer::settle(Bytes roof) {
     }
   }
   return true;
+}
+
+/// Looks at the clock now and then.
+bool Reorderer::has_to_stop() {
+  if (steps_ % steps_between_looks != 0 && events_since_look_ < events_between_looks) return false;
+  events_since_look_ = 0;
+  return is_stopped_();
 }
 
 /// Draws a few colliding rectangles and returns the one not moved for the longest time.
@@ -291,6 +299,7 @@ std::int64_t Reorderer::gather_events(std::size_t buffer) {
     });
   });
   for (const Lesson& lesson : lessons_[buffer]) learned_[lesson.other] = 0;
+  events_since_look_ += events_.size();
   std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
   return here;
 }

@@ -78,6 +78,7 @@ class Reorderer {
   void start(std::span<const std::size_t> group, const Container& container);
   void push_below(std::span<const std::size_t> group, Bytes roof);
   [[nodiscard]] bool settle(Bytes roof);
+  [[nodiscard]] bool has_to_stop();
   [[nodiscard]] std::size_t pick();
   void improve(std::size_t buffer, Bytes roof);
   std::int64_t gather_events(std::size_t buffer);
@@ -106,6 +107,7 @@ class Reorderer {
   std::vector<Event> events_;
   std::int64_t steps_ = 0;
   std::int64_t work_ = 0;
+  std::size_t events_since_look_ = 0;
 };
 
 }  // namespace stowage::pack
