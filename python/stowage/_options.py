@@ -51,8 +51,8 @@ Model = Union[str, "os.PathLike[str]", bytes, Any]
 Models = Union[Model, Sequence[Model], Mapping[str, Model]]
 Source = tuple[str, str, "bytes | None"]
 
-TEXTS = {"strategy", "order", "alias", "align", "io", "time_limit", "effort", "threads", "seed", "capacity", "axes", "blocks",
-         "granule", "layout", "run", "reuse_threshold", "sort", "rounds", "scratch"}
+TEXTS = {"strategy", "order", "alias", "align", "io", "time_limit", "effort", "threads", "seed", "capacity", "axes",
+         "blocks", "granule", "layout", "run", "reuse_threshold", "sort", "rounds", "scratch"}
 LISTS = {"feed", "release", "dim", "shape", "bound", "state"}
 NAMES = sorted(TEXTS | LISTS | {"memory", "moves", "stream", "recompute"})
 

@@ -19,7 +19,7 @@
 // five it is any, so that no item stays in the pool for ever.
 //
 // It finds a placing or nothing. It works best when few items are left over: behind a pass (from_peak.cc), or
-// below a cap that falls little by little (ejection.cc). From nothing it is one search among others (exact.cc).
+// below a cap that falls little by little (ejection.cc). From nothing it is one search among others (least_height.cc).
 //
 // Cost: a step sorts the items that an item meets. With a table of meetings (whole items) it sorts nothing:
 // the placed items are kept in the order of their begins and of their ends, and a walk over both picks those

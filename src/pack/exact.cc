@@ -1,5 +1,5 @@
 // Idea. Place everything below a height, or prove that it is impossible. The problem splits into regions
-// (model.cc). Each region has its own searches for the least height (LeastHeight, below): branch and bound
+// (model.cc). Each region has its own searches for the least height (least_height.cc): branch and bound
 // (section_search.cc) and ejection (ejection_search.cc). The highest region decides the peak, so it gets the
 // next round; the others need not be lower than it.
 //
@@ -15,8 +15,6 @@
 //
 // Cost: as much work as the time limit allows. Memory: a table of pairs that meet, which limits the size.
 
-#include "pack/exact.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +27,7 @@
 #include <vector>
 
 #include "pack/bounds.h"
+#include "pack/least_height.h"
 #include "pack/model.h"
 #include "pack/strategies.h"
 

@@ -22,6 +22,8 @@
 //
 // Work is counted in nodes and steps, so the clock decides only how far the search gets.
 
+#include "pack/least_height.h"
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -32,7 +34,6 @@
 
 #include "base/checked.h"
 #include "pack/ejection_search.h"
-#include "pack/exact.h"
 #include "pack/model.h"
 
 namespace stowage::pack {

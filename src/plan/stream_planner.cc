@@ -283,9 +283,13 @@ class StreamPlanner {
   void go_on() {
     if (!best_from_) return;
     if (is_order_cut_ && !is_done() && options_.stream->layout != StreamLayout::ring) improve_order();
-    for (const std::string& strategy : {best_->solution.strategy, options_.solve.strategy}) {
-      if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_, strategy);
-    }
+    const std::string used = best_->solution.strategy;
+    lower_best(used);
+    if (options_.solve.strategy != used) lower_best(options_.solve.strategy);
+  }
+
+  void lower_best(const std::string& strategy) {
+    if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_, strategy);
   }
 
   void improve_order() {

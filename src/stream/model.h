@@ -53,8 +53,8 @@ struct Tensor {
   std::optional<TakenOver> takes_over{};
   /// If rows are recomputed: for each of the `rows` rows here, the row of the source.
   std::vector<std::int64_t> again{};
-  std::int64_t copies =
-      1;  ///< If it is recomputed as a whole: how often. Rows of one copy follow each other.
+  /// If it is recomputed as a whole: how often. Rows of one copy follow each other.
+  std::int64_t copies = 1;
   std::optional<TensorId> source{};
 
   bool operator==(const Tensor&) const = default;

@@ -1,7 +1,5 @@
 // The exact search against brute force, its promises about seeds, threads and time, and real instances.
 
-#include "pack/exact.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
 #include "pack/bounds.h"
+#include "pack/least_height.h"
 #include "pack/model.h"
 #include "pack/section_search.h"
 #include "pack/strategies.h"

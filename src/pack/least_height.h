@@ -11,7 +11,7 @@
 
 namespace stowage::pack {
 
-/// Searches for the least height of a model, round by round: see exact.cc. Keeps references.
+/// Searches for the least height of a model, round by round: see least_height.cc. Keeps references.
 class LeastHeight {
  public:
   /// Begins with a first fit, which is useless if cancelled, or with the placing that `control` knows, if that is
