@@ -124,7 +124,8 @@ FeedNames parse_feed(const std::string& text) {
 /// Throws UsageError if the flag is given for a strategy that has no use for it.
 void check_strategy_of(std::string_view flag, std::string_view value, std::string_view serves,
                        std::string_view strategy) {
-  if (value.empty() || strategy == serves || strategy == "auto") return;
+  if (value.empty() || strategy == "auto") return;
+  if (strategy == serves || strategy == std::string(serves) + "-best") return;
   throw UsageError(fmt::format("{} is for the strategies {} and auto, not for {}", flag, serves, strategy));
 }
 

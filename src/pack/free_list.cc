@@ -91,13 +91,13 @@ std::optional<Bytes> FreeBlocks::take_split(const Request& request) {
   return take_from(largest, request);
 }
 
-std::optional<Bytes> FreeBlocks::take_extended(const Request& request, Bytes limit) {
+std::optional<Bytes> FreeBlocks::take_extended(const Request& request, Bytes limit, Growing growing) {
   if (by_size_.empty()) return std::nullopt;
-  const auto [size, begin] = *by_size_.rbegin();
-  const Interval largest{begin, begin + size};
+  const Bytes begin = growing == Growing::largest ? by_size_.rbegin()->second : by_address_.rbegin()->first;
+  const Interval block{begin, by_address_.at(begin)};
   const Bytes end = base::align_up(begin, request.alignment) + request.size;
   const bool is_in_the_way = !set_aside_.empty() && set_aside_.begin()->first < end;
-  if (largest.end != frontier_ || end <= frontier_ || end > limit || is_in_the_way) return std::nullopt;
+  if (block.end != frontier_ || end <= frontier_ || end > limit || is_in_the_way) return std::nullopt;
   frontier_ = end;
   remove(by_address_.find(begin));
   add({begin, end});
@@ -191,7 +191,8 @@ void sort_by_start(std::vector<Demand>& demands) {
 
 class FreeLists {
  public:
-  explicit FreeLists(const Problem& problem) : problem_(problem), levels_(problem.memories.size()) {
+  FreeLists(const Problem& problem, Growing growing)
+      : problem_(problem), growing_(growing), levels_(problem.memories.size()) {
     for (std::size_t m = 0; m < levels_.size(); ++m) every_level_.push_back(m);
   }
 
@@ -269,11 +270,12 @@ class FreeLists {
     return allowed;
   }
 
-  static std::optional<Bytes> take(FreeBlocks& level, const Request& request, bool may_reuse, Bytes limit) {
+  [[nodiscard]] std::optional<Bytes> take(FreeBlocks& level, const Request& request, bool may_reuse,
+                                          Bytes limit) const {
     if (may_reuse) {
       if (const auto offset = level.take_equal(request)) return offset;
       if (const auto offset = level.take_split(request)) return offset;
-      if (const auto offset = level.take_extended(request, limit)) return offset;
+      if (const auto offset = level.take_extended(request, limit, growing_)) return offset;
     }
     return level.take_fresh(request, limit);
   }
@@ -295,16 +297,15 @@ class FreeLists {
   }
 
   const Problem& problem_;
+  Growing growing_;
   std::vector<std::size_t> every_level_;
   std::vector<FreeBlocks> levels_;
   std::priority_queue<Allocated, std::vector<Allocated>, EndsLater> allocated_;
 };
 
-}  // namespace
-
-Placing free_list(const Problem& problem, const Control& control) {
+Placing walk(const Problem& problem, Growing growing, const Control& control) {
   Placing placing{std::vector<Place>(problem.buffers.size())};
-  FreeLists lists(problem);
+  FreeLists lists(problem, growing);
   std::vector<Demand> demands = lists.set_aside(placing.places);
   placing.cut_short = control.is_too_late();
   if (!placing.cut_short) sort_by_start(demands);
@@ -320,6 +321,18 @@ Placing free_list(const Problem& problem, const Control& control) {
     placing.places[demand.buffer] = lists.allocate(demand, may_reuse);
   }
   return placing;
+}
+
+}  // namespace
+
+Placing free_list(const Problem& problem, const Control& control) {
+  return walk(problem, Growing::largest, control);
+}
+
+Placing free_list_best(const Problem& problem, const Control& control) {
+  return lowest_of(problem, control, "free-list-best", 2, [&](int pass, const Control& own) {
+    return walk(problem, pass == 0 ? Growing::largest : Growing::at_frontier, own);
+  });
 }
 
 }  // namespace stowage::pack

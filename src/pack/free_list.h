@@ -19,6 +19,9 @@ struct Request {
   Bytes alignment = 1;
 };
 
+/// The free block that may grow, if it is at the frontier: the largest of the list, or any.
+enum class Growing { largest, at_frontier };
+
 /// The free list and the frontier of one memory. Takes and releases blocks in the order of time; see
 /// free_list.cc. Every `take` returns the block's address, or nothing if no such block exists; then nothing
 /// has changed.
@@ -31,9 +34,10 @@ class FreeBlocks {
   [[nodiscard]] std::optional<Bytes> take_equal(const Request& request);
   /// Takes the beginning of the largest free block; the rest stays free.
   [[nodiscard]] std::optional<Bytes> take_split(const Request& request);
-  /// Takes the largest free block, which is too small, and the missing bytes of never-used memory after it;
-  /// neither reaches beyond `limit`.
-  [[nodiscard]] std::optional<Bytes> take_extended(const Request& request, Bytes limit);
+  /// Takes the largest free block, or the one at the frontier, which is too small, and the missing bytes of
+  /// never-used memory after it; neither reaches beyond `limit`.
+  [[nodiscard]] std::optional<Bytes> take_extended(const Request& request, Bytes limit,
+                                                   Growing growing = Growing::largest);
   /// Takes never-used memory alone, not beyond `limit`.
   [[nodiscard]] std::optional<Bytes> take_fresh(const Request& request, Bytes limit);
 

@@ -59,6 +59,29 @@ Placing place_in_order(const Problem& problem, std::span<const std::size_t> orde
   return placing;
 }
 
+Placing lowest_of(const Problem& problem, const Control& control, std::string_view what, int passes,
+                  const std::function<Placing(int, const Control&)>& run) {
+  if (control.is_too_late()) return no_placing();
+  Placing best;
+  std::optional<Score> least;
+  for (int pass = 0; pass < passes; ++pass) {
+    Control own = control;
+    own.options.progress = [&](std::string_view, double fraction) {
+      control.report(what, (pass + fraction) / passes);
+    };
+    Placing placing = run(pass, own);
+    const bool is_cut = placing.cut_short;
+    if (!placing.places.empty()) {
+      Score score = score_of(problem, placing.places);
+      if (!least || score < *least) best = std::move(placing);
+      least = least ? std::min(*least, std::move(score)) : std::move(score);
+    }
+    best.cut_short = is_cut;
+    if (is_cut) break;
+  }
+  return best;
+}
+
 std::optional<std::string> several_memories(const Problem& problem) {
   if (problem.memories.size() == 1) return std::nullopt;
   return fmt::format("places buffers in one memory, {} are given", problem.memories.size());

@@ -75,6 +75,12 @@ enum class Fit { lowest, tightest };
 [[nodiscard]] Placing place_in_order(const Problem& problem, std::span<const std::size_t> order, Fit fit,
                                      const Control& control, std::string_view what);
 
+/// The lowest placing of so many passes, of equal ones the first. `run` is asked for one after the other, with a
+/// control that reports the progress of all. It ends with the first that is cut short.
+[[nodiscard]] Placing lowest_of(const Problem& problem, const Control& control, std::string_view what,
+                                int passes,
+                                const std::function<Placing(int pass, const Control& control)>& run);
+
 using model::life_of;
 
 /// Why a strategy for one memory cannot serve a problem of several; none if it has one.

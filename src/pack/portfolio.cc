@@ -166,6 +166,7 @@ class Contest {
   }
 
   void line_up() {
+    if (is_choice_) std::erase_if(order_, [](const Strategy* it) { return it->turn.is_for_few; });
     const auto is_stopgap = [](const Strategy* it) { return it->turn.is_stopgap; };
     has_makeshift_ = std::none_of(order_.begin(), order_.end(), is_stopgap);
     if (has_makeshift_) order_.push_back(&stopgap());

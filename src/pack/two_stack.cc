@@ -47,12 +47,16 @@
 // - Alignment: the distance from the left end to the origin is a multiple of all alignments.
 // - Pins have no meaning on a line with a moving origin, and there is one line only: not applicable.
 //
+// `two-stack-best` is ours: it places three times, with rule 3 in its place, first, and after rule 1, and keeps the
+// lowest. Rule 1 may extend a boundary by much only to reclaim a small layer.
+//
 // Cost: n log n.
 // Source: CN112256441B, claims 1-8.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -158,9 +162,14 @@ std::vector<Layer> backwards(const Problem& problem) {
   return layers;
 }
 
+/// Where rule 3 comes among the rules.
+enum class LessExtended { third, first, second };
+
 /// The line and the buffers on it.
 class Line {
  public:
+  explicit Line(LessExtended less_extended) : less_extended_(less_extended) {}
+
   /// Goes back to a step: reclaims the outputs of later ones.
   void go_to(Position step) {
     left_.reclaim_after(step);
@@ -183,27 +192,28 @@ class Line {
     const Position step = life.upper - 1;
     const bool is_for_one_step = life.upper - life.lower == 1;
     const bool is_for_the_next_only = life.upper - life.lower == 2;
+    const Bytes left = left_.extension_by(buffer);
+    const Bytes right = right_.extension_by(buffer);
+    if (less_extended_ == LessExtended::first && left != right) return left < right;
     // Putting the buffer on one side allows reclaiming on the other.
     const Bytes if_left = right_.reclaimable_after(step);
     const Bytes if_right = left_.reclaimable_after(step);
     const bool only_one_side_does = (if_left > 0) != (if_right > 0);
     if (!is_for_one_step && only_one_side_does) return if_left > if_right;
+    if (less_extended_ == LessExtended::second && left != right) return left < right;
     if (is_for_the_next_only && if_left != if_right) return if_left > if_right;
-    const Bytes left = left_.extension_by(buffer);
-    const Bytes right = right_.extension_by(buffer);
     return left != right ? left < right : left_.top_layer() < right_.top_layer();
   }
 
+  LessExtended less_extended_;
   Stack left_{Direction::left};
   Stack right_{Direction::right};
 };
 
-}  // namespace
-
-Placing two_stack(const Problem& problem, const Control& control) {
+Placing place_on_line(const Problem& problem, LessExtended less_extended, const Control& control) {
   Placing placing{std::vector<Place>(problem.buffers.size())};
   const std::vector<Layer> layers = backwards(problem);
-  Line line;
+  Line line(less_extended);
   for (std::size_t done = 0; done < layers.size(); ++done) {
     if (done % buffers_between_looks == 0) {
       if (control.is_too_late()) return no_placing();
@@ -219,6 +229,19 @@ Placing two_stack(const Problem& problem, const Control& control) {
   const Bytes origin = base::align_up(-1 - line.left_boundary(), common_alignment(problem).value());
   for (const Layer& layer : layers) placing.places[layer.buffer].offset += origin;
   return placing;
+}
+
+}  // namespace
+
+Placing two_stack(const Problem& problem, const Control& control) {
+  return place_on_line(problem, LessExtended::third, control);
+}
+
+Placing two_stack_best(const Problem& problem, const Control& control) {
+  constexpr std::array places{LessExtended::third, LessExtended::first, LessExtended::second};
+  return lowest_of(problem, control, "two-stack-best", places.size(), [&](int pass, const Control& own) {
+    return place_on_line(problem, places[static_cast<std::size_t>(pass)], own);
+  });
 }
 
 std::optional<std::string> obstacle_to_two_stack(const Problem& problem) {

@@ -161,7 +161,7 @@ Problem medium_problem(std::uint64_t seed) { return mixed_problem(seed, 150, 60,
 
 TEST(Pack, StrategiesAreKnownToTheOracle) {
   const std::vector<StrategyInfo> infos = strategies();
-  ASSERT_EQ(infos.size(), 1 + names().size() + 8);
+  ASSERT_EQ(infos.size(), 1 + names().size() + 10);
   EXPECT_EQ(infos[0].name, "auto");
   for (std::size_t i = 0; i < names().size(); ++i) EXPECT_EQ(infos[i + 1].name, names()[i]);
   for (const StrategyInfo& info : infos) {

@@ -56,7 +56,8 @@ std::vector<std::string> passes() {
 std::vector<const pack::Strategy*> side_by_side(const Problem& problem) {
   std::vector<const pack::Strategy*> chosen;
   for (const pack::Strategy& strategy : pack::packers()) {
-    if (!strategy.turn.is_alone && !strategy.obstacle(problem)) chosen.push_back(&strategy);
+    if (!strategy.turn.is_alone && !strategy.turn.is_for_few && !strategy.obstacle(problem))
+      chosen.push_back(&strategy);
   }
   return chosen;
 }
