@@ -70,7 +70,7 @@ std::vector<Strategy> make_all() {
         "stowage"},
        ejection,
        several_memories,
-       {.of_many = 11, .share = 2.0 / 3, .is_alone = true, .is_rival = true}},
+       {.of_many = 11, .share = 1.0 / 2, .is_alone = true, .is_rival = true}},
       {{"rectangle", "sorted, as low as it goes; then what sticks out is ordered anew",
         "Zhejiang Dahua, CN patent application, 2022"},
        rectangle,

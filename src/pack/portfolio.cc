@@ -3,8 +3,8 @@
 // Few buffers. The strategies run one after the other, in the order of the table. The first has no fallback,
 // so the deadline cannot end it before it has a placing. Single passes take microseconds. Two searches are
 // rivals, `exact` and `ejection`: no rule says which one an instance wants. Each begins with a twentieth of the
-// time. The one that got lower goes on with two thirds of the rest, with other random numbers, then the other
-// one with two thirds of what is left then. Each begins from the best placing known.
+// time. The one that got lower goes on with half of the rest, with other random numbers, then the other one with
+// two thirds of what is left then. Each begins from the best placing known.
 //
 // Many buffers in one memory. Any pass may overrun the deadline, so the cheapest come first. Single passes
 // run in parallel on all threads; each stops once it is as high as another's placing. The searches, which use
@@ -63,7 +63,9 @@ const Strategy& stopgap() {
 
 /// Of the time, for the first turn of each of two rivals.
 constexpr double share_of_probe = 1.0 / 20;
-constexpr std::uint64_t seeds_between_turns = 0x5bd1e995;
+constexpr std::uint64_t seed_of_probes = 0x5bd1e995;
+/// The turn of the lower one, and then of the other; either is long enough for what ends in a quarter of the time.
+constexpr std::array shares_of_rivals{1.0 / 2, 2.0 / 3};
 
 /// Of the work that is left, for a search that runs beside passes.
 constexpr double share_of_search = 0.5;
@@ -142,8 +144,8 @@ class Contest {
   /// A strategy, and how it takes its turn.
   struct Entry {
     std::size_t entrant = 0;
-    std::optional<base::Deadline> deadline{};  ///< Of a probe.
-    std::uint64_t turns_before = 0;
+    std::optional<double> share{};  ///< Of the time that is left, instead of the share of its turn.
+    bool is_probe = false;          ///< It will have another turn, with other random numbers.
   };
 
   [[nodiscard]] bool are_rivals_next() const {
@@ -155,13 +157,10 @@ class Contest {
   void race() {
     std::array<std::size_t, 2> rivals{next_, next_ + 1};
     next_ += rivals.size();
-    const base::Deadline probe = control_.deadline.part(share_of_probe);
-    const base::Deadline probes = control_.deadline.part(2 * share_of_probe);
-    enter({rivals[0], probe}, control_.options.progress);
-    enter({rivals[1], probes}, control_.options.progress);
+    for (const std::size_t rival : rivals) enter({rival, share_of_probe, true}, control_.options.progress);
     if (found_[rivals[1]] < found_[rivals[0]]) std::swap(rivals[0], rivals[1]);
-    for (const std::size_t rival : rivals) {
-      if (has_ended_[rival] == 0) enter({rival, std::nullopt, 1}, control_.options.progress);
+    for (std::size_t i = 0; i < rivals.size(); ++i) {
+      if (has_ended_[rivals[i]] == 0) enter({rivals[i], shares_of_rivals[i]}, control_.options.progress);
     }
   }
 
@@ -257,16 +256,15 @@ class Contest {
     if (has_one_memory_) control.ceiling = &ceilings_[entrant];
     if (is_choice_ && strategy.obstacle(problem_)) return;  // tested late, since it takes time
     if (makes_first_plan) control.deadline = control.deadline.later_by(grace_of(problem_));
-    if (is_choice_) control.deadline = control.deadline.part(strategy.turn.share);
-    if (entry.deadline) control.deadline = *entry.deadline;
-    control.options.seed += entry.turns_before * seeds_between_turns;
+    if (is_choice_) control.deadline = control.deadline.part(entry.share.value_or(strategy.turn.share));
+    if (entry.is_probe) control.options.seed += seed_of_probes;
     keep(entry, strategy, pack::run(strategy, problem_, control));
   }
 
   void keep(const Entry& entry, const Strategy& strategy, Placing placing) {
     const std::size_t entrant = entry.entrant;
     const std::lock_guard lock(mutex_);
-    is_interrupted_ = is_interrupted_ || (placing.cut_short && !entry.deadline);
+    is_interrupted_ = is_interrupted_ || (placing.cut_short && !entry.is_probe);
     if (entrant < has_ended_.size()) has_ended_[entrant] = placing.cut_short ? 0 : 1;
     if (placing.places.empty() && !problem_.buffers.empty()) return;
     cost_bound_ = std::max(cost_bound_, placing.cost_bound);

@@ -19,7 +19,7 @@ struct Turn {
   double share = 1;       ///< Share of the remaining time that it may use.
   bool is_alone = false;  ///< It uses all threads itself, so no other strategy runs in parallel.
   bool is_rival = false;  ///< With few buffers, it competes with the one beside it; see portfolio.cc.
-/// Of a pass, for each buffer, in the units of deadlines. Searches count their own.
+  /// Of a pass, for each buffer, in the units of deadlines. Searches count their own.
   std::int64_t work = 0;
   bool is_for_few = false;  ///< `auto` leaves it out with many buffers, where it is never the lowest.
   bool is_stopgap = false;  ///< The fallback: always returns a plan, soon, even if cancelled.

@@ -213,6 +213,31 @@ void expect_no_better_alone(const Problem& problem, const std::vector<double>& l
   }
 }
 
+/// What `auto` is worse than though it ends by itself with a quarter of the effort.
+void expect_no_better_alone_with(const Problem& problem, std::int64_t effort) {
+  const Bytes peak = stowage::peak_of(problem, solve(problem, {.effort = effort}), 0);
+  for (const StrategyInfo& info : strategies()) {
+    if (obstacle_to(info.name, problem)) continue;
+    const Solution alone = solve(problem, {.strategy = std::string(info.name), .effort = effort / 4});
+    if (!alone.interrupted) {
+      EXPECT_LE(peak, stowage::peak_of(problem, alone, 0)) << info.name << " with an effort of " << effort;
+    }
+  }
+}
+
+TEST(Portfolio, WithLittleEffortNoStrategyIsBetterAlone) {
+  std::vector<Problem> problems{random_lives(60, 30), random_lives(300, 60), many_buffers(1)};
+  const auto folder = std::filesystem::path(STOWAGE_DATA_DIR) / "packing" / "minimalloc";
+  for (const char* const name : {"A", "D", "J"}) {
+    const auto file = folder / (std::string(name) + ".csv");
+    if (std::filesystem::exists(file)) problems.push_back(std::get<Problem>(read_input(file).content));
+  }
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    SCOPED_TRACE(p);
+    for (const std::int64_t effort : {20, 100}) expect_no_better_alone_with(problems[p], effort);
+  }
+}
+
 TEST(Portfolio, WithLittleTimeNoPassIsBetterAlone) {
   expect_no_better_alone(random_lives(8'000, 600), {0.1, 0.3});
   expect_no_better_alone(random_lives(20'000, 100), {0.1, 0.3});
