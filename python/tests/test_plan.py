@@ -2,8 +2,10 @@
 
 import html
 import json
+import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -287,3 +289,11 @@ def test_command(classifier):
     assert done.returncode == 0 and "737280 bytes" in done.stdout
     assert subprocess.run([program, "plan", "--align", "0", classifier], capture_output=True).returncode == 2
     assert subprocess.run([sys.executable, "-m", "stowage", "--version"], capture_output=True, text=True).stdout.strip()
+
+
+def test_command_ends_quietly_if_nobody_reads(classifier):
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run([sys.executable, "-m", "stowage", "plan", classifier], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGPIPE, b"")

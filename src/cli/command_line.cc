@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -315,6 +314,5 @@ ExitStatus run_reporting_errors(int argc, char** argv) {
 }  // namespace
 
 int stowage::cli::run_command_line(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed reader becomes a reported write error
   return static_cast<int>(run_reporting_errors(argc, argv));
 }
