@@ -36,12 +36,12 @@ class Bank:
 
 @dataclass(frozen=True)
 class ArenaReport:
-    """An arena of a planned program: its bytes, and a size that no offsets for it can be below (with several banks:
-    0, for which buffers are in it is a choice)."""
+    """An arena of a planned program: its bytes, and a size that no offsets for it can be below. With several banks
+    the bound is None, for which tensors are in one is a choice."""
 
     mem_id: int
     bytes: int
-    bound: int
+    bound: int | None
 
     @property
     def proven(self) -> bool:
@@ -107,7 +107,7 @@ class Planner:
             sizes[mem_id] = max(sizes[mem_id], begin, offset + item.size)
         for mem_id in {mem_id for _, mem_id, _ in places}:
             sizes[mem_id] += extra_padding
-        self.reports = [ArenaReport(mem_id, size, bounds.get(mem_id, 0))
+        self.reports = [ArenaReport(mem_id, size, bounds.get(mem_id))
                         for mem_id, size in enumerate(sizes) if size > 0]
         return _result(places, sizes)
 

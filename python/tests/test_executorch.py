@@ -140,6 +140,7 @@ def test_banks():
     result, planner = plan(specs, planner=Planner(banks))
     assert result.bufsizes[1] <= 2048 and result.spec_dict[specs[6]].mem_id == 2
     assert all(result.spec_dict[spec].mem_id == 1 for spec in specs[:6])
+    assert [report.bound for report in planner.reports] == [None, None]
     padded, _ = plan(specs, planner=Planner([Bank("SRAM", 1, 2048), Bank("DRAM", 2, 16384)]), padding=64)
     assert padded.bufsizes[1] <= 2048 and padded.bufsizes[2] <= 16384
     with pytest.raises(stowage.Error, match="do not fit"):

@@ -1,4 +1,4 @@
-"""The notebook in examples/ runs, and shows a picture."""
+"""The notebook in examples/ runs, and shows pictures and a report."""
 
 import pytest
 
@@ -12,5 +12,7 @@ def test_notebook(root):
     client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(root / "examples")}})
     client.execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    assert sum("<svg" in output.get("data", {}).get("text/html", "") for output in outputs) == 2
+    shown = [output.get("data", {}).get("text/html", "") for output in outputs]
+    assert sum("<svg" in text and "<iframe" not in text for text in shown) == 2
+    assert sum('title="stowage report"' in text for text in shown) == 1
     assert any("by rows" in output.get("text", "") for output in outputs)
