@@ -1,286 +1,354 @@
-"""Packs public and generated instances with stowage and, where it is installed, omnimalloc, by turns.
+#!/usr/bin/env python3
+"""Packs public and generated instances, beside omnimalloc; prints all tables of one run, and what misses its target.
 
-    bench/packing.py --stowage build/bench/stowage [--data ../shared/data] [--limit 10] [--only D,J] [--million]
-    bench/packing.py --stowage build/bench/stowage --constrained
+    bench/packing.py --stowage build/bench/stowage [--peer PYTHON] [--zoo build/zoo]
+                     [--only SECTION,..] [--instances NAME,..]
 
-Prints a Markdown table: buffers, max load, and per packer the peak over max load in percent and the seconds of
-planning alone. Generated instances are the same everywhere: the generator's seed is the instance's name. A peer that
-is still running long after the limit is ended, and so said. Of perturbed copies it is asked for those only that are
-not at max load, where nobody could be lower. With --constrained instead: what pieces, alignments and pins
-cost, see `constrained`.
+Sections, in this order; --list prints them with what each is about. All take about half an hour on two processors.
+A row that fails says so, and the run goes on; tables come row by row.
+
+Gaps are the peak over the lower bound in percent, times are seconds. The bound is the max load, or a higher one with a
+certificate. supermalloc gets 12 threads and the same limit. Of perturbed copies it is asked for those only that are
+not at the bound, where nobody could be lower. --peer is a Python that has omnimalloc; without it, its columns are
+empty. Lists that networks by rows make need the ONNX files of bench/zoo/make.py.
 """
 
 import argparse
-import csv
-import json
-import math
+import functools
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 
-PEER = """
-import csv, sys, time
-import omnimalloc
-rows = list(csv.DictReader(open(sys.argv[1])))
-buffers = [omnimalloc.Allocation(r["id"], int(r["size"]), int(r["lower"]), int(r["upper"])) for r in rows]
-if sys.argv[2] == "supermalloc":
-    allocator = omnimalloc.allocators.SupermallocAllocator(timeout=float(sys.argv[3]), num_threads=12)
-else:
-    allocator = omnimalloc.allocators.OmniAllocator()
-begin = time.perf_counter()
-placed = omnimalloc.allocate(buffers, allocator)
-seconds = time.perf_counter() - begin
-print(max(b.offset + b.size for b in placed), seconds)
-"""
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "instances"))
+
+import ablations  # noqa: E402
+import constrained  # noqa: E402
+import kinds  # noqa: E402
+import packers  # noqa: E402
+
+MOST_GAP_OF_COPIES = 1.0  # in percent
+LEAST_PROVEN = 85  # of copies, in percent
+SEEDS = 5
+MILLION = 1_000_000
+Y_LIKE = 62_185  # as many buffers as the largest real list that we know of
+STREAM_LIMIT = 3
+STREAMS = (("light_densenet121", "rows", 1), ("light_inception_v1", "rows", 1), ("nasnet_cifar", "arena", 1),
+           ("amoebanet_cifar", "arena", 1), ("stream_encoder_12_layers", "arena", 8), ("bert_base", "arena", 1))
 
 
-def read(path):
-    with open(path) as file:
-        return [(int(r["lower"]), int(r["upper"]), int(r["size"])) for r in csv.DictReader(file)]
+class Bench:
+    def __init__(self, options, folder):
+        self.options = options
+        self.folder = folder
+        self.packers = packers.Packers(options.stowage, options.peer)
+        self.missed = []
+        self.public = {}
+        for part in ("idealloc", "minimalloc"):
+            for path in sorted((options.data / "packing" / part).glob("*.csv")):
+                self.public[path.stem] = path
+
+    def wants(self, section):
+        return not self.options.only or section in self.options.only.split(",")
+
+    def wants_instance(self, name):
+        return not self.options.instances or name in self.options.instances.split(",")
+
+    def file(self, name, buffers):
+        path = self.folder / f"{name}.csv"
+        if not path.exists():
+            kinds.write(path, buffers)
+        return path
+
+    @functools.cached_property
+    def workshop(self):
+        """Builds programs from the library; takes half a minute of a processor."""
+        return ablations.Workshop(pathlib.Path(self.options.stowage).resolve().parent, self.folder)
+
+    def of_minimalloc(self):
+        return {name: path for name, path in self.public.items() if path.parent.name == "minimalloc"}
+
+    def expect(self, what, value, most, unit="%"):
+        """Notes a miss."""
+        if value > most * (1 + 1e-9):
+            self.missed.append(f"{what}: {value:.4g} {unit}, wanted at most {most:g} {unit}")
+
+    def expect_least(self, what, value, least, unit="%"):
+        if value < least:
+            self.missed.append(f"{what}: {value:.4g} {unit}, wanted at least {least:g} {unit}")
+
+    def row(self, name, make):
+        """Prints the row that `make` returns, or why there is none."""
+        try:
+            cells = make()
+        except (OSError, ValueError, KeyError, IndexError, subprocess.CalledProcessError) as error:
+            self.missed.append(f"{name}: failed: {error}")
+            cells = [f"failed: {type(error).__name__}"]
+        print("| " + " | ".join(str(cell) for cell in (name, *cells)) + " |", flush=True)
 
 
-def write(path, buffers):
-    with open(path, "w") as file:
-        file.write("id,lower,upper,size\n")
-        for index, (lower, upper, size) in enumerate(buffers):
-            file.write(f"{index},{lower},{upper},{size}\n")
+def header(*titles):
+    print("| " + " | ".join(titles) + " |\n" + "|---" * len(titles) + "|", flush=True)
 
 
-def max_load(buffers):
-    changes = sorted([(b[0], b[2]) for b in buffers] + [(b[1], -b[2]) for b in buffers])
-    load = most = 0
-    for _, change in changes:
-        load += change
-        most = max(most, load)
-    return most
+def gap_of(found):
+    return f"{found.gap:.2f}" if found else ""
 
 
-def perturbed(buffers, seed):
-    """Sizes jittered by up to 5 % in units of 1024, one buffer in ten dropped, time reversed."""
-    rng = random.Random(seed)
-    end = max(upper for _, upper, _ in buffers)
-    kept = [b for b in buffers if rng.random() >= 0.1]
-    return [(end - upper, end - lower, max(1024, round(size * rng.uniform(0.95, 1.05) / 1024) * 1024))
-            for lower, upper, size in kept]
+def seconds_of(found):
+    return f"{found.seconds:.4g}" if found else ""
 
 
-def cut_rectangle(pieces, seed):
-    """A rectangle cut in two again and again: everything fits without a gap."""
-    rng = random.Random(seed)
-    open_ones = [(0, 0, 4096, 4096)]
-    while len(open_ones) < pieces:
-        index = max(rng.sample(range(len(open_ones)), min(4, len(open_ones))),
-                    key=lambda i: open_ones[i][2] * open_ones[i][3])
-        x, y, width, height = open_ones.pop(index)
-        if (width > height and width > 1) or height <= 1:
-            cut = rng.randint(max(1, width // 5), max(1, width * 4 // 5))
-            open_ones += [(x, y, cut, height), (x + cut, y, width - cut, height)]
-        else:
-            cut = rng.randint(max(1, height // 5), max(1, height * 4 // 5))
-            open_ones += [(x, y, width, cut), (x, y + cut, width, height - cut)]
-    rng.shuffle(open_ones)
-    return [(x, x + width, height) for x, _, width, height in open_ones]
+COLUMNS = ("instance", "buffers", "bound", "gap %", "s", "by", "proven", "supermalloc gap %", "s", "omni gap %", "s")
 
 
-def pinwheels(pieces, seed):
-    """Squares side by side in time and in height, each of five pieces around a middle one: no cut goes through."""
-    rng = random.Random(seed)
-    squares = max(1, pieces // 5)
-    rows = max(1, int(squares ** 0.5))
-    buffers = []
-    for square in range(squares):
-        x = square // rows * 100
-        a, b = rng.randint(20, 45), rng.randint(20, 45)
-        for left, bottom, width, height in [(0, 0, 100 - a, b), (100 - a, 0, a, 100 - b), (a, 100 - b, 100 - a, b),
-                                            (0, b, a, 100 - b), (a, b, 100 - 2 * a, 100 - 2 * b)]:
-            if width > 0 and height > 0:
-                buffers.append((x + left, x + left + width, height))
-    rng.shuffle(buffers)
-    return buffers
+def compare(bench, name, path, limit, most=None, asks=("supermalloc", "omni"), only_if_open=False):
+    """The cells of a row of COLUMNS, and what was found by us and by supermalloc."""
+    found = bench.packers.ours(path, limit)
+    cells = [sum(1 for _ in open(path)) - 1, found.bound, gap_of(found), seconds_of(found), found.strategy,
+             "yes" if found.is_proven else "no"]
+    peers = {}
+    for allocator in ("supermalloc", "omni"):
+        asked = allocator in asks and not (only_if_open and found.is_proven)
+        peers[allocator] = bench.packers.theirs(path, limit, found.bound, allocator) if asked else None
+        cells += [gap_of(peers[allocator]), seconds_of(peers[allocator])]
+    if most is not None:
+        bench.expect(f"{name}, gap in {limit:g} s", found.gap, most)
+    theirs = peers["supermalloc"]
+    if theirs:
+        bench.expect(f"{name}, peak beside that of supermalloc", found.peak, theirs.peak, "bytes")
+    return cells, found
 
 
-def saturated(count, seed):
-    rng = random.Random(seed)
-    buffers = []
-    for _ in range(count):
-        lower = rng.randrange(count)
-        buffers.append((lower, lower + rng.randint(1, max(2, count // 8)), 64 * rng.randint(1, 256)))
-    return buffers
+def public_section(bench):
+    header(*COLUMNS)
+    for name, path in bench.public.items():
+        if bench.wants_instance(name):
+            most = None if name in ("D", "J") else 0  # which have a section of their own
+            bench.row(name, lambda: compare(bench, name, path, bench.options.limit, most)[0])
 
 
-def constrained(rows, kind, seed):
-    """A problem as tight as that of a plan (lower, upper, size, offset), which solves it. One buffer in five gets: a
-    pin where it lies; as its alignment the largest power of two up to 4096 that divides its offset; or, in the second
-    half of its life, only half of its bytes, with another buffer in the rest."""
-    rng = random.Random(seed)
-    made = [["lower", "upper", "size", "alignment", "offset", "gaps"]]
-    for lower, upper, size, offset in rows:
-        row = [lower, upper, size, 1, "", ""]
-        if rng.random() < 0.2:
-            if kind == "pins":
-                row[4] = offset
-            elif kind == "alignment":
-                row[3] = min(4096, offset & -offset) or 4096
-            elif kind == "pieces" and upper - lower > 1 and size > 1:
-                middle, half = (lower + upper) // 2, size // 2
-                row[5] = f"{middle}-{upper}@0:{half}"
-                made.append([middle, upper, size - half, 1, "", ""])
-        made.append(row)
-    return made
-
-
-def compare_constrained(arguments, folder):
-    """Prints the time of problems with pieces, alignments and pins over that of the plain problem."""
-    names = []
-    for part in sorted((arguments.data / "packing" / "minimalloc").glob("*.csv")):
-        names.append((part.stem, read(part)))
-    names += [(f"cut-{n}", cut_rectangle(n, n)) for n in (50, 100, 200)]
-    kinds = ("pieces", "alignment", "pins")
-    print("| instance | buffers | plain s | " + " | ".join(f"{kind} s, times" for kind in kinds) + " |")
-    print("|---|---|---|" + "---|" * len(kinds))
-    ratios = {kind: [] for kind in kinds}
-    for name, buffers in names:
-        if arguments.only and name not in arguments.only.split(","):
+def seeds_section(bench):
+    header("instance", "limit", "gaps % by seed", "seconds by seed", "at the bound", "supermalloc gap %")
+    for name, limit in (("J", 15), ("D", 3), ("J", 3)):
+        if name not in bench.public or not bench.wants_instance(name):
             continue
-        path = folder / f"{name}.csv"
-        write(path, buffers)
-        plain = plan(arguments.stowage, path, arguments.limit)
-        if plain["summary"]["peak"] > plain["summary"]["lower_bound"]:
+
+        def cells(name=name, limit=limit):
+            runs = [bench.packers.ours(bench.public[name], limit, "--seed", str(seed)) for seed in range(SEEDS)]
+            theirs = bench.packers.theirs(bench.public[name], limit, runs[0].bound)
+            reached = sum(run.is_proven for run in runs)
+            if (name, limit) != ("J", 3):
+                bench.expect_least(f"{name} at max load in {limit} s", reached, SEEDS, f"of {SEEDS} seeds")
+            return (f"{limit} s", ", ".join(gap_of(run) for run in runs), ", ".join(f"{r.seconds:.2f}" for r in runs),
+                    f"{reached} of {SEEDS}", gap_of(theirs))
+        bench.row(name, cells)
+
+
+def copies_section(bench, section, is_wanted):
+    header(*COLUMNS)
+    gaps, proven = [], 0
+    for source, path in bench.of_minimalloc().items():
+        for name, buffers in kinds.copies(source, kinds.read(path)):
+            if not is_wanted(name) or not bench.wants_instance(name):
+                continue
+
+            def cells(name=name, buffers=buffers):
+                nonlocal proven
+                cells, found = compare(bench, name, bench.file(name, buffers), bench.options.limit,
+                                       MOST_GAP_OF_COPIES, ("supermalloc",), only_if_open=True)
+                gaps.append(found.gap)
+                proven += found.is_proven
+                return cells
+            bench.row(name, cells)
+    if gaps:
+        print(f"\n{proven} of {len(gaps)} proven optimal, median gap {statistics.median(gaps):.2f} %, "
+              f"largest {max(gaps):.2f} %")
+        bench.expect_least(f"{section} copies proven in {bench.options.limit:g} s", 100 * proven / len(gaps),
+                           LEAST_PROVEN)
+
+
+def perturbed_section(bench):
+    copies_section(bench, "perturbed", lambda name: name.rsplit("-", 1)[1].isdigit())
+
+
+def kinds_section(bench):
+    copies_section(bench, "kinds", lambda name: not name.rsplit("-", 1)[1].isdigit())
+
+
+def made_section(bench):
+    header(*COLUMNS)
+    most = {"cut-1000": 6, "cut-5000": 6, "saturated-5000": 0.3}
+    for name in kinds.MADE:
+        if bench.wants_instance(name):
+            bench.row(name, lambda: compare(bench, name, bench.file(name, kinds.made(name)), bench.options.limit,
+                                            most.get(name, None))[0])
+
+
+def stream_section(bench):
+    header(*COLUMNS)
+    for name, io, granule in STREAMS:
+        title = f"{name.removeprefix('light_').removeprefix('stream_')}-{io}"
+        if not bench.wants_instance(title):
             continue
-        rows = [(b["pieces"][0]["lower"], b["pieces"][0]["upper"], b["size"], b["offset"]) for b in plain["buffers"]]
-
-        def seconds_of(kind):
-            runs = []
-            for seed in range(5):
-                with open(path, "w") as file:
-                    made = constrained(rows, kind, f"{name}-{seed}")
-                    file.write("id," + ",".join(made[0]) + "\n")
-                    file.writelines(f"{i}," + ",".join(map(str, row)) + "\n" for i, row in enumerate(made[1:]))
-                summary = plan(arguments.stowage, path, arguments.limit)["summary"]
-                runs.append(summary["seconds"] if summary["peak"] == summary["lower_bound"] else math.inf)
-            return statistics.median(runs)
-
-        base = seconds_of("plain")
-        row = f"| {name} | {len(buffers)} | {base:.4f} | "
-        for kind in kinds:
-            seconds = seconds_of(kind)
-            ratios[kind].append(seconds / base)
-            row += f"{seconds:.4f}, {seconds / base:.2f} | "
-        print(row.rstrip(), flush=True)
-    for kind in kinds:
-        print(f"{kind}: median {statistics.median(ratios[kind]):.2f} times the plain problem", file=sys.stderr)
-
-
-def instances(data, folder):
-    """Names and files of all instances, in groups."""
-    public = [(p.stem, p) for part in ("idealloc", "minimalloc") for p in sorted((data / "packing" / part).glob("*.csv"))]
-    groups = {"public": public}
-    made = {"perturbed": [], "perfect": [], "saturated": []}
-    for name, path in public:
-        if path.parent.name == "minimalloc":
-            made["perturbed"] += [(f"{name}-{i}", perturbed(read(path), f"{name}-{i}")) for i in range(10)]
-    for count in (50, 100, 200, 1000, 5000):
-        made["perfect"].append((f"cut-{count}", cut_rectangle(count, count)))
-        made["perfect"].append((f"pinwheels-{count}", pinwheels(count, count)))
-    made["saturated"] = [(f"saturated-{count}", saturated(count, count)) for count in (100, 1000, 5000)]
-    for group, them in made.items():
-        groups[group] = []
-        for name, buffers in them:
-            path = folder / f"{name}.csv"
-            write(path, buffers)
-            groups[group].append((name, path))
-    return groups
-
-
-def million(data, folder):
-    """Public instances one after the other until there are a million buffers."""
-    for name in ("S_1", "pangu_2.6B"):
-        source = data / "packing" / "idealloc" / f"{name}.csv"
-        if not source.exists():
+        folders = (bench.options.data / "models" / "onnx", bench.options.zoo)
+        model = next((folder / f"{name}.onnx" for folder in folders if (folder / f"{name}.onnx").exists()), None)
+        if model is None:
+            print(f"| {title} | left out: {name}.onnx is in neither {folders[0]} nor {folders[1]} |", flush=True)
             continue
-        once = read(source)
-        end = max(upper for _, upper, _ in once)
-        path = folder / f"{name}-million.csv"
-        write(path, [(lower + k * end, upper + k * end, size)
-                     for k in range(1_000_000 // len(once) + 1) for lower, upper, size in once])
-        yield path.stem, path
+
+        def cells(title=title, io=io, granule=granule, model=model):
+            path = bench.folder / f"{title}.csv"
+            bench.packers.plan(model, bench.options.limit, "--stream", "--align", "1", "--io", io, "--granule",
+                               str(granule), "--layout", "granules", "--csv", path)
+            kinds.write(path, kinds.read(path))  # without the offsets
+            return compare(bench, title, path, STREAM_LIMIT, 1, ("supermalloc",))[0]
+        bench.row(title, cells)
 
 
-def plan(stowage, path, limit):
-    command = [stowage, "plan", str(path), "--time-limit", str(limit), "--threads", "2", "--json"]
-    return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+def speed_section(bench):
+    header("instance", "buffers", "whole command, s", "MB", "planning, s", "gap %", "by")
+    lists = [(name, bench.public[name], seconds) for name, seconds in (("S_1", 0.5), ("pangu_2.6B", 0.15))
+             if name in bench.public]
+    if "pangu_2.6B" in bench.public and bench.wants_instance("pangu-copies"):
+        once = kinds.read(bench.public["pangu_2.6B"])
+        copies = [kinds.perturbed(once, f"pangu-{i}", jitters=False) for i in range(4)]
+        lists.append(("pangu-copies", bench.file("pangu-copies", kinds.in_a_row(copies, Y_LIKE)), 0.3))
+    for name, path, most in lists:
+        if not bench.wants_instance(name):
+            continue
+
+        def cells(name=name, path=path, most=most):
+            runs = sorted((bench.packers.whole(path, bench.options.limit) for _ in range(3)), key=lambda it: it.seconds)
+            bench.expect(f"{name}, whole command", runs[1].seconds, most, "s")
+            bench.expect(f"{name}, gap", runs[1].found.gap, 0)
+            return whole_cells(path, runs[1])
+        bench.row(name, cells)
+    for name, limit in (("S_1", 1), ("S_1", 0.3)):
+        if name in bench.public and bench.wants_instance(name):
+            bench.row(f"{name}, limit {limit} s", lambda: short_cells(bench, name, limit))
 
 
-def ours(stowage, path, limit):
-    summary = plan(stowage, path, limit)["summary"]
-    return summary["peak"], summary["seconds"], summary["strategy"]
+def whole_cells(path, run):
+    return (sum(1 for _ in open(path)) - 1, f"{run.seconds:.3f}", f"{run.megabytes:.0f}", f"{run.planning:.3f}",
+            gap_of(run.found), run.found.strategy)
 
 
-def peer(allocator, path, limit):
-    command = [sys.executable, "-c", PEER, str(path), allocator, str(limit)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=6 * limit + 30)
-    except subprocess.TimeoutExpired:
-        return None
-    if done.returncode != 0:
-        return None
-    peak, seconds = done.stdout.split()
-    return int(peak), float(seconds)
+def short_cells(bench, name, limit):
+    """With a short limit `auto` must be no higher than each pass that fits into it."""
+    path = bench.public[name]
+    run = bench.packers.whole(path, limit)
+    for strategy in ("greedy-by-duration", "greedy-by-size", "first-fit-by-start"):
+        alone = bench.packers.ours(path, limit, "--strategy", strategy)
+        if alone.seconds < limit:
+            bench.expect(f"{name} in {limit} s, gap beside {strategy}", run.found.gap, alone.gap)
+    return whole_cells(path, run)
 
 
-def gap(peak, bound):
-    return 100 * (peak / bound - 1)
+def million_section(bench):
+    header("instance", "buffers", "whole command, s", "MB", "planning, s", "gap %", "by")
+    repeated = {name: [kinds.read(bench.public[name])] for name in ("S_1", "pangu_2.6B") if name in bench.public}
+    lists = {f"{name} repeated": part for name, part in repeated.items()}
+    if len(repeated) == 2:
+        lists["mixed"] = [part[0] for part in repeated.values()]
+    lists["geometric"] = []
+    for name, parts in lists.items():
+        if not bench.wants_instance(name):
+            continue
+
+        def cells(name=name, parts=parts):
+            buffers = kinds.in_a_row(parts, MILLION) if parts else kinds.geometric(MILLION, "geometric")
+            path = bench.file(f"{name.replace(' ', '-')}-million", buffers)
+            del buffers
+            run = bench.packers.whole(path, bench.options.limit)
+            made = whole_cells(path, run)
+            path.unlink()
+            bench.expect(f"{name}, planning a million", run.planning, 5, "s")
+            bench.expect(f"{name}, whole command on a million", run.seconds, 8, "s")
+            bench.expect(f"{name}, memory of a million", run.megabytes, 300, "MB")
+            return made
+        bench.row(name, cells)
 
 
-def show(found, bound):
-    return f"{gap(found[0], bound):.2f} | {found[1]:.3f}" if found else "none | "
+def small_section(bench):
+    program = bench.workshop.as_it_is()
+    header("buffers", "microseconds in the library", "gap %")
+    for count in (10, 30, 100):
+        def cells(count=count):
+            path = bench.file(f"cut-{count}", kinds.cut_rectangle(count, count))
+            found = packers.in_library(program, path, "--times", "200", "--threads", "1")
+            if count == 10:
+                bench.expect("ten buffers in the library", 1e6 * found.seconds, 20, "microseconds")
+            return f"{1e6 * found.seconds:.1f}", gap_of(found)
+        bench.row(count, cells)
+
+
+def constrained_section(bench):
+    constrained.table(bench, {name: bench.public[name] for name in bench.of_minimalloc()}, limit=2)
+
+
+def ablation_section(bench):
+    """Makes the lists that the ablations want, and prints their table."""
+    paths = dict(bench.public)
+    for source, path in bench.of_minimalloc().items():
+        for name, buffers in kinds.copies(source, kinds.read(path)):
+            paths[name] = bench.file(name, buffers)
+    for name in kinds.MADE:
+        paths[name] = bench.file(name, kinds.made(name))
+    for path in bench.folder.glob("*-rows.csv"):  # of the section of streams
+        paths[path.stem] = path
+    header("strategy", "without", "gap, or seconds to the bound")
+    settings = argparse.Namespace(only="", seconds=2, seeds=3)
+    for row in ablations.table(bench.workshop, paths, settings):
+        print(row, flush=True)
+
+
+SECTIONS = {
+    "public": (public_section, "Public lists"),
+    "seeds": (seeds_section, "J and D by seeds"),
+    "speed": (speed_section, "Whole commands on large lists: start to written plan, median of three"),
+    "small": (small_section, "Rectangles cut to a few pieces, inside the library, median of 200 calls"),
+    "perturbed": (perturbed_section, "Copies of minimalloc's lists: a tenth dropped, jittered and reversed, ten seeds"),
+    "kinds": (kinds_section, "Copies of minimalloc's lists with a tenth dropped, jittered, reversed, or the last both"),
+    "made": (made_section, "Rectangles cut to pieces, pinwheels, buffers that cross sections, saturated lists"),
+    "streams": (stream_section, f"Lists that networks by rows make, {STREAM_LIMIT} s"),
+    "million": (million_section, "A million buffers: start to written plan"),
+    "constrained": (constrained_section, "Seconds to a proven optimum with pieces, alignments and pins"),
+    "ablations": (ablation_section, "What each rule gains: 2 s, one thread, mean of three seeds"),
+}
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--stowage", required=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stowage", default="build/bench/stowage")
+    parser.add_argument("--peer", default=sys.executable, help="a Python that has omnimalloc")
     parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path("../shared/data"))
-    parser.add_argument("--limit", type=float, default=10)
-    parser.add_argument("--only", default="", help="parts of the names of the instances to run")
-    parser.add_argument("--million", action="store_true")
-    parser.add_argument("--constrained", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.constrained:
-        with tempfile.TemporaryDirectory() as folder:
-            return compare_constrained(arguments, pathlib.Path(folder))
-    has_peer = subprocess.run([sys.executable, "-c", "import omnimalloc"], capture_output=True).returncode == 0
-    if not has_peer:
-        print("omnimalloc is not installed: its columns are missing", file=sys.stderr)
-    wanted = [part for part in arguments.only.split(",") if part]
+    parser.add_argument("--zoo", type=pathlib.Path, default=pathlib.Path("build/zoo"))
+    parser.add_argument("--limit", type=float, default=10, help="seconds for each instance")
+    parser.add_argument("--only", default="", help="sections, separated by commas")
+    parser.add_argument("--instances", default="", help="names of instances, separated by commas")
+    parser.add_argument("--list", action="store_true", help="print the sections")
+    options = parser.parse_args()
+    if options.list:
+        for name, (_, title) in SECTIONS.items():
+            print(f"{name:12} {title}")
+        return
     with tempfile.TemporaryDirectory() as folder:
-        groups = instances(arguments.data, pathlib.Path(folder))
-        if arguments.million:
-            groups["million"] = list(million(arguments.data, pathlib.Path(folder)))
-        print("| instance | buffers | max load | gap % | s | by | supermalloc gap % | s | omni gap % | s |")
-        print("|---|---|---|---|---|---|---|---|---|---|")
-        for group, them in groups.items():
-            gaps = []
-            for name, path in them:
-                if wanted and not any(part in name for part in wanted):
-                    continue
-                buffers = read(path)
-                bound = max_load(buffers)
-                found = ours(arguments.stowage, path, arguments.limit)
-                gaps.append(gap(found[0], bound))
-                row = f"| {name} | {len(buffers)} | {bound} | {show(found, bound)} | {found[2]} | "
-                for allocator in ("supermalloc", "omni"):
-                    asks = has_peer and group != "million"
-                    if group == "perturbed":
-                        asks = asks and allocator == "supermalloc" and found[0] > bound
-                    row += (show(peer(allocator, path, arguments.limit), bound) if asks else " | ") + " | "
-                print(row.rstrip(), flush=True)
-            if gaps:
-                optimal = sum(g == 0 for g in gaps)
-                print(f"{group}: {optimal} of {len(gaps)} at max load, median gap {statistics.median(gaps):.2f} %, "
-                      f"largest {max(gaps):.2f} %", file=sys.stderr)
+        bench = Bench(options, pathlib.Path(folder))
+        if not bench.packers.has_peer:
+            print(f"{options.peer} has no omnimalloc: its columns are empty", file=sys.stderr)
+        for name, (run, title) in SECTIONS.items():
+            if bench.wants(name):
+                print(f"\n### {title}\n", flush=True)
+                try:
+                    run(bench)
+                except (OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+                    print(f"\nfailed: {error}", flush=True)
+                    bench.missed.append(f"section {name}: failed: {error}")
+    print("\n### What misses its target\n" if bench.missed else "\nAll targets of these sections are met.")
+    for what in bench.missed:
+        print(f"- {what}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,221 @@
+"""What each rule of the searches gains: builds the library without it, and packs the same lists.
+
+    bench/ablations.py --build build/bench LIST.csv ... [--only RULE,..] [--seconds 2] [--seeds 3]
+
+A rule is switched off by a change of one source file, in a copy. So the program has no option for it, and a change
+that no longer fits the source is an error. Each program runs its strategy on the lists that RULES name, one thread
+each, two at a time. Prints for each list the mean gap in percent over all seeds, or the mean seconds if all reached
+the bound, with the rule and without it.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Rule:
+    strategy: str
+    what: str
+    file: str
+    old: str
+    new: str
+
+
+LISTS = {
+    "exact": ("D", "E", "H", "I"),
+    "ejection": ("J", "J-both", "D-jittered"),
+    "squeaky wheel": ("crossing-1000", "saturated-1000", "densenet121-rows"),
+    "from-peak": ("S_1", "pangu_2.6B", "saturated-5000"),
+    "rectangle": ("A", "J", "cut-1000"),
+    "auto": ("A", "D", "J", "J-both"),
+}
+STRATEGIES = {"squeaky wheel": "ejection"}  # others have their own name
+
+SECTIONS, LEAST, EJECTION = "section_search.cc", "least_height.cc", "ejection_search.cc"
+CAPS, WHEEL, PEAK = "ejection.cc", "squeaky_wheel.cc", "from_peak.cc"
+STARTS, TUNER, PORTFOLIO = "rectangle.cc", "rectangle_tuner.cc", "portfolio.cc"
+RULES = (
+    Rule("exact", "random factor where to branch", SECTIONS, "ways * (1 + random_.fraction())", "ways"),
+    Rule("exact", "branches in valleys only", SECTIONS,
+         "if (has_lower_left(run) || has_lower_right(run)) continue;", ""),
+    Rule("exact", "waste up to the next item", SECTIONS, "const Bytes least = after_waste(section);",
+         "const Bytes least = skyline_.floor(section) + 1;"),
+    Rule("exact", "equal items in order", SECTIONS,
+         "if (equal >= 0 && !skyline_.is_placed(static_cast<std::uint32_t>(equal))) continue;",
+         "static_cast<void>(equal);"),
+    Rule("exact", "dives at the last failure", LEAST,
+         "number % 2 == 0 ? SectionOrder::last_failure : SectionOrder::fewest_choices", "SectionOrder::fewest_choices"),
+    Rule("exact", "dives by size", LEAST, "number % 8 == 0 ? ValueOrder::largest_first : ValueOrder::longest_first",
+         "ValueOrder::longest_first"),
+    Rule("exact", "some dives are longer", LEAST, "n % one_in == 0; n /= one_in) length *= longer;", "false;) {}"),
+    Rule("exact", "ejection among the dives", LEAST, "return number % one_in == 2;",
+         "return number > ~std::uint64_t{2};"),
+    Rule("ejection", "the heaviest is next", EJECTION, "random_.below(any_in) == 0 ? any() : heaviest()", "any()"),
+    Rule("ejection", "now and then any is next", EJECTION, "random_.below(any_in) == 0 ? any() : heaviest()",
+         "heaviest()"),
+    Rule("ejection", "what is placed gets heavier", EJECTION, "weights_[i] += raise_by * items_[i].weight;", ""),
+    Rule("ejection", "barred from its last offset", EJECTION, "if (step_ - thrown_out_[i] <= barred_for)",
+         "if (false)"),
+    Rule("ejection", "items drop now and then", EJECTION, "if (step_ % compact_every == 0) compact();", ""),
+    Rule("ejection", "table of meetings", EJECTION, "buffers.size() <= MeetingTable::most_items", "buffers.empty()"),
+    Rule("ejection", "caps fall by different parts", CAPS, "{{{8, true}, {8, false}, {16, true}, {4, false}}}",
+         "{{{8, true}, {8, false}, {8, true}, {8, false}}}"),
+    Rule("ejection", "slack in the weight of half", CAPS, "{{{8, true}, {8, false}, {16, true}, {4, false}}}",
+         "{{{8, false}, {8, false}, {16, false}, {4, false}}}"),
+    Rule("ejection", "area in the weight of half", CAPS, "{{{8, true}, {8, false}, {16, true}, {4, false}}}",
+         "{{{8, true}, {8, true}, {16, true}, {4, true}}}"),
+    Rule("ejection", "all go on from the lowest", CAPS,
+         "for (const auto& descent : descents_) descent->start(best_, peak_, bound_);",
+         "for (const auto& descent : descents_) if (descent->has_found()) descent->start(best_, peak_, bound_);"),
+    Rule("ejection", "forgets its weights when it fails", CAPS, "search_.forget();", ""),
+    Rule("ejection", "smaller steps when it fails", CAPS, "part_ = std::min(finest_part, 2 * part_);", ""),
+    Rule("ejection", "more patience when it fails", CAPS, "patience_ = std::min(most_patience_, 2 * patience_);", ""),
+    Rule("squeaky wheel", "all of it", CAPS,
+         "lower_by_passes(problem, neighbours, bound, control, placing.places);", ""),
+    Rule("squeaky wheel", "classes of three widths", WHEEL, "std::array<double, 3> widths{1.5, 2, 1.25}",
+         "std::array<double, 1> widths{1.5}"),
+    Rule("squeaky wheel", "from the fullest position", WHEEL,
+         "life.lower > fullest_ ? 1 : life.upper <= fullest_ ? 2 : 0", "0 * fullest_"),
+    Rule("squeaky wheel", "what squeaks goes first", WHEEL, "if (offsets_[b] + buffers_[b].size > cap) ++classes_[b];",
+         "static_cast<void>(cap);"),
+    Rule("squeaky wheel", "few squeak", WHEEL, "part_that_squeaks = 50;", "part_that_squeaks = 1;"),
+    Rule("from-peak", "ejects what is left over", PEAK,
+         "if (is_promising && buffers_.size() >= few) eject(*pass, cap);", "static_cast<void>(is_promising);"),
+    Rule("from-peak", "slack in the weight", PEAK, "std::sqrt(area) / (slack + least_slack)",
+         "std::sqrt(area + 0 * slack)"),
+    Rule("from-peak", "the cap rises", PEAK, "low += std::max<Bytes>(1, (best_peak_ - low) / 2);", "break;"),
+    Rule("from-peak", "ten manners", PEAK, "tried < manners.size(); ++tried", "tried < 1; ++tried"),
+    Rule("rectangle", "tuning", STARTS, "options_.rounds == 0 ? 0 : waves_ * width()", "0 * waves_ * width()"),
+    Rule("rectangle", "eight orders", STARTS, "for (const std::string_view text : portfolio) orders_",
+         "for (const std::string_view text : {portfolio[0]}) orders_"),
+    Rule("rectangle", "the lowest order first", STARTS, "starts_.rank(tops_);", ""),
+    Rule("rectangle", "larger budgets in later waves", STARTS, "budget_ << (2 * wave)", "budget_"),
+    Rule("rectangle", "half of the starts tune all", STARTS, "wave > 0 || tuned % 2 == 0", "wave > 0"),
+    Rule("rectangle", "later waves tune all", STARTS, "wave > 0 || tuned % 2 == 0", "tuned % 2 == 0"),
+    Rule("rectangle", "groups in a quarter of the starts", STARTS, "tuned % 4 == 3 ? 50 : 0", "0"),
+    Rule("rectangle", "size in the manner of a quarter", STARTS, "tuned % 4 == 2;", "false;"),
+    Rule("rectangle", "manners with three divisors", STARTS, "4 << (tuned % 3)", "4"),
+    Rule("rectangle", "a group may keep its order", TUNER, "if (current.order != given) {", "if (false) {"),
+    Rule("auto", "probes of the rivals", PORTFOLIO,
+         "for (const std::size_t rival : rivals) enter({rival, share_of_probe, true}, control_.options.progress);", ""),
+    Rule("auto", "the lower rival goes on first", PORTFOLIO,
+         "if (found_[rivals[1]] < found_[rivals[0]]) std::swap(rivals[0], rivals[1]);", ""),
+    Rule("auto", "searches begin from the lowest placing", PORTFOLIO,
+         "if (has_one_memory_ && is_alone) control.known = best_.places;", ""),
+)
+
+
+def compiler_of(build):
+    """The words of the command that compiles the searches, without source and output, and those that link."""
+    entries = json.loads((build / "compile_commands.json").read_text())
+    entry = next(e for e in entries if "stowage_search" in e["command"])
+    words = shlex.split(entry["command"])
+    place = words.index("-o")
+    flags = [w for w in words[:place] if w != "-Werror"] + ["-w"]
+    link = subprocess.run(["ninja", "-C", build, "-t", "commands", "stowage"], capture_output=True, text=True,
+                          check=True)
+    libraries = [w for w in shlex.split(link.stdout.splitlines()[-1])
+                 if w.endswith((".a", ".so")) or ".so." in w]
+    libraries = [str(build / w) if not w.startswith("/") else w for w in libraries
+                 if "commands" not in w and "stowage_run" not in w and "dnnl" not in w]
+    return flags, libraries
+
+
+class Workshop:
+    """Builds pack_lists from the sources of src/pack, of which one may be changed."""
+
+    def __init__(self, build, folder):
+        self.folder = folder
+        self.flags, self.libraries = compiler_of(build)
+        sources = [ROOT / "bench" / "pack_lists.cc", *sorted((ROOT / "src" / "pack").glob("*.cc"))]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            self.objects = dict(zip((s.name for s in sources), pool.map(self.compiled, sources)))
+
+    def compiled(self, source, name=None):
+        made = self.folder / f"{name or source.name}.o"
+        subprocess.run([*self.flags, "-o", made, "-c", source], check=True)
+        return made
+
+    def program(self, name, objects):
+        made = self.folder / name
+        subprocess.run([self.flags[0], *objects.values(), *self.libraries, "-o", made], check=True)
+        return made
+
+    def as_it_is(self):
+        return self.program("as_it_is", self.objects)
+
+    def without(self, rule, number):
+        text = (ROOT / "src" / "pack" / rule.file).read_text()
+        if text.count(rule.old) != 1:
+            raise ValueError(f"{rule.file} has {text.count(rule.old)} times, expected once: {rule.old}")
+        changed = self.folder / f"{number}_{rule.file}"
+        changed.write_text(text.replace(rule.old, rule.new))
+        return self.program(f"without_{number}", {**self.objects, rule.file: self.compiled(changed)})
+
+
+def measured(pool, program, strategy, lists, settings):
+    """For each list its mean gap in percent, and the mean seconds."""
+    def ask(path):
+        command = [program, "--strategy", STRATEGIES.get(strategy, strategy), "--threads", "1",
+                   "--seconds", str(settings.seconds), "--seeds", str(settings.seeds), path]
+        rows = [line.split() for line in
+                subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()]
+        return (statistics.mean(100 * (int(row[2]) / int(row[3]) - 1) for row in rows),
+                statistics.mean(float(row[4]) for row in rows))
+    return list(pool.map(ask, lists))
+
+
+def shown(found):
+    gap, seconds = found
+    return f"{gap:.2f} %" if gap > 0 else f"{seconds:.3f} s"
+
+
+def table(workshop, paths, settings):
+    """Yields the rows of the table as they come."""
+    usual = {}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        whole = workshop.as_it_is()
+        for number, rule in enumerate(RULES):
+            if settings.only and not any(part in f"{rule.strategy}: {rule.what}" for part in settings.only.split(",")):
+                continue
+            names = [name for name in LISTS[rule.strategy] if name in paths]
+            lists = [paths[name] for name in names]
+            if rule.strategy not in usual:
+                usual[rule.strategy] = measured(pool, whole, rule.strategy, lists, settings)
+                yield (f"| {rule.strategy} | as it is | "
+                       + ", ".join(f"{n} {shown(f)}" for n, f in zip(names, usual[rule.strategy])) + " |")
+            try:
+                found = measured(pool, workshop.without(rule, number), rule.strategy, lists, settings)
+            except (ValueError, subprocess.CalledProcessError) as error:
+                yield f"| {rule.strategy} | {rule.what} | failed: {error} |"
+                continue
+            yield (f"| {rule.strategy} | {rule.what} | "
+                   + ", ".join(f"{n} {shown(f)}" for n, f in zip(names, found)) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/bench"))
+    parser.add_argument("--only", default="", help="parts of the strategies and rules to leave out one by one")
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("lists", nargs="+", type=pathlib.Path)
+    settings = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        workshop = Workshop(settings.build.resolve(), pathlib.Path(folder))
+        for row in table(workshop, {path.stem: path.resolve() for path in settings.lists}, settings):
+            print(row, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
