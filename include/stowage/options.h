@@ -88,6 +88,13 @@ struct StreamOptions {
   StreamBlocks blocks = StreamBlocks::searched;
 };
 
+/// Where an earlier plan has put a buffer.
+struct NearPlace {
+  std::string memory{};  ///< Its name.
+  std::string buffer{};  ///< Its id.
+  Bytes offset = 0;
+};
+
 struct PlanOptions {
   SolveOptions solve{};
   /// The memories to plan in, fastest first; at least one. Default: one unlimited memory.
@@ -110,6 +117,9 @@ struct PlanOptions {
   /// Outputs, each as MODEL.TENSOR, that the caller takes when their model has run. Later models may use
   /// their bytes; a fed output is kept for its readers. All other outputs stay until all models have run.
   std::vector<std::string> released{};
+  /// Places to keep where they fit the capacity or, without one, raise no peak: of buffers with the same id in a
+  /// memory of the same name. The search gets half of the time limit. Empty: none.
+  std::vector<NearPlace> near{};
 };
 
 }  // namespace stowage

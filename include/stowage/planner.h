@@ -19,6 +19,15 @@
 
 namespace stowage {
 
+/// How near a plan is to the places that PlanOptions::near names.
+struct Nearness {
+  std::int64_t buffers = 0;       ///< Those that the options name.
+  std::int64_t buffers_kept = 0;  ///< Those of them that are where the options say.
+  Bytes bytes = 0;                ///< Sizes of all that the options name.
+  Bytes bytes_kept = 0;
+  Bytes most_bytes_kept = 0;  ///< No offsets keep more; none that keeps so much need exist.
+};
+
 struct PlanResult {
   Plan plan{};
   Outcome outcome = Outcome::fits;
@@ -27,6 +36,7 @@ struct PlanResult {
   /// If the plan does not fit: one memory with a capacity (bytes) that would be enough, all others unchanged.
   /// This capacity is the smallest one found within the time limit.
   std::optional<Memory> enough{};
+  std::optional<Nearness> nearness{};  ///< Only with PlanOptions::near.
 };
 
 /// Decides order, live ranges and offsets, and checks the result. Throws Error if the input is impossible,

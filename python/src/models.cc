@@ -40,6 +40,7 @@ std::map<std::string_view, Target> targets_of(Texts& texts) {
           {"run", &plan.run},
           {"feed", &plan.feeds},
           {"release", &plan.released},
+          {"near", &plan.near},
           {"dim", &model.dims},
           {"shape", &model.shapes},
           {"bound", &model.bounds},

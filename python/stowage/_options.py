@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         run: str
         feed: Mapping[str, str] | Sequence[str]
         release: str | Sequence[str]
+        near: str | os.PathLike[str]
         reuse_threshold: int | str
         sort: str
         rounds: int
@@ -52,7 +53,7 @@ Models = Union[Model, Sequence[Model], Mapping[str, Model]]
 Source = tuple[str, str, "bytes | None"]
 
 TEXTS = {"strategy", "order", "alias", "align", "io", "time_limit", "effort", "threads", "seed", "capacity", "axes",
-         "blocks", "granule", "layout", "run", "reuse_threshold", "sort", "rounds", "scratch"}
+         "blocks", "granule", "layout", "run", "reuse_threshold", "sort", "rounds", "near", "scratch"}
 LISTS = {"feed", "release", "dim", "shape", "bound", "state"}
 NAMES = sorted(TEXTS | LISTS | {"memory", "moves", "stream", "recompute"})
 

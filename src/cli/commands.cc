@@ -89,6 +89,14 @@ void expect_different_files(const std::vector<std::string>& inputs, const std::v
   }
 }
 
+void print_nearness(const PlanResult& result) {
+  if (!result.nearness) return;
+  const Nearness& it = *result.nearness;
+  fmt::print(std::cout,
+             "\nkept offsets: {} of {} buffers of the earlier plan, {} of {} bytes; at most {} bytes can\n",
+             it.buffers_kept, it.buffers, it.bytes_kept, it.bytes, it.most_bytes_kept);
+}
+
 }  // namespace
 
 Wanted wanted_for(const PlanOptions& options) {
@@ -156,15 +164,6 @@ ExitStatus report_arena(const TflmOutput& output) {
       output.arena.size, output.arena.size - *output.capacity, *output.capacity, output.arena.head,
       output.arena.tail);
   return ExitStatus::not_met;
-}
-
-Plan read_plan(const std::string& name) {
-  const base::InputFile file(name);
-  try {
-    return parse_plan(file.bytes());
-  } catch (const Error& error) {
-    throw error.in_file(name);
-  }
 }
 
 void expect_loops(const PlanCommand& command, const PlanOptions& options) {
@@ -236,6 +235,7 @@ ExitStatus run_plan(const PlanCommand& command) {
     write_json(result.plan, std::cout);
   } else {
     write_summary(result.plan, std::cout);
+    print_nearness(result);
     write_tflm_output(planned, command, inputs, std::cout);
   }
   flush_output();

@@ -114,7 +114,6 @@ struct GenerateCommand {
 /// Throws Error if standard output did not take what was printed.
 void flush_output();
 void print_faults(const Faults& faults);
-[[nodiscard]] Plan read_plan(const std::string& name);
 /// The parts of model files that planning takes.
 [[nodiscard]] Wanted wanted_for(const PlanOptions& options);
 /// The parts of model files that it takes to check the plan.

@@ -121,6 +121,15 @@ FeedNames parse_feed(const std::string& text) {
   throw wrong("--feed", text, "MODEL.OUTPUT=MODEL.INPUT");
 }
 
+std::vector<NearPlace> places_in(const Plan& plan) {
+  std::vector<NearPlace> places;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Place& place = plan.places[b];
+    places.push_back({plan.memories[place.memory].memory.name, plan.buffers[b].id, place.offset});
+  }
+  return places;
+}
+
 /// Throws UsageError if the flag is given for a strategy that has no use for it.
 void check_strategy_of(std::string_view flag, std::string_view value, std::string_view serves,
                        std::string_view strategy) {
@@ -173,6 +182,15 @@ ImportOptions parse_model_options(const ModelTexts& texts) {
     }
   }
   return options;
+}
+
+Plan read_plan(const std::string& name) {
+  const base::InputFile file(name);
+  try {
+    return parse_plan(file.bytes());
+  } catch (const Error& error) {
+    throw error.in_file(name);
+  }
 }
 
 PlanOptions parse_plan_options(const PlanTexts& texts) {
@@ -262,6 +280,7 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   options.run = texts.run;
   for (const std::string& text : texts.feeds) options.feeds.push_back(parse_feed(text));
   options.released = texts.released;
+  if (!texts.near.empty()) options.near = places_in(read_plan(texts.near));
   return options;
 }
 

@@ -8,6 +8,7 @@
 
 #include "stowage/import.h"
 #include "stowage/options.h"
+#include "stowage/plan.h"
 #include "stowage/run.h"
 #include "stowage/sweep.h"
 
@@ -50,6 +51,7 @@ struct PlanTexts {
   std::string run;
   std::vector<std::string> feeds;
   std::vector<std::string> released;
+  std::string near{};  ///< A plan file.
 
   bool operator==(const PlanTexts&) const = default;
 };
@@ -64,6 +66,8 @@ struct RunTexts {
 
 /// Throw UsageError that names the option and what was expected.
 [[nodiscard]] ImportOptions parse_model_options(const ModelTexts& texts);
+/// A plan file (JSON). Throws Error that names it.
+[[nodiscard]] Plan read_plan(const std::string& file);
 [[nodiscard]] PlanOptions parse_plan_options(const PlanTexts& texts);
 /// The size of one memory is a range, A..B. If it is the only one to plan in, a slow unlimited one follows
 /// it.

@@ -11,6 +11,7 @@
 #include "plan/context.h"
 #include "plan/draft.h"
 #include "plan/enough.h"
+#include "plan/nearness.h"
 #include "plan/networks.h"
 #include "plan/stream_curve.h"
 #include "stowage/error.h"
@@ -71,7 +72,9 @@ Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, cons
 PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& options) {
   const base::Deadline deadline = pack::deadline_of(options.solve);
   const auto begin = deadline.now();
-  PlanResult result{.plan = plan_inputs(inputs, options, deadline)};
+  PlanResult result{.plan =
+                        plan_inputs(inputs, options, options.near.empty() ? deadline : deadline.part(0.5))};
+  if (!options.near.empty()) result.nearness = plan::bring_near(result.plan, options, deadline);
   result.plan.summary.seconds = base::Deadline::Seconds(deadline.now() - begin).count();
   result.outcome = plan::outcome_of(result.plan);
   result.faults = check_plan(result.plan, inputs);

@@ -29,6 +29,7 @@ using testing::TemporaryDirectory;
 
 constexpr int done = 0;
 constexpr int not_met = 1;
+constexpr int rejected = 3;
 constexpr int wrong_usage = 2;
 constexpr std::string_view list = "id,lower,upper,size\na,0,2,64\nb,1,3,32\n";  // peak 96
 
@@ -88,6 +89,18 @@ TEST(CliReport, ABudgetPrintsOneLineAndDecidesTheStatus) {
   EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "--budget", "much"}).status, wrong_usage);
   EXPECT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "--budget", "1", "--json"}).status,
             wrong_usage);
+}
+
+TEST(CliReport, APlanNearAnEarlierOne) {
+  const TemporaryDirectory directory;
+  directory.write("list.csv", list);
+  ASSERT_EQ(run_stowage(directory.path(), {"plan", "list.csv", "-o", "old.json"}).status, done);
+  const ProcessResult near = run_stowage(directory.path(), {"plan", "list.csv", "--near", "old.json"});
+  EXPECT_EQ(near.status, done);
+  EXPECT_NE(near.output.find("buffers of the earlier plan"), std::string::npos) << near.output;
+  const ProcessResult missing = run_stowage(directory.path(), {"plan", "list.csv", "--near", "list.csv"});
+  EXPECT_EQ(missing.status, rejected);
+  EXPECT_NE(missing.errors.find("list.csv"), std::string::npos) << missing.errors;
 }
 
 /// The JSON of a page.
