@@ -30,7 +30,8 @@ enum class CKernels : std::uint8_t { portable, cmsis_nn_scalar, cmsis_nn_dsp, cm
 struct GenerateOptions {
   /// Prefix of all names and files: a C identifier in lower case.
   std::string name = "model";
-  /// How many random inputs the test program runs, at least 1. Their outputs are those of our runner.
+  /// How many random inputs the test program runs. Their outputs are those of our runner. With 0 the runner is not
+  /// asked: the program runs one input and compares nothing.
   std::size_t cases = 1;
   /// Seed of the first case's inputs.
   std::uint64_t seed = 0;
@@ -72,8 +73,8 @@ struct Package {
 /// Gives operators the scratch memory that these kernels need while they run: more if a plan may run them by rows.
 void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows);
 
-/// There is no C for sums and states that operators carry from row to row: such operators run as a whole in plans
-/// that are made afterwards.
+/// Operators that carry something from row to row, for which there is no C, run as a whole in plans that are made
+/// afterwards. There is C for InstanceNormalization, GroupNormalization and LSTM.
 void run_carriers_whole(Network& network);
 
 }  // namespace stowage

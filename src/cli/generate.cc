@@ -69,8 +69,8 @@ std::size_t parse_cases(const std::string& text) {
   constexpr std::int64_t most = 1000;
   if (text.empty()) return 1;
   const auto number = base::parse_integer(text);
-  if (!number || *number < 1 || *number > most)
-    throw UsageError(fmt::format("--cases: {}, expected an integer from 1 to {}", base::quoted(text), most));
+  if (!number || *number < 0 || *number > most)
+    throw UsageError(fmt::format("--cases: {}, expected an integer from 0 to {}", base::quoted(text), most));
   return static_cast<std::size_t>(*number);
 }
 

@@ -73,8 +73,8 @@ void add_input(Writer& writer, std::size_t i, Interface& interface) {
 }  // namespace
 
 void emit_extern(Writer& writer) {
-  if (writer.kind().sums)
-    refuse("it sums up rows in steps, which a function of yours cannot: plan without --stream");
+  if (writer.kind().sums || writer.carried() != nullptr)
+    refuse("it keeps something from row to row, which a function of yours cannot: plan without --stream");
   Interface interface;
   if (writer.axis() != nullptr) interface.add("int32_t ", "row", "y", "");
   for (std::size_t i = 0; i < writer.signature().inputs.size(); ++i) {

@@ -38,6 +38,9 @@
 #include "stowage/run.h"
 
 namespace stowage {
+
+using namespace std::string_view_literals;
+
 namespace generate {
 namespace {
 
@@ -57,7 +60,7 @@ void expect_plain_network(const Network& network, const Plan& plan) {
 
 /// Rows that one step computes together may be stored as a whole tensor, or row by row.
 Function function_for(Sources& sources, StepKind& kind, bool repeats, bool is_extern) {
-  if (kind.is_one_step && kind.axis && !repeats) {
+  if (kind.is_one_step && kind.axis && !repeats && !kind.carry && !kind.is_first_pass) {
     const StepKind as_whole{.op = kind.op, .position = kind.position};
     try {
       Function function = function_of(sources, as_whole, is_extern);
@@ -168,12 +171,12 @@ std::vector<TestCase> cases_of(const Network& network, const Plan& plan, const G
   const Plan known = rounds_sums(network, plan) ? plan : make_plan(network.input, any_plan()).plan;
   std::optional<Runner> runner;
   try {
-    runner.emplace(network, RunOptions{.kernels = KernelSet::plain});
+    if (options.cases > 0) runner.emplace(network, RunOptions{.kernels = KernelSet::plain});
   } catch (const Error&) {
     if (options.externs.empty()) throw;  // else nobody knows what these compute
   }
   std::vector<TestCase> cases;
-  for (std::size_t c = 0; c < options.cases; ++c) {
+  for (std::size_t c = 0; c < std::max<std::size_t>(options.cases, 1); ++c) {
     const std::uint64_t seed = options.seed + c;
     TestCase& own = cases.emplace_back();
     for (const TensorId input : network.graph().subgraphs[0].inputs)
@@ -231,6 +234,7 @@ void expect_known_externs(const Network& network, const std::vector<std::string>
 void fill(Model& model, Sources& sources, const GenerateOptions& options, const run::BlockNetwork* blocks) {
   const Plan& plan = *model.plan;
   model.schedule = schedule_of(*model.network, plan);
+  model.outside = sources.outside().size();
   sources.use(options.kernels);
   sources.set_repeats(model.schedule.repeats, model.schedule.counter());
   model.functions = functions_for(sources, model.schedule, options.externs);
@@ -286,8 +290,11 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
 }  // namespace generate
 
 void run_carriers_whole(Network& network) {
+  constexpr std::array generated{"InstanceNormalization"sv, "GroupNormalization"sv, "LSTM"sv,
+                                 "UNIDIRECTIONAL_SEQUENCE_LSTM"sv};
   for (Subgraph& subgraph : std::get<Graph>(network.input.content).subgraphs) {
-    for (Operator& op : subgraph.operators) op.carries.clear();
+    for (Operator& op : subgraph.operators)
+      if (std::ranges::find(generated, op.type) == generated.end()) op.carries.clear();
   }
 }
 
@@ -295,7 +302,6 @@ Package generate_package(const Network& network, const Plan& plan, const Generat
   generate::expect_identifier(options.name);
   generate::expect_plain_network(network, plan);
   generate::expect_known_externs(network, options.externs);
-  if (options.cases < 1) throw UsageError("cases is 0, expected at least 1");
   try {
     return generate::write_package(network, plan, options);
   } catch (const kernels::Unsupported& unsupported) {

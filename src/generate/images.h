@@ -7,7 +7,7 @@
 #include "generate/windows.h"
 #include "kernels/onnx/window.h"
 
-/// Images of ONNX, [1, channels, height, width]. All that throw throw kernels::Unsupported.
+/// Images of ONNX, [1, channels, height, width], as wholes, by rows, or by columns: then height and width change places. All that throw throw kernels::Unsupported.
 namespace stowage::generate {
 
 inline constexpr std::size_t axis_of_height = 2;
@@ -19,7 +19,10 @@ struct ImageWindows {
   Channel out{};
 };
 
-/// Refuses other tensors than one image each, and rows that are not lines.
+/// The axis of the rows that the operator reads and writes.
+[[nodiscard]] std::size_t axis_of_lines(const Writer& writer);
+
+/// Refuses other tensors than one image each, and rows along other axes than height and width.
 void expect_images_of_onnx(const Writer& writer);
 
 [[nodiscard]] ImageWindows image_windows(Writer& writer, const kernels::onnx_ops::Window& window,
@@ -28,6 +31,10 @@ void expect_images_of_onnx(const Writer& writer);
 /// Calls a kernel with the rows under the window of each row. `cast` is put before the output.
 void call_on_image(Writer& writer, const ImageWindows& it, std::string_view kernel, const std::string& layer,
                    std::string_view cast = "");
+
+/// Refuses all but int8 and uint8, which kernels take as bytes.
+void expect_byte(const kernels::Argument& argument);
+inline constexpr std::string_view byte_out = "(uint8_t *)";
 
 /// MaxPool of int8 and uint8.
 void emit_byte_max_pool(Writer& writer);

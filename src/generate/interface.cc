@@ -50,7 +50,7 @@ std::string memory_macros(const Model& model) {
   if (bytes_kept(model) > 0)
     text += fmt::format(
         "/* Kept from run to run, aligned like an arena. */\n"
-        "#define {}_STATE_SIZE {}\n",
+        "#define {}_KEPT_SIZE {}\n",
         upper(model.name), bytes_kept(model));
   return text;
 }
@@ -62,18 +62,20 @@ std::string memory_parameters(const Model& model) {
   return text;
 }
 
+std::string reset_declaration(const Model& model) {
+  if (bytes_kept(model) == 0) return "";
+  return fmt::format("\n/* Forgets all runs; to be called before the first. */\nvoid {}_reset(void *kept);\n",
+                     model.name);
+}
+
 std::string run_interface(const Model& model) {
-  std::string text;
-  if (bytes_kept(model) > 0)
-    text =
-        fmt::format("\n/* Forgets all runs; to be called before the first. */\nvoid {}_reset(void *state);\n",
-                    model.name);
-  return text + fmt::format(
-                    "\n/* Runs the network once. An input or output that is planned in the arena may be "
-                    "null: then the input is\n"
-                    " * there already, and the output stays there, at the offset above. */\n"
-                    "void {}_run({});\n",
-                    model.name, run_parameters(model));
+  return reset_declaration(model) +
+         fmt::format(
+             "\n/* Runs the network once. An input or output that is planned in the arena may be "
+             "null: then the input is\n"
+             " * there already, and the output stays there, at the offset above. */\n"
+             "void {}_run({});\n",
+             model.name, run_parameters(model));
 }
 
 std::string offset_macros(const Model& model) {
@@ -109,7 +111,7 @@ std::string state_text(const Model& model) {
   return fmt::format(
       "/* A run that is under way. Its members are private. */\n"
       "typedef struct {{\n  uint8_t *memory[{}];\n{}}} {}_state;\n\n",
-      memory_names(model).size(), members, model.name);
+      memory_names(model).size() + (bytes_kept(model) > 0 ? model.outside : 0), members, model.name);
 }
 
 std::string row_interface(const Model& model) {
@@ -135,7 +137,7 @@ std::string row_interface(const Model& model) {
   text += state_text(model);
   text += fmt::format(
       "/* Begins a run and computes up to the first row that it wants or has. */\n"
-      "{0}_status {0}_begin({0}_state *state, {1});\n"
+      "{0}_status {0}_begin({0}_state *state, {1}{2});\n"
       "/* Goes on after a row: computes all that it makes possible, then returns. */\n"
       "{0}_status {0}_advance({0}_state *state);\n"
       "/* Where the row is that the run wants or has, its number, and which input or output it is of: a "
@@ -143,8 +145,8 @@ std::string row_interface(const Model& model) {
       "void *{0}_row(const {0}_state *state);\n"
       "int32_t {0}_row_number(const {0}_state *state);\n"
       "int32_t {0}_port(const {0}_state *state);\n",
-      name, memory_parameters(model));
-  return text;
+      name, memory_parameters(model), bytes_kept(model) > 0 ? ", void *kept" : "");
+  return text + reset_declaration(model);
 }
 
 }  // namespace
@@ -181,7 +183,7 @@ std::vector<Outlet> outlets_of(const Model& model) {
 
 std::string run_parameters(const Model& model) {
   std::string text = memory_parameters(model);
-  if (bytes_kept(model) > 0) text += ", void *state";
+  if (bytes_kept(model) > 0) text += ", void *kept";
   for (const Outlet& outlet : outlets_of(model))
     text += fmt::format(", {}{} *{}", outlet.is_input ? "const " : "",
                         c_type(model.tensor(outlet.tensor).dtype), outlet.name);

@@ -106,7 +106,7 @@ class LoopWriter {
         continue;
       }
       const auto kind = std::ranges::find(schedule_.operators, *it.op, &StepKind::op);
-      if (kind == schedule_.operators.end()) return false;
+      if (kind == schedule_.operators.end() || kind->is_first_pass) return false;
       Statement statement{static_cast<std::size_t>(kind - schedule_.operators.begin()), std::nullopt};
       for (const auto& output : network_.graph().subgraphs[0].operators[*it.op].outputs)
         if (output && port_of(*output, false)) statement.leaves = port_of(*output, false);

@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "generate/sources.h"
 #include "generate/text.h"
+#include "generate/windows.h"
 #include "kernels/onnx/operands.h"
+#include "kernels/onnx/slice.h"
 #include "kernels/tflite/remap.h"
 
 namespace stowage::generate {
@@ -108,6 +109,13 @@ void emit_reshape(Writer& writer) {
       copy_text(row.at, whole.at + fmt::format(" + y * {}", row.count()), bytes_of_row(in, rows).value()));
 }
 
+void emit_identity(Writer& writer) {
+  if (writer.axis() == nullptr) return emit_reshape(writer);
+  const Operand in = writer.input(0);
+  writer.need("stowage_movement");
+  writer.line(copy_text(in.at, writer.output().at, in.count() * element_bytes(Operands(writer.seen()))));
+}
+
 // Strides
 
 /// A dimension of the output and the stride that it has in the input, in elements.
@@ -116,8 +124,21 @@ struct MoveDimension {
   std::int64_t stride = 0;
 };
 
-void emit_moves(Writer& writer, std::vector<MoveDimension> dimensions, std::int64_t begin) {
+/// The elements of the output in their order. Where those of a row of the output are apart, behind its first dimension,
+/// each index of that is moved by itself.
+void emit_moves(Writer& writer, const Strided& in, std::vector<MoveDimension> dimensions,
+                std::int64_t begin) {
   constexpr std::size_t most_dimensions = 6;
+  const Strided out = writer.strided_output();
+  MoveDimension alone;
+  std::int64_t alone_step = 0;
+  std::int64_t count = 1;
+  for (std::size_t d = dimensions.size(); d-- > 0; count *= dimensions[d].extent) {
+    if (dimensions[d].extent == 1 || out.strides[d] == count) continue;
+    if (alone.extent != 1) refuse("rows of its output are apart in two dimensions");
+    alone = std::exchange(dimensions[d], MoveDimension{});
+    alone_step = out.strides[d];
+  }
   std::erase_if(dimensions, [](const MoveDimension& it) { return it.extent == 1; });
   std::vector<MoveDimension> merged;
   for (const MoveDimension& next : dimensions) {
@@ -135,23 +156,26 @@ void emit_moves(Writer& writer, std::vector<MoveDimension> dimensions, std::int6
     extents += fmt::format("{}{}", extents.empty() ? "" : ", ", extent);
     strides += fmt::format("{}{}", strides.empty() ? "" : ", ", stride);
   }
-  const Operands operands(writer.seen());
   const std::string layer =
       writer.layer("stowage_move_shape", fmt::format("{}, {{{}}}, {{{}}}, {}, {}", merged.size(), extents,
-                                                     strides, begin, element_bytes(operands)));
+                                                     strides, begin, element_bytes(Operands(writer.seen()))));
   writer.need("stowage_movement");
-  writer.line(fmt::format("stowage_move(&{}, {}, {});", layer, writer.input(0).at, writer.output().at));
+  if (alone.extent == 1) return writer.line(fmt::format("stowage_move(&{}, {}, {});", layer, in.at, out.at));
+  writer.declare("int32_t i;");
+  writer.line(fmt::format("for (i = 0; i < {}; i++)", alone.extent));
+  writer.line(fmt::format("  stowage_move(&{}, {} + i * {}, {} + i * {});", layer, in.at, alone.stride,
+                          out.at, alone_step));
 }
 
 void emit_order(Writer& writer, const std::vector<std::int64_t>& order) {
   const Shape& shape = writer.seen().inputs.at(0)->shape;
-  const Shape strides = kernels::strides_of(shape);
+  const Strided in = writer.strided_input(0);
   std::vector<MoveDimension> dimensions;
   for (const std::int64_t axis : order) {
     const std::size_t d = kernels::axis_of(axis, shape.size());
-    dimensions.push_back({shape[d], strides[d]});
+    dimensions.push_back({shape[d], in.strides[d]});
   }
-  emit_moves(writer, std::move(dimensions), 0);
+  emit_moves(writer, in, std::move(dimensions), 0);
 }
 
 void emit_transpose(Writer& writer) { emit_order(writer, Operands(writer.seen()).constants(1, "order")); }
@@ -164,18 +188,34 @@ void emit_transpose_of_onnx(Writer& writer) {
   emit_order(writer, writer.seen().attributes.integers("perm", reversed));
 }
 
-void emit_slice(Writer& writer) {
-  const Operands operands(writer.signature());
-  if (writer.axis() != nullptr) refuse("it runs by rows");
-  const Shape strides = kernels::strides_of(operands.input(0).shape);
-  const std::vector<std::int64_t> begin = operands.constants(1, "begin");
+/// Elements begin, begin + step, ... along each dimension; rows are taken so, too.
+void emit_slices(Writer& writer, const kernels::onnx_ops::Slicing& it) {
+  const RowAxis* const rows = writer.axis();
+  const Strided in =
+      rows == nullptr
+          ? writer.strided_input(0)
+          : writer.strided_input(0, fmt::format("y * {} + {}", it.steps[rows->axis], it.begins[rows->axis]));
   std::vector<MoveDimension> dimensions;
   std::int64_t first = 0;
-  for (std::size_t d = 0; d < strides.size(); ++d) {
-    dimensions.push_back({operands.output().shape.at(d), strides[d]});
-    first += begin.at(d) * strides[d];
+  for (std::size_t d = 0; d < it.shape.size(); ++d) {
+    const bool is_row = rows != nullptr && d == rows->axis;
+    dimensions.push_back({is_row ? 1 : it.shape[d], in.strides[d] * it.steps[d]});
+    if (!is_row) first += it.begins[d] * in.strides[d];
   }
-  emit_moves(writer, std::move(dimensions), first);
+  emit_moves(writer, in, std::move(dimensions), first);
+}
+
+void emit_slice(Writer& writer) {
+  const Operands operands(writer.signature());
+  const std::vector<std::int64_t> begins = operands.constants(1, "begin");
+  emit_slices(writer, {.begins = begins, .steps = Shape(begins.size(), 1), .shape = operands.output().shape});
+}
+
+void emit_slice_of_onnx(Writer& writer) {
+  const kernels::Signature& signature = writer.signature();
+  for (std::size_t i = 1; i < signature.inputs.size(); ++i)
+    if (signature.has_input(i)) static_cast<void>(constant_data(writer, i));
+  emit_slices(writer, kernels::onnx_ops::slicing_of(signature));
 }
 
 // Joining and splitting
@@ -195,6 +235,22 @@ void join_by_rows(Writer& writer, std::size_t axis) {
   writer.line("}");
 }
 
+/// Images [1, channels, height, width] of which each has other channels, by rows: lines of each channel.
+void join_channels(Writer& writer) {
+  const Operands operands(writer.seen());
+  const std::int64_t bytes = element_bytes(operands);
+  const Channel out = writer.image_row_of_output("y");
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < operands.inputs(); ++i) {
+    const Shape& shape = operands.input(i).shape;
+    const Channel in = writer.image_row_of_input("y", i);
+    writer.line(fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});", in.at, in.row * bytes,
+                            out.at + (begin == 0 ? "" : fmt::format(" + {}", begin * out.row)),
+                            out.row * bytes, shape[3] * bytes, shape[1]));
+    begin += shape[1];
+  }
+}
+
 void emit_join(Writer& writer) {
   const Operands operands(writer.seen());
   if (operands.integer("fused_activation_function") != 0) refuse("it has a fused activation");
@@ -203,6 +259,8 @@ void emit_join(Writer& writer) {
   for (std::size_t i = 0; i < operands.inputs(); ++i) kernels::expect_moved(operands, i);
   writer.need("stowage_movement");
   if (writer.axis() != nullptr && writer.axis()->axis == axis) return join_by_rows(writer, axis);
+  const bool is_of_lines = writer.axis() != nullptr && writer.axis()->axis == 2 && shape.size() == 4;
+  if (is_of_lines && axis == 1 && shape[0] == 1) return join_channels(writer);
   const std::int64_t outer = kernels::count_of(shape, 0, axis);
   const std::int64_t whole = kernels::count_of(operands.output().shape) / outer;
   const std::int64_t bytes = element_bytes(operands);
@@ -274,12 +332,13 @@ EmitPart movement_operators() {
           {"Flatten", emit_reshape, RowHandling::own},
           {"Squeeze", emit_reshape, RowHandling::own},
           {"Unsqueeze", emit_reshape, RowHandling::own},
-          {"Identity", emit_reshape, RowHandling::own},
-          {"Dropout", emit_reshape, RowHandling::own},
+          {"Identity", emit_identity, RowHandling::elements},
+          {"Dropout", emit_identity, RowHandling::elements},
           {"Concat", emit_join, RowHandling::own},
           {"Transpose", emit_transpose_of_onnx},
           {"TRANSPOSE", emit_transpose},
-          {"SLICE", emit_slice},
+          {"SLICE", emit_slice, RowHandling::own},
+          {"Slice", emit_slice_of_onnx, RowHandling::own},
           {"CONCATENATION", emit_join, RowHandling::own},
           {"PACK", emit_pack},
           {"SPLIT", emit_split},

@@ -1,5 +1,5 @@
-// Operators of ONNX on float32 that compute each element of the output from elements at the same place, and Resize to
-// the nearest, whose places are a table for the columns and one for the rows.
+// Operators of ONNX on float32 that compute each element of the output from elements at the same place, and Resize,
+// whose places are a table for the columns and one for the rows.
 
 #include <fmt/format.h>
 
@@ -72,8 +72,57 @@ std::string nearest_table(Writer& writer, const model::Resizing& resizing, std::
                                 DType::uint16, places);
 }
 
+/// Places and weights along an axis: so many taps for each place of the output, those that it lacks with weight 0.
+struct TapTables {
+  std::size_t taps = 1;
+  std::string places{};
+  std::string weights{};
+};
+
+TapTables tap_tables(Writer& writer, const model::Resizing& resizing, std::size_t axis, std::size_t taps,
+                     const std::string& name) {
+  std::vector<std::uint16_t> places;
+  std::vector<double> weights;
+  for (const model::Taps& own : model::taps_of(resizing, resizing.axes.at(axis))) {
+    if (own.empty() || own.size() > taps) refuse("a place of its output lies outside of its input");
+    for (std::size_t t = 0; t < taps; ++t) {
+      places.push_back(static_cast<std::uint16_t>(own[t < own.size() ? t : 0].at));
+      weights.push_back(t < own.size() ? own[t].weight : 0);
+    }
+  }
+  const std::string n = writer.number();
+  return {taps,
+          writer.sources().array(fmt::format("{}_{}", name, n), fmt::format("{} of operator {}", name, n),
+                                 DType::uint16, places),
+          writer.sources().array(fmt::format("weights_of_{}_{}", name, n),
+                                 fmt::format("weights of these {}", name), DType::float64, weights)};
+}
+
+/// Linear and cubic.
+void resize_by_sums(Writer& writer, const model::Resizing& resizing) {
+  if (writer.signature().outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
+  const Shape& out = writer.signature().outputs[0]->shape;
+  const std::size_t taps = resizing.mode == model::ResizeMode::linear ? 2 : 4;
+  const TapTables rows = tap_tables(writer, resizing, 2, taps, "rows");
+  const TapTables columns = tap_tables(writer, resizing, 3, taps, "columns");
+  const std::string place = fmt::format("{}[y * {} + t]", rows.places, taps);
+  const Channel from = writer.image_row_of_input(place);
+  const Channel to = writer.image_row_of_output("y");
+  const std::string layer = writer.layer(
+      "stowage_image_resize_layer", fmt::format("{}, {}, {}, {}, {}, {}, {}", columns.places, columns.weights,
+                                                taps, out[3], out[1], from.row, to.row));
+  writer.need("stowage_resize");
+  writer.loop_over(out[2]);
+  writer.declare(fmt::format("const void *rows[{}];", taps));
+  writer.declare("int32_t t;");
+  writer.line(fmt::format("for (t = 0; t < {}; t++) rows[t] = {};", taps, from.at));
+  writer.line(
+      fmt::format("stowage_image_resize_f32(&{}, rows, {} + y * {}, {});", layer, rows.weights, taps, to.at));
+}
+
 void emit_resize(Writer& writer) {
   expect_images_of_onnx(writer);
+  if (axis_of_lines(writer) != axis_of_height) refuse("it runs by columns");
   const kernels::Signature& signature = writer.signature();
   // The region, which newer sets have in front of the scales, is for what is refused below.
   const std::size_t first = model::ResizeCall::is_first(signature.type, signature.version) ? 1 : 2;
@@ -83,11 +132,11 @@ void emit_resize(Writer& writer) {
   const model::Resizing resizing = kernels::onnx_ops::resizing_of(signature);
   const Shape& in = signature.inputs.at(0)->shape;
   const Shape& out = signature.outputs.at(0)->shape;
-  if (resizing.mode != model::ResizeMode::nearest || resizing.is_cropped())
-    refuse("it is not to the nearest of all elements");
+  if (resizing.is_cropped()) refuse("it cuts off elements");
   constexpr std::int64_t most = 65535;
   if (in[1] != out[1] || in[2] > most || in[3] > most)
     refuse("it resizes {} to {}", show_shape(in), show_shape(out));
+  if (resizing.mode != model::ResizeMode::nearest) return resize_by_sums(writer, resizing);
   const std::string rows = nearest_table(writer, resizing, 2, "rows");
   const std::string columns = nearest_table(writer, resizing, 3, "columns");
   const Channel from = writer.image_row_of_input(rows + "[y]");
@@ -102,9 +151,10 @@ void emit_resize(Writer& writer) {
 }  // namespace
 
 EmitPart onnx_element_operators() {
-  return {{"HardSigmoid", emit_hard_sigmoid},        {"HardSwish", emit_hard_swish_of_onnx},
-          {"LeakyRelu", emit_leaky_relu_of_onnx},    {"Sum", emit_sum_of_all},
-          {"Resize", emit_resize, RowHandling::own}, {"Upsample", emit_resize, RowHandling::own}};
+  constexpr RowHandling elements = RowHandling::elements;
+  return {{"HardSigmoid", emit_hard_sigmoid, elements},     {"HardSwish", emit_hard_swish_of_onnx, elements},
+          {"LeakyRelu", emit_leaky_relu_of_onnx, elements}, {"Sum", emit_sum_of_all, elements},
+          {"Resize", emit_resize, RowHandling::own},        {"Upsample", emit_resize, RowHandling::own}};
 }
 
 }  // namespace stowage::generate

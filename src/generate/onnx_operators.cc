@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "generate/images.h"
@@ -20,17 +21,23 @@
 namespace stowage::generate {
 
 Channel Writer::image_row(TensorId tensor, std::string_view index, bool is_read) {
-  constexpr std::size_t height = 2;
+  const std::size_t lines = axis_of_lines(*this);
+  const bool is_columns = lines != axis_of_height;
   const Shape& shape = *sources_.network().graph().tensors[tensor].shape;
   if (sources_.is_constant(tensor)) kernels::refuse("its input is constant");
   const bool is_whole = sources_.repeats_of(tensor) == nullptr && sources_.storage(tensor).is_contiguous();
-  if (!is_whole) return {operand(tensor, height, index, is_read).at, shape[3], 1};
+  if (!is_whole) return {operand(tensor, lines, index, is_read).at, shape[is_columns ? 2 : 3], 1};
+  if (is_columns && shape[2] != 1) kernels::refuse("it runs by columns, which are apart in memory");
   const Operand whole = operand(tensor, std::nullopt, "0", is_read);
-  return {fmt::format("{} + ({}) * {}", whole.at, index, shape[3]), shape[2] * shape[3], 1};
+  return {fmt::format("{} + ({}) * {}", whole.at, index, is_columns ? 1 : shape[3]), shape[2] * shape[3], 1};
 }
 
 namespace onnx_ops = kernels::onnx_ops;
 using kernels::refuse;
+
+std::size_t axis_of_lines(const Writer& writer) {
+  return writer.axis() == nullptr ? axis_of_height : writer.axis()->axis;
+}
 
 void expect_images_of_onnx(const Writer& writer) {
   const kernels::Signature& signature = writer.signature();
@@ -39,8 +46,8 @@ void expect_images_of_onnx(const Writer& writer) {
     if (argument.shape.size() != 4 || argument.shape[0] != 1)
       refuse("its images are {}, expected four dimensions and a batch of 1", show_shape(argument.shape));
   }
-  if (writer.axis() != nullptr && writer.axis()->axis != axis_of_height)
-    refuse("it runs by rows along axis {}, expected {}", writer.axis()->axis, axis_of_height);
+  const std::size_t lines = axis_of_lines(writer);
+  if (lines != 2 && lines != 3) refuse("it runs by rows along axis {}, expected 2 or 3", lines);
 }
 
 ImageWindows image_windows(Writer& writer, const onnx_ops::Window& window, std::int64_t in_channels,
@@ -58,6 +65,8 @@ ImageWindows image_windows(Writer& writer, const onnx_ops::Window& window, std::
                 .width = along(window.axes[2]),
                 .in_channels = in_channels,
                 .out_channels = out_channels};
+  it.windows.is_columns = axis_of_lines(writer) != axis_of_height;
+  if (it.windows.is_columns) std::swap(it.windows.height, it.windows.width);
   it.in_plane = writer.image_row_of_input("0").row;
   return it;
 }
@@ -69,7 +78,7 @@ void call_on_image(Writer& writer, const ImageWindows& it, std::string_view kern
   writer.loop_over(height.out);
   writer.need("stowage_window");
   if (it.in_plane == it.windows.width.in && height.in != 1) {
-    writer.window(0, axis_of_height, first, height);
+    writer.window(0, axis_of_lines(writer), first, height);
   } else {
     const auto element =
         static_cast<std::int64_t>(kernels::element_size(writer.signature().inputs.at(0)->dtype));
@@ -116,7 +125,7 @@ void emit_image_conv(Writer& writer) {
       writer.layer("stowage_image_conv_layer",
                    fmt::format("{}{}, {}, {}, {}, {}\n", shape_of(it.windows), c.groups, it.in_plane,
                                it.out.row, real_constant(writer, 1), real_constant(writer, 2)));
-  call_real(writer, it, "conv", layer);
+  call_real(writer, it, it.windows.is_columns ? "conv_columns" : "conv", layer);
 }
 
 template <bool is_average>
@@ -133,6 +142,8 @@ void emit_image_pool(Writer& writer) {
   const onnx_ops::Window window = onnx_ops::window_of(signature, in, signature.outputs.at(0)->shape,
                                                       signature.attributes.integers("kernel_shape", {}));
   const ImageWindows it = image_windows(writer, window, in[1], in[1]);
+  if (is_average && it.windows.is_columns && it.windows.height.taps > 1 && it.windows.width.taps > 1)
+    refuse("it adds real numbers in another order if it runs by columns");
   call_real(writer, it, is_average ? "average_pool" : "max_pool",
             writer.layer("stowage_image_pool_layer",
                          fmt::format("{}{}, {}\n", shape_of(it.windows), it.in_plane, it.out.row)));
@@ -153,14 +164,10 @@ void emit_global_average(Writer& writer) {
                      writer.layer("stowage_image_pool_layer",
                                   fmt::format("{}{}, {}\n", shape_of(it.windows), it.in_plane, it.out.row)));
   }
-  const Sums& sums = *writer.kind().sums;
-  const Plan& plan = writer.sources().plan();
-  const Bytes at = plan.places[sums.buffer].offset + sums.offset;
   if (writer.kind().axis != axis_of_height) refuse("it sums up along another axis than the height");
   writer.need("stowage_image_f32");
   writer.loop_over(in[2]);
-  writer.declare(fmt::format("float *const sums = (float *)(void *)(memory[{}] + {});",
-                             plan.places[sums.buffer].memory, at));
+  writer.declare_kept(*writer.kind().sums, "float", "sums");
   writer.declare("int32_t i;");
   writer.line(fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = 0.0F;", in[1]));
   const Channel row = writer.image_row_of_input("y");
@@ -248,7 +255,7 @@ void emit_batch_normalization(Writer& writer) {
   const kernels::Signature& signature = writer.seen();
   static_cast<void>(
       kernels::prepare(writer.signature(), KernelSet::plain));  // refuses what it cannot compute
-  const Shape& shape = signature.inputs.at(0)->shape;
+  const Shape& shape = writer.signature().inputs.at(0)->shape;
   if (shape.size() < 2 || shape[0] != 1) refuse("its input is {}", show_shape(shape));
   const auto numbers = [&](std::size_t i) {
     static_cast<void>(real_constant(writer, i));
@@ -274,8 +281,10 @@ void emit_batch_normalization(Writer& writer) {
       writer.sources().array("shift_" + n, "terms of operator " + n, DType::float32, terms);
   const Operand in = writer.input(0);
   writer.need("stowage_image_f32");
-  writer.line(fmt::format("stowage_image_scale_f32({}, {}, {}, {}, {}, {});", by, plus, in.at,
-                          writer.output().at, shape[1], in.count() / shape[1]));
+  const std::int64_t channels = in.shape[1];
+  writer.line(fmt::format("stowage_image_scale_f32({0}{1}, {2}{1}, {3}, {4}, {5}, {6});", by,
+                          writer.of_plane(), plus, in.at, writer.output().at, channels,
+                          in.count() / channels));
 }
 
 /// A limit in an attribute or a constant input.
@@ -329,8 +338,8 @@ EmitPart onnx_operators() {
           {"GlobalAveragePool", emit_global_average, RowHandling::own},
           {"Gemm", emit_gemm, RowHandling::own},
           {"MatMul", emit_matrix_product},
-          {"BatchNormalization", emit_batch_normalization},
-          {"Clip", emit_clip},
+          {"BatchNormalization", emit_batch_normalization, RowHandling::elements},
+          {"Clip", emit_clip, RowHandling::elements},
           {"Softmax", emit_softmax_of_onnx}};
 }
 

@@ -122,6 +122,7 @@ std::string readme_of(const Model& model, const Package& package) {
     memories += ", " + memory;
   }
   if (model.has_ports()) {
+    if (bytes_kept(model) > 0) memories += ", kept";
     use += fmt::format(
         "{1}_state state;\n"
         "{1}_status status = {1}_begin(&state{2});\n"

@@ -65,6 +65,16 @@ std::string padding_layer(Writer& writer, const Operands& operands, const std::v
                   columns.after, kernels::element_size(operands.output().dtype), bytes));
 }
 
+/// Where rows are apart, channel by channel: that is only so for channels without padding.
+void take_planes(Writer& writer, std::vector<PadDimension>& all) {
+  const auto begin = all.begin();
+  const auto end = begin + static_cast<std::ptrdiff_t>(writer.axis()->axis);
+  if (std::any_of(begin, end, [](const PadDimension& it) { return it.is_padded(); })) return;
+  writer.take_planes();
+  const Shape& seen = writer.seen().outputs.at(0)->shape;
+  for (auto it = begin; it != end; ++it) it->extent = seen[static_cast<std::size_t>(it - begin)];
+}
+
 void emit_padding(Writer& writer, std::vector<PadDimension> all) {
   const Operands operands(writer.signature());
   writer.need("stowage_movement");
@@ -75,6 +85,7 @@ void emit_padding(Writer& writer, std::vector<PadDimension> all) {
   }
   const std::size_t axis = writer.axis()->axis;
   const PadDimension along = std::exchange(all[axis], PadDimension{});
+  take_planes(writer, all);
   const std::string layer = padding_layer(writer, operands, all);
   const Operand out = writer.output_row(axis, "y");
   const std::string own = along.before == 0 ? "y" : fmt::format("y - {}", along.before);
@@ -110,6 +121,7 @@ void emit_mirrored(Writer& writer, std::vector<PadDimension> all, std::int64_t e
   if (axis != nullptr && axis->reads.empty()) refuse("it runs by rows, but reads its input as a whole");
   const PadDimension along =
       axis == nullptr ? PadDimension{} : std::exchange(all[axis->axis], PadDimension{});
+  if (axis != nullptr) take_planes(writer, all);
   auto element = static_cast<std::int64_t>(kernels::element_size(operands.output().dtype));
   for (; !all.empty() && !all.back().is_padded(); all.pop_back()) element *= all.back().extent;
   if (all.empty()) all.push_back({});

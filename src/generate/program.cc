@@ -53,7 +53,7 @@ std::string memories_text(const Model& model, const Sources& sources) {
   for (const TensorId tensor : sources.outside()) {
     const auto state = std::ranges::find(kept, tensor, &KeptTensor::tensor);
     if (state != kept.end()) {
-      list += fmt::format("{}(uint8_t *)state + {}", list.empty() ? "" : ", ", state->offset);
+      list += fmt::format("{}(uint8_t *)kept + {}", list.empty() ? "" : ", ", state->offset);
       continue;
     }
     const auto outlet = std::ranges::find(outlets, tensor, &Outlet::tensor);
@@ -174,10 +174,10 @@ std::string wishes_text(const Model& model, const Sources& sources) {
 /// Gives what is kept from run to run its first values.
 std::string reset_text(const Model& model) {
   if (bytes_kept(model) == 0) return "";
-  std::string text = fmt::format("\nvoid {}_reset(void *state) {{\n", model.name);
-  for (const KeptTensor& kept : kept_tensors(*model.network, *model.plan))
-    text += fmt::format("  memset((uint8_t *)state + {}, {}, {});\n", kept.offset, kept.fill,
-                        model.tensor(kept.tensor).bytes);
+  std::string text = fmt::format("\nvoid {}_reset(void *kept) {{\n", model.name);
+  for (const KeptTensor& it : kept_tensors(*model.network, *model.plan))
+    text += fmt::format("  memset((uint8_t *)kept + {}, {}, {});\n", it.offset, it.fill,
+                        model.tensor(it.tensor).bytes);
   return text + "}\n";
 }
 
@@ -202,6 +202,8 @@ std::string begin_text(const Model& model) {
   const std::string& name = model.name;
   std::string text = fmt::format("\n{0}_status {0}_begin({0}_state *state", name);
   for (const std::string& memory : memory_names(model)) text += fmt::format(", void *{}", memory);
+  const std::vector<KeptTensor> kept = kept_tensors(*model.network, *model.plan);
+  if (!kept.empty()) text += ", void *kept";
   std::string start = "{NULL}, {0}, 0, 0, 0, 0";
   if (model.loops) {
     start = "{NULL}, 0, 0, 0";
@@ -211,6 +213,9 @@ std::string begin_text(const Model& model) {
   const std::vector<std::string> memories = memory_names(model);
   for (std::size_t m = 0; m < memories.size(); ++m)
     text += fmt::format("  state->memory[{}] = (uint8_t *){};\n", m, memories[m]);
+  for (std::size_t k = 0; k < kept.size(); ++k)
+    text += fmt::format("  state->memory[{}] = (uint8_t *)kept + {};\n",
+                        memories.size() + model.outside - kept.size() + k, kept[k].offset);
   return text + fmt::format("  return {}_advance(state);\n}}\n", name);
 }
 
@@ -307,7 +312,7 @@ std::string program_of(const Model& model, Sources& sources) {
   std::string steps;
   if (model.is_stepped()) steps += table_text(model);
   steps += wishes_text(model, sources);
-  steps += model.has_ports() ? ports_text(model) : reset_text(model) + run_text(model, sources);
+  steps += reset_text(model) + (model.has_ports() ? ports_text(model) : run_text(model, sources));
   const std::string loops = model.loops ? model.loops->text : "";
   std::string text = fmt::format(
       "/* {0}: what runs when, and where. See {1}.h. */\n#include \"{1}.h\"\n\n{2}#include "
@@ -345,7 +350,8 @@ Bytes bytes_kept(const Model& model) {
 
 Bytes bytes_of_state(const Model& model) {
   if (!model.has_ports()) return 0;
-  const std::size_t memories = model.plan->memories.size() * 4;
+  const std::size_t outside = bytes_kept(model) > 0 ? model.outside : 0;
+  const std::size_t memories = (model.plan->memories.size() + outside) * 4;
   if (model.loops) return static_cast<Bytes>(memories + model.loops->counters * 4 + 8);
   const std::size_t kinds = model.functions.size() + model.port_places.size();
   const std::size_t bytes = memories + kinds * (model.schedule.counter() == "uint8_t" ? 1 : 2) + 8;

@@ -24,6 +24,7 @@ struct Model {
   std::optional<Loops> loops{};            ///< Of a plan that follows an affine schedule.
   PeriodicTable table{};                   ///< Of other plans that stream.
   std::vector<std::string> port_places{};  ///< Names of the places of ports.
+  std::size_t outside = 0;  ///< Tensors outside of the arena; those that are kept from run to run come last.
   bool calls_cmsis_nn = false;
   bool has_wishes = false;  ///< Kernels can say how much scratch memory they want.
   /// Of planned inputs and outputs that are no ports, if their elements follow each other.

@@ -27,16 +27,9 @@ namespace onnx_ops = kernels::onnx_ops;
 using kernels::refuse;
 using kernels::Signature;
 
-constexpr std::string_view byte_out = "(uint8_t *)";
-
 const kernels::Argument& input_of(const Writer& writer, std::size_t i) {
   if (!writer.signature().has_input(i)) refuse("input {} is left out", i);
   return *writer.signature().inputs[i];
-}
-
-void expect_byte(const kernels::Argument& argument) {
-  if (argument.dtype != DType::int8 && argument.dtype != DType::uint8)
-    refuse("{} is not supported", name_of(argument.dtype));
 }
 
 /// What makes a number of this type count from the least one on.
@@ -235,6 +228,17 @@ std::string conv_layer(Writer& writer, const ImageWindows& it, std::int64_t grou
           zero_of(writer, 2, in), zero_of(writer, at.output + 1, out), flip_of(in), flip_of(out)));
 }
 
+/// [..][high][wide] as [..][wide][high]; the windows have changed theirs already.
+void turn_windows(std::vector<std::int8_t>& weights, const Windows& it) {
+  const auto high = static_cast<std::size_t>(it.width.taps);
+  const auto wide = static_cast<std::size_t>(it.height.taps);
+  const std::vector<std::int8_t> given = weights;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const std::size_t tap = i % (high * wide);
+    weights[i] = given[i - tap + tap % high * wide + tap / high];
+  }
+}
+
 void emit_scaled_conv(Writer& writer) {
   expect_images_of_onnx(writer);
   const Signature& signature = writer.signature();
@@ -242,8 +246,9 @@ void emit_scaled_conv(Writer& writer) {
   const onnx_ops::Convolution c =
       onnx_ops::convolution_of(signature, input_of(writer, 0), input_of(writer, 3), bias);
   const ImageWindows it = image_windows(writer, c.window, c.groups * c.inputs, c.channels());
-  const std::string layer =
-      conv_layer(writer, it, c.groups, centred_weights(writer, c.channels()), ScaledPlaces{});
+  std::vector<std::int8_t> weights = centred_weights(writer, c.channels());
+  if (it.windows.is_columns) turn_windows(weights, it.windows);
+  const std::string layer = conv_layer(writer, it, c.groups, weights, ScaledPlaces{});
   call_on_image(writer, it, "q8_conv", layer, byte_out);
 }
 
@@ -303,14 +308,9 @@ void emit_scaled_mean(Writer& writer) {
                             in[2] * in[3], byte_out, writer.output().at));
     return;
   }
-  const Sums& sums = *writer.kind().sums;
-  const Plan& plan = writer.sources().plan();
   if (writer.kind().axis != axis_of_height) refuse("it sums up along another axis than the height");
   writer.loop_over(in[2]);
-  const Bytes at = plan.places[sums.buffer].offset + sums.offset;
-  if (at % 4 != 0) refuse("its sums are at {} of their memory, expected a multiple of 4", at);
-  writer.declare(fmt::format("int32_t *const sums = (int32_t *)(void *)(memory[{}] + {});",
-                             plan.places[sums.buffer].memory, at));
+  writer.declare_kept(*writer.kind().sums, "int32_t", "sums");
   writer.declare("int32_t i;");
   writer.line(fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = 0;", in[1]));
   const Channel row = writer.image_row_of_input("y");
@@ -320,61 +320,12 @@ void emit_scaled_mean(Writer& writer) {
                           writer.output().at));
 }
 
-// Joining
-
-/// What becomes of each of the 256 numbers of an input, as its own kernel says.
-std::vector<std::byte> joined_numbers(const Signature& whole, std::size_t input) {
-  constexpr std::int64_t numbers = 256;
-  Signature one{.type = whole.type, .version = whole.version, .attributes = whole.attributes};
-  one.inputs = {whole.inputs[0], whole.inputs[1], whole.inputs[input], whole.inputs[input + 1],
-                whole.inputs[input + 2]};
-  one.outputs = {whole.outputs.at(0)};
-  const std::size_t rank = one.outputs[0]->shape.size();
-  Shape shape(rank, 1);
-  shape[kernels::axis_of(whole.attributes.integer("axis", 0), rank)] = numbers;
-  one.inputs[2]->shape = one.outputs[0]->shape = shape;
-  const kernels::Kernel kernel = kernels::prepare(one, KernelSet::plain);
-  std::vector<std::byte> in(numbers);
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::byte>(i);
-  std::vector<std::byte> out(in.size());
-  std::vector<const std::byte*> inputs;
-  for (const auto& argument : one.inputs) inputs.push_back(argument ? argument->constant.data() : nullptr);
-  inputs[2] = in.data();
-  const std::vector<std::byte*> outputs{out.data()};
-  kernel.run({.inputs = inputs, .outputs = outputs});
-  return out;
-}
-
-void emit_scaled_join(Writer& writer) {
-  const Signature& signature = writer.seen();
-  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
-  expect_byte(signature.outputs.at(0).value());
-  for (std::size_t i = 0; i < signature.inputs.size(); ++i)
-    if (i < 2 || i % 3 != 2) static_cast<void>(constant_data(writer, i));
-  const Shape& shape = signature.outputs[0]->shape;
-  const std::size_t axis = kernels::axis_of(signature.attributes.integer("axis", 0), shape.size());
-  const std::int64_t outer = kernels::count_of(shape, 0, axis);
-  const std::int64_t whole = kernels::count_of(shape) / outer;
-  writer.need("stowage_table_8");
-  if (outer > 1) writer.declare("int32_t i;");
-  std::int64_t begin = 0;
-  for (std::size_t i = 2; i < signature.inputs.size(); i += 3) {
-    const Operand in = writer.input(i);
-    const std::int64_t run = in.count() / outer;
-    const std::string n = fmt::format("table_{}_{}", writer.number(), i / 3);
-    const std::string table = writer.sources().array(n, "results of operator " + writer.number(),
-                                                     DType::uint8, joined_numbers(signature, i));
-    const bool is_one = outer == 1;
-    if (!is_one) writer.line(fmt::format("for (i = 0; i < {}; i++)", outer));
-    writer.line(fmt::format("{}stowage_table_8({}, 0, (const uint8_t *){}{}, {}{} + {}{}, {});",
-                            is_one ? "" : "  ", table, in.at, is_one ? "" : fmt::format(" + i * {}", run),
-                            byte_out, writer.output().at, begin,
-                            is_one ? "" : fmt::format(" + i * {}", whole), run));
-    begin += run;
-  }
-}
-
 }  // namespace
+
+void expect_byte(const kernels::Argument& argument) {
+  if (argument.dtype != DType::int8 && argument.dtype != DType::uint8)
+    refuse("{} is not supported", name_of(argument.dtype));
+}
 
 void emit_byte_max_pool(Writer& writer) {
   expect_images_of_onnx(writer);
@@ -395,15 +346,14 @@ void emit_byte_max_pool(Writer& writer) {
 }
 
 EmitPart quantized_operators() {
-  return {{"QuantizeLinear", emit_quantize_linear},
-          {"DequantizeLinear", emit_dequantize_linear},
+  return {{"QuantizeLinear", emit_quantize_linear, RowHandling::elements},
+          {"DequantizeLinear", emit_dequantize_linear, RowHandling::elements},
           {"QLinearConv", emit_scaled_conv, RowHandling::own},
           {"QLinearMatMul", emit_scaled_matrix_product, RowHandling::own},
           {"com.microsoft.QGemm", emit_scaled_gemm, RowHandling::own},
-          {"com.microsoft.QLinearAdd", emit_scaled_sum},
-          {"com.microsoft.QLinearMul", emit_scaled_product},
-          {"com.microsoft.QLinearGlobalAveragePool", emit_scaled_mean, RowHandling::own},
-          {"com.microsoft.QLinearConcat", emit_scaled_join}};
+          {"com.microsoft.QLinearAdd", emit_scaled_sum, RowHandling::elements},
+          {"com.microsoft.QLinearMul", emit_scaled_product, RowHandling::elements},
+          {"com.microsoft.QLinearGlobalAveragePool", emit_scaled_mean, RowHandling::own}};
 }
 
 }  // namespace stowage::generate

@@ -73,11 +73,7 @@ Reduction reduction_for(Writer& writer, const Operands& operands, std::int64_t c
 /// Steps over rows of the input: starts the sums, adds rows, and finishes after the last one.
 void mean_in_steps(Writer& writer, const Operands& operands, const Reduction& it,
                    const std::vector<bool>& is_reduced, std::size_t axis) {
-  const Sums& sums = *writer.kind().sums;
-  const Plan& plan = writer.sources().plan();
-  const Bytes at = plan.places[sums.buffer].offset + sums.offset;
   const std::string sum = it.type == "f32" ? "float" : "int32_t";
-  if (at % 4 != 0) refuse("its sums are at {} of their memory, expected a multiple of 4", at);
   if (it.type == "f32" && kernels::count_of(operands.input(0).shape, 0, axis) != 1)
     refuse("it sums real numbers up along dimension {}, which gives other bits than row by row", axis);
   const std::int64_t rows = operands.input(0).shape[axis];
@@ -86,8 +82,7 @@ void mean_in_steps(Writer& writer, const Operands& operands, const Reduction& it
   row[axis] = 1;
   const std::string shape = writer.layer("stowage_reduce_shape", shape_for(row, is_reduced).text());
   writer.loop_over(rows);
-  writer.declare(fmt::format("{0} *const sums = ({0} *)(void *)(memory[{1}] + {2});", sum,
-                             plan.places[sums.buffer].memory, at));
+  writer.declare_kept(*writer.kind().sums, sum, "sums");
   writer.declare("int32_t i;");
   writer.line(fmt::format("for (i = 0; y == 0 && i < {}; i++) sums[i] = 0;", outputs));
   writer.line(
@@ -162,17 +157,22 @@ void emit_lstm(Writer& writer) {
   const auto factor = [](const kernels::Multiplier& own) {
     return fmt::format("{{{}, {}}}", own.mantissa, own.shift);
   };
+  const CarriedAxis* const steps = writer.carried();  // else all of them
   const std::string layer =
       writer.layer("stowage_lstm_layer",
                    fmt::format("\n    {},\n    {},\n    {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},\n",
                                gate_layers(writer, it, &kernels::Gate::from_input),
                                gate_layers(writer, it, &kernels::Gate::from_output), table, it.batches,
-                               it.steps, it.inputs, it.cells, it.is_time_major ? 1 : 0, factor(it.forget),
-                               factor(it.learn), factor(it.show), it.output_zero, it.clip, it.tanh_shift));
+                               steps != nullptr ? 1 : it.steps, it.inputs, it.cells, it.is_time_major ? 1 : 0,
+                               factor(it.forget), factor(it.learn), factor(it.show), it.output_zero, it.clip,
+                               it.tanh_shift));
   writer.need("stowage_lstm_s8");
-  writer.line(fmt::format("stowage_lstm_s8(&{}, {}, {}, {}, {});", layer, writer.input(0).at,
+  if (steps != nullptr) writer.loop_over(it.steps);
+  const Operand in = steps != nullptr ? writer.input_row(0, steps->input_axis, "y") : writer.input(0);
+  const Operand out = steps != nullptr ? writer.output_row(steps->axis, "y") : writer.output();
+  writer.line(fmt::format("stowage_lstm_s8(&{}, {}, {}, {}, {});", layer, in.at,
                           writer.state(kernels::output_state).at, writer.state(kernels::cell_state).at,
-                          writer.output().at));
+                          out.at));
 }
 
 }  // namespace
@@ -181,7 +181,7 @@ EmitPart reduction_operators() {
   return {{"MEAN", emit_mean<true>},
           {"SUM", emit_mean<false>},
           {"SVDF", emit_svdf},
-          {"UNIDIRECTIONAL_SEQUENCE_LSTM", emit_lstm}};
+          {"UNIDIRECTIONAL_SEQUENCE_LSTM", emit_lstm, RowHandling::own}};
 }
 
 }  // namespace stowage::generate

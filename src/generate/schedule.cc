@@ -53,17 +53,22 @@ class Collector {
     if (run.path.size() != 2) refuse_plan("runs operators of a body, for which no C is generated");
     if (run.part) refuse_plan("adds parts of rows (--recompute), for which no C is generated");
     const Operator& op = network_.graph().subgraphs[0].operators[run.path[1]];
-    if (run.carry || (run.sums && !can_sum_up(op, run.rows->axis)))
-      refuse_plan("carries sums or a state from row to row, for which no C is generated");
-    StepKind kind{.op = run.path[1], .sums = run.sums, .granule = granule_, .position = at};
+    StepKind kind{.op = run.path[1],
+                  .sums = run.sums,
+                  .carry = run.carry,
+                  .is_first_pass = run.sums && summed_first(op, run.rows->axis) != nullptr,
+                  .granule = granule_,
+                  .position = at};
     const TensorId counted = (run.sums ? op.inputs : op.outputs).at(0).value();
     const std::int64_t extent = extent_of(counted, run.rows);
     if (run.rows && (extent > 1 || run.sums)) kind.axis = run.rows->axis;
     kind.is_one_step = extent <= granule_;
-    const auto [known, is_new] = operators_.try_emplace(run.path[1], result_.operators.size());
+    const auto [known, is_new] =
+        operators_.try_emplace({run.path[1], kind.is_first_pass}, result_.operators.size());
     if (is_new) result_.operators.push_back(kind);
     const StepKind& own = result_.operators[known->second];
-    if (own.axis != kind.axis || own.sums != kind.sums) refuse_plan("runs an operator in two ways");
+    if (own.axis != kind.axis || own.sums != kind.sums || own.carry != kind.carry)
+      refuse_plan("runs an operator in two ways");
     count({0, known->second}, run.rows, extent, at);
   }
 
@@ -98,7 +103,8 @@ class Collector {
           done.blocks.end())
         continue;
       const StepKind& kind = result_.operators[number.second];
-      if (number.first == 1 || kind.sums || !kind.axis) refuse_plan("hands over or sums up rows again");
+      if (number.first == 1 || kind.sums || kind.carry || !kind.axis)
+        refuse_plan("hands over or sums up rows again");
       result_.repeats.emplace(kind.op, std::move(done));
     }
     for (const auto& [is_port, number] : sequence_)
@@ -131,7 +137,8 @@ class Collector {
   const Network& network_;
   const Plan& plan_;
   std::int64_t granule_;
-  std::map<std::size_t, std::size_t> operators_{};
+  std::map<std::pair<std::size_t, bool>, std::size_t>
+      operators_{};  ///< By operator, and whether to sum first.
   std::map<std::pair<TensorId, bool>, std::size_t> ports_{};
   std::map<Number, Repeats> done_{};
   std::vector<Number> sequence_{};

@@ -166,10 +166,12 @@ struct StepKind {
   std::size_t op = 0;
   std::optional<std::size_t> axis{};  ///< It runs by rows along this axis.
   std::optional<Sums> sums{};         ///< Then its rows are those of the first input.
-  std::int64_t granule = 1;           ///< Rows of a step.
-  bool is_one_step = false;           ///< One step computes all rows.
-  Position position = 0;              ///< Of its first step.
-  std::optional<Copy> copy{};         ///< It is no operator, but moves a tensor to another memory.
+  std::optional<Sums> carry{};        ///< What it carries from row to row.
+  bool is_first_pass = false;  ///< Its rows only add to sums, with which a second pass makes the output.
+  std::int64_t granule = 1;    ///< Rows of a step.
+  bool is_one_step = false;    ///< One step computes all rows.
+  Position position = 0;       ///< Of its first step.
+  std::optional<Copy> copy{};  ///< It is no operator, but moves a tensor to another memory.
 };
 
 /// An operand as an operator's kernel sees it: a tensor, or a row of it.
@@ -179,6 +181,12 @@ struct Operand {
   Shape shape{};
 
   [[nodiscard]] std::int64_t count() const { return kernels::count_of(shape); }
+};
+
+/// A tensor, or a row of it, whose elements have these distances.
+struct Strided {
+  std::string at{};
+  Shape strides{};
 };
 
 /// A channel of an image: elements of a plane follow each other, others are `step` elements apart.
@@ -200,8 +208,12 @@ class Writer {
   [[nodiscard]] const kernels::Signature& seen() const;
   [[nodiscard]] Sources& sources() { return sources_; }
   [[nodiscard]] const Sources& sources() const { return sources_; }
-  /// How it reads rows; null if it runs as a whole.
+  /// How it reads rows; null if it runs as a whole, or carries something from row to row.
   [[nodiscard]] const RowAxis* axis() const { return axis_; }
+  /// How it carries something from row to row; null if it does not.
+  [[nodiscard]] const CarriedAxis* carried() const { return carried_; }
+  /// Declares a pointer to what the plan keeps for its sums, or carries from row to row.
+  void declare_kept(const Sums& kept, std::string_view type, std::string_view name);
 
   /// Operands of `seen()`: row y if the operator runs by rows.
   [[nodiscard]] Operand input(std::size_t i);
@@ -219,6 +231,9 @@ class Writer {
   void window(std::size_t i, std::size_t axis, std::string_view first, const kernels::Window& window,
               std::string_view rows = "rows");
   [[nodiscard]] Storage storage_of_input(std::size_t i) const;
+  /// Operands of `seen()` with the distances of their elements, which may be those of a whole tensor.
+  [[nodiscard]] Strided strided_input(std::size_t i, std::string_view index = "y");
+  [[nodiscard]] Strided strided_output();
   /// A channel (a C expression) of the first input or output.
   [[nodiscard]] Channel input_channel(std::string_view index) {
     return channel(op_->inputs.at(0).value(), index, true);
@@ -228,8 +243,8 @@ class Writer {
   }
   /// Row `index` of an image [1, channels, height, width]: elements of a channel follow each other, those of the next
   /// are `row` elements behind them.
-  [[nodiscard]] Channel image_row_of_input(std::string_view index) {
-    return image_row(op_->inputs.at(0).value(), index, true);
+  [[nodiscard]] Channel image_row_of_input(std::string_view index, std::size_t i = 0) {
+    return image_row(op_->inputs.at(i).value(), index, true);
   }
   [[nodiscard]] Channel image_row_of_output(std::string_view index) {
     return image_row(op_->outputs.at(0).value(), index, false);
@@ -244,6 +259,11 @@ class Writer {
   void declare(std::string_view declaration);
   /// A line of the body, which computes row y if there are rows.
   void line(std::string_view text);
+  /// For an operator that makes each element of elements at the same place. A row of a whole image is apart, a run of
+  /// each channel: then the body computes one of them, and operands are those of one. Else nothing changes.
+  void take_planes();
+  /// The C expression behind an array with an element for each channel: "" or " + plane".
+  [[nodiscard]] std::string of_plane() const { return plane_ ? " + plane" : ""; }
   /// The body computes one of so many rows, also where the plan runs the operator as a whole.
   void loop_over(std::int64_t rows) { rows_ = rows; }
   /// The name of the place of an input's rows.
@@ -260,6 +280,14 @@ class Writer {
   std::string versions(TensorId tensor, std::size_t axis);
   [[nodiscard]] Operand operand(TensorId tensor, std::optional<std::size_t> axis, std::string_view index,
                                 bool is_read);
+  /// The same, before planes are taken.
+  [[nodiscard]] Operand row_or_whole(TensorId tensor, std::optional<std::size_t> axis, std::string_view index,
+                                     bool is_read);
+  [[nodiscard]] Strided strided(TensorId tensor, std::optional<std::size_t> axis, std::string_view index,
+                                bool is_read);
+  [[nodiscard]] bool is_in_one_piece(TensorId tensor) const;
+  /// Whether rows of a tensor along an axis are apart in memory, although it is in one piece.
+  [[nodiscard]] bool has_rows_apart(TensorId tensor, std::size_t axis) const;
 
   Sources& sources_;
   StepKind kind_;
@@ -268,11 +296,15 @@ class Writer {
   kernels::Signature seen_;
   std::string no_row_;  ///< Why it cannot be seen as it computes one row.
   const RowAxis* axis_ = nullptr;
+  const CarriedAxis* carried_ = nullptr;
   bool is_alike_ = true;
   Function function_{};
   std::string declarations_{};
   std::string body_{};
   std::optional<std::int64_t> rows_{};
+  std::optional<std::size_t>
+      plane_{};  ///< The dimension of the channels, counted from the last one, which is 1.
+  std::int64_t planes_ = 1;
 };
 
 /// Writes the function of a step that moves a tensor.
@@ -290,8 +322,9 @@ void emit_extern(Writer& writer);
 
 /// What an operator does where the plan runs it by rows.
 enum class RowHandling : std::uint8_t {
-  alike,  ///< It is written for tensors of one row; impossible unless `has_rows_alike`.
-  own     ///< Its writer knows.
+  alike,     ///< It is written for tensors of one row; impossible unless `has_rows_alike`.
+  elements,  ///< The same, and each element is made of elements at the same place.
+  own        ///< Its writer knows.
 };
 
 struct EmitEntry {
@@ -309,9 +342,11 @@ using EmitPart = std::vector<EmitEntry>;
 [[nodiscard]] EmitPart movement_operators();
 [[nodiscard]] EmitPart padding_operators();
 [[nodiscard]] EmitPart reduction_operators();
+[[nodiscard]] EmitPart carrying_operators();
 [[nodiscard]] EmitPart resizing_operators();
 [[nodiscard]] EmitPart onnx_operators();
 [[nodiscard]] EmitPart onnx_element_operators();
 [[nodiscard]] EmitPart quantized_operators();
+[[nodiscard]] EmitPart quantized_joins();
 
 }  // namespace stowage::generate

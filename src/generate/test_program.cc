@@ -54,7 +54,7 @@ std::string pointers_text(const Model& model, std::size_t cases, bool is_input, 
 
 std::string memory_text(const Model& model) {
   std::string text;
-  if (bytes_kept(model) > 0) text += fmt::format("static uint64_t state[({} + 7) / 8];\n", bytes_kept(model));
+  if (bytes_kept(model) > 0) text += fmt::format("static uint64_t kept[({} + 7) / 8];\n", bytes_kept(model));
   for (const std::string& name : memory_names(model))
     text += fmt::format(
         "static unsigned char {0}_memory[{1}_{2}_SIZE + {1}_{2}_ALIGNMENT + 2 * stowage_guard];\n", name,
@@ -212,8 +212,8 @@ std::string test_program_of(const Model& model, const std::vector<TestCase>& cas
                     name, macro);
   }
   if (bytes_kept(model) > 0) {
-    arguments += ", state";
-    memory += fmt::format("  {}_reset(state);\n", model.name);
+    arguments += ", kept";
+    memory += fmt::format("  {}_reset(kept);\n", model.name);
   }
   const bool is_known = cases[0].size() == outlets_of(model).size();
   std::string code = model.has_ports() ? row_case_text(model, arguments, is_known)

@@ -101,6 +101,8 @@ std::string_view c_type(DType dtype) {
       return "int64_t";
     case DType::float32:
       return "float";
+    case DType::float64:
+      return "double";
     default:
       kernels::refuse("element type {} is not supported", name_of(dtype));
   }
@@ -123,6 +125,8 @@ std::string initialiser(DType dtype, std::span<const std::byte> data) {
       return integers<std::int64_t>(data);
     case DType::float32:
       return numbers<float>(data, [](float number) { return literal(number); });
+    case DType::float64:
+      return numbers<double>(data, [](double number) { return fmt::format("{:.17g}", number); });
     default:
       kernels::refuse("element type {} is not supported", name_of(dtype));
   }

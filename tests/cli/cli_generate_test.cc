@@ -57,7 +57,8 @@ TEST(CliGenerate, RefusesWithoutWritingAnything) {
   EXPECT_EQ(result.status, 3);
   EXPECT_NE(result.errors.find("FLOOR"), std::string::npos) << result.errors;
   EXPECT_FALSE(std::filesystem::exists(directory / "c"));
-  EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--cases", "0"}).status, 2);
+  EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--cases", "-1"}).status, 2);
+  EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--cases", "0"}).status, 3);
   EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--name", "A"}).status, 2);
   EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--kernels", "mve"}).status,
             2);

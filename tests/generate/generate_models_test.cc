@@ -68,7 +68,9 @@ void add_model(testing::Packages& packages, const std::filesystem::path& file, s
   Network network = read_network(file);
   run_carriers_whole(network);
   std::vector<PlanOptions> modes = modes_of(file.stem().string());
-  if (has_state(network)) modes.resize(1);  // it cannot stream
+  const bool streams = std::ranges::any_of(network.graph().subgraphs[0].operators,
+                                           [](const Operator& op) { return !op.carries.empty(); });
+  if (has_state(network) && !streams) modes.resize(1);
   for (std::size_t mode = 0; mode < modes.size(); ++mode) {
     std::string stem = file.stem().string();
     for (char& c : stem) c = static_cast<char>(std::tolower(c));

@@ -28,22 +28,34 @@ static void add_tap(const stowage_window_shape *it, const float *in, int32_t tap
   for (x = inside.begin; x < inside.end; x++) output[x] += weight * in[x * stride + offset];
 }
 
-void stowage_image_conv_f32(const stowage_image_conv_layer *layer, const void *const *rows, float *output) {
+/* Weights, and so the order of sums, are those of an image whose rows are lines, also where rows are its columns. */
+static void convolve(const stowage_image_conv_layer *layer, const void *const *rows, float *output,
+                     int32_t by_columns) {
   const stowage_window_shape *const it = &layer->shape;
   const int32_t inputs = it->in_channels / layer->groups, outputs = it->out_channels / layer->groups;
+  const int32_t taps = it->taps_high * it->taps_wide, fast = by_columns ? it->taps_high : it->taps_wide;
   const float *weights = layer->weights;
-  int32_t c, i, k, tap, x;
+  int32_t c, i, t, x;
   for (c = 0; c < it->out_channels; c++, output += layer->out_plane) {
     const int32_t first = c / outputs * inputs;
     for (x = 0; x < it->out_width; x++) output[x] = layer->bias != NULL ? layer->bias[c] : 0.0F;
     for (i = 0; i < inputs; i++) {
-      for (k = 0; k < it->taps_high; k++) {
-        const float *const row = (const float *)rows[k];
-        for (tap = 0; tap < it->taps_wide; tap++, weights++)
-          if (row != NULL) add_tap(it, row + (first + i) * layer->in_plane, tap, *weights, output);
+      for (t = 0; t < taps; t++, weights++) {
+        const float *const row = (const float *)rows[by_columns ? t % fast : t / fast];
+        if (row != NULL)
+          add_tap(it, row + (first + i) * layer->in_plane, by_columns ? t / fast : t % fast, *weights, output);
       }
     }
   }
+}
+
+void stowage_image_conv_f32(const stowage_image_conv_layer *layer, const void *const *rows, float *output) {
+  convolve(layer, rows, output, 0);
+}
+
+void stowage_image_conv_columns_f32(const stowage_image_conv_layer *layer, const void *const *rows,
+                                    float *output) {
+  convolve(layer, rows, output, 1);
 }
 
 /* Padding does not count. */

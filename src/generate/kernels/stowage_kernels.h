@@ -187,6 +187,44 @@ typedef struct {
 void stowage_lstm_s8(const stowage_lstm_layer *layer, const int8_t *input, int8_t *last, int16_t *state,
                      int8_t *output);
 
+/* LSTM of ONNX: one step of all sequences. `last` and `state` are null before the first step, which counts as zeros.
+ * The next state may be null, or at the place of the state; then the output may be there, too. */
+
+typedef struct {
+  const float *input_weights; /* [4][cells][inputs]: gates of input, output, forgetting, cell */
+  const float *last_weights;  /* [4][cells][cells] */
+  const float *bias;          /* [2][4][cells], of the input and of the last output; may be null */
+  int32_t batches;
+  int32_t inputs;
+  int32_t cells;
+} stowage_lstm_f32_layer;
+
+void stowage_lstm_f32(const stowage_lstm_f32_layer *layer, const float *input, const float *last,
+                      const float *state, float *next_state, float *output);
+
+/* InstanceNormalization and GroupNormalization of images: by rows, all of them are added to the moments of each
+ * channel; then each is written. A whole image needs no memory for that. */
+
+typedef struct {
+  double mean;
+  double squares; /* sum of squared distances from the mean */
+} stowage_moments;
+
+typedef struct {
+  const float *scale; /* per channel */
+  const float *bias;
+  double epsilon;
+  int32_t channels;
+  int32_t share;    /* channels of a group */
+  int32_t elements; /* of a channel */
+} stowage_norm_layer;
+
+void stowage_norm_add_f32(const float *row, int32_t channels, int32_t in_plane, int32_t count, int32_t done,
+                          stowage_moments *sums);
+void stowage_norm_row_f32(const stowage_norm_layer *layer, const stowage_moments *sums, const float *row,
+                          int32_t in_plane, float *output, int32_t out_plane, int32_t count);
+void stowage_norm_f32(const stowage_norm_layer *layer, const float *input, float *output);
+
 /* Resizing. An element lies between two columns, and its row between two rows; distances are those from the first, of
  * int8 in units of 1/1024. */
 
@@ -211,6 +249,21 @@ void stowage_resize_nearest(const uint16_t *columns, int32_t width, size_t bytes
 /* The same for images of which a row has all channels; planes and elements are in bytes. */
 void stowage_image_resize_nearest(const uint16_t *columns, int32_t width, uint32_t element, int32_t channels,
                                   int32_t in_plane, int32_t out_plane, const void *input, void *output);
+
+/* Weighted sums of places in several columns and rows, in float64. A weight of 0 leaves its place out. */
+typedef struct {
+  const uint16_t *places; /* [width][taps] */
+  const double *weights;  /* [width][taps] */
+  int32_t taps;
+  int32_t width;
+  int32_t channels;
+  int32_t in_plane;
+  int32_t out_plane;
+} stowage_image_resize_layer;
+
+void stowage_image_resize_f32(const stowage_image_resize_layer *layer, const void *const *rows,
+                              const double *weights, float *output);
+
 void stowage_resize_bilinear_s8(const stowage_resize_s8_layer *layer, const int8_t *first,
                                 const int8_t *second, int32_t distance, int8_t *output);
 void stowage_resize_bilinear_f32(const stowage_resize_f32_layer *layer, const float *first,

@@ -48,3 +48,27 @@ void stowage_resize_bilinear_f32(const stowage_resize_f32_layer *layer, const fl
     }
   }
 }
+
+static double at_place(const stowage_image_resize_layer *layer, const float *row, int32_t x) {
+  const uint16_t *const places = layer->places + x * layer->taps;
+  const double *const weights = layer->weights + x * layer->taps;
+  double sum = 0.0;
+  int32_t t;
+  for (t = 0; t < layer->taps; t++)
+    if (weights[t] != 0.0) sum += weights[t] * (double)row[places[t]];
+  return sum;
+}
+
+void stowage_image_resize_f32(const stowage_image_resize_layer *layer, const void *const *rows,
+                              const double *weights, float *output) {
+  int32_t c, x, t;
+  for (c = 0; c < layer->channels; c++, output += layer->out_plane) {
+    for (x = 0; x < layer->width; x++) {
+      double sum = 0.0;
+      for (t = 0; t < layer->taps; t++)
+        if (weights[t] != 0.0)
+          sum += weights[t] * at_place(layer, (const float *)rows[t] + c * layer->in_plane, x);
+      output[x] = (float)sum;
+    }
+  }
+}

@@ -118,6 +118,9 @@ typedef struct {
 } stowage_image_pool_layer;
 
 void stowage_image_conv_f32(const stowage_image_conv_layer *layer, const void *const *rows, float *output);
+/* The same if rows are columns of the image. */
+void stowage_image_conv_columns_f32(const stowage_image_conv_layer *layer, const void *const *rows,
+                                    float *output);
 void stowage_image_max_pool_f32(const stowage_image_pool_layer *layer, const void *const *rows,
                                 float *output);
 void stowage_image_average_pool_f32(const stowage_image_pool_layer *layer, const void *const *rows,

@@ -6,10 +6,53 @@
 #include <numeric>
 
 #include "kernels/onnx/elements.h"
+#include "kernels/onnx/slice.h"
 #include "kernels/onnx/tables.h"
 #include "kernels/onnx/walk.h"
 
 namespace stowage::kernels::onnx_ops {
+namespace {
+
+/// Clamps a place on an axis; a negative one counts from the end.
+std::int64_t clamped(std::int64_t place, std::int64_t size, std::int64_t low, std::int64_t high) {
+  return std::clamp(place < 0 ? place + size : place, low, high);
+}
+
+}  // namespace
+
+Slicing slicing_of(const Signature& signature) {
+  const Argument& input = input_of(signature, 0);
+  const std::size_t rank = input.shape.size();
+  const auto starts = integers_at(signature, "starts", 1);
+  const auto ends = integers_at(signature, "ends", 2);
+  if (!starts || !ends || starts->size() != ends->size()) refuse("starts and ends are not as many");
+  std::vector<std::int64_t> every(starts->size());
+  std::iota(every.begin(), every.end(), 0);
+  const auto axes = integers_at(signature, "axes", 3).value_or(every);
+  const auto steps = integers_at(signature, 4).value_or(std::vector<std::int64_t>(starts->size(), 1));
+  if (axes.size() != starts->size() || steps.size() != starts->size() ||
+      axes_of(axes, rank).size() != starts->size())
+    refuse("axes and steps are not as many as starts");
+  Slicing it{.begins = Shape(rank, 0), .steps = Shape(rank, 1), .shape = input.shape};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = axis_of(axes[i], rank);
+    const std::int64_t size = input.shape[axis];
+    if (steps[i] == 0) refuse("a step is 0");
+    if (size == 0) continue;
+    // A step longer than the axis selects at most one element.
+    const std::int64_t step = std::clamp(steps[i], -size - 1, size + 1);
+    const bool is_down = step < 0;
+    const std::int64_t begin = clamped((*starts)[i], size, 0, is_down ? size - 1 : size);
+    const std::int64_t end = clamped((*ends)[i], size, is_down ? -1 : 0, is_down ? size - 1 : size);
+    const std::int64_t way = is_down ? begin - end : end - begin;
+    const std::int64_t pace = is_down ? -step : step;
+    it.shape[axis] = way <= 0 ? 0 : (way + pace - 1) / pace;
+    it.begins[axis] = begin;
+    it.steps[axis] = step;
+  }
+  return it;
+}
+
 namespace {
 
 /// Output element = input element at `offset` plus the strides.
@@ -49,47 +92,19 @@ Kernel transpose(const Signature& signature) {
   return pick(input.dtype, shape, strides);
 }
 
-/// Clamps a place on an axis; a negative one counts from the end.
-std::int64_t clamped(std::int64_t place, std::int64_t size, std::int64_t low, std::int64_t high) {
-  return std::clamp(place < 0 ? place + size : place, low, high);
-}
-
 Kernel slice(const Signature& signature) {
   const Argument& input = input_of(signature, 0);
   const Argument& output = output_of(signature);
-  const std::size_t rank = input.shape.size();
-  const auto starts = integers_at(signature, "starts", 1);
-  const auto ends = integers_at(signature, "ends", 2);
-  if (!starts || !ends || starts->size() != ends->size()) refuse("starts and ends are not as many");
-  std::vector<std::int64_t> every(starts->size());
-  std::iota(every.begin(), every.end(), 0);
-  const auto axes = integers_at(signature, "axes", 3).value_or(every);
-  const auto steps = integers_at(signature, 4).value_or(std::vector<std::int64_t>(starts->size(), 1));
-  if (axes.size() != starts->size() || steps.size() != starts->size() ||
-      axes_of(axes, rank).size() != starts->size())
-    refuse("axes and steps are not as many as starts");
+  const Slicing slicing = slicing_of(signature);
   Shape strides = strides_of(input.shape);
-  Shape shape = input.shape;
   std::int64_t offset = 0;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::size_t axis = axis_of(axes[i], rank);
-    const std::int64_t size = input.shape[axis];
-    if (steps[i] == 0) refuse("a step is 0");
-    if (size == 0) continue;
-    // A step longer than the axis selects at most one element.
-    const std::int64_t step = std::clamp(steps[i], -size - 1, size + 1);
-    const bool is_down = step < 0;
-    const std::int64_t begin = clamped((*starts)[i], size, 0, is_down ? size - 1 : size);
-    const std::int64_t end = clamped((*ends)[i], size, is_down ? -1 : 0, is_down ? size - 1 : size);
-    const std::int64_t way = is_down ? begin - end : end - begin;
-    const std::int64_t pace = is_down ? -step : step;
-    shape[axis] = way <= 0 ? 0 : (way + pace - 1) / pace;
-    offset += begin * strides[axis];
-    strides[axis] *= step;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    offset += slicing.begins[d] * strides[d];
+    strides[d] *= slicing.steps[d];
   }
   expect_dtype(output, input.dtype, "the output");
-  expect_shape(output, shape, "the output");
-  return pick(input.dtype, shape, strides, count_of(shape) == 0 ? 0 : offset);
+  expect_shape(output, slicing.shape, "the output");
+  return pick(input.dtype, slicing.shape, strides, count_of(slicing.shape) == 0 ? 0 : offset);
 }
 
 Kernel expand(const Signature& signature) {
