@@ -162,14 +162,14 @@ def style(name, size=224):
     return net
 
 
-def speech(name, steps=1000, width=80, hidden=256):
+def speech(name, steps=1000, width=80, hidden=256, direction="forward"):
     """Three LSTMs over the steps of a sequence, as in recognition of speech, and a layer of letters."""
     net = Net(name)
     x = net.input("x", (steps, 1, width))
     for _ in range(3):
         inputs = net.shapes[x][2]
         x = net.add("LSTM", [x, net.weight(1, 4 * hidden, inputs), net.weight(1, 4 * hidden, hidden)],
-                    (steps, 1, 1, hidden), hidden_size=hidden)
+                    (steps, 1, 1, hidden), hidden_size=hidden, direction=direction)
         x = net.reshape(x, (steps, 1, hidden))
     net.output(net.softmax(net.linear(x, 29)))
     return net
@@ -189,3 +189,4 @@ def networks():
     yield wide("stream_wide")
     yield style("stream_style")
     yield speech("stream_speech")
+    yield speech("stream_speech_reverse", direction="reverse")

@@ -178,6 +178,8 @@ struct CarriedAxis {
   /// rows of the output are made with the sums. If not, the buffer is a state that every row changes.
   bool reads_twice = false;
   Bytes carried = 0;  ///< Size of the buffer; 0: the state is in variables of the network.
+  /// Rows run from the last to the first, and all other outputs are complete after row 0. Not if it reads twice.
+  bool backward = false;
 
   bool operator==(const CarriedAxis&) const = default;
 };

@@ -31,6 +31,14 @@ struct Progress {
   std::optional<AddedRows> adding{};
   std::int64_t summed = 0;       ///< Rows of the first pass that are done.
   bool begins_to_carry = false;  ///< The first pass is done, and the second has not begun.
+  bool backward = false;         ///< It began with its last row.
+
+  /// The rows, counted from the one that it began with.
+  [[nodiscard]] Rows in_turn(const RowRange& rows) const {
+    return backward ? Rows{*of - rows.end, *of - rows.begin} : Rows{rows.begin, rows.end};
+  }
+  /// The next row to run.
+  [[nodiscard]] std::int64_t next() const { return backward ? *of - 1 - done : done; }
 };
 
 class RowReplay {
@@ -234,17 +242,20 @@ class RowReplay {
   }
 
   void begin_rows(const Operator& op, std::size_t o, const RowRange& range) {
-    const Progress& progress = progress_[o];
-    if (range.begin > progress.done && !progress.has_run) {
-      fault(FaultKind::order, fmt::format("step {} runs row {} of {} before its row {}", at_, range.begin,
-                                          name(o), progress.done));
+    Progress& progress = progress_[o];
+    if (progress.done == 0) progress.backward = range.begin > 0 && range.end == *progress.of;
+    const std::int64_t first = progress.in_turn(range).first;
+    if (first > progress.done && !progress.has_run) {
+      fault(FaultKind::order,
+            fmt::format("step {} runs row {} of {} before its row {}", at_,
+                        progress.backward ? range.end - 1 : range.begin, name(o), progress.next()));
     }
-    if (range.begin < progress.done || progress.has_run) run_again(op, o);
+    if (first < progress.done || progress.has_run) run_again(op, o);
   }
 
   void end_rows(std::size_t o, const RowRange& range) {
     Progress& progress = progress_[o];
-    progress.done = std::max(progress.done, range.end);
+    progress.done = std::max(progress.done, progress.in_turn(range).second);
     progress.has_run = progress.has_run || progress.done == *progress.of;
   }
 
@@ -340,13 +351,7 @@ class RowReplay {
     }
   }
 
-  // Rows with a buffer that goes from row to row. They run once, in ascending order.
-
-  void expect_next(std::size_t o, const RowRange& rows, std::int64_t next, const char* what) {
-    if (rows.begin == next) return;
-    fault(FaultKind::order,
-          fmt::format("step {} {} row {} of {}, expected row {}", at_, what, rows.begin, name(o), next));
-  }
+  // Rows with a buffer that goes from row to row. They run once, in the order that the operator wants.
 
   /// Reads rows of the first input.
   void read_rows(const Operator& op, std::size_t o, std::size_t axis, const RowRange& rows) {
@@ -356,7 +361,10 @@ class RowReplay {
 
   void run_first_pass(const Operator& op, std::size_t o, const Run& run) {
     Progress& progress = progress_[o];
-    expect_next(o, *run.rows, progress.summed, "adds up");
+    if (run.rows->begin != progress.summed) {
+      fault(FaultKind::order, fmt::format("step {} adds up row {} of {}, expected row {}", at_,
+                                          run.rows->begin, name(o), progress.summed));
+    }
     read_rows(op, o, run.rows->axis, *run.rows);
     keep(o, *run.sums, summed_first(op, run.rows->axis)->carried, run.rows->begin == 0);
     progress.summed = run.rows->end;
@@ -367,7 +375,13 @@ class RowReplay {
     Progress& progress = progress_[o];
     const CarriedAxis& along = *carried_axis(op, run.rows->axis);
     const RowRange& rows = *run.rows;
-    expect_next(o, rows, progress.done, "runs");
+    progress.backward = along.backward;
+    const Rows turn = progress.in_turn(rows);
+    if (turn.first != progress.done) {
+      fault(FaultKind::order,
+            fmt::format("step {} runs row {} of {}, expected row {}", at_,
+                        along.backward ? rows.end - 1 : rows.begin, name(o), progress.next()));
+    }
     progress.begins_to_carry = false;
     if (along.reads_twice && progress.summed != *progress.of)
       fault(FaultKind::order,
@@ -376,9 +390,9 @@ class RowReplay {
     for (std::size_t i = 1; i < op.inputs.size(); ++i) {
       if (op.inputs[i]) read(*op.inputs[i], all_rows(*op.inputs[i]), at_ + 1, name(o));
     }
-    if (run.carry) keep(o, *run.carry, along.carried, !along.reads_twice && rows.begin == 0);
+    if (run.carry) keep(o, *run.carry, along.carried, !along.reads_twice && turn.first == 0);
     write(*op.outputs[0], {rows.begin, rows.end});
-    progress.done = rows.end;
+    progress.done = turn.second;
     progress.has_run = progress.done == *progress.of;
     for (std::size_t k = 1; k < op.outputs.size() && progress.has_run; ++k) {
       if (op.outputs[k]) write(*op.outputs[k], all_rows(*op.outputs[k]));
@@ -419,7 +433,9 @@ class RowReplay {
         fault(FaultKind::order, name(o) + " is never run");
       } else if (progress.of && (!progress.has_run || progress.is_summing || progress.adding)) {
         fault(FaultKind::order,
-              fmt::format("{} runs up to row {}, expected all {}", name(o), progress.done, *progress.of));
+              fmt::format("{} runs {} row {}, expected all {}", name(o),
+                          progress.backward ? "from its last row down to" : "up to",
+                          progress.backward ? *progress.of - progress.done : progress.done, *progress.of));
       }
     }
   }

@@ -86,6 +86,7 @@ Json operator_json(const Operator& op, const std::vector<std::string>& names) {
   for (const CarriedAxis& along : op.carries) {
     Json entry{{"axis", along.axis}, {"input_axis", along.input_axis}, {"bytes", along.carried}};
     if (along.reads_twice) entry["reads_twice"] = true;
+    if (along.backward) entry["backward"] = true;
     json["carries"].push_back(std::move(entry));
   }
   return json;

@@ -58,13 +58,27 @@ std::vector<stream::LoopStatement> statements_of(const AffineSchedule& affine) {
   return statements;
 }
 
+/// Operators that begin with their last rows.
+std::set<std::size_t> operators_backward(const Plan& plan) {
+  std::set<std::size_t> seen;
+  std::set<std::size_t> backward;
+  for (const Step& step : plan.clocks[0].steps) {
+    const Run* const run = std::get_if<Run>(&step);
+    if (run == nullptr || !run->rows || !seen.insert(run->path.back()).second) continue;
+    if (run->rows->begin > 0) backward.insert(run->path.back());
+  }
+  return backward;
+}
+
 void write_statements(const Plan& plan, const AffineSchedule& affine,
                       const std::vector<stream::LoopStatement>& statements, std::ostream& out) {
   fmt::print(out, "/* Statements. S(i) computes rows [{0} * i, {0} * i + {0}) as far as there are any.\n",
              plan.streaming->granule);
+  const std::set<std::size_t> backward = operators_backward(plan);
   for (std::size_t s = 0; s < affine.operators.size(); ++s) {
     const TimedSteps& it = affine.operators[s];
-    std::string what = it.op ? fmt::format("operator {}{}", *it.op, it.sums ? ", added to its sums" : "")
+    std::string what = it.op ? fmt::format("operator {}{}{}", *it.op, it.sums ? ", added to its sums" : "",
+                                           backward.contains(*it.op) ? ", last rows first" : "")
                              : "arrival of " + in_comment(plan.tensors[*it.tensor].tensor.name);
     if (it.block)
       what += fmt::format(", {} to {} along axis {}", it.block->begin, it.block->end, it.block->axis);

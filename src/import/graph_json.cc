@@ -181,6 +181,7 @@ class GraphReader {
                       .input_axis = json.at("input_axis").index(),
                       .carried = json.at("bytes").natural()};
     if (const auto twice = json.find("reads_twice")) along.reads_twice = twice->boolean();
+    if (const auto backward = json.find("backward")) along.backward = backward->boolean();
     return along;
   }
 

@@ -61,7 +61,8 @@ std::optional<CarriedAxis> norm(const Site& site) {
   return is_along_one_axis ? norm_of_vectors(site, *own, bytes_of_moments) : std::nullopt;
 }
 
-/// Steps of a sequence, forward. The state is as large as a step of the output, that of an LSTM twice.
+/// Steps of a sequence. The state is as large as a step of the output, that of an LSTM twice. In both directions
+/// no row of the output is complete before all of the input is read, so such a network runs as a whole.
 std::optional<CarriedAxis> sequence(const Site& site) {
   constexpr std::array networks{"RNN"sv, "GRU"sv, "LSTM"sv};
   const bool is_tflite_network = site.type() == "UNIDIRECTIONAL_SEQUENCE_LSTM";
@@ -74,7 +75,9 @@ std::optional<CarriedAxis> sequence(const Site& site) {
   if (in.size() != 3 || out.size() < 3 || in[axis] != out[axis] || out[axis] < 2) return std::nullopt;
   CarriedAxis along{.axis = axis, .input_axis = axis};
   if (is_tflite_network) return along;  // variables of the network
-  if (site.attributes().text("direction", "forward") != "forward") return std::nullopt;
+  const std::string direction = site.attributes().text("direction", "forward");
+  if (direction != "forward" && direction != "reverse") return std::nullopt;
+  along.backward = direction == "reverse";
   const Bytes bytes = site.output(0)->bytes;
   along.carried = bytes / out[axis] * (site.type() == "LSTM" ? 2 : 1);
   return along.carried > 0 && along.carried < bytes ? std::optional(along) : std::nullopt;

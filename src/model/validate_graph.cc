@@ -194,6 +194,8 @@ void check_carried_axis(const Graph& graph, const Operator& op, const CarriedAxi
   if (along.carried < (along.reads_twice ? 1 : 0) || along.carried > largest_value)
     throw Error(place.text(),
                 fmt::format("carries a buffer of {} bytes, expected at least 1", along.carried));
+  if (along.backward && along.reads_twice)
+    throw Error(place.text(), "reads its rows twice and runs them backward, expected one of both");
   if (row_axis(op, along.axis) != nullptr || (along.reads_twice && can_sum_up(op, along.input_axis)))
     throw Error(place.text(), fmt::format("runs by rows along axis {} in two ways", along.axis));
 }

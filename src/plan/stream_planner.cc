@@ -30,6 +30,7 @@
 #include "stream/affine.h"
 #include "stream/bound.h"
 #include "stream/choose.h"
+#include "stream/directions.h"
 #include "stream/instances.h"
 #include "stream/polyhedra.h"
 #include "stream/recompute.h"
@@ -158,6 +159,7 @@ class StreamPlanner {
     const Graph& graph = streamed.network.graph;
     stream::InstanceOptions options = instance_options(way);
     const Deadline placing = deadline.part(0.25);
+    options = stream::backward_where_it_helps(graph, options, {work_on_regions, placing});
     if (way.in_place != InPlace::never && options_.alias == Alias::automatic)
       options = stream::in_place_where_it_helps(graph, options, {work_on_regions, placing});
     note_end_of(placing);
@@ -248,6 +250,12 @@ class StreamPlanner {
     std::vector<stream::InstanceOptions> all{instance_options(way)};
     way.turns = false;
     if (!axes_.empty()) all.push_back(instance_options(way));
+    if (stream::runs_backward(first.once)) {
+      for (std::size_t i = 0, count = all.size(); i < count; ++i) {
+        all.push_back(all[i]);
+        all.back().turns_back = true;
+      }
+    }
     for (const stream::InstanceOptions& options : all) {
       for (const Graph& graph : graphs_of(first))
         bound_ = std::min(bound_, bound_of(stream::instances_of(graph, options), first));

@@ -11,13 +11,19 @@
 
 namespace stowage::run {
 
-/// Rows run once, in ascending order.
-void StreamRun::expect_turn(const Run& run) {
+std::int64_t StreamRun::rows_carried(std::size_t index, const CarriedAxis& along) const {
+  return (*graph_.tensors[*op(index).outputs[0]].shape)[along.axis];
+}
+
+/// Rows run once, in ascending order, or in descending order if the operator runs backward.
+void StreamRun::expect_turn(const Run& run, const CarriedAxis& along) {
   const std::size_t index = run.path[1];
   std::int64_t& done = run.sums ? summed_[index] : carried_[index];
-  if (run.rows->begin != done)
-    throw RunFault{fmt::format("{} begins with row {}, but {} rows ran before", who_, run.rows->begin, done)};
-  done = run.rows->end;
+  const std::int64_t first = along.backward ? rows_carried(index, along) - run.rows->end : run.rows->begin;
+  if (first != done)
+    throw RunFault{fmt::format("{} runs row {}, but {} rows ran before", who_,
+                               along.backward ? run.rows->end - 1 : run.rows->begin, done)};
+  done += run.rows->end - run.rows->begin;
 }
 
 /// The place of the buffer, which must be as the operator left it.
@@ -31,7 +37,7 @@ PlacedPart StreamRun::carried_place(const Run& run, const Sums& at, Bytes size, 
 void StreamRun::run_first_pass(const Run& run) {
   const std::size_t index = run.path[1];
   const CarriedAxis& along = *summed_first(op(index), run.rows->axis);
-  expect_turn(run);
+  expect_turn(run, along);
   const PlacedPart place = carried_place(run, *run.sums, along.carried, run.rows->begin == 0);
   const kernels::RowCarry kernel = model_.program->kernels[0][index].row_carry(along.axis);
   const AlignedBytes sums(static_cast<std::size_t>(along.carried));
@@ -52,14 +58,16 @@ void StreamRun::run_first_pass(const Run& run) {
 void StreamRun::run_carried(const Run& run) {
   const std::size_t index = run.path[1];
   const CarriedAxis& along = *carried_axis(op(index), run.rows->axis);
-  expect_turn(run);
-  const bool is_first = !along.reads_twice && run.rows->begin == 0;
+  const bool is_first = !along.reads_twice && carried_[index] == 0;
+  expect_turn(run, along);
   const PlacedPart place = run.carry ? carried_place(run, *run.carry, along.carried, is_first) : PlacedPart{};
   const kernels::RowCarry kernel = model_.program->kernels[0][index].row_carry(along.axis);
   const AlignedBytes carried(static_cast<std::size_t>(std::max<Bytes>(along.carried, 1)));
   if (run.carry) std::memcpy(carried.data(), place.front().at, static_cast<std::size_t>(along.carried));
-  for (std::int64_t row = run.rows->begin; row < run.rows->end; ++row)
+  for (std::int64_t i = 0; i < run.rows->end - run.rows->begin; ++i) {
+    const std::int64_t row = along.backward ? run.rows->end - 1 - i : run.rows->begin + i;
     make_carried_row(run, row, kernel, carried.data(), place);
+  }
   if (run.carry) {
     std::memcpy(place.front().at, carried.data(), static_cast<std::size_t>(along.carried));
     memory_.added(index, place);
@@ -78,7 +86,7 @@ void StreamRun::make_carried_row(const Run& run, std::int64_t row, const kernels
                                  std::byte* carried, const PlacedPart& place) {
   const Operator& own = op(run.path[1]);
   const CarriedAxis& along = *carried_axis(own, run.rows->axis);
-  const std::int64_t rows = (*graph_.tensors[*own.outputs[0]].shape)[along.axis];
+  const std::int64_t last = along.backward ? 0 : rows_carried(run.path[1], along) - 1;
   RowOperands beside(graph_);
   std::vector<const std::byte*> inputs(own.inputs.size(), nullptr);
   std::vector<std::byte*> outputs(own.outputs.size(), nullptr);
@@ -103,7 +111,7 @@ void StreamRun::make_carried_row(const Run& run, std::int64_t row, const kernels
   }
   std::vector<std::pair<TensorPart, PlacedPart>> written;
   for (std::size_t o = 0; o < own.outputs.size(); ++o) {
-    if (!own.outputs[o] || (o > 0 && row + 1 < rows)) continue;
+    if (!own.outputs[o] || (o > 0 && row != last)) continue;
     const TensorPart part{*own.outputs[o], o == 0 ? std::optional(Row{along.axis, row}) : std::nullopt};
     const PlacedPart at = memory_.room_for(part, who_);
     memory_.places().note_touched(at, report_.highest);

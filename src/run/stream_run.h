@@ -84,7 +84,8 @@ class StreamRun {
                         const PlacedPart& place);
   [[nodiscard]] PlacedPart carried_place(const Run& run, const Sums& at, Bytes size, bool is_first);
   [[nodiscard]] PlacedPart read_whole(TensorId tensor);
-  void expect_turn(const Run& run);
+  void expect_turn(const Run& run, const CarriedAxis& along);
+  [[nodiscard]] std::int64_t rows_carried(std::size_t index, const CarriedAxis& along) const;
   void add_rows(const Run& run, const kernels::RowSums& kernel, std::byte* sums, const PlacedPart& place);
   void finish_sums(std::size_t op, const kernels::RowSums& kernel, const std::byte* sums,
                    const PlacedPart& place);

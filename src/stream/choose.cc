@@ -1,5 +1,5 @@
-// Two choices that only trials can make: which tensors lie apart from those that they are written over, and
-// along which axes rows lie. Each trial is an order by regions.
+// Choices that only trials can make: which tensors lie apart from those that they are written over, along which axes
+// rows lie, and which operators run backward. Each trial is an order by regions.
 //
 // Layers repeat themselves. To choose for one of twelve equal layers lowers nothing, for the others are as high.
 // So tensors that are alike are tried together first.
@@ -16,6 +16,8 @@
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "stream/directions.h"
 
 namespace stowage::stream {
 
@@ -100,6 +102,16 @@ std::vector<TensorId> larger_than_what_was_there(const RowModel& model) {
 }
 
 }  // namespace
+
+InstanceOptions backward_where_it_helps(const Graph& graph, const InstanceOptions& options,
+                                        const TrialEffort& effort) {
+  const RowModel alone = instances_of(graph, options);
+  if (!runs_backward(alone)) return options;
+  InstanceOptions spread = options;
+  spread.turns_back = true;
+  const Bytes peak = least_peak_of(alone, effort);
+  return least_peak_of(instances_of(graph, spread), effort, peak - 1) < peak ? spread : options;
+}
 
 InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                         const TrialEffort& effort) {

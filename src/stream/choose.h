@@ -29,6 +29,11 @@ using PeakOfTensors = std::function<Bytes(const std::set<TensorId>&, Bytes limit
 [[nodiscard]] InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                                       const TrialEffort& effort);
 
+/// The options, but with the direction of operators that run backward spread to others (directions.cc), if the order
+/// by regions then needs less.
+[[nodiscard]] InstanceOptions backward_where_it_helps(const Graph& graph, const InstanceOptions& options,
+                                                      const TrialEffort& effort);
+
 /// Axes of rows with which the order by regions needs less than with those that follow by themselves.
 [[nodiscard]] ChosenAxes axes_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                              const TrialEffort& effort);

@@ -18,6 +18,7 @@
 
 #include "model/in_place.h"
 #include "stowage/error.h"
+#include "stream/directions.h"
 
 namespace stowage::stream {
 namespace {
@@ -40,14 +41,18 @@ class Reading {
       if (is_variable(t)) add_input(t);
     }
     for (const std::size_t op : order_) add_operator(op);
+    is_taken_.resize(model_.tensors.size(), false);
+    note_uses();
+    if (options_.turns_back) turn_back(graph_, model_);
     for (const TensorId t : main.outputs) {
       if (!index_[t]) continue;
       Tensor& output = model_.tensors[*index_[t]];
-      output.leaves = options_.io == Io::rows && graph_.tensors[t].bytes > 0;
+      // Rows leave in ascending order, those of an operator that runs backward stay.
+      const auto writer = writer_[*index_[t]];
+      const bool is_backward = writer && model_.operators[*writer].backward;
+      output.leaves = options_.io == Io::rows && graph_.tensors[t].bytes > 0 && !is_backward;
       output.stays = output.is_whole = !output.leaves;
     }
-    is_taken_.resize(model_.tensors.size(), false);
-    note_uses();
     if (options_.in_place == InPlace::where_possible || options_.in_place == InPlace::same_size) {
       for (std::size_t op = 0; op < model_.operators.size(); ++op) take_over(op);
     } else if (options_.in_place == InPlace::open) {
@@ -174,6 +179,7 @@ class Reading {
     added.ends.assign(added.writes.begin() + 1, added.writes.end());
     for (const std::size_t t : added.ends) model_.tensors[t].is_whole = true;
     added.carrying = Carrying::state;
+    added.backward = carried.backward;
     added.accumulator = carried.carried;
     if (!carried.reads_twice) return;
     Operator first = added;
@@ -317,8 +323,7 @@ class Reading {
   /// Whether no operator needs the tensor's rows after they are written over: `by` reads no other rows, and
   /// all other readers come before it.
   [[nodiscard]] bool may_be_taken(const TakenOver& taken, std::size_t by) const {
-    if (model_.tensors[taken.tensor].stays || is_taken_[taken.tensor] || !is_written_[taken.tensor])
-      return false;
+    if (model_.tensors[taken.tensor].stays || is_taken_[taken.tensor] || !writer_[taken.tensor]) return false;
     const auto may_go = [&](std::size_t op) {
       const Operator& reader = model_.operators[op];
       const RowMap wanted{.offset = op == by ? -taken.shift : 0};
@@ -332,9 +337,9 @@ class Reading {
 
   void note_uses() {
     readers_.resize(model_.tensors.size());
-    is_written_.resize(model_.tensors.size(), false);
+    writer_.resize(model_.tensors.size());
     for (std::size_t op = 0; op < model_.operators.size(); ++op) {
-      for (const std::size_t t : model_.operators[op].writes) is_written_[t] = true;
+      for (const std::size_t t : model_.operators[op].writes) writer_[t] = op;
       for (const Access& access : model_.operators[op].reads) readers_[access.tensor].push_back(op);
     }
   }
@@ -350,7 +355,7 @@ class Reading {
   RowModel model_{};
   // By tensor of the model:
   std::vector<std::vector<std::size_t>> readers_{};
-  std::vector<bool> is_written_{};
+  std::vector<std::optional<std::size_t>> writer_{};
   std::vector<bool> is_taken_{};
 };
 

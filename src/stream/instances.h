@@ -24,6 +24,7 @@ struct InstanceOptions {
   Io io = Io::arena;
   InPlace in_place = InPlace::where_possible;
   ChosenAxes axes{};           ///< Axes of rows.
+  bool turns_back = false;     ///< Operators beside one that runs backward do so, too, as far as they can.
   std::set<TensorId> apart{};  ///< Tensors that are never written over others.
 };
 

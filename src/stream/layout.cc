@@ -135,18 +135,25 @@ class LayingOut {
       was_full = was_full || live == ring;
       live += bytes;
       // Once all slots are in use, rows may leave for good only at the end.
-      if (was_full && live < ring - bytes_of(root, 0)) return at >= family.lives.back().lower;
+      if (was_full && live < ring - bytes_of(root, 0)) return at >= ascending(family.lives).back().lower;
     }
     return true;
   }
 
+  /// The lives of granules in the order of time: of rows that run backward, the last comes first.
+  static std::vector<Lifetime> ascending(std::vector<Lifetime> lives) {
+    if (lives.front().lower > lives.back().lower) std::reverse(lives.begin(), lives.end());
+    return lives;
+  }
+
   /// The fewest slots in which each granule is gone before the next one in its slot comes.
   static std::int64_t slots_of(const Family& family) {
+    const std::vector<Lifetime> lives = ascending(family.lives);
     std::size_t slots = 1;
     std::size_t next = 0;
-    for (std::size_t g = 0; g < family.lives.size(); ++g) {
+    for (std::size_t g = 0; g < lives.size(); ++g) {
       next = std::max(next, g + 1);
-      while (next < family.lives.size() && family.lives[next].lower < family.lives[g].upper) ++next;
+      while (next < lives.size() && lives[next].lower < lives[g].upper) ++next;
       slots = std::max(slots, next - g);
     }
     return static_cast<std::int64_t>(slots);

@@ -71,8 +71,8 @@ enum class Carrying : std::uint8_t {
   state         ///< What each of its rows leaves for the next one.
 };
 
-/// An operator over rows. Iteration i runs rows [i * granule, (i + 1) * granule), as far as they exist.
-/// Iterations of one operator run in ascending order.
+/// An operator over rows. Iteration i runs rows [i * granule, (i + 1) * granule), as far as they exist; one that
+/// runs backward begins with its last rows. Iterations of one operator run in ascending order.
 struct Operator {
   std::string name{};
   std::int64_t rows = 1;
@@ -97,6 +97,7 @@ struct Operator {
       0;  ///< Held from the first iteration to the last; of a first pass, to the second's last.
   Carrying carrying = Carrying::sums;
   std::size_t passed = 0;               ///< Of a second pass: the first one.
+  bool backward = false;                ///< Its rows run from the last to the first.
   std::vector<std::size_t> ends{};      ///< Of `writes`, those that its last iteration writes, as a whole.
   std::optional<std::size_t> source{};  ///< Index in the subgraph; none: the arrival of an input.
 
@@ -108,12 +109,13 @@ struct Operator {
   [[nodiscard]] Writing writing_of(std::size_t tensor) const {
     return std::find(ends.begin(), ends.end(), tensor) == ends.end() ? writing : Writing::at_the_end;
   }
-  /// Iterations that must run to write that many granules row by row.
+  /// Iterations that must run to write that many granules row by row, the first that it writes.
   [[nodiscard]] std::int64_t instances_for(std::int64_t granules) const {
     return adds_rows ? static_cast<std::int64_t>(rounds[static_cast<std::size_t>(granules)]) : granules;
   }
   /// The granule that an iteration writes row by row, or adds to.
   [[nodiscard]] std::int64_t granule_of(std::int64_t instance) const {
+    if (backward) return instances() - 1 - instance;
     if (!adds_rows) return instance;
     const auto next = std::upper_bound(rounds.begin(), rounds.end(), static_cast<std::size_t>(instance));
     return next - rounds.begin() - 1;
@@ -139,7 +141,7 @@ void for_each_read(const RowModel& model, const Operator& op, const Access& acce
     for (const std::int64_t row : access.listed[static_cast<std::size_t>(instance)]) visit(row);
     return;
   }
-  const std::int64_t begin = instance * op.granule;
+  const std::int64_t begin = (op.backward ? op.granule_of(instance) : instance) * op.granule;
   const std::int64_t end = std::min(op.rows, begin + op.granule);
   if (access.tile) {
     const std::int64_t copy = begin / *access.tile * access.rows.taps;

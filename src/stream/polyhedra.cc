@@ -140,17 +140,23 @@ class Relations {
   [[nodiscard]] Map reads(const Operator& op, const Access& access) const {
     const Tensor& tensor = model_.tensors[access.tensor];
     return parse(fmt::format(
-        "{{ [i] -> [g] : exists r, k, f, x : {0}i <= r < {0}i + {0} and 0 <= r < {1} and 0 <= k < {2} and "
+        "{{ [i] -> [g] : exists b, r, k, f, x : b = {9} and {0}b <= r < {0}b + {0} and 0 <= r < {1} and 0 <= "
+        "k < {2} and "
         "{3}f <= {4}r + {5} < {3}f + {3} and x = f + {6}k and 0 <= x < {7} and {8}g <= x < {8}g + {8} }}",
         op.granule, op.rows, access.rows.taps, access.rows.divisor, access.rows.scale, access.rows.offset,
-        access.rows.dilation, tensor.rows, tensor.granule));
+        access.rows.dilation, tensor.rows, tensor.granule, block_of(op)));
+  }
+
+  /// The row block of iteration i.
+  static std::string block_of(const Operator& op) {
+    return op.backward ? fmt::format("{} - i", op.instances() - 1) : "i";
   }
 
   [[nodiscard]] Map writes(const Operator& op, std::size_t t) const {
     const Tensor& tensor = model_.tensors[t];
     const std::int64_t granules = (tensor.rows + tensor.granule - 1) / tensor.granule;
     return op.writing_of(t) == Writing::row_by_row
-               ? parse(fmt::format("{{ [i] -> [i] : 0 <= i < {} }}", granules))
+               ? parse(fmt::format("{{ [i] -> [{}] : 0 <= i < {} }}", block_of(op), granules))
                : parse(fmt::format("{{ [{}] -> [g] : 0 <= g < {} }}", op.instances() - 1, granules));
   }
 

@@ -178,17 +178,21 @@ class Unrolling {
       const Tensor& tensor = model_.tensors[access.tensor];
       if (const auto taker = takers_[access.tensor]; taker && *writers_[*taker] < instance.op)
         reject(place, "reads '" + tensor.name + "', which is written over in front of it");
-      std::optional<std::int64_t> last;
+      std::optional<std::int64_t> last;  // of the granules that it reads, the one that is written last
+      const bool is_backward = writers_[access.tensor] && model_.operators[*writers_[access.tensor]].backward;
+      const auto note = [&](std::int64_t row) {
+        const std::int64_t granule = row / tensor.granule;
+        last = is_backward ? std::min(last.value_or(granule), granule) : std::max(last.value_or(0), granule);
+      };
       const std::int64_t different = access.rows.scale == 0 ? 1 : op.granule;
       spend(different * std::min(access.rows.taps, std::int64_t{1} << 32), place);
       for_each_read(model_, op, access, instance.index, [&](std::int64_t row) {
-        last = std::max(last.value_or(0), row / tensor.granule);
+        note(row);
         instance.reads.push_back(ranges_[access.tensor].first + static_cast<GranuleId>(row / tensor.granule));
       });
       if (const std::size_t end = end_of_round(op, instance.index); tensor.again.empty()) {
         for (auto i = instance.index + 1; std::cmp_less(i, end); ++i)
-          for_each_read(model_, op, access, i,
-                        [&](std::int64_t row) { last = std::max(last.value_or(0), row / tensor.granule); });
+          for_each_read(model_, op, access, i, note);
       }
       if (last) need_granule(place, access.tensor, *last, instance);
     }
@@ -222,7 +226,8 @@ class Unrolling {
       reject(place, "reads '" + model_.tensors[tensor].name + "', which is written behind it");
     const Operator& writer = model_.operators[op];
     const bool is_by_row = writer.writing_of(tensor) == Writing::row_by_row;
-    const std::int64_t round = std::min(ranges_[tensor].count, base::align_up(granule + 1, writer.together));
+    const std::int64_t before = writer.backward ? ranges_[tensor].count - 1 - granule : granule;
+    const std::int64_t round = std::min(ranges_[tensor].count, base::align_up(before + 1, writer.together));
     add_need({op, is_by_row ? writer.instances_for(round) : writer.instances()}, instance);
   }
 

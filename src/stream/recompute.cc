@@ -164,8 +164,8 @@ std::optional<Recomputable> with_price(const RowModel& model, Recomputable chain
 /// Whether an operator's rows may be recomputed for the rows of this reader.
 bool may_read_again(const RowModel& model, std::size_t reader, const Access& access) {
   const Operator& op = model.operators[reader];
-  return op.source && op.writing == Writing::row_by_row && access.listed.empty() && access.rows.scale != 0 &&
-         std::none_of(op.writes.begin(), op.writes.end(), [&](std::size_t t) {
+  return op.source && op.writing == Writing::row_by_row && !op.backward && access.listed.empty() &&
+         access.rows.scale != 0 && std::none_of(op.writes.begin(), op.writes.end(), [&](std::size_t t) {
            const auto& taken = model.tensors[t].takes_over;
            return taken && taken->tensor == access.tensor;
          });
@@ -242,7 +242,7 @@ Links::Links(const RowModel& model)
 bool is_repeatable(const RowModel& model, const Links& links, std::size_t op) {
   const Operator& it = model.operators[op];
   if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty() ||
-      it.adds_rows || it.carrying != Carrying::sums || links.is_awaited.contains(op))
+      it.adds_rows || it.backward || it.carrying != Carrying::sums || links.is_awaited.contains(op))
     return false;
   const Tensor& written = model.tensors[it.writes[0]];
   return !written.stays && !written.leaves;
@@ -258,7 +258,7 @@ std::size_t narrowest_behind(const RowModel& model, std::size_t reader, Beside b
     if (links.readers[written].size() != 1) break;
     const std::size_t next = links.readers[written][0];
     const Operator& it = model.operators[next];
-    if (it.writing != Writing::row_by_row || !it.again.empty() ||
+    if (it.writing != Writing::row_by_row || !it.again.empty() || it.backward ||
         it.instances() != model.operators[reader].instances())
       break;
     const auto goes_on = [&](const Access& access) {

@@ -69,9 +69,10 @@ class Tiling {
   /// Whether each of the operator's rows reads all of a tensor.
   [[nodiscard]] bool reads_whole(const Operator& op, const Access& access) const {
     const Tensor& tensor = model_.tensors[access.tensor];
-    return op.source && op.writing == Writing::row_by_row && op.again.empty() && access.listed.empty() &&
-           access.rows.scale == 0 && access.rows.taps == tensor.rows && tensor.rows > 1 &&
-           copies_for(op) > 1 && std::ranges::count(op.reads, access.tensor, &Access::tensor) == 1;
+    return op.source && op.writing == Writing::row_by_row && op.again.empty() && !op.backward &&
+           access.listed.empty() && access.rows.scale == 0 && access.rows.taps == tensor.rows &&
+           tensor.rows > 1 && copies_for(op) > 1 &&
+           std::ranges::count(op.reads, access.tensor, &Access::tensor) == 1;
   }
 
   /// All operators in front of a read whose rows serve nothing else, up to the last ones that multiply.

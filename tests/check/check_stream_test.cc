@@ -138,8 +138,8 @@ TEST(CheckStream, FindsStepsThatAreNotThoseOfTheNetwork) {
   expect_wrong(
       line(), line_plan(),
       {{"last rows missing", erase(4), order, {"'Relu-2'", "up to row 2", "4"}},
-       {"first rows missing", erase(1), order, {"'Relu-2'", "row 2", "before its row 0"}},
-       {"rows in descending order", swap(1, 4), order, {"step 1", "'Relu-2'", "row 2"}},
+       {"first rows missing", erase(1), order, {"'Relu-2'", "down to row 2", "4"}},
+       {"rows that are not there yet", swap(1, 4), order, {"step 1", "'Relu-2'", "row 2 of tensor 'conv1'"}},
        {"read before it is written", swap(0, 1), order, {"row 0 of tensor 'conv1'", "'Relu-2'", "step 0"}},
        {"an operator is missing",
         [](Plan& plan) {
@@ -694,13 +694,13 @@ TEST(CheckStream, FindsPartsThatDoNotAddUp) {
 // Orders
 
 /// Whether every row is there when a step reads it, told step by step from the network by hand: rows of conv1
-/// need those of x around them, which are there.
+/// need those of x around them, which are there. Rows may ascend or descend; those that are summed up ascend.
 bool is_in_order(const std::vector<std::size_t>& order) {
   const auto position = [&](std::size_t step) {
     return std::find(order.begin(), order.end(), step) - order.begin();
   };
-  constexpr std::array<std::pair<std::size_t, std::size_t>, 7> needs{
-      {{0, 1}, {1, 2}, {0, 3}, {3, 4}, {1, 4}, {4, 5}, {2, 5}}};
+  constexpr std::array<std::pair<std::size_t, std::size_t>, 5> needs{
+      {{0, 1}, {1, 2}, {3, 4}, {4, 5}, {2, 5}}};
   return std::all_of(needs.begin(), needs.end(),
                      [&](const auto& need) { return position(need.first) < position(need.second); });
 }
@@ -731,7 +731,7 @@ TEST(CheckStream, AcceptsJustTheOrdersThatKeepEveryDependence) {
     accepted += faults.empty() ? 1U : 0U;
     EXPECT_TRUE(faults.empty() || faults[0].kind == FaultKind::order) << text_of(faults);
   } while (std::next_permutation(order.begin(), order.end()));
-  EXPECT_EQ(accepted, 5U);
+  EXPECT_EQ(accepted, 10U);
 }
 
 }  // namespace

@@ -278,6 +278,7 @@ class Machine {
   struct Done {
     std::set<std::int64_t> rows{};
     bool all = false;
+    bool backward = false;  ///< The last row was the first to run.
     std::int64_t summed = 0;
     std::int64_t of = 0;
     std::optional<Sums> sums{};
@@ -407,14 +408,20 @@ class Machine {
     for (std::int64_t r = run.rows->begin; r < run.rows->end; ++r) write({to, r});
   }
 
-  /// Rows before these have been run.
+  /// Rows before these have been run; if the operator began with its last row, those behind them.
   void check_turn(const Run& run, std::size_t o) {
-    const Done& done = done_[o];
-    for (std::int64_t r = 0; r < run.rows->begin; ++r)
+    Done& done = done_[o];
+    const Operator& op = graph_.subgraphs[0].operators[o];
+    const std::int64_t extent = (*graph_.tensors[*op.outputs[0]].shape)[run.rows->axis];
+    if (done.rows.empty()) done.backward = run.rows->begin > 0 && run.rows->end == extent;
+    const std::int64_t first = done.backward ? run.rows->end : 0;
+    const std::int64_t end = done.backward ? extent : run.rows->begin;
+    for (std::int64_t r = first; r < end; ++r)
       require(done.all || done.rows.contains(r), "runs a row before another");
   }
 
-  /// Rows are run in ascending order, and again at will once they have been run; sums from the first row on.
+  /// Rows are run in ascending or descending order, and again at will once they have been run; sums from the first row
+  /// on.
   void take_turn(const Operator& op, std::size_t o, const Run& run) {
     Done& done = done_[o];
     if (!run.rows) {

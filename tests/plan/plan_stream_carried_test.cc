@@ -97,7 +97,8 @@ Network sequences(Random& random) {
     const std::int64_t gates = kind == 0 ? 1 : kind == 1 ? 3 : 4;
     const TensorId y = maker.apply(
         type, {x, maker.weight({1, gates * hidden, inputs}), maker.weight({1, gates * hidden, hidden})},
-        {steps, 1, batch, hidden}, {{"hidden_size", hidden}});
+        {steps, 1, batch, hidden},
+        {{"hidden_size", hidden}, {"direction", pick(random, 0, 1) == 0 ? "forward" : "reverse"}});
     x = maker.apply("Squeeze", {y}, {steps, batch, hidden}, {{"axes", Shape{1}}});
     if (pick(random, 0, 1) == 0) x = maker.apply("Relu", {x}, maker.shape(x));
     if (pick(random, 0, 1) == 0) x = maker.apply("MatMul", {x, maker.weight({hidden, 5})}, {steps, batch, 5});
@@ -325,6 +326,68 @@ TEST(PlanStreamCarried, TheCheckerFindsWhatIsWrong) {
   }
 }
 
+/// x (3 rows of 2 bytes) -> Steps, from the last row to the first, with a state of 2 bytes.
+TEST(PlanStreamCarried, TheCheckerFindsAWrongDirection) {
+  cases::RowSketch sketch;
+  const TensorId x = sketch.input("x", {3, 2});
+  sketch.add("Steps", {x}, {3, 2}).carries = {{.axis = 0, .input_axis = 0, .carried = 2, .backward = true}};
+  sketch.finish();
+  Graph& graph = sketch.graph;
+  validate(graph);
+  const auto plan_of = [&](const std::vector<std::int64_t>& order) {
+    Plan plan;
+    plan.models = {{"rows", "rows.json", ModelFormat::json}};
+    plan.clocks.resize(1);
+    plan.memories = {{.memory = {.name = "arena"}}};
+    for (const Tensor& tensor : graph.tensors) plan.tensors.push_back({.tensor = tensor});
+    for (const std::int64_t r : order)
+      plan.clocks[0].steps.push_back(
+          stowage::Run{.path = {0, 0}, .rows = RowRange{0, r, r + 1}, .carry = Sums{2, 0}});
+    for (std::size_t b = 0; b < 3; ++b) {
+      const Bytes size = b < 2 ? 6 : 2;
+      plan.buffers.push_back({.id = "b" + std::to_string(b), .size = size, .pieces = {{0, size, {0, 3}}}});
+      plan.places.push_back({0, static_cast<Bytes>(b) * 6});
+      if (b < 2) plan.tensors[b].views = {{.buffer = b, .life = {0, 3}}};
+    }
+    cases::correct_claims(plan);
+    return plan;
+  };
+  const auto faults = [&](const std::vector<std::int64_t>& order) {
+    return cases::text_of(check_plan(plan_of(order), {&graph, 1}));
+  };
+  EXPECT_EQ(faults({2, 1, 0}), "");
+  EXPECT_NE(faults({0, 1, 2}).find("step 0 runs row 0 of"), std::string::npos);
+  EXPECT_NE(faults({2, 0, 1}).find("expected row 1"), std::string::npos);
+  EXPECT_NE(faults({2, 1}).find("down to row 1"), std::string::npos);
+  graph.subgraphs[0].operators[0].carries[0].reads_twice = true;
+  EXPECT_THROW(validate(graph), Error);
+}
+
+/// The network in reverse and the operators around it begin with their last rows, so few rows are there at once.
+TEST(PlanStreamCarried, ASequenceInReverseNeedsFewRows) {
+  Random random(7);
+  ImageMaker maker(random);
+  const TensorId x = maker.add_tensor(TensorKind::input, {40, 1, 2});
+  const TensorId a = maker.apply("MatMul", {x, maker.weight({2, 16})}, {40, 1, 16});
+  const TensorId h =
+      maker.apply("RNN", {a, maker.weight({1, 16, 16}), maker.weight({1, 16, 16})}, {40, 1, 1, 16},
+                  {{"hidden_size", std::int64_t{16}}, {"direction", "reverse"}});
+  const TensorId y = maker.apply("Squeeze", {h}, {40, 1, 16}, {{"axes", Shape{1}}});
+  static_cast<void>(maker.apply("MatMul", {y, maker.weight({16, 2})}, {40, 1, 2}));
+  const Network network = maker.take(0);
+  for (const Io io : {Io::arena, Io::rows}) {
+    PlanOptions options = streaming(io, 1, StreamLayout::automatic);
+    options.solve.time_limit = std::chrono::seconds(1);
+    const PlanResult result = make_plan(network.input, options);
+    ASSERT_TRUE(result.faults.empty()) << result.faults[0].what;
+    // Rows of the output come as those of `x` go. Beside them are a state of 64 bytes and few rows of 64; all rows
+    // of one of those tensors would be 2560 bytes.
+    EXPECT_LE(result.plan.summary.peak, 2 * 320 + 64 + 4 * 64);
+    const Runner runner(network, {.kernels = KernelSet::plain});
+    EXPECT_FALSE(runner.run(result.plan, {.check = RunCheck::tensors}).fault);
+  }
+}
+
 /// The runner alone finds it, too: without the checker's word.
 TEST(PlanStreamCarried, TheRunnerFindsWhatIsWrong) {
   Random random(3);
@@ -340,8 +403,9 @@ TEST(PlanStreamCarried, TheRunnerFindsWhatIsWrong) {
       return own != nullptr && own->carry;
     });
     auto& moved = std::get<stowage::Run>(*last);
-    moved.rows->begin -= 1;
-    moved.rows->end -= 1;
+    const std::int64_t to = moved.rows->begin > 0 ? -1 : 1;  // a row that has run
+    moved.rows->begin += to;
+    moved.rows->end += to;
     const RunResult run = run_plan(network, plan, {.check = RunCheck::none});
     ASSERT_TRUE(run.fault) << i;
     EXPECT_NE(run.fault->what.find("rows ran before"), std::string::npos) << run.fault->what;

@@ -323,14 +323,15 @@ void add_products(std::vector<Call>& calls, std::mt19937_64& random) {
 void add_recurrent(std::vector<Call>& calls, std::mt19937_64& random) {
   for (const auto& [type, gates] :
        {std::pair<const char*, std::int64_t>{"RNN", 1}, {"GRU", 3}, {"LSTM", 4}}) {
-    for (const std::int64_t directions : {1, 2}) {
+    for (const char* const direction : {"forward", "reverse", "bidirectional"}) {
+      const std::int64_t directions = direction == std::string_view("bidirectional") ? 2 : 1;
       Call call{.type = type,
                 .data = {{5, 3, 4}},
                 .constants = {random_array(random, {directions, 2 * gates, 4}),
                               random_array(random, {directions, 2 * gates, 2}),
                               random_array(random, {directions, 4 * gates})},
                 .output = {5, directions, 3, 2},
-                .settings = {{"direction", Text(directions == 2 ? "bidirectional" : "forward")}},
+                .settings = {{"direction", Text(direction)}},
                 .version = 14};
       calls.push_back(call);
       call.constants.push_back(narrow({5, 2, 3}, {3}));

@@ -31,7 +31,8 @@ stream::Access random_access(std::mt19937_64& random, std::size_t tensor, std::i
 /// The rows of a tensor that instance i of an operator reads by one access, by trying every row and tap.
 bool reads_row(const RowModel& model, const Operator& op, const stream::Access& access, std::int64_t i,
                std::int64_t row) {
-  for (std::int64_t r = i * op.granule; r < (i + 1) * op.granule && r < op.rows; ++r) {
+  const std::int64_t block = op.backward ? op.instances() - 1 - i : i;
+  for (std::int64_t r = block * op.granule; r < (block + 1) * op.granule && r < op.rows; ++r) {
     for (std::int64_t k = 0; k < access.rows.taps; ++k) {
       std::int64_t first = -1000;  // the largest that divisor * first does not exceed the dividend
       while (access.rows.divisor * (first + 1) <= access.rows.scale * r + access.rows.offset) ++first;
@@ -56,8 +57,10 @@ NaiveGranule granule_of(const RowModel& model, std::size_t t, std::int64_t g) {
       .tensor = t, .bytes = (end - g * tensor.granule) * tensor.bytes_per_row, .stays = tensor.stays};
   for (std::size_t o = 0; o < model.operators.size(); ++o) {
     const Operator& op = model.operators[o];
-    if (std::find(op.writes.begin(), op.writes.end(), t) != op.writes.end())
-      granule.writer = {o, op.writing_of(t) == Writing::row_by_row ? g : op.instances() - 1};
+    if (std::find(op.writes.begin(), op.writes.end(), t) != op.writes.end()) {
+      const std::int64_t own = op.backward ? op.instances() - 1 - g : g;
+      granule.writer = {o, op.writing_of(t) == Writing::row_by_row ? own : op.instances() - 1};
+    }
     for (std::int64_t i = 0; i < op.instances(); ++i) {
       bool reads = false;
       for (const stream::Access& access : op.reads) {
@@ -140,6 +143,7 @@ void add_carrying(std::mt19937_64& random, RowModel& model) {
     model.operators.push_back(first);
   } else {
     op.carrying = Carrying::state;
+    op.backward = pick(random, 0, 1) == 0;
     if (pick(random, 0, 1) == 0) {
       op.ends = op.writes = {model.tensors.size()};
       model.tensors.push_back(
@@ -184,6 +188,7 @@ RowModel random_model(std::mt19937_64& random, const ModelShape& shape) {
       op.writing = Writing::at_the_end;
       op.accumulator = pick(random, 0, 9);
     }
+    op.backward = shape.carries && !sums && pick(random, 0, 3) == 0;
     const std::int64_t rows = sums ? pick(random, 1, 2) : op.rows;
     op.writes = {model.tensors.size()};
     model.tensors.push_back(

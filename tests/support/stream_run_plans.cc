@@ -22,6 +22,7 @@ struct Turn {
   std::size_t axis = 0;
   std::int64_t extent = 1;
   std::int64_t done = 0;
+  bool backward = false;  ///< From the last row to the first.
 };
 
 /// Rows of one tensor.
@@ -98,9 +99,12 @@ class Maker {
     const CarriedAxis* const carried =
         output && axes_[*output] ? carried_axis(op(o), *axes_[*output]) : nullptr;
     if (carried != nullptr && first && axes_[*first] == carried->input_axis)
-      return {Turn::Kind::carried, o, carried->axis, static_cast<std::int64_t>(rows_of(*output))};
+      return {Turn::Kind::carried, o, carried->axis, static_cast<std::int64_t>(rows_of(*output)), 0,
+              carried->backward};
     if (!has_rows) return {.of = o};
-    return {Turn::Kind::rows, o, *axes_[*output], static_cast<std::int64_t>(rows_of(*output))};
+    const bool is_backward = options_.seed && o % 5 == *options_.seed % 5;
+    return {Turn::Kind::rows, o, *axes_[*output], static_cast<std::int64_t>(rows_of(*output)), 0,
+            is_backward};
   }
 
   /// Calls visit(tensor, row) for all rows, along the tensor's own axis, that the next rows of a turn read.
@@ -139,8 +143,11 @@ class Maker {
     }
   }
 
-  [[nodiscard]] std::int64_t end_of(const Turn& turn) const {
-    return std::min(turn.extent, turn.done + options_.granule);
+  /// The rows [begin, end) that come next.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> next_of(const Turn& turn) const {
+    const std::int64_t after = std::min(turn.extent, turn.done + options_.granule);
+    return turn.backward ? std::pair(turn.extent - after, turn.extent - turn.done)
+                         : std::pair(turn.done, after);
   }
 
   [[nodiscard]] bool is_ready(const Turn& turn) const {
@@ -149,7 +156,8 @@ class Maker {
       return turn.kind == Turn::Kind::carried && it.kind == Turn::Kind::adding && it.of == turn.of &&
              it.done < it.extent;
     });
-    for_reads(turn, turn.done, end_of(turn), [&](TensorId t, std::int64_t row) {
+    const auto [begin, end] = next_of(turn);
+    for_reads(turn, begin, end, [&](TensorId t, std::int64_t row) {
       is_there = is_there && written_[t][static_cast<std::size_t>(row)];
     });
     return is_there;
@@ -179,8 +187,8 @@ class Maker {
   }
 
   void take(Turn& turn) {
-    const std::int64_t begin = turn.done;
-    const std::int64_t end = turn.done = end_of(turn);
+    const auto [begin, end] = next_of(turn);
+    turn.done += end - begin;
     const RowRange rows{turn.axis, begin, end};
     for_reads(turn, begin, end, [&](TensorId t, std::int64_t row) { use(t, row); });
     Step step;
@@ -204,10 +212,10 @@ class Maker {
 
   void write_outputs(const Turn& turn, std::int64_t begin, std::int64_t end) {
     if (turn.kind == Turn::Kind::adding) return;
-    if (turn.kind == Turn::Kind::sums && end != turn.extent) return;
+    if (turn.kind == Turn::Kind::sums && turn.done != turn.extent) return;
     const bool carries = turn.kind == Turn::Kind::carried;
     for (const auto& output : op(turn.of).outputs) {
-      if (!output || (carries && output != op(turn.of).outputs[0] && end != turn.extent)) continue;
+      if (!output || (carries && output != op(turn.of).outputs[0] && turn.done != turn.extent)) continue;
       const bool is_rows = turn.kind == Turn::Kind::rows || (carries && output == op(turn.of).outputs[0]);
       const std::int64_t last = is_rows ? end : static_cast<std::int64_t>(rows_of(*output));
       for (std::int64_t row = is_rows ? begin : 0; row < last; ++row) write(*output, row);

@@ -204,19 +204,20 @@ void run_network(const Network& n, const Pointers& pointers, const Step& step) {
   }
 }
 
-/// One step of all items, forward. The states of all items are carried from step to step: h, then c.
+/// One step of all items. The states of all items are carried from step to step: h, then c.
 template <typename Element, typename Step>
 void run_step(const Network& n, std::int64_t at, const Pointers& pointers, Element* states,
               const Step& step) {
   Cell<Element> cell = cell_of<Element>(n, pointers, 0);
   const bool has_c = n.gates == 4;
   const auto* const lengths = pointers.input<std::int32_t>(4);
+  const bool is_first = at == (n.is_reverse ? n.steps - 1 : 0);
   for (std::int64_t item = 0; item < n.batch; ++item) {
     const std::int64_t state = item * n.hidden;
     cell.h = states + state;
     if (has_c) cell.c = states + n.batch * n.hidden + state;
-    if (at == 0) begin_with(pointers.input<Element>(5), state, n.hidden, cell.h);
-    if (at == 0 && has_c) begin_with(pointers.input<Element>(6), state, n.hidden, cell.c);
+    if (is_first) begin_with(pointers.input<Element>(5), state, n.hidden, cell.h);
+    if (is_first && has_c) begin_with(pointers.input<Element>(6), state, n.hidden, cell.c);
     const std::int64_t length = lengths == nullptr ? n.steps : length_in(lengths[item], n.steps, "RNN");
     if (at < length) step(cell, pointers.input<Element>(0) + item * n.input);
     begin_with(at < length ? cell.h : nullptr, 0, n.hidden, pointers.output<Element>(0) + state);
@@ -290,7 +291,7 @@ Kernel recurrent(const Signature& signature, std::int64_t gates, const std::vect
   const DType dtype = input_of(signature, 0).dtype;
   Kernel kernel = for_type(dtype, exact_floats, [&]<typename Element>() -> Kernel {
     Kernel all{.run = [n, step](const Pointers& pointers) { run_network<Element>(n, pointers, step); }};
-    if (n.directions > 1 || n.is_reverse) return all;
+    if (n.directions > 1) return all;
     all.row_carry = [n, step](std::size_t) -> RowCarry {
       return {.size = (n.gates == 4 ? 2 : 1) * n.batch * n.hidden * static_cast<Bytes>(sizeof(Element)),
               .make = [n, step](std::int64_t at, const Pointers& pointers, std::byte* carried) {
