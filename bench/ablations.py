@@ -1,11 +1,11 @@
 """What each rule of the searches gains: builds the library without it, and packs the same lists.
 
-    bench/ablations.py --build build/bench LIST.csv ... [--only RULE,..] [--seconds 2] [--seeds 3]
+    bench/ablations.py --build build/bench LIST.csv ... [--only RULE,..] [--effort 2000] [--seeds 3]
 
 A rule is switched off by a change of one source file, in a copy. So the program has no option for it, and a change
-that no longer fits the source is an error. Each program runs its strategy on the lists that RULES name, one thread
-each, two at a time. Prints for each list the mean gap in percent over all seeds, or the mean seconds if all reached
-the bound, with the rule and without it.
+that no longer fits the source is an error. Each program runs its strategy on the lists that LISTS names, with a limit in
+work, so that the result is the same on a busy machine; one thread each, two at a time. Prints for each list the mean
+gap in percent over all seeds, or the mean seconds if all reached the bound, with the rule and without it.
 """
 
 import argparse
@@ -19,6 +19,8 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
+EFFORT = 2000  # about two seconds of a processor
+SEEDS = 3
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -167,7 +169,7 @@ def measured(pool, program, strategy, lists, settings):
     """For each list its mean gap in percent, and the mean seconds."""
     def ask(path):
         command = [program, "--strategy", STRATEGIES.get(strategy, strategy), "--threads", "1",
-                   "--seconds", str(settings.seconds), "--seeds", str(settings.seeds), path]
+                   "--effort", str(settings.effort), "--seeds", str(settings.seeds), path]
         rows = [line.split() for line in
                 subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()]
         return (statistics.mean(100 * (int(row[2]) / int(row[3]) - 1) for row in rows),
@@ -207,8 +209,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/bench"))
     parser.add_argument("--only", default="", help="parts of the strategies and rules to leave out one by one")
-    parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--effort", type=int, default=EFFORT)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("lists", nargs="+", type=pathlib.Path)
     settings = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 // Packs buffer lists inside the library, without the program around it.
 //
-//     pack_lists [--strategy NAME] [--seconds S] [--seeds N] [--threads N] [--times N] LIST.csv ...
+//     pack_lists [--strategy NAME] [--seconds S | --effort N] [--seeds N] [--threads N] [--times N] LIST.csv ...
 //
 // Prints for each list and seed: name, seed, peak, lower bound, and seconds of one call: with --times the median of
 // so many.
@@ -45,6 +45,8 @@ Settings settings_of(int argc, char** argv) {
       settings.options.strategy = value;
     } else if (flag == "--seconds") {
       settings.options.time_limit = std::chrono::duration<double>(std::stod(value));
+    } else if (flag == "--effort") {
+      settings.options.effort = std::stoll(value);
     } else if (flag == "--seeds") {
       settings.seeds = std::stoull(value);
     } else if (flag == "--threads") {

@@ -299,7 +299,7 @@ def ablation_section(bench):
     for path in bench.folder.glob("*-rows.csv"):  # of the section of streams
         paths[path.stem] = path
     header("strategy", "without", "gap, or seconds to the bound")
-    settings = argparse.Namespace(only="", seconds=2, seeds=3)
+    settings = argparse.Namespace(only="", effort=ablations.EFFORT, seeds=ablations.SEEDS)
     for row in ablations.table(bench.workshop, paths, settings):
         print(row, flush=True)
 
@@ -315,7 +315,7 @@ SECTIONS = {
     "streams": (stream_section, f"Lists that networks by rows make, {STREAM_LIMIT} s"),
     "million": (million_section, "A million buffers: start to written plan"),
     "constrained": (constrained_section, "Seconds to a proven optimum with pieces, alignments and pins"),
-    "ablations": (ablation_section, "What each rule gains: 2 s, one thread, mean of three seeds"),
+    "ablations": (ablation_section, f"What each rule gains: --effort {ablations.EFFORT}, mean of {ablations.SEEDS} seeds"),
 }
 
 
