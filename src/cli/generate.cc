@@ -123,6 +123,13 @@ Package package_of(const std::vector<Network>& networks, PlanOptions options, co
   }
 }
 
+/// CMSIS-NN computes lines of images, with all of their channels: no columns, and no channels alone. So its plans have
+/// neither, unless the user asks for them.
+void suit_cmsis_nn(const PlanTexts& texts, StreamOptions& stream) {
+  if (texts.axes.empty()) stream.axes = StreamAxes::natural;
+  if (texts.blocks.empty()) stream.blocks = StreamBlocks::none;
+}
+
 bool fits(const Plan& plan) {
   return std::ranges::all_of(plan.memories, [](const PlannedMemory& it) {
     return !it.memory.capacity || it.peak <= *it.memory.capacity;
@@ -178,6 +185,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
                                .seed = options.solve.seed,
                                .externs = command.externs,
                                .kernels = parse_kernels(command.kernels)};
+  if (options.stream && wanted.kernels != CKernels::portable) suit_cmsis_nn(command.plan, *options.stream);
   PlanResult planned;
   if (!command.given_plan.empty()) planned.plan = read_plan(command.given_plan);
   const bool by_rows = options.stream || is_streamed(planned.plan);

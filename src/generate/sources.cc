@@ -71,6 +71,11 @@ std::string Sources::constant(TensorId tensor, const std::string& name) {
                                     in_comment(own.name), own.dtype, {data.begin(), data.end()});
 }
 
+void Sources::need(std::string_view kernel) {
+  kernels_.emplace(kernel);
+  if (kernel == "stowage_movement" || kernel == "stowage_cmsis_nn") kernels_.emplace("stowage_copy");
+}
+
 void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const std::string& counter) {
   counter_ = counter;
   for (const auto& [op, steps] : repeats) {

@@ -64,7 +64,8 @@ class Sources {
   std::string constant(TensorId tensor, const std::string& name = {});
   /// The name of a place; equal places have one name.
   std::string place(const RowPlace& place, TensorId tensor);
-  void need(std::string_view kernel) { kernels_.emplace(kernel); }
+  /// A kernel's file, and what it calls.
+  void need(std::string_view kernel);
   void use(CKernels kernels) { c_kernels_ = kernels; }
   [[nodiscard]] CKernels c_kernels() const { return c_kernels_; }
   /// A C expression: bytes of scratch memory that a kernel wants beyond those that are planned.

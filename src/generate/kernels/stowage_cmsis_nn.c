@@ -1,32 +1,8 @@
 #include "stowage_cmsis_nn.h"
 
-#include <string.h>
-
 #include "arm_nnfunctions.h"
 
 /* Windows */
-
-/* Small C libraries copy byte by byte. A load of several words is one instruction, but must be aligned. */
-static void copy_row(int8_t *to, const int8_t *from, uint32_t bytes) {
-#ifdef __GNUC__
-  if ((((uintptr_t)to | (uintptr_t)from) & 3U) == 0) {
-    for (; bytes >= 32; bytes -= 32, from += 32, to += 32)
-      memcpy(__builtin_assume_aligned(to, 4), __builtin_assume_aligned(from, 4), 32);
-  }
-#endif
-  for (; bytes >= 16; bytes -= 16, from += 16, to += 16) {
-    uint32_t a, b, c, d;
-    memcpy(&a, from, 4);
-    memcpy(&b, from + 4, 4);
-    memcpy(&c, from + 8, 4);
-    memcpy(&d, from + 12, 4);
-    memcpy(to, &a, 4);
-    memcpy(to + 4, &b, 4);
-    memcpy(to + 8, &c, 4);
-    memcpy(to + 12, &d, 4);
-  }
-  for (; bytes > 0; bytes--) *to++ = *from++;
-}
 
 stowage_cmsis_nn_rows stowage_cmsis_nn_window(uint8_t *const *memory, const stowage_place *place,
                                               int32_t first, int32_t count, uint32_t row_bytes,
@@ -46,7 +22,7 @@ stowage_cmsis_nn_rows stowage_cmsis_nn_window(uint8_t *const *memory, const stow
     return rows;
   }
   for (row = begin; row < end; row++, copy += row_bytes)
-    copy_row(copy, (const int8_t *)stowage_row(memory, place, row), row_bytes);
+    stowage_copy(copy, stowage_row(memory, place, row), row_bytes);
   return rows;
 }
 

@@ -43,7 +43,8 @@ static void convolve(const stowage_image_conv_layer *layer, const void *const *r
       for (t = 0; t < taps; t++, weights++) {
         const float *const row = (const float *)rows[by_columns ? t % fast : t / fast];
         if (row != NULL)
-          add_tap(it, row + (first + i) * layer->in_plane, by_columns ? t / fast : t % fast, *weights, output);
+          add_tap(it, row + (first + i) * layer->in_plane, by_columns ? t / fast : t % fast, *weights,
+                  output);
       }
     }
   }

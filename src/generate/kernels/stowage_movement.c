@@ -8,7 +8,20 @@ void stowage_copy_runs(const void *input, size_t input_stride, void *output, siz
   const uint8_t *from = (const uint8_t *)input;
   uint8_t *to = (uint8_t *)output;
   for (; runs > 0; runs--, from += input_stride, to += output_stride) {
-    if (from != to) memmove(to, from, run);
+    stowage_copy(to, from, run);
+  }
+}
+
+/* Elements with a distance between them, one after the other. */
+static void gather(uint8_t *to, const uint8_t *from, ptrdiff_t stride, int32_t count, uint32_t element) {
+  if (stride == (ptrdiff_t)element) {
+    stowage_copy(to, from, (size_t)count * element);
+  } else if (element == 1U) {
+    for (; count > 0; count--, from += stride) *to++ = *from;
+  } else if (element == 4U) {
+    for (; count > 0; count--, from += stride, to += 4) memcpy(to, from, 4);
+  } else {
+    for (; count > 0; count--, from += stride, to += element) memcpy(to, from, element);
   }
 }
 
@@ -17,12 +30,11 @@ void stowage_move(const stowage_move_shape *shape, const void *input, void *outp
   uint8_t *to = (uint8_t *)output;
   const int32_t last = shape->dimensions - 1;
   int32_t index[stowage_most_dimensions] = {0};
-  int32_t place = shape->begin, i, d;
+  int32_t place = shape->begin, d;
   do {
-    for (i = 0; i < shape->extent[last]; i++, to += shape->element) {
-      const int32_t at = place + i * shape->stride[last];
-      memcpy(to, from + (size_t)at * shape->element, shape->element);
-    }
+    gather(to, from + (size_t)place * shape->element,
+           (ptrdiff_t)shape->stride[last] * (ptrdiff_t)shape->element, shape->extent[last], shape->element);
+    to += (size_t)shape->extent[last] * shape->element;
     for (d = last - 1; d >= 0; d--) {
       place += shape->stride[d];
       if (++index[d] < shape->extent[d]) break;
@@ -49,7 +61,7 @@ static uint8_t *padded_row(const stowage_pad_shape *shape, const uint8_t *row, u
   if (row == NULL) {
     stowage_fill(shape, to, shape->columns_before + shape->columns + shape->columns_after);
   } else {
-    if (row != to + before) memmove(to + before, row, run);
+    stowage_copy(to + before, row, run);
     stowage_fill(shape, to, shape->columns_before);
     stowage_fill(shape, to + before + run, shape->columns_after);
   }

@@ -53,6 +53,9 @@ void stowage_window_in(const void *image, int32_t pitch, int32_t image_rows, int
 /* To the next image of a batch, if a row has parts of all images. */
 void stowage_advance_rows(const void **rows, int32_t taps, int32_t bytes);
 
+/* Bytes, which may overlap; nothing is done if they are in their place. */
+void stowage_copy(void *to, const void *from, size_t bytes);
+
 /* Rows that are computed again. The place has those of all steps, in their order; step k computes row block blocks[k].
  * `done` steps have run. */
 typedef struct {
