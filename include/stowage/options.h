@@ -95,6 +95,12 @@ struct NearPlace {
   Bytes offset = 0;
 };
 
+/// Equal parts of a memory, one after the other. Each serves one access at a time.
+struct Banks {
+  std::int64_t count = 1;
+  Bytes size = 0;
+};
+
 struct PlanOptions {
   SolveOptions solve{};
   /// The memories to plan in, fastest first; at least one. Default: one unlimited memory.
@@ -120,6 +126,9 @@ struct PlanOptions {
   /// Places to keep where they fit the capacity or, without one, raise no peak: of buffers with the same id in a
   /// memory of the same name. The search gets half of the time limit. Empty: none.
   std::vector<NearPlace> near{};
+  /// Operands of one operator shall lie in different banks; the peak does not count then. For one model without
+  /// bodies, by operators, in one memory whose capacity is that of all banks.
+  std::optional<Banks> banks{};
 };
 
 }  // namespace stowage

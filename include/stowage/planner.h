@@ -28,6 +28,14 @@ struct Nearness {
   Bytes most_bytes_kept = 0;  ///< No offsets keep more; none that keeps so much need exist.
 };
 
+/// How well a plan uses the banks of its memory. A pair is two operands of one operator in different buffers; it
+/// clashes if a bank holds bytes of both.
+struct BankUse {
+  std::int64_t pairs = 0;
+  std::int64_t clashes = 0;
+  std::int64_t least_clashes = 0;  ///< No offsets have fewer.
+};
+
 struct PlanResult {
   Plan plan{};
   Outcome outcome = Outcome::fits;
@@ -37,6 +45,7 @@ struct PlanResult {
   /// This capacity is the smallest one found within the time limit.
   std::optional<Memory> enough{};
   std::optional<Nearness> nearness{};  ///< Only with PlanOptions::near.
+  std::optional<BankUse> bank_use{};   ///< Only with PlanOptions::banks.
 };
 
 /// Decides order, live ranges and offsets, and checks the result. Throws Error if the input is impossible,

@@ -41,6 +41,7 @@ std::map<std::string_view, Target> targets_of(Texts& texts) {
           {"feed", &plan.feeds},
           {"release", &plan.released},
           {"near", &plan.near},
+          {"banks", &plan.banks},
           {"dim", &model.dims},
           {"shape", &model.shapes},
           {"bound", &model.bounds},

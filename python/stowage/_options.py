@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         feed: Mapping[str, str] | Sequence[str]
         release: str | Sequence[str]
         near: str | os.PathLike[str]
+        banks: str
         reuse_threshold: int | str
         sort: str
         rounds: int
@@ -53,7 +54,8 @@ Models = Union[Model, Sequence[Model], Mapping[str, Model]]
 Source = tuple[str, str, "bytes | None"]
 
 TEXTS = {"strategy", "order", "alias", "align", "io", "time_limit", "effort", "threads", "seed", "capacity", "axes",
-         "blocks", "granule", "layout", "run", "reuse_threshold", "sort", "rounds", "near", "scratch"}
+         "blocks", "granule", "layout", "run", "reuse_threshold", "sort", "rounds", "near",
+         "banks", "scratch"}
 LISTS = {"feed", "release", "dim", "shape", "bound", "state"}
 NAMES = sorted(TEXTS | LISTS | {"memory", "moves", "stream", "recompute"})
 

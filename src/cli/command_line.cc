@@ -106,6 +106,10 @@ void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--release", command.plan.released,
       "A.out: the caller takes this output when model A has run. Default: outputs stay until all models "
       "have run");
+  add(app, "--banks", command.plan.banks,
+      "NUMBERxSIZE, for instance 4x16KiB: banks of the only memory; operands of one operator lie in "
+      "different "
+      "banks where that is possible");
   add(app, "--near", command.plan.near,
       "FILE with an earlier plan: buffers keep its offsets where these fit the capacity or, without one, "
       "raise "

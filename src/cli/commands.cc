@@ -89,12 +89,17 @@ void expect_different_files(const std::vector<std::string>& inputs, const std::v
   }
 }
 
-void print_nearness(const PlanResult& result) {
-  if (!result.nearness) return;
-  const Nearness& it = *result.nearness;
-  fmt::print(std::cout,
-             "\nkept offsets: {} of {} buffers of the earlier plan, {} of {} bytes; at most {} bytes can\n",
-             it.buffers_kept, it.buffers, it.bytes_kept, it.bytes, it.most_bytes_kept);
+/// What else the user has asked for than a low peak.
+void print_objectives(const PlanResult& result) {
+  if (const auto& it = result.nearness) {
+    fmt::print(std::cout,
+               "\nkept offsets: {} of {} buffers of the earlier plan, {} of {} bytes; at most {} bytes can\n",
+               it->buffers_kept, it->buffers, it->bytes_kept, it->bytes, it->most_bytes_kept);
+  }
+  if (const auto& it = result.bank_use) {
+    fmt::print(std::cout, "\nbanks: {} of {} pairs of operands share a bank; at least {} must\n", it->clashes,
+               it->pairs, it->least_clashes);
+  }
 }
 
 }  // namespace
@@ -235,7 +240,7 @@ ExitStatus run_plan(const PlanCommand& command) {
     write_json(result.plan, std::cout);
   } else {
     write_summary(result.plan, std::cout);
-    print_nearness(result);
+    print_objectives(result);
     write_tflm_output(planned, command, inputs, std::cout);
   }
   flush_output();

@@ -121,6 +121,16 @@ FeedNames parse_feed(const std::string& text) {
   throw wrong("--feed", text, "MODEL.OUTPUT=MODEL.INPUT");
 }
 
+/// NUMBERxSIZE
+Banks parse_banks(std::string_view text) {
+  const std::size_t by = text.find('x');
+  const auto count = base::parse_integer(text.substr(0, by));
+  const auto size = by == std::string_view::npos ? std::nullopt : base::parse_size(text.substr(by + 1));
+  if (!count || !size || *count < 1 || *size < 1 || *count > largest_value / *size)
+    throw wrong("--banks", text, "NUMBERxSIZE, for instance 4x16KiB");
+  return {*count, *size};
+}
+
 std::vector<NearPlace> places_in(const Plan& plan) {
   std::vector<NearPlace> places;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
@@ -259,6 +269,12 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   if (!texts.capacity.empty()) {
     if (!texts.memories.empty()) throw UsageError("--capacity and --memory cannot be combined");
     options.memories[0].capacity = parse_bytes("--capacity", texts.capacity);
+  }
+  if (!texts.banks.empty()) {
+    if (!texts.memories.empty() || !texts.capacity.empty())
+      throw UsageError("--banks gives the size of the memory: it excludes --capacity and --memory");
+    options.banks = parse_banks(texts.banks);
+    options.memories[0].capacity = options.banks->count * options.banks->size;
   }
   if (!texts.align.empty()) options.alignment = parse_number("--align", texts.align, 1);
   if (!texts.time_limit.empty()) options.solve.time_limit = parse_seconds(texts.time_limit);

@@ -52,6 +52,7 @@ struct PlanTexts {
   std::vector<std::string> feeds;
   std::vector<std::string> released;
   std::string near{};  ///< A plan file.
+  std::string banks{};
 
   bool operator==(const PlanTexts&) const = default;
 };

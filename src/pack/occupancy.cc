@@ -222,9 +222,9 @@ std::optional<Bytes> Occupancy::clear_runs(Bytes& offset, Bytes alignment) {
   return until;
 }
 
-Bytes Occupancy::lowest_fit(const Buffer& buffer) {
+Bytes Occupancy::lowest_fit(const Buffer& buffer, Bytes from) {
   find_runs(buffer);
-  Bytes offset = 0;
+  Bytes offset = base::align_up(from, buffer.alignment);
   (void)clear_runs(offset, buffer.alignment);
   return offset;
 }

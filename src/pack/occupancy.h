@@ -38,9 +38,9 @@ class Occupancy {
   /// Marks the bytes of the buffer's pieces as taken.
   void reserve(const Buffer& buffer, Bytes offset);
 
-  /// The least offset, a multiple of its alignment, at which the bytes of every piece are free during its
-  /// life.
-  [[nodiscard]] Bytes lowest_fit(const Buffer& buffer);
+  /// The least offset, a multiple of its alignment and at least `from`, at which the bytes of every piece are
+  /// free during its life.
+  [[nodiscard]] Bytes lowest_fit(const Buffer& buffer, Bytes from = 0);
 
   /// The offset in the tightest place: the gap with the least room to spare, the lowest of equal ones. The
   /// open end above everything comes last.

@@ -120,6 +120,21 @@ Plan finish(Draft draft, const std::vector<Memory>& memories) {
   return Finisher(std::move(draft), memories).result();
 }
 
+void renew_peaks(Plan& plan) {
+  const auto works = [](const PlannedMemory& it) { return it.memory.role == MemoryRole::working; };
+  for (PlannedMemory& memory : plan.memories) {
+    if (works(memory)) memory.peak = 0;
+  }
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    PlannedMemory& memory = plan.memories[plan.places[b].memory];
+    if (works(memory)) memory.peak = std::max(memory.peak, plan.places[b].offset + plan.buffers[b].size);
+  }
+  plan.summary.peak = 0;
+  for (const PlannedMemory& memory : plan.memories) plan.summary.peak += works(memory) ? memory.peak : 0;
+  if (plan.savings) plan.savings->working.shared = plan.summary.peak;
+  for (Claim& claim : plan.claims) claim.proven_optimal = claim.lower_bound == plan.summary.peak;
+}
+
 Outcome outcome_of(const Plan& plan) {
   const auto is_too_small = [](const PlannedMemory& memory) {
     return memory.peak > memory.memory.capacity.value_or(largest_value);

@@ -23,6 +23,7 @@
 
 #include "levels/solve.h"
 #include "pack/occupancy.h"
+#include "plan/draft.h"
 #include "stowage/error.h"
 
 namespace stowage::plan {
@@ -93,17 +94,12 @@ class Keeper {
     std::vector<Wish> compatible;
     std::erase_if(wishes, [&](const Wish& wish) {
       const Buffer& buffer = problem_.buffers[wish.buffer];
-      if (buffer.pinned || !is_free(taken, buffer, wish.offset)) return false;
+      if (buffer.pinned || taken.lowest_fit(buffer, wish.offset) != wish.offset) return false;
       taken.reserve(buffer, wish.offset);
       compatible.push_back(wish);
       return true;
     });
     return compatible;
-  }
-
-  static bool is_free(pack::Occupancy& taken, Buffer buffer, Bytes offset) {
-    for (Piece& piece : buffer.pieces) piece.offset += offset;
-    return taken.lowest_fit(buffer) == 0;
   }
 
   /// Pins those that can stay with all that are pinned already.
@@ -137,7 +133,7 @@ using OldPlaces = std::map<std::pair<std::string_view, std::string_view>, Bytes>
 /// The places of a memory's buffers, near to the old ones.
 Nearness bring_memory_near(Plan& plan, std::size_t memory, const OldPlaces& old, const SolveOptions& options,
                            const base::Deadline& deadline) {
-  PlannedMemory& planned = plan.memories[memory];
+  const PlannedMemory& planned = plan.memories[memory];
   Problem problem{.memories = {planned.memory}};
   problem.memories[0].capacity = std::max(planned.peak, planned.memory.capacity.value_or(0));
   std::vector<std::size_t> own;
@@ -154,11 +150,7 @@ Nearness bring_memory_near(Plan& plan, std::size_t memory, const OldPlaces& old,
   }
   Keeper keeper(std::move(problem), std::move(places), options, deadline);
   const Nearness result = keeper.keep(std::move(wishes));
-  planned.peak = 0;
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    plan.places[own[i]].offset = keeper.places()[i].offset;
-    planned.peak = std::max(planned.peak, keeper.places()[i].offset + plan.buffers[own[i]].size);
-  }
+  for (std::size_t i = 0; i < own.size(); ++i) plan.places[own[i]].offset = keeper.places()[i].offset;
   return result;
 }
 
@@ -172,7 +164,6 @@ Nearness bring_near(Plan& plan, const PlanOptions& options, const base::Deadline
   OldPlaces old;
   for (const NearPlace& place : options.near) old[{place.memory, place.buffer}] = place.offset;
   Nearness sum;
-  plan.summary.peak = 0;
   for (std::size_t m = 0; m < plan.memories.size(); ++m) {
     if (plan.memories[m].memory.role != MemoryRole::working) continue;
     const Nearness part = bring_memory_near(plan, m, old, options.solve, deadline);
@@ -181,10 +172,8 @@ Nearness bring_near(Plan& plan, const PlanOptions& options, const base::Deadline
     sum.bytes += part.bytes;
     sum.bytes_kept += part.bytes_kept;
     sum.most_bytes_kept += part.most_bytes_kept;
-    plan.summary.peak += plan.memories[m].peak;
   }
-  if (plan.savings) plan.savings->working.shared = plan.summary.peak;
-  for (Claim& claim : plan.claims) claim.proven_optimal = claim.lower_bound == plan.summary.peak;
+  renew_peaks(plan);
   return sum;
 }
 

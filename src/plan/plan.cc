@@ -8,6 +8,7 @@
 
 #include "pack/placing.h"
 #include "plan/arrangement.h"
+#include "plan/banks.h"
 #include "plan/context.h"
 #include "plan/draft.h"
 #include "plan/enough.h"
@@ -72,9 +73,11 @@ Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, cons
 PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& options) {
   const base::Deadline deadline = pack::deadline_of(options.solve);
   const auto begin = deadline.now();
-  PlanResult result{.plan =
-                        plan_inputs(inputs, options, options.near.empty() ? deadline : deadline.part(0.5))};
+  plan::expect_options_of_banks(inputs, options);
+  const bool is_replaced = !options.near.empty() || options.banks;  // offsets are chosen again
+  PlanResult result{.plan = plan_inputs(inputs, options, is_replaced ? deadline.part(0.5) : deadline)};
   if (!options.near.empty()) result.nearness = plan::bring_near(result.plan, options, deadline);
+  if (options.banks) result.bank_use = plan::spread_over_banks(result.plan, inputs, options, deadline);
   result.plan.summary.seconds = base::Deadline::Seconds(deadline.now() - begin).count();
   result.outcome = plan::outcome_of(result.plan);
   result.faults = check_plan(result.plan, inputs);
@@ -121,11 +124,14 @@ PlanResult make_plan(const Input& input, const PlanOptions& options) {
 }
 
 PlanResult make_plan(std::span<const Input> inputs, const PlanOptions& options) {
+  PlanOptions for_size = options;  // what decides offsets at a given size does not decide the size
+  for_size.near.clear();
+  for_size.banks.reset();
   const auto plan_with = [&](const PlanOptions& with) { return plan_and_check(inputs, with); };
   const auto plan_it = [&] {
     PlanResult result = plan_with(options);
     if (result.outcome == Outcome::exceeds_capacity)
-      result.enough = plan::enough_memory(result, options, plan_with);
+      result.enough = plan::enough_memory(result, for_size, plan_with);
     return result;
   };
   return inputs.size() == 1 ? plan::in_file_of(inputs[0], plan_it) : plan_it();
