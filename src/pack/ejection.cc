@@ -17,9 +17,9 @@
 // number of threads decides how soon a placing is found, not which. A search that finds none for long forgets
 // its weights, starts from the best placing and lowers the cap less.
 //
-// Cost: a step sorts what an item meets. If that is more than 2^20 pairs of row blocks, nothing is searched: a
-// step would take too long. Memory: linear, up to 2^21 listed neighbours,
-// and 8 MiB for the table of meetings.
+// Cost: a step sorts what an item meets. Collisions of buffers of many pieces are joined beforehand
+// (collisions.cc). Where there are too many, and a step would look at more than 2^20 pairs of pieces, nothing is
+// searched. Memory: linear, up to 2^21 listed neighbours and 2^22 collisions, and 8 MiB for the table of meetings.
 // Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
 
 #include <algorithm>
@@ -187,7 +187,8 @@ class Descents {
   bool begin() {
     const auto loads = loads_during(problem_.buffers, control_);
     if (!loads) return false;
-    if (control_.is_time_up() || pairs_of_blocks() > most_pairs_of_blocks) return false;
+    if (control_.is_time_up()) return false;
+    if (!neighbours_.are_joined() && pairs_of_blocks() > most_pairs_of_blocks) return false;
     table_ = meetings_of(problem_.buffers, neighbours_);
     by_slack_ = movables_of(problem_, *loads, bound_, true);
     by_area_ = movables_of(problem_, *loads, bound_, false);
@@ -302,7 +303,9 @@ Placing ejection(const Problem& problem, const Control& control) {
     placing.cut_short = peak > bound;
     return placing;
   }
-  const Neighbours neighbours(problem.buffers);
+  std::optional<Neighbours> own;
+  if (control.neighbours == nullptr) own.emplace(problem.buffers);
+  const Neighbours& neighbours = own ? *own : *control.neighbours;
   lower_by_passes(problem, neighbours, bound, control, placing.places);
   Descents descents(problem, neighbours, placing.places, bound, control);
   descents.run();

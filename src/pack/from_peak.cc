@@ -38,7 +38,6 @@
 #include "base/checked.h"
 #include "pack/bounds.h"
 #include "pack/ejection_search.h"
-#include "pack/occupancy.h"
 #include "pack/rectangle_container.h"
 #include "pack/strategies.h"
 
@@ -190,7 +189,7 @@ class Sweep {
     control_.spend(work_of_placing * std::ssize(buffers_));
     Pass pass{.offsets = std::vector<std::optional<Bytes>>(buffers_.size())};
     const std::vector<std::size_t> order = order_of(manner.stack);
-    Occupancy occupancy(buffers_);
+    Container container(buffers_, control_.neighbours);
     for (std::size_t done = 0; done < order.size(); ++done) {
       if (done % buffers_between_looks == 0 && has_to_end()) return std::nullopt;
       const std::size_t b = order[done];
@@ -198,31 +197,32 @@ class Sweep {
       const bool is_alive = lives_[b].lower < lives_[b].upper;
       std::optional<Bytes> offset = buffer.pinned;
       if (!is_alive && !offset) offset = 0;
-      if (!offset) offset = fit(occupancy, buffer, manner.fit, cap);
+      if (!offset) offset = fit(container, b, manner.fit, cap);
       if (*offset + buffer.size > cap && is_alive && !buffer.pinned) {
         if (pass.left_over.size() == most) return std::nullopt;
         pass.left_over.push_back(b);
         continue;
       }
       pass.offsets[b] = offset;
-      occupancy.reserve(buffer, *offset);
+      container.put(b, *offset);
     }
     return pass;
   }
 
-  static Bytes fit(Occupancy& occupancy, const Buffer& buffer, Fit fit, Bytes cap) {
+  [[nodiscard]] Bytes fit(Container& container, std::size_t b, Fit fit, Bytes cap) const {
     if (fit == Fit::tightest) {
-      const Bytes offset = occupancy.tightest_fit(buffer);
-      if (offset + buffer.size <= cap) return offset;
+      const Bytes offset = container.tightest_fit(b);
+      if (offset + buffers_[b].size <= cap) return offset;
     }
-    return occupancy.lowest_fit(buffer);
+    return container.lowest_fit(b);
   }
 
   /// Tries to find room for the buffers left over.
   void eject(Pass& pass, Bytes cap) {
     if (!loads_) loads_ = loads_during(buffers_, control_);
     if (!loads_) return;
-    if (!neighbours_) neighbours_.emplace(buffers_);
+    if (control_.neighbours == nullptr && !own_neighbours_) own_neighbours_.emplace(buffers_);
+    const Neighbours& neighbours = own_neighbours_ ? *own_neighbours_ : *control_.neighbours;
     if (control_.is_time_up()) return;
     std::vector<Movable> movables;
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
@@ -233,7 +233,7 @@ class Sweep {
       movables.push_back({buffer.size, buffer.alignment, buffer.pinned,
                           std::sqrt(area) / (slack + least_slack), pass.offsets[b]});
     }
-    EjectionSearch search(movables, clashes_among(*neighbours_), nullptr, control_.options.seed);
+    EjectionSearch search(movables, clashes_among(neighbours), nullptr, control_.options.seed);
     search.begin(cap);
     const bool has_found = search.run(steps_of_cap, [&] { return control_.is_time_up(); });
     control_.spend(search.work());
@@ -246,17 +246,17 @@ class Sweep {
   [[nodiscard]] bool put_on_top(Pass& pass) const {
     if (pass.left_over.empty()) return true;
     control_.spend(work_of_placing * std::ssize(buffers_));
-    Occupancy occupancy(buffers_);
+    Container container(buffers_, control_.neighbours);
     std::size_t done = 0;
     const auto ends = [&] { return done++ % buffers_between_looks == 0 && has_to_end(); };
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       if (ends()) return false;
-      if (pass.offsets[b]) occupancy.reserve(buffers_[b], *pass.offsets[b]);
+      if (pass.offsets[b]) container.put(b, *pass.offsets[b]);
     }
     for (const std::size_t b : pass.left_over) {
       if (ends()) return false;
-      pass.offsets[b] = occupancy.lowest_fit(buffers_[b]);
-      occupancy.reserve(buffers_[b], *pass.offsets[b]);
+      pass.offsets[b] = container.lowest_fit(b);
+      container.put(b, *pass.offsets[b]);
     }
     return true;
   }
@@ -280,7 +280,7 @@ class Sweep {
   Position peak_ = 0;  ///< Where the most bytes are live.
   std::vector<Lifetime> lives_;
   std::optional<std::vector<Bytes>> loads_;
-  std::optional<Neighbours> neighbours_;
+  std::optional<Neighbours> own_neighbours_;  ///< Unless those of all strategies are there.
   std::vector<Place> best_;
   Bytes best_peak_ = 0;
   std::size_t best_manner_ = 0;

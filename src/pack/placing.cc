@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/checked.h"
-#include "pack/occupancy.h"
+#include "pack/rectangle_container.h"
 
 namespace stowage::pack {
 namespace {
@@ -35,27 +35,23 @@ std::size_t threads_of(const SolveOptions& options) {
 
 Placing place_in_order(const Problem& problem, std::span<const std::size_t> order, Fit fit,
                        const Control& control, std::string_view what) {
-  Placing placing{std::vector<Place>(problem.buffers.size())};
-  Occupancy occupancy(problem.buffers);
-  const auto put = [&](std::size_t b, Bytes offset) {
-    placing.places[b].offset = offset;
-    occupancy.reserve(problem.buffers[b], offset);
-  };
-  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
-    if (b % buffers_between_looks == 0 && control.is_too_late()) return no_placing();
-    if (problem.buffers[b].pinned) put(b, *problem.buffers[b].pinned);
-  }
+  if (control.is_too_late()) return no_placing();
+  Container container(problem.buffers, control.neighbours);
   for (std::size_t done = 0; done < order.size(); ++done) {
     if (done % buffers_between_looks == 0) {
       if (control.is_too_late()) return no_placing();
       control.report(what, static_cast<double>(done) / static_cast<double>(order.size()));
     }
-    const Buffer& buffer = problem.buffers[order[done]];
+    const std::size_t b = order[done];
+    const Buffer& buffer = problem.buffers[b];
     if (buffer.pinned || !is_ever_alive(buffer)) continue;
-    const Bytes offset = fit == Fit::lowest ? occupancy.lowest_fit(buffer) : occupancy.tightest_fit(buffer);
+    const Bytes offset = fit == Fit::lowest ? container.lowest_fit(b) : container.tightest_fit(b);
     if (control.is_beaten(offset + buffer.size)) return {};
-    put(order[done], offset);
+    container.put(b, offset);
   }
+  Placing placing;
+  placing.places.reserve(problem.buffers.size());
+  for (const Bytes offset : container.offsets()) placing.places.push_back({.offset = offset});
   return placing;
 }
 

@@ -20,6 +20,8 @@
 
 namespace stowage::pack {
 
+class Neighbours;
+
 /// The input of a strategy besides the problem: the user's options, and when to stop.
 struct Control {
   SolveOptions options{};
@@ -28,6 +30,8 @@ struct Control {
   const std::atomic<Bytes>* ceiling = nullptr;  ///< With one memory: only placings below it are useful.
   /// With one memory: the best placing of other strategies for the same problem. Empty: none.
   std::span<const Place> known{};
+  /// Of all buffers, with collisions joined, if there are some of many pieces: found once for all strategies; see best_of.
+  const Neighbours* neighbours = nullptr;
 
   /// True if the user interrupts or the time is up: improving must end.
   [[nodiscard]] bool is_time_up() const { return deadline.is_over(); }

@@ -51,6 +51,7 @@
 
 #include "pack/bounds.h"
 #include "pack/placing.h"
+#include "pack/rectangle_container.h"
 
 namespace stowage::pack {
 namespace {
@@ -325,6 +326,21 @@ class Contest {
 
 }  // namespace
 
+namespace {
+
+/// Neighbours with joined collisions, if some buffers have so many pieces that these are worth it.
+std::optional<Neighbours> neighbours_of_many_pieces(const Problem& problem) {
+  constexpr std::size_t many_pieces = 32;
+  const bool has_many = std::ranges::any_of(
+      problem.buffers, [](const Buffer& buffer) { return buffer.pieces.size() > many_pieces; });
+  if (problem.memories.size() != 1 || !has_many) return std::nullopt;
+  std::optional<Neighbours> neighbours(problem.buffers);
+  if (!neighbours->are_joined()) neighbours.reset();
+  return neighbours;
+}
+
+}  // namespace
+
 Placing run(const Strategy& strategy, const Problem& problem, const Control& control) {
   control.spend(strategy.turn.work * std::ssize(problem.buffers));
   return strategy.run(problem, control);
@@ -332,7 +348,10 @@ Placing run(const Strategy& strategy, const Problem& problem, const Control& con
 
 Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies,
                  const Control& control) {
-  Contest contest(problem, strategies, control);
+  Control own = control;
+  const std::optional<Neighbours> neighbours = neighbours_of_many_pieces(problem);
+  own.neighbours = neighbours ? &*neighbours : nullptr;
+  Contest contest(problem, strategies, own);
   contest.run();
   return contest.result();
 }

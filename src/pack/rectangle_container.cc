@@ -10,7 +10,8 @@
 //             |     |  2 |   x?
 //             +-----+----+------> time
 //
-// With tens of millions of pairs, or buffers of many pieces, the occupancy tree (occupancy.cc) does the placing.
+// Collisions of buffers of many pieces are found once, too, and joined (collisions.cc). With tens of millions of
+// pairs, or without a list, the occupancy tree (occupancy.cc) does the placing.
 // Of so many pairs neighbours are looked up in a tree over starts, whose nodes know the latest end below them.
 // Cost of a placing: neighbours * log(neighbours), or that of the occupancy.
 // Source: the document of docs/rectangle.md, paragraphs 87, 103 and 128 (what is placed accumulates).
@@ -24,13 +25,15 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "pack/collisions.h"
 #include "pack/placing.h"
 
 namespace stowage::pack {
 namespace {
 
-/// Pieces of two neighbours are compared pair by pair.
+/// Pieces of two neighbours are compared pair by pair, if collisions are not joined.
 constexpr std::size_t most_pieces_to_compare = 32;
+constexpr std::size_t most_joined = std::size_t{1} << 22U;
 
 }  // namespace
 
@@ -61,7 +64,38 @@ Neighbours::Neighbours(std::span<const Buffer> buffers, std::size_t listed) : bu
   for (std::size_t node = leaves_ - 1; node > 0; --node) {
     latest_[node] = std::max(latest_[2 * node], latest_[2 * node + 1]);
   }
-  if (pairs_ <= listed) list_pairs();
+  if (pairs_ > listed) return;
+  list_pairs();
+  join_collisions();
+}
+
+/// Each pair is looked at once, from the side of the buffer that comes first.
+void Neighbours::join_collisions() {
+  if (std::ranges::find(is_whole_, 0) == is_whole_.end()) return;
+  const Collisions collisions(buffers_);
+  std::vector<std::vector<Joined>> joined(buffers_.size());
+  std::vector<Interval> found;
+  std::size_t count = 0;
+  for (std::uint32_t b = 0; b < buffers_.size(); ++b) {
+    bool fits = true;
+    for_each(b, [&](std::size_t other) {
+      if (other < b || (is_whole_[b] != 0 && is_whole_[other] != 0) || !fits) return;
+      collisions.find(b, other, found);
+      count += 2 * found.size();
+      fits = count <= most_joined;
+      for (const Interval& it : found) {
+        joined[b].push_back({static_cast<std::uint32_t>(other), it});
+        joined[other].push_back({b, {-it.end, -it.begin}});
+      }
+    });
+    if (!fits) return;
+  }
+  joined_of_.push_back(0);
+  for (auto& list : joined) {
+    std::ranges::sort(list, {}, [](const Joined& it) { return std::pair(it.other, it.at.begin); });
+    joined_.insert(joined_.end(), list.begin(), list.end());
+    joined_of_.push_back(joined_.size());
+  }
 }
 
 /// Each buffer meets those that start after it and before its end. Two passes go over them: one counts, one
@@ -88,12 +122,14 @@ void Neighbours::list_pairs() {
   });
 }
 
-Container::Container(std::span<const Buffer> buffers, const Neighbours& neighbours)
-    : buffers_(buffers), neighbours_(&neighbours), offsets_(buffers.size(), 0), is_held_(buffers.size(), 0) {
-  const bool has_many_pieces = std::any_of(buffers.begin(), buffers.end(), [](const Buffer& buffer) {
+Container::Container(std::span<const Buffer> buffers, const Neighbours* neighbours)
+    : buffers_(buffers), neighbours_(neighbours), offsets_(buffers.size(), 0), is_held_(buffers.size(), 0) {
+  const auto has_many_pieces = [](const Buffer& buffer) {
     return buffer.pieces.size() > most_pieces_to_compare;
-  });
-  if (!neighbours.are_listed() || has_many_pieces) occupancy_.emplace(buffers);
+  };
+  if (neighbours == nullptr || !neighbours->are_listed() ||
+      (!neighbours->are_joined() && std::ranges::any_of(buffers, has_many_pieces)))
+    occupancy_.emplace(buffers);
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     if (buffers[b].pinned) put(b, *buffers[b].pinned);
   }
@@ -105,18 +141,22 @@ void Container::put(std::size_t buffer, Bytes offset) {
   if (occupancy_) occupancy_->reserve(buffers_[buffer], offset);
 }
 
+Bytes Container::lowest_fit(std::size_t buffer) {
+  return occupancy_ ? occupancy_->lowest_fit(buffers_[buffer]) : lowest_beside_neighbours(buffer);
+}
+
+Bytes Container::tightest_fit(std::size_t buffer) {
+  return occupancy_ ? occupancy_->tightest_fit(buffers_[buffer]) : tightest_beside_neighbours(buffer);
+}
+
 Bytes Container::put_lowest(std::size_t buffer) {
-  const Bytes offset =
-      occupancy_ ? occupancy_->lowest_fit(buffers_[buffer]) : lowest_beside_neighbours(buffer);
-  put(buffer, offset);
-  return offset + buffers_[buffer].size;
+  put(buffer, lowest_fit(buffer));
+  return offsets_[buffer] + buffers_[buffer].size;
 }
 
 Bytes Container::put_tightest(std::size_t buffer) {
-  const Bytes offset =
-      occupancy_ ? occupancy_->tightest_fit(buffers_[buffer]) : tightest_beside_neighbours(buffer);
-  put(buffer, offset);
-  return offset + buffers_[buffer].size;
+  put(buffer, tightest_fit(buffer));
+  return offsets_[buffer] + buffers_[buffer].size;
 }
 
 /// Lists the offsets that neighbours forbid, by rising begin.

@@ -38,11 +38,20 @@ class Neighbours {
   }
 
   /// Calls `visit` with each open interval of offsets at which `buffer` would collide with its
-  /// neighbour `other` lying at `offset`: one per pair of pieces that are alive at the same time.
+  /// neighbour `other` lying at `offset`. None overlap if `are_joined`.
   template <typename Visit>
   void for_each_collision(std::size_t buffer, std::size_t other, Bytes offset, Visit visit) const {
     if (is_whole_[buffer] != 0 && is_whole_[other] != 0) {
       visit(Interval{offset - buffers_[buffer].size, offset + buffers_[other].size});
+      return;
+    }
+    if (are_joined()) {
+      const auto begin = joined_.begin() + static_cast<std::ptrdiff_t>(joined_of_[buffer]);
+      const auto end = joined_.begin() + static_cast<std::ptrdiff_t>(joined_of_[buffer + 1]);
+      for (auto it = std::lower_bound(begin, end, other,
+                                      [](const Joined& a, std::size_t b) { return a.other < b; });
+           it != end && it->other == other; ++it)
+        visit(Interval{offset + it->at.begin, offset + it->at.end});
       return;
     }
     for (const Piece& mine : buffers_[buffer].pieces) {
@@ -56,8 +65,18 @@ class Neighbours {
     }
   }
 
+  /// Whether collisions of buffers of several pieces were found beforehand.
+  [[nodiscard]] bool are_joined() const { return !joined_of_.empty(); }
+
  private:
+  /// A collision with a neighbour at offset 0.
+  struct Joined {
+    std::uint32_t other = 0;
+    Interval at{};
+  };
+
   void list_pairs();
+  void join_collisions();
 
   /// Visits buffers below a node over [begin, end) that begin before `life` and are alive at its start.
   template <typename Visit>
@@ -98,19 +117,26 @@ class Neighbours {
   std::size_t pairs_ = 0;
   std::vector<std::size_t> first_;     ///< The begin of each buffer's list, and the end of the last.
   std::vector<std::uint32_t> listed_;  ///< All lists, one after the other.
+  /// Of each buffer, by neighbour, unless both are whole; `joined_of_` is empty if there are too many.
+  std::vector<Joined> joined_;
+  std::vector<std::size_t> joined_of_;
 };
 
 /// The memory container: takes rectangles one by one, each as low as it goes.
 class Container {
  public:
-  /// Holds the pinned buffers at first. Keeps references to both arguments.
-  Container(std::span<const Buffer> buffers, const Neighbours& neighbours);
+  /// Holds the pinned buffers at first. Keeps references to both arguments. Without neighbours, which are worth
+  /// listing for several passes only, it looks at what is taken at each time.
+  Container(std::span<const Buffer> buffers, const Neighbours* neighbours);
 
-  /// Puts the buffer at the lowest offset that is free throughout its life, and returns its top.
-  Bytes put_lowest(std::size_t buffer);
-  /// The same in the tightest place, see Occupancy::tightest_fit.
-  Bytes put_tightest(std::size_t buffer);
+  /// The lowest offset that is free throughout the buffer's life.
+  [[nodiscard]] Bytes lowest_fit(std::size_t buffer);
+  /// The tightest place, see Occupancy::tightest_fit.
+  [[nodiscard]] Bytes tightest_fit(std::size_t buffer);
   void put(std::size_t buffer, Bytes offset);
+  /// Puts the buffer there, and returns its top.
+  Bytes put_lowest(std::size_t buffer);
+  Bytes put_tightest(std::size_t buffer);
 
   [[nodiscard]] bool holds(std::size_t buffer) const { return is_held_[buffer] != 0; }
   /// By buffer; 0 for those not held.

@@ -79,7 +79,7 @@ class Tuner {
     Goals goals(rectangles_.threshold, start_.rounds);
     Order order = sorted(rectangles_.all);
     for (int idle = 0; idle <= start_.patience;) {
-      Container container(rectangles_.buffers, rectangles_.neighbours);
+      Container container(rectangles_.buffers, &rectangles_.neighbours);
       const auto top = place(order, container);
       if (!top) break;
       if (best.offsets.empty() || *top < best.top) {
@@ -99,7 +99,7 @@ class Tuner {
   /// Tunes the rectangles at risk of being above `critical`, and merges.
   Order adjusted(const Order& order, const std::vector<Bytes>& offsets, Bytes critical) {
     const std::vector<Risk> risks = classify(rectangles_.buffers, offsets, critical);
-    Container container(rectangles_.buffers, rectangles_.neighbours);
+    Container container(rectangles_.buffers, &rectangles_.neighbours);
     const Order high = tuned(order, risks, Risk::high, offsets, container);
     const Order medium = tuned(order, risks, Risk::medium, offsets, container);
     return merged(high, medium, order, risks);

@@ -116,7 +116,9 @@ Placing slots(const Problem& problem, const Control& control) {
     order.push_back(outside.buffers.size());
     outside.buffers.push_back(problem.buffers[b]);
   }
-  const Placing placed = place_in_order(outside, order, Fit::lowest, control, "slots");
+  Control own = control;
+  own.neighbours = nullptr;  // they are those of the whole problem
+  const Placing placed = place_in_order(outside, order, Fit::lowest, own, "slots");
   if (placed.places.empty()) return {.places = {}, .cut_short = placed.cut_short};
   Placing placing{std::vector<Place>(problem.buffers.size())};
   if (pool.count > 0)

@@ -105,7 +105,7 @@ class SqueakyWheel {
   bool place() {
     control_.spend(work_of_buffer * std::ssize(buffers_) +
                    work_of_pair * static_cast<std::int64_t>(neighbours_.pairs()));
-    Container container(buffers_, neighbours_);
+    Container container(buffers_, &neighbours_);
     peak_ = 0;
     for (const Buffer& buffer : buffers_) {
       if (buffer.pinned) peak_ = std::max(peak_, *buffer.pinned + buffer.size);

@@ -376,11 +376,48 @@ TEST_P(RectanglePlacer, NeighboursAreThoseAliveAtTheSameTime) {
   }
 }
 
+/// Whether two pieces need a byte at the same time, if the first buffer lies so many bytes above the other.
+bool collide(const Buffer& a, const Buffer& b, Bytes above) {
+  for (const Piece& mine : a.pieces) {
+    for (const Piece& its : b.pieces) {
+      const bool are_alive =
+          mine.is_ever_alive() && its.is_ever_alive() &&
+          std::max(mine.life.lower, its.life.lower) < std::min(mine.life.upper, its.life.upper);
+      const Bytes begin = above + mine.offset;
+      if (are_alive && begin < its.offset + its.size && its.offset < begin + mine.size) return true;
+    }
+  }
+  return false;
+}
+
+TEST_P(RectanglePlacer, CollisionsAreThoseOfAllPieces) {
+  std::size_t joined = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Problem problem = some_problem(seed);
+    const Neighbours neighbours(problem.buffers, GetParam());
+    joined += neighbours.are_joined() ? 1U : 0U;
+    for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+      neighbours.for_each(b, [&](std::size_t other) {
+        std::vector<Interval> found;
+        neighbours.for_each_collision(b, other, 100, [&](const Interval& it) { found.push_back(it); });
+        for (Bytes offset = 100 - problem.buffers[b].size; offset <= 100 + problem.buffers[other].size;
+             ++offset) {
+          const auto count = std::ranges::count_if(
+              found, [&](const Interval& it) { return it.begin < offset && offset < it.end; });
+          ASSERT_EQ(count > 0, collide(problem.buffers[b], problem.buffers[other], offset - 100)) << seed;
+          ASSERT_LE(count, neighbours.are_joined() ? 1 : count) << seed;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(joined > 0, GetParam() > 0);
+}
+
 TEST_P(RectanglePlacer, PutsEachAsLowAsItGoes) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Problem problem = some_problem(seed);
     const Neighbours neighbours(problem.buffers, GetParam());
-    Container container(problem.buffers, neighbours);
+    Container container(problem.buffers, &neighbours);
     std::vector<oracle::Taken> taken;
     for (const Buffer& buffer : problem.buffers) {
       if (buffer.pinned) oracle::reserve(taken, buffer, *buffer.pinned);
@@ -403,7 +440,7 @@ TEST_P(RectanglePlacer, PutsEachInTheTightestPlace) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Problem problem = some_problem(seed);
     const Neighbours neighbours(problem.buffers, GetParam());
-    Container container(problem.buffers, neighbours);
+    Container container(problem.buffers, &neighbours);
     std::vector<oracle::Taken> taken;
     for (const Buffer& buffer : problem.buffers) {
       if (buffer.pinned) oracle::reserve(taken, buffer, *buffer.pinned);
@@ -437,7 +474,7 @@ struct Reordered {
 template <typename IsBelow>
 Reordered reorder(const Problem& problem, std::uint64_t seed, Bytes threshold, IsBelow is_below) {
   const Neighbours neighbours(problem.buffers);
-  Container below(problem.buffers, neighbours);
+  Container below(problem.buffers, &neighbours);
   Order group;
   for (const Rectangle& it : rectangles_of(problem.buffers)) {
     if (is_below(it.buffer)) {
@@ -533,7 +570,7 @@ TEST(Rectangle, ReorderingLeavesAloneWhatIsBelow) {
 TEST(Rectangle, ReorderingStopsWhenTold) {
   const Problem problem = problem_of({whole("a", 4, 0, 4), whole("b", 4, 0, 4)});
   const Neighbours neighbours(problem.buffers);
-  Container container(problem.buffers, neighbours);
+  Container container(problem.buffers, &neighbours);
   container.put_lowest(0);
   container.put_lowest(1);
   Manner manner = some_manner(0);
@@ -562,7 +599,7 @@ Tuned tuned(const Problem& problem, std::string_view sort, std::optional<std::in
 std::string adjusted_ids(const Problem& problem, std::string_view sort, const Order& order, Bytes critical,
                          std::int64_t budget = 0, int percent = 50) {
   const Rectangles rectangles = *prepare(problem.buffers, [] { return false; });
-  Container container(problem.buffers, rectangles.neighbours);
+  Container container(problem.buffers, &rectangles.neighbours);
   for (const std::size_t b : order) container.put_lowest(b);
   Start start;
   start.sort = parse_sort_order(sort);
@@ -592,7 +629,7 @@ TEST(Rectangle, TheGroupThatReachesHighestIsFirst) {
 
 /// Places in the order and returns the highest top.
 Bytes top_of(const Rectangles& rectangles, const Order& order) {
-  Container container(rectangles.buffers, rectangles.neighbours);
+  Container container(rectangles.buffers, &rectangles.neighbours);
   Bytes top = 0;
   for (const std::size_t b : order) top = std::max(top, container.put_lowest(b));
   return top;
@@ -616,7 +653,7 @@ TEST(Rectangle, AGroupKeepsTheOrderItCameInWhereThatIsLower) {
     ++cases;
     Start start;
     start.sort = parse_sort_order("-size");
-    Container container(problem.buffers, rectangles.neighbours);
+    Container container(problem.buffers, &rectangles.neighbours);
     for (const std::size_t b : given) container.put_lowest(b);
     ASSERT_LE(top_of(rectangles, adjusted(rectangles, start, never, given, container.offsets(), 0)),
               rectangles.threshold);
