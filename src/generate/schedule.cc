@@ -27,25 +27,38 @@ namespace {
 
 [[noreturn]] void refuse_plan(const std::string& problem) { throw Error("plan", problem); }
 
-/// The most rows of a step.
-std::int64_t granule_of(const Plan& plan) {
-  std::int64_t most = 1;
+/// The most rows of a step, if steps are blocks of so many rows; else 1: then steps are taken row by row.
+std::int64_t granule_of(const Network& network, const Plan& plan) {
+  struct Range {
+    RowRange rows{};
+    TensorId tensor = 0;
+  };
+  std::vector<Range> all;
   for (const Step& step : plan.clocks[0].steps) {
-    std::visit(
-        [&](const auto& it) {
-          if constexpr (requires { it.rows; })
-            if (it.rows) most = std::max(most, it.rows->end - it.rows->begin);
-        },
-        step);
+    if (const auto* const run = std::get_if<Run>(&step);
+        run != nullptr && run->rows && run->path.size() == 2) {
+      const Operator& op = network.graph().subgraphs[0].operators[run->path[1]];
+      all.push_back({*run->rows, (run->sums ? op.inputs : op.outputs).at(0).value()});
+    } else if (const auto* const arrive = std::get_if<Arrive>(&step); arrive != nullptr && arrive->rows) {
+      all.push_back({*arrive->rows, arrive->tensor});
+    } else if (const auto* const leave = std::get_if<Leave>(&step); leave != nullptr && leave->rows) {
+      all.push_back({*leave->rows, leave->tensor});
+    }
   }
-  return most;
+  std::int64_t most = 1;
+  for (const Range& it : all) most = std::max(most, it.rows.end - it.rows.begin);
+  const auto is_block = [&](const Range& it) {
+    const std::int64_t extent = (*plan.tensors[it.tensor].tensor.shape)[it.rows.axis];
+    return it.rows.begin % most == 0 && it.rows.end == std::min(it.rows.begin + most, extent);
+  };
+  return std::ranges::all_of(all, is_block) ? most : 1;
 }
 
 /// Collects steps and checks that row blocks ascend.
 class Collector {
  public:
   Collector(const Network& network, const Plan& plan)
-      : network_(network), plan_(plan), granule_(granule_of(plan)) {
+      : network_(network), plan_(plan), granule_(granule_of(network, plan)) {
     result_.granule = granule_;
   }
 
@@ -120,18 +133,19 @@ class Collector {
   }
 
   void count(const Number& number, const std::optional<RowRange>& rows, std::int64_t extent, Position at) {
-    Repeats& done = done_.try_emplace(number, Repeats{number.second, granule_, {}, {}}).first->second;
-    const std::int64_t begin = rows ? rows->begin : 0;
-    const bool is_block =
-        rows ? begin % granule_ == 0 && rows->end == std::min(begin + granule_, extent) : done.blocks.empty();
-    if (!is_block)
-      refuse_plan(fmt::format(
-          "runs {} again as a whole, or in parts of row blocks, for which no C is generated",
-          number.first == 1 ? "a transfer"
-                            : describe(network_.graph(), 0, result_.operators[number.second].op)));
-    done.blocks.push_back(begin / granule_);
-    done.positions.push_back(at);
-    sequence_.push_back(number);
+    Repeats& done = done_.try_emplace(number, Repeats{number.second, granule_, rows ? rows->axis : 0, {}, {}})
+                        .first->second;
+    if (!rows && !done.blocks.empty())
+      refuse_plan(fmt::format("runs {} again as a whole, for which no C is generated",
+                              number.first == 1
+                                  ? "a transfer"
+                                  : describe(network_.graph(), 0, result_.operators[number.second].op)));
+    const RowRange range = rows.value_or(RowRange{0, 0, extent});
+    for (std::int64_t begin = range.begin; begin < range.end; begin += granule_) {
+      done.blocks.push_back(begin / granule_);
+      done.positions.push_back(at);
+      sequence_.push_back(number);
+    }
   }
 
   const Network& network_;

@@ -26,8 +26,8 @@ struct Schedule {
   std::vector<StepKind> operators{};
   std::vector<Port> ports{};
   std::vector<std::size_t> steps{};
-  /// Operators that compute some row blocks again, by their index in the subgraph. For these the k-th step is
-  /// row block blocks[k].
+  /// Operators that compute some row blocks again, or not in their order, by their index in the subgraph. For these
+  /// the k-th step is row block blocks[k].
   std::map<std::size_t, Repeats> repeats{};
 
   /// The C type that counts steps of an operator or port.

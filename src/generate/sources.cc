@@ -79,8 +79,10 @@ void Sources::need(std::string_view kernel) {
 void Sources::set_repeats(const std::map<std::size_t, Repeats>& repeats, const std::string& counter) {
   counter_ = counter;
   for (const auto& [op, steps] : repeats) {
-    for (const auto& output : network_.graph().subgraphs[0].operators[op].outputs)
-      if (output) repeats_.emplace(*output, steps);
+    const std::set<std::int64_t> different(steps.blocks.begin(), steps.blocks.end());
+    if (different.size() < steps.blocks.size())  // else they only are in another order
+      for (const auto& output : network_.graph().subgraphs[0].operators[op].outputs)
+        if (output) repeats_.emplace(*output, steps);
     const std::vector<std::uint16_t> blocks(steps.blocks.begin(), steps.blocks.end());
     const auto bytes = std::as_bytes(std::span(blocks));
     definitions_of_again_ +=

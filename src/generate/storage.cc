@@ -118,12 +118,13 @@ Storage::Storage(const Plan& plan, std::size_t tensor, const Repeats& repeats)
 
 /// A step writes the only place that a row has then, so whoever reads the row finds its last version.
 void Storage::take_versions(const Plan& plan, const std::vector<View>& views, const Repeats& repeats) {
+  axis_ = repeats.axis;
   for (const View& view : views) {
-    if (!view.ring && !view.rows) misplace("{} is computed again, but has one place", tensor_->name);
-    const std::size_t axis = view.ring ? view.ring->axis : view.rows->axis;
-    if (axis_.value_or(axis) != axis) misplace("{} has rows along two axes", tensor_->name);
+    const std::size_t axis = view.ring ? view.ring->axis : view.rows ? view.rows->axis : *axis_;
+    if (!view.ring && !view.rows && !is_outermost(axis))
+      misplace("rows of {} along axis {} are computed again, but are apart", tensor_->name, axis);
+    if (*axis_ != axis) misplace("{} has rows along two axes", tensor_->name);
     if (plan.places[view.buffer].memory != memory_) misplace("{} moves between memories", tensor_->name);
-    axis_ = axis;
   }
   const Bytes bytes = bytes_of_row(*tensor_, *axis_).value();
   for (std::size_t k = 0; k < repeats.blocks.size(); ++k) {

@@ -27,10 +27,12 @@ struct RowPlace {
   std::vector<std::uint16_t> slots{};
 };
 
-/// The steps of an operator that computes some row blocks again. Each of them is a version of these rows.
+/// The steps of an operator that computes some row blocks again, or not in their order. Each of them is a version of
+/// these rows.
 struct Repeats {
   std::size_t number = 0;  ///< Of the operator among those of the schedule.
   std::int64_t granule = 1;
+  std::size_t axis = 0;                ///< Of the rows of its outputs.
   std::vector<std::int64_t> blocks{};  ///< In the order of the steps.
   std::vector<Position> positions{};   ///< Of the steps.
 };

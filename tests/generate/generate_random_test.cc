@@ -7,7 +7,10 @@
 #include <chrono>
 #include <iostream>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "block_plans.h"
@@ -32,44 +35,99 @@ PlanOptions quick_options() {
   return options;
 }
 
+constexpr std::uint64_t ways = 9;
+
+bool is_convolution(const Operator& op) { return op.type == "CONV_2D" || op.type == "DEPTHWISE_CONV_2D"; }
+
+/// Channels of what goes from convolutions to convolutions.
+testing::Axes axes_of_planes(const Network& network) {
+  constexpr std::size_t channels = 3;
+  const Subgraph& main = network.graph().subgraphs[0];
+  testing::Axes axes(network.graph().tensors.size());
+  for (const Operator& op : main.operators) {
+    const TensorId output = op.outputs.at(0).value();
+    const bool is_between =
+        is_convolution(op) && std::ranges::all_of(main.operators, [&](const Operator& it) {
+          return is_convolution(it) || !std::ranges::count(it.inputs, std::optional(output));
+        });
+    const bool is_outlet = std::ranges::count(main.outputs, output) > 0;
+    if (is_between && !is_outlet && network.graph().tensors[output].shape->at(channels) > 1)
+      axes[output] = channels;
+  }
+  return axes;
+}
+
+/// Columns of all images.
+testing::Axes axes_of_columns(const Network& network) {
+  const Graph& graph = network.graph();
+  testing::Axes axes(graph.tensors.size());
+  for (TensorId t = 0; t < axes.size(); ++t) {
+    const Tensor& tensor = graph.tensors[t];
+    if (!is_constant(tensor.kind) && tensor.shape->size() == 4 && (*tensor.shape)[2] > 1) axes[t] = 2;
+  }
+  return axes;
+}
+
+/// Whether a row of an operator is in two steps.
+bool computes_again(const Plan& plan) {
+  std::set<std::pair<std::size_t, std::int64_t>> done;
+  for (const Step& step : plan.clocks[0].steps) {
+    const auto* const run = std::get_if<Run>(&step);
+    if (run == nullptr || !run->rows || run->sums) continue;
+    for (std::int64_t row = run->rows->begin; row < run->rows->end; ++row)
+      if (!done.emplace(run->path[1], row).second) return true;
+  }
+  return false;
+}
+
 /// The ways of planning take turns.
 Plan plan_in_turn(const Network& network, std::uint64_t seed) {
   PlanOptions options = quick_options();
-  switch (seed % 7) {
+  const std::uint64_t turn = seed / ways;
+  switch (seed % ways) {
     case 0:
       return make_plan(network.input, options).plan;
     case 1:
       options.io = Io::external;
       return make_plan(network.input, options).plan;
     case 2:
-      options.stream = StreamOptions{.granule = 1 + static_cast<std::int64_t>(seed / 7 % 3),
+      options.stream = StreamOptions{.granule = 1 + static_cast<std::int64_t>(turn % 3),
                                      .axes = StreamAxes::natural,
                                      .blocks = StreamBlocks::none};
       return make_plan(network.input, options).plan;
     case 3:
       options.stream = StreamOptions{.layout = StreamLayout::ring,
-                                     .axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched,
+                                     .axes = turn % 2 == 0 ? StreamAxes::natural : StreamAxes::searched,
                                      .blocks = StreamBlocks::none};
       options.solve.time_limit = std::chrono::milliseconds(100);  // for axes, and on busy machines
-      if (seed / 14 % 2 == 0) options.io = Io::rows;
+      if (turn / 2 % 2 == 0) options.io = Io::rows;
       return make_plan(network.input, options).plan;
     case 4:
-      options.stream = StreamOptions{.axes = seed / 7 % 2 == 0 ? StreamAxes::natural : StreamAxes::searched,
+      options.stream = StreamOptions{.axes = turn % 2 == 0 ? StreamAxes::natural : StreamAxes::searched,
                                      .blocks = StreamBlocks::none};
       options.io = Io::rows;
       return make_plan(network.input, options).plan;
     case 5:
-      options.stream =
-          StreamOptions{.granule = 1 + static_cast<std::int64_t>(seed / 7 % 2),
-                        .recompute = 2,
-                        .layout = seed / 7 % 3 == 0 ? StreamLayout::ring : StreamLayout::automatic,
-                        .axes = StreamAxes::natural,
-                        .blocks = StreamBlocks::none};
-      options.io = seed / 14 % 2 == 0 ? Io::rows : Io::arena;
+      options.stream = StreamOptions{.granule = 1 + static_cast<std::int64_t>(turn % 2),
+                                     .recompute = 2,
+                                     .layout = turn % 3 == 0 ? StreamLayout::ring : StreamLayout::automatic,
+                                     .axes = StreamAxes::natural,
+                                     .blocks = StreamBlocks::none};
+      options.io = turn / 2 % 2 == 0 ? Io::rows : Io::arena;
       options.solve.time_limit = std::chrono::milliseconds(100);
       return make_plan(network.input, options).plan;
+    case 6:
+      return testing::streamed_plan(network,
+                                    {.granule = turn % 4 == 0 ? 2 : 1,
+                                     .form = turn % 2 == 0 ? testing::Form::rows : testing::Form::any,
+                                     .io_by_rows = turn % 3 == 0,
+                                     .again = true,
+                                     .seed = seed});
+    case 7:
+      return testing::streamed_plan(
+          network, turn % 3 == 0 ? axes_of_columns(network) : axes_of_planes(network), {.seed = seed});
     default:
-      return testing::streamed_plan(network, testing::random_options(seed / 7));
+      return testing::streamed_plan(network, testing::random_options(turn));
   }
 }
 
@@ -86,23 +144,41 @@ struct Kinds {
   std::size_t columns = 0;
   std::size_t planes = 0;
   std::size_t stopping_loops = 0;
+  std::size_t dilations = 0;
+  std::size_t odd_channels = 0;
 };
+
+bool has_dilation(const Network& network) {
+  return std::ranges::any_of(network.details[0], [](const OperatorDetails& it) {
+    return it.attributes.integer("dilation_h_factor", 1) > 1;
+  });
+}
+
+bool has_odd_channels(const Network& network) {
+  return std::ranges::any_of(network.graph().tensors, [](const Tensor& it) {
+    return it.kind == TensorKind::temporary && it.shape && it.shape->size() == 4 && it.shape->back() > 1 &&
+           it.shape->back() % 2 == 1;
+  });
+}
 
 /// Generates until so many packages are there; why others were not, by reason.
 std::map<std::string, int> add_packages(testing::Packages& packages, std::uint64_t wanted, Kinds& kinds) {
   std::map<std::string, int> refused;
   for (std::uint64_t seed = 0; packages.count() < wanted && seed < 3 * wanted; ++seed) {
-    const DType dtype = seed / 7 % 3 == 0 ? DType::float32 : DType::int8;
+    const bool is_real = seed / ways % 3 == 0 && seed % ways != 7;
+    const DType dtype = is_real ? DType::float32 : DType::int8;
     const Network network = testing::random_layer_network(seed, dtype);
     const std::string name = "net" + std::to_string(seed);
     try {
       const Plan plan = plan_in_turn(network, seed);
       const Package package = generate_package(network, plan, {.name = name, .cases = 2, .seed = seed});
       packages.add(name, package);
-      kinds.recompute += mentions(package, "_again(memory") ? 1 : 0;
+      kinds.recompute += computes_again(plan) ? 1 : 0;
       kinds.columns += mentions(package, "_columns_f32(") || mentions(package, ", turned */") ? 1 : 0;
       kinds.planes += mentions(package, "_plane") ? 1 : 0;
       kinds.stopping_loops += mentions(package, "state->stop") ? 1 : 0;
+      kinds.dilations += has_dilation(network) ? 1 : 0;
+      kinds.odd_channels += has_odd_channels(network) ? 1 : 0;
     } catch (const Error& error) {
       const std::string what = error.what();
       ++refused[what.substr(what.find("): ") == std::string::npos ? 0 : what.find("): "))];
@@ -119,10 +195,15 @@ TEST(GenerateRandom, NetworksGiveWhatTheInterpreterGives) {
   const auto refused = add_packages(packages, wanted, kinds);
   std::cout << "of " << packages.count() << ": " << kinds.recompute << " compute rows again, "
             << kinds.columns << " have columns, " << kinds.planes << " planes, " << kinds.stopping_loops
-            << " loops that stop\n";
+            << " loops that stop, " << kinds.dilations << " dilations, " << kinds.odd_channels
+            << " odd channels\n";
   if (!testing::is_in_a_hurry()) {
-    EXPECT_GT(kinds.columns, 0U);
-    EXPECT_GT(kinds.stopping_loops, 0U);
+    EXPECT_GE(kinds.recompute, 20U);
+    EXPECT_GE(kinds.columns, 5U);
+    EXPECT_GE(kinds.planes, 5U);
+    EXPECT_GE(kinds.stopping_loops, 20U);
+    EXPECT_GE(kinds.dilations, 15U);
+    EXPECT_GE(kinds.odd_channels, 100U);
   }
   int refusals = 0;
   for (const auto& [reason, count] : refused) {
@@ -160,6 +241,7 @@ TEST(GenerateRandom, BlocksOfChannels) {
   const std::uint64_t wanted = testing::has_time() ? 600 : testing::is_in_a_hurry() ? 10 : 30;
   std::map<std::string, int> refused;
   std::size_t gathered = 0;
+  std::size_t joined = 0;
   for (std::uint64_t seed = 0; packages.count() < wanted && seed < 30 * wanted; ++seed) {
     const Network network = testing::random_layer_network(seed, seed % 4 == 0 ? DType::float32 : DType::int8);
     const model::Splits splits = random_splits(network.graph(), seed);
@@ -170,7 +252,7 @@ TEST(GenerateRandom, BlocksOfChannels) {
       const Plan plan = testing::plan_of_blocks(split, testing::random_options(seed));
       const Package package = generate_package(network, plan, {.name = name, .cases = 2, .seed = seed});
       packages.add(name, package);
-      EXPECT_TRUE(mentions(package, "[part]")) << name;
+      joined += mentions(package, "[part]") ? 1 : 0;
       gathered += mentions(package, "_window_of_blocks(") ? 1 : 0;
     } catch (const Error& error) {
       ++refused[error.what()];
@@ -180,6 +262,7 @@ TEST(GenerateRandom, BlocksOfChannels) {
             << refused.size() << " ways refused\n";
   EXPECT_EQ(packages.count(), wanted);
   EXPECT_GT(gathered, 0U);
+  EXPECT_EQ(joined, packages.count());
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 

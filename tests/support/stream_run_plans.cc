@@ -25,10 +25,11 @@ struct Turn {
   bool backward = false;  ///< From the last row to the first.
 };
 
-/// Rows of one tensor.
+/// Rows of one tensor, as they are computed for the first time, or again.
 struct Block {
   TensorId tensor = 0;
   std::int64_t index = 0;
+  std::int64_t version = 0;
   auto operator<=>(const Block&) const = default;
 };
 
@@ -171,8 +172,35 @@ class Maker {
         if (is_ready(turn)) ready.push_back(&turn);
       }
       if (ready.empty()) return;
+      if (options_.again && random_() % 3 == 0) take_again();
       take(options_.seed ? *ready[random_() % ready.size()] : *ready.front());
     }
+  }
+
+  /// Rows that have run and are read by others run once more.
+  void take_again() {
+    const auto may_repeat = [&](const Turn& turn) {
+      return turn.kind == Turn::Kind::rows && !turn.backward && turn.done > 0 &&
+             turn.extent > options_.granule &&
+             std::ranges::none_of(op(turn.of).outputs, [&](const auto& output) {
+               return output && graph_.tensors[*output].kind == TensorKind::output;
+             });
+    };
+    std::vector<Turn*> all;
+    for (Turn& turn : turns_)
+      if (may_repeat(turn)) all.push_back(&turn);
+    if (all.empty()) return;
+    const Turn& turn = *all[random_() % all.size()];
+    const std::int64_t blocks = (turn.done + options_.granule - 1) / options_.granule;
+    const std::int64_t block = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(blocks));
+    const std::int64_t begin = block * options_.granule;
+    const RowRange rows{turn.axis, begin, std::min(turn.extent, begin + options_.granule)};
+    for_reads(turn, rows.begin, rows.end, [&](TensorId t, std::int64_t row) { use(t, row); });
+    for (const auto& output : op(turn.of).outputs)
+      if (output) ++versions_[{*output, block}];
+    for (const TensorId scratch : op(turn.of).scratch) use(scratch, 0);
+    write_outputs(turn, rows.begin, rows.end);
+    plan_.clocks[0].steps.push_back(Run{.path = {0, turn.of}, .rows = rows});
   }
 
   void write(TensorId t, std::int64_t row) {
@@ -181,7 +209,9 @@ class Maker {
   }
 
   void use(TensorId t, std::int64_t row) {
-    const Block block{t, row / options_.granule};
+    const std::int64_t index = row / options_.granule;
+    const auto version = versions_.find({t, index});
+    const Block block{t, index, version == versions_.end() ? 0 : version->second};
     const auto [life, is_new] = lives_.try_emplace(block, Lifetime{now(), now() + 1});
     if (!is_new) life->second.upper = now() + 1;
   }
@@ -252,11 +282,14 @@ class Maker {
     }
     for (auto& [block, life] : lives_) life.upper = std::max(life.upper, life.lower + 1);
     for (TensorId t = 0; t < graph_.tensors.size(); ++t) {
-      if (!is_variable(graph_.tensors[t]) || !lives_.contains({t, 0})) continue;
+      if (!is_variable(graph_.tensors[t]) || !lives_.contains({t, 0, 0})) continue;
       const Form form = !axes_[t]                    ? Form::whole
                         : options_.form == Form::any ? Form(random_() % 3)
                                                      : options_.form;
-      if (form == Form::whole) {
+      const auto repeated = versions_.lower_bound({t, 0});
+      if (repeated != versions_.end() && repeated->first.first == t) {
+        add_versions(t);
+      } else if (form == Form::whole) {
         add_whole(t);
       } else if (form == Form::ring) {
         add_ring(t);
@@ -268,7 +301,7 @@ class Maker {
 
   [[nodiscard]] std::vector<Lifetime> lives_of(TensorId t) const {
     std::vector<Lifetime> lives;
-    for (auto it = lives_.lower_bound({t, 0}); it != lives_.end() && it->first.tensor == t; ++it)
+    for (auto it = lives_.lower_bound({t, 0, 0}); it != lives_.end() && it->first.tensor == t; ++it)
       lives.push_back(it->second);
     return lives;
   }
@@ -277,6 +310,18 @@ class Maker {
     const Lifetime life = all_of(lives_of(t));
     const std::size_t buffer = add_buffer(graph_.tensors[t].name, graph_.tensors[t].bytes, life);
     plan_.tensors[t].views = {{.buffer = buffer, .life = life}};
+  }
+
+  void add_versions(TensorId t) {
+    for (auto it = lives_.lower_bound({t, 0, 0}); it != lives_.end() && it->first.tensor == t; ++it) {
+      const std::int64_t begin = it->first.index * options_.granule;
+      const std::int64_t end = std::min(begin + options_.granule, static_cast<std::int64_t>(rows_of(t)));
+      const std::size_t buffer = add_buffer(
+          graph_.tensors[t].name + " " + std::to_string(begin) + " " + std::to_string(it->first.version),
+          (end - begin) * row_bytes(t), it->second);
+      plan_.tensors[t].views.push_back(
+          {.buffer = buffer, .life = it->second, .rows = RowRange{*axes_[t], begin, end}});
+    }
   }
 
   void add_ring(TensorId t) {
@@ -313,7 +358,9 @@ class Maker {
       const std::int64_t begin = static_cast<std::int64_t>(b) * options_.granule;
       const std::int64_t end =
           std::min<std::int64_t>(begin + options_.granule, static_cast<std::int64_t>(rows_of(t)));
-      const auto replaced = options_.in_place ? replaced_by({t, static_cast<std::int64_t>(b)}) : std::nullopt;
+      const auto replaced = options_.in_place && !options_.again
+                                ? replaced_by({t, static_cast<std::int64_t>(b), 0})
+                                : std::nullopt;
       std::size_t buffer = 0;
       if (replaced) {
         buffer = *replaced;
@@ -343,7 +390,7 @@ class Maker {
         if (!is_updated || read.rows.taps != 1 || read.rows.scale != 1 || read.rows.offset != 0 ||
             read.rows.divisor != 1)
           continue;
-        const auto replaced = lives_.find({t, block.index});
+        const auto replaced = lives_.find({t, block.index, 0});
         if (replaced == lives_.end() || replaced->second.upper != lives_.at(block).lower + 1) continue;
         if (std::ranges::count(own.inputs, std::optional(t)) > 1) continue;
         for (const View& view : plan_.tensors[t].views) {
@@ -386,6 +433,8 @@ class Maker {
   std::vector<Turn> turns_{};
   std::vector<std::vector<bool>> written_{};
   std::map<Block, Lifetime> lives_{};
+  std::map<std::pair<TensorId, std::int64_t>, std::int64_t>
+      versions_{};  ///< Of blocks that run again: the last.
   std::map<std::size_t, std::size_t> sums_{};
 };
 

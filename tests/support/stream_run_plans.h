@@ -22,6 +22,7 @@ struct StreamedOptions {
   Form form = Form::rows;
   bool io_by_rows = false;
   bool in_place = false;  ///< Where a row may be written over one that is read for the last time.
+  bool again = false;  ///< Some rows are computed again, into places of their own; nothing is in place then.
   std::optional<std::uint64_t> seed{};  ///< Of the order of steps; none: operator after operator.
 };
 
