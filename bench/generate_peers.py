@@ -4,7 +4,6 @@ import json
 import pathlib
 import re
 import subprocess
-import sys
 
 CORES = {"m3": "cortex-m3 mps2-an385", "m4": "cortex-m4 mps2-an386", "m7": "cortex-m7 mps2-an500",
          "m55": "cortex-m55 mps3-an547"}
@@ -40,15 +39,26 @@ tflite2onnx.convert(sys.argv[1], sys.argv[2])
 """
 
 
+LONGEST = 1200  # seconds of a program
+
+
 def attempt(command, folder=None):
-    return subprocess.run(list(map(str, command)), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, stdin=subprocess.DEVNULL)
+    command = list(map(str, command))
+    try:
+        return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              stdin=subprocess.DEVNULL, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, f"took more than {LONGEST} seconds")
+
+
+class Failed(Exception):
+    """A program that should have run did not."""
 
 
 def run(command, folder=None):
     result = attempt(command, folder)
     if result.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}:\n{result.stdout[-3000:]}")
+        raise Failed(f"{' '.join(map(str, command))[:200]}: {result.stdout.strip()[-500:]}")
     return result.stdout
 
 
@@ -105,6 +115,8 @@ def cmsis_program(source):
 
 def count(output):
     match = re.search(r"stack (\d+) bytes, (\d+) thousand", output)
+    if not match:
+        raise Failed(f"no count of instructions in: {output.strip()[-300:]}")
     return int(match.group(1)), int(match.group(2))
 
 
