@@ -43,7 +43,7 @@ namespace {
 constexpr std::array<std::string_view, 8> portfolio{
     "size*duration", "duration,size", "size,duration",         "size",
     "size*overlap",  "overlap,size",  "size*duration*overlap", "duration*overlap"};
-constexpr int placings_to_finish = 4;
+constexpr int placings_to_finish = 4;  ///< Where a placing that has begun is not given up.
 constexpr std::int64_t work_of_first_placing = 2500;  ///< For each buffer, in the units of deadlines.
 constexpr std::size_t starts_at_once = 8;             ///< Where work is counted.
 constexpr std::size_t most_waves = 10;
@@ -83,12 +83,13 @@ class Starts {
     const std::size_t wave = tuned / width();
     start.sort = orders_[tuned % orders_.size()];
     start.group_percent = tuned % 4 == 3 ? 50 : 0;
-    start.tunes_all = wave > 0 || tuned % 2 == 0;
+    start.tunes_all = !options_.rounds && (wave + tuned) % 2 == 0;
     start.manner.seed = options_.seed * 0x9e3779b97f4a7c15U + number;
     start.manner.minds_size = tuned % 4 == 2;
     start.manner.divisor = 4 << (tuned % 3);
     start.manner.budget = budget_ << (2 * wave);
     start.rounds = options_.rounds;
+    if (options_.rounds) start.patience = std::numeric_limits<int>::max();
     return start;
   }
 
@@ -278,9 +279,9 @@ Placing rectangle(const Problem& problem, const Control& control) {
   if (placing.places.empty() && !problem.buffers.empty()) return placing;
   Tuned first = first_placing(problem, placing);
   if (first.top <= rectangles->threshold) return placing;
-  // The end of the search leaves enough time to place its result again.
   Control early = control;
-  early.deadline = early.deadline.later_by(-placings_to_finish * (control.deadline.now() - begin));
+  if (rectangles->neighbours.are_listed())
+    early.deadline = early.deadline.later_by(-placings_to_finish * (control.deadline.now() - begin));
 
   RectangleSearch search(*rectangles, control, early, starts);
   const Board& board = search.run(std::move(first));
