@@ -8,14 +8,14 @@
 //            |                            +---- cap ----+    smaller and smaller steps
 //            |  bound ------------------------------------
 //
-// Weights only rise: what was hard to place below one cap is hard below the next. Several searches go side by
-// side. They differ in their random numbers, in how far they lower the cap, and in an item's first weight:
+// Weights only rise: what was hard to place below one cap is hard below the next. An item's first weight is
 //
-//     sqrt(size * duration), or that / (slack + a little)     slack: the least free share of its life
+//     sqrt(size * duration) / (slack + a little)     slack: the least free share of its life
 //
-// They run in slices of equal work. After each slice the lowest new placing becomes the start of all, so the
-// number of threads decides how soon a placing is found, not which. A search that finds none for long forgets
-// its weights, starts from the best placing and lowers the cap less.
+// Two searches with random numbers of their own go side by side, in slices of equal work. After each slice the
+// lower new placing becomes the start of both, so the number of threads decides how soon a placing is found, not
+// which. A search that finds none for long starts from the best placing and lowers the cap less. More searches
+// share the work and get less far; bench/ablations.py shows what the rules gain.
 //
 // Cost: a step sorts what an item meets. Collisions of buffers of many pieces are joined beforehand
 // (collisions.cc). Where there are too many, and a step would look at more than 2^20 pairs of pieces, nothing is
@@ -23,7 +23,6 @@
 // Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
@@ -47,13 +46,8 @@
 namespace stowage::pack {
 namespace {
 
-/// How a search differs from the others.
-struct Habit {
-  Bytes part = 8;  ///< Lowers the cap by 1 / part of the gap.
-  bool counts_slack = true;
-};
-
-constexpr std::array<Habit, 4> habits{{{8, true}, {8, false}, {16, true}, {4, false}}};
+constexpr std::size_t searches = 2;
+constexpr Bytes first_part = 8;        ///< The cap is lowered by 1 / part of the gap.
 constexpr double slack_of_all = 0.02;  ///< Added, so that items without slack have a weight.
 constexpr Bytes finest_part = 64;
 /// Neighbours that are looked at in a slice: few at first, twice as many after each slice in vain.
@@ -64,7 +58,7 @@ constexpr std::int64_t patience_per_pair = 2'000;
 constexpr std::int64_t most_patience = 64'000'000;
 constexpr std::int64_t more_patience = 8;
 constexpr std::size_t most_pairs_of_blocks = std::size_t{1} << 20U;  ///< In one step.
-constexpr std::int64_t most_failures = 24;   ///< Of all searches in a row, until the end.
+constexpr std::int64_t most_failures = 12;   ///< Of all searches in a row, until the end.
 constexpr double share_of_passes = 1.0 / 3;  ///< Of the time, for the squeaky wheel.
 
 /// The placing that is known, or else the lowest of all greedy passes; no places if it was too late.
@@ -94,8 +88,7 @@ void lower_by_passes(const Problem& problem, const Neighbours& neighbours, Bytes
   if (!found.empty() && score_of(problem, found) < score_of(problem, places)) places = std::move(found);
 }
 
-std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> loads, Bytes cap,
-                                 bool counts_slack) {
+std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> loads, Bytes cap) {
   std::vector<Movable> movables;
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
     const Buffer& buffer = problem.buffers[b];
@@ -103,8 +96,7 @@ std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> 
     const auto duration = static_cast<double>(life.upper - life.lower);
     const double slack = static_cast<double>(cap - loads[b]) / static_cast<double>(std::max<Bytes>(1, cap));
     const double area = std::sqrt(static_cast<double>(buffer.size) * duration);
-    Movable movable{buffer.size, buffer.alignment, buffer.pinned,
-                    counts_slack ? area / (slack + slack_of_all) : area};
+    Movable movable{buffer.size, buffer.alignment, buffer.pinned, area / (slack + slack_of_all)};
     if (life.lower == life.upper && !movable.pin) movable.pin = 0;  // meets nothing
     movables.push_back(movable);
   }
@@ -114,10 +106,9 @@ std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> 
 /// One of the searches that go side by side.
 class Descent {
  public:
-  Descent(Bytes part, std::span<const Movable> movables, const Neighbours& neighbours,
-          const MeetingTable* table, std::uint64_t seed)
-      : part_(part),
-        patience_(std::min(most_patience, patience_per_pair * static_cast<std::int64_t>(neighbours.pairs()))),
+  Descent(std::span<const Movable> movables, const Neighbours& neighbours, const MeetingTable* table,
+          std::uint64_t seed)
+      : patience_(std::min(most_patience, patience_per_pair * static_cast<std::int64_t>(neighbours.pairs()))),
         most_patience_(more_patience * patience_),
         search_(movables, clashes_among(neighbours), table, seed) {}
 
@@ -142,12 +133,11 @@ class Descent {
   void start_anew(std::span<const Bytes> offsets, Bytes peak, Bytes bound) {
     part_ = std::min(finest_part, 2 * part_);
     patience_ = std::min(most_patience_, 2 * patience_);
-    search_.forget();
     start(offsets, peak, bound);
   }
 
  private:
-  Bytes part_;
+  Bytes part_ = first_part;
   std::int64_t patience_;
   const std::int64_t most_patience_;
   std::int64_t spent_ = 0;  ///< Work since its start.
@@ -190,12 +180,11 @@ class Descents {
     if (control_.is_time_up()) return false;
     if (!neighbours_.are_joined() && pairs_of_blocks() > most_pairs_of_blocks) return false;
     table_ = meetings_of(problem_.buffers, neighbours_);
-    by_slack_ = movables_of(problem_, *loads, bound_, true);
-    by_area_ = movables_of(problem_, *loads, bound_, false);
-    for (const Habit& habit : habits) {
-      const std::uint64_t seed = control_.options.seed * habits.size() + descents_.size();
-      descents_.push_back(std::make_unique<Descent>(habit.part, habit.counts_slack ? by_slack_ : by_area_,
-                                                    neighbours_, table_ ? &*table_ : nullptr, seed));
+    movables_ = movables_of(problem_, *loads, bound_);
+    for (std::size_t search = 0; search < searches; ++search) {
+      const std::uint64_t seed = control_.options.seed * searches + search;
+      descents_.push_back(
+          std::make_unique<Descent>(movables_, neighbours_, table_ ? &*table_ : nullptr, seed));
       descents_.back()->start(best_, peak_, bound_);
     }
     return true;
@@ -283,8 +272,7 @@ class Descents {
   const Control& control_;
   const Neighbours& neighbours_;
   std::optional<MeetingTable> table_;
-  std::vector<Movable> by_slack_;  ///< All buffers, as searches see them.
-  std::vector<Movable> by_area_;
+  std::vector<Movable> movables_;  ///< All buffers, as searches see them.
   std::vector<std::unique_ptr<Descent>> descents_;
   std::vector<Bytes> best_;
   Bytes peak_ = 0;

@@ -70,11 +70,6 @@ EjectionSearch::EjectionSearch(std::span<const Movable> items, ClashesOf clashes
       met_(items_.size(), 0),
       work_of_step_(table_ != nullptr ? 200 + std::ssize(items) : 200),
       work_of_meeting_(table_ != nullptr ? 5 : 60) {
-  forget();
-}
-
-void EjectionSearch::forget() {
-  weights_.clear();
   for (const Movable& item : items_) weights_.push_back(item.weight);
 }
 

@@ -46,8 +46,6 @@ class EjectionSearch {
   void begin(Bytes height);
   /// Begins anew from these offsets. Items that reach above the height go to the pool.
   void begin(std::span<const Bytes> offsets, Bytes height);
-  /// Forgets what was learnt: all weights are those at first.
-  void forget();
 
   /// True if the pool is empty after at most so many steps. Stops early if an item fits nowhere.
   bool run(std::int64_t steps, const Stop& stop);

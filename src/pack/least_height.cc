@@ -40,6 +40,8 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::int64_t nodes_of_a_dive = 2000;
+constexpr std::int64_t nodes_for_an_item = 4;  ///< At least; a dive without a failure needs one.
+constexpr std::size_t many_items = 500;        ///< With more, all dives branch at the last failure.
 constexpr std::int64_t steps_of_ejection = 500;
 constexpr std::uint64_t one_in = 16;  ///< One of so many searches is an ejection; one of so many dives is
 constexpr std::int64_t longer = 4;    ///< so many times as long, and one of so many of these is longer again.
@@ -95,7 +97,8 @@ bool is_ejection(std::uint64_t number) { return number % one_in == 2; }
 std::int64_t length_of(const Tables& tables, std::uint64_t number) {
   if (is_ejection(number)) return steps_of_ejection * length_of(number / one_in);
   const auto items = static_cast<std::int64_t>(tables.model.items.size());
-  return std::max(nodes_of_a_dive, 1000 * nodes_of_a_dive / (items * items)) * length_of(number);
+  return std::max({nodes_of_a_dive, nodes_for_an_item * items, 1000 * nodes_of_a_dive / (items * items)}) *
+         length_of(number);
 }
 
 /// Of so many nodes or steps, in the units of deadlines.
@@ -114,7 +117,9 @@ Found search(const Tables& tables, Bytes height, std::uint64_t number, std::uint
   if (is_ejection(number)) return search_by_ejection(tables, height, {own_seed, length}, stop);
   auto values = number % 8 == 0 ? ValueOrder::largest_first : ValueOrder::longest_first;
   if (tables.has_alignments && number % 4 % 3 != 0) values = ValueOrder::coarsest_first;
-  const auto sections = number % 2 == 0 ? SectionOrder::last_failure : SectionOrder::fewest_choices;
+  const bool has_many = tables.model.items.size() > many_items;
+  const auto sections =
+      number % 2 == 0 || has_many ? SectionOrder::last_failure : SectionOrder::fewest_choices;
   return search_sections(tables, height, {values, sections, own_seed, length}, stop);
 }
 

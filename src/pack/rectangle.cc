@@ -43,7 +43,7 @@ namespace {
 constexpr std::array<std::string_view, 8> portfolio{
     "size*duration", "duration,size", "size,duration",         "size",
     "size*overlap",  "overlap,size",  "size*duration*overlap", "duration*overlap"};
-constexpr int placings_to_finish = 4;  ///< Where a placing that has begun is not given up.
+constexpr int placings_to_finish = 4;                 ///< Where a placing that has begun is not given up.
 constexpr std::int64_t work_of_first_placing = 2500;  ///< For each buffer, in the units of deadlines.
 constexpr std::size_t starts_at_once = 8;             ///< Where work is counted.
 constexpr std::size_t most_waves = 10;
