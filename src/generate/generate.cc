@@ -58,6 +58,46 @@ void expect_plain_network(const Network& network, const Plan& plan) {
                                     network.graph().tensors.size()));
 }
 
+/// Whether operands of an operator are in memory as one piece each, and its output is over none of the others.
+bool is_apart(const Sources& sources, const Operator& op) {
+  const auto place_of = [&](TensorId tensor) { return sources.storage(tensor).whole(); };
+  const RowPlace output = place_of(op.outputs.at(0).value());
+  return op.outputs.size() == 1 && std::ranges::all_of(op.inputs, [&](const auto& input) {
+           if (!input || sources.is_constant(*input)) return true;
+           const RowPlace place = place_of(*input);
+           return place.memory != output.memory || place.offset + place.pitch <= output.offset ||
+                  output.offset + output.pitch <= place.offset;
+         });
+}
+
+/// All rows of an operator in steps that follow each other are one step for CMSIS-NN, which computes them faster than
+/// one by one.
+void note_whole_runs(const Sources& sources, Schedule& schedule) {
+  if (sources.c_kernels() == CKernels::portable || !schedule.repeats.empty()) return;
+  std::vector<std::size_t> runs(schedule.operators.size() + schedule.ports.size(), 0);
+  for (std::size_t s = 0; s < schedule.steps.size(); ++s)
+    if (s == 0 || schedule.steps[s - 1] != schedule.steps[s]) ++runs[schedule.steps[s]];
+  for (std::size_t o = 0; o < schedule.operators.size(); ++o) {
+    StepKind& kind = schedule.operators[o];
+    if (kind.copy || kind.sums || kind.carry || !kind.axis || runs[o] != 1) continue;
+    try {
+      const Operator& op = sources.network().graph().subgraphs[0].operators[kind.op];
+      kind.is_one_step = kind.is_one_step || is_apart(sources, op);
+    } catch (const kernels::Unsupported&) {  // rows that are apart stay rows
+    }
+  }
+}
+
+/// Leaves one step of each operator that runs as a whole.
+void join_steps(Schedule& schedule) {
+  std::vector<std::size_t> steps;
+  for (const std::size_t step : schedule.steps) {
+    const bool is_whole = step < schedule.operators.size() && !schedule.operators[step].axis;
+    if (!is_whole || steps.empty() || steps.back() != step) steps.push_back(step);
+  }
+  schedule.steps = std::move(steps);
+}
+
 /// Rows that one step computes together may be stored as a whole tensor, or row by row.
 Function function_for(Sources& sources, StepKind& kind, bool repeats, bool is_extern) {
   if (kind.is_one_step && kind.axis && !repeats && !kind.carry && !kind.is_first_pass) {
@@ -237,7 +277,9 @@ void fill(Model& model, Sources& sources, const GenerateOptions& options, const 
   model.outside = sources.outside().size();
   sources.use(options.kernels);
   sources.set_repeats(model.schedule.repeats, model.schedule.counter());
+  note_whole_runs(sources, model.schedule);
   model.functions = functions_for(sources, model.schedule, options.externs);
+  join_steps(model.schedule);
   if (blocks != nullptr) join_functions(sources, *blocks, model);
   for (const Port& port : model.schedule.ports) {
     if (sources.repeats_of(port.tensor) != nullptr)
