@@ -30,11 +30,14 @@ Bytes FlowNetwork::cut(std::size_t source, std::size_t sink, Bytes enough, const
 }
 
 Bytes FlowNetwork::send(std::size_t source, std::size_t sink, Bytes enough, const Deadline& deadline) {
+  constexpr std::int64_t work_of_node = 20;  // in the units of deadlines
   Bytes flow = 0;
   while (flow < enough && !deadline.is_over() && find_levels(source, sink)) {
     at_ = first_;
+    deadline.spend(work_of_node * std::ssize(nodes_));
     while (flow < enough && !deadline.is_over()) {
       const Bytes pushed = push(source, sink);
+      deadline.spend(work_of_node * level_[sink]);
       if (pushed == 0) break;
       flow += pushed;
     }

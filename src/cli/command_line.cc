@@ -88,7 +88,7 @@ void add_planning_options(CLI::App& app, Command& command) {
       "SECONDS for planning; then the best plan so far is used. Default: 3");
   add(app, "--effort", command.plan.effort,
       "N: a limit in work instead of --time-limit, so that the plan is the same on every machine. 1000 is "
-      "about what one processor does in a second. Not with --stream. Default: none");
+      "about what one processor does in a second. Default: none");
   add(app, "--threads", command.plan.threads,
       "Searches that run at the same time. Default: one for each processor");
   add(app, "--seed", command.plan.seed, "Seed of all random numbers. Default: 0");

@@ -329,12 +329,17 @@ class Contest {
 namespace {
 
 /// Neighbours with joined collisions, if some buffers have so many pieces that these are worth it.
-std::optional<Neighbours> neighbours_of_many_pieces(const Problem& problem) {
+std::optional<Neighbours> neighbours_of_many_pieces(const Problem& problem, const base::Deadline& deadline) {
   constexpr std::size_t many_pieces = 32;
   const bool has_many = std::ranges::any_of(
       problem.buffers, [](const Buffer& buffer) { return buffer.pieces.size() > many_pieces; });
   if (problem.memories.size() != 1 || !has_many) return std::nullopt;
   std::optional<Neighbours> neighbours(problem.buffers);
+  std::int64_t pieces = 0;
+  for (const Buffer& buffer : problem.buffers) pieces += std::ssize(buffer.pieces);
+  constexpr std::int64_t work_of_piece = 300;
+  constexpr std::int64_t work_of_pair = 30;
+  deadline.spend(work_of_piece * pieces + work_of_pair * static_cast<std::int64_t>(neighbours->pairs()));
   if (!neighbours->are_joined()) neighbours.reset();
   return neighbours;
 }
@@ -349,7 +354,7 @@ Placing run(const Strategy& strategy, const Problem& problem, const Control& con
 Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies,
                  const Control& control) {
   Control own = control;
-  const std::optional<Neighbours> neighbours = neighbours_of_many_pieces(problem);
+  const std::optional<Neighbours> neighbours = neighbours_of_many_pieces(problem, control.deadline);
   own.neighbours = neighbours ? &*neighbours : nullptr;
   Contest contest(problem, strategies, own);
   contest.run();

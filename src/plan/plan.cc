@@ -61,8 +61,6 @@ Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, cons
     if (std::holds_alternative<Problem>(input.content) && inputs.size() > 1)
       throw UsageError(fmt::format("{} is a buffer list, which is planned alone", input.info.source));
   }
-  if (options.stream && options.solve.effort)
-    throw UsageError("--effort: the searches of --stream are limited by --time-limit only");
   if (options.io == Io::rows && !options.stream) throw UsageError("--io rows is for --stream");
   const bool is_list = !inputs.empty() && std::holds_alternative<Problem>(inputs[0].content);
   if (is_list) return plan_list(inputs[0], options, deadline);

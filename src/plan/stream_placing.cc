@@ -162,6 +162,8 @@ double recomputed(const Streamed& streamed) {
 std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order, stream::Form form,
                                          const PlacingOptions& options) {
   if (!has_one_axis_each(streamed)) return std::nullopt;
+  constexpr std::int64_t work_of_step = 500;  // to lay its rows out
+  options.deadline.spend(work_of_step * std::ssize(order.steps));
   stream::RowTimetable timetable = stream::timetable_of(streamed.model, streamed.program, order.steps);
   if (options.deadline.is_over()) return std::nullopt;
   stream::Layout layout = stream::lay_out(streamed.network.graph, streamed.model, streamed.program, timetable,

@@ -10,6 +10,7 @@
 #include "plan/streaming.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -55,11 +56,13 @@ std::vector<std::size_t> order_of(const Plan& whole, const Graph& graph) {
   return order;
 }
 
-/// Iterations of a network of blocks that can be ordered and placed in that time.
-std::int64_t most_iterations_of(Seconds time_limit) {
+/// Iterations of a network of blocks that can be ordered and placed within the limit.
+std::int64_t most_iterations_of(const SolveOptions& options) {
+  using Effort = std::chrono::duration<double, std::milli>;
+  const Seconds limit = options.effort ? Seconds(Effort(*options.effort)) : options.time_limit;
   constexpr double most = 12'000;  // beyond, packing them takes longer than they are worth
   constexpr double per_second = 1000;
-  return static_cast<std::int64_t>(std::min(time_limit.count() * per_second, most));
+  return static_cast<std::int64_t>(std::min(limit.count() * per_second, most));
 }
 
 /// The network in blocks where that seems to help; none if it does nowhere.
@@ -67,9 +70,8 @@ std::optional<model::SplitNetwork> blocks_that_help(const Graph& graph, const Pl
                                                     const Deadline& deadline) {
   if (options.stream->blocks == StreamBlocks::none) return std::nullopt;
   const stream::InstanceOptions instances{.granule = options.stream->granule, .io = ways_of(options)[0].io};
-  const model::Splits splits =
-      stream::split_where_it_helps(graph, instances, most_iterations_of(options.solve.time_limit),
-                                   {work_on_blocks, deadline.part(share_of_blocks)});
+  const model::Splits splits = stream::split_where_it_helps(
+      graph, instances, most_iterations_of(options.solve), {work_on_blocks, deadline.part(share_of_blocks)});
   return splits.empty() ? std::nullopt : std::optional(model::split(graph, splits));
 }
 

@@ -208,6 +208,7 @@ class AffineSearch {
     const Times times = latest_times(region);
     if (times.empty() || effort_.deadline.is_over()) return {};
     std::vector<IterationId> steps = steps_of(region, times);
+    effort_.deadline.spend(work_of_step * std::ssize(steps));
     std::vector<std::int64_t> done(times.size(), 0);
     for (const IterationId step : steps) {
       const Iteration& instance = program_.instances[step];
@@ -232,7 +233,9 @@ class AffineSearch {
     State state = start;
     Score score{0, 0};
     std::size_t done = 0;
-    for (const IterationId step : steps_of(region, times)) {
+    const std::vector<IterationId> steps = steps_of(region, times);
+    effort_.deadline.spend(work_of_step * std::ssize(steps));
+    for (const IterationId step : steps) {
       if (is_cut_at(done++)) return std::nullopt;
       --work_left_;
       const std::size_t op = program_.instances[step].op;
@@ -376,6 +379,7 @@ class AffineSearch {
 
   static constexpr Bytes unlimited = std::numeric_limits<Bytes>::max();
   static constexpr std::size_t most_for_pairs = 6;
+  static constexpr std::int64_t work_of_step = 60;  ///< In the units of deadlines: to sort and run it.
   static constexpr std::size_t most_without_time =
       50'000;  ///< Steps that are sorted and run when time is up.
   static constexpr std::int64_t largest_unit = 1 << 20;

@@ -335,9 +335,12 @@ class Unrolling {
   void spend(std::int64_t work, const std::string& place) {
     if (work > left_) reject(place, "is too large to be streamed, expected fewer rows or larger granules");
     left_ -= work;
+    options_.deadline.spend(work_of_read * (1 + work));
   }
 
   static constexpr std::int64_t instances_between_looks = 256;
+  static constexpr std::int64_t work_of_read =
+      20;  ///< In the units of deadlines, with all that follows from it.
 
   const RowModel& model_;
   const UnrollOptions& options_;

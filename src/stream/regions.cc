@@ -38,6 +38,7 @@ namespace stowage::stream {
 namespace {
 
 constexpr Bytes unbounded = std::numeric_limits<Bytes>::max();
+constexpr std::int64_t work_of_step = 25;                 ///< In the units of deadlines.
 constexpr std::size_t most_known = std::size_t{1} << 22;  ///< Peaks that are kept for other regions.
 
 /// Pulls the steps of regions from their last operators.
@@ -154,10 +155,13 @@ class LeastPeaks {
     if (reuse(end)) return;
     Known known;
     std::int64_t last_better = region_.work();
+    std::int64_t counted = last_better;  // of the work, for the deadline
     region_.start(end);
     std::size_t first = end;  // operators from here on have their steps
     bool is_spent = false;
     while (region_.begin() > 0 && !options_.deadline.is_over()) {
+      options_.deadline.spend(work_of_step * (region_.work() - counted));
+      counted = region_.work();
       const std::int64_t in_vain = region_.work() - last_better;
       const bool has_plan = peaks_[end] != unbounded || options_.limit != unbounded;
       is_spent = has_plan && (left_ < region_.work() || in_vain > share_);
@@ -258,6 +262,7 @@ class LeastPeaks {
 RegionOrder order_by_regions(const RowProgram& program, const RegionOptions& options,
                              const RegionSteps& steps_of) {
   if (options.deadline.is_over()) return {.peak = unbounded};
+  options.deadline.spend(work_of_step * std::ssize(program.instances));
   return LeastPeaks(program, options, steps_of).run();
 }
 
@@ -270,6 +275,7 @@ RegionOrder order_by_regions(const RowProgram& program, const RegionOptions& opt
 Bytes least_peak_of(const RowModel& model, const TrialEffort& effort, Bytes limit) {
   const RowProgram program = unroll(model, {.deadline = effort.deadline});
   if (effort.deadline.is_over()) return unbounded;
+  effort.deadline.spend(work_of_step * std::ssize(program.instances));
   Pulling pulling(program);
   const RegionSteps steps = [&](const Region& region) { return pulling.steps_of(region); };
   return LeastPeaks(program, {.work = effort.work, .limit = limit, .deadline = effort.deadline}, steps)

@@ -81,6 +81,11 @@ struct Effort {
   base::Deadline deadline{};
 
   [[nodiscard]] bool is_spent() const { return left <= 0 || deadline.is_over(); }
+  /// Counts steps, and operators that are looked at.
+  void spend(std::int64_t looks) const {
+    constexpr std::int64_t work_of_look = 50;  // in the units of deadlines
+    deadline.spend(work_of_look * looks);
+  }
 };
 
 class Detour {
@@ -109,8 +114,10 @@ class Detour {
         --effort.left;
         if (--tries < 0 || effort.is_spent()) return std::nullopt;
         Walk walk(program_, nodes_[parent].state);
-        if (!walk.pull(op, all_, limit_)) continue;
-        walk.settle(all_, limit_);
+        const bool is_pulled = walk.pull(op, all_, limit_);
+        if (is_pulled) walk.settle(all_, limit_);
+        effort.spend(static_cast<std::int64_t>(program_.operators() + walk.steps().size()));
+        if (!is_pulled) continue;
         if (!seen.insert(hash_of(walk.state())).second) continue;
         nodes_.push_back({walk.state(), walk.steps(), parent});
         if (auto joined = join()) return joined;
@@ -168,6 +175,7 @@ class Mending {
   /// An order that stays within the limit, if detours around all hills are found.
   std::optional<std::vector<IterationId>> run(Effort& effort) {
     while (const auto hill = find_hill()) {
+      effort.spend(std::ssize(order_));
       if (!pass(*hill, effort)) return std::nullopt;
     }
     return std::move(order_);

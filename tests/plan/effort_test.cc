@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "image_networks.h"
 #include "long_tests.h"
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
 #include "problems.h"
-#include "stowage/error.h"
 #include "stowage/export.h"
 #include "stowage/planner.h"
 #include "stowage/problem.h"
@@ -199,12 +199,32 @@ TEST(Effort, IsSpentAndNotMuchMore) {
   EXPECT_LE(result.plan.summary.seconds, 0.4);
 }
 
-TEST(Effort, IsRefusedForRows) {
-  const Input input = parse_input(network(), "network.json");
-  PlanOptions options;
-  options.solve.effort = 1;
-  options.stream.emplace();
-  EXPECT_THROW(static_cast<void>(make_plan(input, options)), UsageError);
+/// The searches of streams count their work, too: axes, blocks, regions, bounds, detours, recomputed rows.
+TEST(Effort, PlansOfRowsAreEqualByteByByte) {
+  testing::Random random(3);
+  int streamed = 0;
+  for (int i = 0; i < 6; ++i) {
+    const Network network = testing::random_images(random);
+    for (const std::int64_t effort : {5, 80}) {
+      PlanOptions options;
+      options.io = i % 2 == 0 ? Io::rows : Io::arena;
+      options.stream = StreamOptions{.recompute = i % 3 == 0 ? 1.3 : 1.0};
+      options.solve = {.effort = effort, .threads = 1};
+      const auto text = [&] {
+        const PlanResult result = make_plan(network.input, options);
+        EXPECT_TRUE(result.faults.empty()) << result.faults[0].what;
+        streamed += result.plan.streaming ? 1 : 0;
+        std::ostringstream out;
+        write_json(result.plan, out);
+        return out.str();
+      };
+      const std::string first = text();
+      options.solve.threads = 3;
+      const Load load;
+      EXPECT_EQ(first, text()) << i << " with " << effort;
+    }
+  }
+  EXPECT_GT(streamed, 6);
 }
 
 }  // namespace
