@@ -89,10 +89,14 @@ class Joining {
       });
       for (std::size_t b = 0; b < blocks_.size(); ++b) {
         if (blocks_[b]->layers.size() != blocks_[0]->layers.size()) return false;
-        const LayerConstant& own = blocks_[b]->layers[i];
+        LayerConstant own = blocks_[b]->layers[i];
         if (own.type != first.type) return false;
+        if (are_equal) {
+          const std::string name = i == 0 ? "layer_" + label_ : fmt::format("layer_{}_{}", label_, i);
+          std::ranges::replace(texts_[b], own.name, name);
+          own.name = name;
+        }
         if (b == 0 || !are_equal) layers_.push_back(own);
-        if (are_equal) std::ranges::replace(texts_[b], own.name, first.name);
       }
     }
     return true;

@@ -28,7 +28,8 @@ std::string for_channels(Writer& writer, std::size_t i, std::int64_t channels, s
                                 fmt::format("{} of operator {}", name, writer.number()), DType::float32, all);
 }
 
-std::string norm_layer(Writer& writer) {
+/// Of so many channels at once.
+std::string norm_layer(Writer& writer, std::int64_t channels) {
   const kernels::Signature& signature = writer.signature();
   const Shape& in = signature.inputs.at(0)->shape;
   const bool is_instance = signature.type == "InstanceNormalization";
@@ -36,21 +37,33 @@ std::string norm_layer(Writer& writer) {
   return writer.layer("stowage_norm_layer",
                       fmt::format("{}, {}, {:.17g}, {}, {}, {}", for_channels(writer, 1, in[1], "scale"),
                                   for_channels(writer, 2, in[1], "shift"),
-                                  static_cast<double>(signature.attributes.real("epsilon", 1e-5F)), in[1],
-                                  in[1] / groups, in[2] * in[3]));
+                                  static_cast<double>(signature.attributes.real("epsilon", 1e-5F)), channels,
+                                  in[1] / groups, kernels::count_of(in, 2, in.size())));
+}
+
+/// Rows are channels, each with a norm of its own.
+void norm_of_channel(Writer& writer) {
+  if (writer.axis()->axis != 1 || writer.signature().type != "InstanceNormalization")
+    refuse("it runs by rows along axis {}", writer.axis()->axis);
+  const std::string layer = norm_layer(writer, 1);
+  writer.declare(fmt::format("stowage_norm_layer one = {};", layer));
+  writer.line(fmt::format("one.scale = {0}.scale + y;\none.bias = {0}.bias + y;", layer));
+  writer.line(fmt::format("stowage_norm_f32(&one, {}, {});", writer.input_row(0, 1, "y").at,
+                          writer.output_row(1, "y").at));
 }
 
 void emit_norm(Writer& writer) {
   static_cast<void>(
       kernels::prepare(writer.signature(), KernelSet::plain));  // refuses what it cannot compute
-  expect_images_of_onnx(writer);
   const kernels::Argument& input = writer.signature().inputs.at(0).value();
   if (input.dtype != DType::float32) refuse("it is not of float32");
-  if (writer.axis() != nullptr) refuse("it runs by rows along axis {}", writer.axis()->axis);
+  if (input.shape[0] != 1) refuse("it has a batch of {}, expected 1", input.shape[0]);
   writer.need("stowage_norm_f32");
+  if (writer.axis() != nullptr) return norm_of_channel(writer);
   if (writer.carried() == nullptr)
-    return writer.line(fmt::format("stowage_norm_f32(&{}, {}, {});", norm_layer(writer), writer.input(0).at,
-                                   writer.output().at));
+    return writer.line(fmt::format("stowage_norm_f32(&{}, {}, {});", norm_layer(writer, input.shape[1]),
+                                   writer.input(0).at, writer.output().at));
+  expect_images_of_onnx(writer);
   if (writer.kind().axis != axis_of_height) refuse("it runs by rows along axis {}", *writer.kind().axis);
   writer.declare_kept(writer.kind().is_first_pass ? *writer.kind().sums : *writer.kind().carry,
                       "stowage_moments", "sums");
@@ -61,8 +74,8 @@ void emit_norm(Writer& writer) {
     return writer.line(fmt::format("stowage_norm_add_f32({}, {}, {}, {}, y * {}, sums);", in.at,
                                    input.shape[1], in.row, width, width));
   const Channel out = writer.image_row_of_output("y");
-  writer.line(fmt::format("stowage_norm_row_f32(&{}, sums, {}, {}, {}, {}, {});", norm_layer(writer), in.at,
-                          in.row, out.at, out.row, width));
+  writer.line(fmt::format("stowage_norm_row_f32(&{}, sums, {}, {}, {}, {}, {});",
+                          norm_layer(writer, input.shape[1]), in.at, in.row, out.at, out.row, width));
 }
 
 /// What an LSTM has beside its input and output.

@@ -332,11 +332,18 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
 }  // namespace generate
 
 void run_carriers_whole(Network& network) {
-  constexpr std::array generated{"InstanceNormalization"sv, "GroupNormalization"sv, "LSTM"sv,
-                                 "UNIDIRECTIONAL_SEQUENCE_LSTM"sv};
-  for (Subgraph& subgraph : std::get<Graph>(network.input.content).subgraphs) {
+  constexpr std::array norms{"InstanceNormalization"sv, "GroupNormalization"sv};
+  constexpr std::array sequences{"LSTM"sv, "UNIDIRECTIONAL_SEQUENCE_LSTM"sv};
+  constexpr std::size_t rank_of_images = 4;
+  Graph& graph = std::get<Graph>(network.input.content);
+  const auto is_generated = [&](const Operator& op) {
+    if (std::ranges::find(sequences, op.type) != sequences.end()) return true;
+    const bool is_norm = std::ranges::find(norms, op.type) != norms.end();
+    return is_norm && graph.tensors[op.inputs.at(0).value()].shape->size() == rank_of_images;
+  };
+  for (Subgraph& subgraph : graph.subgraphs) {
     for (Operator& op : subgraph.operators)
-      if (std::ranges::find(generated, op.type) == generated.end()) op.carries.clear();
+      if (!op.carries.empty() && !is_generated(op)) op.carries.clear();
   }
 }
 

@@ -44,29 +44,39 @@ std::string copy_text(const std::string& from, const std::string& to, Bytes byte
   return fmt::format("stowage_copy_runs({}, 0, {}, 0, {}, 1);", from, to, bytes);
 }
 
+/// Elements from one run of a row to the next; in a whole tensor there are other rows between them.
+std::int64_t step_of_runs(const Strided& it, const Shape& shape, std::size_t axis) {
+  std::int64_t step = 0;
+  for (std::size_t d = 0; d < axis; ++d)
+    if (shape[d] != 1) step = it.strides[d];
+  return step;
+}
+
 /// Rows of the output that are a row of the input, several ones, or a part of one.
 void reshape_by_rows(Writer& writer, const ReshapeRows& in, const ReshapeRows& out) {
-  const auto copy = [&](const std::string& from, const std::string& to, Bytes bytes) {
-    return fmt::format("stowage_copy_runs({}, {}, {}, {}, {}, {});", from, in.run(), to, out.run(), bytes,
-                       out.runs);
+  const Operands operands(writer.signature());
+  const std::int64_t element = element_bytes(operands);
+  const Strided to = writer.strided_output();
+  const auto copy = [&](const std::string& row, const std::string& part_of_row, const std::string& part,
+                        Bytes bytes) {
+    const Strided from = writer.strided_input(0, row);
+    return fmt::format("stowage_copy_runs({}{}, {}, {}{}, {}, {}, {});", from.at, part_of_row,
+                       step_of_runs(from, operands.input(0).shape, in.axis) * element, to.at, part,
+                       step_of_runs(to, operands.output().shape, out.axis) * element, bytes, out.runs);
   };
+  if (in.runs != out.runs) refuse("its rows are {} runs in front, and {} behind", in.runs, out.runs);
   if (in.bytes == out.bytes) {
-    writer.line(
-        copy_text(writer.input_row(0, in.axis, "y").at, writer.output_row(out.axis, "y").at, out.bytes));
+    writer.line(copy("y", "", "", out.run()));
   } else if (out.bytes % in.bytes == 0) {
     const Bytes parts = out.bytes / in.bytes;
-    const Bytes elements = writer.input_row(0, in.axis, "0").count() / in.runs;
     writer.declare("int32_t i;");
     writer.line(fmt::format("for (i = 0; i < {}; i++)", parts));
-    writer.line("  " + copy(writer.input_row(0, in.axis, fmt::format("y * {} + i", parts)).at,
-                            writer.output_row(out.axis, "y").at + fmt::format(" + i * {}", elements),
-                            in.run()));
+    writer.line("  " + copy(fmt::format("y * {} + i", parts), "",
+                            fmt::format(" + i * {}", in.run() / element), in.run()));
   } else if (in.bytes % out.bytes == 0) {
     const Bytes parts = in.bytes / out.bytes;
-    const Bytes elements = writer.output_row(out.axis, "0").count() / out.runs;
-    writer.line(copy(writer.input_row(0, in.axis, fmt::format("y / {}", parts)).at +
-                         fmt::format(" + y % {} * {}", parts, elements),
-                     writer.output_row(out.axis, "y").at, out.run()));
+    writer.line(copy(fmt::format("y / {}", parts), fmt::format(" + y % {} * {}", parts, out.run() / element),
+                     "", out.run()));
   } else {
     refuse("rows of {} bytes become rows of {} bytes", in.bytes, out.bytes);
   }
@@ -79,6 +89,19 @@ bool is_read(const Graph& graph, TensorId tensor) {
          std::ranges::any_of(main.operators, [&](const Operator& op) {
            return std::ranges::find(op.inputs, std::optional(tensor)) != op.inputs.end();
          });
+}
+
+/// Rows of the output from an input that is whole: in it they are runs, one for each index in front of the axis.
+void reshape_to_rows(Writer& writer, std::size_t axis) {
+  const Operands operands(writer.signature());
+  const Shape& shape = operands.output().shape;
+  const std::int64_t bytes = element_bytes(operands);
+  const std::int64_t run = kernels::count_of(shape, axis + 1, shape.size());
+  const Strided out = writer.strided_output();
+  const std::int64_t step = step_of_runs(out, shape, axis);
+  writer.line(fmt::format("stowage_copy_runs({} + y * {}, {}, {}, {}, {}, {});", writer.input(0).at, run,
+                          shape[axis] * run * bytes, out.at, step * bytes, run * bytes,
+                          kernels::count_of(shape, 0, axis)));
 }
 
 void emit_reshape(Writer& writer) {
@@ -95,7 +118,7 @@ void emit_reshape(Writer& writer) {
     reshape_by_rows(writer, rows_of_reshaped(in, axis->reads[0].axis), rows_of_reshaped(out, axis->axis));
     return;
   }
-  if (axis != nullptr) refuse("it runs by rows, but reads its input as a whole");
+  if (axis != nullptr) return reshape_to_rows(writer, axis->axis);
   if (writer.sources().is_constant(*writer.op().inputs[0]) || writer.storage_of_input(0).is_contiguous()) {
     writer.line(copy_text(writer.input(0).at, writer.output().at, out.bytes));
     return;

@@ -236,8 +236,29 @@ void emit_gemm(Writer& writer) {
   call_product(writer, it, real_constant(writer, 2));
 }
 
+/// Of two inputs that are computed: a matrix for each index of the dimensions in front.
+void emit_product_of_inputs(Writer& writer) {
+  const std::size_t rank = writer.signature().inputs.at(0)->shape.size();
+  if (writer.axis() != nullptr && writer.axis()->axis + 2 == rank) writer.take_planes();
+  const kernels::Signature& signature = writer.seen();
+  const Shape& a = signature.inputs.at(0)->shape;
+  const Shape& b = signature.inputs.at(1)->shape;
+  if (signature.outputs.at(0)->dtype != DType::float32) refuse("it is not of float32");
+  if (a.size() < 2 || a.size() != b.size() || !std::equal(a.begin(), a.end() - 2, b.begin()))
+    refuse("it repeats {} or {}", show_shape(a), show_shape(b));
+  const std::int64_t rows = a[a.size() - 2], terms = a.back(), columns = b.back();
+  const std::int64_t matrices = kernels::count_of(a, 0, a.size() - 2);
+  writer.need("stowage_image_f32");
+  writer.declare("int32_t i;");
+  writer.line(fmt::format("for (i = 0; i < {}; i++)", matrices));
+  writer.line(fmt::format("  stowage_product_f32({} + i * {}, {} + i * {}, {} + i * {}, {}, {}, {});",
+                          writer.input(0).at, rows * terms, writer.input(1).at, terms * columns,
+                          writer.output().at, rows * columns, rows, terms, columns));
+}
+
 /// By constant weights; rows of the first input are alike, however many dimensions they are counted in.
 void emit_matrix_product(Writer& writer) {
+  if (!writer.sources().is_constant(writer.op().inputs.at(1).value())) return emit_product_of_inputs(writer);
   const kernels::Signature& signature = writer.seen();
   const Shape& weights = signature.inputs.at(1).value().shape;
   const Shape& out = signature.outputs.at(0)->shape;

@@ -69,9 +69,15 @@ void write_plane(Writer& writer, const Windows& it, const PlaneLayer& layer) {
   const std::string suffix = layer.is_real ? "f32" : "s8";
   writer.declare(fmt::format("stowage_conv_{}_layer one = {};", suffix, layer.layer));
   writer.declare("int32_t i;");
-  writer.line(fmt::format("one.weights += y * {};", layer.weights));
-  if (layer.has_bias) writer.line("one.bias += y;");
-  if (!layer.is_real) writer.line("one.multiplier += y;\none.shift += y;");
+  writer.line(fmt::format("one.weights = {}.weights + y * {};", layer.layer, layer.weights));
+  const auto move = [&](std::string_view field) {
+    writer.line(fmt::format("one.{0} = {1}.{0} + y;", field, layer.layer));
+  };
+  if (layer.has_bias) move("bias");
+  if (!layer.is_real) {
+    move("multiplier");
+    move("shift");
+  }
   if (layer.is_depthwise) return write_depthwise_plane(writer, it);
   writer.need("stowage_conv_" + suffix);
   writer.line(fmt::format("for (i = 0; i < {}; i++) {{", it.height.out));

@@ -79,7 +79,9 @@ class ImageMaker {
   void add_layer() {
     const std::string x = name_;
     const Shape in = at_;
-    switch (pick(0, 15)) {
+    switch (pick(0, 16)) {
+      case 16:
+        return attended();
       case 14:
         return normalized();
       case 15:
@@ -170,6 +172,22 @@ class ImageMaker {
       return add("Pad", inputs, out, {attribute("mode", std::string("reflect"))});
     if (pick(0, 1) == 0) inputs.push_back(limit(0.75F));
     add("Pad", inputs, out);
+  }
+  /// Places that look at each other, with a norm of all channels before that.
+  void attended() {
+    const Shape in = at_;
+    const std::int64_t places = in[2] * in[3];
+    const Shape flat{1, in[1], places};
+    add("Reshape", {name_, numbers(flat)}, flat);
+    add("InstanceNormalization", {name_, weights({in[1]}), weights({in[1]})}, flat);
+    const std::string keys = name_;
+    add("Transpose", {keys}, {1, places, in[1]}, {attribute("perm", Shape{0, 2, 1})});
+    const std::string queries = name_;
+    add("MatMul", {queries, keys}, {1, places, places});
+    add("Softmax", {name_}, at_, {attribute("axis", std::int64_t{-1})});
+    add("MatMul", {name_, queries}, {1, places, in[1]});
+    add("Transpose", {name_}, flat, {attribute("perm", Shape{0, 2, 1})});
+    add("Reshape", {name_, numbers(in)}, in);
   }
   void normalized() {
     const bool is_instance = pick(0, 1) == 0;
@@ -277,7 +295,8 @@ void expect_bits_of_the_interpreter(std::uint64_t wanted, const Make& make) {
   for (std::uint64_t seed = 0; packages.count() < wanted && seed < 3 * wanted; ++seed) {
     const std::string name = "net" + std::to_string(seed);
     try {
-      const Network network = make(seed);
+      Network network = make(seed);
+      run_carriers_whole(network);
       const Plan plan = plan_in_turn(network, seed);
       packages.add(name, generate_package(network, plan, {.name = name, .cases = 2, .seed = seed}));
     } catch (const Error& error) {

@@ -124,8 +124,9 @@ Plan plan_in_turn(const Network& network, std::uint64_t seed) {
                                      .again = true,
                                      .seed = seed});
     case 7:
-      return testing::streamed_plan(
-          network, turn % 3 == 0 ? axes_of_columns(network) : axes_of_planes(network), {.seed = seed});
+      return testing::streamed_plan(network,
+                                    turn % 3 == 0 ? axes_of_columns(network) : axes_of_planes(network),
+                                    {.granule = turn % 4 == 1 ? 2 : 1, .seed = seed});
     default:
       return testing::streamed_plan(network, testing::random_options(turn));
   }

@@ -136,3 +136,14 @@ void stowage_shares_f32(const float *input, float *output, int32_t runs, int32_t
     for (i = 0; i < count; i++) output[i] = expf(input[i] - most) / (float)total;
   }
 }
+
+void stowage_product_f32(const float *a, const float *b, float *output, int32_t rows, int32_t terms,
+                         int32_t columns) {
+  int32_t i, j, k;
+  for (i = 0; i < rows; i++, output += columns) {
+    for (j = 0; j < columns; j++) output[j] = 0.0F;
+    for (k = 0; k < terms; k++, a++) {
+      for (j = 0; j < columns; j++) output[j] += *a * b[k * columns + j];
+    }
+  }
+}

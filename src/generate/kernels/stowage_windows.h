@@ -128,6 +128,9 @@ void stowage_image_average_pool_f32(const stowage_image_pool_layer *layer, const
 /* Of each channel `count` elements: times its factor, plus its term. */
 void stowage_image_scale_f32(const float *factors, const float *terms, const float *input, float *output,
                              int32_t channels, int32_t count);
+/* [rows][terms] times [terms][columns]. */
+void stowage_product_f32(const float *a, const float *b, float *output, int32_t rows, int32_t terms,
+                         int32_t columns);
 /* Softmax of each run of `count` numbers, with a sum of float64. */
 void stowage_shares_f32(const float *input, float *output, int32_t runs, int32_t count);
 /* Adds `count` elements of each channel to its sum. */
