@@ -20,6 +20,7 @@ import tempfile
 from dataclasses import dataclass
 
 EFFORT = 2000  # about two seconds of a processor
+LATE = 300  # seconds until a program is ended
 SEEDS = 3
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -148,7 +149,9 @@ class Workshop:
 
     def program(self, name, objects):
         made = self.folder / name
-        subprocess.run([self.flags[0], *objects.values(), *self.libraries, "-o", made], check=True)
+        done = subprocess.run([self.flags[0], *objects.values(), *self.libraries, "-o", made], capture_output=True)
+        if done.returncode != 0:
+            raise ValueError("pack_lists cannot be linked: is the build older than the sources?")
         return made
 
     def as_it_is(self):
@@ -168,8 +171,8 @@ def measured(pool, program, strategy, lists, settings):
     def ask(path):
         command = [program, "--strategy", STRATEGIES.get(strategy, strategy), "--threads", "1",
                    "--effort", str(settings.effort), "--seeds", str(settings.seeds), path]
-        rows = [line.split() for line in
-                subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LATE)
+        rows = [line.split() for line in done.stdout.splitlines()]
         return (statistics.mean(100 * (int(row[2]) / int(row[3]) - 1) for row in rows),
                 statistics.mean(float(row[4]) for row in rows))
     return list(pool.map(ask, lists))
@@ -196,7 +199,7 @@ def table(workshop, paths, settings):
                        + ", ".join(f"{n} {shown(f)}" for n, f in zip(names, usual[rule.strategy])) + " |")
             try:
                 found = measured(pool, workshop.without(rule, number), rule.strategy, lists, settings)
-            except (ValueError, subprocess.CalledProcessError) as error:
+            except (ValueError, subprocess.SubprocessError) as error:
                 yield f"| {rule.strategy} | {rule.what} | failed: {error} |"
                 continue
             yield (f"| {rule.strategy} | {rule.what} | "

@@ -8,6 +8,8 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+LATE = 60  # seconds after its limit until a program is ended
+
 PEER = """
 import csv, sys, time
 import omnimalloc
@@ -58,7 +60,8 @@ class Packers:
     def plan(self, path, limit, *options):
         """The plan of a list or a model as JSON."""
         command = [self.stowage, "plan", path, "--time-limit", str(limit), "--threads", "2", "--json", *options]
-        return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+        done = subprocess.run(command, capture_output=True, check=True, text=True, timeout=6 * limit + LATE)
+        return json.loads(done.stdout)
 
     def ours(self, path, limit, *options):
         summary = self.plan(path, limit, *options)["summary"]

@@ -82,7 +82,7 @@ class Bench:
         """Prints the row that `make` returns, or why there is none."""
         try:
             cells = make()
-        except (OSError, ValueError, KeyError, IndexError, subprocess.CalledProcessError) as error:
+        except (OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError) as error:
             self.missed.append(f"{name}: failed: {error}")
             cells = [f"failed: {type(error).__name__}"]
         print("| " + " | ".join(str(cell) for cell in (name, *cells)) + " |", flush=True)
@@ -315,7 +315,8 @@ SECTIONS = {
     "streams": (stream_section, f"Lists that networks by rows make, {STREAM_LIMIT} s"),
     "million": (million_section, "A million buffers: start to written plan"),
     "constrained": (constrained_section, "Seconds to a proven optimum with pieces, alignments and pins"),
-    "ablations": (ablation_section, f"What each rule gains: --effort {ablations.EFFORT}, mean of {ablations.SEEDS} seeds"),
+    "ablations": (ablation_section,
+                  f"What each rule gains: --effort {ablations.EFFORT}, mean of {ablations.SEEDS} seeds"),
 }
 
 
@@ -343,7 +344,7 @@ def main():
                 print(f"\n### {title}\n", flush=True)
                 try:
                     run(bench)
-                except (OSError, ValueError, KeyError, subprocess.CalledProcessError) as error:
+                except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
                     print(f"\nfailed: {error}", flush=True)
                     bench.missed.append(f"section {name}: failed: {error}")
     print("\n### What misses its target\n" if bench.missed else "\nAll targets of these sections are met.")

@@ -29,7 +29,8 @@ def rows_of(path):
     """The buffers of a list by their ids."""
     with open(path) as file:
         rows = {row["id"]: row for row in csv.DictReader(file)}
-    return {name: (int(r["lower"]), int(r["upper"]), int(r["size"]), int(r.get("offset") or 0)) for name, r in rows.items()}
+    return {name: (int(row["lower"]), int(row["upper"]), int(row["size"]), int(row.get("offset") or 0))
+            for name, row in rows.items()}
 
 
 def peak_of(buffers):
