@@ -188,19 +188,25 @@ bool sums_up(const Operator& op) {
   return can_sum_up(op, rows);
 }
 
-/// Whether the portable kernel is faster, which is so without vectors in two cases. Depthwise windows other than 3x3
+/// Whether the portable kernel is faster, which is so without vectors in three cases. Depthwise windows other than 3x3
 /// have no fast path in CMSIS-NN. And in each call of a 1x1 convolution it sums all weights up, for the zero point of
 /// the input, while the portable kernel has these sums in its bias. Only in rows of many places this counts less than
-/// what CMSIS-NN saves, and not at all without the DSP extension.
+/// what CMSIS-NN saves, and not at all without the DSP extension. In rows of a few places, of which CMSIS-NN takes two at
+/// once, the last one of an odd number costs much, while the portable kernel copies small windows together.
 bool is_faster_without(const Layer& layer, CKernels kernels, bool by_rows) {
   constexpr std::int64_t few_places = 48;
+  constexpr std::int64_t very_few_places = 8;
+  constexpr Bytes small_window = 128;
   const std::int64_t high = layer.windows.height.taps;
   const std::int64_t wide = layer.windows.width.taps;
   const Processors processors = processors_of(kernels);
   if (processors.has_vectors) return false;
   if (layer.kind == Kind::depthwise) return high != 3 || wide != 3;
-  return layer.kind == Kind::conv && by_rows && high == 1 && wide == 1 &&
-         (!processors.has_dsp || layer.windows.width.out <= few_places);
+  if (layer.kind != Kind::conv || !by_rows) return false;
+  const std::int64_t places = layer.windows.width.out;
+  if (high == 1 && wide == 1) return !processors.has_dsp || places <= few_places;
+  const bool is_small = high * wide * layer.windows.in_channels <= small_window;
+  return processors.has_dsp && is_small && places <= very_few_places && places % 2 == 1;
 }
 
 // Emission
