@@ -90,6 +90,15 @@ static STOWAGE_APART void add_block(const int8_t *a, int32_t step, const int8_t 
   sum_block(a, step, w, window, count, sums);
 }
 
+/* The same for all rows of a window, none of which is padding. */
+static STOWAGE_APART void add_rows(const void *const *rows, int32_t taps, int32_t offset, int32_t step,
+                                   const int8_t *w, int32_t window, int32_t run, block_sums *sums) {
+  block_sums s = *sums;
+  int32_t k;
+  for (k = 0; k < taps; k++, w += run) sum_block((const int8_t *)rows[k] + offset, step, w, window, run, &s);
+  *sums = s;
+}
+
 /* The same for one place with four channels. */
 static STOWAGE_APART void add_column(const int8_t *a, const int8_t *const *w, int32_t offset, int32_t count,
                                      block_sums *sums) {
@@ -234,7 +243,9 @@ static void two_places(const stowage_conv_s8_layer *layer, const void *const *ro
   const int32_t run = it->taps_wide * it->in_channels;
   const int32_t begin = inside.begin * it->in_channels, end = inside.end * it->in_channels;
   const int32_t window = it->taps_high * run;
-  int32_t c;
+  int32_t c, k;
+  int is_inside = begin == 0 && end == run;
+  for (k = 0; k < it->taps_high; k++) is_inside = is_inside && rows[k] != NULL;
   if (it->taps_high == 1 && begin == 0 && end == run && rows[0] != NULL) {
     whole_blocks(layer, (const int8_t *)rows[0] + place0 * it->in_channels,
                  (place1 - place0) * it->in_channels, run, output0, (int32_t)(output1 - output0));
@@ -245,10 +256,12 @@ static void two_places(const stowage_conv_s8_layer *layer, const void *const *ro
     const int8_t *w0 = layer->weights + c * window;
     const int8_t *w1 = layer->weights + next * window;
     block_sums sums;
-    int32_t k;
     sums.of[0] = sums.of[1] = (uint32_t)layer->bias[c];
     sums.of[2] = sums.of[3] = (uint32_t)layer->bias[next];
-    for (k = 0; k < it->taps_high; k++, w0 += run, w1 += run) {
+    if (is_inside)
+      add_rows(rows, it->taps_high, place0 * it->in_channels, (place1 - place0) * it->in_channels, w0,
+               (int32_t)(w1 - w0), run, &sums);
+    for (k = is_inside ? it->taps_high : 0; k < it->taps_high; k++, w0 += run, w1 += run) {
       const int8_t *const row = (const int8_t *)rows[k];
       if (row == NULL) {
         add_padding(layer->input_zero, w0, w1, run, &sums);
