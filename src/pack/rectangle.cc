@@ -81,12 +81,13 @@ class Starts {
     }
     const std::size_t tuned = number - untuned();
     const std::size_t wave = tuned / width();
+    const std::size_t manner = options_.rounds ? tuned % orders_.size() : tuned;
     start.sort = orders_[tuned % orders_.size()];
-    start.group_percent = tuned % 4 == 3 ? 50 : 0;
-    start.tunes_all = !options_.rounds && (wave + tuned) % 2 == 0;
-    start.manner.seed = options_.seed * 0x9e3779b97f4a7c15U + number;
-    start.manner.minds_size = tuned % 4 == 2;
-    start.manner.divisor = 4 << (tuned % 3);
+    start.group_percent = manner % 4 == 3 ? 50 : 0;
+    start.tunes_all = options_.rounds ? tuned >= orders_.size() : (wave + tuned) % 2 == 0;
+    start.manner.seed = options_.seed * 0x9e3779b97f4a7c15U + untuned() + manner;
+    start.manner.minds_size = manner % 4 == 2;
+    start.manner.divisor = 4 << (manner % 3);
     start.manner.budget = budget_ << (2 * wave);
     start.rounds = options_.rounds;
     if (options_.rounds) start.patience = std::numeric_limits<int>::max();
@@ -105,7 +106,7 @@ class Starts {
   }
 
  private:
-  [[nodiscard]] std::size_t width() const { return options_.rounds ? orders_.size() : portfolio.size(); }
+  [[nodiscard]] std::size_t width() const { return options_.rounds ? 2 * orders_.size() : portfolio.size(); }
 
   const SolveOptions& options_;
   std::vector<SortOrder> orders_;
