@@ -330,7 +330,7 @@ std::string program_of(const Model& model, Sources& sources) {
     if (loops.find(word) != std::string::npos) text += definition;
   return text +
          "/* Where tensors are: slots, offset, pitch, rows, ring, memory, whether slots are wide. */\n" +
-         sources.places() + sources.with_references(body + steps);
+         sources.places() + wrapped(sources.with_references(body + steps));
 }
 
 Bytes bytes_of_tables(const Model& model) {

@@ -197,6 +197,29 @@ std::string upper(std::string_view text) {
   return result;
 }
 
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t widest = 110;
+  constexpr std::size_t further = 4;
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    std::string indent(std::min(line.find_first_not_of(' '), line.size()), ' ');
+    line.remove_prefix(indent.size());
+    bool is_first = true;
+    while (indent.size() + line.size() > widest && line.find("/*") == std::string_view::npos) {
+      const std::size_t comma = line.rfind(", ", widest - indent.size() - 1);
+      if (comma == std::string_view::npos) break;
+      result += fmt::format("{}{},\n", indent, line.substr(0, comma));
+      line.remove_prefix(comma + 2);
+      if (std::exchange(is_first, false)) indent += std::string(further, ' ');
+    }
+    result += fmt::format("{}{}\n", indent, line);
+    at = end + 1;
+  }
+  return result;
+}
+
 std::string show_shape(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
 
 }  // namespace stowage::generate

@@ -31,6 +31,9 @@ namespace stowage::generate {
 /// The words of a C text, and single characters between them.
 [[nodiscard]] std::vector<std::string> words_of(std::string_view text);
 
+/// C text with lines of at most 110 columns, as far as commas allow that and lines have no comment.
+[[nodiscard]] std::string wrapped(std::string_view text);
+
 /// "1x48x48x8"
 [[nodiscard]] std::string show_shape(const Shape& shape);
 
