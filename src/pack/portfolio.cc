@@ -328,19 +328,23 @@ class Contest {
 
 namespace {
 
-/// Neighbours with joined collisions, if some buffers have so many pieces that these are worth it.
+/// Neighbours with joined collisions, if buffers have so many pieces that a pass over pairs of buffers is shorter than
+/// one over pieces.
 std::optional<Neighbours> neighbours_of_many_pieces(const Problem& problem, const base::Deadline& deadline) {
   constexpr std::size_t many_pieces = 32;
   const bool has_many = std::ranges::any_of(
       problem.buffers, [](const Buffer& buffer) { return buffer.pieces.size() > many_pieces; });
   if (problem.memories.size() != 1 || !has_many) return std::nullopt;
-  std::optional<Neighbours> neighbours(problem.buffers);
   std::int64_t pieces = 0;
   for (const Buffer& buffer : problem.buffers) pieces += std::ssize(buffer.pieces);
+  const std::size_t most = std::min(Neighbours::most_listed, static_cast<std::size_t>(pieces));
+  std::optional<Neighbours> neighbours(std::in_place, problem.buffers, most);
   constexpr std::int64_t work_of_piece = 300;
   constexpr std::int64_t work_of_pair = 30;
-  deadline.spend(work_of_piece * pieces + work_of_pair * static_cast<std::int64_t>(neighbours->pairs()));
-  if (!neighbours->are_joined()) neighbours.reset();
+  if (neighbours->are_joined())
+    deadline.spend(work_of_piece * pieces + work_of_pair * static_cast<std::int64_t>(neighbours->pairs()));
+  else
+    neighbours.reset();
   return neighbours;
 }
 
