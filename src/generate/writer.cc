@@ -16,6 +16,7 @@
 
 #include "generate/cmsis_nn.h"
 #include "generate/sources.h"
+#include "generate/text.h"
 #include "model/row_rules.h"
 
 namespace stowage::generate {
