@@ -170,12 +170,7 @@ TEST(PlanStreamCarried, ANormNeedsOneImageNotTwo) {
   // One image, the sums of 8 channels, and three rows of 512 bytes.
   EXPECT_LE(result.plan.summary.peak, 12288 + 8 * 16 + 3 * 512);
   EXPECT_GE(result.plan.summary.lower_bound, 12288);
-  try {
-    static_cast<void>(generate_package(network, result.plan, {.name = "net"}));
-    ADD_FAILURE() << "no C is generated for it";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("from row to row"), std::string::npos) << error.what();
-  }
+  EXPECT_NO_THROW(static_cast<void>(generate_package(network, result.plan, {.name = "net"})));
 }
 
 /// Both passes are statements, and the place of their sums is said.
