@@ -9,9 +9,8 @@ from stowage import _core
 
 
 def main() -> int:
-    # The command handles interrupts itself, and ends quietly when the reader of its output has ended.
+    # The command handles interrupts itself.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     return _core.main(["stowage", *sys.argv[1:]])
 
 

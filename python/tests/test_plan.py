@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -296,4 +295,4 @@ def test_command_ends_quietly_if_nobody_reads(classifier):
     os.close(reading)
     ended = subprocess.run([sys.executable, "-m", "stowage", "plan", classifier], stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
-    assert (ended.returncode, ended.stderr) == (-signal.SIGPIPE, b"")
+    assert (ended.returncode, ended.stderr) == (0, b"")

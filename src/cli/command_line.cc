@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -322,5 +323,6 @@ ExitStatus run_reporting_errors(int argc, char** argv) {
 }  // namespace
 
 int stowage::cli::run_command_line(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // temporary files are removed even if nobody reads the output any more
   return static_cast<int>(run_reporting_errors(argc, argv));
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -89,6 +91,12 @@ void expect_different_files(const std::vector<std::string>& inputs, const std::v
   }
 }
 
+/// Whether standard output is a pipe that nobody reads any more, as in `stowage plan .. | head -5`.
+bool has_reader_ended() {
+  pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 /// What else the user has asked for than a low peak.
 void print_objectives(const PlanResult& result) {
   if (const auto& it = result.nearness) {
@@ -122,7 +130,7 @@ Wanted wanted_to_check(const Plan& plan) {
 
 void flush_output() {
   std::cout.flush();
-  if (!std::cout) throw Error("", "cannot be written").in_file("standard output");
+  if (!std::cout && !has_reader_ended()) throw Error("", "cannot be written").in_file("standard output");
 }
 
 void print_faults(const Faults& faults) {

@@ -111,7 +111,7 @@ struct GenerateCommand {
 [[nodiscard]] ExitStatus report_own_fault(const PlanResult& result);
 /// Reports by how much the plan exceeds its memories, if it does.
 [[nodiscard]] ExitStatus report_fit(const PlanResult& result);
-/// Throws Error if standard output did not take what was printed.
+/// Throws Error if standard output did not take what was printed, unless its reader has ended.
 void flush_output();
 void print_faults(const Faults& faults);
 /// The parts of model files that planning takes.

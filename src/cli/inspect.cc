@@ -128,8 +128,7 @@ ExitStatus run_inspect(const InspectCommand& command) {
   const ExitStatus status = std::filesystem::is_directory(command.file, ignored)
                                 ? inspect_folder(command, runtime)
                                 : inspect_file(command, runtime);
-  std::cout.flush();
-  if (!std::cout) throw Error("", "cannot be written").in_file("standard output");
+  flush_output();
   return status;
 }
 

@@ -716,6 +716,10 @@ TEST_F(CliOutputs, LeaveNothingBehindWhenNobodyReads) {
   (void)run_process(STOWAGE_PROGRAM, {"plan", "f.csv", "-o", "new.json", "--csv", "/dev/stdout"},
                     {.directory = directory_.path(), .is_read = false});
   EXPECT_EQ(directory_.names(), before);
+  const ProcessResult result = run_process(STOWAGE_PROGRAM, {"plan", "f.csv", "--json"},
+                                           {.directory = directory_.path(), .is_read = false});
+  EXPECT_EQ(result.status, done);
+  EXPECT_EQ(result.errors, "");
 }
 
 TEST(Cli, PlansWhatIsNearlyNothing) {
