@@ -28,6 +28,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -110,10 +111,10 @@ std::int64_t work_of(const Tables& tables, std::uint64_t number, std::int64_t le
   return length * static_cast<std::int64_t>(200 + items + 30 * met / items);
 }
 
-/// Runs the search with that number.
-Found search(const Tables& tables, Bytes height, std::uint64_t number, std::uint64_t seed, const Stop& stop) {
+/// Runs the search with that number, for at most `length` nodes or steps.
+Found search(const Tables& tables, Bytes height, std::uint64_t number, std::int64_t length,
+             std::uint64_t seed, const Stop& stop) {
   const std::uint64_t own_seed = seed * 0x9e3779b97f4a7c15U + number;
-  const std::int64_t length = length_of(tables, number);
   if (is_ejection(number)) return search_by_ejection(tables, height, {own_seed, length}, stop);
   auto values = number % 8 == 0 ? ValueOrder::largest_first : ValueOrder::longest_first;
   if (tables.has_alignments && number % 4 % 3 != 0) values = ValueOrder::coarsest_first;
@@ -130,7 +131,7 @@ class Batch {
       : tables_(tables), height_(height), control_(control) {}
 
   Found run(std::uint64_t begin, std::uint64_t end) {
-    if (control_.deadline.counts_work()) end = first_too_late(begin, end);
+    if (control_.deadline.counts_work()) end = end_of_work(begin, end);
     next_ = begin;
     const std::size_t threads = threads_of(control_.options);
     {
@@ -145,13 +146,25 @@ class Batch {
   }
 
  private:
-  /// The number up to which the work that is left allows searches.
-  [[nodiscard]] std::uint64_t first_too_late(std::uint64_t begin, std::uint64_t end) const {
+  /// The number up to which the work that is left allows searches. The last one may be shorter than it would be.
+  [[nodiscard]] std::uint64_t end_of_work(std::uint64_t begin, std::uint64_t end) {
     double left = control_.deadline.left().count() * 1e9;
-    std::uint64_t number = begin;
-    for (; number < end && left > 0; ++number)
-      left -= static_cast<double>(work_of(tables_, number, length_of(tables_, number)));
-    return number;
+    for (std::uint64_t number = begin; number < end; ++number) {
+      const std::int64_t length = length_of(tables_, number);
+      const auto work = static_cast<double>(work_of(tables_, number, length));
+      if (work > left) {
+        cut_ = number;
+        length_of_cut_ =
+            std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(length) * left / work));
+        return number + 1;
+      }
+      left -= work;
+    }
+    return end;
+  }
+
+  [[nodiscard]] std::int64_t length_within_work(std::uint64_t number) const {
+    return number == cut_ ? length_of_cut_ : length_of(tables_, number);
   }
 
   /// Searches without an answer took all their steps; those behind the answer do not count, though they may have
@@ -159,7 +172,7 @@ class Batch {
   void count_work(std::uint64_t begin, std::uint64_t end) const {
     const std::uint64_t answered = decided_by_;
     for (std::uint64_t number = begin; number < std::min(end, answered); ++number)
-      control_.spend(work_of(tables_, number, length_of(tables_, number)));
+      control_.spend(work_of(tables_, number, length_within_work(number)));
     if (answered < end) control_.spend(work_of(tables_, answered, best_.work));
   }
 
@@ -168,7 +181,8 @@ class Batch {
       for (std::uint64_t number = next_++; number < end && number < decided_by_ && !control_.is_time_up();
            number = next_++) {
         const Stop stop = [&] { return decided_by_ < number || control_.is_time_up(); };
-        put(search(tables_, height_, number, control_.options.seed, stop), number);
+        put(search(tables_, height_, number, length_within_work(number), control_.options.seed, stop),
+            number);
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -188,6 +202,8 @@ class Batch {
   const Tables& tables_;
   const Bytes height_;
   const Control& control_;
+  std::optional<std::uint64_t> cut_{};  ///< The search for which too little work is left.
+  std::int64_t length_of_cut_ = 0;
   std::atomic<std::uint64_t> next_ = 0;
   std::atomic<std::uint64_t> decided_by_ = ~std::uint64_t{0};
   std::mutex mutex_;
