@@ -75,7 +75,7 @@ RULES = (
     Rule("ejection", "items drop now and then", EJECTION, "if (step_ % compact_every == 0) compact();", ""),
     Rule("ejection", "table of meetings", EJECTION, "buffers.size() <= MeetingTable::most_items", "buffers.empty()"),
     Rule("ejection", "slack in the weight", CAPS, "area / (slack + slack_of_all)", "area + 0 * slack"),
-    Rule("ejection", "two searches", CAPS, "searches = 2;", "searches = 1;"),
+    Rule("ejection", "two searches", CAPS, "searches_at_once = 2;", "searches_at_once = 1;"),
     Rule("ejection", "all go on from the lowest", CAPS,
          "for (const auto& descent : descents_) descent->start(best_, peak_, bound_);",
          "for (const auto& descent : descents_) if (descent->has_found()) descent->start(best_, peak_, bound_);"),

@@ -48,6 +48,16 @@ void add_models(CLI::App& app, std::vector<std::string>& models) {
       ->check(is_given, "");
 }
 
+/// What a plan is to be besides low.
+void add_objectives(CLI::App& app, stowage::cli::PlanTexts& texts) {
+  add(app, "--banks", texts.banks,
+      "NUMBERxSIZE, for instance 4x16KiB: banks of the only memory; operands of one operator lie in "
+      "different banks where that is possible");
+  add(app, "--near", texts.near,
+      "FILE with an earlier plan: buffers keep its offsets where these fit the capacity or, without one, "
+      "raise no peak");
+}
+
 /// The options that determine a plan.
 template <typename Command>
 void add_planning_options(CLI::App& app, Command& command) {
@@ -79,8 +89,7 @@ void add_planning_options(CLI::App& app, Command& command) {
       "(row blocks anywhere) or auto (the lower). Default: auto");
   add(app, "--axes", command.plan.axes,
       "Which axes of tensors --stream may take for rows: auto (the lowest peak found) or natural (the height "
-      "of "
-      "images, the rows of matrices). Default: auto");
+      "of images, the rows of matrices). Default: auto");
   add(app, "--blocks", command.plan.blocks,
       "Whether --stream splits operators into blocks along a second axis (heads, channels, batches): auto "
       "(where that gives the lowest peak found) or none. Default: auto");
@@ -107,14 +116,7 @@ void add_planning_options(CLI::App& app, Command& command) {
   add(app, "--release", command.plan.released,
       "A.out: the caller takes this output when model A has run. Default: outputs stay until all models "
       "have run");
-  add(app, "--banks", command.plan.banks,
-      "NUMBERxSIZE, for instance 4x16KiB: banks of the only memory; operands of one operator lie in "
-      "different "
-      "banks where that is possible");
-  add(app, "--near", command.plan.near,
-      "FILE with an earlier plan: buffers keep its offsets where these fit the capacity or, without one, "
-      "raise "
-      "no peak");
+  add_objectives(app, command.plan);
   add_model_options(app, command.model);
 }
 

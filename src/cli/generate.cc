@@ -151,6 +151,9 @@ void weigh_rings(const std::vector<Network>& networks, PlanOptions options, cons
   constexpr double share_of_time = 0.25;
   options.stream->layout = StreamLayout::ring;
   options.solve.time_limit *= share_of_time;
+  if (options.solve.effort)
+    options.solve.effort =
+        static_cast<std::int64_t>(share_of_time * static_cast<double>(*options.solve.effort));
   PlanResult with_rings = plan_for(networks, options);
   if (!with_rings.faults.empty() || !is_streamed(with_rings.plan)) return;
   Package other;

@@ -148,6 +148,15 @@ void check_strategy_of(std::string_view flag, std::string_view value, std::strin
   throw UsageError(fmt::format("{} is for the strategies {} and auto, not for {}", flag, serves, strategy));
 }
 
+void parse_objectives(const PlanTexts& texts, PlanOptions& options) {
+  if (!texts.near.empty()) options.near = places_in(read_plan(texts.near));
+  if (texts.banks.empty()) return;
+  if (!texts.memories.empty() || !texts.capacity.empty())
+    throw UsageError("--banks gives the size of the memory: it excludes --capacity and --memory");
+  options.banks = parse_banks(texts.banks);
+  options.memories[0].capacity = options.banks->count * options.banks->size;
+}
+
 }  // namespace
 
 std::pair<std::string, std::string> parse_assignment(std::string_view flag, const std::string& text) {
@@ -270,12 +279,6 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     if (!texts.memories.empty()) throw UsageError("--capacity and --memory cannot be combined");
     options.memories[0].capacity = parse_bytes("--capacity", texts.capacity);
   }
-  if (!texts.banks.empty()) {
-    if (!texts.memories.empty() || !texts.capacity.empty())
-      throw UsageError("--banks gives the size of the memory: it excludes --capacity and --memory");
-    options.banks = parse_banks(texts.banks);
-    options.memories[0].capacity = options.banks->count * options.banks->size;
-  }
   if (!texts.align.empty()) options.alignment = parse_number("--align", texts.align, 1);
   if (!texts.time_limit.empty()) options.solve.time_limit = parse_seconds(texts.time_limit);
   if (!texts.effort.empty()) {
@@ -296,7 +299,7 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
   options.run = texts.run;
   for (const std::string& text : texts.feeds) options.feeds.push_back(parse_feed(text));
   options.released = texts.released;
-  if (!texts.near.empty()) options.near = places_in(read_plan(texts.near));
+  parse_objectives(texts, options);
   return options;
 }
 

@@ -109,7 +109,8 @@ Lstm lstm_of(Writer& writer) {
   const std::int64_t batches = in[is_batch_first ? 0 : 1];
   if (is_batch_first && batches != 1) refuse("it has a batch of {} in front", batches);
   const std::int64_t cells = signature.inputs.at(1)->shape[1] / 4;
-  for (const std::size_t i : {1U, 2U}) static_cast<void>(constant_data(writer, i));
+  for (const std::size_t i : {1U, 2U, 3U})
+    if (signature.has_input(i)) static_cast<void>(constant_data(writer, i));
   return {.steps = in[is_batch_first ? 1 : 0],
           .state = batches * cells,
           .layer = writer.layer("stowage_lstm_f32_layer",

@@ -331,12 +331,13 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
 }  // namespace
 }  // namespace generate
 
-void run_carriers_whole(Network& network) {
+void run_carriers_whole(Network& network, const std::vector<std::string>& externs) {
   constexpr std::array norms{"InstanceNormalization"sv, "GroupNormalization"sv};
   constexpr std::array sequences{"LSTM"sv, "UNIDIRECTIONAL_SEQUENCE_LSTM"sv};
   constexpr std::size_t rank_of_images = 4;
   Graph& graph = std::get<Graph>(network.input.content);
   const auto is_generated = [&](const Operator& op) {
+    if (std::ranges::find(externs, op.type) != externs.end() || op.carries[0].backward) return false;
     if (std::ranges::find(sequences, op.type) != sequences.end()) return true;
     const bool is_norm = std::ranges::find(norms, op.type) != norms.end();
     return is_norm && graph.tensors[op.inputs.at(0).value()].shape->size() == rank_of_images;

@@ -13,8 +13,10 @@ namespace stowage::pack {
 /// Where buffers of several pieces collide; see collisions.cc.
 class Collisions {
  public:
-  /// Keeps a reference to the buffers.
   explicit Collisions(std::span<const Buffer> buffers);
+
+  /// The steps of `find` for this buffer and any other are at most the sum of both.
+  [[nodiscard]] std::size_t sections(std::size_t buffer) const { return first_[buffer + 1] - first_[buffer]; }
 
   /// The offsets of `buffer` at which it collides with `other` at offset 0, as open intervals in rising order of
   /// which none overlap.

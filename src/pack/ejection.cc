@@ -46,7 +46,7 @@
 namespace stowage::pack {
 namespace {
 
-constexpr std::size_t searches = 2;
+constexpr std::size_t searches_at_once = 2;
 constexpr Bytes first_part = 8;        ///< The cap is lowered by 1 / part of the gap.
 constexpr double slack_of_all = 0.02;  ///< Added, so that items without slack have a weight.
 constexpr Bytes finest_part = 64;
@@ -181,8 +181,8 @@ class Descents {
     if (!neighbours_.are_joined() && pairs_of_blocks() > most_pairs_of_blocks) return false;
     table_ = meetings_of(problem_.buffers, neighbours_);
     movables_ = movables_of(problem_, *loads, bound_);
-    for (std::size_t search = 0; search < searches; ++search) {
-      const std::uint64_t seed = control_.options.seed * searches + search;
+    for (std::size_t search = 0; search < searches_at_once; ++search) {
+      const std::uint64_t seed = control_.options.seed * searches_at_once + search;
       descents_.push_back(
           std::make_unique<Descent>(movables_, neighbours_, table_ ? &*table_ : nullptr, seed));
       descents_.back()->start(best_, peak_, bound_);

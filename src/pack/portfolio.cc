@@ -324,10 +324,6 @@ class Contest {
   std::exception_ptr error_;
 };
 
-}  // namespace
-
-namespace {
-
 /// Neighbours with joined collisions, if buffers have so many pieces that a pass over pairs of buffers is shorter than
 /// one over pieces.
 std::optional<Neighbours> neighbours_of_many_pieces(const Problem& problem, const base::Deadline& deadline) {

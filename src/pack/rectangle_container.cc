@@ -34,6 +34,7 @@ namespace {
 /// Pieces of two neighbours are compared pair by pair, if collisions are not joined.
 constexpr std::size_t most_pieces_to_compare = 32;
 constexpr std::size_t most_joined = std::size_t{1} << 22U;
+constexpr std::size_t most_steps_of_joining = std::size_t{1} << 27U;  ///< About a second.
 
 }  // namespace
 
@@ -76,10 +77,14 @@ void Neighbours::join_collisions() {
   std::vector<std::vector<Joined>> joined(buffers_.size());
   std::vector<Interval> found;
   std::size_t count = 0;
+  std::size_t steps = 0;
   for (std::uint32_t b = 0; b < buffers_.size(); ++b) {
     bool fits = true;
     for_each(b, [&](std::size_t other) {
       if (other < b || (is_whole_[b] != 0 && is_whole_[other] != 0) || !fits) return;
+      steps += collisions.sections(b) + collisions.sections(other);
+      fits = steps <= most_steps_of_joining;
+      if (!fits) return;
       collisions.find(b, other, found);
       count += 2 * found.size();
       fits = count <= most_joined;

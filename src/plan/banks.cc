@@ -16,6 +16,8 @@
 
 #include "plan/banks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -32,6 +34,8 @@
 
 namespace stowage::plan {
 namespace {
+
+constexpr std::int64_t most_banks = 1024;
 
 /// Bytes of a buffer that a step reads or writes.
 struct OperandBytes {
@@ -110,6 +114,8 @@ class Spreader {
     }
   }
 
+  [[nodiscard]] bool is_cut_short() const { return is_cut_short_; }
+
   [[nodiscard]] std::int64_t clashes(std::span<const Place> places) const {
     return std::ranges::count_if(pairs_, [&](const OperandPair& it) { return clash(it, places); });
   }
@@ -118,9 +124,11 @@ class Spreader {
   void spread(std::vector<Place>& best, std::int64_t least) {
     std::vector<std::int64_t> urgency(buffers_.size());
     std::int64_t fewest = fits(best) ? clashes(best) : std::numeric_limits<std::int64_t>::max();
-    for (int pass = 0; pass < most_passes && fewest > least && !deadline_.is_over(); ++pass) {
+    for (int pass = 0; pass < most_passes && fewest > least; ++pass) {
       std::vector<Place> places(buffers_.size());
-      if (const auto left_out = place(order_by(urgency), places)) {
+      const auto left_out = place(order_by(urgency), places);
+      if (is_cut_short_) return;
+      if (left_out) {
         urgency[*left_out] += oil_without_room;
         continue;
       }
@@ -137,6 +145,7 @@ class Spreader {
 
  private:
   static constexpr int most_passes = 300;
+  static constexpr std::int64_t work_of_bank = 1000;  ///< To find the place of a buffer in it.
   static constexpr std::int64_t oil = 1;
   static constexpr std::int64_t oil_without_room = 10;
 
@@ -169,7 +178,7 @@ class Spreader {
     return order;
   }
 
-  /// Places all buffers, or returns the first that finds no room in the memory.
+  /// Places all buffers unless the deadline is over, or returns the first that finds no room in the memory.
   std::optional<std::size_t> place(const std::vector<std::size_t>& order, std::vector<Place>& places) {
     pack::Occupancy taken(buffers_);
     is_placed_.assign(buffers_.size(), false);
@@ -183,6 +192,9 @@ class Spreader {
     }
     for (const std::size_t b : order) {
       if (is_placed_[b]) continue;
+      deadline_.spend(work_of_bank * banks_.count);
+      is_cut_short_ = deadline_.is_over();
+      if (is_cut_short_) return std::nullopt;
       const std::optional<Bytes> offset = best_offset(b, taken, places);
       if (!offset) return b;
       put(b, *offset);
@@ -215,19 +227,25 @@ class Spreader {
   const base::Deadline& deadline_;
   std::vector<std::vector<std::size_t>> pairs_with_;  ///< Per buffer.
   std::vector<bool> is_placed_;
+  bool is_cut_short_ = false;
 };
 
 }  // namespace
 
 void expect_options_of_banks(std::span<const Input> inputs, const PlanOptions& options) {
   if (!options.banks) return;
+  const auto& [count, size] = *options.banks;
   if (inputs.size() != 1 || std::holds_alternative<Problem>(inputs[0].content))
     throw UsageError("--banks is for one model");
   if (options.stream) throw UsageError("--banks and --stream cannot be combined");
-  if (options.memories.size() > 1 ||
-      options.memories[0].capacity != options.banks->count * options.banks->size)
-    throw UsageError("--banks: the plan must have one memory, of the size of all banks");
   if (!options.near.empty()) throw UsageError("--banks and --near cannot be combined");
+  if (options.solve.strategy == "slots")
+    throw NotApplicable("slots", "chooses offsets in pools of equal slots: it knows no banks");
+  if (count < 1 || count > most_banks || size < 1)
+    throw UsageError(
+        fmt::format("--banks: {} of {} bytes, expected 1 to {} of at least 1 byte", count, size, most_banks));
+  if (options.memories.size() != 1 || options.memories[0].capacity != base::checked_multiply(count, size))
+    throw UsageError("--banks: the plan must have one memory, of the size of all banks");
   if (std::ranges::any_of(std::get<Graph>(inputs[0].content).subgraphs[0].operators,
                           [](const Operator& it) { return !it.bodies.empty(); }))
     throw UsageError("--banks: the model has operators with bodies");
@@ -235,8 +253,7 @@ void expect_options_of_banks(std::span<const Input> inputs, const PlanOptions& o
 
 BankUse spread_over_banks(Plan& plan, std::span<const Input> inputs, const PlanOptions& options,
                           const base::Deadline& deadline) {
-  if (!plan.slots.empty())
-    throw UsageError("--banks: the strategy slots chooses offsets in pools of equal slots");
+  plan.slots.clear();  // of a plan by `auto`; the places are as good without their pools
   const Banks& banks = *options.banks;
   std::vector<OperandPair> pairs;
   BankUse use;
@@ -248,6 +265,7 @@ BankUse spread_over_banks(Plan& plan, std::span<const Input> inputs, const PlanO
   Spreader spreader(plan.buffers, std::move(pairs), banks, deadline);
   spreader.spread(plan.places, use.least_clashes);
   use.clashes = spreader.clashes(plan.places);
+  plan.interrupted = plan.interrupted || spreader.is_cut_short();
   renew_peaks(plan);
   return use;
 }

@@ -48,6 +48,8 @@ class Keeper {
         deadline_(std::move(deadline)) {}
 
   [[nodiscard]] const std::vector<Place>& places() const { return places_; }
+  /// Whether the deadline left wishes untried.
+  [[nodiscard]] bool is_cut_short() const { return is_cut_short_; }
 
   Nearness keep(std::vector<Wish> wishes) {
     Nearness result;
@@ -60,7 +62,7 @@ class Keeper {
     for (const Wish& wish : possible) result.most_bytes_kept += problem_.buffers[wish.buffer].size;
     std::ranges::stable_sort(possible, std::ranges::greater{},
                              [&](const Wish& it) { return problem_.buffers[it.buffer].size; });
-    while (!possible.empty() && !deadline_.is_over()) {
+    while (!is_cut_short_) {
       const std::vector<Wish> compatible = take_compatible(possible);
       if (compatible.empty()) break;
       admit(compatible);
@@ -104,18 +106,26 @@ class Keeper {
 
   /// Pins those that can stay with all that are pinned already.
   void admit(std::span<const Wish> wishes) {
-    if (wishes.empty() || deadline_.is_over()) return;
+    if (wishes.empty()) return;
     pin(wishes);
     if (std::ranges::all_of(wishes, [&](const Wish& it) { return is_granted(it); })) return;
-    Solution solution = levels::solve(problem_, options_, deadline_.part(share_of_packing));
-    if (solution.outcome == Outcome::fits) {
-      places_ = std::move(solution.places);
-      return;
-    }
+    is_cut_short_ = is_cut_short_ || deadline_.is_over();
+    if (!is_cut_short_ && could_place()) return;
     for (const Wish& wish : wishes) problem_.buffers[wish.buffer].pinned.reset();
-    if (wishes.size() == 1) return;
+    if (is_cut_short_ || wishes.size() == 1) return;
     admit(wishes.first(wishes.size() / 2));
     admit(wishes.subspan(wishes.size() / 2));
+  }
+
+  /// Places the buffers that are not pinned, if that is possible.
+  bool could_place() {
+    SolveOptions options = options_;
+    if (obstacle_to(options.strategy, problem_))
+      options.strategy = SolveOptions().strategy;  // it knows no pins
+    Solution solution = levels::solve(problem_, options, deadline_.part(share_of_packing));
+    if (solution.outcome != Outcome::fits) return false;
+    places_ = std::move(solution.places);
+    return true;
   }
 
   void pin(std::span<const Wish> wishes) {
@@ -126,6 +136,7 @@ class Keeper {
   std::vector<Place> places_;
   const SolveOptions& options_;
   base::Deadline deadline_;
+  bool is_cut_short_ = false;
 };
 
 using OldPlaces = std::map<std::pair<std::string_view, std::string_view>, Bytes>;  ///< By memory and buffer.
@@ -150,17 +161,25 @@ Nearness bring_memory_near(Plan& plan, std::size_t memory, const OldPlaces& old,
   }
   Keeper keeper(std::move(problem), std::move(places), options, deadline);
   const Nearness result = keeper.keep(std::move(wishes));
+  plan.interrupted = plan.interrupted || keeper.is_cut_short();
   for (std::size_t i = 0; i < own.size(); ++i) plan.places[own[i]].offset = keeper.places()[i].offset;
   return result;
 }
 
 }  // namespace
 
+void expect_options_of_nearness(const PlanOptions& options) {
+  if (options.near.empty()) return;
+  if (options.solve.strategy == "slots")
+    throw NotApplicable("slots", "chooses offsets in pools of equal slots: it cannot keep others");
+  if (options.stream && options.stream->recompute_from)
+    throw UsageError("--near and a range of --recompute cannot be combined");
+}
+
 Nearness bring_near(Plan& plan, const PlanOptions& options, const base::Deadline& deadline) {
   if (plan.clocks.size() > 1)
     throw UsageError("--near: the plan has models or bodies that run at the same time");
-  if (!plan.slots.empty())
-    throw UsageError("--near: the strategy slots chooses offsets in pools of equal slots");
+  plan.slots.clear();  // of a plan by `auto`; the places are as good without their pools
   OldPlaces old;
   for (const NearPlace& place : options.near) old[{place.memory, place.buffer}] = place.offset;
   Nearness sum;

@@ -71,6 +71,7 @@ Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, cons
 PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& options) {
   const base::Deadline deadline = pack::deadline_of(options.solve);
   const auto begin = deadline.now();
+  plan::expect_options_of_nearness(options);
   plan::expect_options_of_banks(inputs, options);
   const bool is_replaced = !options.near.empty() || options.banks;  // offsets are chosen again
   PlanResult result{.plan = plan_inputs(inputs, options, is_replaced ? deadline.part(0.5) : deadline)};

@@ -143,6 +143,11 @@ TEST(Banks, AreForOneModelInOneMemoryOfTheirSize) {
   PlanOptions by_rows = options;
   by_rows.stream.emplace();
   EXPECT_THROW((void)make_plan(model, by_rows), UsageError);
+  for (const Banks& banks : {Banks{2, 0}, Banks{0, 64}, Banks{1025, 1}, Banks{-2, -32}}) {
+    PlanOptions wrong = options_for(banks);
+    EXPECT_THROW((void)make_plan(model, wrong), UsageError);
+  }
+  for (const Comparison& it : compare(model, options)) EXPECT_TRUE(it.faults.empty()) << it.strategy;
   PlanOptions near = options;
   near.near = {{"arena", "t0", 0}};
   EXPECT_THROW((void)make_plan(model, near), UsageError);

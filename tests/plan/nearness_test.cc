@@ -155,11 +155,33 @@ TEST(Nearness, UsesTheCapacity) {
   EXPECT_TRUE(result.faults.empty());
 }
 
-TEST(Nearness, IsRefusedWherePlacesDependOnOthers) {
-  const Problem list = problem_of({whole("a", 4, 0, 2)});
+TEST(Nearness, IsForAllStrategiesThatPlaceAnywhere) {
+  const Input list{.content = problem_of({whole("a", 4, 0, 2), whole("b", 4, 1, 3), whole("c", 4, 2, 4)})};
+  PlanOptions options{.near = {{"arena", "a", 4}}};  // b must move, too
+  options.solve.time_limit = std::chrono::seconds(30);
+  for (const Comparison& it : compare(list, options)) {
+    SCOPED_TRACE(it.strategy);
+    EXPECT_EQ(it.obstacle.empty(), it.strategy != "slots" && it.strategy != "levels") << it.obstacle;
+    EXPECT_TRUE(it.faults.empty());
+  }
+  options.solve.strategy = "two-stack";  // which knows no pins
+  const PlanResult result = make_plan(list, options);
+  EXPECT_EQ(result.nearness->buffers_kept, 1);
+  EXPECT_EQ(result.plan.summary.peak, 8);
+}
+
+TEST(Nearness, IsRefusedWithACurve) {
   PlanOptions options{.near = {{"arena", "a", 0}}};
-  options.solve.strategy = "slots";
-  EXPECT_THROW((void)make_plan(Input{.content = list}, options), UsageError);
+  options.stream = {.recompute = 1.5, .recompute_from = 1};
+  EXPECT_THROW((void)make_plan(Input{.content = problem_of({whole("a", 4, 0, 2)})}, options), UsageError);
+}
+
+TEST(Nearness, SaysIfTimeIsTooShort) {
+  PlanOptions options{.near = {{"arena", "a", 4}}};
+  options.solve.effort = 0;
+  const Input list{.content = problem_of({whole("a", 4, 0, 2), whole("b", 4, 1, 3)})};
+  const PlanResult result = make_plan(list, options);
+  EXPECT_EQ(result.plan.interrupted, result.nearness->buffers_kept == 0);
 }
 
 }  // namespace

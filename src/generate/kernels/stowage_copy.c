@@ -19,10 +19,12 @@ static void copy_forward(uint8_t *to, const uint8_t *from, size_t bytes) {
 
 /* A load of several words is one instruction, but must be aligned. */
 static void copy_forward(uint8_t *to, const uint8_t *from, size_t bytes) {
+#ifdef __GNUC__
   if ((((uintptr_t)to | (uintptr_t)from) & 3U) == 0) {
     for (; bytes >= 32; bytes -= 32, from += 32, to += 32)
       memcpy(__builtin_assume_aligned(to, 4), __builtin_assume_aligned(from, 4), 32);
   }
+#endif
   for (; bytes >= 16; bytes -= 16, from += 16, to += 16) {
     uint32_t a, b, c, d;
     memcpy(&a, from, 4);
