@@ -61,6 +61,7 @@ CASES = (
     *both("stream_wide", 0, 5200),
     *both("stream_style"),
     *both("stream_speech"),
+    *both("stream_speech_reverse"),
     *both("stream_encoder_layer", 0, 0, granule=8),
     *both("stream_encoder_12_layers", 5111808, 0, granule=8),
     Case("stream_encoder_12_layers", "arena", 3450000, granule=8, recompute=1.0),
