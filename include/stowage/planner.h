@@ -25,7 +25,7 @@ struct Nearness {
   std::int64_t buffers_kept = 0;  ///< Those of them that are where the options say.
   Bytes bytes = 0;                ///< Sizes of all that the options name.
   Bytes bytes_kept = 0;
-  Bytes most_bytes_kept = 0;  ///< No offsets keep more; none that keeps so much need exist.
+  Bytes most_bytes_kept = 0;  ///< An upper bound: no offsets keep more.
 };
 
 /// How well a plan uses the banks of its memory. A pair is two operands of one operator in different buffers; it
@@ -55,6 +55,9 @@ struct PlanResult {
 /// The same for several networks on one device. Options name them by their ModelInfo::name, which must be
 /// unique.
 [[nodiscard]] PlanResult make_plan(std::span<const Input> inputs, const PlanOptions& options = PlanOptions());
+
+/// The places of a plan's buffers, for PlanOptions::near of another one.
+[[nodiscard]] std::vector<NearPlace> places_in(const Plan& plan);
 
 /// A list without the offsets that it gives its buffers. Networks stay as they are.
 [[nodiscard]] Input without_pins(Input input);

@@ -1,9 +1,11 @@
 #include "cli/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
+#include <initializer_list>
 #include <locale>
 #include <optional>
 #include <sstream>
@@ -14,6 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "stowage/error.h"
+#include "stowage/planner.h"
 
 namespace stowage::cli {
 namespace {
@@ -131,21 +134,12 @@ Banks parse_banks(std::string_view text) {
   return {*count, *size};
 }
 
-std::vector<NearPlace> places_in(const Plan& plan) {
-  std::vector<NearPlace> places;
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
-    const Place& place = plan.places[b];
-    places.push_back({plan.memories[place.memory].memory.name, plan.buffers[b].id, place.offset});
-  }
-  return places;
-}
-
 /// Throws UsageError if the flag is given for a strategy that has no use for it.
-void check_strategy_of(std::string_view flag, std::string_view value, std::string_view serves,
-                       std::string_view strategy) {
-  if (value.empty() || strategy == "auto") return;
-  if (strategy == serves || strategy == std::string(serves) + "-best") return;
-  throw UsageError(fmt::format("{} is for the strategies {} and auto, not for {}", flag, serves, strategy));
+void check_strategy_of(std::string_view flag, std::string_view value,
+                       std::initializer_list<std::string_view> served, std::string_view strategy) {
+  if (value.empty() || strategy == "auto" || std::ranges::find(served, strategy) != served.end()) return;
+  throw UsageError(fmt::format("{} is for the strategies {} and auto, not for {}", flag,
+                               fmt::join(served, ", "), strategy));
 }
 
 void parse_objectives(const PlanTexts& texts, PlanOptions& options) {
@@ -289,9 +283,10 @@ PlanOptions parse_plan_options(const PlanTexts& texts) {
     options.solve.threads = static_cast<std::size_t>(parse_number("--threads", texts.threads, 1));
   if (!texts.seed.empty())
     options.solve.seed = static_cast<std::uint64_t>(parse_number("--seed", texts.seed, 0));
-  check_strategy_of("--reuse-threshold", texts.reuse_threshold, "free-list", options.solve.strategy);
-  check_strategy_of("--sort", texts.sort, "rectangle", options.solve.strategy);
-  check_strategy_of("--rounds", texts.rounds, "rectangle", options.solve.strategy);
+  check_strategy_of("--reuse-threshold", texts.reuse_threshold, {"free-list", "free-list-best"},
+                    options.solve.strategy);
+  check_strategy_of("--sort", texts.sort, {"rectangle"}, options.solve.strategy);
+  check_strategy_of("--rounds", texts.rounds, {"rectangle"}, options.solve.strategy);
   if (!texts.reuse_threshold.empty())
     options.solve.reuse_threshold = parse_bytes("--reuse-threshold", texts.reuse_threshold);
   options.solve.sort = texts.sort;

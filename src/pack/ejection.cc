@@ -38,8 +38,8 @@
 #include <vector>
 
 #include "pack/bounds.h"
+#include "pack/container.h"
 #include "pack/ejection_search.h"
-#include "pack/rectangle_container.h"
 #include "pack/squeaky_wheel.h"
 #include "pack/strategies.h"
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "pack/container.h"
 #include "pack/meeting_table.h"
 #include "pack/random.h"
-#include "pack/rectangle_container.h"
 #include "pack/section_search.h"
 #include "stowage/units.h"
 

@@ -37,8 +37,8 @@
 
 #include "base/checked.h"
 #include "pack/bounds.h"
+#include "pack/container.h"
 #include "pack/ejection_search.h"
-#include "pack/rectangle_container.h"
 #include "pack/strategies.h"
 
 namespace stowage::pack {

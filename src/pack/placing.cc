@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/checked.h"
-#include "pack/rectangle_container.h"
+#include "pack/container.h"
 
 namespace stowage::pack {
 namespace {

@@ -50,8 +50,8 @@
 #include <vector>
 
 #include "pack/bounds.h"
+#include "pack/container.h"
 #include "pack/placing.h"
-#include "pack/rectangle_container.h"
 
 namespace stowage::pack {
 namespace {

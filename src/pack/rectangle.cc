@@ -7,7 +7,7 @@
 //             | |   1   | |  2  |                     and everything is placed again
 //             +-+-------+-+-----+--> time
 //
-// The parts: converter and sorter (sort_order.cc), placer (rectangle_container.cc), layout optimiser
+// The parts: converter and sorter (sort_order.cc), placer (container.cc), layout optimiser
 // (rectangle_tuner.cc) with classifier, tuner, re-orderer and merger (rectangle_reorder.cc). The exporter and
 // the checker are those of the program.
 //

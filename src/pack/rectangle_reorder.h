@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "pack/rectangle_container.h"
+#include "pack/container.h"
 #include "pack/sort_order.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"

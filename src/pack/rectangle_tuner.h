@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "pack/container.h"
 #include "pack/placing.h"
-#include "pack/rectangle_container.h"
 #include "pack/rectangle_reorder.h"
 #include "pack/sort_order.h"
 #include "stowage/problem.h"

@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "pack/container.h"
 #include "pack/placing.h"
-#include "pack/rectangle_container.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 

@@ -11,7 +11,7 @@
 //
 // A bound: k operands of a step are at least in k banks, or some share one; evenly spread they clash least.
 //
-// Cost: passes, each of them placing every buffer once for each bank. Source: squeaky wheel optimization (Joslin &
+// Cost: passes, each of them placing every buffer once for each bank and looking at its pairs. Source: squeaky wheel optimization (Joslin &
 // Clements, 1999).
 
 #include "plan/banks.h"
@@ -36,6 +36,7 @@ namespace stowage::plan {
 namespace {
 
 constexpr std::int64_t most_banks = 1024;
+constexpr std::size_t most_operands = 256;  ///< Of an operator: all pairs of them are listed.
 
 /// Bytes of a buffer that a step reads or writes.
 struct OperandBytes {
@@ -246,9 +247,14 @@ void expect_options_of_banks(std::span<const Input> inputs, const PlanOptions& o
         fmt::format("--banks: {} of {} bytes, expected 1 to {} of at least 1 byte", count, size, most_banks));
   if (options.memories.size() != 1 || options.memories[0].capacity != base::checked_multiply(count, size))
     throw UsageError("--banks: the plan must have one memory, of the size of all banks");
-  if (std::ranges::any_of(std::get<Graph>(inputs[0].content).subgraphs[0].operators,
-                          [](const Operator& it) { return !it.bodies.empty(); }))
-    throw UsageError("--banks: the model has operators with bodies");
+  const auto& graph = std::get<Graph>(inputs[0].content);
+  for (std::size_t o = 0; o < graph.subgraphs[0].operators.size(); ++o) {
+    const Operator& op = graph.subgraphs[0].operators[o];
+    if (!op.bodies.empty()) throw UsageError(fmt::format("--banks: {} has bodies", describe(graph, 0, o)));
+    if (op.inputs.size() + op.outputs.size() > most_operands)
+      throw UsageError(fmt::format("--banks: {} has {} operands, expected at most {}", describe(graph, 0, o),
+                                   op.inputs.size() + op.outputs.size(), most_operands));
+  }
 }
 
 BankUse spread_over_banks(Plan& plan, std::span<const Input> inputs, const PlanOptions& options,

@@ -110,15 +110,15 @@ class Keeper {
     pin(wishes);
     if (std::ranges::all_of(wishes, [&](const Wish& it) { return is_granted(it); })) return;
     is_cut_short_ = is_cut_short_ || deadline_.is_over();
-    if (!is_cut_short_ && could_place()) return;
+    if (!is_cut_short_ && place_others()) return;
     for (const Wish& wish : wishes) problem_.buffers[wish.buffer].pinned.reset();
     if (is_cut_short_ || wishes.size() == 1) return;
     admit(wishes.first(wishes.size() / 2));
     admit(wishes.subspan(wishes.size() / 2));
   }
 
-  /// Places the buffers that are not pinned, if that is possible.
-  bool could_place() {
+  /// Places the buffers that are not pinned; false if they do not fit.
+  bool place_others() {
     SolveOptions options = options_;
     if (obstacle_to(options.strategy, problem_))
       options.strategy = SolveOptions().strategy;  // it knows no pins
@@ -197,3 +197,12 @@ Nearness bring_near(Plan& plan, const PlanOptions& options, const base::Deadline
 }
 
 }  // namespace stowage::plan
+
+std::vector<stowage::NearPlace> stowage::places_in(const Plan& plan) {
+  std::vector<NearPlace> places;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Place& place = plan.places[b];
+    places.push_back({plan.memories[place.memory].memory.name, plan.buffers[b].id, place.offset});
+  }
+  return places;
+}

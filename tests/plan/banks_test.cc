@@ -143,6 +143,11 @@ TEST(Banks, AreForOneModelInOneMemoryOfTheirSize) {
   PlanOptions by_rows = options;
   by_rows.stream.emplace();
   EXPECT_THROW((void)make_plan(model, by_rows), UsageError);
+  oracle::Sketch concat;
+  std::vector<std::string> many(256, "x");
+  concat.subgraph({"x"}, {"y"});
+  concat.add(0, "Concat", many, {"y"});
+  EXPECT_THROW((void)make_plan(Input{.content = concat.graph()}, options), UsageError) << "257 operands";
   for (const Banks& banks : {Banks{2, 0}, Banks{0, 64}, Banks{1025, 1}, Banks{-2, -32}}) {
     PlanOptions wrong = options_for(banks);
     EXPECT_THROW((void)make_plan(model, wrong), UsageError);

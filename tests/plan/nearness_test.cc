@@ -25,13 +25,6 @@ using testing::pinned;
 using testing::problem_of;
 using testing::whole;
 
-std::vector<NearPlace> places_in(const Plan& plan) {
-  std::vector<NearPlace> places;
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b)
-    places.push_back({"arena", plan.buffers[b].id, plan.places[b].offset});
-  return places;
-}
-
 PlanResult plan_near(const Problem& problem, std::vector<NearPlace> near) {
   PlanOptions options{.near = std::move(near)};
   options.solve.time_limit = std::chrono::hours(1);

@@ -122,7 +122,7 @@ class Neighbours {
   std::vector<std::size_t> joined_of_;
 };
 
-/// The memory container: takes rectangles one by one, each as low as it goes.
+/// The buffers of a memory that have a place; see container.cc.
 class Container {
  public:
   /// Holds the pinned buffers at first. Keeps references to both arguments. Without neighbours, which are worth

@@ -1,8 +1,8 @@
-// The placer of the strategy `rectangle`: bottom-aligned, on top of the rectangles already in the container. The
-// squeaky wheel (squeaky_wheel.cc) places with it, too, in the tightest place.
+// Takes buffers one by one and says where each can lie among those it holds: as low as it goes, or in the tightest
+// place. Single passes and the searches of `rectangle`, `ejection` and `from-peak` place with it.
 //
-// Idea. Tuning depends on many passes per second. If few enough pairs are alive together, they are listed
-// once, and placing a rectangle examines its neighbours only:
+// Idea. Searches depend on many passes per second. If few enough pairs are alive together, they are listed
+// once, and placing a buffer examines its neighbours only:
 //
 //     address ^  +----+  +--+      neighbours of x that are held forbid offsets: sorted by address, the
 //             |  | 1  |  | 3|      first stretch between them that takes x is its place
@@ -16,7 +16,7 @@
 // Cost of a placing: neighbours * log(neighbours), or that of the occupancy.
 // Source: the document of docs/rectangle.md, paragraphs 87, 103 and 128 (what is placed accumulates).
 
-#include "pack/rectangle_container.h"
+#include "pack/container.h"
 
 #include <algorithm>
 #include <bit>
