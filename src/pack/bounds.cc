@@ -33,6 +33,7 @@ void merge_by_sorting(std::vector<Load>& changes) {
     }
   }
   changes.resize(count);
+  changes.shrink_to_fit();
 }
 
 /// The same for close positions: one cell per position from the first to the last.
@@ -46,6 +47,7 @@ void merge_by_counting(std::vector<Load>& changes, Position first, Position last
   for (Position at = first; at <= last; ++at) {
     if (const auto cell = cells[static_cast<std::size_t>(at - first)]) changes.push_back({at, *cell});
   }
+  changes.shrink_to_fit();
 }
 
 }  // namespace
@@ -125,6 +127,7 @@ Bytes lower_bound_of(std::span<const Buffer> buffers) {
     if (is_alive && std::has_single_bit(static_cast<std::uint64_t>(buffer.alignment)))
       units.insert(buffer.alignment);
   }
+  units.erase(1);  // nothing is padded
   for (const Bytes unit : units) bound = std::max(bound, padded_load(buffers, unit));
   return bound;
 }

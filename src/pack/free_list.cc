@@ -32,6 +32,7 @@
 #include "pack/free_list.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <queue>
 #include <vector>
@@ -173,10 +174,10 @@ struct Allocated {
 /// A buffer that waits for its block. It holds all data needed, so that a pass over a million buffers in the
 /// order of time reads memory sequentially.
 struct Demand {
-  std::size_t buffer = 0;
+  std::uint32_t buffer = 0;
+  bool is_choosy = false;  ///< Only some memories are allowed.
   Lifetime life{};
   Request request{};
-  bool is_choosy = false;  ///< Only some memories are allowed.
 };
 
 struct EndsLater {
@@ -206,7 +207,8 @@ class FreeLists {
       const Lifetime life = life_of(buffer);
       const bool is_alive = life.lower < life.upper;
       if (is_alive && !buffer.pinned) {
-        demands.push_back({b, life, {buffer.size, buffer.alignment}, !buffer.memories.empty()});
+        demands.push_back(
+            {static_cast<std::uint32_t>(b), !buffer.memories.empty(), life, {buffer.size, buffer.alignment}});
         continue;
       }
       const Bytes offset = buffer.pinned.value_or(0);

@@ -84,6 +84,7 @@ class Sweep {
   /// Nothing below `enough` is possible or useful.
   Sweep(std::span<const Buffer> buffers, Bytes enough, std::size_t first_manner, const Control& control)
       : buffers_(buffers), control_(control), bound_(enough), first_manner_(first_manner) {
+    lives_.reserve(buffers_.size());
     for (const Buffer& buffer : buffers_) lives_.push_back(life_of(buffer));
     Bytes most = -1;
     for (const Load& load : load_profile(buffers_)) {
@@ -147,6 +148,7 @@ class Sweep {
   [[nodiscard]] std::vector<std::size_t> order_of(StackOrder stack) const {
     using Key = std::tuple<int, double, double, std::size_t>;
     std::vector<Key> keys;
+    keys.reserve(buffers_.size());
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       const auto size = static_cast<double>(buffers_[b].size);
       const auto lower = static_cast<double>(lives_[b].lower);
@@ -163,6 +165,7 @@ class Sweep {
     }
     std::sort(keys.begin(), keys.end());
     std::vector<std::size_t> order;
+    order.reserve(keys.size());
     for (const Key& key : keys) order.push_back(std::get<3>(key));
     return order;
   }

@@ -29,6 +29,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
 #include <limits>
 #include <queue>
 #include <tuple>
@@ -89,13 +90,13 @@ class BroadestEntry {
       : profile_(profile),
         leaves_(std::bit_ceil(std::max<std::size_t>(profile.size(), 1))),
         winners_(2 * leaves_, 0) {
-    for (std::size_t i = 0; i < leaves_; ++i) winners_[leaves_ + i] = i;
+    for (std::uint32_t i = 0; i < leaves_; ++i) winners_[leaves_ + i] = i;
     for (std::size_t i = leaves_; i-- > 1;) winners_[i] = better(winners_[2 * i], winners_[2 * i + 1]);
   }
 
   /// `begin` < `end`, both in the profile.
   [[nodiscard]] std::size_t in(std::size_t begin, std::size_t end) const {
-    std::size_t best = begin;
+    auto best = static_cast<std::uint32_t>(begin);
     for (begin += leaves_, end += leaves_; begin < end; begin /= 2, end /= 2) {
       if (begin % 2 == 1) best = better(best, winners_[begin++]);
       if (end % 2 == 1) best = better(best, winners_[--end]);
@@ -104,7 +105,7 @@ class BroadestEntry {
   }
 
  private:
-  [[nodiscard]] std::size_t better(std::size_t a, std::size_t b) const {
+  [[nodiscard]] std::uint32_t better(std::uint32_t a, std::uint32_t b) const {
     if (a >= profile_.size() || b >= profile_.size()) return std::min(a, b);
     if (profile_[a].bytes != profile_[b].bytes) return profile_[a].bytes > profile_[b].bytes ? a : b;
     return std::min(a, b);
@@ -112,7 +113,7 @@ class BroadestEntry {
 
   const std::vector<Load>& profile_;
   std::size_t leaves_;
-  std::vector<std::size_t> winners_;
+  std::vector<std::uint32_t> winners_;
 };
 
 std::vector<std::size_t> by_breadth(const Problem& problem, const Control& control) {

@@ -29,6 +29,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "base/checked.h"
 
@@ -59,6 +60,7 @@ void AddressSet::insert(Interval interval) {
 }
 
 Occupancy::Occupancy(std::span<const Buffer> buffers) {
+  times_.reserve(2 * buffers.size());
   for (const Buffer& buffer : buffers) {
     for (const Piece& piece : buffer.pieces) {
       if (!piece.is_ever_alive()) continue;
@@ -66,36 +68,33 @@ Occupancy::Occupancy(std::span<const Buffer> buffers) {
       times_.push_back(piece.life.upper);
     }
   }
-  number_cells();
-  blocks_ = std::bit_ceil(times_.size() / cells_per_block + 1);
+  blocks_ = std::bit_ceil(number_cells() / cells_per_block + 1);
   nodes_.resize(2 * blocks_);
   partials_.resize(blocks_);
 }
 
-/// Leaves each time once, in rising order. For close times a table maps positions to cells.
-void Occupancy::number_cells() {
-  if (times_.empty()) return;
+/// Leaves each time once, in rising order. For close times a table maps positions to cells instead.
+std::size_t Occupancy::number_cells() {
+  if (times_.empty()) return 0;
   const auto [least, greatest] = std::minmax_element(times_.begin(), times_.end());
-  const Position first = *least;
-  const Position span = *greatest - first;
+  first_ = *least;
+  const Position span = *greatest - first_;
   if (span > std::ssize(times_) || std::ssize(times_) > std::numeric_limits<std::uint32_t>::max()) {
     std::sort(times_.begin(), times_.end());
     times_.erase(std::unique(times_.begin(), times_.end()), times_.end());
     times_.shrink_to_fit();
-    return;
+    return times_.size();
   }
   cells_.resize(static_cast<std::size_t>(span) + 1);
-  for (const Position at : times_) cells_[static_cast<std::size_t>(at - first)] = 1;
-  times_.clear();
-  for (std::size_t at = 0; at < cells_.size(); ++at) {
-    const bool is_time = cells_[at] != 0;
-    cells_[at] = static_cast<std::uint32_t>(times_.size());
-    if (is_time) times_.push_back(first + static_cast<Position>(at));
-  }
+  for (const Position at : times_) cells_[static_cast<std::size_t>(at - first_)] = 1;
+  std::vector<Position>().swap(times_);
+  std::uint32_t count = 0;
+  for (std::uint32_t& cell : cells_) count += std::exchange(cell, count);
+  return count;
 }
 
 std::size_t Occupancy::cell_at(Position at) const {
-  if (!cells_.empty()) return cells_[static_cast<std::size_t>(at - times_.front())];
+  if (!cells_.empty()) return cells_[static_cast<std::size_t>(at - first_)];
   return static_cast<std::size_t>(std::lower_bound(times_.begin(), times_.end(), at) - times_.begin());
 }
 
@@ -118,7 +117,8 @@ void Occupancy::insert(std::size_t node, Cells blocks, Cells cells, Interval add
   if (cells.begin <= covered.begin && covered.end <= cells.end) {
     nodes_[node].throughout.insert(addresses);
   } else if (blocks.end - blocks.begin == 1) {
-    partials_[blocks.begin].push_back({cells, addresses});
+    partials_[blocks.begin].push_back(
+        {static_cast<std::uint32_t>(cells.begin), static_cast<std::uint32_t>(cells.end), addresses});
   } else {
     const std::size_t middle = blocks.begin + (blocks.end - blocks.begin) / 2;
     insert(2 * node, {blocks.begin, middle}, cells, addresses);
@@ -147,8 +147,7 @@ void Occupancy::collect(std::size_t node, Cells blocks, Cells cells, const Piece
 void Occupancy::collect_partials(const std::vector<Partial>& partials, Cells cells, const Piece& piece) {
   const std::size_t begin = partly_.size();
   for (const Partial& partial : partials) {
-    if (partial.cells.begin < cells.end && cells.begin < partial.cells.end)
-      partly_.push_back(partial.addresses);
+    if (partial.begin < cells.end && cells.begin < partial.end) partly_.push_back(partial.addresses);
   }
   if (partly_.size() == begin) return;
   const auto first = partly_.begin() + static_cast<std::ptrdiff_t>(begin);

@@ -57,7 +57,8 @@ class Occupancy {
     AddressSet somewhere;   ///< Taken at some of it; recorded here or below.
   };
   struct Partial {
-    Cells cells;
+    std::uint32_t begin;  ///< Cells, in half the bytes of `Cells`: of a million buffers most are here.
+    std::uint32_t end;
     Interval addresses;
   };
   /// Taken addresses in rising order, disjoint, that a piece of a buffer must avoid. The piece begins `low`
@@ -75,7 +76,8 @@ class Occupancy {
     const Piece* piece;
   };
 
-  void number_cells();
+  /// Returns how many cells there are.
+  std::size_t number_cells();
   [[nodiscard]] std::size_t cell_at(Position at) const;
   [[nodiscard]] Cells cells_of(const Lifetime& life) const;
   void insert(std::size_t node, Cells blocks, Cells cells, Interval addresses);
@@ -86,8 +88,9 @@ class Occupancy {
   [[nodiscard]] static std::optional<Bytes> clear(Run& run, Bytes& offset, Bytes alignment);
   [[nodiscard]] std::optional<Bytes> clear_runs(Bytes& offset, Bytes alignment);
 
-  std::vector<Position> times_;
-  std::vector<std::uint32_t> cells_;  ///< Of each position from the first on, where these lie close together.
+  std::vector<Position> times_;       ///< In rising order; empty if there is a table.
+  std::vector<std::uint32_t> cells_;  ///< The table: the cell of each position from the first on.
+  Position first_ = 0;                ///< The first position of the table.
   std::size_t blocks_ = 1;            ///< A power of two.
   std::vector<Node> nodes_;           ///< 1 is the root, 2i and 2i+1 the halves of i; leaves are blocks.
   std::vector<std::vector<Partial>> partials_;  ///< Per block.
