@@ -52,6 +52,10 @@ struct PlanResult {
 /// and UsageError if options do not fit it.
 [[nodiscard]] PlanResult make_plan(const Input& input, const PlanOptions& options = PlanOptions());
 
+/// The same for an input that is not needed any more: a list's buffers are moved into the plan, so that a list
+/// of millions is held once. Leaves a list without buffers.
+[[nodiscard]] PlanResult make_plan(Input&& input, const PlanOptions& options = PlanOptions());
+
 /// The same for several networks on one device. Options name them by their ModelInfo::name, which must be
 /// unique.
 [[nodiscard]] PlanResult make_plan(std::span<const Input> inputs, const PlanOptions& options = PlanOptions());

@@ -368,6 +368,18 @@ Faults check_list(const Plan& plan, const Problem& list) {
   const auto fault = [&](const std::string& id, const std::string& what) {
     faults.push_back({FaultKind::accounting, "buffer " + base::quoted(id) + what});
   };
+  const auto check_buffer = [&](const Buffer& given, std::size_t index) {
+    const Buffer& planned = plan.buffers[index];
+    if (planned.size != given.size || planned.pieces != given.pieces)
+      fault(given.id, " has another size or lifetime in the plan");
+    if (planned.alignment % given.alignment != 0) fault(given.id, " has a weaker alignment in the plan");
+    if (given.pinned && plan.places[index].offset != *given.pinned)
+      fault(given.id, " is not where it is pinned");
+  };
+  if (std::ranges::equal(plan.buffers, list.buffers, {}, &Buffer::id, &Buffer::id)) {  // as our plans are
+    for (std::size_t b = 0; b < list.buffers.size(); ++b) check_buffer(list.buffers[b], b);
+    return faults;
+  }
   std::unordered_map<std::string_view, std::size_t> index_of;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) index_of.emplace(plan.buffers[b].id, b);
   for (const Buffer& given : list.buffers) {
@@ -376,12 +388,7 @@ Faults check_list(const Plan& plan, const Problem& list) {
       fault(given.id, " is missing in the plan");
       continue;
     }
-    const Buffer& planned = plan.buffers[it->second];
-    if (planned.size != given.size || planned.pieces != given.pieces)
-      fault(given.id, " has another size or lifetime in the plan");
-    if (planned.alignment % given.alignment != 0) fault(given.id, " has a weaker alignment in the plan");
-    if (given.pinned && plan.places[it->second].offset != *given.pinned)
-      fault(given.id, " is not where it is pinned");
+    check_buffer(given, it->second);
     index_of.erase(it);
   }
   for (const auto& [id, index] : index_of)

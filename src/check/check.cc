@@ -13,6 +13,7 @@
 #include "check/constants.h"
 #include "check/feeds.h"
 #include "check/form.h"
+#include "check/imprint.h"
 #include "check/places.h"
 #include "stowage/plan.h"
 #include "stowage/planner.h"
@@ -43,6 +44,13 @@ Faults check_networks(const Plan& plan, std::span<const check::Given> given) {
 }
 
 }  // namespace
+
+Faults check::check_plan_of_list(const Plan& plan, std::uint64_t imprint) {
+  return check_by_itself_and(plan, [&] {
+    if (imprint_of(plan.buffers) == imprint) return Faults();
+    return Faults{{FaultKind::accounting, "the buffers of the plan are not those of the list"}};
+  });
+}
 
 Faults check_plan(const Plan& plan) {
   return check_by_itself_and(plan, [] { return Faults(); });

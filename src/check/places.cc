@@ -24,6 +24,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -57,6 +58,14 @@ struct LiveBytes {
 
 __extension__ using Sum = __int128;  // the sum of live bytes may exceed 64 bits
 
+/// Changes are sorted.
+Sum most_live(std::span<const std::pair<Position, Bytes>> changes) {
+  Sum sum = 0;
+  Sum most = 0;
+  for (const auto& [at, change] : changes) most = std::max(most, sum += change);
+  return most;
+}
+
 Sum least_top(std::span<const LiveBytes> all, Bytes unit) {
   const auto loses = [unit](const LiveBytes& it) { return it.size % unit != 0; };
   if (unit > 1 && std::none_of(all.begin(), all.end(), loses)) return 0;
@@ -69,6 +78,7 @@ Sum least_top(std::span<const LiveBytes> all, Bytes unit) {
     changes.emplace_back(it.life.upper, -it.size);
   }
   std::sort(changes.begin(), changes.end());
+  if (unit == 1) return most_live(changes);
   std::multiset<Bytes> lost;  // padding above each
   Sum sum = 0;
   Sum most = 0;
@@ -154,12 +164,19 @@ Bytes size_of(const Boxes& together) {
   return size;
 }
 
+/// Bytes that the boxes of one buffer hold at any time.
+Bytes bytes_ever_live(std::span<const model::Box> boxes) {
+  if (boxes.size() == 1) return boxes[0].life.lower < boxes[0].life.upper ? boxes[0].end - boxes[0].begin : 0;
+  return size_of(all_together(Boxes(boxes.begin(), boxes.end()), {0, 1}));
+}
+
 /// What a clock uses of a memory.
 struct Used {
-  Boxes boxes{};                     ///< Of its buffers and, during forks, of the branches.
-  std::vector<std::size_t> pools{};  ///< Of slots.
-  std::vector<LiveBytes> at_once{};  ///< Of its buffers; for each branch, its proven bound.
-  Bytes largest = 0;                 ///< Most bytes of one of its buffers that are ever live.
+  Boxes boxes{};                       ///< Of its buffers and, during forks, of the branches.
+  std::vector<std::size_t> buffers{};  ///< Its own.
+  std::vector<std::size_t> pools{};    ///< Of slots.
+  std::vector<LiveBytes> branches{};   ///< For each branch, its proven bound.
+  Bytes largest = 0;                   ///< Most bytes of one of its buffers that are ever live.
 };
 
 /// One memory, clock by clock.
@@ -168,17 +185,13 @@ class MemoryCheck {
   MemoryCheck(const Plan& plan, const model::ClockTree& tree, Faults& faults)
       : plan_(plan), tree_(tree), faults_(faults) {}
 
-  void add(std::size_t buffer) {
-    const Buffer& it = plan_.buffers[buffer];
-    const Bytes offset = plan_.places[buffer].offset;
-    Boxes boxes;
-    Used& used = used_[tree_.rank_of(it.clock)];
-    for (const Piece& piece : it.pieces) {
-      boxes.push_back({piece.life, offset + piece.offset, offset + piece.offset + piece.size, buffer});
-      used.at_once.push_back({piece.life, piece.offset, piece.size, it.alignment});
-    }
-    used.boxes.insert(used.boxes.end(), boxes.begin(), boxes.end());
-    used.largest = std::max(used.largest, size_of(all_together(std::move(boxes), {0, 1})));
+  /// A million boxes take much memory: it is taken once, not by doubling.
+  void add_all(const std::vector<std::size_t>& buffers) {
+    std::map<std::size_t, std::size_t> pieces;  // by rank of the clock
+    for (const std::size_t b : buffers)
+      pieces[tree_.rank_of(plan_.buffers[b].clock)] += plan_.buffers[b].pieces.size();
+    for (const auto& [rank, count] : pieces) used_[rank].boxes.reserve(count);
+    for (const std::size_t b : buffers) add(b);
   }
 
   void add_pool(std::size_t pool) { used_[tree_.rank_of(plan_.slots[pool].clock)].pools.push_back(pool); }
@@ -192,14 +205,38 @@ class MemoryCheck {
       used_.erase(used_.begin());
       check_overlap(clock, used.boxes);
       check_slots(plan_, clock, used.pools, used.boxes, faults_);
-      if (clock == 0) Boxes().swap(used.boxes);  // a million boxes take much memory
-      proven = std::max(least_top(used.at_once), used.largest);
+      if (clock == 0) Boxes().swap(used.boxes);
+      proven = std::max(least_top(live_at_once(used)), used.largest);
       if (clock != 0) hand_up(clock, used, proven);
     }
     return proven;
   }
 
  private:
+  void add(std::size_t buffer) {
+    const Buffer& it = plan_.buffers[buffer];
+    const Bytes offset = plan_.places[buffer].offset;
+    Used& used = used_[tree_.rank_of(it.clock)];
+    const std::size_t first = used.boxes.size();
+    for (const Piece& piece : it.pieces)
+      used.boxes.push_back({piece.life, offset + piece.offset, offset + piece.offset + piece.size, buffer});
+    used.buffers.push_back(buffer);
+    used.largest = std::max(used.largest, bytes_ever_live(std::span(used.boxes).subspan(first)));
+  }
+
+  /// The bytes of its buffers and of its branches.
+  [[nodiscard]] std::vector<LiveBytes> live_at_once(const Used& used) const {
+    std::vector<LiveBytes> all;
+    all.reserve(used.buffers.size() + used.branches.size());
+    for (const std::size_t b : used.buffers) {
+      const Buffer& it = plan_.buffers[b];
+      for (const Piece& piece : it.pieces)
+        all.push_back({piece.life, piece.offset, piece.size, it.alignment});
+    }
+    all.insert(all.end(), used.branches.begin(), used.branches.end());
+    return all;
+  }
+
   void check_overlap(std::size_t clock, const Boxes& boxes) {
     const auto overlap = model::find_overlap(boxes);
     if (!overlap) return;
@@ -220,7 +257,7 @@ class MemoryCheck {
     for (const std::size_t pool : used.pools) taken.push_back(box_of_pool(plan_, pool));
     const Boxes boxes = all_together(std::move(taken), life);
     parent.boxes.insert(parent.boxes.end(), boxes.begin(), boxes.end());
-    parent.at_once.push_back({life, 0, proven, 1});
+    parent.branches.push_back({life, 0, proven, 1});
   }
 
   const Plan& plan_;
@@ -255,11 +292,11 @@ std::optional<std::string> why_unproven(const Plan& plan, std::size_t m,
 void check_memory(const Plan& plan, const model::ClockTree& tree, std::size_t m,
                   const std::vector<std::size_t>& buffers, Faults& faults) {
   MemoryCheck check(plan, tree, faults);
+  check.add_all(buffers);
   Bytes peak = 0;
   Bytes provable = 0;
   for (const std::size_t b : buffers) {
     const Buffer& buffer = plan.buffers[b];
-    check.add(b);
     peak = std::max(peak, plan.places[b].offset + buffer.size);
     provable = std::max(provable, buffer.pinned.value_or(0) + buffer.size);
   }

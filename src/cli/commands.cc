@@ -217,7 +217,9 @@ ExitStatus run_plan(const PlanCommand& command) {
   const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
-  const PlanResult result = make_plan(inputs, options);
+  // A page shows the list that was given; all else is in the plan.
+  const bool is_kept = inputs.size() > 1 || !command.report_file.empty();
+  const PlanResult result = is_kept ? make_plan(inputs, options) : make_plan(std::move(inputs[0]), options);
   clear_progress_line();
   if (!result.faults.empty()) return report_own_fault(result);
   std::vector<base::OutputFile> outputs = outputs_of(command, result.plan);

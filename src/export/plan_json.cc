@@ -1,7 +1,13 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "export/json.h"
@@ -25,13 +31,6 @@ Json memory_json(const PlannedMemory& memory) {
   if (memory.traffic > 0) json["traffic"] = memory.traffic;
   if (!memory.certificate.empty()) json["certificate"] = memory.certificate;
   return json;
-}
-
-Json piece_json(const Piece& piece) {
-  return {{"offset", piece.offset},
-          {"size", piece.size},
-          {"lower", piece.life.lower},
-          {"upper", piece.life.upper}};
 }
 
 /// How many pieces from the first on have its size.
@@ -75,25 +74,60 @@ Json pieces_json(std::span<const Piece> pieces, const Lists& list) {
   return json;
 }
 
-Json buffer_json(const Buffer& buffer, const Place& place, const Plan& plan, const Lists& list) {
-  Json json{{"id", buffer.id},
-            {"clock", buffer.clock},
-            {"size", buffer.size},
-            {"alignment", buffer.alignment},
-            {"memory", plan.memories[place.memory].memory.name},
-            {"offset", place.offset},
-            {"kind", name_of(buffer.kind)},
-            {"pieces", Json::array()}};
-  const std::span<const Piece> pieces(buffer.pieces);
-  for (std::size_t p = 0; p < pieces.size();) {
-    const std::size_t count = plan.streaming ? pieces_of_one_size(pieces.subspan(p)) : 1;
-    json["pieces"].push_back(count > 1 ? pieces_json(pieces.subspan(p, count), list) : piece_json(pieces[p]));
-    p += count;
+/// Writes buffers as text without values of JSON in between: there may be a million.
+class BufferWriter {
+ public:
+  BufferWriter(const Plan& plan, const Lists& list) : plan_(plan), list_(list) {
+    for (const PlannedMemory& memory : plan.memories)
+      memories_.push_back(exporting::dump(memory.memory.name));
   }
-  if (buffer.pinned) json["pinned"] = *buffer.pinned;
-  if (buffer.traffic > 0) json["traffic"] = buffer.traffic;
-  return json;
-}
+
+  /// One line; valid until the next call.
+  [[nodiscard]] std::string_view line_of(const Buffer& buffer, const Place& place) {
+    line_.clear();
+    add(R"({{"id":{},"clock":{},"size":{},"alignment":{},"memory":{},"offset":{},"kind":"{}","pieces":[)",
+        quoted(buffer.id), buffer.clock, buffer.size, buffer.alignment, memories_[place.memory], place.offset,
+        name_of(buffer.kind));
+    add_pieces(buffer.pieces);
+    add("]");
+    if (buffer.pinned) add(R"(,"pinned":{})", *buffer.pinned);
+    if (buffer.traffic > 0) add(R"(,"traffic":{})", buffer.traffic);
+    add("}}");
+    return line_;
+  }
+
+ private:
+  template <typename... Values>
+  void add(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(line_), format, std::forward<Values>(values)...);
+  }
+
+  void add_pieces(std::span<const Piece> pieces) {
+    for (std::size_t p = 0; p < pieces.size();) {
+      if (p > 0) add(",");
+      const std::size_t count = plan_.streaming ? pieces_of_one_size(pieces.subspan(p)) : 1;
+      if (count > 1) {
+        line_ += exporting::dump(pieces_json(pieces.subspan(p, count), list_));
+      } else {
+        const Piece& it = pieces[p];
+        add(R"({{"offset":{},"size":{},"lower":{},"upper":{}}})", it.offset, it.size, it.life.lower,
+            it.life.upper);
+      }
+      p += count;
+    }
+  }
+
+  /// Nearly all names are of characters that JSON has as they are.
+  [[nodiscard]] static std::string quoted(std::string_view text) {
+    const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+    return std::ranges::all_of(text, is_plain) ? fmt::format("\"{}\"", text) : exporting::dump(text);
+  }
+
+  const Plan& plan_;
+  const Lists& list_;
+  std::vector<std::string> memories_;  ///< Their names, quoted.
+  std::string line_;
+};
 
 /// Row blocks that differ only in offset and live range, as one entry.
 Json blocks_json(const exporting::BlockRun& run, std::size_t first, const Plan& plan, const Lists& list) {
@@ -117,11 +151,15 @@ Json blocks_json(const exporting::BlockRun& run, std::size_t first, const Plan& 
 
 void write_buffers(const Plan& plan, const Lists& list, std::ostream& out) {
   const char* separator = "\n";
+  BufferWriter writer(plan, list);
   for (std::size_t b = 0; b < plan.buffers.size();) {
     const auto run = list.is_short() ? exporting::blocks_from(plan, b) : std::nullopt;
-    out << separator
-        << exporting::dump(run ? blocks_json(*run, b, plan, list)
-                               : buffer_json(plan.buffers[b], plan.places[b], plan, list));
+    out << separator;
+    if (run) {
+      out << exporting::dump(blocks_json(*run, b, plan, list));
+    } else {
+      out << writer.line_of(plan.buffers[b], plan.places[b]);
+    }
     separator = ",\n";
     b += run ? run->count : 1;
   }

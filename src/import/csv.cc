@@ -26,7 +26,7 @@ std::string_view without_byte_order_mark(std::string_view text) {
 
 CsvReader::CsvReader(std::string_view text) : rest_(without_byte_order_mark(text)) {
   read_line();
-  columns_ = fields_;
+  columns_.assign(fields_.begin(), fields_.end());
 }
 
 CsvReader::CsvReader(std::string_view text, std::span<const std::string_view> known) : CsvReader(text) {
@@ -83,20 +83,22 @@ std::string CsvReader::place() const { return fmt::format("line {}", line_); }
 /// Reads the next line that is not blank into `fields_`.
 bool CsvReader::read_line() {
   fields_.clear();
+  quoted_.clear();
   while (!rest_.empty() && fields_.empty()) {
     ++line_;
     for (bool in_line = true; in_line;) {
       const std::size_t first = rest_.find_first_not_of(" \t");
-      std::string field;
-      if (first != std::string_view::npos && rest_[first] == '"') {
+      const bool is_quoted = first != std::string_view::npos && rest_[first] == '"';
+      if (is_quoted) {
         rest_.remove_prefix(first + 1);
-        field = read_quoted();
+        quoted_.push_back(read_quoted());
       }
       const std::size_t end = std::min(rest_.find_first_of(",\n"), rest_.size());
-      field += base::trim(rest_.substr(0, end));
+      std::string_view field = base::trim(rest_.substr(0, end));
+      if (is_quoted) field = quoted_.back().append(field);
       in_line = end < rest_.size() && rest_[end] == ',';
       rest_.remove_prefix(std::min(end + 1, rest_.size()));
-      fields_.push_back(std::move(field));
+      fields_.push_back(field);
     }
     if (fields_.size() == 1 && fields_[0].empty()) fields_.clear();
   }
@@ -215,6 +217,9 @@ Problem read_buffer_csv(std::string_view text) {
     throw Error(csv.place(), "expected either a column 'upper' or a column 'end'");
   }
   Problem problem{{}, {{.name = "arena"}}};
+  constexpr std::size_t shortest_row = 8;  // "a,0,0,0" and the end of the line
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  problem.buffers.reserve(std::min(lines, text.size() / shortest_row));
   while (csv.next()) {
     const Lifetime life{csv.required_number("lower"), read_upper(csv)};
     const Bytes size = csv.required_number("size");

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,7 +28,7 @@ class CsvReader {
   /// Goes to the next row; false after the last. Throws Error for a row with too few or many fields.
   bool next();
 
-  /// The field of a column in this row, trimmed; empty if the column is missing.
+  /// The field of a column in this row, trimmed; empty if the column is missing. Valid until the next row.
   [[nodiscard]] std::string_view text(std::string_view column) const;
 
   /// None for an empty field or a missing column. Throws Error unless it is an integer.
@@ -46,7 +47,8 @@ class CsvReader {
   std::string_view rest_;
   std::size_t line_ = 0;
   std::vector<std::string> columns_;
-  std::vector<std::string> fields_;
+  std::vector<std::string_view> fields_;
+  std::deque<std::string> quoted_;  ///< Fields of this row that were quoted; all others are in the text.
 };
 
 /// Reads a buffer list: columns `id,lower,upper,size` in any order (or `end`, inclusive, instead of `upper`);

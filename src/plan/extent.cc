@@ -49,6 +49,10 @@ std::vector<Extent> extents_of(std::span<const Buffer> buffers, std::span<const 
     Bytes& peak = extents[places[b].memory].peak;
     peak = std::max(peak, places[b].offset + buffers[b].size);
   }
+  if (clocks.size() == 1 && memories == 1) {  // the bound of all, without copies of them
+    extents[0].bound = pack::lower_bound_of(buffers);
+    return extents;
+  }
   const std::vector<Bytes> bounds = Bounds(buffers, places, clocks, memories).of(0);
   for (std::size_t m = 0; m < memories; ++m) extents[m].bound = bounds[m];
   return extents;

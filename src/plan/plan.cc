@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
+#include "check/imprint.h"
 #include "pack/placing.h"
 #include "plan/arrangement.h"
 #include "plan/banks.h"
@@ -21,6 +24,10 @@
 namespace stowage {
 namespace {
 
+void expect_stream_for_rows(const PlanOptions& options) {
+  if (options.io == Io::rows && !options.stream) throw UsageError("--io rows is for --stream");
+}
+
 void expect_options_of_list(const PlanOptions& options) {
   if (options.stream) throw UsageError("--stream: a buffer list has no operators");
   if (options.io != Io::arena)
@@ -35,22 +42,25 @@ void expect_options_of_list(const PlanOptions& options) {
   }
 }
 
-Plan plan_list(const Input& input, const PlanOptions& options, const base::Deadline& deadline) {
-  expect_options_of_list(options);
-  const auto& list = std::get<Problem>(input.content);
-  std::vector<Buffer> buffers = list.buffers;
-  for (Buffer& buffer : buffers) {
-    // A list that gives no alignment means 1, too.
+/// A list that gives no alignment means 1, too.
+void align_by_options(Problem& list, const PlanOptions& options) {
+  for (Buffer& buffer : list.buffers) {
     if (options.alignment && buffer.alignment == 1) buffer.alignment = *options.alignment;
   }
+}
+
+Plan plan_list(const ModelInfo& info, Problem list, const PlanOptions& options,
+               const base::Deadline& deadline) {
+  expect_options_of_list(options);
+  align_by_options(list, options);
   // Buffers that another program has put into several memories stay in them.
   const std::vector<Memory>& memories = list.memories.size() > 1 ? list.memories : options.memories;
   if (list.memories.size() > 1 && options.memories != PlanOptions().memories)
     throw UsageError(fmt::format("--memory and --capacity: the list has {} memories", list.memories.size()));
-  Problem problem = plan::problem_of(std::move(buffers), memories);
+  Problem problem = plan::problem_of(std::move(list.buffers), memories);
   Solution solution = plan::solve_provably(problem, options.solve, deadline);
   plan::Draft draft{.placement = plan::placement_of(std::move(solution), memories.size())};
-  draft.plan.models = {input.info};
+  draft.plan.models = {info};
   draft.plan.clocks.emplace_back();
   draft.plan.buffers = std::move(problem.buffers);
   return plan::finish(std::move(draft), memories);
@@ -61,29 +71,59 @@ Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, cons
     if (std::holds_alternative<Problem>(input.content) && inputs.size() > 1)
       throw UsageError(fmt::format("{} is a buffer list, which is planned alone", input.info.source));
   }
-  if (options.io == Io::rows && !options.stream) throw UsageError("--io rows is for --stream");
+  expect_stream_for_rows(options);
   const bool is_list = !inputs.empty() && std::holds_alternative<Problem>(inputs[0].content);
-  if (is_list) return plan_list(inputs[0], options, deadline);
+  if (is_list) return plan_list(inputs[0].info, std::get<Problem>(inputs[0].content), options, deadline);
   if (options.stream) return plan::plan_stream_curve(inputs, options, deadline);
   return plan::plan_networks(plan::Context(inputs, options, deadline));
 }
 
-PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& options) {
+/// `make` plans within a deadline, and `check` finds the faults of what comes out.
+template <typename Make, typename Check>
+PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& options, const Make& make,
+                          const Check& check) {
   const base::Deadline deadline = pack::deadline_of(options.solve);
   const auto begin = deadline.now();
   plan::expect_options_of_nearness(options);
   plan::expect_options_of_banks(inputs, options);
   const bool is_replaced = !options.near.empty() || options.banks;  // offsets are chosen again
-  PlanResult result{.plan = plan_inputs(inputs, options, is_replaced ? deadline.part(0.5) : deadline)};
+  PlanResult result{.plan = make(is_replaced ? deadline.part(0.5) : deadline)};
   if (!options.near.empty()) result.nearness = plan::bring_near(result.plan, options, deadline);
   if (options.banks) result.bank_use = plan::spread_over_banks(result.plan, inputs, options, deadline);
   result.plan.summary.seconds = base::Deadline::Seconds(deadline.now() - begin).count();
   result.outcome = plan::outcome_of(result.plan);
-  result.faults = check_plan(result.plan, inputs);
+  result.faults = check(result.plan);
   if (result.outcome == Outcome::exceeds_capacity) {  // expected, not a bug
     std::erase_if(result.faults, [](const Fault& fault) { return fault.kind == FaultKind::capacity; });
   }
   return result;
+}
+
+PlanResult plan_and_check(std::span<const Input> inputs, const PlanOptions& options) {
+  return plan_and_check(
+      inputs, options, [&](const base::Deadline& deadline) { return plan_inputs(inputs, options, deadline); },
+      [&](const Plan& plan) { return check_plan(plan, inputs); });
+}
+
+/// The same for a list whose buffers move into the plan.
+PlanResult plan_and_check_list(Input& input, const PlanOptions& options) {
+  expect_stream_for_rows(options);
+  auto& list = std::get<Problem>(input.content);
+  align_by_options(list, options);
+  const std::uint64_t imprint = check::imprint_of(list.buffers);
+  return plan_and_check(
+      std::span(&input, 1), options,
+      [&](const base::Deadline& deadline) {
+        return plan_list(input.info, std::move(list), options, deadline);
+      },
+      [&](const Plan& plan) { return check::check_plan_of_list(plan, imprint); });
+}
+
+/// What decides offsets at a given size does not decide the size.
+PlanOptions without_other_objectives(PlanOptions options) {
+  options.near.clear();
+  options.banks.reset();
+  return options;
 }
 
 /// Whether a list says where all of its buffers are, as plans of other programs do.
@@ -122,15 +162,25 @@ PlanResult make_plan(const Input& input, const PlanOptions& options) {
   return make_plan(std::span(&input, 1), options);
 }
 
+PlanResult make_plan(Input&& input, const PlanOptions& options) {
+  if (!std::holds_alternative<Problem>(input.content)) return make_plan(std::as_const(input), options);
+  return plan::in_file_of(input, [&] {
+    const std::vector<Memory> memories = std::get<Problem>(input.content).memories;
+    PlanResult result = plan_and_check_list(input, options);
+    if (result.outcome == Outcome::fits) return result;
+    const Input list{.info = input.info, .content = Problem{result.plan.buffers, memories}};
+    const auto plan_with = [&](const PlanOptions& with) { return plan_and_check({&list, 1}, with); };
+    result.enough = plan::enough_memory(result, without_other_objectives(options), plan_with);
+    return result;
+  });
+}
+
 PlanResult make_plan(std::span<const Input> inputs, const PlanOptions& options) {
-  PlanOptions for_size = options;  // what decides offsets at a given size does not decide the size
-  for_size.near.clear();
-  for_size.banks.reset();
   const auto plan_with = [&](const PlanOptions& with) { return plan_and_check(inputs, with); };
   const auto plan_it = [&] {
     PlanResult result = plan_with(options);
     if (result.outcome == Outcome::exceeds_capacity)
-      result.enough = plan::enough_memory(result, for_size, plan_with);
+      result.enough = plan::enough_memory(result, without_other_objectives(options), plan_with);
     return result;
   };
   return inputs.size() == 1 ? plan::in_file_of(inputs[0], plan_it) : plan_it();

@@ -184,6 +184,15 @@ TEST(Csv, FieldsMayBeQuoted) {
   expect_error("id,lower,upper,size\n\"a,0,2,64\nb,0,2,64\n", {"line"});
 }
 
+TEST(Csv, ManyFieldsOfARowMayBeQuoted) {
+  const std::string name(100, 'n');
+  const Problem problem = read("\"id\",\"lower\",\"upper\",\"size\"\n\"" + name +
+                               "\"\"\"x,\"1\",\"2\",\"3\"\n\"b\",\"4\",\"5\",\"6\"\n");
+  ASSERT_EQ(problem.buffers.size(), 2U);
+  EXPECT_EQ(problem.buffers[0].id, name + "\"x");
+  EXPECT_EQ(problem.buffers[1].pieces, (std::vector<Piece>{{0, 6, {4, 5}}}));
+}
+
 TEST(Csv, ContentDecidesWhatItIs) {
   const std::string list = "id,lower,upper,size\na,0,2,64\nb,1,3,32\n";
   const std::string sequence = "op,name,size\nalloc,a,64\n";
