@@ -1,6 +1,7 @@
-// Packs buffer lists inside the library, without the program around it.
+// Packs buffer lists inside the library, without the program around it. A list is CSV, or the buffers of a plan
+// (.json), which may have pieces.
 //
-//     pack_lists [--strategy NAME] [--seconds S | --effort N] [--seeds N] [--threads N] [--times N] LIST.csv ...
+//     pack_lists [--strategy NAME] [--seconds S | --effort N] [--seeds N] [--threads N] [--times N] LIST ...
 //
 // Prints for each list and seed: name, seed, peak, lower bound, and seconds of one call: with --times the median of
 // so many.
@@ -11,6 +12,8 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,6 +21,7 @@
 #include <vector>
 
 #include "stowage/import.h"
+#include "stowage/plan.h"
 #include "stowage/problem.h"
 
 namespace {
@@ -60,8 +64,15 @@ Settings settings_of(int argc, char** argv) {
   return settings;
 }
 
+stowage::Problem read(const std::filesystem::path& list) {
+  if (list.extension() != ".json") return std::get<stowage::Problem>(stowage::read_input(list).content);
+  std::ifstream file(list);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return {.buffers = stowage::parse_plan(text).buffers, .memories = {{.name = "arena"}}};
+}
+
 void pack(const Settings& settings, const std::filesystem::path& list) {
-  const auto problem = std::get<stowage::Problem>(stowage::read_input(list).content);
+  const stowage::Problem problem = read(list);
   for (std::uint64_t seed = 0; seed < settings.seeds; ++seed) {
     stowage::SolveOptions options = settings.options;
     options.seed = seed;

@@ -3,8 +3,8 @@
 // Few buffers. The strategies run one after the other, in the order of the table. The first has no fallback,
 // so the deadline cannot end it before it has a placing. Single passes take microseconds. Two searches are
 // rivals, `exact` and `ejection`: no rule says which one an instance wants. Each begins with a twentieth of the
-// time. The one that got lower goes on with half of the rest, with other random numbers, then the other one with
-// two thirds of what is left then. Each begins from the best placing known.
+// time. Then the one that got lower, the other one, and the lower one again get a third of the rest each, with
+// other random numbers and from the best placing known. Before the last turn `rectangle` gets a twentieth.
 //
 // Many buffers in one memory. Any pass may overrun the deadline, so the cheapest come first. Single passes
 // run in parallel on all threads; each stops once it is as high as another's placing. The searches, which use
@@ -64,9 +64,11 @@ const Strategy& stopgap() {
 
 /// Of the time, for the first turn of each of two rivals.
 constexpr double share_of_probe = 1.0 / 20;
-constexpr std::uint64_t seed_of_probes = 0x5bd1e995;
+constexpr std::uint64_t seed_of_turns = 0x5bd1e995;
 /// The turn of the lower one, and then of the other; either is long enough for what ends in a quarter of the time.
-constexpr std::array shares_of_rivals{1.0 / 2, 2.0 / 3};
+constexpr std::array shares_of_rivals{1.0 / 3, 1.0 / 2};
+/// Of what is left then, for strategies before the last turn.
+constexpr double share_before_last = 1.0 / 6;
 
 /// Of the work that is left, for a search that runs beside passes.
 constexpr double share_of_search = 0.5;
@@ -96,7 +98,7 @@ class Contest {
     ceilings_ = std::vector<std::atomic<Bytes>>(order_.size());
     for (std::atomic<Bytes>& ceiling : ceilings_) ceiling = unreached;
     found_.assign(order_.size(), unreached);
-    has_ended_.assign(order_.size(), 0);
+    was_cut_.assign(order_.size(), 0);
   }
 
   void run() {
@@ -105,9 +107,10 @@ class Contest {
       if (are_rivals_next()) {
         race();
       } else {
-        enter({next_++}, control_.options.progress);
+        enter({next_++, last_ ? std::optional(share_before_last) : std::nullopt}, control_.options.progress);
       }
     }
+    if (last_) enter(*last_, control_.options.progress);
     // Every strategy returned without a placing because the user stopped it.
     if (!standing_)
       keep({order_.size()}, stopgap(),
@@ -122,7 +125,8 @@ class Contest {
       best_.cost = score.cost;
       best_.cost_bound = std::min(cost_bound_, best_.cost);
     }
-    best_.interrupted = is_interrupted_ && !is_optimal();
+    const bool was_any_cut = std::ranges::any_of(was_cut_, [](char it) { return it != 0; });
+    best_.interrupted = (is_interrupted_ || was_any_cut) && !is_optimal();
     if (score.excess > 0) best_.outcome = Outcome::exceeds_capacity;
     return std::move(best_);
   }
@@ -146,7 +150,7 @@ class Contest {
   struct Entry {
     std::size_t entrant = 0;
     std::optional<double> share{};  ///< Of the time that is left, instead of the share of its turn.
-    bool is_probe = false;          ///< It will have another turn, with other random numbers.
+    std::uint64_t turn = 0;         ///< Each turn of a strategy has other random numbers.
   };
 
   [[nodiscard]] bool are_rivals_next() const {
@@ -154,15 +158,17 @@ class Contest {
            order_[next_]->turn.is_rival && order_[next_ + 1]->turn.is_rival;
   }
 
-  /// Probes of the next two, then the turns of both, the lower one first.
+  /// Probes of the next two, then the turns of both, the lower one first. It gets the last turn of all.
   void race() {
     std::array<std::size_t, 2> rivals{next_, next_ + 1};
     next_ += rivals.size();
-    for (const std::size_t rival : rivals) enter({rival, share_of_probe, true}, control_.options.progress);
+    for (const std::size_t rival : rivals) enter({rival, share_of_probe, 2}, control_.options.progress);
     if (found_[rivals[1]] < found_[rivals[0]]) std::swap(rivals[0], rivals[1]);
     for (std::size_t i = 0; i < rivals.size(); ++i) {
-      if (has_ended_[rivals[i]] == 0) enter({rivals[i], shares_of_rivals[i]}, control_.options.progress);
+      if (was_cut_[rivals[i]] != 0) enter({rivals[i], shares_of_rivals[i]}, control_.options.progress);
     }
+    const auto open = std::ranges::find_if(rivals, [&](std::size_t rival) { return was_cut_[rival] != 0; });
+    if (open != rivals.end()) last_ = Entry{*open, 1, 1};
   }
 
   void line_up() {
@@ -258,15 +264,14 @@ class Contest {
     if (is_choice_ && strategy.obstacle(problem_)) return;  // tested late, since it takes time
     if (makes_first_plan) control.deadline = control.deadline.later_by(grace_of(problem_));
     if (is_choice_) control.deadline = control.deadline.part(entry.share.value_or(strategy.turn.share));
-    if (entry.is_probe) control.options.seed += seed_of_probes;
+    control.options.seed += entry.turn * seed_of_turns;
     keep(entry, strategy, pack::run(strategy, problem_, control));
   }
 
   void keep(const Entry& entry, const Strategy& strategy, Placing placing) {
     const std::size_t entrant = entry.entrant;
     const std::lock_guard lock(mutex_);
-    is_interrupted_ = is_interrupted_ || (placing.cut_short && !entry.is_probe);
-    if (entrant < has_ended_.size()) has_ended_[entrant] = placing.cut_short ? 0 : 1;
+    if (entrant < was_cut_.size()) was_cut_[entrant] = placing.cut_short ? 1 : 0;
     if (placing.places.empty() && !problem_.buffers.empty()) return;
     cost_bound_ = std::max(cost_bound_, placing.cost_bound);
     if (placing.lower_bound > bound_) {
@@ -317,7 +322,8 @@ class Contest {
   Bytes bound_;
   std::optional<Standing> standing_;  ///< Of `best_`.
   std::vector<Bytes> found_;          ///< Per entrant, its peak,
-  std::vector<char> has_ended_;       ///< and whether it ended by itself.
+  std::vector<char> was_cut_;         ///< and whether it was cut short in its last turn so far.
+  std::optional<Entry> last_;         ///< The last turn, after those of all other strategies.
   Solution best_;
   std::int64_t cost_bound_ = 0;
   bool is_interrupted_ = false;
