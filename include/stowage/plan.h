@@ -353,6 +353,7 @@ struct Plan {
   std::vector<Place> places{};  ///< One per buffer.
   std::vector<SlotPool>
       slots{};  ///< Strategy `slots` only: one for each part that it placed. See docs/slots.md.
+  std::vector<Tuning> tunings{};  ///< Strategy `rectangle` only: one for each part that it placed.
   std::vector<PlannedTensor> tensors{};
   CopiesRemoved copies_removed{};
   std::vector<KeptCopy> copies_kept{};

@@ -103,11 +103,41 @@ struct SlotPool {
   [[nodiscard]] Bytes end() const { return place.offset + size * count; }
 };
 
+/// Why the tuning of `rectangle` ended. The first three are the goals of its document.
+enum class TuningEnd : std::uint8_t {
+  threshold,  ///< Nothing lies above the threshold.
+  repeated,   ///< An order appeared for the second time, in whichever round.
+  rounds,     ///< The set number of rounds.
+  no_gain,    ///< Two rounds in a row gained nothing.
+  stopped,    ///< The time or the effort was over, or the user stopped it.
+};
+
+[[nodiscard]] std::string_view name_of(TuningEnd end);
+[[nodiscard]] std::optional<TuningEnd> tuning_end_named(std::string_view name);
+
+/// How `rectangle` came to its placing. Round 0 is the sorted placing; each later one is a new order of all
+/// rectangles. See docs/rectangle.md.
+struct Tuning {
+  std::string sort{};     ///< The order that round 0 sorts by, written as `SolveOptions::sort`.
+  bool all_high = false;  ///< All rectangles counted as high from round 1 on.
+  TuningEnd end = TuningEnd::stopped;
+  std::int64_t round = 0;         ///< The last one: in which the goal was met.
+  std::int64_t lowest_round = 0;  ///< The first one that placed as low as the result.
+  /// Rectangles of each risk in round 0. Pinned buffers and those never live are not among them.
+  std::int64_t high = 0;
+  std::int64_t medium = 0;
+  std::int64_t low = 0;
+  std::int64_t none = 0;
+
+  bool operator==(const Tuning&) const = default;
+};
+
 enum class Outcome : std::uint8_t { fits, exceeds_capacity };
 
 struct Solution {
   std::vector<Place> places{};      ///< One per buffer.
   std::optional<SlotPool> slots{};  ///< Strategy `slots` only: its pool.
+  std::optional<Tuning> tuning{};   ///< Strategy `rectangle` only: what tuning came to.
   Outcome outcome = Outcome::fits;
   Bytes lower_bound = 0;  ///< No placement has a lower peak. With several memories: no lower sum of peaks if
                           ///< each memory keeps its buffers.

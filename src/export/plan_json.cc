@@ -305,6 +305,16 @@ Json savings_json(const Savings& savings) {
           {"working", json(savings.working)}};
 }
 
+Json tuning_json(const Tuning& tuning) {
+  return {{"sort", tuning.sort},
+          {"end", name_of(tuning.end)},
+          {"round", tuning.round},
+          {"lowest_round", tuning.lowest_round},
+          {"all_high", tuning.all_high},
+          {"risks",
+           {{"high", tuning.high}, {"medium", tuning.medium}, {"low", tuning.low}, {"none", tuning.none}}}};
+}
+
 }  // namespace
 
 void write_json(const Plan& plan, std::ostream& out) {
@@ -331,6 +341,7 @@ void write_json(const Plan& plan, std::ostream& out) {
                   {"upper", pool.life.upper}};
     });
   }
+  if (!plan.tunings.empty()) document.rows("tunings", plan.tunings, tuning_json);
   document.rows("tensors", plan.tensors,
                 [&](const PlannedTensor& tensor) { return tensor_json(tensor, plan, list); });
   document.value("copies_removed",

@@ -14,6 +14,7 @@
 #include "export/json.h"
 #include "export/order_profile.h"
 #include "export/readable.h"
+#include "export/strategy_rows.h"
 #include "stowage/export.h"
 
 namespace stowage {
@@ -23,7 +24,6 @@ using exporting::readable;
 
 constexpr std::size_t buffers_shown = 5;
 constexpr std::size_t reasons_shown = 5;
-constexpr std::size_t pools_shown = 5;
 constexpr std::size_t regions_shown = 10;
 constexpr std::size_t longest_name = 60;
 
@@ -113,18 +113,6 @@ void write_kept_state(const Plan& plan, const Row& row) {
     if (tensor.tensor.kind == TensorKind::state && tensor.views.empty()) bytes += tensor.tensor.bytes;
   }
   if (bytes > 0) row("state", readable(bytes) + ", kept by the runtime, not in the arena");
-}
-
-/// Pools of slots, each with all of its bytes.
-template <typename Row>
-void write_slots(const Plan& plan, const Row& row) {
-  std::size_t shown = 0;
-  for (const SlotPool& pool : plan.slots) {
-    if (shown++ == pools_shown)
-      return row("", fmt::format("and {} more pools", plan.slots.size() - pools_shown));
-    row("slots", fmt::format("{} of {} at {}, together {}", pool.count, readable(pool.size),
-                             pool.place.offset, readable(pool.end() - pool.place.offset)));
-  }
 }
 
 /// Copies of tensors between memories.
@@ -286,8 +274,9 @@ void write_summary(const Plan& plan, std::ostream& out) {
   if (summary.cost > 0)
     row("traffic cost",
         fmt::format("{}, no choice of memories has less than {}", summary.cost, summary.cost_bound));
-  write_slots(plan, row);
+  for (const auto& [what, value] : exporting::rows_of_pools(plan)) row(what, value);
   row("strategy", summary.strategy + (plan.interrupted ? ", cut short" : ""));
+  for (const auto& [what, value] : exporting::rows_of_tunings(plan)) row(what, value);
   row("seconds", fmt::format("{:.4f}", summary.seconds));
   for (const PlannedMemory& memory : plan.memories) {
     const auto& capacity = memory.memory.capacity;

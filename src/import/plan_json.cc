@@ -56,6 +56,19 @@ PlannedTensor read_tensor(const Json& json, const Names& buffers, const Plan& pl
   return tensor;
 }
 
+Tuning read_tuning(const Json& json) {
+  const Json risks = json.at("risks");
+  return {.sort = json.at("sort").string(),
+          .all_high = json.at("all_high").boolean(),
+          .end = enumerator(json.at("end"), tuning_end_named),
+          .round = json.at("round").natural(),
+          .lowest_round = json.at("lowest_round").natural(),
+          .high = risks.at("high").natural(),
+          .medium = risks.at("medium").natural(),
+          .low = risks.at("low").natural(),
+          .none = risks.at("none").natural()};
+}
+
 Summary read_summary(const Json& json) {
   Summary summary{json.at("naive").natural(),   json.at("peak").natural(), json.at("lower_bound").natural(),
                   json.at("strategy").string(), json.at("order").string(), json.at("seconds").number()};
@@ -97,6 +110,9 @@ void read_memories_and_buffers(const Json& document, Plan& plan, Names& buffers,
                             .count = pool.at("count").natural(),
                             .life = import::read_life(pool)});
     }
+  }
+  if (const auto tunings = document.find("tunings")) {
+    for (const Json& tuning : tunings->elements()) plan.tunings.push_back(read_tuning(tuning));
   }
   for (const Json& buffer : document.at("buffers").elements())
     import::read_buffers(buffer, memories, plan, buffers, repeated);

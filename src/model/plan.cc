@@ -22,6 +22,12 @@ constexpr std::array<Name<ModelFormat>, 8> formats{{{ModelFormat::onnx, "onnx"},
 constexpr std::array<Name<ClaimScope>, 3> scopes{
     {{ClaimScope::offsets, "offsets"}, {ClaimScope::order, "order"}, {ClaimScope::stream, "stream"}}};
 
+constexpr std::array<Name<TuningEnd>, 5> tuning_ends{{{TuningEnd::threshold, "threshold"},
+                                                      {TuningEnd::repeated, "repeated"},
+                                                      {TuningEnd::rounds, "rounds"},
+                                                      {TuningEnd::no_gain, "no_gain"},
+                                                      {TuningEnd::stopped, "stopped"}}};
+
 bool is_of_rows(const Step& step) {
   const Run* const run = std::get_if<Run>(&step);
   return run == nullptr ? std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step)
@@ -51,5 +57,11 @@ std::optional<ModelFormat> model_format_named(std::string_view name) {
 std::string_view name_of(ClaimScope scope) { return model::name_in(scopes, scope); }
 
 std::optional<ClaimScope> claim_scope_named(std::string_view name) { return model::value_in(scopes, name); }
+
+std::string_view name_of(TuningEnd end) { return model::name_in(tuning_ends, end); }
+
+std::optional<TuningEnd> tuning_end_named(std::string_view name) {
+  return model::value_in(tuning_ends, name);
+}
 
 }  // namespace stowage

@@ -58,6 +58,7 @@ using Stop = std::function<bool()>;
 struct Placing {
   std::vector<Place> places;
   std::optional<SlotPool> slots{};  ///< Of strategy `slots`.
+  std::optional<Tuning> tuning{};   ///< Of strategy `rectangle`.
   bool cut_short = false;           ///< Stopped before it was done.
   bool is_least = false;            ///< An exhausted search proves that no placing has a lower peak.
   Bytes lower_bound = 0;            ///< Proven above max load by these positions:

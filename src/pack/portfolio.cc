@@ -286,6 +286,7 @@ class Contest {
     standing_ = std::move(standing);
     best_.places = std::move(placing.places);
     best_.slots = placing.slots;
+    best_.tuning = std::move(placing.tuning);
     best_.strategy = strategy.info.name;
   }
 

@@ -144,6 +144,7 @@ class Board {
     if (error_) std::rethrow_exception(error_);
     return best_;
   }
+  [[nodiscard]] std::size_t start_of_best() const { return start_; }
   [[nodiscard]] bool was_cut() const { return was_cut_ && !is_solved(); }
 
  private:
@@ -177,6 +178,19 @@ class RectangleSearch {
     starts_.rank(tops_);
     run(starts_.untuned(), starts_.count());
     return board_;
+  }
+
+  /// How the best was found. An order that wins untuned was then tuned in vain, by the first start after the
+  /// untuned ones.
+  [[nodiscard]] Tuning tuning() const {
+    Tuning tuning = board_.best().tuning;
+    const bool is_untuned = board_.start_of_best() < starts_.untuned();
+    if (!is_untuned || tuning.end == TuningEnd::threshold || starts_.count() == starts_.untuned())
+      return tuning;
+    tuning.all_high = in_vain_.all_high;
+    tuning.end = in_vain_.end;
+    tuning.round = in_vain_.round;
+    return tuning;
   }
 
  private:
@@ -237,6 +251,7 @@ class RectangleSearch {
                       [&](std::int64_t work) { clock.spend(work); }};
     Tuned tuned = tune(rectangles_, starts_[number], stops);
     if (number < tops_.size() && !tuned.offsets.empty()) tops_[number] = tuned.top;
+    if (number == starts_.untuned()) in_vain_ = tuned.tuning;
     board_.put(std::move(tuned), number);
   }
 
@@ -245,18 +260,22 @@ class RectangleSearch {
   const Control& early_;
   Starts& starts_;
   std::vector<Bytes> tops_;             ///< Tops of the untuned starts; each is written by one thread.
+  Tuning in_vain_;                      ///< Of the first start that tunes; one thread writes it.
   std::vector<base::Deadline> clocks_;  ///< Of the starts that run side by side, if work is counted.
   std::size_t first_with_clock_ = 0;
   std::atomic<std::size_t> next_ = 0;
   Board board_;
 };
 
-Tuned first_placing(const Problem& problem, const Placing& placing) {
+Tuned first_placing(const Problem& problem, const Placing& placing, const Rectangles& rectangles,
+                    const Start& start) {
   Tuned first;
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
     first.offsets.push_back(placing.places[b].offset);
     first.top = std::max(first.top, first.offsets.back() + problem.buffers[b].size);
   }
+  first.tuning = tuning_of(rectangles, start, first.offsets);
+  first.tuning.end = first.top <= rectangles.threshold ? TuningEnd::threshold : TuningEnd::rounds;
   return first;
 }
 
@@ -278,7 +297,8 @@ Placing rectangle(const Problem& problem, const Control& control) {
   patient.ceiling = nullptr;
   Placing placing = place_in_order(problem, order, Fit::lowest, patient, "rectangle");
   if (placing.places.empty() && !problem.buffers.empty()) return placing;
-  Tuned first = first_placing(problem, placing);
+  Tuned first = first_placing(problem, placing, *rectangles, starts[0]);
+  placing.tuning = first.tuning;
   if (first.top <= rectangles->threshold) return placing;
   Control early = control;
   if (rectangles->neighbours.are_listed())
@@ -288,6 +308,7 @@ Placing rectangle(const Problem& problem, const Control& control) {
   const Board& board = search.run(std::move(first));
   const std::vector<Bytes>& offsets = board.best().offsets;
   for (std::size_t b = 0; b < offsets.size(); ++b) placing.places[b].offset = offsets[b];
+  placing.tuning = search.tuning();
   placing.cut_short = board.was_cut();
   return placing;
 }

@@ -34,14 +34,14 @@ namespace stowage::pack {
 // number". The same result is one equal to any earlier one: in the example of paragraph 95 the third round
 // meets the first. Where it is open: the adjustments are counted, so 0 rounds means the first order only.
 
-std::optional<Goal> Goals::reached(std::span<const std::size_t> order, Bytes top) {
-  if (top <= threshold_) return Goal::fits;
+std::optional<TuningEnd> Goals::reached(std::span<const std::size_t> order, Bytes top) {
+  if (top <= threshold_) return TuningEnd::threshold;
   std::vector<std::uint32_t> compact;
   compact.reserve(order.size());
   for (const std::size_t b : order) compact.push_back(static_cast<std::uint32_t>(b));
-  if (!seen_.insert(std::move(compact)).second) return Goal::repeated;
+  if (!seen_.insert(std::move(compact)).second) return TuningEnd::repeated;
   const auto adjustments = static_cast<std::int64_t>(seen_.size()) - 1;
-  if (rounds_ && adjustments >= *rounds_) return Goal::rounds;
+  if (rounds_ && adjustments >= *rounds_) return TuningEnd::rounds;
   return std::nullopt;
 }
 
@@ -78,22 +78,28 @@ class Tuner {
     Tuned best;
     Goals goals(rectangles_.threshold, start_.rounds);
     Order order = sorted(rectangles_.all);
-    for (int idle = 0; idle <= start_.patience;) {
+    int idle = 0;
+    for (std::int64_t round = 0;; ++round) {
       Container container(rectangles_.buffers, &rectangles_.neighbours);
       const auto top = place(order, container);
-      if (!top) break;
-      if (best.offsets.empty() || *top < best.top) {
-        best = {container.offsets(), *top};
+      if (top && round == 0) best.tuning = tuning_of(rectangles_, start_, container.offsets());
+      best.tuning.round = round;
+      if (top && (round == 0 || *top < best.top)) {
+        best.offsets = container.offsets();
+        best.top = *top;
+        best.tuning.lowest_round = round;
         idle = 0;
       } else {
         ++idle;
       }
-      if (goals.reached(order, *top)) return best;
-      if (stops_.ends_search()) break;
+      const auto end = top ? end_of(round, idle, goals.reached(order, *top)) : TuningEnd::stopped;
+      if (end) {
+        best.tuning.end = *end;
+        best.was_stopped = *end == TuningEnd::stopped;
+        return best;
+      }
       order = adjusted(order, container.offsets(), idle > 0 || start_.tunes_all ? 0 : rectangles_.threshold);
     }
-    best.was_stopped = stops_.ends_search();
-    return best;
   }
 
   /// Tunes the rectangles at risk of being above `critical`, and merges.
@@ -106,6 +112,15 @@ class Tuner {
   }
 
  private:
+  /// Why tuning ends in this round; none: it continues. An order that repeats because a stop cut its round
+  /// short meets no goal.
+  [[nodiscard]] std::optional<TuningEnd> end_of(std::int64_t round, int idle,
+                                                std::optional<TuningEnd> goal) const {
+    if (goal && (round == 0 || goal == TuningEnd::threshold)) return goal;
+    if (stops_.ends_search()) return TuningEnd::stopped;
+    return idle > start_.patience ? goal.value_or(TuningEnd::no_gain) : goal;
+  }
+
   [[nodiscard]] Order sorted(std::vector<Rectangle> rectangles) const {
     sort_rectangles(rectangles, start_.sort);
     return order_of(rectangles);
@@ -207,6 +222,19 @@ std::optional<Rectangles> prepare(std::span<const Buffer> buffers, const Stop& s
   Neighbours neighbours(buffers);
   if (stop()) return std::nullopt;
   return Rectangles{buffers, std::move(all), std::move(neighbours), lower_bound_of(buffers)};
+}
+
+Tuning tuning_of(const Rectangles& rectangles, const Start& start, std::span<const Bytes> offsets) {
+  Tuning tuning{.sort = text_of(start.sort), .all_high = start.tunes_all};
+  const std::vector<Risk> risks = classify(rectangles.buffers, offsets, rectangles.threshold);
+  for (const Rectangle& it : rectangles.all) {
+    const Risk risk = risks[it.buffer];
+    ++(risk == Risk::high     ? tuning.high
+       : risk == Risk::medium ? tuning.medium
+       : risk == Risk::low    ? tuning.low
+                              : tuning.none);
+  }
+  return tuning;
 }
 
 Tuned tune(const Rectangles& rectangles, const Start& start, const Stops& stops) {

@@ -17,13 +17,6 @@
 
 namespace stowage::pack {
 
-/// Why tuning ends.
-enum class Goal : std::uint8_t {
-  fits,      ///< Nothing lies above the threshold.
-  repeated,  ///< The order came up before, in whichever round.
-  rounds,    ///< The orders after the first are as many as the rounds allowed.
-};
-
 /// The stopping rule. It receives every placed order and its top. It remembers all orders in full, four bytes
 /// per rectangle, so that it never confuses two.
 class Goals {
@@ -31,8 +24,8 @@ class Goals {
   /// Without `rounds` only the other two goals end the tuning.
   Goals(Bytes threshold, std::optional<std::int64_t> rounds) : threshold_(threshold), rounds_(rounds) {}
 
-  /// The first goal in the order above that this order reaches; none: continue.
-  [[nodiscard]] std::optional<Goal> reached(std::span<const std::size_t> order, Bytes top);
+  /// The first goal, in the order of `TuningEnd`, that this order reaches; none: continue.
+  [[nodiscard]] std::optional<TuningEnd> reached(std::span<const std::size_t> order, Bytes top);
 
  private:
   Bytes threshold_;
@@ -64,7 +57,8 @@ struct Start {
 struct Tuned {
   std::vector<Bytes> offsets{};  ///< The lowest layout found, by buffer. Empty: none was completed.
   Bytes top = 0;
-  bool was_stopped = false;  ///< Before it reached a goal.
+  bool was_stopped = false;  ///< Before it ended by itself.
+  Tuning tuning{};
 };
 
 /// Called while a tuner works.
@@ -74,6 +68,10 @@ struct Stops {
   std::function<void(std::int64_t)> spend = [](std::int64_t) {
   };  ///< Told of work, in the units of deadlines.
 };
+
+/// What can be said of a start when its sorted rectangles lie at these offsets, by buffer.
+[[nodiscard]] Tuning tuning_of(const Rectangles& rectangles, const Start& start,
+                               std::span<const Bytes> offsets);
 
 /// The layout optimiser: sorts, places, and re-orders until a goal is met. See rectangle_tuner.cc.
 [[nodiscard]] Tuned tune(const Rectangles& rectangles, const Start& start, const Stops& stops);

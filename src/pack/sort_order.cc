@@ -156,11 +156,14 @@ constexpr std::string_view expected =
   throw UsageError(fmt::format("--sort {}: {}; expected {}", base::quoted(text), why, expected));
 }
 
+constexpr std::array<std::string_view, 3> key_names{"duration", "size",
+                                                    "overlap"};  // in the order of SortKey
+constexpr std::string_view signs = "+*/";                        // of Combination
+
 std::optional<SortKey> key_named(std::string_view name) {
-  if (name == "duration") return SortKey::duration;
-  if (name == "size") return SortKey::size;
-  if (name == "overlap") return SortKey::overlap;
-  return std::nullopt;
+  const auto found = std::find(key_names.begin(), key_names.end(), name);
+  if (found == key_names.end()) return std::nullopt;
+  return static_cast<SortKey>(found - key_names.begin());
 }
 
 SortTerm parse_term(std::string_view term, std::string_view text) {
@@ -170,11 +173,9 @@ SortTerm parse_term(std::string_view term, std::string_view text) {
     parsed.ascending = true;
     term.remove_prefix(1);
   }
-  const std::size_t at = term.find_first_of("+*/");
+  const std::size_t at = term.find_first_of(signs);
   const char sign = at == std::string_view::npos ? '+' : term[at];
-  parsed.combination = sign == '+'   ? Combination::sum
-                       : sign == '*' ? Combination::product
-                                     : Combination::ratio;
+  parsed.combination = static_cast<Combination>(signs.find(sign));
   for (const std::string_view name : base::split(term, sign)) {
     const auto key = key_named(base::trim(name));
     if (!key) reject(text, fmt::format("{} is no key", base::quoted(base::trim(name))));
@@ -227,6 +228,19 @@ SortOrder parse_sort_order(std::string_view text) {
   }
   if (keys > most_keys) reject(text, fmt::format("{} keys", keys));
   return order;
+}
+
+std::string text_of(const SortOrder& order) {
+  std::string text;
+  for (const SortTerm& term : order) {
+    if (!text.empty()) text += ',';
+    if (term.ascending) text += '-';
+    for (std::size_t k = 0; k < term.keys.size(); ++k) {
+      if (k > 0) text += signs[static_cast<std::size_t>(term.combination)];
+      text += key_names[static_cast<std::size_t>(term.keys[k])];
+    }
+  }
+  return text;
 }
 
 void sort_rectangles(std::vector<Rectangle>& rectangles, const SortOrder& order) {

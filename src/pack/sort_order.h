@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,9 @@ using SortOrder = std::vector<SortTerm>;
 /// (duration, size, overlap) or several joined by +, * or / (of two); a leading minus means ascending; three
 /// keys in all at most. Throws UsageError, naming `--sort` and the text.
 [[nodiscard]] SortOrder parse_sort_order(std::string_view text);
+
+/// The text of an order, as it would be read.
+[[nodiscard]] std::string text_of(const SortOrder& order);
 
 /// Sorts exactly; ties stay in the given order.
 void sort_rectangles(std::vector<Rectangle>& rectangles, const SortOrder& order);

@@ -55,6 +55,7 @@ class Finisher {
   void move_places() {
     plan_.places = std::move(placement_.places);
     plan_.slots = std::move(placement_.slots);
+    plan_.tunings = std::move(placement_.tunings);
     for (SlotPool& pool : plan_.slots) pool.place.memory = index_of_[pool.place.memory];
     Bytes alignment = 1;
     for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {

@@ -82,6 +82,7 @@ class Placer {
     std::int64_t cost_bound = 0;  ///< Includes its branches, as if each had all memory.
     std::vector<Block> blocks{};
     std::vector<SlotPool> pools{};
+    std::vector<Tuning> tunings{};
   };
 
   void place_clock(std::size_t clock, const std::vector<Memory>& memories) {
@@ -189,6 +190,7 @@ class Placer {
       strategies_.push_back(solution.strategy);
       placed.cost_bound = sum_of_costs(placed.cost_bound, solution.cost_bound);
       result_.interrupted = result_.interrupted || solution.interrupted;
+      if (solution.tuning) placed.tunings.push_back(*solution.tuning);
       if (solution.slots) {
         placed.pools.push_back(*solution.slots);
         placed.pools.back().place.offset += bottom;
@@ -227,6 +229,8 @@ class Placer {
       pool.place.offset += origins[pool.place.memory];
       result_.slots.push_back(pool);
     }
+    result_.tunings.insert(result_.tunings.end(), placed_[clock].tunings.begin(),
+                           placed_[clock].tunings.end());
     std::vector<std::pair<std::size_t, std::vector<Bytes>>> branches;
     for (const Block& block : placed_[clock].blocks) {
       if (branches.empty() || branches.back().first != block.clock)
@@ -256,6 +260,7 @@ Placement placement_of(Solution solution, std::size_t memories) {
                       .strategy = std::move(solution.strategy),
                       .interrupted = solution.interrupted};
   if (solution.slots) placement.slots.push_back(*solution.slots);
+  if (solution.tuning) placement.tunings.push_back(*solution.tuning);
   return placement;
 }
 

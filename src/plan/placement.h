@@ -15,6 +15,7 @@ namespace stowage::plan {
 struct Placement {
   std::vector<Place> places{};  ///< One per buffer.
   std::vector<SlotPool> slots{};
+  std::vector<Tuning> tunings{};
   Bytes lower_bound = 0;                ///< With one memory: the bound that a strategy has proven.
   std::vector<Position> certificate{};  ///< Of that bound; see Solution.
   std::int64_t cost_bound = 0;          ///< With several memories: no choice costs less.

@@ -102,6 +102,7 @@ Plan rich_plan() {
                    .traffic = 192},
                   {.id = "b", .clock = 2, .size = 32, .pieces = {}, .kind = TensorKind::scratch}};
   plan.places = {{0, 32}, {1, 128}};
+  plan.tunings = {{"size", true, TuningEnd::repeated, 4, 2, 1, 2, 3, 5}};
   plan.tensors = {{0,
                    {"x", TensorKind::input, DType::float32, Shape{1, 16}, 64},
                    {{0, 0, {0, 2}, std::nullopt},
@@ -141,6 +142,8 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
              "pieces":[{"offset":0,"size":64,"lower":0,"upper":2},{"offset":8,"size":16,"lower":2,"upper":4}],
              "pinned":32,"traffic":192},
             {"id":"b","clock":2,"size":32,"alignment":1,"memory":"flash","offset":128,"kind":"scratch","pieces":[]}],
+ "tunings":[{"sort":"size","end":"repeated","round":4,"lowest_round":2,"all_high":true,
+             "risks":{"high":1,"medium":2,"low":3,"none":5}}],
  "tensors":[{"model":0,"name":"x","kind":"input","dtype":"float32","shape":[1,16],"bytes":64,
              "views":[{"buffer":"a","offset":0,"lower":0,"upper":2},
                       {"buffer":"b","offset":4,"lower":2,"upper":4,"ring":{"axis":2,"granule":3,"count":5}},
@@ -239,8 +242,8 @@ std::string place_of(const Pointer& pointer) { return pointer.empty() ? "documen
 /// may also have null there.
 bool is_optional_member(const Pointer& at) {
   static const std::set<std::string> optional{
-      "capacity",    "shape",     "rows", "ring",  "pinned",   "traffic",       "role", "certificate",
-      "copies_kept", "streaming", "sums", "feeds", "released", "order_profile", "curve"};
+      "capacity",    "shape",     "rows", "ring",  "pinned",   "traffic",       "role",  "certificate",
+      "copies_kept", "streaming", "sums", "feeds", "released", "order_profile", "curve", "tunings"};
   const std::string owner = at.parent_pointer().empty() ? "" : at.parent_pointer().back();
   return optional.contains(at.back()) && owner != "arrive" && owner != "leave";
 }
@@ -274,7 +277,8 @@ std::vector<json> wrong_for(const json& value, const Pointer& at) {
   if (value.is_number_float()) drop([](const json& other) { return other.is_number(); });
   const bool is_enumerator = at.back() == "format" || at.back() == "kind" || at.back() == "dtype" ||
                              at.back() == "scope" || at.back() == "role" || at.back() == "memory" ||
-                             at.back() == "buffer" || at.back() == "from" || at.back() == "to";
+                             at.back() == "buffer" || at.back() == "from" || at.back() == "to" ||
+                             at.back() == "end";
   if (value.is_string() && !is_enumerator) drop([](const json& other) { return other.is_string(); });
   if (value.is_number_integer() || value.is_null()) {
     drop([&](const json& other) { return other == 5; });

@@ -330,22 +330,22 @@ TEST(Rectangle, AnEarlierOrderStopsInRoundThreeOfFour) {
   Goals goals(10, 4);
   EXPECT_EQ(goals.reached(x_y_w, 12), std::nullopt);
   EXPECT_EQ(goals.reached(x_w_y, 11), std::nullopt);
-  EXPECT_EQ(goals.reached(x_y_w, 12), Goal::repeated);
+  EXPECT_EQ(goals.reached(x_y_w, 12), TuningEnd::repeated);
 }
 
 TEST(Rectangle, NothingAboveTheThresholdStops) {
   Goals goals(10, std::nullopt);
   EXPECT_EQ(goals.reached(Order{0, 1}, 11), std::nullopt);
-  EXPECT_EQ(goals.reached(Order{1, 0}, 10), Goal::fits);
+  EXPECT_EQ(goals.reached(Order{1, 0}, 10), TuningEnd::threshold);
 }
 
 TEST(Rectangle, TheNumberOfRoundsStops) {
   Goals goals(10, 2);
   EXPECT_EQ(goals.reached(Order{0, 1, 2}, 11), std::nullopt);
   EXPECT_EQ(goals.reached(Order{1, 0, 2}, 11), std::nullopt);
-  EXPECT_EQ(goals.reached(Order{2, 1, 0}, 11), Goal::rounds);
-  EXPECT_EQ(Goals(10, 0).reached(Order{0}, 11), Goal::rounds) << "the first order is no adjustment";
-  EXPECT_EQ(Goals(10, 0).reached(Order{0}, 10), Goal::fits);
+  EXPECT_EQ(goals.reached(Order{2, 1, 0}, 11), TuningEnd::rounds);
+  EXPECT_EQ(Goals(10, 0).reached(Order{0}, 11), TuningEnd::rounds) << "the first order is no adjustment";
+  EXPECT_EQ(Goals(10, 0).reached(Order{0}, 10), TuningEnd::threshold);
 }
 
 // The placer.
@@ -762,7 +762,7 @@ TEST(Rectangle, ComesToTheOptimumOfNearlyAllSmallProblems) {
 }
 
 TEST(Rectangle, ThePlanDoesNotDependOnTheThreads) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::cases_of(60); ++seed) {
     const Problem problem = oracle::random_problem(
         seed, {.buffers = 30, .positions = 25, .longest_life = 12, .largest_size = 50});
     const SolveOptions options{.time_limit = std::chrono::hours(1), .seed = seed, .rounds = 2};
