@@ -5,9 +5,9 @@
 #                            undefined-behaviour sanitizers, tests of all that reads files, checks plans or
 #                            runs networks, random cases of the whole pipeline, and a few seconds of fuzzing
 #   scripts/test.sh --long   also all tests under sanitizers, the large networks in all their plans, a campaign
-#                            of 24 000 random cases, a million mutants of ONNX files, the thread sanitizer,
-#                            clang-tidy, ten minutes per fuzzer, the static file in an empty root, and other
-#                            processors in an emulator
+#                            of 24 000 random cases, a million mutants of ONNX files, the thread sanitizer and
+#                            100 repetitions of the tests that start threads, clang-tidy, ten minutes per
+#                            fuzzer, the static file in an empty root, and other processors in an emulator
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
@@ -92,6 +92,7 @@ if $long; then
   step "clang, thread sanitizer"
   build tsan all
   ctest --preset tsan
+  scripts/races.sh build/tsan 100
   step "clang-tidy"
   scripts/lint.sh
   step "one static file"

@@ -829,8 +829,9 @@ Problem hard_problem() {
 
 TEST(Rectangle, TheClockCutsTuningAndTheBestIsKept) {
   const Problem problem = hard_problem();
-  const Solution solution = solved(
-      problem, {.time_limit = std::chrono::milliseconds(200), .threads = 2, .sort = "-size,-duration"});
+  const Solution solution = solved(problem, {.time_limit = testing::time_of(std::chrono::milliseconds(200)),
+                                             .threads = 2,
+                                             .sort = "-size,-duration"});
   EXPECT_EQ(oracle::fault_of(problem, offsets_of(solution)), std::nullopt);
   EXPECT_LT(peak_of(problem, solution, 0),
             peak_of(problem, solved(problem, {.sort = "-size,-duration", .rounds = 0}), 0));

@@ -87,6 +87,7 @@ Problem tight_problem(std::size_t buffers, bool is_mixed) {
 void expect_equal(const Solution& one, const Solution& other) {
   EXPECT_EQ(one.places, other.places);
   EXPECT_EQ(one.strategy, other.strategy);
+  EXPECT_EQ(one.tuning, other.tuning);
   EXPECT_EQ(one.interrupted, other.interrupted);
   EXPECT_EQ(one.lower_bound, other.lower_bound);
 }
@@ -97,6 +98,7 @@ TEST(Effort, ThreadsAndLoadDoNotChangeThePlan) {
     for (const bool is_mixed : {false, true}) {
       const Problem problem = tight_problem(buffers, is_mixed);
       for (const std::int64_t effort : {2, 20, 60}) {
+        if (effort == 60 && testing::is_in_a_hurry()) continue;
         SCOPED_TRACE(std::to_string(buffers) + (is_mixed ? " mixed" : " plain") + " with " +
                      std::to_string(effort));
         const Solution first = solve(problem, {.effort = effort, .threads = 1});
@@ -109,7 +111,7 @@ TEST(Effort, ThreadsAndLoadDoNotChangeThePlan) {
       }
     }
   }
-  EXPECT_GT(interrupted, 6U) << "the efforts are too large to test anything";
+  EXPECT_GT(interrupted, testing::is_in_a_hurry() ? 4U : 6U) << "the efforts are too large to test anything";
 }
 
 TEST(Effort, EveryStrategyEndsTheSame) {
