@@ -49,8 +49,6 @@ CAPS, WHEEL, PEAK = "ejection.cc", "squeaky_wheel.cc", "from_peak.cc"
 STARTS, TUNER, PORTFOLIO = "rectangle.cc", "rectangle_tuner.cc", "portfolio.cc"
 RULES = (
     Rule("exact", "random factor where to branch", SECTIONS, "ways * (1 + random_.fraction())", "ways"),
-    Rule("exact", "branches in valleys only", SECTIONS,
-         "if (has_lower_left(run) || has_lower_right(run)) continue;", ""),
     Rule("exact", "waste up to the next item", SECTIONS, "const Bytes least = after_waste(section);",
          "const Bytes least = skyline_.floor(section) + 1;"),
     Rule("exact", "equal items in order", SECTIONS,
