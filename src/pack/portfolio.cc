@@ -4,8 +4,8 @@
 // so the deadline cannot end it before it has a placing. Single passes take microseconds. Two searches are
 // rivals, `exact` and `ejection`: no rule says which one an instance wants. Each begins with a twentieth of the
 // time. Then `exact` has one long turn, longer if it got lower than `ejection`, `rectangle` a short one, and
-// `ejection` all the rest in one turn, since it learns: cut in two, it leaves J 0.4 % higher. Each turn begins from
-// the best placing known, with other random numbers.
+// `ejection` all the rest in one turn, since what it learns is lost between turns. Each turn begins from the best
+// placing known, with other random numbers.
 //
 // Many buffers in one memory. Any pass may overrun the deadline, so the cheapest come first. Single passes
 // run in parallel on all threads; each stops once it is as high as another's placing. The searches, which use
