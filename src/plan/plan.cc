@@ -49,10 +49,10 @@ void align_by_options(Problem& list, const PlanOptions& options) {
   }
 }
 
+/// The list is aligned by the options.
 Plan plan_list(const ModelInfo& info, Problem list, const PlanOptions& options,
                const base::Deadline& deadline) {
   expect_options_of_list(options);
-  align_by_options(list, options);
   // Buffers that another program has put into several memories stay in them.
   const std::vector<Memory>& memories = list.memories.size() > 1 ? list.memories : options.memories;
   if (list.memories.size() > 1 && options.memories != PlanOptions().memories)
@@ -73,7 +73,11 @@ Plan plan_inputs(std::span<const Input> inputs, const PlanOptions& options, cons
   }
   expect_stream_for_rows(options);
   const bool is_list = !inputs.empty() && std::holds_alternative<Problem>(inputs[0].content);
-  if (is_list) return plan_list(inputs[0].info, std::get<Problem>(inputs[0].content), options, deadline);
+  if (is_list) {
+    Problem list = std::get<Problem>(inputs[0].content);
+    align_by_options(list, options);
+    return plan_list(inputs[0].info, std::move(list), options, deadline);
+  }
   if (options.stream) return plan::plan_stream_curve(inputs, options, deadline);
   return plan::plan_networks(plan::Context(inputs, options, deadline));
 }

@@ -151,6 +151,14 @@ Problem random_problem(std::uint64_t seed, const ProblemShape& shape) {
   return problem;
 }
 
+Problem random_mixed_problem(std::uint64_t seed, ProblemShape shape) {
+  shape.largest_alignment = seed % 3 == 0 ? 4 : 1;
+  shape.percent_with_pieces = seed % 4 == 1 ? 40 : 0;
+  shape.percent_pinned = seed % 5 == 2 ? 20 : 0;
+  shape.percent_never_alive = seed % 7 == 3 ? 15 : 0;
+  return random_problem(seed, shape);
+}
+
 Problem random_problem(std::uint64_t seed) {
   Random random(~seed);
   ProblemShape shape;

@@ -45,6 +45,9 @@ struct ProblemShape {
 /// A valid problem with one memory.
 [[nodiscard]] Problem random_problem(std::uint64_t seed, const ProblemShape& shape);
 
+/// The same. For some seeds buffers also have alignments, pieces or pins, or are never alive.
+[[nodiscard]] Problem random_mixed_problem(std::uint64_t seed, ProblemShape shape);
+
 /// A valid problem of up to 7 small buffers; the seed decides its shape, too.
 [[nodiscard]] Problem random_problem(std::uint64_t seed);
 

@@ -62,13 +62,8 @@ std::vector<Bytes> offsets_of(const Placing& placing) {
 
 /// What the random problems of all tests here look like; large enough for several groups.
 Problem some_problem(std::uint64_t seed) {
-  oracle::ProblemShape shape{
-      .buffers = 4 + seed % 20, .positions = 14, .longest_life = 9, .largest_size = 12};
-  shape.largest_alignment = seed % 3 == 0 ? 4 : 1;
-  shape.percent_with_pieces = seed % 4 == 1 ? 40 : 0;
-  shape.percent_pinned = seed % 5 == 2 ? 20 : 0;
-  shape.percent_never_alive = seed % 7 == 3 ? 15 : 0;
-  return oracle::random_problem(seed, shape);
+  return oracle::random_mixed_problem(
+      seed, {.buffers = 4 + seed % 20, .positions = 14, .longest_life = 9, .largest_size = 12});
 }
 
 // The converter and the sorter.
