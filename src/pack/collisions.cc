@@ -38,6 +38,16 @@ void join(std::vector<Interval>& intervals) {
   intervals.resize(kept);
 }
 
+/// Joins it with the last one if they overlap, as they mostly do from one section to the next.
+void add_to(std::vector<Interval>& intervals, const Interval& it) {
+  if (intervals.empty() || it.begin >= intervals.back().end || intervals.back().begin >= it.end) {
+    intervals.push_back(it);
+    return;
+  }
+  intervals.back().begin = std::min(intervals.back().begin, it.begin);
+  intervals.back().end = std::max(intervals.back().end, it.end);
+}
+
 /// Disjoint intervals, by their begin; no two touch.
 using Needed = std::map<Bytes, Bytes>;
 
@@ -105,7 +115,7 @@ void Collisions::find(std::size_t buffer, std::size_t other, std::vector<Interva
     if (mine.life.lower < its.life.upper && its.life.lower < mine.life.upper) {
       for (std::size_t i = mine.first; i < mine.end; ++i) {
         for (std::size_t k = its.first; k < its.end; ++k)
-          found.push_back({bytes_[k].begin - bytes_[i].end, bytes_[k].end - bytes_[i].begin});
+          add_to(found, {bytes_[k].begin - bytes_[i].end, bytes_[k].end - bytes_[i].begin});
       }
       if (found.size() > most_unsorted) join(found);
     }
