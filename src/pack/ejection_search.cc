@@ -19,7 +19,7 @@
 // five it is any, so that no item stays in the pool for ever.
 //
 // It finds a placing or nothing. It works best when few items are left over: behind a pass (from_peak.cc), or
-// below a cap that falls little by little (ejection.cc). From nothing it is one search among others (least_height.cc).
+// below a cap that falls little by little (ejection.cc).
 //
 // Cost: a step sorts the items that an item meets. With a table of meetings (whole items) it sorts nothing:
 // the placed items are kept in the order of their begins and of their ends, and a walk over both picks those
@@ -29,7 +29,6 @@
 #include "pack/ejection_search.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/checked.h"
 
@@ -311,27 +310,6 @@ ClashesOf clashes_among(const Neighbours& neighbours) {
     });
     return std::span<const ForbiddenOffsets>(clashes);
   };
-}
-
-Found search_by_ejection(const Tables& tables, Bytes height, const Ejection& ejection, const Stop& stop) {
-  std::vector<Movable> movables;
-  for (std::size_t i = 0; i < tables.model.items.size(); ++i) {
-    const Item& item = tables.model.items[i];
-    const double weight = std::sqrt(static_cast<double>(item.size) * tables.widths[i]);
-    movables.push_back({item.size, item.alignment, item.pin, weight});
-  }
-  const ClashesOf clashes = [&](std::uint32_t i) {
-    return std::span<const ForbiddenOffsets>(tables.clashes[i]);
-  };
-  EjectionSearch search(movables, clashes, tables.meetings ? &*tables.meetings : nullptr, ejection.seed);
-  search.begin(height);
-  Found found;
-  if (search.run(ejection.steps, stop)) {
-    found.answer = Answer::yes;
-    found.offsets = search.offsets();
-  }
-  found.work = search.steps();
-  return found;
 }
 
 }  // namespace stowage::pack

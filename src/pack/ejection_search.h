@@ -9,8 +9,8 @@
 
 #include "pack/container.h"
 #include "pack/meeting_table.h"
+#include "pack/model.h"
 #include "pack/random.h"
-#include "pack/section_search.h"
 #include "stowage/units.h"
 
 namespace stowage::pack {
@@ -52,7 +52,6 @@ class EjectionSearch {
 
   /// By item; of those in the pool without meaning.
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
-  [[nodiscard]] std::int64_t steps() const { return step_; }  ///< So far.
   /// So far, in the units of deadlines.
   [[nodiscard]] std::int64_t work() const { return step_ * work_of_step_ + met_so_far_ * work_of_meeting_; }
 
@@ -101,14 +100,5 @@ class EjectionSearch {
   std::int64_t work_of_step_;    ///< About, in the units of deadlines.
   std::int64_t work_of_meeting_;
 };
-
-struct Ejection {
-  std::uint64_t seed = 0;
-  std::int64_t steps = 0;  ///< The search gives up after this many.
-};
-
-/// One search for all items of a model, all in the pool at first. Never answers no.
-[[nodiscard]] Found search_by_ejection(const Tables& tables, Bytes height, const Ejection& ejection,
-                                       const Stop& stop);
 
 }  // namespace stowage::pack

@@ -1,10 +1,10 @@
 // Idea. Problems differ in which search solves them, and chance decides when. So exact runs many short,
 // numbered searches: dives of the branch and bound in several orders of items and sections, each with its own
-// random numbers, and ejection searches. The number alone decides what a search does and how long. Even dives
-// branch at the last failure; long dives are all odd:
+// random numbers. The number alone decides what a search does and how long. Even dives branch at the last
+// failure. Now and then one is longer, since only a search that is exhausted proves a height impossible:
 //
-//     number       0        1        2         3        4      ...  8
-//     search    largest  longest  ejection  longest  longest   ...  largest
+//     number       0        1        2        3        4      ...  8
+//     first     largest  longest  longest  longest  longest   ...  largest
 //
 // Where alignments differ, half of the dives try the coarsest alignment first.
 //
@@ -20,7 +20,7 @@
 //     bound |--?-------------?-------?---!-----------| first fit
 //              1             2       4   3 (found)
 //
-// Work is counted in nodes and steps, so the clock decides only how far the search gets.
+// Work is counted in nodes, so the clock decides only how far the search gets.
 
 #include "pack/least_height.h"
 
@@ -34,18 +34,17 @@
 #include <vector>
 
 #include "base/checked.h"
-#include "pack/ejection_search.h"
 #include "pack/model.h"
+#include "pack/section_search.h"
 
 namespace stowage::pack {
 namespace {
 
 constexpr std::int64_t nodes_of_a_dive = 2000;
 constexpr std::int64_t nodes_for_an_item = 4;  ///< At least; a dive without a failure needs one.
+constexpr std::uint64_t one_in = 16;           ///< One of so many dives is
+constexpr std::int64_t longer = 4;             ///< so many times as long, one of so many of these again.
 constexpr std::size_t many_items = 500;        ///< With more, all dives branch at the last failure.
-constexpr std::int64_t steps_of_ejection = 500;
-constexpr std::uint64_t one_in = 16;  ///< One of so many searches is an ejection; one of so many dives is
-constexpr std::int64_t longer = 4;    ///< so many times as long, and one of so many of these is longer again.
 constexpr std::int64_t most_doublings = 17;
 constexpr std::int64_t doublings_before = 4;  ///< Doublings of one search in the first round.
 constexpr std::uint64_t less_elsewhere = 32;  ///< Heights above the bound get so many times fewer searches;
@@ -85,37 +84,19 @@ std::vector<Bytes> first_fit(const Tables& tables, const Stop& stop, Before befo
   return offsets;
 }
 
-/// The length of the search with that number, as a multiple of the shortest of its kind.
-std::int64_t length_of(std::uint64_t number) {
-  std::int64_t length = 1;
+/// Nodes of the dive with that number, at most. Those of small problems are longer.
+std::int64_t length_of(const Tables& tables, std::uint64_t number) {
+  const auto items = static_cast<std::int64_t>(tables.model.items.size());
+  std::int64_t length =
+      std::max({nodes_of_a_dive, nodes_for_an_item * items, 1000 * nodes_of_a_dive / (items * items)});
   for (std::uint64_t n = number + 1; n % one_in == 0; n /= one_in) length *= longer;
   return length;
 }
 
-bool is_ejection(std::uint64_t number) { return number % one_in == 2; }
-
-/// Nodes or steps of the search with that number, at most. Small problems get long dives, which may exhaust them.
-std::int64_t length_of(const Tables& tables, std::uint64_t number) {
-  if (is_ejection(number)) return steps_of_ejection * length_of(number / one_in);
-  const auto items = static_cast<std::int64_t>(tables.model.items.size());
-  return std::max({nodes_of_a_dive, nodes_for_an_item * items, 1000 * nodes_of_a_dive / (items * items)}) *
-         length_of(number);
-}
-
-/// Of so many nodes or steps, in the units of deadlines.
-std::int64_t work_of(const Tables& tables, std::uint64_t number, std::int64_t length) {
-  if (!is_ejection(number)) return length * work_of_node(tables);
-  std::size_t met = 0;
-  for (const auto& clashes : tables.clashes) met += clashes.size();
-  const auto items = std::max<std::size_t>(1, tables.clashes.size());
-  return length * static_cast<std::int64_t>(200 + items + 30 * met / items);
-}
-
-/// Runs the search with that number, for at most `length` nodes or steps.
+/// Runs the search with that number, for at most `length` nodes.
 Found search(const Tables& tables, Bytes height, std::uint64_t number, std::int64_t length,
              std::uint64_t seed, const Stop& stop) {
   const std::uint64_t own_seed = seed * 0x9e3779b97f4a7c15U + number;
-  if (is_ejection(number)) return search_by_ejection(tables, height, {own_seed, length}, stop);
   auto values = number % 8 == 0 ? ValueOrder::largest_first : ValueOrder::longest_first;
   if (tables.has_alignments && number % 4 % 3 != 0) values = ValueOrder::coarsest_first;
   const bool has_many = tables.model.items.size() > many_items;
@@ -148,17 +129,15 @@ class Batch {
  private:
   /// The number up to which the work that is left allows searches. The last one may be shorter than it would be.
   [[nodiscard]] std::uint64_t end_of_work(std::uint64_t begin, std::uint64_t end) {
-    double left = control_.deadline.left().count() * 1e9;
+    double nodes = control_.deadline.left().count() * 1e9 / static_cast<double>(work_of_node(tables_));
     for (std::uint64_t number = begin; number < end; ++number) {
-      const std::int64_t length = length_of(tables_, number);
-      const auto work = static_cast<double>(work_of(tables_, number, length));
-      if (work > left) {
+      const auto length = static_cast<double>(length_of(tables_, number));
+      if (length > nodes) {
         cut_ = number;
-        length_of_cut_ =
-            std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(length) * left / work));
+        length_of_cut_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(nodes));
         return number + 1;
       }
-      left -= work;
+      nodes -= length;
     }
     return end;
   }
@@ -167,13 +146,14 @@ class Batch {
     return number == cut_ ? length_of_cut_ : length_of(tables_, number);
   }
 
-  /// Searches without an answer took all their steps; those behind the answer do not count, though they may have
+  /// Searches without an answer took all their nodes; those behind the answer do not count, though they may have
   /// run on other threads.
   void count_work(std::uint64_t begin, std::uint64_t end) const {
     const std::uint64_t answered = decided_by_;
+    const std::int64_t node = work_of_node(tables_);
     for (std::uint64_t number = begin; number < std::min(end, answered); ++number)
-      control_.spend(work_of(tables_, number, length_within_work(number)));
-    if (answered < end) control_.spend(work_of(tables_, answered, best_.work));
+      control_.spend(length_within_work(number) * node);
+    if (answered < end) control_.spend(best_.work * node);
   }
 
   void work(std::uint64_t end) {

@@ -363,12 +363,6 @@ Tables::Tables(const SectionModel& the_model, const Stop& stop)
   for (std::size_t s = 0; s < entries.size(); ++s) {
     for (const Entry& entry : entries[s]) items_in[s].push_back(entry.item);
   }
-  if (is_simple && model.items.size() <= MeetingTable::most_items) {
-    meetings.emplace(model.items.size());
-    for (std::size_t i = 0; i < clashes.size(); ++i) {
-      for (const ForbiddenOffsets& clash : clashes[i]) meetings->add(i, clash.other);
-    }
-  }
   std::map<std::tuple<std::uint32_t, std::uint32_t, Bytes>, std::vector<std::uint32_t>> seen;
   for (std::uint32_t i = 0; i < model.items.size(); ++i) {
     const Item& item = model.items[i];

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "pack/meeting_table.h"
 #include "pack/placing.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
@@ -91,7 +90,6 @@ struct Tables {
   bool has_alignments;  ///< Some items begin at multiples of more than the grid.
   std::vector<std::vector<Entry>> entries;
   std::vector<std::vector<ForbiddenOffsets>> clashes;
-  std::optional<MeetingTable> meetings;              ///< If the model is simple and not too large.
   std::vector<std::vector<std::uint32_t>> items_in;  ///< Per section, those of `entries`.
   std::vector<std::int64_t> equal_before;            ///< The last equal item before it, or -1.
   std::vector<std::uint32_t> widths;                 ///< The number of sections that an item is in.

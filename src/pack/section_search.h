@@ -14,7 +14,7 @@ enum class Answer : std::uint8_t { yes, no, unknown };
 struct Found {
   Answer answer = Answer::unknown;
   std::vector<Bytes> offsets{};
-  std::int64_t work = 0;  ///< Nodes, or steps.
+  std::int64_t work = 0;  ///< Nodes.
 };
 
 /// The order of choices. Coarsest: those that leave no hole first, then the greatest alignment, then the
