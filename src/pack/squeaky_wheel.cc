@@ -10,7 +10,7 @@
 //
 // A pass takes as long as a greedy one and is often the lowest of all. What still ends near the top squeaks: in
 // the next pass it counts as longer-lived by a class, so that it is placed earlier. Passes go on until nothing
-// gets lower for long. Then they begin anew with classes of another width.
+// gets lower for long.
 //
 // Few buffers squeak in a pass: those above a cap just below the lowest peak so far. Then passes are alike, and
 // what was learnt stays true.
@@ -21,7 +21,8 @@
 #include "pack/squeaky_wheel.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -31,9 +32,8 @@
 namespace stowage::pack {
 namespace {
 
-/// Lives of a class differ by less than this factor.
-constexpr std::array<double, 3> widths{1.5, 2, 1.25};
-constexpr int patience = 30;                  ///< Passes of one width in vain.
+constexpr double width = 1.5;                 ///< Lives of a class differ by less than this factor.
+constexpr int patience = 30;                  ///< Passes in vain.
 constexpr std::int64_t work_of_buffer = 300;  ///< Of a pass, in the units of deadlines, about;
 constexpr std::int64_t work_of_pair = 20;     ///< of neighbours.
 constexpr Bytes part_that_squeaks = 50;       ///< The cap is so much of the gap below the lowest peak.
@@ -52,8 +52,17 @@ class SqueakyWheel {
   }
 
   std::vector<Place> run() {
-    for (const double width : widths) {
-      if (!run(width)) break;
+    sort_into_classes();
+    const std::int64_t more = control_.options.rounds.value_or(std::numeric_limits<std::int64_t>::max());
+    int in_vain = 0;
+    for (std::int64_t pass = 0; pass <= more && in_vain < patience && place(); ++pass, ++in_vain) {
+      if (best_.empty() || peak_ < best_peak_) {
+        best_ = offsets_;
+        best_peak_ = peak_;
+        in_vain = -1;
+      }
+      if (best_peak_ <= enough_) break;
+      raise_what_squeaks();
     }
     std::vector<Place> places;
     for (const Bytes offset : best_) places.push_back({.offset = offset});
@@ -61,23 +70,7 @@ class SqueakyWheel {
   }
 
  private:
-  /// False if nothing lower is possible or useful, or if time is up.
-  bool run(double width) {
-    sort_into_classes(width);
-    for (int in_vain = 0; in_vain < patience; ++in_vain) {
-      if (!place()) return false;
-      if (best_.empty() || peak_ < best_peak_) {
-        best_ = offsets_;
-        best_peak_ = peak_;
-        in_vain = -1;
-      }
-      if (best_peak_ <= enough_) return false;
-      raise_what_squeaks();
-    }
-    return true;
-  }
-
-  void sort_into_classes(double width) {
+  void sort_into_classes() {
     classes_.assign(buffers_.size(), 0);
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       const auto duration = static_cast<double>(lives_[b].upper - lives_[b].lower);
@@ -112,11 +105,17 @@ class SqueakyWheel {
     }
     std::size_t done = 0;
     for (const std::size_t b : order()) {
-      if (done++ % buffers_between_looks == 0 && control_.is_time_up()) return false;
+      if (done++ % buffers_between_looks == 0 && has_to_end()) return false;
       peak_ = std::max(peak_, container.put_tightest(b));
     }
     offsets_ = container.offsets();
     return true;
+  }
+
+  /// The first pass is worth more than the deadline, unless there is a fallback plan.
+  [[nodiscard]] bool has_to_end() const {
+    if (control_.is_beaten(enough_)) return true;
+    return best_.empty() ? control_.is_too_late() : control_.is_time_up();
   }
 
   void raise_what_squeaks() {
