@@ -20,6 +20,7 @@ import tempfile
 from dataclasses import dataclass
 
 EFFORT = 2000  # about two seconds of a processor
+OTHER_EFFORT = {"rectangle": 6000}  # its waves grow
 LATE = 300  # seconds until a program is ended
 SEEDS = 2
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -39,14 +40,14 @@ LISTS = {
     "ejection": ("J", "J-both", "D-jittered"),
     "squeaky wheel": ("crossing-1000", "saturated-1000", "densenet121-rows"),
     "from-peak": ("S_1", "pangu_2.6B", "saturated-5000"),
-    "rectangle": ("A", "J", "cut-1000"),
-    "auto": ("A", "D", "J", "J-both"),
+    "rectangle": ("C", "E", "cut-200"),
+    "auto": ("A", "D", "J", "J-both", "encoder_12_layers-arena"),
 }
 STRATEGIES = {"squeaky wheel": "ejection"}  # others have their own name
 
 SECTIONS, LEAST, EJECTION = "section_search.cc", "least_height.cc", "ejection_search.cc"
 CAPS, WHEEL, PEAK = "ejection.cc", "squeaky_wheel.cc", "from_peak.cc"
-STARTS, TUNER, PORTFOLIO = "rectangle.cc", "rectangle_tuner.cc", "portfolio.cc"
+STARTS, TUNER, PORTFOLIO, PACKERS = "rectangle.cc", "rectangle_tuner.cc", "portfolio.cc", "packers.cc"
 RULES = (
     Rule("exact", "random factor where to branch", SECTIONS, "ways * (1 + random_.fraction())", "ways"),
     Rule("exact", "waste up to the next item", SECTIONS, "const Bytes least = after_waste(section);",
@@ -62,8 +63,6 @@ RULES = (
     Rule("exact", "some dives are longer", LEAST, "n % one_in == 0; n /= one_in) length *= longer;", "false;) {}"),
     Rule("exact", "longer dives for more items", LEAST, "nodes_for_an_item = 4;", "nodes_for_an_item = 0;"),
     Rule("exact", "many items: all at the last failure", LEAST, "many_items = 500;", "many_items = 1 << 30;"),
-    Rule("exact", "ejection among the dives", LEAST, "return number % one_in == 2;",
-         "return number > ~std::uint64_t{2};"),
     Rule("ejection", "the heaviest is next", EJECTION, "random_.below(any_in) == 0 ? any() : heaviest()", "any()"),
     Rule("ejection", "now and then any is next", EJECTION, "random_.below(any_in) == 0 ? any() : heaviest()",
          "heaviest()"),
@@ -81,8 +80,6 @@ RULES = (
     Rule("ejection", "more patience when it fails", CAPS, "patience_ = std::min(most_patience_, 2 * patience_);", ""),
     Rule("squeaky wheel", "all of it", CAPS,
          "lower_by_passes(problem, neighbours, bound, control, placing.places);", ""),
-    Rule("squeaky wheel", "classes of three widths", WHEEL, "std::array<double, 3> widths{1.5, 2, 1.25}",
-         "std::array<double, 1> widths{1.5}"),
     Rule("squeaky wheel", "from the fullest position", WHEEL,
          "life.lower > fullest_ ? 1 : life.upper <= fullest_ ? 2 : 0", "0 * fullest_"),
     Rule("squeaky wheel", "what squeaks goes first", WHEEL, "if (offsets_[b] + buffers_[b].size > cap) ++classes_[b];",
@@ -105,10 +102,10 @@ RULES = (
     Rule("rectangle", "size in the manner of a quarter", STARTS, "manner % 4 == 2;", "false;"),
     Rule("rectangle", "manners with three divisors", STARTS, "4 << (manner % 3)", "4"),
     Rule("rectangle", "a group may keep its order", TUNER, "if (current.order != given) {", "if (false) {"),
+    Rule("auto", "rings", PACKERS, ".suits = has_runs", ".suits = [](const Problem&) { return false; }"),
     Rule("auto", "probes of the rivals", PORTFOLIO,
          "for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1}, control_.options.progress);",
          "for (const std::size_t rival : rivals) was_cut_[rival] = 1;"),
-    Rule("auto", "a longer turn for what got lower", PORTFOLIO, "share_if_lower = 0.65;", "share_if_lower = 0.45;"),
     Rule("auto", "a last turn", PORTFOLIO, "if (was_cut_[last] != 0) last_ = Entry{last, 1, 2};",
          "static_cast<void>(last);"),
     Rule("auto", "searches begin from the lowest placing", PORTFOLIO,
@@ -168,9 +165,11 @@ class Workshop:
 
 def measured(pool, program, strategy, lists, settings):
     """For each list its mean gap in percent, and the mean seconds."""
+    effort = settings.effort or OTHER_EFFORT.get(strategy, EFFORT)
+
     def ask(path):
         command = [program, "--strategy", STRATEGIES.get(strategy, strategy), "--threads", "1",
-                   "--effort", str(settings.effort), "--seeds", str(settings.seeds), path]
+                   "--effort", str(effort), "--seeds", str(settings.seeds), path]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LATE)
         rows = [line.split() for line in done.stdout.splitlines()]
         return (statistics.mean(100 * (int(row[2]) / int(row[3]) - 1) for row in rows),
@@ -210,7 +209,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/bench"))
     parser.add_argument("--only", default="", help="parts of the strategies and rules to leave out one by one")
-    parser.add_argument("--effort", type=int, default=EFFORT)
+    parser.add_argument("--effort", type=int, help=f"instead of {EFFORT}, and of other efforts for some strategies")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("lists", nargs="+", type=pathlib.Path)
     settings = parser.parse_args()

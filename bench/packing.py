@@ -216,7 +216,7 @@ def cells_of_parts(bench, title, path):
     """Of a plan's buffers, packed anew in the library; omnimalloc has no buffers of parts."""
     found = packers.in_library(bench.workshop.as_it_is(), path, "--seconds", str(STREAM_LIMIT), "--threads", "2")
     bench.expect(f"{title}, gap in {STREAM_LIMIT:g} s", found.gap, 1)
-    buffers = len(json.loads(path.read_text())["buffers"])
+    buffers = sum(buffer.get("blocks", 1) for buffer in json.loads(path.read_text())["buffers"])
     proven = "yes" if found.is_proven else "no"
     return [buffers, found.bound, gap_of(found), seconds_of(found), "", proven, "", "", "", ""]
 
@@ -310,10 +310,10 @@ def ablation_section(bench):
             paths[name] = bench.file(name, buffers)
     for name in kinds.MADE:
         paths[name] = bench.file(name, kinds.made(name))
-    for path in bench.folder.glob("*-rows.csv"):  # of the section of streams
+    for path in [*bench.folder.glob("*-rows.csv"), *bench.folder.glob("*-arena.json")]:  # of the section of streams
         paths[path.stem] = path
     header("strategy", "without", "gap, or seconds to the bound")
-    settings = argparse.Namespace(only="", effort=ablations.EFFORT, seeds=ablations.SEEDS)
+    settings = argparse.Namespace(only="", effort=None, seeds=ablations.SEEDS)
     for row in ablations.table(bench.workshop, paths, settings):
         print(row, flush=True)
 
@@ -330,7 +330,8 @@ SECTIONS = {
     "million": (million_section, "A million buffers: start to written plan"),
     "constrained": (constrained_section, "Seconds to a proven optimum with pieces, alignments and pins"),
     "ablations": (ablation_section,
-                  f"What each rule gains: --effort {ablations.EFFORT}, mean of {ablations.SEEDS} seeds"),
+                  f"What each rule gains: --effort {ablations.EFFORT} (rectangle {ablations.OTHER_EFFORT['rectangle']}), "
+                  f"mean of {ablations.SEEDS} seeds"),
 }
 
 

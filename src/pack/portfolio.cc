@@ -1,11 +1,7 @@
 // The portfolio: all strategies of this folder, and the best result of several.
 //
 // Few buffers. The strategies run one after the other, in the order of the table. The first has no fallback,
-// so the deadline cannot end it before it has a placing. Single passes take microseconds. Two searches are
-// rivals, `exact` and `ejection`: no rule says which one an instance wants. Each begins with a twentieth of the
-// time. Then `exact` has one long turn, longer if it got lower than `ejection`, `rectangle` a short one, and
-// `ejection` all the rest in one turn, since what it learns is lost between turns. Each turn begins from the best
-// placing known, with other random numbers.
+// so the deadline cannot end it before it has a placing. Single passes take microseconds.
 //
 // Many buffers in one memory. Any pass may overrun the deadline, so the cheapest come first. Single passes
 // run in parallel on all threads; each stops once it is as high as another's placing. The searches, which use
@@ -13,6 +9,11 @@
 //
 //     thread 1   free-list | best-fit | duration   | area, given up | breadth | size | |   | ejection, exact,
 //     thread 2   first-fit | from-peak once  | from-peak ...        | slots            |   | rectangle
+//
+// Two searches are rivals, `exact` and `ejection`: no rule says which one an instance wants. Each begins with a
+// twentieth of the time. Then the first has one long turn, `rectangle` a short one, and the other one all the
+// rest in one turn, since what a search learns is lost between turns. Each turn begins from the best placing
+// known, with other random numbers. `ejection` is the last of few buffers, `exact` of many.
 //
 // Microseconds of one thread per buffer: alone, and given up with the lowest of the other passes known. On
 // S_1 (28 526 buffers), 10^5 generated ones and 62 185 of perturbed copies of pangu_2.6B:
@@ -24,6 +25,7 @@
 //     two-stack  0.1 0.1 0.1                       size         7.1 2.7 4.6   0.6 2.3 4.6
 //     slots      0.2 0.1 0.2                       from-peak    24  5.1 1.8   0.5 0.1 0.5 (its first pass)
 //
+// Where there are runs of rows, `rings` comes after `free-list`. It takes 2 to 4 microseconds a buffer.
 // Beside the first pass of `from-peak`, the other thread runs the cheapest of the passes that are often low, so
 // that a short limit has it. two-stack and slots come after them, since they are never the lowest on lists. The
 // first pass of `from-peak` has its own turn: on many real lists it is all of `from-peak`, on others it is
@@ -65,9 +67,8 @@ const Strategy& stopgap() {
 
 /// Of the time, for the first turn of each of two rivals.
 constexpr double share_of_probe = 1.0 / 20;
-/// Of what is left then, for the first rival, if it got lower than the other one or not.
-constexpr double share_if_lower = 0.65;
-constexpr double share_if_higher = 0.45;
+/// Of what is left then, for the first rival.
+constexpr double share_of_first = 0.45;
 /// Of what is left then, for strategies before the last turn.
 constexpr double share_before_last = 1.0 / 8;
 constexpr std::uint64_t seed_of_turns = 0x5bd1e995;
@@ -99,7 +100,6 @@ class Contest {
     if (runs_side_by_side()) line_up();
     ceilings_ = std::vector<std::atomic<Bytes>>(order_.size());
     for (std::atomic<Bytes>& ceiling : ceilings_) ceiling = unreached;
-    found_.assign(order_.size(), unreached);
     was_cut_.assign(order_.size(), 0);
   }
 
@@ -156,8 +156,10 @@ class Contest {
   };
 
   [[nodiscard]] bool are_rivals_next() const {
-    return is_choice_ && !has_many_ && has_one_memory_ && next_ + 1 < order_.size() &&
-           order_[next_]->turn.is_rival && order_[next_ + 1]->turn.is_rival;
+    const auto is_open = [&](std::size_t entrant) {
+      return entrant < order_.size() && order_[entrant]->turn.is_rival && serves(*order_[entrant]);
+    };
+    return is_choice_ && has_one_memory_ && is_open(next_) && is_open(next_ + 1);
   }
 
   /// Probes of the next two, then the turn of the first. The other one has the last turn of all.
@@ -165,8 +167,7 @@ class Contest {
     const std::array<std::size_t, 2> rivals{next_, next_ + 1};
     next_ += rivals.size();
     for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1}, control_.options.progress);
-    const double share = found_[rivals[0]] <= found_[rivals[1]] ? share_if_lower : share_if_higher;
-    if (was_cut_[rivals[0]] != 0) enter({rivals[0], share}, control_.options.progress);
+    if (was_cut_[rivals[0]] != 0) enter({rivals[0], share_of_first}, control_.options.progress);
     const std::size_t last = was_cut_[rivals[1]] != 0 ? rivals[1] : rivals[0];
     if (was_cut_[last] != 0) last_ = Entry{last, 1, 2};
   }
@@ -261,11 +262,17 @@ class Contest {
       if (has_one_memory_ && is_alone) control.known = best_.places;
     }
     if (has_one_memory_) control.ceiling = &ceilings_[entrant];
-    if (is_choice_ && strategy.obstacle(problem_)) return;  // tested late, since it takes time
+    if (is_choice_ && !serves(strategy)) return;  // tested late, since it takes time
     if (makes_first_plan) control.deadline = control.deadline.later_by(grace_of(problem_));
     if (is_choice_) control.deadline = control.deadline.part(entry.share.value_or(strategy.turn.share));
     control.options.seed += entry.turn * seed_of_turns;
     keep(entry, strategy, pack::run(strategy, problem_, control));
+  }
+
+  /// Whether the strategy can serve the problem, and suits it.
+  [[nodiscard]] bool serves(const Strategy& strategy) const {
+    if (strategy.obstacle(problem_)) return false;
+    return strategy.turn.suits == nullptr || strategy.turn.suits(problem_);
   }
 
   void keep(const Entry& entry, const Strategy& strategy, Placing placing) {
@@ -280,7 +287,6 @@ class Contest {
     }
     const bool is_makeshift = has_makeshift_ && (strategy.turn.is_stopgap || placing.cut_short);
     Standing standing{is_makeshift, score_of(problem_, placing.places, placing.slots), entrant};
-    if (entrant < found_.size()) found_[entrant] = total_peak(standing.score);
     if (has_one_memory_ && !is_makeshift) lower_ceilings(standing, placing.is_least);
     if (standing_ && *standing_ < standing) return;
     standing_ = std::move(standing);
@@ -322,8 +328,7 @@ class Contest {
   std::mutex mutex_;                          ///< Guards all members below.
   Bytes bound_;
   std::optional<Standing> standing_;  ///< Of `best_`.
-  std::vector<Bytes> found_;          ///< Per entrant, its peak,
-  std::vector<char> was_cut_;         ///< and whether it was cut short in its last turn so far.
+  std::vector<char> was_cut_;         ///< Per entrant, whether it was cut short in its last turn so far.
   std::optional<Entry> last_;         ///< The last turn, after those of all other strategies.
   Solution best_;
   std::int64_t cost_bound_ = 0;

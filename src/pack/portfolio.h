@@ -21,6 +21,8 @@ struct Turn {
   bool is_rival = false;  ///< With few buffers, it competes with the one beside it; see portfolio.cc.
   /// Of a pass, for each buffer, in the units of deadlines. Searches count their own.
   std::int64_t work = 0;
+  /// `auto` runs it only on problems that it suits; none: on all.
+  bool (*suits)(const Problem& problem) = nullptr;
   bool is_for_few = false;  ///< `auto` leaves it out with many buffers, where it is never the lowest.
   bool is_stopgap = false;  ///< The fallback: always returns a plan, soon, even if cancelled.
   /// With many buffers: its fast first part, which gets a turn of its own.

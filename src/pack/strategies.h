@@ -50,6 +50,11 @@ struct Greedy {
 /// Its first pass alone, which is enough if it reaches the bound; without places otherwise.
 [[nodiscard]] Placing from_peak_once(const Problem& problem, const Control& control);
 
+/// Equal buffers that come and go in turn as one ring; see rings.cc.
+[[nodiscard]] Placing rings(const Problem& problem, const Control& control);
+/// Whether there are enough of them.
+[[nodiscard]] bool has_runs(const Problem& problem);
+
 /// From a greedy placing down, cap by cap; see ejection.cc.
 [[nodiscard]] Placing ejection(const Problem& problem, const Control& control);
 

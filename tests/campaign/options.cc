@@ -67,9 +67,9 @@ void draw_common_options(Case& drawn, Random& random) {
   }
   if (random.chance(12)) {
     static const std::vector<std::string> names{
-        "greedy-by-size", "greedy-by-breadth", "from-peak",         "exact",
-        "ejection",       "rectangle",         "best-fit-by-start", "two-stack",
-        "slots",          "free-list",         "free-list-best",    "two-stack-best"};
+        "greedy-by-size", "greedy-by-breadth", "from-peak", "exact", "ejection",
+        "rectangle",      "best-fit-by-start", "two-stack", "slots", "free-list",
+        "free-list-best", "two-stack-best",    "rings"};
     options.solve.strategy = random.pick(names);
   }
 }

@@ -24,6 +24,7 @@
 #include "pack/bounds.h"
 #include "pack/occupancy.h"
 #include "pack/portfolio.h"
+#include "pack/strategies.h"
 #include "problems.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
@@ -161,7 +162,7 @@ Problem medium_problem(std::uint64_t seed) { return mixed_problem(seed, 150, 60,
 
 TEST(Pack, StrategiesAreKnownToTheOracle) {
   const std::vector<StrategyInfo> infos = strategies();
-  ASSERT_EQ(infos.size(), 1 + names().size() + 10);
+  ASSERT_EQ(infos.size(), 1 + names().size() + 11);
   EXPECT_EQ(infos[0].name, "auto");
   for (std::size_t i = 0; i < names().size(); ++i) EXPECT_EQ(infos[i + 1].name, names()[i]);
   for (const StrategyInfo& info : infos) {
@@ -316,6 +317,7 @@ TEST(Pack, AutoIsTheBestOfAll) {
     Bytes least = largest_value;
     std::string first;  // of equally good ones
     for (const std::string& name : names_for(problem)) {
+      if (name == "rings" && !pack::has_runs(problem)) continue;
       const Bytes peak = peak_of(problem, solve_with(problem, name), 0);
       if (peak < least) first = name;
       least = std::min(least, peak);
