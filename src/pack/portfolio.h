@@ -18,7 +18,7 @@ struct Turn {
   int of_many = 0;        ///< With many buffers, lower numbers come first.
   double share = 1;       ///< Share of the remaining time that it may use.
   bool is_alone = false;  ///< It uses all threads itself, so no other strategy runs in parallel.
-  bool is_rival = false;  ///< With few buffers, it competes with the one beside it; see portfolio.cc.
+  bool is_rival = false;  ///< It competes with the one beside it for the time; see portfolio.cc.
   /// Of a pass, for each buffer, in the units of deadlines. Searches count their own.
   std::int64_t work = 0;
   /// `auto` runs it only on problems that it suits; none: on all.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -74,8 +75,8 @@ TEST(Rings, BufferIIsInSlotIModuloThoseAliveAtOnce) {
 }
 
 TEST(Rings, AnotherFollowsThroughSlotsThatBecomeFree) {
-  Problem problem = rows(8, 4, {0, 0}, {4, 1});
-  add_rows(problem, "next", 8, 4, {4, 1}, {20, 0});
+  Problem problem = rows(8, 4, {4, 1}, {20, 0});
+  add_rows(problem, "before", 8, 4, {0, 0}, {4, 1});
   EXPECT_EQ(by_rings(problem), (Offsets{0, 8, 16, 24, 0, 8, 16, 24}));
 }
 
@@ -284,13 +285,27 @@ TEST(Rings, WithoutTimeThereIsStillAPlan) {
     expect_plan(problem, solve(problem, {.strategy = "rings", .stop = source.get_token()}).places);
 
     const auto no_work = base::Deadline::after_work(base::Deadline::Seconds(0));
-    const pack::Placing late = pack::rings(problem, {.deadline = no_work, .has_plan = true});
-    EXPECT_TRUE(late.places.empty() && late.cut_short);
+    const auto hardly_any = base::Deadline::after_work(base::Deadline::Seconds(1e-9));
+    for (const base::Deadline& deadline : {no_work, hardly_any}) {
+      const pack::Placing late = pack::rings(problem, {.deadline = deadline, .has_plan = true});
+      EXPECT_TRUE(late.places.empty() && late.cut_short);
+    }
     const pack::Placing first = pack::rings(problem, {.deadline = no_work});
     EXPECT_TRUE(first.cut_short);
     expect_plan(problem, first.places);
     expect_plan(problem, solve(problem, {.strategy = "rings", .effort = 0}).places);
   }
+}
+
+TEST(Rings, WhatCannotWinIsGivenUp) {
+  const Problem problem = encoder(5);
+  const Bytes peak = oracle::peak_of_offsets(problem, by_rings(problem));
+  std::atomic<Bytes> ceiling = peak + 1;
+  EXPECT_EQ(offsets_of(pack::rings(problem, {.ceiling = &ceiling}).places), by_rings(problem));
+  ceiling = max_load(problem.buffers);
+  const pack::Placing beaten = pack::rings(problem, {.ceiling = &ceiling});
+  EXPECT_TRUE(beaten.places.empty());
+  EXPECT_FALSE(beaten.cut_short) << "nobody told it to stop";
 }
 
 TEST(Rings, ServeOneMemory) {
