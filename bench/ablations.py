@@ -80,6 +80,8 @@ RULES = (
     Rule("ejection", "more patience when it fails", CAPS, "patience_ = std::min(most_patience_, 2 * patience_);", ""),
     Rule("squeaky wheel", "all of it", CAPS,
          "lower_by_passes(problem, neighbours, bound, control, placing.places);", ""),
+    Rule("squeaky wheel", "classes of two widths", WHEEL, "std::array<double, 2> widths{1.5, 1.25}",
+         "std::array<double, 1> widths{1.5}"),
     Rule("squeaky wheel", "from the fullest position", WHEEL,
          "life.lower > fullest_ ? 1 : life.upper <= fullest_ ? 2 : 0", "0 * fullest_"),
     Rule("squeaky wheel", "what squeaks goes first", WHEEL, "if (offsets_[b] + buffers_[b].size > cap) ++classes_[b];",

@@ -10,7 +10,8 @@
 //
 // A pass takes as long as a greedy one and is often the lowest of all. What still ends near the top squeaks: in
 // the next pass it counts as longer-lived by a class, so that it is placed earlier. Passes go on until nothing
-// gets lower for long.
+// gets lower for long. Then they begin anew with narrower classes: which of them keep the large buffers of an
+// encoder apart from its rows depends on where classes end.
 //
 // Few buffers squeak in a pass: those above a cap just below the lowest peak so far. Then passes are alike, and
 // what was learnt stays true.
@@ -21,6 +22,7 @@
 #include "pack/squeaky_wheel.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -32,8 +34,9 @@
 namespace stowage::pack {
 namespace {
 
-constexpr double width = 1.5;                 ///< Lives of a class differ by less than this factor.
-constexpr int patience = 30;                  ///< Passes in vain.
+/// Lives of a class differ by less than this factor.
+constexpr std::array<double, 2> widths{1.5, 1.25};
+constexpr int patience = 30;                  ///< Passes of one width in vain.
 constexpr std::int64_t work_of_buffer = 300;  ///< Of a pass, in the units of deadlines, about;
 constexpr std::int64_t work_of_pair = 20;     ///< of neighbours.
 constexpr Bytes part_that_squeaks = 50;       ///< The cap is so much of the gap below the lowest peak.
@@ -52,17 +55,8 @@ class SqueakyWheel {
   }
 
   std::vector<Place> run() {
-    sort_into_classes();
-    const std::int64_t more = control_.options.rounds.value_or(std::numeric_limits<std::int64_t>::max());
-    int in_vain = 0;
-    for (std::int64_t pass = 0; pass <= more && in_vain < patience && place(); ++pass, ++in_vain) {
-      if (best_.empty() || peak_ < best_peak_) {
-        best_ = offsets_;
-        best_peak_ = peak_;
-        in_vain = -1;
-      }
-      if (best_peak_ <= enough_) break;
-      raise_what_squeaks();
+    for (const double width : widths) {
+      if (!run(width)) break;
     }
     std::vector<Place> places;
     for (const Bytes offset : best_) places.push_back({.offset = offset});
@@ -70,7 +64,25 @@ class SqueakyWheel {
   }
 
  private:
-  void sort_into_classes() {
+  /// False if nothing lower is possible or useful, or if time is up.
+  bool run(double width) {
+    sort_into_classes(width);
+    const std::int64_t more = control_.options.rounds.value_or(std::numeric_limits<std::int64_t>::max());
+    int in_vain = 0;
+    for (std::int64_t pass = 0; pass <= more && in_vain < patience; ++pass, ++in_vain) {
+      if (!place()) return false;
+      if (best_.empty() || peak_ < best_peak_) {
+        best_ = offsets_;
+        best_peak_ = peak_;
+        in_vain = -1;
+      }
+      if (best_peak_ <= enough_) return false;
+      raise_what_squeaks();
+    }
+    return true;
+  }
+
+  void sort_into_classes(double width) {
     classes_.assign(buffers_.size(), 0);
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       const auto duration = static_cast<double>(lives_[b].upper - lives_[b].lower);

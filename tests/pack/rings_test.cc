@@ -212,10 +212,8 @@ TEST(Rings, AreValidAndKeepEachRunTogether) {
 
 /// Layers of an encoder by rows. In the attention, keys and values are whole, and each row of x becomes one
 /// of h. Then each row of h becomes a hidden one and one of the next x; all of h waits for the last of them.
-Problem encoder(int layers) {
-  const std::int64_t count = 24;
+Problem encoder(int layers, std::int64_t count = 24, Position step = 8) {
   const Bytes size = 96;
-  const Position step = 8;
   Problem problem = problem_of({});
   Beat x{0, 0};
   Position begin = 0;
@@ -255,6 +253,18 @@ TEST(Rings, AreFarBelowSinglePassesOnEncoders) {
       EXPECT_GE(peak_by(pass), load * 115 / 100) << pass;
     EXPECT_TRUE(pack::has_runs(problem));
     EXPECT_LE(peak_by("auto"), peak);
+  }
+}
+
+/// Rows and keys live in other classes of the squeaky wheel.
+TEST(Rings, ComeToMaxLoadWhateverTheSteps) {
+  for (const std::int64_t count : {24, 32}) {
+    for (const Position step : {6, 7, 8, 10}) {
+      SCOPED_TRACE(std::to_string(count) + " rows, " + std::to_string(step) + " steps each");
+      const Problem problem = encoder(6, count, step);
+      const Bytes peak = oracle::peak_of_offsets(problem, by_rings(problem));
+      EXPECT_LE(peak, max_load(problem.buffers) * 102 / 100);
+    }
   }
 }
 
