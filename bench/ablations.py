@@ -110,7 +110,7 @@ RULES = (
          "for (const std::size_t rival : rivals) was_cut_[rival] = 1;"),
     Rule("auto", "a last turn", PORTFOLIO, "if (was_cut_[last] != 0) last_ = Entry{last, 1, 2};",
          "static_cast<void>(last);"),
-    Rule("auto", "searches begin from the lowest placing", PORTFOLIO,
+    Rule("auto", "searches begin from the lowest", PORTFOLIO,
          "if (has_one_memory_ && is_alone) control.known = best_.places;", ""),
 )
 
