@@ -155,11 +155,18 @@ class Contest {
     std::uint64_t turn = 0;         ///< Each turn of a strategy has other random numbers.
   };
 
+  /// Obstacles come last, since they take time to find.
   [[nodiscard]] bool are_rivals_next() const {
-    const auto is_open = [&](std::size_t entrant) {
-      return entrant < order_.size() && order_[entrant]->turn.is_rival && serves(*order_[entrant]);
-    };
-    return is_choice_ && has_one_memory_ && is_open(next_) && is_open(next_ + 1);
+    if (!is_choice_ || !has_one_memory_ || next_ + 1 >= order_.size()) return false;
+    const Strategy& one = *order_[next_];
+    const Strategy& other = *order_[next_ + 1];
+    if (!one.turn.is_rival || !other.turn.is_rival) return false;
+    return may_win(next_) && !control_.is_time_up() && serves(one) && serves(other);
+  }
+
+  /// Whether a placing could still be lower than the best.
+  [[nodiscard]] bool may_win(std::size_t entrant) const {
+    return !has_one_memory_ || ceilings_[entrant] > bound_;
   }
 
   /// Probes of the next two, then the turn of the first. The other one has the last turn of all.
@@ -251,7 +258,7 @@ class Contest {
     if (entrant < clocks_.size()) control.deadline = clocks_[entrant];
     {
       const std::lock_guard lock(mutex_);
-      if (has_one_memory_ && ceilings_[entrant] <= bound_) return;
+      if (!may_win(entrant)) return;
       control.has_plan = standing_ || runs_side_by_side() || makes_first_plan;
       if (standing_ || (runs_side_by_side() && !makes_first_plan)) {
         is_interrupted_ = is_interrupted_ || control.is_time_up();
