@@ -289,17 +289,19 @@ std::int64_t Reorderer::gather_events(std::size_t buffer) {
   events_.clear();
   std::int64_t here = 0;
   neighbours_->for_each(buffer, [&](std::size_t other) {
-    ++work_;
-    if (is_held_[other] == 0) return;
-    const std::size_t before = events_.size();
+    if (is_held_[other] == 0) {
+      ++work_;
+      return;
+    }
+    std::int64_t collisions = 0;  // those of pieces are many
     const std::int64_t weight = std::min(burdens_[buffer], burdens_[other]) + learned_[other];
     neighbours_->for_each_collision(buffer, other, offsets_[other], [&](const Interval& at) {
       events_.push_back({at.begin + 1, weight});
       events_.push_back({at.end, -weight});
       if (at.begin < offsets_[buffer] && offsets_[buffer] < at.end) here += weight;
+      ++collisions;
     });
-    work_ += std::max<std::int64_t>(
-        0, static_cast<std::int64_t>(events_.size() - before) / 2 - 1);  // of many pieces
+    work_ += std::max<std::int64_t>(1, collisions);
   });
   for (const Lesson& lesson : lessons_[buffer]) learned_[lesson.other] = 0;
   events_since_look_ += events_.size();
