@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 build=$1
 repetitions=${2:-100}
 filters=(
-  'Portfolio.TheLowestWins*:Portfolio.AThrow*:Exact.RepeatedSearches*:Rings.AreTheSame*'  # `auto`, `exact`, `from-peak`
+  'Portfolio.TheLowestWins*:Portfolio.AThrow*:Exact.RepeatedSearches*:Rings.AreTheSame*'  # `auto`, `exact`, `from-peak`, `rings`
   'Ejection.Threads*'
   'Rectangle.ThePlanDoesNot*:Rectangle.TheClockCuts*:Rectangle.AnInterrupt*:Rectangle.AThrow*:Tuning.DoesNot*'
   'Pack.StoppedBefore*:Pack.StoppedLater*:Pack.CutAt*:Exact.Stopped*:FreeList.Stopped*:TwoStack.Stopped*:FromPeak.Told*:Levels.Stops*'

@@ -84,7 +84,7 @@ void lower_by_passes(const Problem& problem, const Neighbours& neighbours, Bytes
                      const Control& control, std::vector<Place>& places) {
   Control own = control;
   own.deadline = control.deadline.part(share_of_passes);
-  own.has_plan = true;
+  own.has_plan = true;  // `places`
   std::vector<Place> found = squeaky_wheel(problem, neighbours, bound, own);
   if (!found.empty() && score_of(problem, found) < score_of(problem, places)) places = std::move(found);
 }

@@ -8,7 +8,7 @@
 //             +----------------------------------> time
 //
 // A ring reserves a slot only while a buffer is in it, so that another ring can follow through the slots that
-// become free. There are a hundred times fewer rings than buffers. A squeaky wheel (squeaky_wheel.cc) places
+// become free. There are dozens of times fewer rings than buffers. A squeaky wheel (squeaky_wheel.cc) places
 // them in many orders; then every buffer takes the offset of its slot.
 //
 // On encoders this is often within half a percent of max load, where strategies that place every row alone are a
