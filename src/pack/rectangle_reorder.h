@@ -59,7 +59,8 @@ class Reorderer {
   [[nodiscard]] Order lowered(std::span<const std::size_t> group, const Container& container,
                               Bytes threshold);
 
-  [[nodiscard]] std::int64_t work() const { return work_; }  ///< Neighbours, or collisions with them, examined so far.
+  /// Neighbours, or collisions with them, examined so far.
+  [[nodiscard]] std::int64_t work() const { return work_; }
 
  private:
   struct Event {
