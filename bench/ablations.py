@@ -46,7 +46,7 @@ LISTS = {
 STRATEGIES = {"squeaky wheel": "ejection"}  # others have their own name
 
 SECTIONS, LEAST, EJECTION = "section_search.cc", "least_height.cc", "ejection_search.cc"
-CAPS, WHEEL, PEAK = "ejection.cc", "squeaky_wheel.cc", "from_peak.cc"
+CAPS, WHEEL, PEAK, PASS = "ejection.cc", "squeaky_wheel.cc", "from_peak.cc", "from_peak_pass.cc"
 STARTS, TUNER, PORTFOLIO, PACKERS = "rectangle.cc", "rectangle_tuner.cc", "portfolio.cc", "packers.cc"
 RULES = (
     Rule("exact", "random factor where to branch", SECTIONS, "ways * (1 + random_.fraction())", "ways"),
@@ -87,12 +87,13 @@ RULES = (
     Rule("squeaky wheel", "what squeaks goes first", WHEEL, "if (offsets_[b] + buffers_[b].size > cap) ++classes_[b];",
          "static_cast<void>(cap);"),
     Rule("squeaky wheel", "few squeak", WHEEL, "part_that_squeaks = 50;", "part_that_squeaks = 1;"),
-    Rule("from-peak", "ejects what is left over", PEAK,
-         "if (is_promising && buffers_.size() >= few) eject(*pass, cap);", "static_cast<void>(is_promising);"),
-    Rule("from-peak", "slack in the weight", PEAK, "std::sqrt(area) / (slack + least_slack)",
+    Rule("from-peak", "ejects what is left over", PASS,
+         "if (is_promising && buffers_.size() >= few) eject();", "static_cast<void>(is_promising);"),
+    Rule("from-peak", "only a few left over", PASS, "most_left_over = 10;", "most_left_over = 300;"),
+    Rule("from-peak", "slack in the weight", PASS, "std::sqrt(area) / (slack + least_slack)",
          "std::sqrt(area + 0 * slack)"),
-    Rule("from-peak", "the cap rises", PEAK, "low += std::max<Bytes>(1, (best_peak_ - low) / 2);", "break;"),
-    Rule("from-peak", "ten manners", PEAK, "tried < manners.size(); ++tried", "tried < 1; ++tried"),
+    Rule("from-peak", "the cap rises", PEAK, "low += std::max<Bytes>(1, (top_ - low) / 2);", "break;"),
+    Rule("from-peak", "ten manners", PEAK, "tried < manners.size(); tried +=", "tried < 1; tried +="),
     Rule("rectangle", "tuning", STARTS, "options_.rounds == 0 ? 0 : waves_ * width()", "0 * waves_ * width()"),
     Rule("rectangle", "eight orders", STARTS, "for (const std::string_view text : portfolio) orders_",
          "for (const std::string_view text : {portfolio[0]}) orders_"),

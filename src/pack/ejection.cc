@@ -23,20 +23,17 @@
 // Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/side_by_side.h"
 #include "pack/bounds.h"
 #include "pack/container.h"
 #include "pack/ejection_search.h"
@@ -212,25 +209,12 @@ class Descents {
     const std::int64_t steps = std::max<std::int64_t>(16, work / met);
     std::int64_t before = 0;
     for (const auto& descent : descents_) before += descent->work();
-    std::atomic<std::size_t> next = 0;
-    std::exception_ptr error;
-    std::mutex mutex;
     const Stop stop = [&] { return control_.is_time_up(); };
-    const auto run_descents = [&] {
-      try {
-        for (std::size_t d = next++; d < descents_.size(); d = next++) descents_[d]->run(steps, work, stop);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        error = std::current_exception();
-      }
-    };
-    {
-      std::vector<std::jthread> helpers;
-      for (std::size_t t = 1; t < std::min(threads_of(control_.options), descents_.size()); ++t)
-        helpers.emplace_back(run_descents);
-      run_descents();
-    }
-    if (error) std::rethrow_exception(error);
+    base::run_side_by_side(0, descents_.size(), threads_of(control_.options),
+                           [&](std::size_t d, std::size_t) {
+                             descents_[d]->run(steps, work, stop);
+                             return true;
+                           });
     for (const auto& descent : descents_) control_.spend(descent->work());
     control_.spend(-before);
   }

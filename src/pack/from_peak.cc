@@ -18,11 +18,15 @@
 // few dozen steps. Without slack in the weight the pool never empties.
 //
 // The ten manners are five orders of the stack, each with the lowest or the tightest place. No single one
-// wins. If none reaches the bound, the cap rises half the way to the best placing known, and so on. On S_1
-// (28 526 buffers, 2576 alive at the peak) the first pass leaves 2 buffers, and 24 steps place them.
+// wins, and two are tried side by side. If none reaches the bound, the cap rises half the way to the best
+// placing known, and so on. On S_1 (28 526 buffers, 2576 alive at the peak) the second manner leaves 2 buffers,
+// and 40 steps place them. Where more than ten are left over, hardly any step helps: of the eighteen placings
+// that ejection made below a cap, on S_1, pangu_2.6B and perturbed copies of both, seventeen had at most eight.
 //
-// Parts of time with no buffer alive between them are placed one after the other. Each first tries the manner
-// that worked for the part before.
+// Parts of time with no buffer alive between them are placed apart, in waves: each has at least as many buffers
+// as all before it, and its parts go side by side. A part need not be lower than one of a wave before, and
+// first tries the manner that worked for the last of these. So the number of threads decides how soon a placing
+// is found, not which.
 //
 // Cost: n log n per pass (occupancy.cc), and per ejection step the buffers alive at the same time. Memory is
 // linear: the neighbours of a buffer are looked up (Neighbours).
@@ -30,29 +34,22 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <optional>
-#include <tuple>
+#include <atomic>
+#include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
-#include "base/checked.h"
+#include "base/side_by_side.h"
 #include "pack/bounds.h"
-#include "pack/container.h"
-#include "pack/ejection_search.h"
+#include "pack/from_peak_pass.h"
 #include "pack/strategies.h"
 
 namespace stowage::pack {
 namespace {
 
-enum class StackOrder { by_begin, by_end, by_size, by_duration, by_area };
-
-struct Manner {
-  StackOrder stack = StackOrder::by_size;
-  Fit fit = Fit::lowest;
-};
-
 /// The manners that reach the bound most often come first.
-constexpr std::array<Manner, 10> manners{{
+constexpr std::array<PassManner, 10> manners{{
     {StackOrder::by_size, Fit::lowest},
     {StackOrder::by_begin, Fit::tightest},
     {StackOrder::by_duration, Fit::tightest},
@@ -64,229 +61,123 @@ constexpr std::array<Manner, 10> manners{{
     {StackOrder::by_area, Fit::tightest},
     {StackOrder::by_area, Fit::lowest},
 }};
-constexpr std::size_t few = 1000;            ///< Buffers. With fewer, only passes run: `exact` does the rest.
-constexpr std::size_t most_left_over = 300;  ///< With more, the pool would grow.
-constexpr std::int64_t steps_of_cap = 600;
+constexpr std::size_t passes_at_once = 2;
+constexpr std::size_t few = 1000;      ///< Buffers. With fewer, one cap is tried: `exact` does the rest.
 constexpr double finest_cap = 0.0005;  ///< Caps closer than this part of the bound count as equal.
-constexpr double least_slack = 1e-4;
-constexpr std::int64_t work_of_placing = 600;  ///< For each buffer of a pass, in the units of deadlines.
 
-/// Offsets below a cap; none for buffers left over.
-struct Pass {
-  std::vector<std::optional<Bytes>> offsets;
-  std::vector<std::size_t> left_over{};
-};
+/// For one of several that run side by side, with that part of the work that is left.
+Control apart(const Control& control, double part) {
+  Control own = control;
+  if (own.deadline.counts_work()) own.deadline = control.deadline.apart().part(part);
+  return own;
+}
 
-enum class SweepExtent { first_pass, all };
+/// Counts what was spent apart.
+void spend_together(const Control& control, std::span<const Control> apart) {
+  const auto before = control.deadline.now();
+  for (const Control& own : apart) control.spend((own.deadline.now() - before).count());
+}
 
-class Sweep {
+/// Tries cap after cap for buffers of which some are always alive.
+class Caps {
  public:
   /// Nothing below `enough` is possible or useful.
-  Sweep(std::span<const Buffer> buffers, Bytes enough, std::size_t first_manner, const Control& control)
-      : buffers_(buffers), control_(control), bound_(enough), first_manner_(first_manner) {
-    lives_.reserve(buffers_.size());
-    for (const Buffer& buffer : buffers_) lives_.push_back(life_of(buffer));
-    Bytes most = -1;
-    for (const Load& load : load_profile(buffers_)) {
-      if (load.bytes <= most) continue;
-      most = load.bytes;
-      peak_ = load.at;
-    }
-  }
+  Caps(std::span<const Buffer> buffers, Bytes enough, std::size_t first_manner, const Control& control)
+      : input_(buffers, control.neighbours), control_(control), bound_(enough), first_manner_(first_manner) {}
 
-  Placing run(SweepExtent extent) { return extent == SweepExtent::all ? run_all() : run_once(); }
-
-  /// The manner of the best placing.
-  [[nodiscard]] std::size_t best_manner() const { return best_manner_; }
-
- private:
-  Placing run_all() {
+  void run() {
     Bytes low = bound_;  // the cap that is tried next
     while (!has_the_best() && !try_cap(low)) {
-      if (has_to_end() || control_.options.rounds == 0 || buffers_.size() < few) break;
-      if (static_cast<double>(best_peak_ - low) < finest_cap * static_cast<double>(bound_) + 1) break;
-      low += std::max<Bytes>(1, (best_peak_ - low) / 2);
+      if (has_to_end() || control_.options.rounds == 0 || input_.buffers().size() < few) break;
+      if (static_cast<double>(top_ - low) < finest_cap * static_cast<double>(bound_) + 1) break;
+      low += std::max<Bytes>(1, (top_ - low) / 2);
     }
-    Placing placing;
-    placing.cut_short = !has_the_best() && !control_.is_beaten(bound_) && is_out_of_time();
-    placing.places = std::move(best_);
-    return placing;
   }
 
-  /// Runs the first pass alone; it succeeds if every buffer fits below the bound.
-  Placing run_once() {
-    const std::optional<Pass> pass = place(manners[first_manner_], bound_, 0);
-    if (pass) keep(*pass, first_manner_);
-    const bool is_cut = !pass && !control_.is_beaten(bound_) && is_out_of_time();
-    return {.places = std::move(best_), .cut_short = is_cut};
+  /// By buffer; none if it was too late or beaten.
+  [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
+  [[nodiscard]] Bytes top() const { return top_; }
+  /// Of the lowest placing.
+  [[nodiscard]] std::size_t manner() const { return manner_; }
+  [[nodiscard]] bool was_cut() const {
+    return !has_the_best() && !control_.is_beaten(bound_) && (was_cut_ || is_out_of_time());
   }
 
-  [[nodiscard]] bool has_the_best() const { return !best_.empty() && best_peak_ <= bound_; }
+ private:
+  [[nodiscard]] bool has_the_best() const { return !offsets_.empty() && top_ <= bound_; }
 
   /// Time-out ends improvement; the first placing ends only when it is too late.
   [[nodiscard]] bool is_out_of_time() const {
-    return best_.empty() ? control_.is_too_late() : control_.is_time_up();
+    return offsets_.empty() ? control_.is_too_late() : control_.is_time_up();
   }
   [[nodiscard]] bool has_to_end() const { return control_.is_beaten(bound_) || is_out_of_time(); }
 
-  /// Whether some manner places everything below the cap.
+  /// Tries all manners until one places everything below the cap. True if that is the bound.
   bool try_cap(Bytes cap) {
-    for (std::size_t tried = 0; tried < manners.size(); ++tried) {
-      const std::size_t m = (first_manner_ + tried) % manners.size();
+    for (std::size_t tried = 0; tried < manners.size(); tried += passes_at_once) {
       control_.report("from-peak", static_cast<double>(tried) / manners.size());
-      std::optional<Pass> pass = place(manners[m], cap, buffers_.size());
-      if (!pass) return false;
-      const bool is_promising = !pass->left_over.empty() && pass->left_over.size() <= most_left_over;
-      if (is_promising && buffers_.size() >= few) eject(*pass, cap);
-      if (!put_on_top(*pass)) return false;
-      keep(*pass, m);
-      if (best_peak_ <= cap) return best_peak_ <= bound_;
+      if (run_passes(tried, cap)) return has_the_best();
+      if (has_to_end()) return false;
     }
     return false;
   }
 
-  [[nodiscard]] std::vector<std::size_t> order_of(StackOrder stack) const {
-    using Key = std::tuple<int, double, double, std::size_t>;
-    std::vector<Key> keys;
-    keys.reserve(buffers_.size());
-    for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      const auto size = static_cast<double>(buffers_[b].size);
-      const auto lower = static_cast<double>(lives_[b].lower);
-      const auto upper = static_cast<double>(lives_[b].upper);
-      if (buffers_[b].pinned) {
-        keys.emplace_back(0, 0, 0, b);
-      } else if (lives_[b].lower > peak_) {
-        keys.emplace_back(2, lower, -size, b);
-      } else if (lives_[b].upper <= peak_) {
-        keys.emplace_back(3, -upper, -size, b);
-      } else {
-        keys.emplace_back(1, stack_key(stack, size, lower, upper), -size, b);
-      }
-    }
-    std::sort(keys.begin(), keys.end());
-    std::vector<std::size_t> order;
-    order.reserve(keys.size());
-    for (const Key& key : keys) order.push_back(std::get<3>(key));
-    return order;
+  /// Runs the next manners side by side. True if one of them places everything below the cap: the first that
+  /// does counts, and none after it.
+  bool run_passes(std::size_t tried, Bytes cap) {
+    std::array<std::vector<Bytes>, passes_at_once> found;
+    std::vector<Control> controls;
+    for (std::size_t pass = 0; pass < passes_at_once; ++pass)
+      controls.push_back(apart(control_, 1.0 / passes_at_once));
+    std::array<std::atomic<bool>, passes_at_once> are_done{};
+    const bool is_first = offsets_.empty();
+    const auto run_pass = [&](std::size_t pass, std::size_t) {
+      const Control& own = controls[pass];
+      const Stop ends = [&] {
+        const bool is_over = is_first && pass == 0 ? own.is_too_late() : own.is_time_up();
+        return is_over || own.is_beaten(bound_) || (pass > 0 && are_done[pass - 1]);
+      };
+      found[pass] = pass_from_peak(input_, manner_at(tried + pass), cap, own, ends);
+      are_done[pass] = !found[pass].empty() && top_of(found[pass]) <= cap;
+      return !are_done[pass];
+    };
+    base::run_side_by_side(0, passes_at_once, threads_of(control_.options), run_pass);
+    const auto done = std::find(are_done.begin(), are_done.end(), true);
+    const auto end = static_cast<std::size_t>(done - are_done.begin()) + (done != are_done.end() ? 1 : 0);
+    spend_together(control_, std::span(controls).first(end));
+    for (std::size_t pass = 0; pass < end; ++pass) keep(std::move(found[pass]), tried + pass);
+    return done != are_done.end();
   }
 
-  [[nodiscard]] static double stack_key(StackOrder stack, double size, double lower, double upper) {
-    switch (stack) {
-      case StackOrder::by_begin:
-        return lower;
-      case StackOrder::by_end:
-        return -upper;
-      case StackOrder::by_size:
-        return -size;
-      case StackOrder::by_duration:
-        return lower - upper;
-      case StackOrder::by_area:
-        return size * (lower - upper);
-    }
-    return 0;
+  [[nodiscard]] const PassManner& manner_at(std::size_t tried) const {
+    return manners[(first_manner_ + tried) % manners.size()];
   }
 
-  /// Nothing if it has to end, or if more than `most` buffers would be left over.
-  std::optional<Pass> place(const Manner& manner, Bytes cap, std::size_t most) {
-    if (has_to_end()) return std::nullopt;
-    control_.spend(work_of_placing * std::ssize(buffers_));
-    Pass pass{.offsets = std::vector<std::optional<Bytes>>(buffers_.size())};
-    const std::vector<std::size_t> order = order_of(manner.stack);
-    Container container(buffers_, control_.neighbours);
-    for (std::size_t done = 0; done < order.size(); ++done) {
-      if (done % buffers_between_looks == 0 && has_to_end()) return std::nullopt;
-      const std::size_t b = order[done];
-      const Buffer& buffer = buffers_[b];
-      const bool is_alive = lives_[b].lower < lives_[b].upper;
-      std::optional<Bytes> offset = buffer.pinned;
-      if (!is_alive && !offset) offset = 0;
-      if (!offset) offset = fit(container, b, manner.fit, cap);
-      if (*offset + buffer.size > cap && is_alive && !buffer.pinned) {
-        if (pass.left_over.size() == most) return std::nullopt;
-        pass.left_over.push_back(b);
-        continue;
-      }
-      pass.offsets[b] = offset;
-      container.put(b, *offset);
-    }
-    return pass;
-  }
-
-  [[nodiscard]] Bytes fit(Container& container, std::size_t b, Fit fit, Bytes cap) const {
-    if (fit == Fit::tightest) {
-      const Bytes offset = container.tightest_fit(b);
-      if (offset + buffers_[b].size <= cap) return offset;
-    }
-    return container.lowest_fit(b);
-  }
-
-  /// Tries to find room for the buffers left over.
-  void eject(Pass& pass, Bytes cap) {
-    if (!loads_) loads_ = loads_during(buffers_, control_);
-    if (!loads_) return;
-    if (control_.neighbours == nullptr && !own_neighbours_) own_neighbours_.emplace(buffers_);
-    const Neighbours& neighbours = own_neighbours_ ? *own_neighbours_ : *control_.neighbours;
-    if (control_.is_time_up()) return;
-    std::vector<Movable> movables;
-    for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      const Buffer& buffer = buffers_[b];
-      const double area =
-          static_cast<double>(buffer.size) * static_cast<double>(lives_[b].upper - lives_[b].lower);
-      const double slack = static_cast<double>(cap - (*loads_)[b]) / static_cast<double>(cap);
-      movables.push_back({buffer.size, buffer.alignment, buffer.pinned,
-                          std::sqrt(area) / (slack + least_slack), pass.offsets[b]});
-    }
-    EjectionSearch search(movables, clashes_among(neighbours), nullptr, control_.options.seed);
-    search.begin(cap);
-    const bool has_found = search.run(steps_of_cap, [&] { return control_.is_time_up(); });
-    control_.spend(search.work());
-    if (!has_found) return;
-    for (std::size_t b = 0; b < buffers_.size(); ++b) pass.offsets[b] = search.offsets()[b];
-    pass.left_over.clear();
-  }
-
-  /// Puts the buffers left over at their lowest fit. False if it has to end.
-  [[nodiscard]] bool put_on_top(Pass& pass) const {
-    if (pass.left_over.empty()) return true;
-    control_.spend(work_of_placing * std::ssize(buffers_));
-    Container container(buffers_, control_.neighbours);
-    std::size_t done = 0;
-    const auto ends = [&] { return done++ % buffers_between_looks == 0 && has_to_end(); };
-    for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      if (ends()) return false;
-      if (pass.offsets[b]) container.put(b, *pass.offsets[b]);
-    }
-    for (const std::size_t b : pass.left_over) {
-      if (ends()) return false;
-      pass.offsets[b] = container.lowest_fit(b);
-      container.put(b, *pass.offsets[b]);
-    }
-    return true;
-  }
-
-  /// Keeps the placing if it is the best.
-  void keep(const Pass& pass, std::size_t manner) {
+  [[nodiscard]] Bytes top_of(std::span<const Bytes> offsets) const {
     Bytes top = 0;
-    for (std::size_t b = 0; b < buffers_.size(); ++b)
-      top = std::max(top, *pass.offsets[b] + buffers_[b].size);
-    if (!best_.empty() && top >= best_peak_) return;
-    best_peak_ = top;
-    best_manner_ = manner;
-    best_.assign(buffers_.size(), {});
-    for (std::size_t b = 0; b < buffers_.size(); ++b) best_[b].offset = *pass.offsets[b];
+    for (std::size_t b = 0; b < offsets.size(); ++b)
+      top = std::max(top, offsets[b] + input_.buffers()[b].size);
+    return top;
   }
 
-  std::span<const Buffer> buffers_;
+  void keep(std::vector<Bytes> offsets, std::size_t tried) {
+    if (offsets.empty()) was_cut_ = true;
+    if (offsets.empty()) return;
+    const Bytes top = top_of(offsets);
+    if (!offsets_.empty() && top >= top_) return;
+    offsets_ = std::move(offsets);
+    top_ = top;
+    manner_ = (first_manner_ + tried) % manners.size();
+  }
+
+  const PassInput input_;
   const Control& control_;
   const Bytes bound_;
   const std::size_t first_manner_;
-  Position peak_ = 0;  ///< Where the most bytes are live.
-  std::vector<Lifetime> lives_;
-  std::optional<std::vector<Bytes>> loads_;
-  std::optional<Neighbours> own_neighbours_;  ///< Unless those of all strategies are there.
-  std::vector<Place> best_;
-  Bytes best_peak_ = 0;
-  std::size_t best_manner_ = 0;
+  std::vector<Bytes> offsets_;
+  Bytes top_ = 0;
+  std::size_t manner_ = 0;
+  bool was_cut_ = false;
 };
 
 /// Buffers that can be placed alone: no other buffer is alive when they are.
@@ -320,41 +211,95 @@ std::vector<Buffer> buffers_of(const Problem& problem, const Stretch& part) {
   return buffers;
 }
 
-/// Runs a search for each stretch of the problem.
-Placing run_in_stretches(const Problem& problem, const Control& control, SweepExtent extent) {
-  if (control.is_too_late()) return no_placing();
-  Bytes enough = lower_bound_of(problem.buffers);
-  if (control.is_too_late()) return no_placing();
-  const std::vector<Stretch> parts = split(problem);
-  Placing placing{std::vector<Place>(problem.buffers.size())};
-  std::size_t manner = 0;  // the manner of the last part often works for the next
-  for (const Stretch& part : parts) {
-    if (control.is_beaten(enough)) return {};
-    if (control.is_too_late()) return no_placing();
-    const bool is_all = parts.size() == 1;
-    const std::vector<Buffer> copies = is_all ? std::vector<Buffer>() : buffers_of(problem, part);
-    const std::span<const Buffer> buffers = is_all ? std::span(problem.buffers) : copies;
-    Sweep search(buffers, enough, manner, control);
-    Placing found = search.run(extent);
-    if (found.places.empty() || is_all) return found;
-    manner = search.best_manner();
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      placing.places[part.indices[i]] = found.places[i];
-      enough = std::max(enough, found.places[i].offset + buffers[i].size);
-    }
-    placing.cut_short = placing.cut_short || found.cut_short;
+/// Places stretches of a list, wave by wave.
+class Stretches {
+ public:
+  Stretches(const Problem& problem, std::vector<Stretch> parts, Bytes enough, const Control& control)
+      : problem_(problem), parts_(std::move(parts)), enough_(enough), control_(control) {
+    placing_.places.resize(problem.buffers.size());
   }
-  return placing;
-}
+
+  /// No places if it was too late or beaten.
+  Placing run() {
+    std::size_t done = 0;  // buffers
+    for (std::size_t begin = 0; begin < parts_.size();) {
+      std::size_t end = begin;
+      std::size_t wave = 0;  // buffers
+      for (; end < parts_.size() && (end == begin || wave < done); ++end) wave += parts_[end].indices.size();
+      if (!run_wave(begin, end, wave)) return control_.is_beaten(enough_) ? Placing() : no_placing();
+      done += wave;
+      begin = end;
+    }
+    return std::move(placing_);
+  }
+
+ private:
+  /// The result of one stretch; its offsets are in the placing.
+  struct Part {
+    bool has_places = false;
+    bool was_cut = false;
+    Bytes top = 0;
+    std::size_t manner = 0;
+  };
+
+  /// Places the parts [begin, end), which have so many buffers; false if it has to end.
+  bool run_wave(std::size_t begin, std::size_t end, std::size_t buffers) {
+    std::vector<Control> controls;
+    for (std::size_t p = begin; p < end; ++p) {
+      const auto count = static_cast<double>(parts_[p].indices.size());
+      controls.push_back(apart(control_, count / static_cast<double>(buffers)));
+      if (end - begin > 1) controls.back().options.threads = 1;
+      if (p > begin) controls.back().options.progress = {};
+      controls.back().neighbours = nullptr;  // those known are of the whole list
+    }
+    std::vector<Part> found(end - begin);
+    base::run_side_by_side(begin, end, threads_of(control_.options), [&](std::size_t p, std::size_t) {
+      found[p - begin] = run_part(parts_[p], controls[p - begin]);
+      return found[p - begin].has_places;
+    });
+    spend_together(control_, controls);
+    for (const Part& part : found) {
+      if (!part.has_places) return false;
+      enough_ = std::max(enough_, part.top);
+      manner_ = part.manner;
+      placing_.cut_short = placing_.cut_short || part.was_cut;
+    }
+    return true;
+  }
+
+  Part run_part(const Stretch& part, const Control& control) {
+    if (control.is_beaten(enough_) || control.is_too_late()) return {};
+    const std::vector<Buffer> buffers = buffers_of(problem_, part);
+    Caps caps(buffers, enough_, manner_, control);
+    caps.run();
+    if (caps.offsets().empty()) return {};
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      placing_.places[part.indices[i]].offset = caps.offsets()[i];
+    return {.has_places = true, .was_cut = caps.was_cut(), .top = caps.top(), .manner = caps.manner()};
+  }
+
+  const Problem& problem_;
+  const std::vector<Stretch> parts_;
+  Bytes enough_;  ///< Nothing lower is possible or useful.
+  const Control& control_;
+  std::size_t manner_ = 0;  ///< Of the last part.
+  Placing placing_;
+};
 
 }  // namespace
 
 Placing from_peak(const Problem& problem, const Control& control) {
-  return run_in_stretches(problem, control, SweepExtent::all);
-}
-
-Placing from_peak_once(const Problem& problem, const Control& control) {
-  return run_in_stretches(problem, control, SweepExtent::first_pass);
+  if (control.is_too_late()) return no_placing();
+  const Bytes enough = lower_bound_of(problem.buffers);
+  if (control.is_beaten(enough)) return {};
+  if (control.is_too_late()) return no_placing();
+  std::vector<Stretch> parts = split(problem);
+  if (parts.size() != 1) return Stretches(problem, std::move(parts), enough, control).run();
+  Caps caps(problem.buffers, enough, 0, control);
+  caps.run();
+  Placing placing{.places = {}, .cut_short = caps.was_cut()};
+  for (const Bytes offset : caps.offsets()) placing.places.push_back({.offset = offset});
+  return placing;
 }
 
 }  // namespace stowage::pack

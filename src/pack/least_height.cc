@@ -26,14 +26,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/checked.h"
+#include "base/side_by_side.h"
 #include "pack/model.h"
 #include "pack/section_search.h"
 
@@ -113,15 +112,12 @@ class Batch {
 
   Found run(std::uint64_t begin, std::uint64_t end) {
     if (control_.deadline.counts_work()) end = end_of_work(begin, end);
-    next_ = begin;
-    const std::size_t threads = threads_of(control_.options);
-    {
-      std::vector<std::jthread> helpers;
-      for (std::size_t t = 1; t < std::min<std::uint64_t>(threads, end - begin); ++t)
-        helpers.emplace_back([this, end] { work(end); });
-      work(end);
-    }
-    if (error_) std::rethrow_exception(error_);
+    base::run_side_by_side(begin, end, threads_of(control_.options), [&](std::uint64_t number, std::size_t) {
+      if (number >= decided_by_ || control_.is_time_up()) return false;
+      const Stop stop = [&] { return decided_by_ < number || control_.is_time_up(); };
+      put(search(tables_, height_, number, length_within_work(number), control_.options.seed, stop), number);
+      return true;
+    });
     if (control_.deadline.counts_work()) count_work(begin, end);
     return std::move(best_);
   }
@@ -156,21 +152,6 @@ class Batch {
     if (answered < end) control_.spend(best_.work * node);
   }
 
-  void work(std::uint64_t end) {
-    try {
-      for (std::uint64_t number = next_++; number < end && number < decided_by_ && !control_.is_time_up();
-           number = next_++) {
-        const Stop stop = [&] { return decided_by_ < number || control_.is_time_up(); };
-        put(search(tables_, height_, number, length_within_work(number), control_.options.seed, stop),
-            number);
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      error_ = std::current_exception();
-      decided_by_ = 0;
-    }
-  }
-
   void put(Found found, std::uint64_t number) {
     if (found.answer == Answer::unknown) return;
     const std::lock_guard lock(mutex_);
@@ -184,11 +165,9 @@ class Batch {
   const Control& control_;
   std::optional<std::uint64_t> cut_{};  ///< The search for which too little work is left.
   std::int64_t length_of_cut_ = 0;
-  std::atomic<std::uint64_t> next_ = 0;
   std::atomic<std::uint64_t> decided_by_ = ~std::uint64_t{0};
   std::mutex mutex_;
   Found best_;
-  std::exception_ptr error_;
 };
 
 }  // namespace

@@ -22,12 +22,13 @@
 // buffer yield the lowest or the tightest place in one pass. So several pieces need no extra code.
 //
 // Cost. Memory: linear in buffers, at worst times log(blocks) before merging. A query: log(blocks) nodes and
-// the intervals in them. Source: ours; the segment tree is Bentley's (1977).
+// the intervals in them, merged by a heap. Source: ours; the segment tree is Bentley's (1977).
 
 #include "pack/occupancy.h"
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -180,45 +181,44 @@ void Occupancy::find_runs(const Buffer& buffer) {
     runs_.push_back({partly_.data() + run.begin, partly_.data() + run.end, run.piece->offset,
                      run.piece->offset + run.piece->size});
   }
+  for (Run& run : runs_) run.begin = run.next->begin - run.high;
+  std::ranges::make_heap(runs_, std::greater(), &Run::begin);
 }
 
-/// Raises an offset until this run is not in its way. Returns the greatest offset from which its next interval
-/// is not reached; none: the run is passed whole.
-std::optional<Bytes> Occupancy::clear(Run& run, Bytes& offset, Bytes alignment) {
-  while (true) {
-    while (run.next != run.end && run.next->end - run.low <= offset) ++run.next;
-    if (run.next == run.end) return std::nullopt;
-    const Bytes before = run.next->begin - run.high;
-    if (before >= offset) return before;
-    offset = base::align_up(run.next->end - run.low, alignment);
+/// Moves the first run down the heap to where it belongs.
+void Occupancy::sift_first_run() {
+  const Run run = runs_.front();
+  std::size_t at = 0;
+  for (std::size_t child = 1; child < runs_.size(); child = 2 * at + 1) {
+    if (child + 1 < runs_.size() && runs_[child + 1].begin < runs_[child].begin) ++child;
+    if (run.begin <= runs_[child].begin) break;
+    runs_[at] = runs_[child];
+    at = child;
   }
+  runs_[at] = run;
 }
 
 /// Raises an offset until no run is in its way. Returns the greatest offset up to which all offsets are free;
-/// none: without limit. Runs keep their position, so all calls for a buffer pass each interval once. A buffer
-/// may have thousands of runs, so those that are passed whole are erased together, once a round.
+/// none: without limit. The run that forbids the least offset is the first. All calls for a buffer pass each
+/// interval once.
 std::optional<Bytes> Occupancy::clear_runs(Bytes& offset, Bytes alignment) {
-  std::optional<Bytes> until;
-  std::size_t clear_of = 0;  // consecutive runs examined since the offset last rose
-  while (clear_of < runs_.size()) {
-    std::size_t kept = 0;
-    std::size_t r = 0;  // runs [kept, r) are passed whole
-    for (; r < runs_.size() && clear_of < runs_.size() - (r - kept); ++r) {
-      const Bytes offset_before = offset;
-      const std::optional<Bytes> until_next = clear(runs_[r], offset, alignment);
-      if (offset != offset_before) {
-        until.reset();
-        clear_of = 0;
-      }
-      if (!until_next) continue;
-      until = std::min(until.value_or(*until_next), *until_next);
-      ++clear_of;
-      runs_[kept++] = runs_[r];
+  while (!runs_.empty()) {
+    Run& run = runs_.front();
+    if (run.begin >= offset) return run.begin;
+    do {
+      const Bytes end = run.next->end - run.low;
+      if (end > offset) offset = base::align_up(end, alignment);
+      ++run.next;
+    } while (run.next != run.end && run.next->begin - run.high < offset);
+    if (run.next != run.end) {
+      run.begin = run.next->begin - run.high;
+    } else {
+      run = runs_.back();
+      runs_.pop_back();
     }
-    runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(kept),
-                runs_.begin() + static_cast<std::ptrdiff_t>(r));
+    if (!runs_.empty()) sift_first_run();
   }
-  return until;
+  return std::nullopt;
 }
 
 Bytes Occupancy::lowest_fit(const Buffer& buffer, Bytes from) {

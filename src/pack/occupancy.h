@@ -68,6 +68,7 @@ class Occupancy {
     const Interval* end;
     Bytes low;
     Bytes high;
+    Bytes begin = 0;  ///< The next interval forbids all offsets above it, up to the end of the interval.
   };
   /// The range of a run of partly covered blocks in `partly_`, which may still move.
   struct PartlyRun {
@@ -85,7 +86,7 @@ class Occupancy {
   void collect_partials(const std::vector<Partial>& partials, Cells cells, const Piece& piece);
   void add_run(const std::vector<Interval>& taken, const Piece& piece);
   void find_runs(const Buffer& buffer);
-  [[nodiscard]] static std::optional<Bytes> clear(Run& run, Bytes& offset, Bytes alignment);
+  void sift_first_run();
   [[nodiscard]] std::optional<Bytes> clear_runs(Bytes& offset, Bytes alignment);
 
   std::vector<Position> times_;       ///< In rising order; empty if there is a table.
@@ -94,7 +95,7 @@ class Occupancy {
   std::size_t blocks_ = 1;            ///< A power of two.
   std::vector<Node> nodes_;           ///< 1 is the root, 2i and 2i+1 the halves of i; leaves are blocks.
   std::vector<std::vector<Partial>> partials_;  ///< Per block.
-  std::vector<Run> runs_;                       ///< This and the next two are members to save allocations.
+  std::vector<Run> runs_;  ///< A heap by begin. This and the next two are members to save allocations.
   std::vector<PartlyRun> partly_runs_;
   std::vector<Interval> partly_;
 };

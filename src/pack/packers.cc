@@ -16,17 +16,6 @@ namespace {
 
 std::optional<std::string> nothing(const Problem&) { return std::nullopt; }
 
-constexpr StrategyInfo info_of_from_peak{
-    "from-peak", "from the fullest position to both sides; what is left over throws out what weighs less",
-    "stowage"};
-
-/// The first pass alone; it reaches the bound on many large real lists.
-const Strategy& opening_of_from_peak() {
-  static const Strategy opening{
-      info_of_from_peak, from_peak_once, several_memories, {.of_many = 3, .work = 1000}};
-  return opening;
-}
-
 std::vector<Strategy> make_all() {
   std::vector<Strategy> strategies;
   for (const Greedy& greedy : greedies()) {
@@ -60,7 +49,11 @@ std::vector<Strategy> make_all() {
        slots,
        obstacle_to_slots,
        {.of_many = 10, .work = 200}},
-      {info_of_from_peak, from_peak, several_memories, {.of_many = 7, .opening = &opening_of_from_peak()}},
+      {{"from-peak", "from the fullest position to both sides; what is left over throws out what weighs less",
+        "stowage"},
+       from_peak,
+       several_memories,
+       {.of_many = 3, .least = 7'000, .of_many_later = 10, .share = 1.0 / 2, .is_alone = true}},
       {{"rings", "equal buffers that come and go in turn make rings, which a squeaky wheel places",
         "stowage"},
        rings,

@@ -5,32 +5,27 @@
 //
 // Many buffers in one memory. Any pass may overrun the deadline, so the cheapest come first. Single passes
 // run in parallel on all threads; each stops once it is as high as another's placing. The searches, which use
-// all threads themselves and all remaining time, follow one by one.
+// all threads themselves, follow one by one. `from-peak` is one of them; it is at max load on most large real
+// lists before the longer passes would be done. So it comes before these, with half of the time, unless the
+// time is short.
 //
-//     thread 1   free-list | best-fit | duration   | area, given up | breadth | size | |   | ejection, exact,
-//     thread 2   first-fit | from-peak once  | from-peak ...        | slots            |   | rectangle
+//     thread 1   free-list | best-fit | from-peak | area     | breadth   | two-stack |   | ejection, exact,
+//     thread 2   first-fit |          |           | duration | size      | slots     |   | rectangle
 //
 // Two searches are rivals, `exact` and `ejection`: no rule says which one an instance wants. Each begins with a
 // twentieth of the time. Then the first has one long turn, `rectangle` a short one, and the other one all the
 // rest in one turn, since what a search learns is lost between turns. Each turn begins from the best placing
 // known, with other random numbers. `ejection` is the last of few buffers, `exact` of many.
 //
-// Microseconds of one thread per buffer: alone, and given up with the lowest of the other passes known. On
-// S_1 (28 526 buffers), 10^5 generated ones and 62 185 of perturbed copies of pangu_2.6B:
+// Microseconds of one thread per buffer, with bounds and checks, which take 0.5: on S_1 (28 526 buffers), 10^5
+// generated ones and 62 185 of perturbed copies of pangu_2.6B:
 //
-//                alone         given up                         alone         given up
-//     first-fit  0.2 0.1 0.3   0.0 0.0 0.0         breadth      6.6 2.0 5.9   0.6 0.2 4.0
-//     best-fit   0.3 0.2 0.4   0.0 0.1 0.0         area         2.7 2.1 2.2   0.2 1.0 0.4
-//     free-list  0.3 0.3 0.3                       duration     1.8 2.6 2.7   0.6 1.5 1.9
-//     two-stack  0.1 0.1 0.1                       size         7.1 2.7 4.6   0.6 2.3 4.6
-//     slots      0.2 0.1 0.2                       from-peak    24  5.1 1.8   0.5 0.1 0.5 (its first pass)
+//     first-fit  0.9 0.6 0.9     slots      0.8 0.7 1.1     area       3.8 2.2 3.0
+//     best-fit   0.9 0.6 0.9     breadth    6.0 2.2 3.9     duration   2.8 2.2 3.2
+//     free-list  0.6 0.5 0.6     two-stack  0.7 0.7 0.7     size       5.8 2.0 2.7
 //
 // Where there are runs of rows, `rings` comes after `free-list`. It takes 2 to 4 microseconds a buffer.
-// Beside the first pass of `from-peak`, the other thread runs the cheapest of the passes that are often low, so
-// that a short limit has it. two-stack and slots come after them, since they are never the lowest on lists. The
-// first pass of `from-peak` has its own turn: on many real lists it is all of `from-peak`, on others it is
-// given up early. All of `from-peak` begins before the pass that takes longest, so that one thread runs
-// passes while another searches.
+// two-stack and slots come last, since they are never the lowest on lists.
 //
 // With an effort instead of a time limit, each pass has a clock of its own, which begins where all passes before
 // it would have ended. So no clock depends on which thread is first.
@@ -45,13 +40,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <limits>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/side_by_side.h"
 #include "pack/bounds.h"
 #include "pack/container.h"
 #include "pack/placing.h"
@@ -72,9 +66,6 @@ constexpr double share_of_first = 0.45;
 /// Of what is left then, for strategies before the last turn.
 constexpr double share_before_last = 1.0 / 8;
 constexpr std::uint64_t seed_of_turns = 0x5bd1e995;
-
-/// Of the work that is left, for a search that runs beside passes.
-constexpr double share_of_search = 0.5;
 
 /// From so many buffers on a strategy may overrun the deadline.
 constexpr std::size_t many = 1000;
@@ -104,15 +95,16 @@ class Contest {
   }
 
   void run() {
-    if (runs_side_by_side()) run_passes();
     while (next_ < order_.size()) {
-      if (are_rivals_next()) {
+      if (runs_side_by_side() && !order_[next_]->turn.is_alone) {
+        run_passes();
+      } else if (are_rivals_next()) {
         race();
       } else {
-        enter({next_++, last_ ? std::optional(share_before_last) : std::nullopt}, control_.options.progress);
+        enter({next_++, last_ ? std::optional(share_before_last) : std::nullopt});
       }
     }
-    if (last_) enter(*last_, control_.options.progress);
+    if (last_) enter(*last_);
     // Every strategy returned without a placing because the user stopped it.
     if (!standing_)
       keep({order_.size()}, stopgap(),
@@ -173,8 +165,8 @@ class Contest {
   void race() {
     const std::array<std::size_t, 2> rivals{next_, next_ + 1};
     next_ += rivals.size();
-    for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1}, control_.options.progress);
-    if (was_cut_[rivals[0]] != 0) enter({rivals[0], share_of_first}, control_.options.progress);
+    for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1});
+    if (was_cut_[rivals[0]] != 0) enter({rivals[0], share_of_first});
     const std::size_t last = was_cut_[rivals[1]] != 0 ? rivals[1] : rivals[0];
     if (was_cut_[last] != 0) last_ = Entry{last, 1, 2};
   }
@@ -184,78 +176,46 @@ class Contest {
     const auto is_stopgap = [](const Strategy* it) { return it->turn.is_stopgap; };
     has_makeshift_ = std::none_of(order_.begin(), order_.end(), is_stopgap);
     if (has_makeshift_) order_.push_back(&stopgap());
-    for (std::size_t i = 0, given = order_.size(); is_choice_ && i < given; ++i) {
-      if (order_[i]->turn.opening != nullptr) order_.push_back(order_[i]->turn.opening);
-    }
-    std::stable_sort(order_.begin(), order_.end(),
-                     [](const Strategy* a, const Strategy* b) { return a->turn.of_many < b->turn.of_many; });
+    const double left = 1e9 * control_.deadline.left().count();
+    const auto place_of = [&](const Strategy* strategy) {
+      const Turn& turn = strategy->turn;
+      const bool is_late = left < static_cast<double>(turn.least * std::ssize(problem_.buffers));
+      return is_late ? turn.of_many_later : turn.of_many;
+    };
+    std::ranges::stable_sort(order_, {}, place_of);
   }
 
-  /// A clock for each of the first strategies, where work is counted.
-  void set_clocks(std::size_t end) {
-    if (!control_.deadline.counts_work()) return;
-    base::Deadline clock = control_.deadline.apart();
-    for (std::size_t entrant = 0; entrant < end; ++entrant) {
-      const std::int64_t work = work_of(*order_[entrant]);
-      clocks_.push_back(clock.apart());
-      if (work > 0) {
-        clock.spend(work);
-      } else {
-        clocks_.back() = clocks_.back().part(share_of_search);
-        clock.spend(static_cast<std::int64_t>(clock.left().count() * 1e9 * share_of_search));
-      }
-      begins_.push_back(clocks_.back().now());
+  /// Runs the strategies up to the next that uses all threads itself. Where work is counted, each has a clock of
+  /// its own, which begins where those before it end.
+  void run_passes() {
+    const std::size_t begin = next_;
+    while (next_ < order_.size() && !order_[next_]->turn.is_alone) ++next_;
+    std::vector<Control> controls;
+    for (std::size_t entrant = begin; entrant < next_; ++entrant) {
+      controls.push_back(control_);
+      controls.back().deadline = control_.deadline.apart();
+      control_.spend(work_of(*order_[entrant]));
     }
-  }
-
-  /// Counts what the passes have spent; searches only if they all ended by themselves.
-  void count_work_of_passes() {
-    const bool is_over = standing_ && total_peak(standing_->score) <= bound_;
-    for (std::size_t entrant = 0; entrant < clocks_.size(); ++entrant) {
-      const std::int64_t work = work_of(*order_[entrant]);
-      if (work > 0) control_.spend(work);
-      if (work == 0 && !is_over) control_.spend((clocks_[entrant].now() - begins_[entrant]).count());
-    }
+    base::run_side_by_side(begin, next_, threads_of(control_.options),
+                           [&](std::size_t entrant, std::size_t thread) {
+                             Control& control = controls[entrant - begin];
+                             if (thread != 0) control.options.progress = {};
+                             enter({entrant}, control);
+                             return true;
+                           });
   }
 
   [[nodiscard]] std::int64_t work_of(const Strategy& strategy) const {
     return strategy.turn.work * std::ssize(problem_.buffers);
   }
 
-  /// Runs all strategies before the first that uses all threads itself.
-  void run_passes() {
-    const auto is_alone = [](const Strategy* it) { return it->turn.is_alone; };
-    const auto end =
-        static_cast<std::size_t>(std::find_if(order_.begin(), order_.end(), is_alone) - order_.begin());
-    set_clocks(end);
-    const auto work = [this, end](const Progress& progress) {
-      try {
-        for (std::size_t entrant = next_++; entrant < end; entrant = next_++) enter({entrant}, progress);
-      } catch (...) {
-        const std::lock_guard lock(mutex_);
-        error_ = std::current_exception();
-        for (std::atomic<Bytes>& ceiling : ceilings_) ceiling = 0;
-      }
-    };
-    {
-      std::vector<std::jthread> helpers;
-      for (std::size_t t = 1; t < std::min(threads_of(control_.options), end); ++t)
-        helpers.emplace_back(work, Progress());
-      work(control_.options.progress);
-    }
-    if (error_) std::rethrow_exception(error_);
-    count_work_of_passes();
-    next_ = end;
-  }
+  void enter(const Entry& entry) { enter(entry, control_); }
 
   /// Runs one of the strategies if it may still be useful.
-  void enter(const Entry& entry, const Progress& progress) {
+  void enter(const Entry& entry, Control control) {
     const std::size_t entrant = entry.entrant;
     const Strategy& strategy = *order_[entrant];
     const bool makes_first_plan = has_many_ && strategy.turn.is_stopgap;
-    Control control = control_;
-    control.options.progress = progress;
-    if (entrant < clocks_.size()) control.deadline = clocks_[entrant];
     {
       const std::lock_guard lock(mutex_);
       if (!may_win(entrant)) return;
@@ -327,10 +287,8 @@ class Contest {
   const bool has_many_;
   const bool is_choice_;
   std::vector<const Strategy*> order_;
-  bool has_makeshift_ = false;                             ///< The fallback was not chosen by the user.
-  std::vector<base::Deadline> clocks_;                     ///< Of passes; none if time is the limit.
-  std::vector<base::Deadline::Clock::time_point> begins_;  ///< What they showed at first.
-  std::atomic<std::size_t> next_ = 0;
+  bool has_makeshift_ = false;  ///< The fallback was not chosen by the user.
+  std::size_t next_ = 0;
   std::vector<std::atomic<Bytes>> ceilings_;  ///< Per entrant: only placings below it are useful.
   std::mutex mutex_;                          ///< Guards all members below.
   Bytes bound_;
@@ -340,7 +298,6 @@ class Contest {
   Solution best_;
   std::int64_t cost_bound_ = 0;
   bool is_interrupted_ = false;
-  std::exception_ptr error_;
 };
 
 /// Neighbours with joined collisions, if buffers have so many pieces that a pass over pairs of buffers is shorter than

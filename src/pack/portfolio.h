@@ -11,22 +11,20 @@
 
 namespace stowage::pack {
 
-struct Strategy;
-
 /// The turn of a strategy among others; see portfolio.cc.
 struct Turn {
-  int of_many = 0;        ///< With many buffers, lower numbers come first.
-  double share = 1;       ///< Share of the remaining time that it may use.
-  bool is_alone = false;  ///< It uses all threads itself, so no other strategy runs in parallel.
-  bool is_rival = false;  ///< It competes with the one beside it for the time; see portfolio.cc.
+  int of_many = 0;         ///< With many buffers, lower numbers come first.
+  std::int64_t least = 0;  ///< With less time for each buffer, in nanoseconds, it comes
+  int of_many_later = 0;   ///< here instead.
+  double share = 1;        ///< Share of the remaining time that it may use.
+  bool is_alone = false;   ///< It uses all threads itself, so no other strategy runs in parallel.
+  bool is_rival = false;   ///< It competes with the one beside it for the time; see portfolio.cc.
   /// Of a pass, for each buffer, in the units of deadlines. Searches count their own.
   std::int64_t work = 0;
   /// `auto` runs it only on problems that it suits; none: on all.
   bool (*suits)(const Problem& problem) = nullptr;
   bool is_for_few = false;  ///< `auto` leaves it out with many buffers, where it is never the lowest.
   bool is_stopgap = false;  ///< The fallback: always returns a plan, soon, even if cancelled.
-  /// With many buffers: its fast first part, which gets a turn of its own.
-  const Strategy* opening = nullptr;
 };
 
 struct Strategy {

@@ -26,13 +26,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <exception>
 #include <limits>
 #include <mutex>
 #include <numeric>
 #include <string_view>
-#include <thread>
 
+#include "base/side_by_side.h"
 #include "pack/rectangle_tuner.h"
 #include "pack/sort_order.h"
 #include "pack/strategies.h"
@@ -129,21 +128,12 @@ class Board {
     if (best_.top <= threshold_) solved_by_ = start;
   }
 
-  void put(std::exception_ptr error) {
-    const std::lock_guard lock(mutex_);
-    error_ = std::move(error);
-    solved_by_ = 0;
-  }
-
   /// No result of this start can win any more.
   [[nodiscard]] bool is_beaten(std::size_t start) const { return solved_by_ < start; }
   [[nodiscard]] bool is_solved() const { return solved_by_ != none; }
 
   /// Call after all threads have ended.
-  [[nodiscard]] const Tuned& best() const {
-    if (error_) std::rethrow_exception(error_);
-    return best_;
-  }
+  [[nodiscard]] const Tuned& best() const { return best_; }
   [[nodiscard]] std::size_t start_of_best() const { return start_; }
   [[nodiscard]] bool was_cut() const { return was_cut_ && !is_solved(); }
 
@@ -155,7 +145,6 @@ class Board {
   Tuned best_;
   std::size_t start_ = none;
   bool was_cut_ = false;
-  std::exception_ptr error_;
   std::atomic<std::size_t> solved_by_ = none;
 };
 
@@ -213,33 +202,20 @@ class RectangleSearch {
       control_.spend((clocks_[number - begin].now() - now).count());
   }
 
-  /// Runs the starts [begin, end) on all threads, including this one.
+  /// Runs the starts [begin, end) on all threads, until none can win any more.
   void run_side_by_side(std::size_t begin, std::size_t end) {
-    next_ = begin;
-    const std::size_t threads = threads_of(control_.options);
-    std::vector<std::jthread> helpers;
-    for (std::size_t t = 1; t < std::min(threads, end - begin); ++t) {
-      helpers.emplace_back([this, end] { work(end, false); });
-    }
-    work(end, true);
-  }
-
-  /// Takes the next start until none is left.
-  void work(std::size_t end, bool reports) {
-    try {
-      for (std::size_t number = next_++; number < end && !board_.is_beaten(number); number = next_++) {
-        if (early_.is_time_up()) {
-          board_.put(Tuned{.was_stopped = true}, number);
-          return;
-        }
-        if (reports) {
-          control_.report("rectangle", static_cast<double>(number) / static_cast<double>(starts_.count()));
-        }
-        run_start(number);
-      }
-    } catch (...) {
-      board_.put(std::current_exception());
-    }
+    base::run_side_by_side(
+        begin, end, threads_of(control_.options), [&](std::size_t number, std::size_t thread) {
+          if (board_.is_beaten(number)) return false;
+          if (early_.is_time_up()) {
+            board_.put(Tuned{.was_stopped = true}, number);
+            return false;
+          }
+          if (thread == 0)
+            control_.report("rectangle", static_cast<double>(number) / static_cast<double>(starts_.count()));
+          run_start(number);
+          return true;
+        });
   }
 
   void run_start(std::size_t number) {
@@ -263,7 +239,6 @@ class RectangleSearch {
   Tuning in_vain_;                      ///< Of the first start that tunes; one thread writes it.
   std::vector<base::Deadline> clocks_;  ///< Of the starts that run side by side, if work is counted.
   std::size_t first_with_clock_ = 0;
-  std::atomic<std::size_t> next_ = 0;
   Board board_;
 };
 

@@ -47,8 +47,6 @@ struct Greedy {
 [[nodiscard]] std::optional<std::string> obstacle_to_slots(const Problem& problem);
 
 [[nodiscard]] Placing from_peak(const Problem& problem, const Control& control);
-/// Its first pass alone, which is enough if it reaches the bound; without places otherwise.
-[[nodiscard]] Placing from_peak_once(const Problem& problem, const Control& control);
 
 /// Equal buffers that come and go in turn as one ring; see rings.cc.
 [[nodiscard]] Placing rings(const Problem& problem, const Control& control);

@@ -86,21 +86,6 @@ TEST(FromPeak, ToldToStopItStillPlacesEverything) {
   EXPECT_TRUE(solution.interrupted);
 }
 
-TEST(FromPeak, OnceIsAllOfItOrNothing) {
-  std::size_t found = 0;
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    SCOPED_TRACE(seed);
-    const Problem problem = oracle::random_problem(seed);
-    const auto once = pack::from_peak_once(problem, {});
-    EXPECT_FALSE(once.cut_short);
-    if (once.places.empty()) continue;
-    ++found;
-    EXPECT_EQ(once.places, pack::from_peak(problem, {}).places);
-  }
-  EXPECT_GT(found, 30U);
-  EXPECT_LT(found, 270U);
-}
-
 TEST(FromPeak, FormerNameStillWorks) {
   const Problem problem = problem_of({whole("a", 4, 0, 2), whole("b", 10, 1, 4)});
   EXPECT_EQ(solve(problem, {.strategy = "sweep"}).strategy, "from-peak");
