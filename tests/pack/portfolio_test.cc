@@ -9,9 +9,15 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -130,6 +136,130 @@ TEST(Portfolio, WhoWasAskedForIsReturnedThoughTheStopgapIsLower) {
     }
   }
   EXPECT_GE(higher, 4U);
+}
+
+// The order of strategies, each of which does nothing but say what it finds.
+
+/// What a strategy finds when its turn comes.
+struct Beginning {
+  std::string name;
+  std::int64_t spent = 0;  ///< On its clock.
+  std::int64_t left = 0;   ///< Until its deadline.
+  bool reports = false;
+  std::thread::id thread;
+};
+
+/// Strategies that find no placing.
+class Idlers {
+ public:
+  void add(std::string_view name, const pack::Turn& turn) {
+    const auto run = [this, name](const Problem&, const pack::Control& control) {
+      const auto nanoseconds = [](auto time) {
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+      };
+      const std::lock_guard lock(mutex_);
+      beginnings_.push_back({std::string(name), control.deadline.now().time_since_epoch().count(),
+                             nanoseconds(control.deadline.left()), control.options.progress != nullptr,
+                             std::this_thread::get_id()});
+      return pack::Placing{};
+    };
+    const auto obstacle = [](const Problem&) -> std::optional<std::string> { return std::nullopt; };
+    strategies_.push_back({{.name = name}, run, obstacle, turn});
+  }
+
+  /// Among so many buffers, with so much effort.
+  std::vector<Beginning> run(std::size_t buffers, std::int64_t effort, std::size_t threads) {
+    Problem problem{.memories = {{.name = "arena"}}};
+    for (std::size_t b = 0; b < buffers; ++b) {
+      const auto begin = static_cast<Position>(b);
+      problem.buffers.push_back({.id = std::to_string(b), .size = 1, .pieces = {{0, 1, {begin, begin + 1}}}});
+    }
+    std::vector<const pack::Strategy*> chosen;
+    for (const pack::Strategy& strategy : strategies_) chosen.push_back(&strategy);
+    const SolveOptions options{
+        .effort = effort, .threads = threads, .progress = [](std::string_view, double) {}};
+    beginnings_.clear();
+    const pack::Control control{.options = options, .deadline = pack::deadline_of(options)};
+    EXPECT_EQ(pack::best_of(problem, chosen, control).strategy, "free-list") << "the fallback";
+    return beginnings_;
+  }
+
+  /// The names in the order in which their turns come.
+  std::vector<std::string> order(std::size_t buffers, std::int64_t effort) {
+    std::vector<std::string> names;
+    for (const Beginning& it : run(buffers, effort, 1)) names.push_back(it.name);
+    return names;
+  }
+
+ private:
+  std::vector<pack::Strategy> strategies_;
+  std::mutex mutex_;
+  std::vector<Beginning> beginnings_;
+};
+
+TEST(Portfolio, WithLittleTimeForEachBufferAStrategyComesLater) {
+  Idlers idlers;
+  idlers.add("fallback", {.of_many = 0, .is_stopgap = true});
+  idlers.add("late", {.of_many = 4});
+  idlers.add("search", {.of_many = 1, .least = 10'000, .of_many_later = 3, .is_alone = true});
+  idlers.add("for few", {.of_many = 1, .is_for_few = true});
+  idlers.add("early", {.of_many = 2});
+  const std::vector<std::string> with_time{"fallback", "search", "early", "late"};
+  const std::vector<std::string> in_a_hurry{"fallback", "early", "search", "late"};
+  EXPECT_EQ(idlers.order(1000, 10), with_time);
+  EXPECT_EQ(idlers.order(1000, 9), in_a_hurry);
+  EXPECT_EQ(idlers.order(1001, 10), in_a_hurry);
+  EXPECT_EQ(idlers.order(2000, 20), with_time);
+  const std::vector<std::string> as_given{"fallback", "late", "search", "for few", "early"};
+  EXPECT_EQ(idlers.order(999, 5), as_given) << "few buffers";
+}
+
+TEST(Portfolio, TheClockOfAPassBeginsWhereThoseBeforeItEnd) {
+  Idlers idlers;
+  idlers.add("0", {.of_many = 0, .work = 20, .is_stopgap = true});
+  idlers.add("1", {.of_many = 1, .work = 100});
+  idlers.add("2", {.of_many = 1, .work = 300});
+  idlers.add("3", {.of_many = 2, .share = 0.5});
+  idlers.add("4", {.of_many = 3, .share = 0.25, .is_alone = true, .work = 80});
+  idlers.add("5", {.of_many = 4});
+  for (const std::size_t threads : {1U, 2U, 8U}) {
+    SCOPED_TRACE(threads);
+    std::vector<Beginning> found = idlers.run(1000, 10, threads);
+    std::ranges::sort(found, {}, &Beginning::name);
+    ASSERT_EQ(found.size(), 6U);
+    const std::vector<std::int64_t> spent{20'000, 120'000, 420'000, 420'000, 500'000, 500'000};
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].spent, spent[i]) << i;
+      EXPECT_EQ(found[i].reports, found[i].thread == std::this_thread::get_id()) << i;
+    }
+    EXPECT_EQ(found[2].left, 9'580'000);
+    EXPECT_EQ(found[3].left, 9'580'000 / 2);
+    EXPECT_EQ(found[4].left, 9'580'000 / 4 - 80'000);
+    EXPECT_EQ(found[5].left, 9'500'000);
+  }
+}
+
+TEST(Portfolio, FromPeakComesBeforeTheLongerPassesUnlessTheEffortIsShort) {
+  const Problem problem = many_buffers(0);
+  const auto names = [&](std::int64_t effort) {
+    std::vector<std::string> in_order;
+    const Progress add = [&](std::string_view name, double) {
+      if (std::ranges::find(in_order, name) == in_order.end()) in_order.emplace_back(name);
+    };
+    static_cast<void>(solve(problem, {.effort = effort, .threads = 1, .progress = add}));
+    return in_order;
+  };
+  const auto place_of = [](const std::vector<std::string>& in_order, std::string_view name) {
+    return std::ranges::find(in_order, name) - in_order.begin();
+  };
+  const auto with_time = names(60);
+  EXPECT_LT(place_of(with_time, "best-fit-by-start"), place_of(with_time, "from-peak"));
+  EXPECT_LT(place_of(with_time, "from-peak"), place_of(with_time, "greedy-by-duration"));
+  EXPECT_LT(place_of(with_time, "greedy-by-duration"), std::ssize(with_time));
+  const auto in_a_hurry = names(8);  // 6.7 microseconds for a buffer
+  EXPECT_LT(place_of(in_a_hurry, "greedy-by-duration"), place_of(in_a_hurry, "from-peak"));
+  EXPECT_LT(place_of(in_a_hurry, "greedy-by-duration"), std::ssize(in_a_hurry));
+  EXPECT_LT(place_of(names(9), "from-peak"), 5);
 }
 
 // With little time.
