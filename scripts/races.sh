@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scripts/races.sh BUILD [REPETITIONS]: runs the tests that start threads again and again, by default 100 times,
 # with a build under ThreadSanitizer, and counts what it reports. For these tests alone, in a few minutes:
-#   cmake --preset tsan -DSTOWAGE_RUNNER=OFF '-DSTOWAGE_TEST_FOLDERS=levels;pack;plan' -DSTOWAGE_TEST_OPTIONS=-O0
+#   cmake --preset tsan -DSTOWAGE_RUNNER=OFF '-DSTOWAGE_TEST_FOLDERS=base;levels;pack;plan' -DSTOWAGE_TEST_OPTIONS=-O0
 #   cmake --build --preset tsan --target stowage_tests
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,6 +9,7 @@ build=$1
 repetitions=${2:-100}
 filters=(
   'Portfolio.TheLowestWins*:Portfolio.AThrow*:Exact.RepeatedSearches*:Rings.AreTheSame*'  # `auto`, `exact`, `from-peak`, `rings`
+  'SideBySide.*:FromPeak.TheThreads*:FromPeak.AWave*:FromPeak.StoppedWhile*:FromPeak.Beaten*'
   'Ejection.Threads*'
   'Rectangle.ThePlanDoesNot*:Rectangle.TheClockCuts*:Rectangle.AnInterrupt*:Rectangle.AThrow*:Tuning.DoesNot*'
   'Pack.StoppedBefore*:Pack.StoppedLater*:Pack.CutAt*:Exact.Stopped*:FreeList.Stopped*:TwoStack.Stopped*:FromPeak.Told*:Levels.Stops*'
