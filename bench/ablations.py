@@ -88,7 +88,7 @@ RULES = (
          "static_cast<void>(cap);"),
     Rule("squeaky wheel", "few squeak", WHEEL, "part_that_squeaks = 50;", "part_that_squeaks = 1;"),
     Rule("from-peak", "ejects what is left over", PASS,
-         "if (is_promising && buffers_.size() >= few) eject();", "static_cast<void>(is_promising);"),
+         "if (is_promising && buffers_.size() >= least_buffers) eject();", "static_cast<void>(is_promising);"),
     Rule("from-peak", "only a few left over", PASS, "most_left_over = 10;", "most_left_over = 300;"),
     Rule("from-peak", "slack in the weight", PASS, "std::sqrt(area) / (slack + least_slack)",
          "std::sqrt(area + 0 * slack)"),

@@ -13,7 +13,8 @@
 namespace stowage::pack {
 namespace {
 
-constexpr std::size_t few = 1000;  ///< Buffers. With fewer nothing is thrown out: `exact` does the rest.
+constexpr std::size_t least_buffers =
+    1000;  ///< Buffers. With fewer nothing is thrown out: `exact` does the rest.
 constexpr std::size_t most_left_over = 10;  ///< With more, the pool would grow.
 constexpr std::int64_t steps_of_ejection = 600;
 constexpr double least_slack = 1e-4;
@@ -77,7 +78,7 @@ class Pass {
     control_.spend(work_of_placing * std::ssize(buffers_));
     if (!place(manner)) return {};
     const bool is_promising = !left_over_.empty() && left_over_.size() <= most_left_over;
-    if (is_promising && buffers_.size() >= few) eject();
+    if (is_promising && buffers_.size() >= least_buffers) eject();
     if (!put_on_top()) return {};
     std::vector<Bytes> offsets;
     offsets.reserve(offsets_.size());
