@@ -62,8 +62,8 @@ constexpr std::array<PassManner, 10> manners{{
     {StackOrder::by_area, Fit::lowest},
 }};
 constexpr std::size_t passes_at_once = 2;
-constexpr std::size_t few = 1000;      ///< Buffers. With fewer, one cap is tried: `exact` does the rest.
-constexpr double finest_cap = 0.01;    ///< Caps closer than this part of the bound count as equal.
+constexpr std::size_t few = 1000;    ///< Buffers. With fewer, one cap is tried: `exact` does the rest.
+constexpr double finest_cap = 0.01;  ///< Caps closer than this part of the bound count as equal.
 
 /// For one of several that run side by side, with that part of the work that is left.
 Control apart(const Control& control, double part) {

@@ -93,7 +93,7 @@ std::vector<Problem> lists_of_stretches() {
   std::vector<Problem> mixed{stretch(1, 300)};
   for (std::uint64_t seed = 0; seed < 12; ++seed) mixed.push_back(stretch(seed, seed % 3 == 0 ? 70 : 20));
   mixed.push_back(stretch(2, 400));
-  return {large_problem(1), alike(0, 3, 400), alike(0, 220, 5), in_turn(mixed)};
+  return {stretch(3, 300), large_problem(1), alike(0, 3, 400), alike(0, 220, 5), in_turn(mixed)};
 }
 
 /// What from-peak finds, and the work it counts, with so much effort.
@@ -187,6 +187,26 @@ TEST(FromPeak, InAutoTheThreadsDoNotDecideWhich) {
       }
     }
   }
+}
+
+TEST(FromPeak, CutShortInOneStretchItSaysSo) {
+  // The first stretch wants more time than there is, the second is done at once.
+  const Problem problem = in_turn({stretch(3, 300), problem_of({whole("easy", 1, 0, 1)})});
+  EXPECT_FALSE(try_from_peak(problem, 10, 1, false).placing.cut_short);
+  const auto placing = try_from_peak(problem, 1, 1, false).placing;
+  expect_valid_places(problem, placing.places);
+  EXPECT_TRUE(placing.cut_short);
+}
+
+TEST(FromPeak, WithoutTimeOnePassIsMade) {
+  const auto spent = [](std::uint64_t seed, std::int64_t effort) {
+    const Problem problem = stretch(seed, 300);
+    const Trial trial = try_from_peak(problem, effort, 1, false);
+    expect_valid_places(problem, trial.placing.places);
+    return trial.spent;
+  };
+  EXPECT_EQ(spent(1, 10), spent(1, 0)) << "the first manner reaches the bound";
+  EXPECT_EQ(spent(11, 10), 2 * spent(11, 0)) << "the second does";
 }
 
 TEST(FromPeak, AWaveHasAsManyBuffersAsAllBeforeIt) {
