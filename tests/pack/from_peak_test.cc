@@ -209,6 +209,26 @@ TEST(FromPeak, WithoutTimeOnePassIsMade) {
   EXPECT_EQ(spent(11, 10), 2 * spent(11, 0)) << "the second does";
 }
 
+TEST(FromPeak, WhatIsLeftOverThrowsOthersOut) {
+  for (const std::uint64_t seed : {16U, 17U, 18U, 19U, 21U, 25U}) {
+    SCOPED_TRACE(seed);
+    Problem problem = oracle::random_problem(
+        seed, {.buffers = 1100, .positions = 700, .longest_life = 12, .largest_size = 60});
+    problem.buffers.push_back(whole("always", 1, 0, 700));
+    const auto peak_of_trial = [&](const Trial& trial) {
+      expect_valid_places(problem, trial.placing.places);
+      return oracle::peak_of_offsets(problem, offsets_of(trial.placing.places));
+    };
+    const Bytes bound = pack::lower_bound_of(problem.buffers);
+    const Trial pass = try_from_peak(problem, 0, 1, false);  // has no time for it
+    const Trial with_time = try_from_peak(problem, 50, 1, false);
+    EXPECT_GT(peak_of_trial(pass), bound);
+    EXPECT_EQ(peak_of_trial(with_time), bound);
+    EXPECT_GT(with_time.spent, pass.spent) << "the search counts its work";
+    EXPECT_LT(with_time.spent, 2 * pass.spent) << "there was a second pass";
+  }
+}
+
 TEST(FromPeak, AWaveHasAsManyBuffersAsAllBeforeIt) {
   std::vector<Buffer> buffers;
   for (Position at = 0; at < 300; ++at) buffers.push_back(whole(std::to_string(at), 4, at, at + 1));

@@ -1,5 +1,5 @@
-// The occupancy where queries are long: buffers of hundreds of pieces, and fits from an offset on, against the
-// naive ones. Short queries are in pack_test.cc.
+// The occupancy where queries are long: buffers of hundreds of pieces, and fits from an offset on, against
+// the naive ones. Short queries are in pack_test.cc.
 
 #include "pack/occupancy.h"
 
