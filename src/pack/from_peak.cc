@@ -25,7 +25,7 @@
 //
 // Parts of time with no buffer alive between them are placed apart, in waves: each has at least as many buffers
 // as all before it, and its parts go side by side. A part need not be lower than one of a wave before, and
-// first tries the manner that worked for the last of these. So the number of threads decides how soon a placing
+// first tries the manner and the cap that worked for the last of these. So the number of threads decides how soon a placing
 // is found, not which.
 //
 // Cost: n log n per pass (occupancy.cc), and per ejection step the buffers alive at the same time. Memory is
@@ -78,18 +78,24 @@ void spend_together(const Control& control, std::span<const Control> apart) {
   for (const Control& own : apart) control.spend((own.deadline.now() - before).count());
 }
 
+/// What worked: a manner, by its index, and a cap.
+struct Trial {
+  std::size_t manner = 0;
+  Bytes cap = 0;
+};
+
 /// Tries cap after cap for buffers of which some are always alive.
 class Caps {
  public:
-  /// Nothing below `enough` is possible or useful.
-  Caps(std::span<const Buffer> buffers, Bytes enough, std::size_t first_manner, const Control& control)
-      : input_(buffers, control.neighbours), control_(control), bound_(enough), first_manner_(first_manner) {}
+  /// Nothing below `enough` is possible or useful. The cap of the first trial is at most that.
+  Caps(std::span<const Buffer> buffers, Bytes enough, const Trial& first, const Control& control)
+      : input_(buffers, control.neighbours), control_(control), enough_(enough), first_(first) {}
 
   void run() {
-    Bytes low = bound_;  // the cap that is tried next
+    Bytes low = first_.cap;  // the cap that is tried next
     while (!has_the_best() && !try_cap(low)) {
       if (has_to_end() || control_.options.rounds == 0 || input_.buffers().size() < few) break;
-      if (static_cast<double>(top_ - low) < finest_cap * static_cast<double>(bound_) + 1) break;
+      if (static_cast<double>(top_ - low) < finest_cap * static_cast<double>(enough_) + 1) break;
       low += std::max<Bytes>(1, (top_ - low) / 2);
     }
   }
@@ -98,21 +104,21 @@ class Caps {
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
   [[nodiscard]] Bytes top() const { return top_; }
   /// Of the lowest placing.
-  [[nodiscard]] std::size_t manner() const { return manner_; }
+  [[nodiscard]] const Trial& best() const { return best_; }
   [[nodiscard]] bool was_cut() const {
-    return !has_the_best() && !control_.is_beaten(bound_) && (was_cut_ || is_out_of_time());
+    return !has_the_best() && !control_.is_beaten(enough_) && (was_cut_ || is_out_of_time());
   }
 
  private:
-  [[nodiscard]] bool has_the_best() const { return !offsets_.empty() && top_ <= bound_; }
+  [[nodiscard]] bool has_the_best() const { return !offsets_.empty() && top_ <= enough_; }
 
   /// Time-out ends improvement; the first placing ends only when it is too late.
   [[nodiscard]] bool is_out_of_time() const {
     return offsets_.empty() ? control_.is_too_late() : control_.is_time_up();
   }
-  [[nodiscard]] bool has_to_end() const { return control_.is_beaten(bound_) || is_out_of_time(); }
+  [[nodiscard]] bool has_to_end() const { return control_.is_beaten(enough_) || is_out_of_time(); }
 
-  /// Tries all manners until one places everything below the cap. True if that is the bound.
+  /// Tries all manners until one places everything below the cap. True if that is low enough.
   bool try_cap(Bytes cap) {
     for (std::size_t tried = 0; tried < manners.size(); tried += passes_at_once) {
       control_.report("from-peak", static_cast<double>(tried) / manners.size());
@@ -135,22 +141,23 @@ class Caps {
       const Control& own = controls[pass];
       const Stop ends = [&] {
         const bool is_over = is_first && pass == 0 ? own.is_too_late() : own.is_time_up();
-        return is_over || own.is_beaten(bound_) || (pass > 0 && are_done[pass - 1]);
+        return is_over || own.is_beaten(enough_) || (pass > 0 && are_done[pass - 1]);
       };
-      found[pass] = pass_from_peak(input_, manner_at(tried + pass), cap, own, ends);
-      are_done[pass] = !found[pass].empty() && top_of(found[pass]) <= cap;
+      found[pass] = pass_from_peak(input_, manners[manner_at(tried + pass)], cap, own, ends);
+      are_done[pass] = !found[pass].empty() && top_of(found[pass]) <= std::max(cap, enough_);
       return !are_done[pass];
     };
     base::run_side_by_side(0, passes_at_once, threads_of(control_.options), run_pass);
     const auto done = std::find(are_done.begin(), are_done.end(), true);
     const auto end = static_cast<std::size_t>(done - are_done.begin()) + (done != are_done.end() ? 1 : 0);
     spend_together(control_, std::span(controls).first(end));
-    for (std::size_t pass = 0; pass < end; ++pass) keep(std::move(found[pass]), tried + pass);
+    for (std::size_t pass = 0; pass < end; ++pass)
+      keep(std::move(found[pass]), {manner_at(tried + pass), cap});
     return done != are_done.end();
   }
 
-  [[nodiscard]] const PassManner& manner_at(std::size_t tried) const {
-    return manners[(first_manner_ + tried) % manners.size()];
+  [[nodiscard]] std::size_t manner_at(std::size_t tried) const {
+    return (first_.manner + tried) % manners.size();
   }
 
   [[nodiscard]] Bytes top_of(std::span<const Bytes> offsets) const {
@@ -160,23 +167,23 @@ class Caps {
     return top;
   }
 
-  void keep(std::vector<Bytes> offsets, std::size_t tried) {
+  void keep(std::vector<Bytes> offsets, const Trial& trial) {
     if (offsets.empty()) was_cut_ = true;
     if (offsets.empty()) return;
     const Bytes top = top_of(offsets);
     if (!offsets_.empty() && top >= top_) return;
     offsets_ = std::move(offsets);
     top_ = top;
-    manner_ = (first_manner_ + tried) % manners.size();
+    best_ = trial;
   }
 
   const PassInput input_;
   const Control& control_;
-  const Bytes bound_;
-  const std::size_t first_manner_;
+  const Bytes enough_;
+  const Trial first_;
   std::vector<Bytes> offsets_;
   Bytes top_ = 0;
-  std::size_t manner_ = 0;
+  Trial best_;
   bool was_cut_ = false;
 };
 
@@ -215,7 +222,7 @@ std::vector<Buffer> buffers_of(const Problem& problem, const Stretch& part) {
 class Stretches {
  public:
   Stretches(const Problem& problem, std::vector<Stretch> parts, Bytes enough, const Control& control)
-      : problem_(problem), parts_(std::move(parts)), enough_(enough), control_(control) {
+      : problem_(problem), parts_(std::move(parts)), enough_(enough), control_(control), trial_{0, enough} {
     placing_.places.resize(problem.buffers.size());
   }
 
@@ -239,7 +246,7 @@ class Stretches {
     bool has_places = false;
     bool was_cut = false;
     Bytes top = 0;
-    std::size_t manner = 0;
+    Trial trial{};
   };
 
   /// Places the parts [begin, end), which have so many buffers; false if it has to end.
@@ -257,11 +264,14 @@ class Stretches {
       found[p - begin] = run_part(parts_[p], controls[p - begin]);
       return found[p - begin].has_places;
     });
-    spend_together(control_, controls);
+    // On one thread those behind the first that has none did not begin.
+    const auto none = std::ranges::find(found, false, &Part::has_places);
+    const auto begun = std::min(found.size(), static_cast<std::size_t>(none - found.begin()) + 1);
+    spend_together(control_, std::span(controls).first(begun));
+    if (none != found.end()) return false;
     for (const Part& part : found) {
-      if (!part.has_places) return false;
       enough_ = std::max(enough_, part.top);
-      manner_ = part.manner;
+      trial_ = part.trial;
       placing_.cut_short = placing_.cut_short || part.was_cut;
     }
     return true;
@@ -270,19 +280,19 @@ class Stretches {
   Part run_part(const Stretch& part, const Control& control) {
     if (control.is_beaten(enough_) || control.is_too_late()) return {};
     const std::vector<Buffer> buffers = buffers_of(problem_, part);
-    Caps caps(buffers, enough_, manner_, control);
+    Caps caps(buffers, enough_, trial_, control);
     caps.run();
     if (caps.offsets().empty()) return {};
     for (std::size_t i = 0; i < buffers.size(); ++i)
       placing_.places[part.indices[i]].offset = caps.offsets()[i];
-    return {.has_places = true, .was_cut = caps.was_cut(), .top = caps.top(), .manner = caps.manner()};
+    return {.has_places = true, .was_cut = caps.was_cut(), .top = caps.top(), .trial = caps.best()};
   }
 
   const Problem& problem_;
   const std::vector<Stretch> parts_;
   Bytes enough_;  ///< Nothing lower is possible or useful.
   const Control& control_;
-  std::size_t manner_ = 0;  ///< Of the last part.
+  Trial trial_;  ///< Of the last part.
   Placing placing_;
 };
 
@@ -295,7 +305,7 @@ Placing from_peak(const Problem& problem, const Control& control) {
   if (control.is_too_late()) return no_placing();
   std::vector<Stretch> parts = split(problem);
   if (parts.size() != 1) return Stretches(problem, std::move(parts), enough, control).run();
-  Caps caps(problem.buffers, enough, 0, control);
+  Caps caps(problem.buffers, enough, {0, enough}, control);
   caps.run();
   Placing placing{.places = {}, .cut_short = caps.was_cut()};
   for (const Bytes offset : caps.offsets()) placing.places.push_back({.offset = offset});

@@ -13,6 +13,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -172,6 +173,23 @@ TEST(FromPeak, TheThreadsDoNotDecideWhich) {
   EXPECT_GT(none, 1U);
 }
 
+/// What is spent is missing for strategies that come later. The first stretch tries all manners; the time left is
+/// too short for any stretch of the next wave, all of which begin on eight threads, but one on one.
+TEST(FromPeak, TheThreadsDoNotDecideWhatIsLeftForOthers) {
+  const Problem problem = in_turn({stretch(3, 300), stretch(0, 100), stretch(1, 100), stretch(2, 100)});
+  const auto spent_on = [&](std::size_t threads) {
+    // The first stretch of a wave waits for others to begin.
+    const Progress wait = [](std::string_view, double) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    };
+    const SolveOptions options{.effort = 2, .threads = threads, .progress = wait};
+    const pack::Control control{.options = options, .deadline = pack::deadline_of(options), .has_plan = true};
+    EXPECT_TRUE(pack::from_peak(problem, control).cut_short);
+    return control.deadline.now();
+  };
+  EXPECT_EQ(spent_on(8), spent_on(1));
+}
+
 TEST(FromPeak, InAutoTheThreadsDoNotDecideWhich) {
   for (const Problem& problem : lists_of_stretches()) {
     SCOPED_TRACE(std::to_string(problem.buffers.size()) + " buffers");
@@ -269,6 +287,14 @@ TEST(FromPeak, WhatIsRepeatedInTimeNeedsNoMore) {
   }
   EXPECT_GT(several_manners, 5U);
   EXPECT_GT(2 * sooner, above_bound) << "what does not raise the peak is low enough";
+}
+
+/// The later copies have a cap that is not the bound, with which no manner places them as low.
+TEST(FromPeak, WhatIsRepeatedInTimeNeedsNoMoreAboveTheBound) {
+  for (const std::uint64_t seed : {57U, 105U, 285U}) {
+    const Problem list = by_begin(stretch(seed, 20 + seed % 50));
+    EXPECT_LE(count_reports(in_turn(std::vector<Problem>(5, list))).peak, count_reports(list).peak) << seed;
+  }
 }
 
 /// Buffers of so many pieces that neighbours are found once for all strategies.
