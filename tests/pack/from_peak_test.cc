@@ -216,6 +216,19 @@ TEST(FromPeak, CutShortInOneStretchItSaysSo) {
   EXPECT_TRUE(placing.cut_short);
 }
 
+TEST(FromPeak, StretchesOfAWaveShareTheEffort) {
+  // The first stretch needs one pass. The next wave is three that try all manners if they have time.
+  Problem easy = problem_of({whole("always", 1, 0, 300)});
+  for (Position at = 0; at < 300; ++at) easy.buffers.push_back(whole("", 1, at, at + 1));
+  const Problem hard = stretch(3, 100);
+  const Problem problem = in_turn({easy, hard, hard, hard});
+  EXPECT_GT(try_from_peak(problem, 10, 1, true).spent, 1'900'000);
+  const Trial cut = try_from_peak(problem, 1, 1, true);
+  expect_valid_places(problem, cut.placing.places);
+  EXPECT_TRUE(cut.placing.cut_short);
+  EXPECT_LT(cut.spent, 1'400'000);
+}
+
 TEST(FromPeak, WithoutTimeOnePassIsMade) {
   const auto spent = [](std::uint64_t seed, std::int64_t effort) {
     const Problem problem = stretch(seed, 300);
