@@ -12,12 +12,12 @@ namespace stowage::base {
 void run_side_by_side(std::size_t begin, std::size_t end, std::size_t threads,
                       const std::function<bool(std::size_t task, std::size_t thread)>& work) {
   if (begin >= end) return;
-  std::atomic<std::size_t> next = begin;
+  std::atomic<std::size_t> next = begin + 1;
   std::mutex mutex;
   std::exception_ptr error;
   const auto run_tasks = [&](std::size_t thread) {
     try {
-      for (std::size_t task = next++; task < end; task = next++) {
+      for (std::size_t task = thread == 0 ? begin : next++; task < end; task = next++) {
         if (!work(task, thread)) next = end;
       }
     } catch (...) {

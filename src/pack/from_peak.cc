@@ -19,14 +19,15 @@
 //
 // The ten manners are five orders of the stack, each with the lowest or the tightest place. No single one
 // wins, and two are tried side by side. If none reaches the bound, the cap rises half the way to the best
-// placing known, and so on. On S_1 (28 526 buffers, 2576 alive at the peak) the second manner leaves 2 buffers,
-// and 40 steps place them. Where more than ten are left over, hardly any step helps: of the eighteen placings
-// that ejection made below a cap, on S_1, pangu_2.6B and perturbed copies of both, seventeen had at most eight.
+// placing known, and so on. On S_1 (28 526 buffers, 2576 alive at the peak) the second manner leaves 2
+// buffers, and 40 steps place them. Where more than ten are left over, hardly any step helps: of the
+// eighteen placings that ejection made below a cap, on S_1, pangu_2.6B and perturbed copies of both,
+// seventeen had at most eight.
 //
-// Parts of time with no buffer alive between them are placed apart, in waves: each has at least as many buffers
-// as all before it, and its parts go side by side. A part need not be lower than one of a wave before, and
-// first tries the manner and the cap that worked for the last of these. So the number of threads decides how soon a placing
-// is found, not which.
+// Parts of time with no buffer alive between them are placed apart, in waves: each has at least as many
+// buffers as all before it, and its parts go side by side. A part need not be lower than one of a wave
+// before, and first tries the manner and the cap that worked for the last of these. So the number of
+// threads decides how soon a placing is found, not which.
 //
 // Cost: n log n per pass (occupancy.cc), and per ejection step the buffers alive at the same time. Memory is
 // linear: the neighbours of a buffer are looked up (Neighbours).
@@ -256,8 +257,8 @@ class Stretches {
       const auto count = static_cast<double>(parts_[p].indices.size());
       controls.push_back(apart(control_, count / static_cast<double>(buffers)));
       if (end - begin > 1) controls.back().options.threads = 1;
-      if (p > begin) controls.back().options.progress = {};
-      controls.back().neighbours = nullptr;  // those known are of the whole list
+      if (p > begin) controls.back().options.progress = {};  // only the first is on the caller's thread
+      controls.back().neighbours = nullptr;                  // those known are of the whole list
     }
     std::vector<Part> found(end - begin);
     base::run_side_by_side(begin, end, threads_of(control_.options), [&](std::size_t p, std::size_t) {

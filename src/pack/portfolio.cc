@@ -12,10 +12,11 @@
 //     thread 1   free-list | best-fit | from-peak | area     | breadth   | two-stack |   | ejection, exact,
 //     thread 2   first-fit |          |           | duration | size      | slots     |   | rectangle
 //
-// Two searches are rivals, `exact` and `ejection`: no rule says which one an instance wants. Each begins with a
-// twentieth of the time. Then the first has one long turn, `rectangle` a short one, and the other one all the
-// rest in one turn, since what a search learns is lost between turns. Each turn begins from the best placing
-// known, with other random numbers. `ejection` is the last of few buffers, `exact` of many.
+// Two searches are rivals, `exact` and `ejection`: no rule says which one an instance wants. Each begins
+// with a twentieth of the time. Then the first has one long turn, `rectangle` a short one, and the other
+// one all the rest in one turn, since what a search learns is lost between turns. Each turn begins from
+// the best placing known, with other random numbers. `ejection` is the last of few buffers, `exact` of
+// many.
 //
 // Microseconds of one thread per buffer, with bounds and checks, which take 0.5: on S_1 (28 526 buffers), 10^5
 // generated ones and 62 185 of perturbed copies of pangu_2.6B:
@@ -27,8 +28,8 @@
 // Where there are runs of rows, `rings` comes after `free-list`. It takes 2 to 4 microseconds a buffer.
 // two-stack and slots come last, since they are never the lowest on lists.
 //
-// With an effort instead of a time limit, each pass has a clock of its own, which begins where all passes before
-// it would have ended. So no clock depends on which thread is first.
+// With an effort instead of a time limit, each pass has a clock of its own, which begins where all passes
+// before it would have ended. So no clock depends on which thread is first.
 //
 // The result does not depend on the threads unless the clock stops a strategy. The lowest placing wins, of
 // equal ones the strategy that comes first in the order. A strategy is given up only if it cannot win any
