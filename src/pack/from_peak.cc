@@ -36,7 +36,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
