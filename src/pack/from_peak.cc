@@ -24,8 +24,8 @@
 // eighteen placings that ejection made below a cap, on S_1, pangu_2.6B and perturbed copies of both,
 // seventeen had at most eight.
 //
-// Parts of time with no buffer alive between them are placed apart, in waves: each has at least as many
-// buffers as all before it, and its parts go side by side. A part need not be lower than one of a wave
+// Parts of time with no buffer alive between them are placed apart, in waves: each but the last has at least
+// as many buffers as all before it, and its parts go side by side. A part need not be lower than one of a wave
 // before, and first tries the manner and the cap that worked for the last of these. So the number of
 // threads decides how soon a placing is found, not which.
 //

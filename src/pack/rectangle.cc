@@ -18,10 +18,11 @@
 // found, not which. Only the clock may change the result.
 //
 // It ends when the threshold is reached, or when all waves are done. Work is counted, not timed: one
-// neighbour examined is one unit, or each collision with it if pieces have several. The first wave gives the re-orderer 20 units per pair that is alive
-// together; each wave gets four times as much as the one before. The number of waves allows a twentieth of
-// the cube of the pairs: a model of 200 tensors with three alive at a time gets milliseconds, a few hundred
-// with fifty alive at a time more than usual time limits. Source: docs/rectangle.md.
+// neighbour examined is one unit, or each collision with it if pieces have several. The first wave gives
+// the re-orderer 20 units per pair that is alive together; each wave gets four times as much as the one
+// before. The number of waves allows a twentieth of the cube of the pairs: a model of 200 tensors with
+// three alive at a time gets milliseconds, a few hundred with fifty alive at a time more than usual time
+// limits. Source: docs/rectangle.md.
 
 #include <algorithm>
 #include <array>

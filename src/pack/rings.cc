@@ -11,8 +11,9 @@
 // become free. There are dozens of times fewer rings than buffers. A squeaky wheel (squeaky_wheel.cc) places
 // them in many orders; then every buffer takes the offset of its slot.
 //
-// On encoders this is often within half a percent of max load, where strategies that place every row alone are a
-// quarter above it. On convolutions it is higher than these: their rows fit each other only if they are free.
+// On encoders this is often within half a percent of max load, where strategies that place every row alone
+// are a quarter above it. On convolutions it is higher than these: their rows fit each other only if they
+// are free.
 //
 // Cost: linear for the rings, then that of the squeaky wheel for them. Memory: linear.
 // Source: ours.
