@@ -24,10 +24,10 @@
 // eighteen placings that ejection made below a cap, on S_1, pangu_2.6B and perturbed copies of both,
 // seventeen had at most eight.
 //
-// Parts of time with no buffer alive between them are placed apart, in waves: each but the last has at least
-// as many buffers as all before it, and its parts go side by side. A part need not be lower than one of a wave
-// before, and first tries the manner and the cap that worked for the last of these. So the number of
-// threads decides how soon a placing is found, not which.
+// Parts of time with no buffer alive between them are placed apart, in waves: each but the last has at
+// least as many buffers as all before it, or 1024 parts, which go side by side. A part need not be lower
+// than one of a wave before, and first tries the manner and the cap that worked for the last of these. So
+// the number of threads decides how soon a placing is found, not which.
 //
 // Cost: n log n per pass (occupancy.cc), and per ejection step the buffers alive at the same time. Memory is
 // linear: the neighbours of a buffer are looked up (Neighbours).
@@ -62,8 +62,9 @@ constexpr std::array<PassManner, 10> manners{{
     {StackOrder::by_area, Fit::lowest},
 }};
 constexpr std::size_t passes_at_once = 2;
-constexpr std::size_t few = 1000;    ///< Buffers. With fewer, one cap is tried: `exact` does the rest.
-constexpr double finest_cap = 0.01;  ///< Caps closer than this part of the bound count as equal.
+constexpr std::size_t most_parts = 1024;  ///< Of a wave: each has a control of its own.
+constexpr std::size_t few = 1000;         ///< Buffers. With fewer, one cap is tried: `exact` does the rest.
+constexpr double finest_cap = 0.01;       ///< Caps closer than this part of the bound count as equal.
 
 /// For one of several that run side by side, with that part of the work that is left.
 Control apart(const Control& control, double part) {
@@ -232,7 +233,8 @@ class Stretches {
     for (std::size_t begin = 0; begin < parts_.size();) {
       std::size_t end = begin;
       std::size_t wave = 0;  // buffers
-      for (; end < parts_.size() && (end == begin || wave < done); ++end) wave += parts_[end].indices.size();
+      for (; end < parts_.size() && (end == begin || (wave < done && end < begin + most_parts)); ++end)
+        wave += parts_[end].indices.size();
       if (!run_wave(begin, end, wave)) return control_.is_beaten(enough_) ? Placing() : no_placing();
       done += wave;
       begin = end;
