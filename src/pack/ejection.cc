@@ -8,6 +8,10 @@
 //            |                            +---- cap ----+    smaller and smaller steps
 //            |  bound ------------------------------------
 //
+// Groups of the buffers (groups.cc) come first: they are fewer, and each step moves more. Their placing, if it
+// is the lowest, is where the searches for single buffers begin. That leaves cut-5000 at 13 instead of 20 percent
+// above max load, and J at 0.7 instead of 1.4, with the same effort.
+//
 // Weights only rise: what was hard to place below one cap is hard below the next. An item's first weight is
 //
 //     sqrt(size * duration) / (slack + a little)     slack: the least free share of its life
@@ -37,6 +41,7 @@
 #include "pack/bounds.h"
 #include "pack/container.h"
 #include "pack/ejection_search.h"
+#include "pack/groups.h"
 #include "pack/squeaky_wheel.h"
 #include "pack/strategies.h"
 
@@ -55,8 +60,11 @@ constexpr std::int64_t patience_per_pair = 2'000;
 constexpr std::int64_t most_patience = 64'000'000;
 constexpr std::int64_t more_patience = 8;
 constexpr std::size_t most_pairs_of_blocks = std::size_t{1} << 20U;  ///< In one step.
-constexpr std::int64_t most_failures = 12;   ///< Of all searches in a row, until the end.
-constexpr double share_of_passes = 1.0 / 3;  ///< Of the time, for the squeaky wheel.
+constexpr std::int64_t most_failures = 12;    ///< Of all searches in a row, until the end.
+constexpr double share_of_passes = 1.0 / 3;   ///< Of the time, for the squeaky wheel.
+constexpr double share_of_groups = 1.0 / 3;   ///< Of the time, for groups of buffers,
+constexpr double most_of_groups = 0.9;        ///< unless there are almost as many of them,
+constexpr std::size_t most_grouped = 20'000;  ///< or too many buffers.
 
 /// The placing that is known, or else the lowest of all greedy passes; no places if it was too late.
 Placing known_placing(const Problem& problem, const Control& control) {
@@ -263,27 +271,49 @@ class Descents {
   Bytes peak_ = 0;
 };
 
+/// Lowers a placing by passes and by searches.
+void lower(const Problem& problem, Bytes bound, const Control& control, std::vector<Place>& places) {
+  std::optional<Neighbours> own;
+  if (control.neighbours == nullptr) own.emplace(problem.buffers);
+  const Neighbours& neighbours = own ? *own : *control.neighbours;
+  lower_by_passes(problem, neighbours, bound, control, places);
+  Descents descents(problem, neighbours, places, bound, control);
+  descents.run();
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) places[b].offset = descents.offsets()[b];
+}
+
+/// Takes a placing of groups of the buffers instead if it is lower.
+void lower_by_groups(const Problem& problem, Bytes bound, const Control& control,
+                     std::vector<Place>& places) {
+  if (problem.buffers.size() > most_grouped) return;
+  const GroupedList groups = chains_of(problem, control.options.seed);
+  const auto count = static_cast<double>(groups.problem.buffers.size());
+  if (count > most_of_groups * static_cast<double>(problem.buffers.size())) return;
+  Control own = control;
+  own.deadline = control.deadline.part(share_of_groups);
+  own.has_plan = true;  // `places`
+  own.known = {};
+  own.neighbours = nullptr;
+  Placing placing = known_placing(groups.problem, own);
+  if (placing.places.empty()) return;
+  if (total_peak(score_of(groups.problem, placing.places)) > bound)
+    lower(groups.problem, bound, own, placing.places);
+  std::vector<Place> found = groups.places_of_members(placing.places);
+  if (score_of(problem, found) < score_of(problem, places)) places = std::move(found);
+}
+
 }  // namespace
 
 Placing ejection(const Problem& problem, const Control& control) {
   if (control.is_too_late()) return no_placing();
   const Bytes bound = lower_bound_of(problem.buffers);
   Placing placing = known_placing(problem, control);
-  if (placing.places.empty() && !problem.buffers.empty()) return no_placing();
   if (problem.buffers.empty()) return placing;
-  if (const Bytes peak = total_peak(score_of(problem, placing.places));
-      peak <= bound || control.is_time_up()) {
-    placing.cut_short = peak > bound;
-    return placing;
-  }
-  std::optional<Neighbours> own;
-  if (control.neighbours == nullptr) own.emplace(problem.buffers);
-  const Neighbours& neighbours = own ? *own : *control.neighbours;
-  lower_by_passes(problem, neighbours, bound, control, placing.places);
-  Descents descents(problem, neighbours, placing.places, bound, control);
-  descents.run();
-  for (std::size_t b = 0; b < problem.buffers.size(); ++b) placing.places[b].offset = descents.offsets()[b];
-  placing.cut_short = descents.peak() > bound && control.is_time_up();
+  if (placing.places.empty()) return no_placing();
+  const auto is_high = [&] { return total_peak(score_of(problem, placing.places)) > bound; };
+  if (is_high() && !control.is_time_up()) lower_by_groups(problem, bound, control, placing.places);
+  if (is_high() && !control.is_time_up()) lower(problem, bound, control, placing.places);
+  placing.cut_short = is_high() && control.is_time_up();
   return placing;
 }
 

@@ -8,6 +8,10 @@
 //
 // Where alignments differ, half of the dives try the coarsest alignment first.
 //
+// Of three dives one places single items, one stacks of them, and one chains of stacks (groups.cc). Groups are
+// fewer, but prove nothing; each kind is the best for some lists. Chance draws other chains for every sixteen
+// dives. The longer dives place single items.
+//
 // Each thread takes the next number; the lowest number with an answer wins. So the number of threads decides
 // how soon the plan is found, not which.
 //
@@ -40,10 +44,11 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::int64_t nodes_of_a_dive = 2000;
-constexpr std::int64_t nodes_for_an_item = 4;  ///< At least; a dive without a failure needs one.
-constexpr std::uint64_t one_in = 16;           ///< One of so many dives is
-constexpr std::int64_t longer = 4;             ///< so many times as long, one of so many of these again.
-constexpr std::size_t many_items = 500;        ///< With more, all dives branch at the last failure.
+constexpr std::int64_t nodes_for_an_item = 4;      ///< At least; a dive without a failure needs one.
+constexpr std::uint64_t one_in = 16;               ///< One of so many dives is
+constexpr std::int64_t longer = 4;                 ///< so many times as long, one of so many of these again.
+constexpr std::uint64_t dives_of_a_draw = one_in;  ///< Of chains.
+constexpr std::size_t many_items = 500;            ///< With more, all dives branch at the last failure.
 constexpr std::int64_t most_doublings = 17;
 constexpr std::int64_t doublings_before = 4;  ///< Doublings of one search in the first round.
 constexpr std::uint64_t less_elsewhere = 32;  ///< Heights above the bound get so many times fewer searches;
@@ -104,18 +109,36 @@ Found search(const Tables& tables, Bytes height, std::uint64_t number, std::int6
   return search_sections(tables, height, {values, sections, own_seed, length}, stop);
 }
 
+/// What a dive places.
+enum class Kind : std::uint8_t { chains, items, stacks };
+constexpr std::uint64_t kinds = 3;
+
+Kind kind_of(std::uint64_t number) {
+  const bool is_longer = (number + 1) % one_in == 0;
+  return is_longer ? Kind::items : static_cast<Kind>(number % kinds);
+}
+
+/// The models that dives search. Of groups there are none if no items can be grouped.
+struct Models {
+  const Tables& items;
+  bool has_chains = false;
+  const GroupedTables* stacks = nullptr;
+};
+
 /// Runs the searches [begin, end) for one height, on all threads.
 class Batch {
  public:
-  Batch(const Tables& tables, Bytes height, const Control& control)
-      : tables_(tables), height_(height), control_(control) {}
+  Batch(const Models& models, Bytes height, const Control& control)
+      : models_(models), tables_(models.items), height_(height), control_(control) {}
 
   Found run(std::uint64_t begin, std::uint64_t end) {
     if (control_.deadline.counts_work()) end = end_of_work(begin, end);
-    base::run_side_by_side(begin, end, threads_of(control_.options), [&](std::uint64_t number, std::size_t) {
+    const std::size_t threads = threads_of(control_.options);
+    std::vector<Chains> chains(threads);
+    base::run_side_by_side(begin, end, threads, [&](std::uint64_t number, std::size_t thread) {
       if (number >= decided_by_ || control_.is_time_up()) return false;
       const Stop stop = [&] { return decided_by_ < number || control_.is_time_up(); };
-      put(search(tables_, height_, number, length_within_work(number), control_.options.seed, stop), number);
+      put(run_search(number, chains[thread], stop), number);
       return true;
     });
     if (control_.deadline.counts_work()) count_work(begin, end);
@@ -123,6 +146,37 @@ class Batch {
   }
 
  private:
+  /// The chains of a thread, which last for several dives.
+  struct Chains {
+    std::uint64_t draw = 0;
+    std::unique_ptr<GroupedTables> tables{};
+  };
+
+  [[nodiscard]] Found run_search(std::uint64_t number, Chains& chains, const Stop& stop) const {
+    const GroupedTables* grouped = grouped_for(number, chains, stop);
+    if (stop()) return {};  // the tables may be incomplete
+    Found found = search(grouped == nullptr ? tables_ : grouped->tables(), height_, number,
+                         length_within_work(number), control_.options.seed, stop);
+    if (grouped == nullptr) return found;
+    if (found.answer == Answer::yes) found.offsets = grouped->groups().offsets_of_members(found.offsets);
+    if (found.answer == Answer::no) found.answer = Answer::unknown;  // single items may still fit
+    return found;
+  }
+
+  /// The groups for the search with that number; none if it places single items.
+  [[nodiscard]] const GroupedTables* grouped_for(std::uint64_t number, Chains& chains,
+                                                 const Stop& stop) const {
+    const Kind kind = kind_of(number);
+    if (kind == Kind::stacks) return models_.stacks;
+    if (kind == Kind::items || !models_.has_chains) return nullptr;
+    const std::uint64_t draw = number / dives_of_a_draw;
+    if (!chains.tables || chains.draw != draw) {
+      const std::uint64_t seed = (control_.options.seed + 1) * 0x9e3779b97f4a7c15U + draw;
+      chains = {draw, std::make_unique<GroupedTables>(chains_of(tables_.model, seed), stop)};
+    }
+    return chains.tables.get();
+  }
+
   /// The number up to which the work that is left allows searches. The last one may be shorter than it would be.
   [[nodiscard]] std::uint64_t end_of_work(std::uint64_t begin, std::uint64_t end) {
     double nodes = control_.deadline.left().count() * 1e9 / static_cast<double>(work_of_node(tables_));
@@ -160,7 +214,8 @@ class Batch {
     best_ = std::move(found);
   }
 
-  const Tables& tables_;
+  const Models& models_;
+  const Tables& tables_;  ///< Of single items; the length and the work of all dives are counted by it.
   const Bytes height_;
   const Control& control_;
   std::optional<std::uint64_t> cut_{};  ///< The search for which too little work is left.
@@ -196,10 +251,23 @@ void LeastHeight::keep(std::vector<Bytes> offsets) {
   height_ = height;
 }
 
+void LeastHeight::make_groups() {
+  const auto is_fewer = [&](const Groups& groups) {
+    return groups.model.items.size() < tables_.model.items.size();
+  };
+  has_chains_ = is_fewer(chains_of(tables_.model, 0));
+  Groups stacks = stacks_of(tables_.model);
+  if (!is_fewer(stacks)) return;
+  const Stop stop = [&] { return control_.is_too_late(); };
+  stacks_ = std::make_unique<GroupedTables>(std::move(stacks), stop);
+  if (stop()) stacks_.reset();
+}
+
 bool LeastHeight::advance() {
   const std::int64_t last_round = most_doublings - doublings_before;
   const std::int64_t rounds = std::min(control_.options.rounds.value_or(last_round), last_round);
   if (round_ > rounds) return false;
+  if (round_ == 0) make_groups();
   halve(std::uint64_t{1} << (doublings_before + round_));
   ++round_;
   return true;
@@ -209,10 +277,11 @@ bool LeastHeight::advance() {
 void LeastHeight::halve(std::uint64_t searches) {
   Bytes height = low_;
   Bytes unknown = low_;  // nothing was found below it
+  const Models models{tables_, has_chains_, stacks_.get()};
   while (height < height_ && !control_.is_time_up()) {
     const std::uint64_t fewer = round_ < patient_rounds ? less_elsewhere : less_later;
-    const std::uint64_t count = height == low_ ? searches : std::max<std::uint64_t>(1, searches / fewer);
-    Found found = Batch(tables_, height, control_).run(asked_, asked_ + count);
+    const std::uint64_t count = height == low_ ? searches : std::max(kinds, searches / fewer);
+    Found found = Batch(models, height, control_).run(asked_, asked_ + count);
     if (found.answer == Answer::yes) {
       keep(std::move(found.offsets));
     } else {

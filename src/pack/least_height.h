@@ -2,14 +2,32 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "pack/groups.h"
 #include "pack/placing.h"
 #include "pack/section_search.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 
 namespace stowage::pack {
+
+/// Groups of items, and their tables, which refer to them.
+class GroupedTables {
+ public:
+  /// If cancelled the tables are useless.
+  GroupedTables(Groups groups, const Stop& stop) : groups_(std::move(groups)), tables_(groups_.model, stop) {}
+  GroupedTables(const GroupedTables&) = delete;
+
+  [[nodiscard]] const Groups& groups() const { return groups_; }
+  [[nodiscard]] const Tables& tables() const { return tables_; }
+
+ private:
+  const Groups groups_;
+  const Tables tables_;
+};
 
 /// Searches for the least height of a model, round by round: see least_height.cc. Keeps references.
 class LeastHeight {
@@ -30,9 +48,12 @@ class LeastHeight {
 
  private:
   void keep(std::vector<Bytes> offsets);
+  void make_groups();
   void halve(std::uint64_t searches);
 
   const Tables& tables_;
+  bool has_chains_ = false;
+  std::unique_ptr<GroupedTables> stacks_;  ///< None if every item has a life of its own.
   const Control& control_;
   Bytes low_;
   Bytes height_ = 0;
