@@ -296,8 +296,9 @@ void lower_by_groups(const Problem& problem, Bytes bound, const Control& control
   own.neighbours = nullptr;
   Placing placing = known_placing(groups.problem, own);
   if (placing.places.empty()) return;
-  if (total_peak(score_of(groups.problem, placing.places)) > bound)
-    lower(groups.problem, bound, own, placing.places);
+  const Bytes own_bound = std::max(bound, lower_bound_of(groups.problem.buffers));
+  if (total_peak(score_of(groups.problem, placing.places)) > own_bound)
+    lower(groups.problem, own_bound, own, placing.places);
   std::vector<Place> found = groups.places_of_members(placing.places);
   if (score_of(problem, found) < score_of(problem, places)) places = std::move(found);
 }

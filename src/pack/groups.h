@@ -16,7 +16,7 @@ struct Member {
   Bytes above = 0;          ///< Offset of the group.
 };
 
-/// A model with fewer items and the same live bytes: see groups.cc.
+/// A model with fewer items, and the same live bytes in each section: see groups.cc.
 struct Groups {
   SectionModel model{};
   std::vector<Member> members{};  ///< By item of the first model.
@@ -30,7 +30,7 @@ struct Groups {
 /// Also those of one size that follow each other, chosen by chance.
 [[nodiscard]] Groups chains_of(const SectionModel& model, std::uint64_t seed);
 
-/// A list with fewer buffers and the same max load.
+/// A list with fewer buffers. The max load is that of the first list with all sizes rounded up to alignments.
 struct GroupedList {
   Problem problem{};
   std::vector<Member> members{};  ///< By buffer of the first list.

@@ -16,6 +16,7 @@
 #include "pack/bounds.h"
 #include "pack/container.h"
 #include "pack/ejection_search.h"
+#include "pack/groups.h"
 #include "pack/random.h"
 #include "pack/strategies.h"
 #include "problems.h"
@@ -90,6 +91,32 @@ TEST(Ejection, FindsTheLeastPeakOfSmallProblems) {
     found_least += found == least ? 1 : 0;
   }
   EXPECT_GE(found_least, cases * 99 / 100);
+}
+
+/// Few lives and sizes: it begins with groups.
+TEST(Ejection, PlacingsByGroupsAreValid) {
+  std::size_t grouped = 0;
+  const std::uint64_t cases = testing::is_in_a_hurry() ? 40 : 400;
+  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+    SCOPED_TRACE(seed);
+    oracle::Random random(seed);
+    const bool is_small = random.chance(50);
+    const Problem problem = oracle::random_problem(seed, {.buffers = is_small ? 9U : 60U,
+                                                          .positions = is_small ? 5 : 20,
+                                                          .longest_life = is_small ? 3 : 6,
+                                                          .largest_size = random.between(2, 4),
+                                                          .largest_alignment = random.chance(60) ? 1 : 8,
+                                                          .percent_with_pieces = random.chance(60) ? 0 : 20,
+                                                          .percent_pinned = random.chance(60) ? 0 : 5,
+                                                          .percent_never_alive = 3,
+                                                          .percent_like_the_last = is_small ? 0 : 30});
+    const Bytes found = peak_after(problem, 4);
+    const Bytes least = is_small ? oracle::optimal_peak(problem) : pack::lower_bound_of(problem.buffers);
+    EXPECT_GE(found, least);
+    const std::size_t groups = pack::chains_of(problem, 0).problem.buffers.size();
+    grouped += 10 * groups < 9 * problem.buffers.size() ? 1 : 0;
+  }
+  EXPECT_GT(grouped, cases / 2);
 }
 
 TEST(Ejection, BeginsFromWhatIsKnown) {

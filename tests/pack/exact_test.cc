@@ -16,6 +16,7 @@
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
 #include "pack/bounds.h"
+#include "pack/groups.h"
 #include "pack/least_height.h"
 #include "pack/model.h"
 #include "pack/section_search.h"
@@ -72,6 +73,31 @@ TEST(Exact, FindsTheOptimumOfSmallProblems) {
     above_bound += oracle::optimal_peak(problem) > pack::lower_bound_of(problem.buffers) ? 1 : 0;
   }
   EXPECT_GT(above_bound, problems / 40) << "the problems are too easy to tell";
+}
+
+/// Few lives and sizes: most dives place groups. A height that is impossible for groups may do for buffers.
+TEST(Exact, FindsTheOptimumThoughGroupsMayNeedMore) {
+  const std::uint64_t problems = testing::is_in_a_hurry() ? 300 : 3000;
+  std::size_t grouped = 0;
+  std::size_t groups_need_more = 0;
+  for (std::uint64_t seed = 0; seed < problems; ++seed) {
+    SCOPED_TRACE(seed);
+    oracle::Random random(seed);
+    const Problem problem =
+        oracle::random_problem(seed, {.buffers = static_cast<std::size_t>(random.between(6, 11)),
+                                      .positions = random.between(4, 7),
+                                      .longest_life = 3,
+                                      .largest_size = random.between(2, 3),
+                                      .largest_alignment = random.chance(70) ? 1 : 4,
+                                      .percent_with_pieces = random.chance(70) ? 0 : 20,
+                                      .percent_pinned = random.chance(70) ? 0 : 15});
+    expect_optimal(problem);
+    const Problem groups = pack::chains_of(problem, seed).problem;
+    grouped += groups.buffers.size() < problem.buffers.size() ? 1 : 0;
+    groups_need_more += oracle::optimal_peak(groups) > oracle::optimal_peak(problem) ? 1 : 0;
+  }
+  EXPECT_GT(grouped, problems / 2);
+  EXPECT_GT(groups_need_more, problems / 100) << "the problems are too easy to tell";
 }
 
 const pack::Stop never = [] { return false; };
