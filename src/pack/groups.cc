@@ -5,21 +5,25 @@
 //             |  +--1--+-----2------+       Together they have the life of 3: a stack.
 //             +--+-----+------------+--> time
 //
-// No section gets more live bytes. Where groups fit, their items fit, but not the other way round. So a search
-// of groups finds placings, and proves nothing.
+// Where groups fit, their items fit, but not the other way round. So a search of groups finds placings, and
+// proves nothing.
 //
-// Items of one life are always stacked. Where items of one size end and others begin, chance chains one of each,
-// or none. What has one life then is stacked, and so on until there is nothing to chain. Which chains come
-// first matters: of 689 dives with groups of D that chance drew, 242 placed all at max load; of 647 with one
-// draw, none. Of minimalloc's lists (154 to 409 buffers) a twelfth to a half is left, of copies with jittered
-// sizes three fifths.
+// Items of one life are always stacked. Where items end and others begin, chance chains some of one size. What
+// has one life then is stacked, and so on until there is nothing to chain. Which chains come first matters: of
+// 689 dives with groups of D that chance drew, 242 placed all at max load; of 647 with one draw, none. Of
+// minimalloc's lists (154 to 409 buffers) a twelfth to a half is left, of copies with jittered sizes three
+// fifths.
 //
-// Cost: n log n per round; half of what can be chained is chained in each. Source: ours.
+// With a tolerance, sizes may differ by so much: the smaller item takes as many bytes as the larger, if no section
+// gets more live bytes than max load. That leaves two fifths of jittered copies. Without one, the live bytes of
+// all sections stay as they were.
+//
+// Cost: n log n per round, and the sections of all items; half of what can be chained is chained in each. Source:
+// ours.
 
 #include "pack/groups.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -51,7 +55,8 @@ void append(Group& group, const Group& other, Bytes above) {
 
 class Grouper {
  public:
-  explicit Grouper(const SectionModel& model) {
+  explicit Grouper(const SectionModel& model) : loads_(model.loads()) {
+    for (const Bytes load : loads_) max_load_ = std::max(max_load_, load);
     for (std::uint32_t i = 0; i < model.items.size(); ++i) {
       auto& groups = is_plain(model.items[i]) ? groups_ : others_;
       groups.push_back({model.items[i], {{i, 0}}});
@@ -80,24 +85,25 @@ class Grouper {
     groups_ = std::move(stacks);
   }
 
-  /// Chains two groups of one size at about half of the sections where one ends and the other begins; false if
-  /// there are none.
-  bool chain(Random& random) {
+  /// Chains groups that follow each other, about half of those that can be chained; false if there are none.
+  bool chain(Random& random, double tolerance) {
     std::vector<std::size_t> first_of(groups_.size());  // by group, that of its chain
     std::iota(first_of.begin(), first_of.end(), std::size_t{0});
     bool can_chain = false;
-    for (const auto& [key, meeting] : meetings()) {  // in the order of time
-      if (meeting.ending.empty() || meeting.beginning.empty()) continue;
-      can_chain = true;
-      if (random.below(2) == 0) continue;
-      const std::size_t first = first_of[meeting.ending[random.below(meeting.ending.size())]];
-      const std::size_t second = meeting.beginning[random.below(meeting.beginning.size())];
-      Item& item = groups_[first].item;
-      item.size = std::max(item.size, groups_[second].item.size);
-      item.parts[0].end = groups_[second].item.parts[0].end;
-      append(groups_[first], groups_[second], 0);
-      groups_[second].members.clear();
-      first_of[second] = first;
+    for (Meeting& meeting : meetings()) {  // in the order of time
+      std::vector<std::size_t>& beginning = meeting.beginning;
+      std::ranges::stable_sort(beginning, {}, [&](std::size_t g) { return kind_of(g); });
+      for (std::size_t left = meeting.ending.size(); left > 0 && !beginning.empty(); --left) {
+        std::swap(meeting.ending[left - 1], meeting.ending[random.below(left)]);
+        const std::size_t first = first_of[meeting.ending[left - 1]];
+        const auto second = closest(beginning, first, random);
+        if (second == beginning.end() || !may_chain(first, *second, tolerance)) continue;
+        can_chain = true;
+        if (random.below(2) == 0) continue;
+        chain(first, *second);
+        first_of[*second] = first;
+        beginning.erase(second);
+      }
     }
     std::erase_if(groups_, [](const Group& group) { return group.members.empty(); });
     return can_chain;
@@ -118,25 +124,79 @@ class Grouper {
   }
 
  private:
-  /// Groups of one size that end and begin at one section.
+  /// Groups that end and begin at one section.
   struct Meeting {
     std::vector<std::size_t> ending{};
     std::vector<std::size_t> beginning{};
   };
 
-  /// By section, height and alignment.
-  [[nodiscard]] std::map<std::tuple<std::uint32_t, Bytes, Bytes>, Meeting> meetings() const {
-    std::map<std::tuple<std::uint32_t, Bytes, Bytes>, Meeting> meetings;
+  /// By section.
+  [[nodiscard]] std::vector<Meeting> meetings() const {
+    std::vector<Meeting> meetings(loads_.size() + 1);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const Item& item = groups_[g].item;
-      meetings[{item.parts[0].end, height_of(item), item.alignment}].ending.push_back(g);
-      meetings[{item.parts[0].begin, height_of(item), item.alignment}].beginning.push_back(g);
+      const Segment& part = groups_[g].item.parts[0];
+      meetings[part.end].ending.push_back(g);
+      meetings[part.begin].beginning.push_back(g);
     }
     return meetings;
   }
 
+  [[nodiscard]] Bytes height(std::size_t g) const { return height_of(groups_[g].item); }
+
+  /// Alignment and height.
+  [[nodiscard]] std::pair<Bytes, Bytes> kind_of(std::size_t g) const {
+    return {groups_[g].item.alignment, height(g)};
+  }
+
+  /// One of those that are most like a group: of its alignment, with the closest height. `sorted` is by kind; the
+  /// result is its end if there is none.
+  [[nodiscard]] std::vector<std::size_t>::const_iterator closest(const std::vector<std::size_t>& sorted,
+                                                                 std::size_t group, Random& random) const {
+    const auto kind = [this](std::size_t g) { return kind_of(g); };
+    const auto [alignment, wanted] = kind_of(group);
+    const auto is_close = [&, alignment = alignment](auto it) {
+      return groups_[*it].item.alignment == alignment;
+    };
+    const auto above = std::ranges::lower_bound(sorted, std::pair(alignment, wanted), {}, kind);
+    auto best = sorted.end();
+    if (above != sorted.end() && is_close(above)) best = above;
+    if (above != sorted.begin() && is_close(above - 1) &&
+        (best == sorted.end() || wanted - height(*(above - 1)) < height(*best) - wanted))
+      best = above - 1;
+    if (best == sorted.end()) return best;
+    const auto equal = std::ranges::equal_range(sorted, kind_of(*best), {}, kind);
+    return equal.begin() + static_cast<std::ptrdiff_t>(random.below(equal.size()));
+  }
+
+  /// Whether two groups of one alignment are about equally high, and the lower can become as high as the other.
+  [[nodiscard]] bool may_chain(std::size_t first, std::size_t second, double tolerance) const {
+    const Bytes high = std::max(height(first), height(second));
+    const Bytes low = std::min(height(first), height(second));
+    if (static_cast<double>(high - low) > tolerance * static_cast<double>(high)) return false;
+    const Segment& part = groups_[height(first) == low ? first : second].item.parts[0];
+    return std::all_of(loads_.begin() + part.begin, loads_.begin() + part.end,
+                       [&](Bytes load) { return load + high - low <= max_load_; });
+  }
+
+  void chain(std::size_t first, std::size_t second) {
+    Item& item = groups_[first].item;
+    const Item& next = groups_[second].item;
+    const Bytes high = std::max(height(first), height(second));
+    for (const std::size_t g : {first, second}) {
+      const Segment& part = groups_[g].item.parts[0];
+      for (std::uint32_t s = part.begin; s < part.end; ++s) loads_[s] += high - height(g);
+    }
+    item.size = std::max(item.size, next.size);
+    item.parts[0].high = high;
+    item.parts[0].end = next.parts[0].end;
+    append(groups_[first], groups_[second], 0);
+    groups_[second].members.clear();
+  }
+
   std::vector<Group> groups_;
   std::vector<Group> others_;  ///< These stay as they are.
+  std::vector<Bytes> loads_;   ///< By section, of all groups.
+  Bytes max_load_ = 0;
 };
 
 /// Adds a buffer to a group, so many bytes above its offset.
@@ -167,12 +227,12 @@ Groups stacks_of(const SectionModel& model) {
   return grouper.result(model);
 }
 
-Groups chains_of(const SectionModel& model, std::uint64_t seed) {
+Groups chains_of(const SectionModel& model, std::uint64_t seed, double tolerance) {
   Grouper grouper(model);
   Random random(seed);
   do {
     grouper.stack();
-  } while (grouper.chain(random));
+  } while (grouper.chain(random, tolerance));
   return grouper.result(model);
 }
 
@@ -183,9 +243,9 @@ std::vector<Place> GroupedList::places_of_members(std::span<const Place> places_
   return places;
 }
 
-GroupedList chains_of(const Problem& problem, std::uint64_t seed) {
+GroupedList chains_of(const Problem& problem, std::uint64_t seed, double tolerance) {
   const SectionModel model = model_of(problem.buffers);
-  const Groups groups = chains_of(model, seed);
+  const Groups groups = chains_of(model, seed, tolerance);
   GroupedList list{{.memories = problem.memories}, std::vector<Member>(problem.buffers.size())};
   std::vector<Buffer>& buffers = list.problem.buffers;
   buffers.resize(groups.model.items.size());

@@ -16,7 +16,7 @@ struct Member {
   Bytes above = 0;          ///< Offset of the group.
 };
 
-/// A model with fewer items, and the same live bytes in each section: see groups.cc.
+/// A model with fewer items and the same max load: see groups.cc.
 struct Groups {
   SectionModel model{};
   std::vector<Member> members{};  ///< By item of the first model.
@@ -27,8 +27,9 @@ struct Groups {
 
 /// Items of one life become one.
 [[nodiscard]] Groups stacks_of(const SectionModel& model);
-/// Also those of one size that follow each other, chosen by chance.
-[[nodiscard]] Groups chains_of(const SectionModel& model, std::uint64_t seed);
+/// Also those of one size that follow each other, chosen by chance. With a tolerance, the smaller of two may lack
+/// so much of the size of the larger.
+[[nodiscard]] Groups chains_of(const SectionModel& model, std::uint64_t seed, double tolerance = 0);
 
 /// A list with fewer buffers. The max load is that of the first list with all sizes rounded up to alignments.
 struct GroupedList {
@@ -40,6 +41,6 @@ struct GroupedList {
 };
 
 /// The same for the buffers of one memory.
-[[nodiscard]] GroupedList chains_of(const Problem& problem, std::uint64_t seed);
+[[nodiscard]] GroupedList chains_of(const Problem& problem, std::uint64_t seed, double tolerance = 0);
 
 }  // namespace stowage::pack

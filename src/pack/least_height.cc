@@ -48,6 +48,7 @@ constexpr std::int64_t nodes_for_an_item = 4;      ///< At least; a dive without
 constexpr std::uint64_t one_in = 16;               ///< One of so many dives is
 constexpr std::int64_t longer = 4;                 ///< so many times as long, one of so many of these again.
 constexpr std::uint64_t dives_of_a_draw = one_in;  ///< Of chains.
+constexpr double tolerance = 0.25;                 ///< Of every other draw: so much higher may chains be.
 constexpr std::size_t many_items = 500;            ///< With more, all dives branch at the last failure.
 constexpr std::int64_t most_doublings = 17;
 constexpr std::int64_t doublings_before = 4;  ///< Doublings of one search in the first round.
@@ -172,7 +173,8 @@ class Batch {
     const std::uint64_t draw = number / dives_of_a_draw;
     if (!chains.tables || chains.draw != draw) {
       const std::uint64_t seed = (control_.options.seed + 1) * 0x9e3779b97f4a7c15U + draw;
-      chains = {draw, std::make_unique<GroupedTables>(chains_of(tables_.model, seed), stop)};
+      chains = {draw, std::make_unique<GroupedTables>(
+                          chains_of(tables_.model, seed, draw % 2 == 0 ? 0 : tolerance), stop)};
     }
     return chains.tables.get();
   }

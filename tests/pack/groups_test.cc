@@ -191,6 +191,57 @@ TEST(Groups, AnyPlacingIsOneOfTheItems) {
   });
 }
 
+/// Sizes of a chain differ: the smaller has a hole above it, but max load stays.
+TEST(Groups, ChainsOfLikeSizesKeepMaxLoad) {
+  oracle::Random random(2);
+  std::size_t fewer = 0;
+  for (std::uint64_t seed = 0; seed < testing::cases_of(3000) && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = alike_buffers(seed);
+    const SectionModel model = pack::model_of(problem.buffers);
+    const double tolerance = seed % 2 == 0 ? 0.25 : 1;
+    const Groups groups = pack::chains_of(model, seed, tolerance);
+    const std::vector<Bytes> loads = model.loads();
+    const std::vector<Bytes> of_groups = groups.model.loads();
+    for (std::size_t s = 0; s < loads.size(); ++s) {
+      EXPECT_LE(loads[s], of_groups[s]);
+      EXPECT_LE(of_groups[s], std::ranges::max(loads));
+    }
+    for (std::size_t i = 0; i < model.items.size(); ++i) {
+      const Item& group = groups.model.items[groups.members[i].group];
+      const Bytes high = group.parts[0].high;
+      if (!can_be_grouped(model.items[i])) continue;
+      EXPECT_LE(groups.members[i].above + model.items[i].parts[0].high, high);
+      EXPECT_LE(groups.members[i].above + model.items[i].size, group.size);
+    }
+    const Problem as_items = as_problem(groups.model);
+    const std::vector<Bytes> offsets = offsets_by_chance(as_items, random);
+    expect_valid_offsets(as_problem(model), groups.offsets_of_members(offsets));
+    const pack::GroupedList list = pack::chains_of(problem, seed, tolerance);
+    std::vector<Place> places;
+    for (const Bytes offset : offsets_by_chance(list.problem, random)) places.push_back({.offset = offset});
+    std::vector<Bytes> of_buffers;
+    for (const Place& place : list.places_of_members(places)) of_buffers.push_back(place.offset);
+    expect_valid_offsets(problem, of_buffers);
+    fewer += groups.model.items.size() < pack::chains_of(model, seed).model.items.size() ? 1 : 0;
+  }
+  EXPECT_GT(fewer, testing::cases_of(3000) / 10);
+}
+
+TEST(Groups, ChainsOfLikeSizesWaitForRoom) {
+  const auto groups_of = [](bool is_full, double tolerance) {
+    Problem problem = problem_of({whole("a", 10, 0, 2), whole("b", 8, 2, 4), whole("c", 3, 0, 4)});
+    if (is_full) {  // b must not take ten bytes
+      problem.buffers.push_back(whole("d", 2, 3, 5));
+      problem.buffers.push_back(whole("e", 1, 4, 6));
+    }
+    return pack::chains_of(pack::model_of(problem.buffers), 1, tolerance).model.items.size();
+  };
+  EXPECT_EQ(groups_of(false, 0.1), 3U);
+  EXPECT_EQ(groups_of(false, 0.2), 1U);
+  EXPECT_EQ(groups_of(true, 0.2), 5U);
+}
+
 TEST(Groups, NothingIsLeftToStackOrToChain) {
   check_groups([](const SectionModel&, const Groups& groups, bool has_chains) {
     std::set<std::tuple<std::uint32_t, std::uint32_t, Bytes>> lives;
