@@ -36,7 +36,7 @@ class Rule:
 
 
 LISTS = {
-    "exact": ("D", "E", "H", "I", "cut-1000"),
+    "exact": ("D", "E", "H", "I", "D-jittered", "cut-1000"),
     "ejection": ("J", "J-both", "D-jittered"),
     "squeaky wheel": ("crossing-1000", "saturated-1000", "densenet121-rows"),
     "from-peak": ("S_1", "pangu_2.6B", "saturated-5000"),
@@ -67,6 +67,7 @@ RULES = (
     Rule("exact", "chains of stacks", LEAST, "has_chains_ = is_fewer(chains_of(tables_.model, 0));", ""),
     Rule("exact", "chains by chance", LEAST, "const std::uint64_t draw = number / dives_of_a_draw;",
          "const std::uint64_t draw = 0 * number;"),
+    Rule("exact", "chains of like sizes", LEAST, "draw % 2 == 0 ? 0 : tolerance", "0 * tolerance"),
     Rule("ejection", "groups first", CAPS,
          "if (is_high() && !control.is_time_up()) lower_by_groups(problem, bound, control, placing.places);", ""),
     Rule("ejection", "the heaviest is next", EJECTION, "random_.below(any_in) == 0 ? any() : heaviest()", "any()"),

@@ -100,7 +100,7 @@ class Grouper {
         if (second == beginning.end() || !may_chain(first, *second, tolerance)) continue;
         can_chain = true;
         if (random.below(2) == 0) continue;
-        chain(first, *second);
+        join(first, *second);
         first_of[*second] = first;
         beginning.erase(second);
       }
@@ -178,7 +178,7 @@ class Grouper {
                        [&](Bytes load) { return load + high - low <= max_load_; });
   }
 
-  void chain(std::size_t first, std::size_t second) {
+  void join(std::size_t first, std::size_t second) {
     Item& item = groups_[first].item;
     const Item& next = groups_[second].item;
     const Bytes high = std::max(height(first), height(second));
@@ -207,8 +207,7 @@ void add(Buffer& group, const Buffer& buffer, Bytes above) {
   const Lifetime before = life_of(group);
   const Lifetime life = life_of(buffer);
   group.size = std::max(group.size, above + buffer.size);
-  group.alignment =
-      std::lcm(group.alignment, buffer.alignment);  // equal, or all sizes are multiples (model.cc)
+  group.alignment = std::lcm(group.alignment, buffer.alignment);  // no more than its size: see model.cc
   group.pieces = {Piece{.size = group.size,
                         .life = {std::min(before.lower, life.lower), std::max(before.upper, life.upper)}}};
 }
@@ -243,9 +242,9 @@ std::vector<Place> GroupedList::places_of_members(std::span<const Place> places_
   return places;
 }
 
-GroupedList chains_of(const Problem& problem, std::uint64_t seed, double tolerance) {
+GroupedList chains_of(const Problem& problem, std::uint64_t seed) {
   const SectionModel model = model_of(problem.buffers);
-  const Groups groups = chains_of(model, seed, tolerance);
+  const Groups groups = chains_of(model, seed);
   GroupedList list{{.memories = problem.memories}, std::vector<Member>(problem.buffers.size())};
   std::vector<Buffer>& buffers = list.problem.buffers;
   buffers.resize(groups.model.items.size());

@@ -40,7 +40,7 @@ struct GroupedList {
   [[nodiscard]] std::vector<Place> places_of_members(std::span<const Place> places_of_groups) const;
 };
 
-/// The same for the buffers of one memory.
-[[nodiscard]] GroupedList chains_of(const Problem& problem, std::uint64_t seed, double tolerance = 0);
+/// The same without a tolerance, for the buffers of one memory.
+[[nodiscard]] GroupedList chains_of(const Problem& problem, std::uint64_t seed);
 
 }  // namespace stowage::pack

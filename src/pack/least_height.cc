@@ -10,7 +10,7 @@
 //
 // Of three dives one places single items, one stacks of them, and one chains of stacks (groups.cc). Groups are
 // fewer, but prove nothing; each kind is the best for some lists. Chance draws other chains for every sixteen
-// dives. The longer dives place single items.
+// dives; half of the draws chain sizes that differ by up to a quarter. The longer dives place single items.
 //
 // Each thread takes the next number; the lowest number with an answer wins. So the number of threads decides
 // how soon the plan is found, not which.
@@ -48,7 +48,7 @@ constexpr std::int64_t nodes_for_an_item = 4;      ///< At least; a dive without
 constexpr std::uint64_t one_in = 16;               ///< One of so many dives is
 constexpr std::int64_t longer = 4;                 ///< so many times as long, one of so many of these again.
 constexpr std::uint64_t dives_of_a_draw = one_in;  ///< Of chains.
-constexpr double tolerance = 0.25;                 ///< Of every other draw: so much higher may chains be.
+constexpr double tolerance = 0.25;                 ///< Of sizes in a chain, for every other draw.
 constexpr std::size_t many_items = 500;            ///< With more, all dives branch at the last failure.
 constexpr std::int64_t most_doublings = 17;
 constexpr std::int64_t doublings_before = 4;  ///< Doublings of one search in the first round.
