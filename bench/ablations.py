@@ -36,7 +36,7 @@ class Rule:
 
 
 LISTS = {
-    "exact": ("D", "E", "H", "I", "D-jittered", "cut-1000"),
+    "exact": ("D", "H", "I", "D-jittered", "cut-1000"),
     "ejection": ("J", "J-both", "D-jittered"),
     "squeaky wheel": ("crossing-1000", "saturated-1000", "densenet121-rows"),
     "from-peak": ("S_1", "pangu_2.6B", "saturated-5000"),
