@@ -216,6 +216,7 @@ void add(Buffer& group, const Buffer& buffer, Bytes above) {
 
 std::vector<Bytes> Groups::offsets_of_members(std::span<const Bytes> offsets_of_groups) const {
   std::vector<Bytes> offsets;
+  offsets.reserve(members.size());
   for (const Member& member : members) offsets.push_back(offsets_of_groups[member.group] + member.above);
   return offsets;
 }
@@ -237,6 +238,7 @@ Groups chains_of(const SectionModel& model, std::uint64_t seed, double tolerance
 
 std::vector<Place> GroupedList::places_of_members(std::span<const Place> places_of_groups) const {
   std::vector<Place> places;
+  places.reserve(members.size());
   for (const Member& member : members)
     places.push_back({.offset = places_of_groups[member.group].offset + member.above});
   return places;

@@ -20,6 +20,10 @@ class GroupedTables {
   /// If cancelled the tables are useless.
   GroupedTables(Groups groups, const Stop& stop) : groups_(std::move(groups)), tables_(groups_.model, stop) {}
   GroupedTables(const GroupedTables&) = delete;
+  GroupedTables(GroupedTables&&) = delete;
+  GroupedTables& operator=(const GroupedTables&) = delete;
+  GroupedTables& operator=(GroupedTables&&) = delete;
+  ~GroupedTables() = default;
 
   [[nodiscard]] const Groups& groups() const { return groups_; }
   [[nodiscard]] const Tables& tables() const { return tables_; }
