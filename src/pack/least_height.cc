@@ -10,7 +10,8 @@
 //
 // Of three dives one places single items, one stacks of them, and one chains of stacks (groups.cc). Groups are
 // fewer, but prove nothing; each kind is the best for some lists. Chance draws other chains for every sixteen
-// dives; half of the draws chain sizes that differ by up to a quarter. The longer dives place single items.
+// dives; half of the draws chain sizes that differ by up to a quarter. The longer dives place single items, and
+// all do where items have several parts.
 //
 // Each thread takes the next number; the lowest number with an answer wins. So the number of threads decides
 // how soon the plan is found, not which.
@@ -253,7 +254,10 @@ void LeastHeight::keep(std::vector<Bytes> offsets) {
   height_ = height;
 }
 
+/// None where items have several parts: groups of the others seldom fit between these.
 void LeastHeight::make_groups() {
+  const auto is_whole = [](const Item& item) { return item.parts.size() == 1; };
+  if (!std::ranges::all_of(tables_.model.items, is_whole)) return;
   const auto is_fewer = [&](const Groups& groups) {
     return groups.model.items.size() < tables_.model.items.size();
   };
@@ -282,7 +286,8 @@ void LeastHeight::halve(std::uint64_t searches) {
   const Models models{tables_, has_chains_, stacks_.get()};
   while (height < height_ && !control_.is_time_up()) {
     const std::uint64_t fewer = round_ < patient_rounds ? less_elsewhere : less_later;
-    const std::uint64_t count = height == low_ ? searches : std::max(kinds, searches / fewer);
+    const std::uint64_t least = has_chains_ ? kinds : 1;
+    const std::uint64_t count = height == low_ ? searches : std::max(least, searches / fewer);
     Found found = Batch(models, height, control_).run(asked_, asked_ + count);
     if (found.answer == Answer::yes) {
       keep(std::move(found.offsets));
