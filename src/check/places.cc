@@ -66,17 +66,23 @@ Sum most_live(std::span<const std::pair<Position, Bytes>> changes) {
   return most;
 }
 
-Sum least_top(std::span<const LiveBytes> all, Bytes unit) {
-  const auto loses = [unit](const LiveBytes& it) { return it.size % unit != 0; };
-  if (unit > 1 && std::none_of(all.begin(), all.end(), loses)) return 0;
+/// `for_each` calls a visitor with all live bytes. They are not listed: there may be a million.
+Sum least_top(const auto& for_each, Bytes unit) {
+  std::size_t count = 0;
+  bool does_lose = unit == 1;
+  for_each([&](const LiveBytes& it) {
+    ++count;
+    does_lose = does_lose || it.size % unit != 0;
+  });
+  if (!does_lose) return 0;
   std::vector<std::pair<Position, Bytes>> changes;  // at one position, ends (negative) come first
-  changes.reserve(2 * all.size());
-  for (const LiveBytes& it : all) {
-    if (it.life.lower >= it.life.upper || it.size <= 0) continue;
-    if (it.alignment % unit != 0 || it.begin % unit != 0) continue;
+  changes.reserve(2 * count);
+  for_each([&](const LiveBytes& it) {
+    if (it.life.lower >= it.life.upper || it.size <= 0) return;
+    if (it.alignment % unit != 0 || it.begin % unit != 0) return;
     changes.emplace_back(it.life.lower, it.size);
     changes.emplace_back(it.life.upper, -it.size);
-  }
+  });
   std::sort(changes.begin(), changes.end());
   if (unit == 1) return most_live(changes);
   std::multiset<Bytes> lost;  // padding above each
@@ -98,13 +104,13 @@ Sum least_top(std::span<const LiveBytes> all, Bytes unit) {
 }
 
 /// Wherever they are placed, some of them end at or above this.
-Bytes least_top(std::span<const LiveBytes> all) {
+Bytes least_top(const auto& for_each) {
   std::set<Bytes> units{1};
-  for (const LiveBytes& it : all) {
+  for_each([&](const LiveBytes& it) {
     if (std::has_single_bit(static_cast<std::uint64_t>(it.alignment))) units.insert(it.alignment);
-  }
+  });
   Sum most = 0;
-  for (const Bytes unit : units) most = std::max(most, least_top(all, unit));
+  for (const Bytes unit : units) most = std::max(most, least_top(for_each, unit));
   return static_cast<Bytes>(std::min<Sum>(most, largest_value));
 }
 
@@ -206,7 +212,7 @@ class MemoryCheck {
       check_overlap(clock, used.boxes);
       check_slots(plan_, clock, used.pools, used.boxes, faults_);
       if (clock == 0) Boxes().swap(used.boxes);
-      proven = std::max(least_top(live_at_once(used)), used.largest);
+      proven = std::max(least_top_of(used), used.largest);
       if (clock != 0) hand_up(clock, used, proven);
     }
     return proven;
@@ -224,17 +230,16 @@ class MemoryCheck {
     used.largest = std::max(used.largest, bytes_ever_live(std::span(used.boxes).subspan(first)));
   }
 
-  /// The bytes of its buffers and of its branches.
-  [[nodiscard]] std::vector<LiveBytes> live_at_once(const Used& used) const {
-    std::vector<LiveBytes> all;
-    all.reserve(used.buffers.size() + used.branches.size());
-    for (const std::size_t b : used.buffers) {
-      const Buffer& it = plan_.buffers[b];
-      for (const Piece& piece : it.pieces)
-        all.push_back({piece.life, piece.offset, piece.size, it.alignment});
-    }
-    all.insert(all.end(), used.branches.begin(), used.branches.end());
-    return all;
+  /// Wherever its buffers and its branches are placed, some of them end at or above this.
+  [[nodiscard]] Bytes least_top_of(const Used& used) const {
+    return least_top([&](const auto& visit) {
+      for (const std::size_t b : used.buffers) {
+        const Buffer& it = plan_.buffers[b];
+        for (const Piece& piece : it.pieces)
+          visit(LiveBytes{piece.life, piece.offset, piece.size, it.alignment});
+      }
+      for (const LiveBytes& branch : used.branches) visit(branch);
+    });
   }
 
   void check_overlap(std::size_t clock, const Boxes& boxes) {

@@ -1,3 +1,4 @@
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,33 +86,33 @@ class BufferWriter {
   /// One line; valid until the next call.
   [[nodiscard]] std::string_view line_of(const Buffer& buffer, const Place& place) {
     line_.clear();
-    add(R"({{"id":{},"clock":{},"size":{},"alignment":{},"memory":{},"offset":{},"kind":"{}","pieces":[)",
-        quoted(buffer.id), buffer.clock, buffer.size, buffer.alignment, memories_[place.memory], place.offset,
-        name_of(buffer.kind));
+    add(FMT_COMPILE(R"({{"id":{},"clock":{},"size":{},"alignment":{},"memory":{},"offset":{},)"),
+        quoted(buffer.id), buffer.clock, buffer.size, buffer.alignment, memories_[place.memory],
+        place.offset);
+    add(FMT_COMPILE(R"("kind":"{}","pieces":[)"), name_of(buffer.kind));
     add_pieces(buffer.pieces);
-    add("]");
-    if (buffer.pinned) add(R"(,"pinned":{})", *buffer.pinned);
-    if (buffer.traffic > 0) add(R"(,"traffic":{})", buffer.traffic);
-    add("}}");
-    return line_;
+    add(FMT_COMPILE("]"));
+    if (buffer.pinned) add(FMT_COMPILE(R"(,"pinned":{})"), *buffer.pinned);
+    if (buffer.traffic > 0) add(FMT_COMPILE(R"(,"traffic":{})"), buffer.traffic);
+    add(FMT_COMPILE("}}"));
+    return {line_.data(), line_.size()};
   }
 
  private:
-  template <typename... Values>
-  void add(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(line_), format, std::forward<Values>(values)...);
+  void add(const auto& format, const auto&... values) {
+    fmt::format_to(fmt::appender(line_), format, values...);
   }
 
   void add_pieces(std::span<const Piece> pieces) {
     for (std::size_t p = 0; p < pieces.size();) {
-      if (p > 0) add(",");
+      if (p > 0) add(FMT_COMPILE(","));
       const std::size_t count = plan_.streaming ? pieces_of_one_size(pieces.subspan(p)) : 1;
       if (count > 1) {
-        line_ += exporting::dump(pieces_json(pieces.subspan(p, count), list_));
+        add(FMT_COMPILE("{}"), exporting::dump(pieces_json(pieces.subspan(p, count), list_)));
       } else {
         const Piece& it = pieces[p];
-        add(R"({{"offset":{},"size":{},"lower":{},"upper":{}}})", it.offset, it.size, it.life.lower,
-            it.life.upper);
+        add(FMT_COMPILE(R"({{"offset":{},"size":{},"lower":{},"upper":{}}})"), it.offset, it.size,
+            it.life.lower, it.life.upper);
       }
       p += count;
     }
@@ -126,7 +127,7 @@ class BufferWriter {
   const Plan& plan_;
   const Lists& list_;
   std::vector<std::string> memories_;  ///< Their names, quoted.
-  std::string line_;
+  fmt::memory_buffer line_;
 };
 
 /// Row blocks that differ only in offset and live range, as one entry.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -15,6 +16,7 @@
 #include "export/order_profile.h"
 #include "export/readable.h"
 #include "export/strategy_rows.h"
+#include "pack/bounds.h"
 #include "stowage/export.h"
 
 namespace stowage {
@@ -41,29 +43,11 @@ struct Alive {
 
 /// The first position with most live bytes, without constants, which are always live.
 Position fullest_position(const std::vector<Buffer>& buffers) {
-  std::vector<std::pair<Position, Bytes>> changes;
-  changes.reserve(2 * buffers.size());
-  for (const Buffer& buffer : buffers) {
-    if (is_constant(buffer.kind)) continue;
-    for (const Piece& piece : buffer.pieces) {
-      if (piece.life.lower == piece.life.upper) continue;
-      changes.emplace_back(piece.life.lower, piece.size);
-      changes.emplace_back(piece.life.upper, -piece.size);
-    }
-  }
-  std::sort(changes.begin(), changes.end());
-  Position fullest = 0;
-  Bytes most = -1;
-  Bytes alive = 0;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    alive += changes[i].second;
-    const bool is_last_here = i + 1 == changes.size() || changes[i + 1].first != changes[i].first;
-    if (is_last_here && alive > most) {
-      most = alive;
-      fullest = changes[i].first;
-    }
-  }
-  return fullest;
+  const auto counts = [](const Buffer& it) { return !is_constant(it.kind); };
+  if (std::ranges::all_of(buffers, counts)) return pack::fullest(buffers).at;
+  std::vector<Buffer> counted;
+  std::ranges::copy_if(buffers, std::back_inserter(counted), counts);
+  return pack::fullest(counted).at;
 }
 
 std::vector<Alive> alive_at(const std::vector<Buffer>& buffers, Position at) {
@@ -76,8 +60,6 @@ std::vector<Alive> alive_at(const std::vector<Buffer>& buffers, Position at) {
     }
     if (bytes > 0) result.push_back({bytes, b});
   }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const Alive& a, const Alive& b) { return a.bytes > b.bytes; });
   return result;
 }
 
@@ -87,8 +69,12 @@ void write_largest(const Plan& plan, std::ostream& out) {
   const std::vector<Buffer> unfolded = has_one_axis ? std::vector<Buffer>() : exporting::on_one_axis(plan);
   const std::vector<Buffer>& buffers = has_one_axis ? plan.buffers : unfolded;
   const Position at = fullest_position(buffers);
-  const std::vector<Alive> alive = alive_at(buffers, at);
+  std::vector<Alive> alive = alive_at(buffers, at);
   const std::size_t count = std::min(alive.size(), buffers_shown);
+  std::ranges::partial_sort(alive, alive.begin() + static_cast<std::ptrdiff_t>(count),
+                            [](const Alive& a, const Alive& b) {
+                              return a.bytes != b.bytes ? a.bytes > b.bytes : a.buffer < b.buffer;
+                            });
   fmt::print(out, "\nlargest buffers at position {}, where {} are alive:\n", at, alive.size());
   fmt::print(out, "  {:>14}  {:>14}  {:>19}  {}\n", "bytes", "offset", "lifetime", "buffer");
   for (std::size_t i = 0; i < count; ++i) {

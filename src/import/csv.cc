@@ -93,7 +93,8 @@ bool CsvReader::read_line() {
         rest_.remove_prefix(first + 1);
         quoted_.push_back(read_quoted());
       }
-      const std::size_t end = std::min(rest_.find_first_of(",\n"), rest_.size());
+      const auto ends_field = [](char c) { return c == ',' || c == '\n'; };
+      const auto end = static_cast<std::size_t>(std::ranges::find_if(rest_, ends_field) - rest_.begin());
       std::string_view field = base::trim(rest_.substr(0, end));
       if (is_quoted) field = quoted_.back().append(field);
       in_line = end < rest_.size() && rest_[end] == ',';

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,59 +20,76 @@
 namespace stowage::pack {
 namespace {
 
-bool comes_first(const Load& a, const Load& b) { return a.at < b.at; }
-
-/// Sorts by position and sums the changes at equal positions.
-void merge_by_sorting(std::vector<Load>& changes) {
-  std::sort(changes.begin(), changes.end(), comes_first);
-  std::size_t count = 0;
-  for (const Load& change : changes) {
-    if (count > 0 && changes[count - 1].at == change.at) {
-      changes[count - 1].bytes += change.bytes;
-    } else {
-      changes[count++] = change;
+/// Calls `visit(position, change)` where pieces begin and end.
+void for_each_change(std::span<const Buffer> buffers, const auto& visit) {
+  for (const Buffer& buffer : buffers) {
+    for (const Piece& piece : buffer.pieces) {
+      if (!piece.is_ever_alive()) continue;
+      visit(piece.life.lower, piece.size);
+      visit(piece.life.upper, -piece.size);
     }
   }
-  changes.resize(count);
+}
+
+/// The sum of all changes at each position that has some, in rising order.
+std::vector<Load> sort_changes(std::span<const Buffer> buffers, std::size_t count) {
+  std::vector<Load> changes;
+  changes.reserve(count);
+  for_each_change(buffers, [&](Position at, Bytes change) { changes.push_back({at, change}); });
+  std::ranges::sort(changes, {}, &Load::at);
+  std::size_t positions = 0;
+  for (const Load& change : changes) {
+    if (positions > 0 && changes[positions - 1].at == change.at) {
+      changes[positions - 1].bytes += change.bytes;
+    } else {
+      changes[positions++] = change;
+    }
+  }
+  changes.resize(positions);
   changes.shrink_to_fit();
+  return changes;
 }
 
 /// The same for close positions: one cell per position from the first to the last.
-void merge_by_counting(std::vector<Load>& changes, Position first, Position last) {
-  std::vector<std::optional<Bytes>> cells(static_cast<std::size_t>(last - first) + 1);
-  for (const Load& change : changes) {
-    std::optional<Bytes>& cell = cells[static_cast<std::size_t>(change.at - first)];
-    cell = cell.value_or(0) + change.bytes;
+std::vector<Load> count_changes(std::span<const Buffer> buffers, Position first, Position last) {
+  const auto cells = static_cast<std::size_t>(last - first) + 1;
+  std::vector<Bytes> bytes(cells, 0);
+  std::vector<char> has_change(cells, 0);
+  for_each_change(buffers, [&](Position at, Bytes change) {
+    bytes[static_cast<std::size_t>(at - first)] += change;
+    has_change[static_cast<std::size_t>(at - first)] = 1;
+  });
+  std::vector<Load> changes;
+  changes.reserve(static_cast<std::size_t>(std::ranges::count(has_change, 1)));
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    if (has_change[cell] != 0) changes.push_back({first + static_cast<Position>(cell), bytes[cell]});
   }
-  changes.clear();
-  for (Position at = first; at <= last; ++at) {
-    if (const auto cell = cells[static_cast<std::size_t>(at - first)]) changes.push_back({at, *cell});
-  }
-  changes.shrink_to_fit();
+  return changes;
 }
 
 }  // namespace
 
 std::vector<Load> load_profile(std::span<const Buffer> buffers) {
-  std::vector<Load> profile;  // first the change at each position, then the sum of all up to it
-  profile.reserve(2 * buffers.size());
-  for (const Buffer& buffer : buffers) {
-    for (const Piece& piece : buffer.pieces) {
-      if (!piece.is_ever_alive()) continue;
-      profile.push_back({piece.life.lower, piece.size});
-      profile.push_back({piece.life.upper, -piece.size});
-    }
-  }
-  if (profile.empty()) return profile;
-  const auto [first, last] = std::minmax_element(profile.begin(), profile.end(), comes_first);
-  if (last->at - first->at < std::ssize(profile)) {
-    merge_by_counting(profile, first->at, last->at);
-  } else {
-    merge_by_sorting(profile);
-  }
+  std::size_t count = 0;  // of changes
+  Position first = std::numeric_limits<Position>::max();
+  Position last = std::numeric_limits<Position>::min();
+  for_each_change(buffers, [&](Position at, Bytes) {
+    ++count;
+    first = std::min(first, at);
+    last = std::max(last, at);
+  });
+  if (count == 0) return {};
+  const bool are_close = static_cast<std::size_t>(last - first) < count;
+  std::vector<Load> profile = are_close ? count_changes(buffers, first, last) : sort_changes(buffers, count);
   Bytes bytes = 0;
   for (Load& load : profile) load.bytes = bytes += load.bytes;
   return profile;
+}
+
+Load fullest(std::span<const Buffer> buffers) {
+  const std::vector<Load> profile = load_profile(buffers);
+  const auto most = std::ranges::max_element(profile, {}, &Load::bytes);
+  return most != profile.end() ? *most : Load();
 }
 
 namespace {
@@ -341,8 +359,4 @@ Certificate certify(const Problem& problem, Bytes bound, Bytes peak, const Contr
 
 }  // namespace stowage::pack
 
-stowage::Bytes stowage::max_load(std::span<const Buffer> buffers) {
-  Bytes most = 0;
-  for (const pack::Load& load : pack::load_profile(buffers)) most = std::max(most, load.bytes);
-  return most;
-}
+stowage::Bytes stowage::max_load(std::span<const Buffer> buffers) { return pack::fullest(buffers).bytes; }

@@ -20,6 +20,9 @@ struct Load {
 /// Cost: pieces * log(pieces).
 [[nodiscard]] std::vector<Load> load_profile(std::span<const Buffer> buffers);
 
+/// The first entry with the most live bytes; of no buffers, 0 bytes at position 0.
+[[nodiscard]] Load fullest(std::span<const Buffer> buffers);
+
 /// The maximum of: live bytes, live bytes with padding for power-of-two alignments, the largest buffer, and
 /// the end of the highest pin. No placing in one memory has a smaller peak.
 [[nodiscard]] Bytes lower_bound_of(std::span<const Buffer> buffers);

@@ -96,6 +96,7 @@ void lower_by_passes(const Problem& problem, const Neighbours& neighbours, Bytes
 
 std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> loads, Bytes cap) {
   std::vector<Movable> movables;
+  movables.reserve(problem.buffers.size());
   for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
     const Buffer& buffer = problem.buffers[b];
     const Lifetime life = life_of(buffer);

@@ -63,13 +63,15 @@ EjectionSearch::EjectionSearch(std::span<const Movable> items, ClashesOf clashes
       table_(table),
       random_(seed),
       offsets_(items_.size(), 0),
-      tops_(items_.size(), 0),
       is_placed_(items_.size(), 0),
       thrown_out_(items_.size(), -barred_for - 1),
-      met_(items_.size(), 0),
       work_of_step_(table_ != nullptr ? 200 + std::ssize(items) : 200),
       work_of_meeting_(table_ != nullptr ? 5 : 60) {
+  weights_.reserve(items_.size());
   for (const Movable& item : items_) weights_.push_back(item.weight);
+  if (table_ == nullptr) return;
+  tops_.resize(items_.size());
+  met_.resize(items_.size());
 }
 
 void EjectionSearch::begin(Bytes height) {
@@ -165,9 +167,9 @@ void erase_from(std::vector<std::uint32_t>& ordered, const std::vector<Bytes>& k
 
 void EjectionSearch::place(std::uint32_t i, Bytes offset) {
   offsets_[i] = offset;
-  tops_[i] = offset + items_[i].size;
   is_placed_[i] = 1;
   if (table_ == nullptr) return;
+  tops_[i] = offset + items_[i].size;
   by_begin_.insert(place_in(by_begin_, offsets_, offsets_[i]), i);
   by_end_.insert(place_in(by_end_, tops_, tops_[i]), i);
 }
@@ -181,14 +183,14 @@ void EjectionSearch::throw_out(std::uint32_t i) {
   erase_from(by_end_, tops_, i);
 }
 
-/// Sorts all placed items.
+/// With a table: sorts all placed items.
 void EjectionSearch::order_placed() {
+  if (table_ == nullptr) return;
   by_begin_.clear();
   for (std::uint32_t i = 0; i < items_.size(); ++i) {
     tops_[i] = offsets_[i] + items_[i].size;
     if (is_placed_[i] != 0) by_begin_.push_back(i);
   }
-  if (table_ == nullptr) return;
   by_end_ = by_begin_;
   std::ranges::stable_sort(by_begin_, {}, [&](std::uint32_t i) { return offsets_[i]; });
   std::ranges::stable_sort(by_end_, {}, [&](std::uint32_t i) { return tops_[i]; });

@@ -84,13 +84,14 @@ class EjectionSearch {
   Random random_;
   std::vector<double> weights_;
   std::vector<Bytes> offsets_;
-  std::vector<Bytes> tops_;  ///< Offset plus size.
   std::vector<char> is_placed_;
   std::vector<std::int64_t> thrown_out_;  ///< The step at which each item was last thrown out.
   std::vector<std::uint32_t> pool_;
-  std::vector<std::uint32_t> by_begin_;  ///< With a table: the placed items by rising begin,
-  std::vector<std::uint32_t> by_end_;    ///< and by rising end.
-  std::vector<Barrier> starts_;          ///< These are members to save allocations.
+  /// With a table: offset plus size, and the placed items by rising begin and by rising end.
+  std::vector<Bytes> tops_;
+  std::vector<std::uint32_t> by_begin_;
+  std::vector<std::uint32_t> by_end_;
+  std::vector<Barrier> starts_;  ///< These are members to save allocations.
   std::vector<Barrier> ends_;
   std::vector<std::uint32_t> met_;
   std::span<const std::uint32_t> met_by_begin_;  ///< With a table: placed items that the taken one meets.

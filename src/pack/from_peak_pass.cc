@@ -163,15 +163,9 @@ class Pass {
 }  // namespace
 
 PassInput::PassInput(std::span<const Buffer> buffers, const Neighbours* neighbours)
-    : buffers_(buffers), given_neighbours_(neighbours) {
+    : buffers_(buffers), peak_(fullest(buffers).at), given_neighbours_(neighbours) {
   lives_.reserve(buffers_.size());
   for (const Buffer& buffer : buffers_) lives_.push_back(life_of(buffer));
-  Bytes most = -1;
-  for (const Load& load : load_profile(buffers_)) {
-    if (load.bytes <= most) continue;
-    most = load.bytes;
-    peak_ = load.at;
-  }
 }
 
 const Neighbours& PassInput::neighbours() const {

@@ -40,7 +40,7 @@ class PassInput {
  private:
   std::span<const Buffer> buffers_;
   std::vector<Lifetime> lives_;
-  Position peak_ = 0;
+  Position peak_;
   const Neighbours* given_neighbours_;
   mutable std::once_flag looked_around_;
   mutable std::unique_ptr<Neighbours> own_neighbours_;

@@ -44,13 +44,12 @@ constexpr Bytes part_that_squeaks = 50;       ///< The cap is so much of the gap
 class SqueakyWheel {
  public:
   SqueakyWheel(const Problem& problem, const Neighbours& neighbours, Bytes enough, const Control& control)
-      : buffers_(problem.buffers), neighbours_(neighbours), enough_(enough), control_(control) {
-    Bytes most = -1;
-    for (const Load& load : load_profile(buffers_)) {
-      if (load.bytes <= most) continue;
-      most = load.bytes;
-      fullest_ = load.at;
-    }
+      : buffers_(problem.buffers),
+        neighbours_(neighbours),
+        enough_(enough),
+        control_(control),
+        fullest_(fullest(buffers_).at) {
+    lives_.reserve(buffers_.size());
     for (const Buffer& buffer : buffers_) lives_.push_back(life_of(buffer));
   }
 
@@ -141,7 +140,7 @@ class SqueakyWheel {
   const Neighbours& neighbours_;
   const Bytes enough_;
   const Control& control_;
-  Position fullest_ = 0;  ///< Where the most bytes are live.
+  const Position fullest_;  ///< Where the most bytes are live.
   std::vector<Lifetime> lives_;
   std::vector<int> classes_;    ///< Of each buffer; higher ones are placed first.
   std::vector<Bytes> offsets_;  ///< Of the last pass.

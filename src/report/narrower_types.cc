@@ -80,7 +80,7 @@ class NarrowerTypes {
       buffers_.push_back(all[b]);
       numbers_.push_back(b);
     }
-    most_ = fullest(buffers_);
+    most_ = pack::fullest(buffers_);
   }
 
   std::vector<Remedy> all() && {
@@ -136,7 +136,7 @@ class NarrowerTypes {
         piece.size =
             piece.size / old_bits * new_bits + (piece.size % old_bits * new_bits + old_bits - 1) / old_bits;
     }
-    const Bytes after = fullest(changed).bytes;
+    const Bytes after = pack::fullest(changed).bytes;
     if (after == most_.bytes) return;
     remedies_.push_back(
         {Remedy::Verdict::possible,
@@ -158,14 +158,6 @@ class NarrowerTypes {
 };
 
 }  // namespace
-
-pack::Load fullest(std::span<const Buffer> buffers) {
-  pack::Load most;
-  for (const pack::Load& load : pack::load_profile(buffers)) {
-    if (load.bytes > most.bytes) most = load;
-  }
-  return most;
-}
 
 std::vector<Remedy> narrower_types(const Plan& plan, std::size_t memory) {
   return NarrowerTypes(plan, memory).all();

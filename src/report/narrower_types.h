@@ -9,9 +9,6 @@
 
 namespace stowage::report {
 
-/// The first position with the most live bytes.
-[[nodiscard]] pack::Load fullest(std::span<const Buffer> buffers);
-
 /// What smaller elements would free at the peak of a memory: of all tensors of a type, and of its largest tensors
 /// there, each by itself with all that share bytes with it.
 [[nodiscard]] std::vector<Remedy> narrower_types(const Plan& plan, std::size_t memory);

@@ -75,7 +75,7 @@ class Remedies {
     for (std::size_t b = 0; b < buffers_.size(); ++b) {
       if (plan_.places[b].memory == memory && is_counted(b)) counted.push_back(buffers_[b]);
     }
-    return report::fullest(counted);
+    return pack::fullest(counted);
   }
 
   [[nodiscard]] pack::Load fullest_in(std::size_t memory) const {
