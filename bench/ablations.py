@@ -45,7 +45,7 @@ LISTS = {
 }
 STRATEGIES = {"squeaky wheel": "ejection"}  # others have their own name
 
-SECTIONS, LEAST, EJECTION = "section_search.cc", "least_height.cc", "ejection_search.cc"
+SECTIONS, LEAST, EJECTION, MEETINGS = "section_search.cc", "least_height.cc", "ejection_search.cc", "meetings.cc"
 CAPS, WHEEL, PEAK, PASS = "ejection.cc", "squeaky_wheel.cc", "from_peak.cc", "from_peak_pass.cc"
 STARTS, TUNER, PORTFOLIO, PACKERS = "rectangle.cc", "rectangle_tuner.cc", "portfolio.cc", "packers.cc"
 RULES = (
@@ -77,7 +77,7 @@ RULES = (
     Rule("ejection", "barred from its last offset", EJECTION, "if (step_ - thrown_out_[i] <= barred_for)",
          "if (false)"),
     Rule("ejection", "items drop now and then", EJECTION, "if (step_ % compact_every == 0) compact();", ""),
-    Rule("ejection", "table of meetings", EJECTION, "buffers.size() <= MeetingTable::most_items", "buffers.empty()"),
+    Rule("ejection", "meetings", MEETINGS, "if (!std::ranges::all_of(buffers, is_whole)) return std::nullopt;", "if (!buffers.empty()) return std::nullopt;"),
     Rule("ejection", "slack in the weight", CAPS, "area / (slack + slack_of_all)", "area + 0 * slack"),
     Rule("ejection", "two searches", CAPS, "searches_at_once = 2;", "searches_at_once = 1;"),
     Rule("ejection", "all go on from the lowest", CAPS,

@@ -23,7 +23,7 @@
 //
 // Cost: a step sorts what an item meets. Collisions of buffers of many pieces are joined beforehand
 // (collisions.cc). Where there are too many, and a step would look at more than 2^20 pairs of pieces, nothing is
-// searched. Memory: linear, up to 2^21 listed neighbours and 2^22 collisions, and 8 MiB for the table of meetings.
+// searched. Memory: linear, up to 2^21 listed neighbours and 2^22 collisions, and 8 MiB for meetings.
 // Source: ours, after the ejection pools of vehicle routing (Nagata & Braysy, 2009).
 
 #include <algorithm>
@@ -113,11 +113,11 @@ std::vector<Movable> movables_of(const Problem& problem, std::span<const Bytes> 
 /// One of the searches that go side by side.
 class Descent {
  public:
-  Descent(std::span<const Movable> movables, const Neighbours& neighbours, const MeetingTable* table,
+  Descent(std::span<const Movable> movables, const Neighbours& neighbours, const Meetings* meetings,
           std::uint64_t seed)
       : patience_(std::min(most_patience, patience_per_pair * static_cast<std::int64_t>(neighbours.pairs()))),
         most_patience_(more_patience * patience_),
-        search_(movables, clashes_among(neighbours), table, seed) {}
+        search_(movables, clashes_among(neighbours), meetings, seed) {}
 
   /// Goes on from that placing, below a lower cap.
   void start(std::span<const Bytes> offsets, Bytes peak, Bytes bound) {
@@ -186,12 +186,12 @@ class Descents {
     if (!loads) return false;
     if (control_.is_time_up()) return false;
     if (!neighbours_.are_joined() && pairs_of_blocks() > most_pairs_of_blocks) return false;
-    table_ = meetings_of(problem_.buffers, neighbours_);
+    meetings_ = Meetings::among(problem_.buffers, neighbours_);
     movables_ = movables_of(problem_, *loads, bound_);
     for (std::size_t search = 0; search < searches_at_once; ++search) {
       const std::uint64_t seed = control_.options.seed * searches_at_once + search;
       descents_.push_back(
-          std::make_unique<Descent>(movables_, neighbours_, table_ ? &*table_ : nullptr, seed));
+          std::make_unique<Descent>(movables_, neighbours_, meetings_ ? &*meetings_ : nullptr, seed));
       descents_.back()->start(best_, peak_, bound_);
     }
     return true;
@@ -265,7 +265,7 @@ class Descents {
   const Bytes bound_;
   const Control& control_;
   const Neighbours& neighbours_;
-  std::optional<MeetingTable> table_;
+  std::optional<Meetings> meetings_;
   std::vector<Movable> movables_;  ///< All buffers, as searches see them.
   std::vector<std::unique_ptr<Descent>> descents_;
   std::vector<Bytes> best_;

@@ -21,9 +21,9 @@
 // It finds a placing or nothing. It works best when few items are left over: behind a pass (from_peak.cc), or
 // below a cap that falls little by little (ejection.cc).
 //
-// Cost: a step sorts the items that an item meets. With a table of meetings (whole items) it sorts nothing:
-// the placed items are kept in the order of their begins and of their ends, and a walk over both picks those
-// that the item meets. On J (409 buffers, 130 met) that is six times as fast.
+// Cost: a step sorts the items that an item meets. With meetings (meetings.h) it sorts nothing: the placed items
+// are kept in the order of their begins and of their ends, and a walk over both picks those that the item meets.
+// On J (409 buffers, 130 met) that is six times as fast.
 // Source: ours; ejection pools are Nagata & Braysy (2009).
 
 #include "pack/ejection_search.h"
@@ -43,33 +43,20 @@ constexpr std::int64_t barred_for = 20;  ///< Steps during which an item does no
 
 }  // namespace
 
-std::optional<MeetingTable> meetings_of(std::span<const Buffer> buffers, const Neighbours& neighbours) {
-  const auto is_plain = [](const Buffer& buffer) {
-    if (life_of(buffer) == Lifetime{}) return true;  // meets nothing
-    return buffer.pieces.size() == 1 && buffer.pieces[0].size == buffer.size && !buffer.pinned;
-  };
-  const bool fits = buffers.size() <= MeetingTable::most_items;
-  if (!fits || !std::all_of(buffers.begin(), buffers.end(), is_plain)) return std::nullopt;
-  MeetingTable table(buffers.size());
-  for (std::size_t b = 0; b < buffers.size(); ++b)
-    neighbours.for_each(b, [&](std::size_t other) { table.add(b, other); });
-  return table;
-}
-
-EjectionSearch::EjectionSearch(std::span<const Movable> items, ClashesOf clashes, const MeetingTable* table,
+EjectionSearch::EjectionSearch(std::span<const Movable> items, ClashesOf clashes, const Meetings* meetings,
                                std::uint64_t seed)
     : items_(items),
       clashes_(std::move(clashes)),
-      table_(table),
+      meetings_(meetings),
       random_(seed),
       offsets_(items_.size(), 0),
       is_placed_(items_.size(), 0),
       thrown_out_(items_.size(), -barred_for - 1),
-      work_of_step_(table_ != nullptr ? 200 + std::ssize(items) : 200),
-      work_of_meeting_(table_ != nullptr ? 5 : 60) {
+      work_of_step_(meetings_ != nullptr ? 200 + meetings_->work_of_look() * std::ssize(items) : 200),
+      work_of_meeting_(meetings_ != nullptr ? 5 : 60) {
   weights_.reserve(items_.size());
   for (const Movable& item : items_) weights_.push_back(item.weight);
-  if (table_ == nullptr) return;
+  if (meetings_ == nullptr) return;
   tops_.resize(items_.size());
   met_.resize(items_.size());
 }
@@ -134,7 +121,7 @@ std::uint32_t EjectionSearch::take() {
 bool EjectionSearch::put(std::uint32_t i) {
   const auto offset = best_offset(i);
   if (!offset) return false;
-  if (table_ != nullptr) {
+  if (meetings_ != nullptr) {
     for (const std::uint32_t other : met_by_begin_) {
       if (offsets_[other] >= *offset + items_[i].size) break;
       if (tops_[other] > *offset) throw_out(other);
@@ -168,7 +155,7 @@ void erase_from(std::vector<std::uint32_t>& ordered, const std::vector<Bytes>& k
 void EjectionSearch::place(std::uint32_t i, Bytes offset) {
   offsets_[i] = offset;
   is_placed_[i] = 1;
-  if (table_ == nullptr) return;
+  if (meetings_ == nullptr) return;
   tops_[i] = offset + items_[i].size;
   by_begin_.insert(place_in(by_begin_, offsets_, offsets_[i]), i);
   by_end_.insert(place_in(by_end_, tops_, tops_[i]), i);
@@ -178,14 +165,14 @@ void EjectionSearch::throw_out(std::uint32_t i) {
   is_placed_[i] = 0;
   thrown_out_[i] = step_;
   pool_.push_back(i);
-  if (table_ == nullptr) return;
+  if (meetings_ == nullptr) return;
   erase_from(by_begin_, offsets_, i);
   erase_from(by_end_, tops_, i);
 }
 
-/// With a table: sorts all placed items.
+/// With meetings: sorts all placed items.
 void EjectionSearch::order_placed() {
-  if (table_ == nullptr) return;
+  if (meetings_ == nullptr) return;
   by_begin_.clear();
   for (std::uint32_t i = 0; i < items_.size(); ++i) {
     tops_[i] = offsets_[i] + items_[i].size;
@@ -197,7 +184,7 @@ void EjectionSearch::order_placed() {
 }
 
 std::optional<Bytes> EjectionSearch::best_offset(std::uint32_t i) {
-  if (table_ != nullptr) {
+  if (meetings_ != nullptr) {
     list_ordered_barriers(i);
   } else {
     list_barriers(i);
@@ -231,16 +218,10 @@ void EjectionSearch::list_ordered_barriers(std::uint32_t i) {
     starts_.push_back({offsets_[other] - items_[i].size, weights_[other], 0});
 }
 
-/// Of these items the ones that the item meets, found without a branch; valid until the next call.
+/// Of these items the ones that the item meets; valid until the next call.
 std::span<const std::uint32_t> EjectionSearch::met_by(std::uint32_t i,
                                                       std::span<const std::uint32_t> ordered) {
-  const std::uint64_t* const row = table_->row(i);
-  std::size_t count = 0;
-  for (const std::uint32_t other : ordered) {
-    met_[count] = other;
-    count += MeetingTable::is_in(row, other);
-  }
-  return {met_.data(), count};
+  return {met_.data(), meetings_->filter(i, ordered, met_.data())};
 }
 
 /// The offset with the least weight in its way, except the barred one; ties are drawn at random.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pack/container.h"
-#include "pack/meeting_table.h"
+#include "pack/meetings.h"
 #include "pack/model.h"
 #include "pack/random.h"
 #include "stowage/units.h"
@@ -30,16 +30,12 @@ using ClashesOf = std::function<std::span<const ForbiddenOffsets>(std::uint32_t)
 /// For items that are the buffers of `neighbours`, which is referred to.
 [[nodiscard]] ClashesOf clashes_among(const Neighbours& neighbours);
 
-/// A table of the buffers of `neighbours`; none if there are too many, or some have gaps, pieces or pins.
-[[nodiscard]] std::optional<MeetingTable> meetings_of(std::span<const Buffer> buffers,
-                                                      const Neighbours& neighbours);
-
 /// Searches for a placing below a height by throwing out items in the way: see ejection_search.cc.
 class EjectionSearch {
  public:
-  /// The items are those of `clashes`, which the search calls from one thread at a time. With a table,
-  /// steps take a fraction of the time. Keeps references to items and table, which searches may share.
-  EjectionSearch(std::span<const Movable> items, ClashesOf clashes, const MeetingTable* table,
+  /// The items are those of `clashes`, which the search calls from one thread at a time. With meetings,
+  /// steps take a fraction of the time. Keeps references to items and meetings, which searches may share.
+  EjectionSearch(std::span<const Movable> items, ClashesOf clashes, const Meetings* meetings,
                  std::uint64_t seed);
 
   /// Begins anew from the items' first offsets.
@@ -79,7 +75,7 @@ class EjectionSearch {
 
   std::span<const Movable> items_;
   ClashesOf clashes_;
-  const MeetingTable* table_;
+  const Meetings* meetings_;
   Bytes height_ = 0;
   Random random_;
   std::vector<double> weights_;
@@ -87,14 +83,14 @@ class EjectionSearch {
   std::vector<char> is_placed_;
   std::vector<std::int64_t> thrown_out_;  ///< The step at which each item was last thrown out.
   std::vector<std::uint32_t> pool_;
-  /// With a table: offset plus size, and the placed items by rising begin and by rising end.
+  /// With meetings: offset plus size, and the placed items by rising begin and by rising end.
   std::vector<Bytes> tops_;
   std::vector<std::uint32_t> by_begin_;
   std::vector<std::uint32_t> by_end_;
   std::vector<Barrier> starts_;  ///< These are members to save allocations.
   std::vector<Barrier> ends_;
   std::vector<std::uint32_t> met_;
-  std::span<const std::uint32_t> met_by_begin_;  ///< With a table: placed items that the taken one meets.
+  std::span<const std::uint32_t> met_by_begin_;  ///< With meetings: placed items that the taken one meets.
   std::vector<std::pair<Bytes, Bytes>> taken_;
   std::int64_t step_ = 0;
   std::int64_t met_so_far_ = 0;  ///< Items that all steps met.

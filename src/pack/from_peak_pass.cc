@@ -131,7 +131,7 @@ class Pass {
       movables.push_back({buffer.size, buffer.alignment, buffer.pinned,
                           std::sqrt(area) / (slack + least_slack), offsets_[b]});
     }
-    EjectionSearch search(movables, clashes_among(neighbours), nullptr, control_.options.seed);
+    EjectionSearch search(movables, clashes_among(neighbours), input_.meetings(), control_.options.seed);
     search.begin(cap_);
     const bool has_found = search.run(steps_of_ejection, [&] { return control_.is_time_up() || ends_(); });
     control_.spend(search.work());
@@ -172,6 +172,11 @@ const Neighbours& PassInput::neighbours() const {
   if (given_neighbours_ != nullptr) return *given_neighbours_;
   std::call_once(looked_around_, [&] { own_neighbours_ = std::make_unique<Neighbours>(buffers_); });
   return *own_neighbours_;
+}
+
+const Meetings* PassInput::meetings() const {
+  std::call_once(listed_meetings_, [&] { meetings_ = Meetings::among(buffers_, neighbours()); });
+  return meetings_ ? &*meetings_ : nullptr;
 }
 
 const std::vector<Bytes>& PassInput::loads() const {

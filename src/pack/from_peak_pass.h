@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "pack/container.h"
+#include "pack/meetings.h"
 #include "pack/placing.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
@@ -34,6 +36,8 @@ class PassInput {
   /// Of all buffers; none if nobody gave them.
   [[nodiscard]] const Neighbours* given_neighbours() const { return given_neighbours_; }
   [[nodiscard]] const Neighbours& neighbours() const;
+  /// Of all buffers; none if it takes less to list neighbours.
+  [[nodiscard]] const Meetings* meetings() const;
   /// Per buffer the most live bytes at any position of its life.
   [[nodiscard]] const std::vector<Bytes>& loads() const;
 
@@ -44,6 +48,8 @@ class PassInput {
   const Neighbours* given_neighbours_;
   mutable std::once_flag looked_around_;
   mutable std::unique_ptr<Neighbours> own_neighbours_;
+  mutable std::once_flag listed_meetings_;
+  mutable std::optional<Meetings> meetings_;
   mutable std::once_flag weighed_;
   mutable std::vector<Bytes> loads_;
 };

@@ -210,9 +210,9 @@ TEST(Ejection, AStepThrowsOutTheLeastWeight) {
     for (Bytes at = 0; at + items[0].size <= height; at += items[0].alignment)
       least = std::min(least, weight_in_the_way(at));
     const pack::Neighbours neighbours(problem.buffers);
-    const auto table = pack::meetings_of(problem.buffers, neighbours);
-    ASSERT_TRUE(table);
-    for (const pack::MeetingTable* const given : {&*table, static_cast<const pack::MeetingTable*>(nullptr)}) {
+    const auto meetings = pack::Meetings::among(problem.buffers, neighbours);
+    ASSERT_TRUE(meetings);
+    for (const pack::Meetings* const given : {&*meetings, static_cast<const pack::Meetings*>(nullptr)}) {
       pack::EjectionSearch search(items, pack::clashes_among(neighbours), given, seed);
       search.begin(height);
       EXPECT_EQ(search.run(1, [] { return false; }), least == 0);
@@ -224,18 +224,61 @@ TEST(Ejection, AStepThrowsOutTheLeastWeight) {
   }
 }
 
-/// What the table cannot say.
-TEST(Ejection, OnlyWholeBuffersWithoutPinsHaveATable) {
+std::optional<pack::Meetings> meetings_among(const Problem& problem) {
+  return pack::Meetings::among(problem.buffers, pack::Neighbours(problem.buffers));
+}
+
+TEST(Meetings, AreOfWholeBuffersWithoutPins) {
   Problem problem = problem_of({whole("a", 4, 0, 2), whole("b", 4, 1, 3)});
-  const auto has_table = [&] {
-    return pack::meetings_of(problem.buffers, pack::Neighbours(problem.buffers)).has_value();
-  };
-  EXPECT_TRUE(has_table());
+  EXPECT_TRUE(meetings_among(problem));
   problem.buffers[0].pinned = 4;
-  EXPECT_FALSE(has_table());
+  EXPECT_FALSE(meetings_among(problem));
   problem.buffers[0].pinned.reset();
   problem.buffers[0].pieces[0].size = 2;
-  EXPECT_FALSE(has_table());
+  EXPECT_FALSE(meetings_among(problem));
+}
+
+/// Buffers that live for up to `longest` of 1000 positions; some are never alive.
+Problem many_lives(std::size_t count, std::uint64_t longest) {
+  pack::Random random(count);
+  Problem problem = problem_of({});
+  for (std::size_t b = 0; b < count; ++b) {
+    const auto lower = static_cast<Position>(random.below(1000));
+    const auto upper = lower + static_cast<Position>(random.below(longest + 1));
+    problem.buffers.push_back(whole("b" + std::to_string(b), 1, lower, upper));
+  }
+  return problem;
+}
+
+/// From a table of few, from the lives of many.
+TEST(Meetings, AreThoseOfBuffersAliveTogether) {
+  for (const std::size_t count : {70U, 8192U, 9000U}) {
+    const Problem problem = many_lives(count, 300);
+    const auto meetings = meetings_among(problem);
+    ASSERT_TRUE(meetings);
+    std::vector<std::uint32_t> others;  // in any order, without the item
+    std::vector<std::uint32_t> met(count);
+    for (const std::uint32_t item : {0U, 1U, 2U, 3U, 63U, 64U}) {
+      others.clear();
+      std::vector<std::uint32_t> expected;
+      const Lifetime mine = pack::life_of(problem.buffers[item]);
+      for (auto b = static_cast<std::uint32_t>(count); b-- > 0;) {
+        if (b == item) continue;
+        others.push_back(b);
+        const Lifetime its = pack::life_of(problem.buffers[b]);
+        if (std::max(mine.lower, its.lower) < std::min(mine.upper, its.upper)) expected.push_back(b);
+      }
+      const std::size_t found = meetings->filter(item, others, met.data());
+      EXPECT_EQ(std::vector(met.begin(), met.begin() + static_cast<std::ptrdiff_t>(found)), expected);
+    }
+  }
+}
+
+TEST(Meetings, AreNotWhereBuffersMeetFew) {
+  EXPECT_TRUE(meetings_among(many_lives(200, 30)));
+  EXPECT_FALSE(meetings_among(many_lives(200, 4)));
+  EXPECT_TRUE(meetings_among(many_lives(9000, 200)));
+  EXPECT_FALSE(meetings_among(many_lives(9000, 30)));
 }
 
 TEST(Ejection, OfNothingThereIsNothing) { EXPECT_TRUE(pack::ejection(problem_of({}), {}).places.empty()); }

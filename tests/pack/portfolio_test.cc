@@ -239,34 +239,35 @@ TEST(Portfolio, TheClockOfAPassBeginsWhereThoseBeforeItEnd) {
   }
 }
 
-TEST(Portfolio, FromPeakComesBeforeTheLongerPassesUnlessTheEffortIsShort) {
-  const Problem problem = many_buffers(0);
-  const auto names = [&](std::int64_t effort) {
-    std::vector<std::string> in_order;
-    const Progress add = [&](std::string_view name, double) {
-      if (std::ranges::find(in_order, name) == in_order.end()) in_order.emplace_back(name);
-    };
-    static_cast<void>(solve(problem, {.effort = effort, .threads = 1, .progress = add}));
-    return in_order;
+/// The strategies that report when all solve the problem, in their order.
+std::vector<std::string> reported(const Problem& problem, std::int64_t effort) {
+  std::vector<std::string> in_order;
+  const Progress add = [&](std::string_view name, double) {
+    if (std::ranges::find(in_order, name) == in_order.end()) in_order.emplace_back(name);
   };
-  const auto place_of = [](const std::vector<std::string>& in_order, std::string_view name) {
-    return std::ranges::find(in_order, name) - in_order.begin();
-  };
-  const auto with_time = names(60);
-  EXPECT_LT(place_of(with_time, "best-fit-by-start"), place_of(with_time, "from-peak"));
-  EXPECT_LT(place_of(with_time, "from-peak"), place_of(with_time, "greedy-by-duration"));
-  EXPECT_LT(place_of(with_time, "greedy-by-duration"), std::ssize(with_time));
-  const auto in_a_hurry = names(8);  // 6.7 microseconds for a buffer
-  EXPECT_LT(place_of(in_a_hurry, "greedy-by-duration"), place_of(in_a_hurry, "from-peak"));
-  EXPECT_LT(place_of(in_a_hurry, "greedy-by-duration"), std::ssize(in_a_hurry));
-  EXPECT_LT(place_of(names(9), "from-peak"), 5);
+  static_cast<void>(solve(problem, {.effort = effort, .threads = 1, .progress = add}));
+  return in_order;
 }
 
-// With little time.
+/// Its place in the list, or the length of the list.
+std::ptrdiff_t place_of(const std::vector<std::string>& in_order, std::string_view name) {
+  return std::ranges::find(in_order, name) - in_order.begin();
+}
+
+TEST(Portfolio, FromPeakComesBeforeTheLongerPassesUnlessTheEffortIsShort) {
+  const Problem problem = many_buffers(0);
+  const auto with_time = reported(problem, 60);
+  EXPECT_LT(place_of(with_time, "best-fit-by-start"), place_of(with_time, "from-peak"));
+  EXPECT_LT(place_of(with_time, "from-peak"), place_of(with_time, "greedy-by-duration"));
+  const auto in_a_hurry = reported(problem, 8);  // 6.7 microseconds for a buffer
+  EXPECT_LT(place_of(in_a_hurry, "greedy-by-duration"), place_of(in_a_hurry, "from-peak"));
+  EXPECT_LT(place_of(in_a_hurry, "greedy-by-duration"), std::ssize(in_a_hurry));
+  EXPECT_LT(place_of(reported(problem, 9), "from-peak"), 5);
+}
 
 /// Lives of up to that many positions, some of them much shorter.
-Problem random_lives(std::size_t count, std::int64_t longest) {
-  oracle::Random random(1);
+Problem random_lives(std::size_t count, std::int64_t longest, std::uint64_t seed = 1) {
+  oracle::Random random(seed);
   Problem problem{.memories = {{.name = "arena"}}};
   for (std::size_t b = 0; b < count; ++b) {
     const Position lower = random.between(0, static_cast<Position>(count));
@@ -277,6 +278,61 @@ Problem random_lives(std::size_t count, std::int64_t longest) {
   }
   return problem;
 }
+
+/// A square of 4000 positions and bytes, cut at random into that many buffers, all of which fit 4000 bytes.
+Problem cut_square(std::size_t count, std::uint64_t seed) {
+  struct Cut {
+    Lifetime life{0, 4000};
+    Bytes size = 4000;
+  };
+  oracle::Random random(seed);
+  std::vector<Cut> cuts(1);
+  while (cuts.size() < count) {
+    Cut& one = cuts[static_cast<std::size_t>(random.between(0, std::ssize(cuts) - 1))];
+    Cut other = one;
+    if (one.size > one.life.upper - one.life.lower) {
+      one.size = random.between(1, one.size - 1);
+      other.size -= one.size;
+    } else if (one.life.upper - one.life.lower > 1) {
+      one.life.upper = other.life.lower = random.between(one.life.lower + 1, one.life.upper - 1);
+    } else {
+      continue;
+    }
+    cuts.push_back(other);
+  }
+  Problem problem{.memories = {{.name = "arena"}}};
+  for (const Cut& cut : cuts)
+    problem.buffers.push_back({.id = std::to_string(problem.buffers.size()),
+                               .size = cut.size,
+                               .pieces = {{0, cut.size, cut.life}}});
+  return problem;
+}
+
+TEST(Portfolio, TheLongerPassesAreLeftOutNearTheBound) {
+  int near = 0;
+  int far = 0;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    SCOPED_TRACE(seed);
+    const Problem problem = seed % 2 == 0 ? random_lives(1200, 150, seed) : cut_square(1200, seed);
+    std::vector<const pack::Strategy*> before;
+    for (const pack::Strategy& strategy : pack::packers()) {
+      for (const std::string_view name :
+           {"free-list", "first-fit-by-start", "best-fit-by-start", "from-peak"})
+        if (strategy.info.name == name) before.push_back(&strategy);
+    }
+    const Solution first = pack::best_of(problem, before, {.options = {.threads = 1}});
+    const Bytes gap = stowage::peak_of(problem, first, 0) - first.lower_bound;
+    const auto names = reported(problem, 200);
+    const bool has_passes = place_of(names, "greedy-by-duration") < std::ssize(names);
+    EXPECT_LT(place_of(names, "from-peak"), std::ssize(names));
+    EXPECT_EQ(has_passes, 20 * gap > first.lower_bound);
+    ++(has_passes ? far : near);
+  }
+  EXPECT_GT(near, 0);
+  EXPECT_GT(far, 0);
+}
+
+// With little time.
 
 Problem listed(const std::string& name) {
   const auto file = std::filesystem::path(STOWAGE_DATA_DIR) / "packing" / "idealloc" / (name + ".csv");

@@ -1,0 +1,64 @@
+#include "pack/meetings.h"
+
+#include <algorithm>
+
+#include "pack/placing.h"
+
+namespace stowage::pack {
+namespace {
+
+/// About, in the units of deadlines.
+constexpr std::int64_t work_in_table = 1;       ///< For a look at an item,
+constexpr std::int64_t work_with_lives = 3;     ///< without a table,
+constexpr std::int64_t work_of_neighbour = 64;  ///< and for an item that is listed and sorted.
+
+bool is_whole(const Buffer& buffer) {
+  if (life_of(buffer) == Lifetime{}) return true;  // meets nothing
+  return buffer.pieces.size() == 1 && buffer.pieces[0].size == buffer.size && !buffer.pinned;
+}
+
+}  // namespace
+
+std::optional<Meetings> Meetings::among(std::span<const Buffer> buffers, const Neighbours& neighbours) {
+  if (!std::ranges::all_of(buffers, is_whole)) return std::nullopt;
+  const auto count = std::ssize(buffers);
+  const bool has_table = count <= most_in_table;
+  Meetings meetings;
+  meetings.work_of_look_ = has_table ? work_in_table : work_with_lives;
+  const auto met = 2 * static_cast<std::int64_t>(neighbours.pairs()) / std::max<std::int64_t>(1, count);
+  if (meetings.work_of_look_ * count > work_of_neighbour * met) return std::nullopt;
+  if (!has_table) {
+    for (const Buffer& buffer : buffers) meetings.lives_.push_back(life_of(buffer));
+    return meetings;
+  }
+  meetings.words_ = static_cast<std::size_t>(count + 63) / 64;
+  meetings.bits_.assign(buffers.size() * meetings.words_, 0);
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    std::uint64_t* const row = meetings.bits_.data() + b * meetings.words_;
+    neighbours.for_each(b, [&](std::size_t other) { row[other / 64] |= std::uint64_t{1} << other % 64; });
+  }
+  return meetings;
+}
+
+std::size_t Meetings::filter(std::uint32_t item, std::span<const std::uint32_t> items,
+                             std::uint32_t* met) const {
+  std::size_t count = 0;
+  if (lives_.empty()) {
+    const std::uint64_t* const row = bits_.data() + item * words_;
+    for (const std::uint32_t other : items) {
+      met[count] = other;
+      count += row[other / 64] >> other % 64 & 1U;
+    }
+    return count;
+  }
+  const Lifetime life = lives_[item];
+  for (const std::uint32_t other : items) {
+    met[count] = other;
+    const Lifetime& its = lives_[other];
+    count += static_cast<std::size_t>(static_cast<int>(life.lower < its.upper) &
+                                      static_cast<int>(its.lower < life.upper));
+  }
+  return count;
+}
+
+}  // namespace stowage::pack
