@@ -41,7 +41,7 @@ LISTS = {
     "squeaky wheel": ("crossing-1000", "saturated-1000", "densenet121-rows"),
     "from-peak": ("S_1", "pangu_2.6B", "saturated-5000"),
     "rectangle": ("C", "E", "cut-200"),
-    "auto": ("A", "D", "J", "J-both", "encoder_12_layers-arena"),
+    "auto": ("A", "D", "J", "J-both", "D-jittered", "encoder_12_layers-arena"),
 }
 STRATEGIES = {"squeaky wheel": "ejection"}  # others have their own name
 
@@ -116,6 +116,7 @@ RULES = (
     Rule("auto", "probes of the rivals", PORTFOLIO,
          "for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1});",
          "for (const std::size_t rival : rivals) was_cut_[rival] = 1;"),
+    Rule("auto", "the last turn for whom goes on", PORTFOLIO, "standing_ && standing_->entrant == rivals[1];", "true;"),
     Rule("auto", "a last turn", PORTFOLIO, "if (was_cut_[last] != 0) last_ = Entry{last, 1, 2};",
          "static_cast<void>(last);"),
     Rule("auto", "searches begin from the lowest", PORTFOLIO,

@@ -14,11 +14,14 @@
 //     thread 1   free-list | best-fit | from-peak | area     | breadth   | two-stack |   | ejection, exact,
 //     thread 2   first-fit |          |           | duration | size      | slots     |   | rectangle
 //
-// Two searches are rivals, `exact` and `ejection`: no rule says which one an instance wants. Each begins
-// with a twentieth of the time. Then the first has one long turn, `rectangle` a short one, and the other
-// one all the rest in one turn, since what a search learns is lost between turns. Each turn begins from
-// the best placing known, with other random numbers. `ejection` is the last of few buffers, `exact` of
-// many.
+// Two searches are rivals: `exact` comes first for few buffers, `ejection` for many. Each begins with a
+// twentieth of the time. If the second then lowers what the first has found, the first has a long turn and
+// the second all the rest; otherwise the first has all the rest. `rectangle` has a short turn before the last.
+// Turns are few, since what a search learns is lost between them. Each begins from the lowest placing known,
+// with other random numbers.
+//
+//     few buffers     exact | ejection | exact        | rectangle | ejection            e.g. J
+//                     exact | ejection | rectangle | exact                              e.g. D
 //
 // Microseconds of one thread per buffer, with bounds and checks, which take 0.5: on S_1 (28 526 buffers), 10^5
 // generated ones and 62 185 of perturbed copies of pangu_2.6B:
@@ -67,7 +70,7 @@ constexpr double share_of_probe = 1.0 / 20;
 /// Of what is left then, for the first rival.
 constexpr double share_of_first = 0.45;
 /// Of what is left then, for strategies before the last turn.
-constexpr double share_before_last = 1.0 / 8;
+constexpr double share_before_last = 1.0 / 32;
 constexpr std::uint64_t seed_of_turns = 0x5bd1e995;
 
 /// From so many buffers on a strategy may overrun the deadline.
@@ -166,13 +169,15 @@ class Contest {
     return !has_one_memory_ || ceilings_[entrant] > bound_;
   }
 
-  /// Probes of the next two, then the turn of the first. The other one has the last turn of all.
+  /// Probes of the next two. If the second goes on to where the first did not come, the first has a turn, and the
+  /// second the last turn of all. Otherwise the first has that.
   void race() {
     const std::array<std::size_t, 2> rivals{next_, next_ + 1};
     next_ += rivals.size();
     for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1});
-    if (was_cut_[rivals[0]] != 0) enter({rivals[0], share_of_first});
-    const std::size_t last = was_cut_[rivals[1]] != 0 ? rivals[1] : rivals[0];
+    const bool goes_on = standing_ && standing_->entrant == rivals[1];
+    if (goes_on && was_cut_[rivals[0]] != 0) enter({rivals[0], share_of_first});
+    const std::size_t last = goes_on && was_cut_[rivals[1]] != 0 ? rivals[1] : rivals[0];
     if (was_cut_[last] != 0) last_ = Entry{last, 1, 2};
   }
 

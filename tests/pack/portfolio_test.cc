@@ -239,6 +239,38 @@ TEST(Portfolio, TheClockOfAPassBeginsWhereThoseBeforeItEnd) {
   }
 }
 
+/// Who takes turns if the rivals first find these peaks, and nothing lower in later turns, where the bound is 1.
+std::vector<std::string> turns_of_rivals(Bytes peak_of_first, Bytes peak_of_second) {
+  std::vector<std::string> turns;
+  const auto strategy = [&](std::string_view name, Bytes peak, bool is_rival) {
+    const auto run = [&turns, name, peak](const Problem&, const pack::Control& control) {
+      turns.emplace_back(name);
+      control.spend(std::chrono::duration_cast<std::chrono::nanoseconds>(control.deadline.left()).count());
+      return pack::Placing{.places = {{.offset = peak - 1}}, .cut_short = true};
+    };
+    const auto obstacle = [](const Problem&) -> std::optional<std::string> { return std::nullopt; };
+    return pack::Strategy{{.name = name}, run, obstacle, {.share = 0.5, .is_rival = is_rival}};
+  };
+  const std::vector<pack::Strategy> strategies{strategy("first", peak_of_first, true),
+                                               strategy("second", peak_of_second, true),
+                                               strategy("other", 100, false)};
+  std::vector<const pack::Strategy*> chosen;
+  for (const pack::Strategy& it : strategies) chosen.push_back(&it);
+  const SolveOptions options{.effort = 100, .threads = 1};
+  const Problem problem{.buffers = {{.id = "a", .size = 1, .pieces = {{0, 1, {0, 1}}}}},
+                        .memories = {{.name = "arena"}}};
+  const pack::Control control{.options = options, .deadline = pack::deadline_of(options)};
+  static_cast<void>(pack::best_of(problem, chosen, control));
+  return turns;
+}
+
+TEST(Portfolio, TheLastTurnIsForTheRivalThatGoesOn) {
+  using Turns = std::vector<std::string>;
+  EXPECT_EQ(turns_of_rivals(10, 9), (Turns{"first", "second", "first", "other", "second"}));
+  for (const Bytes peak : {10, 11})
+    EXPECT_EQ(turns_of_rivals(10, peak), (Turns{"first", "second", "other", "first"})) << peak;
+}
+
 /// The strategies that report when all solve the problem, in their order.
 std::vector<std::string> reported(const Problem& problem, std::int64_t effort) {
   std::vector<std::string> in_order;
