@@ -8,10 +8,10 @@
 //
 // Where alignments differ, half of the dives try the coarsest alignment first.
 //
-// Of three dives one places single items, one stacks of them, and one chains of stacks (groups.cc). Groups are
-// fewer, but prove nothing; each kind is the best for some lists. Chance draws other chains for every sixteen
-// dives; half of the draws chain sizes that differ by up to a quarter. The longer dives place single items, and
-// all do where items have several parts.
+// A dive places single items, stacks of them, chains of stacks, or chains of like sizes, which differ by up to a
+// quarter (groups.cc). Groups are fewer, but prove nothing. Each kind is the best for some lists, so each success
+// gives its kind a larger share (dive_kinds.h). Chance draws other chains for every eight dives. The longer dives
+// place single items, and all do where items have several parts.
 //
 // Each thread takes the next number; the lowest number with an answer wins. So the number of threads decides
 // how soon the plan is found, not which.
@@ -45,12 +45,12 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::int64_t nodes_of_a_dive = 2000;
-constexpr std::int64_t nodes_for_an_item = 4;      ///< At least; a dive without a failure needs one.
-constexpr std::uint64_t one_in = 16;               ///< One of so many dives is
-constexpr std::int64_t longer = 4;                 ///< so many times as long, one of so many of these again.
-constexpr std::uint64_t dives_of_a_draw = one_in;  ///< Of chains.
-constexpr double tolerance = 0.25;                 ///< Of sizes in a chain, for every other draw.
-constexpr std::size_t many_items = 500;            ///< With more, all dives branch at the last failure.
+constexpr std::int64_t nodes_for_an_item = 4;  ///< At least; a dive without a failure needs one.
+constexpr std::uint64_t one_in = 16;           ///< One of so many dives is
+constexpr std::int64_t longer = 4;             ///< so many times as long, one of so many of these again.
+constexpr std::uint64_t dives_of_a_draw = 8;   ///< Of chains.
+constexpr double tolerance = 0.25;             ///< Of like sizes.
+constexpr std::size_t many_items = 500;        ///< With more, all dives branch at the last failure.
 constexpr std::int64_t most_doublings = 17;
 constexpr std::int64_t doublings_before = 4;  ///< Doublings of one search in the first round.
 constexpr std::uint64_t less_elsewhere = 32;  ///< Heights above the bound get so many times fewer searches;
@@ -111,20 +111,16 @@ Found search(const Tables& tables, Bytes height, std::uint64_t number, std::int6
   return search_sections(tables, height, {values, sections, own_seed, length}, stop);
 }
 
-/// What a dive places.
-enum class Kind : std::uint8_t { chains, items, stacks };
-constexpr std::uint64_t kinds = 3;
-
-Kind kind_of(std::uint64_t number) {
-  const bool is_longer = (number + 1) % one_in == 0;
-  return is_longer ? Kind::items : static_cast<Kind>(number % kinds);
-}
-
-/// The models that dives search. Of groups there are none if no items can be grouped.
+/// The models that dives search, and what each dive places.
 struct Models {
   const Tables& items;
-  bool has_chains = false;
-  const GroupedTables* stacks = nullptr;
+  const GroupedTables* stacks;  ///< None if no items can be stacked.
+  const DiveKinds& kinds;
+
+  /// The longer dives place single items.
+  [[nodiscard]] DiveKind kind_of(std::uint64_t number) const {
+    return (number + 1) % one_in == 0 ? DiveKind::items : kinds.kind_of(number);
+  }
 };
 
 /// Runs the searches [begin, end) for one height, on all threads.
@@ -133,6 +129,7 @@ class Batch {
   Batch(const Models& models, Bytes height, const Control& control)
       : models_(models), tables_(models.items), height_(height), control_(control) {}
 
+  /// The answer of the lowest number that has one.
   Found run(std::uint64_t begin, std::uint64_t end) {
     if (control_.deadline.counts_work()) end = end_of_work(begin, end);
     const std::size_t threads = threads_of(control_.options);
@@ -147,10 +144,14 @@ class Batch {
     return std::move(best_);
   }
 
+  /// Of the search that answered.
+  [[nodiscard]] DiveKind kind_of_answer() const { return models_.kind_of(decided_by_); }
+
  private:
   /// The chains of a thread, which last for several dives.
   struct Chains {
     std::uint64_t draw = 0;
+    DiveKind kind = DiveKind::chains;
     std::unique_ptr<GroupedTables> tables{};
   };
 
@@ -168,14 +169,14 @@ class Batch {
   /// The groups for the search with that number; none if it places single items.
   [[nodiscard]] const GroupedTables* grouped_for(std::uint64_t number, Chains& chains,
                                                  const Stop& stop) const {
-    const Kind kind = kind_of(number);
-    if (kind == Kind::stacks) return models_.stacks;
-    if (kind == Kind::items || !models_.has_chains) return nullptr;
+    const DiveKind kind = models_.kind_of(number);
+    if (kind == DiveKind::stacks) return models_.stacks;
+    if (kind == DiveKind::items) return nullptr;
     const std::uint64_t draw = number / dives_of_a_draw;
-    if (!chains.tables || chains.draw != draw) {
+    if (!chains.tables || chains.draw != draw || chains.kind != kind) {
       const std::uint64_t seed = (control_.options.seed + 1) * 0x9e3779b97f4a7c15U + draw;
-      chains = {draw, std::make_unique<GroupedTables>(
-                          chains_of(tables_.model, seed, draw % 2 == 0 ? 0 : tolerance), stop)};
+      const double unlike = kind == DiveKind::chains ? 0 : tolerance;
+      chains = {draw, kind, std::make_unique<GroupedTables>(chains_of(tables_.model, seed, unlike), stop)};
     }
     return chains.tables.get();
   }
@@ -261,12 +262,12 @@ void LeastHeight::make_groups() {
   const auto is_fewer = [&](const Groups& groups) {
     return groups.model.items.size() < tables_.model.items.size();
   };
-  has_chains_ = is_fewer(chains_of(tables_.model, 0));
+  const bool has_chains = is_fewer(chains_of(tables_.model, 0));
   Groups stacks = stacks_of(tables_.model);
-  if (!is_fewer(stacks)) return;
   const Stop stop = [&] { return control_.is_too_late(); };
-  stacks_ = std::make_unique<GroupedTables>(std::move(stacks), stop);
+  if (is_fewer(stacks)) stacks_ = std::make_unique<GroupedTables>(std::move(stacks), stop);
   if (stop()) stacks_.reset();
+  kinds_ = DiveKinds(stacks_ != nullptr, has_chains);
 }
 
 bool LeastHeight::advance() {
@@ -283,13 +284,15 @@ bool LeastHeight::advance() {
 void LeastHeight::halve(std::uint64_t searches) {
   Bytes height = low_;
   Bytes unknown = low_;  // nothing was found below it
-  const Models models{tables_, has_chains_, stacks_.get()};
+  const Models models{tables_, stacks_.get(), kinds_};
   while (height < height_ && !control_.is_time_up()) {
     const std::uint64_t fewer = round_ < patient_rounds ? less_elsewhere : less_later;
-    const std::uint64_t least = has_chains_ ? kinds : 1;
-    const std::uint64_t count = height == low_ ? searches : std::max(least, searches / fewer);
-    Found found = Batch(models, height, control_).run(asked_, asked_ + count);
+    const std::uint64_t count =
+        height == low_ ? searches : std::max<std::uint64_t>(kinds_.count(), searches / fewer);
+    Batch batch(models, height, control_);
+    Found found = batch.run(asked_, asked_ + count);
     if (found.answer == Answer::yes) {
+      kinds_.add_success(batch.kind_of_answer());
       keep(std::move(found.offsets));
     } else {
       unknown = height + 1;

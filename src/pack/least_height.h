@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "pack/dive_kinds.h"
 #include "pack/groups.h"
 #include "pack/placing.h"
 #include "pack/section_search.h"
@@ -56,7 +57,7 @@ class LeastHeight {
   void halve(std::uint64_t searches);
 
   const Tables& tables_;
-  bool has_chains_ = false;
+  DiveKinds kinds_{false, false};
   std::unique_ptr<GroupedTables> stacks_;  ///< None if every item has a life of its own.
   const Control& control_;
   Bytes low_;

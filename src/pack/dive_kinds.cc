@@ -1,0 +1,49 @@
+#include "pack/dive_kinds.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stowage::pack {
+namespace {
+
+constexpr double kept = 0.8;  ///< Of earlier successes, with each later one.
+constexpr double gain = 5;    ///< Of a share by a success.
+constexpr double golden_ratio = 0.6180339887498949;
+
+}  // namespace
+
+DiveKinds::DiveKinds(bool has_stacks, bool has_chains)
+    : is_possible_{static_cast<char>(has_chains), 1, static_cast<char>(has_stacks),
+                   static_cast<char>(has_chains)} {}
+
+std::size_t DiveKinds::count() const { return static_cast<std::size_t>(std::ranges::count(is_possible_, 1)); }
+
+std::array<double, 4> DiveKinds::shares() const {
+  std::array<double, 4> shares{};
+  double sum = 0;
+  for (std::size_t kind = 0; kind < shares.size(); ++kind)
+    sum += shares[kind] = is_possible_[kind] != 0 ? 1 + gain * successes_[kind] : 0;
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+DiveKind DiveKinds::kind_of(std::uint64_t number) const {
+  const double at = std::fmod(golden_ratio * static_cast<double>(number + turn_), 1);
+  const std::array<double, 4> all = shares();
+  double end = 0;
+  std::size_t kind = 0;
+  for (std::size_t k = 0; k < all.size() && end <= at; ++k) {
+    end += all[k];
+    if (all[k] > 0) kind = k;
+  }
+  return static_cast<DiveKind>(kind);
+}
+
+void DiveKinds::add_success(DiveKind kind) {
+  const double share = shares()[static_cast<std::size_t>(kind)];
+  for (double& successes : successes_) successes *= kept;
+  successes_[static_cast<std::size_t>(kind)] += 1 / (share * static_cast<double>(count()));
+  ++turn_;
+}
+
+}  // namespace stowage::pack
