@@ -12,8 +12,8 @@ namespace {
 /// itself, so that it goes back to the system when it is freed; the library would keep up to 32 MiB of it.
 void give_back_freed_memory() {
 #ifdef __GLIBC__
-  constexpr int mapped_from = 4 << 20;  // bytes
-  ::mallopt(M_MMAP_THRESHOLD, mapped_from);
+  constexpr int mapped_from = 4 << 20;       // bytes
+  ::mallopt(M_MMAP_THRESHOLD, mapped_from);  // NOLINT(concurrency-mt-unsafe): there are no threads yet
 #endif
 }
 

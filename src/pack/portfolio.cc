@@ -177,7 +177,9 @@ class Contest {
     for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1});
     const bool goes_on = standing_ && standing_->entrant == rivals[1];
     if (goes_on && was_cut_[rivals[0]] != 0) enter({rivals[0], share_of_first});
-    const std::size_t last = goes_on && was_cut_[rivals[1]] != 0 ? rivals[1] : rivals[0];
+    const std::size_t favourite = goes_on ? rivals[1] : rivals[0];
+    const std::size_t other = goes_on ? rivals[0] : rivals[1];
+    const std::size_t last = was_cut_[favourite] != 0 ? favourite : other;
     if (was_cut_[last] != 0) last_ = Entry{last, 1, 2};
   }
 
