@@ -41,7 +41,7 @@ LISTS = {
     "squeaky wheel": ("crossing-1000", "saturated-1000", "densenet121-rows"),
     "from-peak": ("S_1", "pangu_2.6B", "saturated-5000"),
     "rectangle": ("C", "E", "cut-200"),
-    "auto": ("A", "D", "J", "J-both", "D-jittered", "encoder_12_layers-arena"),
+    "auto": ("D", "J", "J-both", "D-jittered", "encoder_12_layers-arena"),
 }
 STRATEGIES = {"squeaky wheel": "ejection"}  # others have their own name
 
@@ -68,7 +68,7 @@ RULES = (
     Rule("exact", "chains by chance", LEAST, "const std::uint64_t draw = number / dives_of_a_draw;",
          "const std::uint64_t draw = 0 * number;"),
     Rule("exact", "chains of like sizes", LEAST, "kind == DiveKind::chains ? 0 : tolerance", "0 * tolerance"),
-    Rule("exact", "more dives for the kind that succeeds", LEAST, "kinds_.add_success(batch.kind_of_answer());", ""),
+    Rule("exact", "more dives for kinds that succeed", LEAST, "kinds_.add_success(batch.kind_of_answer());", ""),
     Rule("ejection", "groups first", CAPS,
          "if (is_high() && !control.is_time_up()) lower_by_groups(problem, bound, control, placing.places);", ""),
     Rule("ejection", "the heaviest is next", EJECTION, "random_.below(any_in) == 0 ? any() : heaviest()", "any()"),
@@ -117,7 +117,7 @@ RULES = (
     Rule("auto", "probes of the rivals", PORTFOLIO,
          "for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1});",
          "for (const std::size_t rival : rivals) was_cut_[rival] = 1;"),
-    Rule("auto", "the last turn for whom goes on", PORTFOLIO, "standing_ && standing_->entrant == rivals[1];", "true;"),
+    Rule("auto", "last turn for who goes on", PORTFOLIO, "standing_ && standing_->entrant == rivals[1];", "true;"),
     Rule("auto", "a last turn", PORTFOLIO, "if (was_cut_[last] != 0) last_ = Entry{last, 1, 2};",
          "static_cast<void>(last);"),
     Rule("auto", "searches begin from the lowest", PORTFOLIO,
