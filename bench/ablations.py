@@ -45,7 +45,8 @@ LISTS = {
 }
 STRATEGIES = {"squeaky wheel": "ejection"}  # others have their own name
 
-SECTIONS, LEAST, EJECTION, MEETINGS = "section_search.cc", "least_height.cc", "ejection_search.cc", "meetings.cc"
+SECTIONS, LEAST, KINDS = "section_search.cc", "least_height.cc", "dive_kinds.cc"
+EJECTION, MEETINGS = "ejection_search.cc", "meetings.cc"
 CAPS, WHEEL, PEAK, PASS = "ejection.cc", "squeaky_wheel.cc", "from_peak.cc", "from_peak_pass.cc"
 STARTS, TUNER, PORTFOLIO, PACKERS = "rectangle.cc", "rectangle_tuner.cc", "portfolio.cc", "packers.cc"
 RULES = (
@@ -68,7 +69,7 @@ RULES = (
     Rule("exact", "chains by chance", LEAST, "const std::uint64_t draw = number / dives_of_a_draw;",
          "const std::uint64_t draw = 0 * number;"),
     Rule("exact", "chains of like sizes", LEAST, "kind == DiveKind::chains ? 0 : tolerance", "0 * tolerance"),
-    Rule("exact", "more dives for kinds that succeed", LEAST, "kinds_.add_success(batch.kind_of_answer());", ""),
+    Rule("exact", "more dives for kinds that succeed", KINDS, "gain = 5;", "gain = 0;"),
     Rule("ejection", "groups first", CAPS,
          "if (is_high() && !control.is_time_up()) lower_by_groups(problem, bound, control, placing.places);", ""),
     Rule("ejection", "the heaviest is next", EJECTION, "random_.below(any_in) == 0 ? any() : heaviest()", "any()"),
@@ -78,7 +79,8 @@ RULES = (
     Rule("ejection", "barred from its last offset", EJECTION, "if (step_ - thrown_out_[i] <= barred_for)",
          "if (false)"),
     Rule("ejection", "items drop now and then", EJECTION, "if (step_ % compact_every == 0) compact();", ""),
-    Rule("ejection", "meetings", MEETINGS, "if (!std::ranges::all_of(buffers, is_whole)) return std::nullopt;", "if (!buffers.empty()) return std::nullopt;"),
+    Rule("ejection", "meetings", MEETINGS, "if (!std::ranges::all_of(buffers, is_whole)) return std::nullopt;",
+         "if (!buffers.empty()) return std::nullopt;"),
     Rule("ejection", "slack in the weight", CAPS, "area / (slack + slack_of_all)", "area + 0 * slack"),
     Rule("ejection", "two searches", CAPS, "searches_at_once = 2;", "searches_at_once = 1;"),
     Rule("ejection", "all go on from the lowest", CAPS,
@@ -118,8 +120,6 @@ RULES = (
          "for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1});",
          "for (const std::size_t rival : rivals) was_cut_[rival] = 1;"),
     Rule("auto", "last turn for who goes on", PORTFOLIO, "standing_ && standing_->entrant == rivals[1];", "true;"),
-    Rule("auto", "a last turn", PORTFOLIO, "if (was_cut_[last] != 0) last_ = Entry{last, 1, 2};",
-         "static_cast<void>(last);"),
     Rule("auto", "searches begin from the lowest", PORTFOLIO,
          "if (has_one_memory_ && is_alone) control.known = best_.places;", ""),
 )

@@ -9,7 +9,8 @@
 namespace {
 
 /// Lists of a million buffers need large blocks, one after the other. From this size on a block is mapped by
-/// itself, so that it goes back to the system when it is freed; the library would keep up to 32 MiB of it.
+/// itself, so that it goes back to the system when it is freed. glibc would raise this size to 32 MiB as blocks
+/// are freed, and then keep what is smaller.
 void give_back_freed_memory() {
 #ifdef __GLIBC__
   constexpr int mapped_from = 4 << 20;       // bytes

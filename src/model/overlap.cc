@@ -17,7 +17,7 @@
 namespace stowage::model {
 namespace {
 
-/// The boxes that overlap anything, by the begins of their lives.
+/// The boxes that are not empty, by the begins of their lives.
 std::vector<std::uint32_t> in_order_of_time(std::span<const Box> boxes) {
   std::vector<std::uint32_t> order;
   order.reserve(boxes.size());

@@ -6,8 +6,8 @@
 namespace stowage::pack {
 namespace {
 
-constexpr double kept = 0.8;  ///< Of earlier successes, with each later one.
-constexpr double gain = 5;    ///< Of a share by a success.
+constexpr double kept = 0.8;  ///< An earlier success counts so much less with each later one.
+constexpr double gain = 5;    ///< A success in an equal share adds so many of the shares that all begin with.
 constexpr double golden_ratio = 0.6180339887498949;
 
 }  // namespace

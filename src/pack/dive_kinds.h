@@ -26,7 +26,7 @@ class DiveKinds {
 
   std::array<char, 4> is_possible_;
   std::array<double, 4> successes_{};
-  std::uint64_t turn_ = 0;  ///< All successes: after each, another kind comes first.
+  std::uint64_t turn_ = 0;  ///< All successes: after each, another kind may come first.
 };
 
 }  // namespace stowage::pack

@@ -175,7 +175,7 @@ const Neighbours& PassInput::neighbours() const {
 }
 
 const Meetings* PassInput::meetings() const {
-  std::call_once(listed_meetings_, [&] { meetings_ = Meetings::among(buffers_, neighbours()); });
+  std::call_once(listed_meetings_, [&] { meetings_ = Meetings::among(buffers_, neighbours(), 0); });
   return meetings_ ? &*meetings_ : nullptr;
 }
 

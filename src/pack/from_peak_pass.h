@@ -36,7 +36,7 @@ class PassInput {
   /// Of all buffers; none if nobody gave them.
   [[nodiscard]] const Neighbours* given_neighbours() const { return given_neighbours_; }
   [[nodiscard]] const Neighbours& neighbours() const;
-  /// Of all buffers; none if it takes less to list neighbours.
+  /// Of all buffers, without a table: few steps do not pay for it. None if it takes less to list neighbours.
   [[nodiscard]] const Meetings* meetings() const;
   /// Per buffer the most live bytes at any position of its life.
   [[nodiscard]] const std::vector<Bytes>& loads() const;

@@ -133,7 +133,7 @@ class Batch {
   Found run(std::uint64_t begin, std::uint64_t end) {
     if (control_.deadline.counts_work()) end = end_of_work(begin, end);
     const std::size_t threads = threads_of(control_.options);
-    std::vector<Chains> chains(threads);
+    std::vector<ChainsOfAThread> chains(threads);
     base::run_side_by_side(begin, end, threads, [&](std::uint64_t number, std::size_t thread) {
       if (number >= decided_by_ || control_.is_time_up()) return false;
       const Stop stop = [&] { return decided_by_ < number || control_.is_time_up(); };
@@ -148,14 +148,17 @@ class Batch {
   [[nodiscard]] DiveKind kind_of_answer() const { return models_.kind_of(decided_by_); }
 
  private:
-  /// The chains of a thread, which last for several dives.
+  /// A draw of chains, which lasts for several dives.
   struct Chains {
     std::uint64_t draw = 0;
-    DiveKind kind = DiveKind::chains;
     std::unique_ptr<GroupedTables> tables{};
   };
+  struct ChainsOfAThread {
+    Chains equal{};
+    Chains like{};
+  };
 
-  [[nodiscard]] Found run_search(std::uint64_t number, Chains& chains, const Stop& stop) const {
+  [[nodiscard]] Found run_search(std::uint64_t number, ChainsOfAThread& chains, const Stop& stop) const {
     const GroupedTables* grouped = grouped_for(number, chains, stop);
     if (stop()) return {};  // the tables may be incomplete
     Found found = search(grouped == nullptr ? tables_ : grouped->tables(), height_, number,
@@ -167,16 +170,17 @@ class Batch {
   }
 
   /// The groups for the search with that number; none if it places single items.
-  [[nodiscard]] const GroupedTables* grouped_for(std::uint64_t number, Chains& chains,
+  [[nodiscard]] const GroupedTables* grouped_for(std::uint64_t number, ChainsOfAThread& known,
                                                  const Stop& stop) const {
     const DiveKind kind = models_.kind_of(number);
     if (kind == DiveKind::stacks) return models_.stacks;
     if (kind == DiveKind::items) return nullptr;
+    Chains& chains = kind == DiveKind::chains ? known.equal : known.like;
     const std::uint64_t draw = number / dives_of_a_draw;
-    if (!chains.tables || chains.draw != draw || chains.kind != kind) {
+    if (!chains.tables || chains.draw != draw) {
       const std::uint64_t seed = (control_.options.seed + 1) * 0x9e3779b97f4a7c15U + draw;
       const double unlike = kind == DiveKind::chains ? 0 : tolerance;
-      chains = {draw, kind, std::make_unique<GroupedTables>(chains_of(tables_.model, seed, unlike), stop)};
+      chains = {draw, std::make_unique<GroupedTables>(chains_of(tables_.model, seed, unlike), stop)};
     }
     return chains.tables.get();
   }

@@ -7,10 +7,10 @@
 namespace stowage::pack {
 namespace {
 
-/// About, in the units of deadlines.
-constexpr std::int64_t work_in_table = 1;       ///< For a look at an item,
-constexpr std::int64_t work_with_lives = 3;     ///< without a table,
-constexpr std::int64_t work_of_neighbour = 64;  ///< and for an item that is listed and sorted.
+// Work, about, in the units of deadlines.
+constexpr std::int64_t work_in_table = 1;       ///< To look an item up in the table.
+constexpr std::int64_t work_with_lives = 3;     ///< To compare two lives.
+constexpr std::int64_t work_of_neighbour = 64;  ///< To list and sort a neighbour instead.
 
 bool is_whole(const Buffer& buffer) {
   if (life_of(buffer) == Lifetime{}) return true;  // meets nothing
@@ -19,10 +19,11 @@ bool is_whole(const Buffer& buffer) {
 
 }  // namespace
 
-std::optional<Meetings> Meetings::among(std::span<const Buffer> buffers, const Neighbours& neighbours) {
+std::optional<Meetings> Meetings::among(std::span<const Buffer> buffers, const Neighbours& neighbours,
+                                        std::int64_t in_table) {
   if (!std::ranges::all_of(buffers, is_whole)) return std::nullopt;
   const auto count = std::ssize(buffers);
-  const bool has_table = count <= most_in_table;
+  const bool has_table = count <= in_table;
   Meetings meetings;
   meetings.work_of_look_ = has_table ? work_in_table : work_with_lives;
   const auto met = 2 * static_cast<std::int64_t>(neighbours.pairs()) / std::max<std::int64_t>(1, count);

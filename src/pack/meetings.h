@@ -17,12 +17,13 @@ class Meetings {
  public:
   static constexpr std::int64_t most_in_table = 8192;  ///< Items; 8 MiB.
 
-  /// Of these buffers. None if some have gaps, pieces or pins, or if each meets so few that it takes less to list
-  /// its neighbours than to look at all buffers.
+  /// Of these buffers, with a table if there are at most so many. None if some have gaps, pieces or pins, or if
+  /// each meets so few that it takes less to list its neighbours than to look at all buffers.
   [[nodiscard]] static std::optional<Meetings> among(std::span<const Buffer> buffers,
-                                                     const Neighbours& neighbours);
+                                                     const Neighbours& neighbours,
+                                                     std::int64_t in_table = most_in_table);
 
-  /// Those of `items` that the item meets, into `met`; returns how many. Without a branch.
+  /// Writes those of `items` that the item meets to `met`, which has room for all of them; returns how many.
   std::size_t filter(std::uint32_t item, std::span<const std::uint32_t> items, std::uint32_t* met) const;
 
   /// Of one item in `filter`, about, in the units of deadlines.

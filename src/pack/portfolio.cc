@@ -8,20 +8,21 @@
 // all threads themselves, follow one by one. `from-peak` is one of them; it is at max load on most large real
 // lists before the longer passes would be done. So it comes before these, with half of the time, unless the
 // time is short. Where the lowest placing is then within 5 % of the bound, the longer passes are left out. On
-// none of the 13 lists of bench/README.md where from-peak comes so near was one of them lower, and with a
-// million buffers they take 2 s.
+// none of the 13 lists of bench/README.md where from-peak comes so near was one of the longer passes lower, and
+// with a million buffers they take 2 s.
 //
 //     thread 1   free-list | best-fit | from-peak | area     | breadth   | two-stack |   | ejection, exact,
 //     thread 2   first-fit |          |           | duration | size      | slots     |   | rectangle
 //
 // Two searches are rivals: `exact` comes first for few buffers, `ejection` for many. Each begins with a
 // twentieth of the time. If the second then lowers what the first has found, the first has a long turn and
-// the second all the rest; otherwise the first has all the rest. `rectangle` has a short turn before the last.
+// the second all the rest; otherwise the first has all the rest. Whoever ends before the time is over leaves
+// the rest to the other. `rectangle` has a short turn before the last.
 // Turns are few, since what a search learns is lost between them. Each begins from the lowest placing known,
 // with other random numbers.
 //
 //     few buffers     exact | ejection | exact        | rectangle | ejection            e.g. J
-//                     exact | ejection | rectangle | exact                              e.g. D
+//                     exact | ejection | rectangle | exact                              e.g. D-both
 //
 // Microseconds of one thread per buffer, with bounds and checks, which take 0.5: on S_1 (28 526 buffers), 10^5
 // generated ones and 62 185 of perturbed copies of pangu_2.6B:
@@ -112,7 +113,7 @@ class Contest {
         enter({next_++, last_ ? std::optional(share_before_last) : std::nullopt});
       }
     }
-    if (last_) enter(*last_);
+    if (last_) enter_last();
     // Every strategy returned without a placing because the user stopped it.
     if (!standing_)
       keep({order_.size()}, stopgap(),
@@ -155,6 +156,11 @@ class Contest {
     std::uint64_t turn = 0;         ///< Each turn of a strategy has other random numbers.
   };
 
+  struct LastTurns {
+    std::size_t favourite = 0;
+    std::size_t other = 0;
+  };
+
   /// Obstacles come last, since they take time to find.
   [[nodiscard]] bool are_rivals_next() const {
     if (!is_choice_ || !has_one_memory_ || next_ + 1 >= order_.size()) return false;
@@ -169,7 +175,7 @@ class Contest {
     return !has_one_memory_ || ceilings_[entrant] > bound_;
   }
 
-  /// Probes of the next two. If the second goes on to where the first did not come, the first has a turn, and the
+  /// Probes of the next two. If the second finds a lower placing than the first, the first has a turn, and the
   /// second the last turn of all. Otherwise the first has that.
   void race() {
     const std::array<std::size_t, 2> rivals{next_, next_ + 1};
@@ -179,8 +185,13 @@ class Contest {
     if (goes_on && was_cut_[rivals[0]] != 0) enter({rivals[0], share_of_first});
     const std::size_t favourite = goes_on ? rivals[1] : rivals[0];
     const std::size_t other = goes_on ? rivals[0] : rivals[1];
-    const std::size_t last = was_cut_[favourite] != 0 ? favourite : other;
-    if (was_cut_[last] != 0) last_ = Entry{last, 1, 2};
+    last_ = LastTurns{favourite, other};
+  }
+
+  /// The favourite has all the time. If it ends before, the other rival has what is left.
+  void enter_last() {
+    for (const std::size_t rival : {last_->favourite, last_->other})
+      if (was_cut_[rival] != 0) enter({rival, 1, 2});
   }
 
   void line_up() {
@@ -197,7 +208,7 @@ class Contest {
     std::ranges::stable_sort(order_, {}, place_of);
   }
 
-  /// Runs the strategies up to the next that uses all threads itself. Where work is counted, each has a clock of
+  /// Runs the strategies up to the next that uses all threads itself, unless a placing is near the bound. Where work is counted, each has a clock of
   /// its own, which begins where those before it end.
   void run_passes() {
     const std::size_t begin = next_;
@@ -219,7 +230,7 @@ class Contest {
   }
 
   [[nodiscard]] bool is_near_bound() const {
-    if (!standing_) return false;
+    if (!standing_ || standing_->is_makeshift) return false;
     const auto gap = static_cast<double>(total_peak(standing_->score) - bound_);
     return gap <= near_bound * static_cast<double>(bound_);
   }
@@ -313,7 +324,7 @@ class Contest {
   Bytes bound_;
   std::optional<Standing> standing_;  ///< Of `best_`.
   std::vector<char> was_cut_;         ///< Per entrant, whether it was cut short in its last turn so far.
-  std::optional<Entry> last_;         ///< The last turn, after those of all other strategies.
+  std::optional<LastTurns> last_;     ///< After the turns of all other strategies.
   Solution best_;
   std::int64_t cost_bound_ = 0;
   bool is_interrupted_ = false;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "export/readable.h"
+#include "pack/bounds.h"
 #include "stowage/graph.h"
 
 namespace stowage::report {

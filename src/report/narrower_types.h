@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
-#include "pack/bounds.h"
 #include "stowage/report.h"
 
 namespace stowage::report {

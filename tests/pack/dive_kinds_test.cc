@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -59,7 +58,7 @@ TEST(DiveKinds, NoKindIsGivenUp) {
 }
 
 /// Where any dive succeeds, the one that comes first does: no kind may always be that.
-TEST(DiveKinds, AfterEachSuccessAnotherComesFirst) {
+TEST(DiveKinds, WhereAllSucceedAllComeFirstNowAndThen) {
   DiveKinds kinds(true, true);
   std::array<int, 4> firsts{};
   for (int success = 0; success < 100; ++success) {

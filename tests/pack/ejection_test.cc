@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "pack/container.h"
 #include "pack/ejection_search.h"
 #include "pack/groups.h"
+#include "pack/meetings.h"
 #include "pack/random.h"
 #include "pack/strategies.h"
 #include "problems.h"

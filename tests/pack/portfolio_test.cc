@@ -239,21 +239,29 @@ TEST(Portfolio, TheClockOfAPassBeginsWhereThoseBeforeItEnd) {
   }
 }
 
-/// Who takes turns if the rivals first find these peaks, and nothing lower in later turns, where the bound is 1.
-std::vector<std::string> turns_of_rivals(Bytes peak_of_first, Bytes peak_of_second) {
+/// A rival that always finds the same peak.
+struct Rival {
+  Bytes peak = 0;
+  int ends_in = 0;  ///< The turn in which it ends by itself; 0: it never does.
+};
+
+/// Who takes turns, where the bound is 1.
+std::vector<std::string> turns_of(const Rival& first, const Rival& second) {
   std::vector<std::string> turns;
-  const auto strategy = [&](std::string_view name, Bytes peak, bool is_rival) {
-    const auto run = [&turns, name, peak](const Problem&, const pack::Control& control) {
+  const auto strategy = [&](std::string_view name, const Rival& it, bool is_rival) {
+    const auto run = [&turns, name, it](const Problem&, const pack::Control& control) {
       turns.emplace_back(name);
-      control.spend(std::chrono::duration_cast<std::chrono::nanoseconds>(control.deadline.left()).count());
-      return pack::Placing{.places = {{.offset = peak - 1}}, .cut_short = true};
+      const bool ends = std::ranges::count(turns, name) == it.ends_in;
+      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(control.deadline.left());
+      if (!ends) control.spend(left.count());
+      return pack::Placing{.places = {{.offset = it.peak - 1}}, .cut_short = !ends};
     };
     const auto obstacle = [](const Problem&) -> std::optional<std::string> { return std::nullopt; };
     return pack::Strategy{{.name = name}, run, obstacle, {.share = 0.5, .is_rival = is_rival}};
   };
-  const std::vector<pack::Strategy> strategies{strategy("first", peak_of_first, true),
-                                               strategy("second", peak_of_second, true),
-                                               strategy("other", 100, false)};
+  const std::vector<pack::Strategy> strategies{strategy("first", first, true),
+                                               strategy("second", second, true),
+                                               strategy("other", {.peak = 100}, false)};
   std::vector<const pack::Strategy*> chosen;
   for (const pack::Strategy& it : strategies) chosen.push_back(&it);
   const SolveOptions options{.effort = 100, .threads = 1};
@@ -264,11 +272,21 @@ std::vector<std::string> turns_of_rivals(Bytes peak_of_first, Bytes peak_of_seco
   return turns;
 }
 
+using Turns = std::vector<std::string>;
+
 TEST(Portfolio, TheLastTurnIsForTheRivalThatGoesOn) {
-  using Turns = std::vector<std::string>;
-  EXPECT_EQ(turns_of_rivals(10, 9), (Turns{"first", "second", "first", "other", "second"}));
+  EXPECT_EQ(turns_of({10}, {9}), (Turns{"first", "second", "first", "other", "second"}));
   for (const Bytes peak : {10, 11})
-    EXPECT_EQ(turns_of_rivals(10, peak), (Turns{"first", "second", "other", "first"})) << peak;
+    EXPECT_EQ(turns_of({10}, {peak}), (Turns{"first", "second", "other", "first"})) << peak;
+}
+
+TEST(Portfolio, WhenARivalEndsTheOtherHasTheRest) {
+  EXPECT_EQ(turns_of({10, 1}, {11}), (Turns{"first", "second", "other", "second"}));
+  EXPECT_EQ(turns_of({10, 2}, {11}), (Turns{"first", "second", "other", "first", "second"}));
+  EXPECT_EQ(turns_of({10}, {11, 1}), (Turns{"first", "second", "other", "first"}));
+  EXPECT_EQ(turns_of({10}, {9, 1}), (Turns{"first", "second", "first", "other", "first"}));
+  EXPECT_EQ(turns_of({10}, {9, 2}), (Turns{"first", "second", "first", "other", "second", "first"}));
+  EXPECT_EQ(turns_of({10, 1}, {9, 1}), (Turns{"first", "second", "other"}));
 }
 
 /// The strategies that report when all solve the problem, in their order.
