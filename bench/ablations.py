@@ -120,6 +120,7 @@ RULES = (
          "for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1});",
          "for (const std::size_t rival : rivals) was_cut_[rival] = 1;"),
     Rule("auto", "last turn for who goes on", PORTFOLIO, "standing_ && standing_->entrant == rivals[1];", "true;"),
+    Rule("auto", "no longer passes near the bound", PORTFOLIO, "if (is_choice_ && is_near_bound()) return;", ""),
     Rule("auto", "searches begin from the lowest", PORTFOLIO,
          "if (has_one_memory_ && is_alone) control.known = best_.places;", ""),
 )
