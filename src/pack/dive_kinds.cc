@@ -1,3 +1,17 @@
+// Idea. `exact` may place single items or groups of them, and which succeeds depends on the list: chains place D in
+// every third dive, single items in one of 500; on E-jittered only single items succeed. So kinds have shares of the
+// dives, and a success adds to the share of its kind:
+//
+//     at first             |  chains  |  items   |  stacks  |   like   |      --golden ratio--> dives
+//     stacks succeeded     | ch. | it. |        stacks         | like |
+//
+// A success counts by one over the share of its kind. Otherwise the kind that had luck first would have more dives,
+// so more successes, and keep them. Earlier successes fade. Multiples of the golden ratio pick the kinds, so that
+// each comes evenly. After a success they begin elsewhere: where every dive succeeds, the first one does.
+//
+// Cost: a few operations for each dive. Source: ours; weights that count by one over the probability are those of
+// EXP3 (Auer et al., 2002).
+
 #include "pack/dive_kinds.h"
 
 #include <algorithm>

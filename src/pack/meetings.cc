@@ -1,3 +1,14 @@
+// Idea. An ejection step needs the placed items that one item meets, in the order of their offsets. The search keeps
+// all placed items in that order, so a filter is enough, and nothing is sorted:
+//
+//     ordered   a b c d e f g      bits of the row, or two comparisons of lives,
+//     met       a   c     f        say which stay
+//
+// A look costs about a nanosecond with the table and three with lives; to list and sort a neighbour costs 64. So it
+// pays where an item meets a good part of all: one in 64 with the table, one in 21 with lives.
+//
+// Cost: one look at each placed item. Memory: a bit for each pair in the table, otherwise linear. Source: ours.
+
 #include "pack/meetings.h"
 
 #include <algorithm>

@@ -17,9 +17,8 @@
 // Two searches are rivals: `exact` comes first for few buffers, `ejection` for many. Each begins with a
 // twentieth of the time. If the second then lowers what the first has found, the first has a long turn and
 // the second all the rest; otherwise the first has all the rest. Whoever ends before the time is over leaves
-// the rest to the other. `rectangle` has a short turn before the last.
-// Turns are few, since what a search learns is lost between them. Each begins from the lowest placing known,
-// with other random numbers.
+// the rest to the other. `rectangle` has a short turn before the last. Turns are few, since what a search
+// learns is lost between them. Each begins from the lowest placing known, with other random numbers.
 //
 //     few buffers     exact | ejection | exact        | rectangle | ejection            e.g. J
 //                     exact | ejection | rectangle | exact                              e.g. D-both
@@ -156,6 +155,7 @@ class Contest {
     std::uint64_t turn = 0;         ///< Each turn of a strategy has other random numbers.
   };
 
+  /// Two rivals, of which at least one was cut short.
   struct LastTurns {
     std::size_t favourite = 0;
     std::size_t other = 0;
@@ -185,7 +185,7 @@ class Contest {
     if (goes_on && was_cut_[rivals[0]] != 0) enter({rivals[0], share_of_first});
     const std::size_t favourite = goes_on ? rivals[1] : rivals[0];
     const std::size_t other = goes_on ? rivals[0] : rivals[1];
-    last_ = LastTurns{favourite, other};
+    if (was_cut_[favourite] != 0 || was_cut_[other] != 0) last_ = LastTurns{favourite, other};
   }
 
   /// The favourite has all the time. If it ends before, the other rival has what is left.
@@ -208,8 +208,8 @@ class Contest {
     std::ranges::stable_sort(order_, {}, place_of);
   }
 
-  /// Runs the strategies up to the next that uses all threads itself, unless a placing is near the bound. Where work is counted, each has a clock of
-  /// its own, which begins where those before it end.
+  /// Runs the strategies up to the next that uses all threads itself, unless a placing is near the bound. Where
+  /// work is counted, each has a clock of its own, which begins where those before it end.
   void run_passes() {
     const std::size_t begin = next_;
     while (next_ < order_.size() && !order_[next_]->turn.is_alone) ++next_;

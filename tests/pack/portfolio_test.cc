@@ -245,15 +245,18 @@ struct Rival {
   int ends_in = 0;  ///< The turn in which it ends by itself; 0: it never does.
 };
 
-/// Who takes turns, where the bound is 1.
+/// Who takes turns, where the bound is 1. A turn of the third strategy that has half of the time is "other half".
 std::vector<std::string> turns_of(const Rival& first, const Rival& second) {
   std::vector<std::string> turns;
+  const SolveOptions options{.effort = 100, .threads = 1};
+  const pack::Control control{.options = options, .deadline = pack::deadline_of(options)};
   const auto strategy = [&](std::string_view name, const Rival& it, bool is_rival) {
-    const auto run = [&turns, name, it](const Problem&, const pack::Control& control) {
-      turns.emplace_back(name);
+    const auto run = [&, name, it, is_rival](const Problem&, const pack::Control& own) {
+      const bool has_half = !is_rival && own.deadline.left() * 2.1 > control.deadline.left();
+      turns.emplace_back(has_half ? "other half" : name);
       const bool ends = std::ranges::count(turns, name) == it.ends_in;
-      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(control.deadline.left());
-      if (!ends) control.spend(left.count());
+      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(own.deadline.left());
+      if (!ends) own.spend(left.count());
       return pack::Placing{.places = {{.offset = it.peak - 1}}, .cut_short = !ends};
     };
     const auto obstacle = [](const Problem&) -> std::optional<std::string> { return std::nullopt; };
@@ -264,10 +267,8 @@ std::vector<std::string> turns_of(const Rival& first, const Rival& second) {
                                                strategy("other", {.peak = 100}, false)};
   std::vector<const pack::Strategy*> chosen;
   for (const pack::Strategy& it : strategies) chosen.push_back(&it);
-  const SolveOptions options{.effort = 100, .threads = 1};
   const Problem problem{.buffers = {{.id = "a", .size = 1, .pieces = {{0, 1, {0, 1}}}}},
                         .memories = {{.name = "arena"}}};
-  const pack::Control control{.options = options, .deadline = pack::deadline_of(options)};
   static_cast<void>(pack::best_of(problem, chosen, control));
   return turns;
 }
@@ -286,7 +287,7 @@ TEST(Portfolio, WhenARivalEndsTheOtherHasTheRest) {
   EXPECT_EQ(turns_of({10}, {11, 1}), (Turns{"first", "second", "other", "first"}));
   EXPECT_EQ(turns_of({10}, {9, 1}), (Turns{"first", "second", "first", "other", "first"}));
   EXPECT_EQ(turns_of({10}, {9, 2}), (Turns{"first", "second", "first", "other", "second", "first"}));
-  EXPECT_EQ(turns_of({10, 1}, {9, 1}), (Turns{"first", "second", "other"}));
+  EXPECT_EQ(turns_of({10, 1}, {9, 1}), (Turns{"first", "second", "other half"}));
 }
 
 /// The strategies that report when all solve the problem, in their order.
