@@ -80,6 +80,14 @@ enum class TensorKind : std::uint8_t { input, output, weight, instruction, tempo
 /// Index of a tensor in Graph::tensors.
 using TensorId = std::size_t;
 
+/// An axis whose extent each run decides; the tensor's shape has the largest one.
+struct OpenExtent {
+  std::size_t axis = 0;
+  std::size_t symbol = 0;  ///< Open extents of one graph with the same symbol are equal in every run.
+
+  bool operator==(const OpenExtent&) const = default;
+};
+
 /// A value of the network. Weights and instructions are outside of the arena.
 struct Tensor {
   std::string name{};  ///< As in the file; may be empty or not unique.
@@ -87,9 +95,16 @@ struct Tensor {
   DType dtype = DType::unknown;
   std::optional<Shape> shape{};  ///< None: depends on data; then `bytes` is a bound from the user.
   Bytes bytes = 0;               ///< Raw size, not rounded up to an alignment.
+  /// The axes whose extents are open, in ascending order. In a run the tensor has at most `bytes`, from its
+  /// first byte on, packed as if it had been made with these smaller extents. A tensor without a shape is open
+  /// as a whole.
+  std::vector<OpenExtent> open{};
 
   bool operator==(const Tensor&) const = default;
 };
+
+/// True if the tensor may be smaller in a run than `bytes` says.
+[[nodiscard]] inline bool is_open(const Tensor& tensor) { return !tensor.shape || !tensor.open.empty(); }
 
 /// Bytes of one row of the tensor along this axis. None if the axis does not exist, an extent is zero, or a
 /// row is not a whole number of bytes (an odd number of int4). A tensor without rows along any axis, such as

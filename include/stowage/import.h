@@ -36,10 +36,28 @@ struct ScratchRequest {
   Bytes bytes = 0;
 };
 
+/// A size that a model file leaves open, as the user gives it.
+struct GivenSize {
+  GivenSize(std::int64_t size) : most(size) {}  // NOLINT(google-explicit-constructor): most sizes are numbers
+  GivenSize(std::int64_t smallest, std::int64_t largest) : most(largest), least(smallest) {}
+
+  std::int64_t most = 0;
+  /// The plan must hold for every size from `least` to `most`. None: if the caller decides the size, it is
+  /// exactly `most`; if the network computes it, it is at most `most`.
+  std::optional<std::int64_t> least{};
+
+  bool operator==(const GivenSize&) const = default;
+};
+
+using GivenShape = std::vector<GivenSize>;
+
+/// The shape with the largest of the given sizes.
+[[nodiscard]] Shape largest(const GivenShape& shape);
+
 /// Values that a model file leaves open. A name that the model does not have is a UsageError.
 struct ImportOptions {
-  std::map<std::string, std::int64_t> dims{};  ///< Values of symbolic dimensions.
-  std::map<std::string, Shape> shapes{};       ///< Shapes of tensors, by tensor name.
+  std::map<std::string, GivenSize> dims{};     ///< Values of symbolic dimensions.
+  std::map<std::string, GivenShape> shapes{};  ///< Shapes of tensors, by tensor name.
   std::map<std::string, Bytes> bounds{};       ///< Upper bounds in bytes, for sizes that depend on data.
   std::vector<StateNames> states{};
   std::vector<ScratchRequest> scratch{};

@@ -39,6 +39,15 @@ std::int64_t parse_number(std::string_view flag, std::string_view text, std::int
   return *number;
 }
 
+/// SIZE, ..MOST or LEAST..MOST.
+GivenSize parse_given_size(std::string_view flag, std::string_view text) {
+  constexpr std::string_view dots = "..";
+  const std::size_t range = text.find(dots);
+  if (range == std::string_view::npos) return parse_number(flag, text, 0);
+  const std::int64_t least = range == 0 ? 1 : parse_number(flag, text.substr(0, range), 0);
+  return {least, parse_number(flag, text.substr(range + dots.size()), least)};
+}
+
 double parse_real(std::string_view flag, std::string_view text, double least, double most) {
   double value = -1;
   std::istringstream in{std::string(text)};  // libc++ has no from_chars for real numbers
@@ -167,13 +176,13 @@ ImportOptions parse_model_options(const ModelTexts& texts) {
   ImportOptions options;
   for (const std::string& text : texts.dims) {
     const auto [name, value] = parse_assignment("--dim", text);
-    insert_once("--dim", options.dims, name, parse_number("--dim " + name, value, 0));
+    insert_once("--dim", options.dims, name, parse_given_size("--dim " + name, value));
   }
   for (const std::string& text : texts.shapes) {
     const auto [name, value] = parse_assignment("--shape", text);
-    Shape shape;
+    GivenShape shape;
     for (const std::string_view dimension : base::split(value, ',')) {
-      if (!value.empty()) shape.push_back(parse_number("--shape " + name, base::trim(dimension), 0));
+      if (!value.empty()) shape.push_back(parse_given_size("--shape " + name, base::trim(dimension)));
     }
     insert_once("--shape", options.shapes, name, std::move(shape));
   }

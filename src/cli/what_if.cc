@@ -129,7 +129,8 @@ class Trials {
   /// Sizes of the input that the command gives: half of each, and others for the curve.
   void dimensions() {
     const ImportOptions given = parse_model_options(command_.model);
-    for (const auto& [name, size] : given.dims) {
+    for (const auto& [name, given_size] : given.dims) {
+      const std::int64_t size = given_size.most;
       std::map<std::int64_t, Bytes> peaks{{size, plan_.summary.peak}};
       for (const std::int64_t other : {size / 4, size / 2, size * 2}) {
         if (other < 1 || peaks.contains(other)) continue;
@@ -143,7 +144,8 @@ class Trials {
       add_curve(fmt::format("Peak against dimension {}", name), peaks, size,
                 [](std::int64_t value) { return std::to_string(value); });
     }
-    for (const auto& [name, shape] : given.shapes) {
+    for (const auto& [name, given_shape] : given.shapes) {
+      const Shape shape = largest(given_shape);
       Shape half = shape;
       if (shape.empty() || std::ranges::max(shape) < 2) continue;
       std::ranges::replace(half, std::ranges::max(shape), std::ranges::max(shape) / 2);

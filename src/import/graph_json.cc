@@ -64,6 +64,7 @@ class GraphReader {
     if (const auto shape = json.find("shape")) {
       tensor.shape.emplace();
       for (const Json& dimension : shape->elements()) tensor.shape->push_back(dimension.natural());
+      if (const auto open = json.find("open")) tensor.open = read_open(*open);
     }
     tensor.bytes = read_bytes(json, tensor);
     if (const auto data = json.find("data")) read_data(*data, tensor);

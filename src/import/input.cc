@@ -154,6 +154,12 @@ import::Source mapped(const std::filesystem::path& file) {
 
 }  // namespace
 
+Shape largest(const GivenShape& shape) {
+  Shape sizes;
+  for (const GivenSize& size : shape) sizes.push_back(size.most);
+  return sizes;
+}
+
 Input parse_input(std::string_view content, const std::string& name, const ImportOptions& options) {
   return read_input_of({.bytes = content}, name, options);
 }

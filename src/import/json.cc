@@ -123,6 +123,17 @@ Error Json::expected(std::string_view what) const {
   return error(fmt::format("is {}, expected {}", shown(), what));
 }
 
+std::vector<OpenExtent> read_open(const Json& json) {
+  std::vector<OpenExtent> open;
+  for (const Json& entry : json.elements()) {
+    const std::vector<Json> pair = entry.elements();
+    if (pair.size() != 2)
+      throw entry.error(fmt::format("has {} numbers, expected [axis, symbol]", pair.size()));
+    open.push_back({pair[0].index(), pair[1].index()});
+  }
+  return open;
+}
+
 void expect_format(const Json& document, std::string_view format) {
   if (const Json it = document.at("format"); it.string() != format) {
     throw it.error(fmt::format("is {}, expected '{}'", it.shown(), format));

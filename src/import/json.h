@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stowage/error.h"
+#include "stowage/graph.h"
 
 namespace stowage::import {
 
@@ -65,6 +66,9 @@ template <typename Named>
   if (!value) throw json.error("is " + json.shown() + ", which is none of the known names");
   return *value;
 }
+
+/// Open extents: pairs [axis, symbol].
+[[nodiscard]] std::vector<OpenExtent> read_open(const Json& json);
 
 /// Throws Error unless the document has this format, version 1.
 void expect_format(const Json& document, std::string_view format);

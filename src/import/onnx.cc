@@ -79,14 +79,18 @@ void expect_known_names(const OnnxGraph& model, const ImportOptions& options) {
 }
 
 void expect_sizes(const ImportOptions& options) {
-  const auto expect = [](std::string_view flag, const std::string& name, std::int64_t size) {
-    if (size < 0 || size > largest_value)
-      throw UsageError(fmt::format("{} {}: {} is no size, expected 0 to {}", flag, base::quoted(name), size,
-                                   largest_value));
+  const auto expect = [](std::string_view flag, const std::string& name, const GivenSize& size) {
+    if (size.most < 0 || size.most > largest_value)
+      throw UsageError(fmt::format("{} {}: {} is no size, expected 0 to {}", flag, base::quoted(name),
+                                   size.most, largest_value));
+    if (size.least && (*size.least < 0 || *size.least > size.most))
+      throw UsageError(
+          fmt::format("{} {}: {}..{} is no range of sizes, expected the smallest before the largest", flag,
+                      base::quoted(name), *size.least, size.most));
   };
   for (const auto& [name, size] : options.dims) expect("--dim", name, size);
   for (const auto& [name, shape] : options.shapes) {
-    for (const std::int64_t size : shape) expect("--shape", name, size);
+    for (const GivenSize& size : shape) expect("--shape", name, size);
   }
   for (const auto& [name, size] : options.bounds) expect("--bound", name, size);
 }

@@ -80,7 +80,7 @@ class Inference {
     if (options_.shapes.empty()) return;
     const auto given = options_.shapes.find(graph().tensors[t].name);
     if (given == options_.shapes.end() || is_constant_[t]) return;
-    const Type shape = tensor_type(0, given->second);
+    const Type shape = tensor_type(0, largest(given->second));
     merge_types(shape, types_[t], place(t), "--shape");
   }
 

@@ -63,7 +63,7 @@ Type type_around(Type::Kind kind, Type element) {
   return {.kind = kind, .element = std::make_shared<const Type>(std::move(element))};
 }
 
-Type declared_type(const wire::TypeProto& proto, const std::map<std::string, std::int64_t>& dims) {
+Type declared_type(const wire::TypeProto& proto, const std::map<std::string, GivenSize>& dims) {
   Type type{.kind = proto.kind, .elem_type = proto.elem_type};
   if (proto.element != nullptr)
     type.element = std::make_shared<const Type>(declared_type(*proto.element, dims));
@@ -71,7 +71,7 @@ Type declared_type(const wire::TypeProto& proto, const std::map<std::string, std
   type.dims.emplace();
   for (const wire::Dimension& dimension : *proto.shape) {
     const auto value = dimension.name.empty() ? dims.end() : dims.find(std::string(dimension.name));
-    type.dims->push_back(value != dims.end() ? Dim(value->second) : dimension.size);
+    type.dims->push_back(value != dims.end() ? Dim(value->second.most) : dimension.size);
   }
   return type;
 }

@@ -10,6 +10,7 @@
 
 #include "import/onnx_wire.h"
 #include "stowage/graph.h"
+#include "stowage/import.h"
 
 namespace stowage::import {
 
@@ -38,8 +39,7 @@ struct Type {
 [[nodiscard]] Type type_around(Type::Kind kind, Type element);
 
 /// What the file declares, with symbolic dimensions replaced by their values, if they have any.
-[[nodiscard]] Type declared_type(const wire::TypeProto& proto,
-                                 const std::map<std::string, std::int64_t>& dims);
+[[nodiscard]] Type declared_type(const wire::TypeProto& proto, const std::map<std::string, GivenSize>& dims);
 
 [[nodiscard]] bool has_element_type(const Type& type);
 

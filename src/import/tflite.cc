@@ -199,8 +199,9 @@ class Reader {
     Shape shape = dimensions_of(source.shape());
     if (const auto given = options_.shapes.find(name); given != options_.shapes.end()) {
       const Shape signature = dimensions_of(source.shape_signature());
-      check_agrees(given->second, signature.empty() ? shape : signature);
-      shape = given->second;
+      const Shape largest_shape = largest(given->second);
+      check_agrees(largest_shape, signature.empty() ? shape : signature);
+      shape = largest_shape;
     }
     if (std::ranges::any_of(shape, [](std::int64_t dimension) { return dimension < 0; })) {
       reject("has shape [{}], expected nothing below 0, or --shape or --bound", fmt::join(shape, ","));
