@@ -95,16 +95,25 @@ struct Tensor {
   DType dtype = DType::unknown;
   std::optional<Shape> shape{};  ///< None: depends on data; then `bytes` is a bound from the user.
   Bytes bytes = 0;               ///< Raw size, not rounded up to an alignment.
-  /// The axes whose extents are open, in ascending order. In a run the tensor has at most `bytes`, from its
-  /// first byte on, packed as if it had been made with these smaller extents. A tensor without a shape is open
-  /// as a whole.
+  /// The axes whose extents are open, in ascending order. In a run the tensor has its smaller extents in
+  /// row-major order, without gaps, from its first byte on.
   std::vector<OpenExtent> open{};
 
   bool operator==(const Tensor&) const = default;
 };
 
-/// True if the tensor may be smaller in a run than `bytes` says.
-[[nodiscard]] inline bool is_open(const Tensor& tensor) { return !tensor.shape || !tensor.open.empty(); }
+/// True if a run may decide the extents of the tensor.
+[[nodiscard]] inline bool is_open(const Tensor& tensor) { return !tensor.open.empty(); }
+
+/// True if the open axes are axes of the tensor in ascending order.
+[[nodiscard]] bool has_open_axes_in_order(const Tensor& tensor);
+
+/// True if both tensors have equal extents in every run, as far as open extents are concerned.
+[[nodiscard]] bool are_open_alike(const Tensor& a, const Tensor& b);
+
+/// True if the element at this byte lies there in every run in which it exists: no extent behind an index other
+/// than 0 is open.
+[[nodiscard]] bool is_at_fixed_place(const Tensor& tensor, Bytes byte);
 
 /// Bytes of one row of the tensor along this axis. None if the axis does not exist, an extent is zero, or a
 /// row is not a whole number of bytes (an odd number of int4). A tensor without rows along any axis, such as
@@ -260,6 +269,9 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
+/// True if the operator copies these bytes from and to the same places in every run.
+[[nodiscard]] bool is_fixed(const Graph& graph, const Operator& op, const ByteCopy& copy);
+
 /// A short name for messages: "tensor 'x'", or "tensor 12" if it has no name.
 [[nodiscard]] std::string describe(const Graph& graph, TensorId tensor);
 
@@ -267,8 +279,9 @@ struct Graph {
 [[nodiscard]] std::string describe(const Graph& graph, std::size_t subgraph, std::size_t op);
 
 /// Throws Error unless all of these hold: references are in range; every tensor has at most one producer;
-/// every tensor that is read has a producer or a value; sizes are in range; no body calls itself; copies lie
-/// within their tensors; state ties join tensors of equal size; the operators can be ordered.
+/// every tensor that is read has a producer or a value; sizes are in range; open extents are of axes that exist;
+/// no body calls itself; copies lie within their tensors, at places that no open extent moves; state ties join
+/// tensors of equal size; the operators can be ordered.
 void validate(const Graph& graph);
 
 /// For each subgraph, its operators in an order where each runs after its dependences. Dependences are:
@@ -286,7 +299,7 @@ void validate(const Graph& graph);
 [[nodiscard]] std::vector<std::optional<std::size_t>> owners_of(const Graph& graph);
 
 /// True if the operator may write its first output over this input while it reads it, provided both have
-/// equally many elements of equal size. This holds for elementwise operators and for those that scatter
+/// equally many elements of equal size in every run. This holds for elementwise operators and for those that scatter
 /// updates into a copy of the input. Depends only on the type of the operator.
 [[nodiscard]] bool updates_in_place(const Operator& op, std::size_t input);
 

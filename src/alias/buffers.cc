@@ -121,7 +121,7 @@ class BufferMaker {
       for (std::size_t i = 0; i < op.inputs.size(); ++i) {
         if (op.inputs[i] == tie.input && !updates_in_place(op, i)) return false;
       }
-      return op.bodies.empty();
+      return op.bodies.empty() && are_open_alike(graph_.tensors[tie.input], graph_.tensors[tie.output]);
     }
     return false;
   }

@@ -7,7 +7,8 @@
 //                                slice 6..  [ a 6..8 | b 0..4 ]
 //
 // Tensors are processed in the order of their dependences; adjacent fragments that continue each other are
-// merged. State may change between two reads, so a copy of it is a source of its own. So is a tensor of too
+// merged. State may change between two reads, so a copy of it is a source of its own. A copy to or from a place
+// that moves with an open extent is none: its bytes may be others in each run. So is a tensor of too
 // many fragments, which is safe: a plan in which it shares bytes is then refused.
 // Cost: (copies + fragments) * log(fragments), with at most `most_fragments` per tensor and
 // `most_fragments_in_all`.
@@ -78,7 +79,7 @@ class ContentMaker {
     for (const ByteCopy& copy : op.copies) {
       const TensorId input = *op.inputs[copy.input];
       const TensorId output = *op.outputs[copy.output];
-      if (graph_.tensors[input].kind != TensorKind::state)
+      if (graph_.tensors[input].kind != TensorKind::state && is_fixed(graph_, op, copy))
         copiers_[output].push_back({copy.to, copy.size, input, copy.from});
     }
   }

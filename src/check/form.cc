@@ -103,6 +103,7 @@ void check_buffers_form(const Plan& plan, Faults& faults) {
 /// A tensor has the bytes of its shape and element type.
 template <typename AddFault>
 void check_size(const Tensor& tensor, const AddFault& fault) {
+  if (!has_open_axes_in_order(tensor)) fault(" is open along axes that it does not have, or not in order");
   if (!tensor.shape || !bits_of(tensor.dtype)) return;
   try {
     const Bytes bytes = bytes_of(tensor.dtype, *tensor.shape);

@@ -50,6 +50,7 @@ void check_tensor(const Graph& graph, TensorId t, const Tensor& planned, Faults&
     fault(fmt::format(" is of kind {}, the plan says {}", name_of(tensor.kind), name_of(planned.kind)));
   if (planned.dtype != tensor.dtype || planned.shape != tensor.shape)
     fault(" has another element type or shape in the plan");
+  if (planned.open != tensor.open) fault(" has other open extents in the plan");
 }
 
 std::vector<bool> may_be_elsewhere(const Graph& graph) {

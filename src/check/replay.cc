@@ -191,7 +191,9 @@ class Replay {
     if (part_.is_fed[*op.inputs[input]] || is_moved_[*op.inputs[input]]) return std::nullopt;
     for (const auto& output : op.outputs) {
       const auto tie = output ? old_state_of_.find(*output) : old_state_of_.end();
-      if (tie != old_state_of_.end() && tie->second == *op.inputs[input]) return output;
+      if (tie == old_state_of_.end() || tie->second != *op.inputs[input]) continue;
+      const bool are_alike = are_open_alike(graph_.tensors[tie->second], graph_.tensors[*output]);
+      return are_alike ? output : std::nullopt;
     }
     return in_place_output(graph_, op, input);
   }

@@ -315,13 +315,14 @@ void check_content(const Plan& plan, const model::ClockTree& tree, std::span<con
 /// For each operator that runs and copies bytes, the copies that need no work in any run.
 using Removed = std::unordered_map<const Operator*, std::vector<bool>>;
 
-Removed removed_copies(const Played& played) {
+Removed removed_copies(const Graph& graph, const Played& played) {
   Removed removed;
   for (const PassedOn& passed : played.copies) {
     const ByteCopy& copy = passed.op->copies[passed.copy];
     const View* const read = passed.read ? played.needs[*passed.read].view : nullptr;
     const View* const written = passed.written ? played.needs[*passed.written].view : nullptr;
-    const bool is_in_place = read != nullptr && written != nullptr && read->buffer == written->buffer &&
+    const bool is_in_place = is_fixed(graph, *passed.op, copy) && read != nullptr && written != nullptr &&
+                             read->buffer == written->buffer &&
                              read->offset + copy.from == written->offset + copy.to;
     auto& of_operator = removed.try_emplace(passed.op, passed.op->copies.size(), true).first->second;
     of_operator[passed.copy] = of_operator[passed.copy] && is_in_place;
@@ -424,7 +425,7 @@ void check_sharing(const Plan& plan, const model::ClockTree& tree, std::span<con
   check_content(plan, tree, networks, joined, faults);
   CopiesRemoved sum;
   for (const Network& network : networks) {
-    const Removed removed = removed_copies(network.played);
+    const Removed removed = removed_copies(network.graph, network.played);
     add_to(sum, removed);
     check_alignment(plan, network, removed, faults);
   }

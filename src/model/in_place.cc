@@ -87,7 +87,8 @@ std::optional<TensorId> in_place_output(const Graph& graph, const Operator& op, 
   const Tensor& read = graph.tensors[*op.inputs[input]];
   const Tensor& written = graph.tensors[*op.outputs[0]];
   const auto bits = bits_of(read.dtype);
-  const bool is_alike = read.bytes == written.bytes && bits && bits == bits_of(written.dtype);
+  const bool is_alike =
+      read.bytes == written.bytes && bits && bits == bits_of(written.dtype) && are_open_alike(read, written);
   return is_alike && read.shape && written.shape ? op.outputs[0] : std::nullopt;
 }
 

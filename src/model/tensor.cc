@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "model/names.h"
 #include "stowage/error.h"
@@ -116,6 +118,34 @@ std::optional<Bytes> bytes_of_row(const Tensor& tensor, std::size_t axis) {
       elements ? base::checked_multiply(*elements, bits_of(tensor.dtype).value_or(0)) : elements;
   if (!bits || *bits % bits_of_a_byte != 0 || tensor.bytes % *runs != 0) return std::nullopt;
   return tensor.bytes / shape[axis];
+}
+
+bool has_open_axes_in_order(const Tensor& tensor) {
+  const std::size_t rank = tensor.shape ? tensor.shape->size() : 0;
+  const auto is_before = [](const OpenExtent& a, const OpenExtent& b) { return a.axis < b.axis; };
+  return std::ranges::is_sorted(tensor.open, is_before) &&
+         std::ranges::adjacent_find(tensor.open, {}, &OpenExtent::axis) == tensor.open.end() &&
+         (tensor.open.empty() || tensor.open.back().axis < rank);
+}
+
+bool are_open_alike(const Tensor& a, const Tensor& b) {
+  return (!is_open(a) && !is_open(b)) || (a.shape == b.shape && a.open == b.open);
+}
+
+bool is_at_fixed_place(const Tensor& tensor, Bytes byte) {
+  // An extent of at most 1 moves nothing that exists.
+  const auto may_shrink = [&](const OpenExtent& it) { return (*tensor.shape)[it.axis] > 1; };
+  const auto last = std::find_if(tensor.open.rbegin(), tensor.open.rend(), may_shrink);
+  if (last == tensor.open.rend() || byte == 0) return true;
+  // All indices in front of that axis are 0 within the first of these slices.
+  Bytes slice = tensor.bytes;
+  for (std::size_t d = 0; d < last->axis && slice > 0; ++d) slice /= (*tensor.shape)[d];
+  return byte < slice;
+}
+
+bool is_fixed(const Graph& graph, const Operator& op, const ByteCopy& copy) {
+  return is_at_fixed_place(graph.tensors[*op.inputs[copy.input]], copy.from) &&
+         is_at_fixed_place(graph.tensors[*op.outputs[copy.output]], copy.to);
 }
 
 Bytes bytes_of_sums(const Tensor& output) {

@@ -72,6 +72,8 @@ void check_tensors(const Graph& graph) {
                               largest_value));
     }
     total = *sum;
+    if (!has_open_axes_in_order(graph.tensors[t]))
+      throw Error(describe(graph, t), "is open along axes that it does not have, or not in order");
   }
 }
 
@@ -101,6 +103,12 @@ void check_copies(const Graph& graph, const Operator& op, const NamedOperator& p
   for (const ByteCopy& copy : op.copies) {
     expect_inside(op.inputs, copy.input, copy.from, copy.size, "input");
     expect_inside(op.outputs, copy.output, copy.to, copy.size, "output");
+    if (!is_fixed(graph, op, copy)) {
+      throw Error(place.text(),
+                  fmt::format("copies byte {} of input {} to byte {} of output {}, expected places that "
+                              "no open extent moves",
+                              copy.from, copy.input, copy.to, copy.output));
+    }
     written[copy.output].emplace_back(copy.to, copy.to + copy.size);
   }
   for (auto& ranges : written) {
