@@ -23,7 +23,7 @@ class Offsets(np.ndarray):
     memory: npt.NDArray[np.int64]
     """For each buffer, the index of its memory."""
     bound: int
-    """No offsets have a lower peak."""
+    """No offsets have a lower peak; with several memories, none in the memories that the buffers are in."""
     strategy: str
     """The strategy that found them."""
     interrupted: bool
@@ -37,7 +37,7 @@ class Offsets(np.ndarray):
 
     @property
     def proven(self) -> bool:
-        """Whether no offsets have a lower peak."""
+        """Whether the peak is the bound."""
         return self.peak == self.bound
 
 
@@ -77,10 +77,13 @@ def pack(
     the memory that a buffer must be in, or -1, and `traffic` the bytes that are read and written, which decide
     what fast memory is for.
 
-    A list of objects with `size`, `start` and `end` works, too. Objects that have `with_offset` are returned
-    with their offsets, as a list; for others, the result is the array.
+    A list of objects with `size`, `start` and `end` works, too; an `offset` that is not None pins an object there.
+    Objects that have `with_offset` are returned with their offsets, as a list; for others, the result is the array.
     """
     if upper is None and size is None:
+        for name, given in (("pinned", pinned), ("memory", memory), ("allowed", allowed), ("traffic", traffic)):
+            if given is not None:
+                raise UsageError(f"{name} is for lower, upper and size, not for a list of allocations")
         return _pack_objects(
             lower, alignment=alignment, capacity=capacity, strategy=strategy, time_limit=time_limit,
             effort=effort, threads=threads, seed=seed, progress=progress)
@@ -127,7 +130,18 @@ def _pack_objects(allocations: Any, **options: Any) -> Any:
         for name in ("size", "start", "end"):
             if not isinstance(getattr(allocation, name, None), (int, np.integer)):
                 raise UsageError(f"an allocation is {allocation!r}, expected whole numbers size, start and end")
-    offsets = pack(*([getattr(it, name) for it in allocations] for name in ("start", "end", "size")), **options)
+    offsets = pack(*([getattr(it, name) for it in allocations] for name in ("start", "end", "size")),
+                   pinned=[_pin_of(it) for it in allocations], **options)
     if allocations and all(hasattr(it, "with_offset") for it in allocations):
         return [it.with_offset(int(offset)) for it, offset in zip(allocations, offsets)]
     return offsets
+
+
+def _pin_of(allocation: Any) -> int:
+    """The offset that an allocation must have; -1: any."""
+    offset = getattr(allocation, "offset", None)
+    if offset is None:
+        return -1
+    if not isinstance(offset, (int, np.integer)) or offset < 0:
+        raise UsageError(f"an allocation has the offset {offset!r}, expected None or a whole number of at least 0")
+    return int(offset)

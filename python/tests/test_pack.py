@@ -101,6 +101,34 @@ def test_allocations():
     expect_valid(range(4), range(2, 6), [8] * 4, [it.offset for it in placed])
 
 
+class Allocation:
+    """As in omnimalloc: immutable, and pinned if it has an offset."""
+
+    def __init__(self, id, size, start, end, offset=None):
+        self.id, self.size, self.start, self.end, self.offset = id, size, start, end, offset
+
+    def with_offset(self, offset):
+        return Allocation(self.id, self.size, self.start, self.end, offset)
+
+
+def test_offsets_of_allocations_are_pins():
+    free = [Allocation(0, 64, 0, 2), Allocation(1, 32, 1, 3), Allocation(2, 16, 2, 4)]
+    pinned = [free[0].with_offset(128), *free[1:]]
+    placed = stowage.pack(pinned)
+    assert [it.id for it in placed] == [0, 1, 2] and placed[0].offset == 128
+    expect_valid([0, 1, 2], [2, 3, 4], [64, 32, 16], [it.offset for it in placed])
+    assert [it.offset for it in stowage.pack(placed)] == [it.offset for it in placed]
+    assert stowage.pack([types.SimpleNamespace(size=8, start=0, end=1, offset=np.int64(24))]).peak == 32
+    with pytest.raises(stowage.Error, match="pinned"):
+        stowage.pack([free[0].with_offset(0), free[1].with_offset(32)])  # both hold byte 32 at time 1
+    for offset in (-1, 1.5, "8"):
+        with pytest.raises(stowage.UsageError, match="offset"):
+            stowage.pack([free[0].with_offset(offset)])
+    for options in ({"pinned": [-1]}, {"memory": {"A": 8, "B": None}}, {"allowed": [0]}, {"traffic": [1]}):
+        with pytest.raises(stowage.UsageError, match="not for a list of allocations"):
+            stowage.pack(free[:1], **options)
+
+
 def test_several_memories():
     offsets = stowage.pack([0, 0, 0], [4, 4, 4], [100, 100, 100], memory={"fast": 200, "slow": None},
                            allowed=[-1, 1, -1], traffic=[500, 900, 500])
