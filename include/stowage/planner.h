@@ -33,7 +33,7 @@ struct Nearness {
 struct BankUse {
   std::int64_t pairs = 0;
   std::int64_t clashes = 0;
-  std::int64_t least_clashes = 0;  ///< No offsets have fewer.
+  std::int64_t least_clashes = 0;  ///< No offsets within the banks have fewer.
 };
 
 struct PlanResult {
@@ -45,7 +45,7 @@ struct PlanResult {
   /// This capacity is the smallest one found within the time limit.
   std::optional<Memory> enough{};
   std::optional<Nearness> nearness{};  ///< Only with PlanOptions::near.
-  std::optional<BankUse> bank_use{};   ///< Only with PlanOptions::banks.
+  std::optional<BankUse> bank_use{};   ///< Only with PlanOptions::banks, for a plan that fits in them.
 };
 
 /// Decides order, live ranges and offsets, and checks the result. Throws Error if the input is impossible,

@@ -2,15 +2,17 @@
 
 #include <utility>
 
+#include "base/text.h"
+
 namespace stowage {
 namespace {
 
 std::string join(const std::string& file, const std::string& place, const std::string& problem) {
   std::string message;
   for (const std::string* part : {&file, &place}) {
-    if (!part->empty()) message += *part + ": ";
+    if (!part->empty()) message += base::visible(*part) + ": ";
   }
-  return message + problem;
+  return message + base::visible_lines(problem);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 namespace stowage::base {
 namespace {
 
+constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
+
 /// The length of the valid UTF-8 character at the start of a text; 0 if none is there.
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -77,18 +79,35 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blank) - begin + 1);
 }
 
+std::string visible(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const bool is_c1 = length == 2 && byte(0) == 0xc2 && byte(1) < 0xa0;  // U+0080 to U+009F
+    if (is_c1 || (length == 1 && (byte(0) < 0x20 || byte(0) == 0x7f))) {
+      result += fmt::format("\\x{:02x}", byte(length - 1));
+    } else {
+      result += length > 0 ? text.substr(0, length) : replacement;
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
+std::string visible_lines(std::string_view text) {
+  std::string result;
+  for (const std::string_view line : split(text, '\n')) {
+    result += visible(line);
+    result += '\n';
+  }
+  result.pop_back();
+  return result;
+}
+
 std::string quoted(std::string_view text) {
   constexpr std::size_t longest = 120;
-  std::string result = "'";
-  for (const char c : as_utf8(text.substr(0, longest))) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result + (text.size() > longest ? "...'" : "'");
+  return "'" + visible(text.substr(0, longest)) + (text.size() > longest ? "...'" : "'");
 }
 
 bool is_utf8(std::string_view text) {
@@ -104,7 +123,7 @@ std::string as_utf8(std::string_view text) {
   std::string result;
   while (!text.empty()) {
     const std::size_t length = character_length(text);
-    result += length > 0 ? text.substr(0, length) : std::string_view("\xef\xbf\xbd");
+    result += length > 0 ? text.substr(0, length) : replacement;
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return result;

@@ -23,8 +23,14 @@ namespace stowage::base {
 /// Without blanks, tabs and carriage returns at both ends.
 [[nodiscard]] std::string_view trim(std::string_view text);
 
-/// The text with everything but printable ASCII and UTF-8 made visible, truncated at 120 bytes: for quoting
-/// untrusted values in messages.
+/// The text with control characters as "\x1b" (also those of Unicode, and line breaks), and bytes that are not
+/// UTF-8 as U+FFFD.
+[[nodiscard]] std::string visible(std::string_view text);
+
+/// The same, but lines stay lines.
+[[nodiscard]] std::string visible_lines(std::string_view text);
+
+/// As `visible`, in quotes, truncated at 120 bytes: for untrusted values in messages.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 [[nodiscard]] bool is_utf8(std::string_view text);

@@ -1,4 +1,3 @@
-#include <fmt/ostream.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/print.h"
 #include "cli/commands.h"
 #include "stowage/error.h"
 
@@ -311,13 +311,13 @@ ExitStatus run_reporting_errors(int argc, char** argv) {
   try {
     return run_program(argc, argv);
   } catch (const stowage::UsageError& error) {
-    fmt::print(std::cerr, "stowage: {}\n", error.what());
+    stowage::base::print_lines(std::cerr, "stowage: ", error.what());
     return ExitStatus::wrong_usage;
   } catch (const stowage::Error& error) {
-    fmt::print(std::cerr, "stowage: {}\n", error.what());
+    stowage::base::print_lines(std::cerr, "stowage: ", error.what());
     return ExitStatus::input_rejected;
   } catch (const std::bad_alloc&) {
-    fmt::print(std::cerr, "stowage: the input needs more memory than this machine has\n");
+    stowage::base::print(std::cerr, "stowage: the input needs more memory than this machine has\n");
     return ExitStatus::input_rejected;
   }
 }

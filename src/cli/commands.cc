@@ -1,7 +1,6 @@
 #include "cli/commands.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
@@ -98,15 +98,19 @@ bool has_reader_ended() {
 }
 
 /// What else the user has asked for than a low peak.
-void print_objectives(const PlanResult& result) {
+void print_objectives(const PlanResult& result, const PlanOptions& options) {
   if (const auto& it = result.nearness) {
-    fmt::print(std::cout,
-               "\nkept offsets: {} of {} buffers of the earlier plan, {} of {} bytes; at most {} bytes can\n",
-               it->buffers_kept, it->buffers, it->bytes_kept, it->bytes, it->most_bytes_kept);
+    base::print(
+        std::cout,
+        "\nkept offsets: {} of {} buffers of the earlier plan, {} of {} bytes; at most {} bytes can\n",
+        it->buffers_kept, it->buffers, it->bytes_kept, it->bytes, it->most_bytes_kept);
   }
   if (const auto& it = result.bank_use) {
-    fmt::print(std::cout, "\nbanks: {} of {} pairs of operands share a bank; at least {} must\n", it->clashes,
-               it->pairs, it->least_clashes);
+    base::print(std::cout, "\nbanks: {} of {} pairs of operands share a bank; at least {} must\n",
+                it->clashes, it->pairs, it->least_clashes);
+  } else if (options.banks) {
+    base::print(std::cout, "\nbanks: no offsets were found within the {} banks of {} bytes\n",
+                options.banks->count, options.banks->size);
   }
 }
 
@@ -133,11 +137,33 @@ void flush_output() {
   if (!std::cout && !has_reader_ended()) throw Error("", "cannot be written").in_file("standard output");
 }
 
+void note_memories(const std::vector<Memory>& memories) {
+  for (std::size_t m = 0; m < memories.size(); ++m) {
+    const auto takes_all = [&](const Memory& it) {
+      return !it.capacity && it.role == memories[m].role && it.cost <= memories[m].cost;
+    };
+    const auto end = memories.begin() + static_cast<std::ptrdiff_t>(m);
+    const auto first = std::find_if(memories.begin(), end, takes_all);
+    if (first == end) continue;
+    base::print(std::cerr,
+                "stowage: note: memory {} stays empty: {} comes before it, has no limit and costs no more; "
+                "--memory NAME=SIZE gives a limit\n",
+                base::quoted(memories[m].name), base::quoted(first->name));
+  }
+}
+
+void note_nearness(const PlanResult& result) {
+  if (result.nearness && result.nearness->buffers == 0)
+    base::print(std::cerr,
+                "stowage: note: --near changes nothing: no buffer has the name and the memory of one in the "
+                "earlier plan\n");
+}
+
 void print_faults(const Faults& faults) {
   constexpr std::size_t most_shown = 20;
   for (std::size_t i = 0; i < std::min(faults.size(), most_shown); ++i)
-    fmt::print(std::cout, "fault: {}\n", faults[i].what);
-  if (faults.size() > most_shown) fmt::print(std::cout, "and {} more faults\n", faults.size() - most_shown);
+    base::print(std::cout, "fault: {}\n", faults[i].what);
+  if (faults.size() > most_shown) base::print(std::cout, "and {} more faults\n", faults.size() - most_shown);
 }
 
 ExitStatus report_own_fault(const PlanResult& result) {
@@ -145,10 +171,10 @@ ExitStatus report_own_fault(const PlanResult& result) {
   const std::array<base::OutputFile, 1> outputs{
       {{file, [&](std::ostream& out) { write_json(result.plan, out); }}}};
   base::write_files(outputs);
-  fmt::print(std::cerr,
-             "stowage: the checker rejects this plan; that is a bug in stowage. The plan is saved in {}\n",
-             file.string());
-  for (const Fault& fault : result.faults) fmt::print(std::cerr, "stowage: {}\n", fault.what);
+  base::print(std::cerr,
+              "stowage: the checker rejects this plan; that is a bug in stowage. The plan is saved in {}\n",
+              file.string());
+  for (const Fault& fault : result.faults) base::print(std::cerr, "stowage: {}\n", fault.what);
   return ExitStatus::own_plan_rejected;
 }
 
@@ -157,12 +183,12 @@ ExitStatus report_fit(const PlanResult& result) {
   for (const PlannedMemory& memory : result.plan.memories) {
     const Bytes capacity = memory.memory.capacity.value_or(largest_value);
     if (memory.peak <= capacity) continue;
-    fmt::print(std::cerr, "stowage: the plan needs {} bytes, {} more than the {} of memory {}\n", memory.peak,
-               memory.peak - capacity, capacity, base::quoted(memory.memory.name));
+    base::print(std::cerr, "stowage: the plan needs {} bytes, {} more than the {} of memory {}\n",
+                memory.peak, memory.peak - capacity, capacity, base::quoted(memory.memory.name));
   }
   if (result.enough) {
-    fmt::print(std::cerr, "stowage: {} bytes of memory {} would be enough\n", *result.enough->capacity,
-               base::quoted(result.enough->name));
+    base::print(std::cerr, "stowage: {} bytes of memory {} would be enough\n", *result.enough->capacity,
+                base::quoted(result.enough->name));
   }
   return ExitStatus::not_met;
 }
@@ -170,7 +196,7 @@ ExitStatus report_fit(const PlanResult& result) {
 /// Reports by how much the whole arena of TensorFlow Lite Micro exceeds the capacity, if it does.
 ExitStatus report_arena(const TflmOutput& output) {
   if (!output.capacity || output.arena.size <= *output.capacity) return ExitStatus::done;
-  fmt::print(
+  base::print(
       std::cerr,
       "stowage: the arena needs {} bytes, {} more than the capacity of {}: {} for the plan and {} that "
       "TensorFlow Lite Micro keeps\n",
@@ -201,6 +227,7 @@ ExitStatus run_plan(const PlanCommand& command) {
   if (!command.buffer_plan_file.empty() && (command.tflite_file.empty() || command.inputs.size() > 1))
     throw UsageError("--buffer-plan needs --tflite and one model");
   PlanOptions options = parse_plan_options(command.plan);
+  note_memories(options.memories);
   expect_loops(command, options);
   expect_budget(command);
   std::optional<TflmPlanning> tflm;
@@ -221,6 +248,7 @@ ExitStatus run_plan(const PlanCommand& command) {
   const bool is_kept = inputs.size() > 1 || !command.report_file.empty();
   const PlanResult result = is_kept ? make_plan(inputs, options) : make_plan(std::move(inputs[0]), options);
   clear_progress_line();
+  note_nearness(result);
   if (!result.faults.empty()) return report_own_fault(result);
   std::vector<base::OutputFile> outputs = outputs_of(command, result.plan);
   const TflmOutput planned = tflm ? tflm->output(inputs, options, result) : TflmOutput{};
@@ -250,18 +278,19 @@ ExitStatus run_plan(const PlanCommand& command) {
     write_json(result.plan, std::cout);
   } else {
     write_summary(result.plan, std::cout);
-    print_objectives(result);
+    print_objectives(result, options);
     write_tflm_output(planned, command, inputs, std::cout);
   }
   flush_output();
   if (result.plan.interrupted && watch.stop().stop_requested())
-    fmt::print(std::cerr, "stowage: interrupted; this is the best plan so far\n");
+    base::print(std::cerr, "stowage: interrupted; this is the best plan so far\n");
   const ExitStatus fit = tflm ? report_arena(planned) : report_fit(result);
   return fit == ExitStatus::done ? budget : fit;
 }
 
 ExitStatus run_compare(const CompareCommand& command) {
   PlanOptions options = parse_plan_options(command.plan);
+  note_memories(options.memories);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options));
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
@@ -275,14 +304,14 @@ ExitStatus run_compare(const CompareCommand& command) {
   }
   flush_output();
   if (comparisons.size() < strategies().size())
-    fmt::print(std::cerr, "stowage: interrupted; the missing strategies were not tried\n");
+    base::print(std::cerr, "stowage: interrupted; the missing strategies were not tried\n");
   bool fits = false;
   for (const Comparison& comparison : comparisons) {
     for (const Fault& fault : comparison.faults) {
-      fmt::print(std::cerr,
-                 "stowage: the checker rejects the plan of {0}; that is a bug in stowage: {1}. "
-                 "`plan --strategy {0}` saves the plan\n",
-                 comparison.strategy, fault.what);
+      base::print(std::cerr,
+                  "stowage: the checker rejects the plan of {0}; that is a bug in stowage: {1}. "
+                  "`plan --strategy {0}` saves the plan\n",
+                  comparison.strategy, fault.what);
       return ExitStatus::own_plan_rejected;
     }
     fits = fits || (comparison.obstacle.empty() && comparison.outcome == Outcome::fits);
@@ -302,14 +331,14 @@ ExitStatus run_sweep(const SweepCommand& command) {
   for (const SweepRow& row : rows) {
     for (const SweepEntry& entry : row.entries) {
       if (entry.faults.empty()) continue;
-      fmt::print(std::cerr,
-                 "stowage: the checker rejects the plan of {} with {} bytes; that is a bug in stowage: {}\n",
-                 entry.strategy, row.size, entry.faults[0].what);
+      base::print(std::cerr,
+                  "stowage: the checker rejects the plan of {} with {} bytes; that is a bug in stowage: {}\n",
+                  entry.strategy, row.size, entry.faults[0].what);
       return ExitStatus::own_plan_rejected;
     }
   }
   if (rows.empty()) {
-    fmt::print(std::cerr, "stowage: interrupted before the first size was planned\n");
+    base::print(std::cerr, "stowage: interrupted before the first size was planned\n");
     return ExitStatus::not_met;
   }
   const Memory& memory = options.plan.memories[options.memory];
@@ -325,7 +354,7 @@ ExitStatus run_sweep(const SweepCommand& command) {
   }
   flush_output();
   if (rows.size() < options.sizes.size())
-    fmt::print(std::cerr, "stowage: interrupted; the missing sizes were not tried\n");
+    base::print(std::cerr, "stowage: interrupted; the missing sizes were not tried\n");
   return ExitStatus::done;
 }
 
@@ -342,9 +371,9 @@ ExitStatus run_verify(const VerifyCommand& command) {
   }
   print_faults(faults);
   if (faults.empty()) {
-    fmt::print(std::cout, "valid: {} buffers, {} tensors, peak {} bytes{}\n", plan.buffers.size(),
-               plan.tensors.size(), plan.summary.peak,
-               command.models.empty() ? " (checked without the model)" : "");
+    base::print(std::cout, "valid: {} buffers, {} tensors, peak {} bytes{}\n", plan.buffers.size(),
+                plan.tensors.size(), plan.summary.peak,
+                command.models.empty() ? " (checked without the model)" : "");
   }
   flush_output();
   return faults.empty() ? ExitStatus::done : ExitStatus::not_met;
@@ -352,7 +381,7 @@ ExitStatus run_verify(const VerifyCommand& command) {
 
 ExitStatus run_strategies() {
   for (const StrategyInfo& strategy : strategies()) {
-    fmt::print(std::cout, "{:<20}{} ({})\n", strategy.name, strategy.summary, strategy.source);
+    base::print(std::cout, "{:<20}{} ({})\n", strategy.name, strategy.summary, strategy.source);
   }
   flush_output();
   return ExitStatus::done;

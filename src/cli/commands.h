@@ -111,6 +111,10 @@ struct GenerateCommand {
 [[nodiscard]] ExitStatus report_own_fault(const PlanResult& result);
 /// Reports by how much the plan exceeds its memories, if it does.
 [[nodiscard]] ExitStatus report_fit(const PlanResult& result);
+/// Says which memories nothing can be in.
+void note_memories(const std::vector<Memory>& memories);
+/// Says so if the earlier plan of --near has no buffer of this one.
+void note_nearness(const PlanResult& result);
 /// Throws Error if standard output did not take what was printed, unless its reader has ended.
 void flush_output();
 void print_faults(const Faults& faults);

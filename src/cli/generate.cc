@@ -3,7 +3,6 @@
 #include "stowage/generate.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -116,8 +116,9 @@ Package package_of(const std::vector<Network>& networks, PlanOptions options, co
       if (!had_blocks && stream.axes != StreamAxes::searched) throw;
       if (had_blocks) stream.blocks = StreamBlocks::none;
       if (!had_blocks) stream.axes = StreamAxes::natural;
-      fmt::print(std::cerr, "stowage: {}\nstowage: plans again, {}\n", error.what(),
-                 had_blocks ? "without blocks" : "with rows along the natural axes");
+      base::print_lines(std::cerr, "stowage: ", error.what());
+      base::print(std::cerr, "stowage: plans again, {}\n",
+                  had_blocks ? "without blocks" : "with rows along the natural axes");
     }
     planned = plan_for(networks, options);
   }
@@ -200,7 +201,9 @@ ExitStatus run_generate(const GenerateCommand& command) {
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
   if (command.given_plan.empty()) {
+    note_memories(options.memories);
     planned = plan_for(networks, options);
+    note_nearness(planned);
     if (!planned.faults.empty()) return report_own_fault(planned);
   } else {
     const Faults faults = check_plan(planned.plan, inputs_of(networks));
@@ -212,7 +215,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
   if (is_free && networks.size() == 1 && is_streamed(planned.plan))
     weigh_rings(networks, options, wanted, planned, package);
   write_package(command.directory, package);
-  fmt::print(
+  base::print(
       std::cout,
       "{} in {}\narena    {:>10} bytes\nstate    {:>10} bytes\nweights  {:>10} bytes\ncontrol  {:>10} bytes\n"
       "steps    {:>10}\n",

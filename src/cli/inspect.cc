@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/print.h"
 #include "cli/commands.h"
 #include "cli/tflm.h"
 #include "stowage/error.h"

@@ -81,8 +81,35 @@ void insert_once(std::string_view flag, Map& map, const std::string& name, Value
     throw UsageError(fmt::format("{} is given twice for {}", flag, base::quoted(name)));
 }
 
+constexpr std::string_view form_of_memory = "NAME[=SIZE][@COST][,granule=SIZE][:weights]";
+
+/// A number, perhaps with a unit: nobody calls a memory so.
+bool looks_like_size(std::string_view text) {
+  const std::size_t end = text.find_first_not_of("0123456789");
+  if (text.empty() || end == 0) return false;
+  const std::string_view unit = text.substr(std::min(end, text.size()));
+  return unit.size() <= 3 && unit.find_first_not_of("kKmMgGiIbB") == std::string_view::npos;
+}
+
+/// Refuses what is not a name but, for instance, a name and a size with another character between them.
+void expect_name_of_memory(std::string_view name, std::string_view given) {
+  const auto refuse = [&](std::string_view form, std::string_view example) {
+    throw wrong("--memory", given, fmt::format("{}, for instance {}", form, example));
+  };
+  if (name.empty()) throw wrong("--memory", given, form_of_memory);
+  if (looks_like_size(name)) refuse("NAME=SIZE", fmt::format("SRAM={}", name));
+  const std::size_t last = name.find_last_of(" \t,;:");
+  if (last == std::string_view::npos) return;
+  const std::string_view before = name.substr(0, name.find_first_of(" \t,;:"));
+  const std::string_view behind = name.substr(last + 1);
+  if (!before.empty() && looks_like_size(behind)) refuse("NAME=SIZE", fmt::format("{}={}", before, behind));
+  if (name.find_first_of(",;:") != std::string_view::npos || base::trim(name) != name)
+    refuse(form_of_memory, "SRAM=256KiB");
+}
+
 /// NAME[=SIZE][@COST][,granule=SIZE][:weights]
 Memory parse_memory(std::string_view text, std::int64_t default_cost) {
+  const std::string_view given = text;
   constexpr std::string_view for_weights = ":weights";
   Memory memory{.cost = default_cost};
   if (text.ends_with(for_weights)) {
@@ -101,7 +128,7 @@ Memory parse_memory(std::string_view text, std::int64_t default_cost) {
   }
   const std::size_t equals = text.find('=');
   memory.name = text.substr(0, equals);
-  if (memory.name.empty()) throw wrong("--memory", text, "NAME[=SIZE][@COST][,granule=SIZE][:weights]");
+  expect_name_of_memory(memory.name, given);
   if (equals != std::string_view::npos)
     memory.capacity = parse_bytes("size of --memory", text.substr(equals + 1));
   return memory;

@@ -1,7 +1,6 @@
 #include "stowage/report.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <array>
 #include <iostream>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "stowage/error.h"
@@ -78,9 +78,9 @@ ExitStatus print_budget(const PlanCommand& command, const Plan& plan, Bytes need
   const Bytes budget = base::parse_size(command.budget).value_or(0);
   std::string names;
   for (const ModelInfo& model : plan.models) names += (names.empty() ? "" : "+") + model.name;
-  fmt::print(std::cout, "{}: {} needs {} bytes of {}, {} bytes {}\n",
-             needed > budget ? "over budget" : "within budget", names, needed, budget,
-             needed > budget ? needed - budget : budget - needed, needed > budget ? "too many" : "left");
+  base::print(std::cout, "{}: {} needs {} bytes of {}, {} bytes {}\n",
+              needed > budget ? "over budget" : "within budget", names, needed, budget,
+              needed > budget ? needed - budget : budget - needed, needed > budget ? "too many" : "left");
   return needed > budget ? ExitStatus::not_met : ExitStatus::done;
 }
 

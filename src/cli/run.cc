@@ -3,7 +3,6 @@
 #include "stowage/run.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -42,10 +42,12 @@ Planned plan_for(const RunCommand& command, const std::vector<Network>& networks
     return planned;
   }
   PlanOptions options = parse_plan_options(command.plan);
+  note_memories(options.memories);
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
   PlanResult result = make_plan(inputs_of(networks), options);
   clear_progress_line();
+  note_nearness(result);
   if (!result.faults.empty()) return {.status = report_own_fault(result)};
   const ExitStatus status = report_fit(result);
   return {std::move(result.plan), status};
@@ -134,7 +136,7 @@ ExitStatus run_run(const RunCommand& command) {
     if (command.report_memory) write_steps(result, planned.plan, std::cout);
   }
   flush_output();
-  if (result.interrupted) fmt::print(std::cerr, "stowage: interrupted; some steps did not run\n");
+  if (result.interrupted) base::print(std::cerr, "stowage: interrupted; some steps did not run\n");
   return result.fault || result.interrupted ? ExitStatus::not_met : ExitStatus::done;
 }
 

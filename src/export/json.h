@@ -12,10 +12,8 @@ namespace stowage::exporting {
 
 using Json = nlohmann::ordered_json;
 
-/// One line of JSON; bytes that are not UTF-8 become U+FFFD.
-[[nodiscard]] inline std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+/// One line of JSON without control characters; bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string dump(const Json& json);
 
 /// An array with one element per line, made by `to_json`.
 template <typename Range, typename ToJson>

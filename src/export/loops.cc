@@ -3,7 +3,6 @@
 #include "stream/loops.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <iterator>
 #include <map>
@@ -14,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/print.h"
 #include "base/text.h"
 #include "model/blocks.h"
 #include "stowage/error.h"
@@ -72,8 +72,8 @@ std::set<std::size_t> operators_backward(const Plan& plan) {
 
 void write_statements(const Plan& plan, const AffineSchedule& affine,
                       const std::vector<stream::LoopStatement>& statements, std::ostream& out) {
-  fmt::print(out, "/* Statements. S(i) computes rows [{0} * i, {0} * i + {0}) as far as there are any.\n",
-             plan.streaming->granule);
+  base::print(out, "/* Statements. S(i) computes rows [{0} * i, {0} * i + {0}) as far as there are any.\n",
+              plan.streaming->granule);
   const std::set<std::size_t> backward = operators_backward(plan);
   for (std::size_t s = 0; s < affine.operators.size(); ++s) {
     const TimedSteps& it = affine.operators[s];
@@ -85,8 +85,8 @@ void write_statements(const Plan& plan, const AffineSchedule& affine,
     const std::string call = statements[s].block
                                  ? fmt::format("{}({}, i)", statements[s].name, *statements[s].block)
                                  : statements[s].name + "(i)";
-    fmt::print(out, "     {}, 0 <= i < {}, at time {} * i + {}, position {}: {}\n", call, it.count, it.scale,
-               it.shift, it.position, what);
+    base::print(out, "     {}, 0 <= i < {}, at time {} * i + {}, position {}: {}\n", call, it.count, it.scale,
+                it.shift, it.position, what);
   }
   out << "*/\n";
 }
@@ -115,20 +115,20 @@ void write_storage(const Plan& plan, std::ostream& out) {
                                                          view.block->end, view.block->axis)
                                            : "");
       if (!view.ring) {
-        fmt::print(out, "     {}: at {}{}\n", name, where,
-                   view.rows ? fmt::format(", rows [{}, {})", view.rows->begin, view.rows->end) : "");
+        base::print(out, "     {}: at {}{}\n", name, where,
+                    view.rows ? fmt::format(", rows [{}, {})", view.rows->begin, view.rows->end) : "");
         continue;
       }
       const Tensor held = view.block ? model::block_of(tensor.tensor, *view.block).value() : tensor.tensor;
-      fmt::print(out, "     {}: ring at offset {}, n = {}, g = {}, slot = {} bytes\n", name, where,
-                 view.ring->count, view.ring->granule,
-                 view.ring->granule * bytes_of_row(held, view.ring->axis).value());
+      base::print(out, "     {}: ring at offset {}, n = {}, g = {}, slot = {} bytes\n", name, where,
+                  view.ring->count, view.ring->granule,
+                  view.ring->granule * bytes_of_row(held, view.ring->axis).value());
     }
   }
   for (const auto& [op, sums] : carried_by_operators(plan)) {
     const Place& place = plan.places[sums.buffer];
-    fmt::print(out, "     carried by operator {}: at {} of {}\n", op, place.offset + sums.offset,
-               plan.memories[place.memory].memory.name);
+    base::print(out, "     carried by operator {}: at {} of {}\n", op, place.offset + sums.offset,
+                plan.memories[place.memory].memory.name);
   }
   out << "*/\n";
 }

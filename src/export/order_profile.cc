@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/print.h"
 #include "export/readable.h"
 
 namespace stowage::exporting {
@@ -175,12 +176,12 @@ void write_order_profile(const OrderProfile& profile, std::ostream& out) {
   const Bytes top = std::max({most_of(profile.own.loads), most_of(profile.planned.loads), Bytes{1}});
   out << "\nlive bytes, from the first step to the last, if all shares that may:\n";
   const auto row = [&](std::string_view what, const OrderLoads& order) {
-    fmt::print(out, "  {:<8} {}  {}\n", what, bars_of(order.loads, top), place_of_peak(order));
+    base::print(out, "  {:<8} {}  {}\n", what, bars_of(order.loads, top), place_of_peak(order));
   };
   row("own", profile.own);
   row("planned", profile.planned);
-  fmt::print(out, "  {:<8} {} of {} operators: {}\n", "moved", profile.moved.size(), profile.own.loads.size(),
-             farthest_of(profile.moved));
+  base::print(out, "  {:<8} {} of {} operators: {}\n", "moved", profile.moved.size(),
+              profile.own.loads.size(), farthest_of(profile.moved));
 }
 
 void draw_order_profile(const OrderProfile& profile, const Frame& frame, std::ostream& out) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/print.h"
 #include "export/json.h"
 #include "export/order_profile.h"
 #include "export/readable.h"
@@ -86,9 +87,9 @@ void write_largest(const Plan& plan, std::ostream& out) {
     const Place& place = plan.places[alive[i].buffer];
     const std::string where =
         plan.memories.size() > 1 ? fmt::format(" ({})", plan.memories[place.memory].memory.name) : "";
-    fmt::print(out, "  {:>14}  {:>14}  {:>19}  {}{}\n", alive[i].bytes, place.offset,
-               fmt::format("[{}, {})", life.lower, life.upper), exporting::shortened(buffer.id, longest_name),
-               where);
+    base::print(out, "  {:>14}  {:>14}  {:>19}  {}{}\n", alive[i].bytes, place.offset,
+                fmt::format("[{}, {})", life.lower, life.upper),
+                exporting::shortened(buffer.id, longest_name), where);
   }
 }
 
@@ -235,7 +236,7 @@ std::string gap_of(const Plan& plan) {
 void write_summary(const Plan& plan, std::ostream& out) {
   const Summary& summary = plan.summary;
   const auto row = [&](std::string_view what, const std::string& value) {
-    fmt::print(out, "{:<13}{}\n", what, value);
+    base::print(out, "{:<13}{}\n", what, value);
   };
   for (const ModelInfo& model : plan.models)
     row("model", fmt::format("{} ({})", model.source, name_of(model.format)));
@@ -330,20 +331,20 @@ Json comparison_json(const Comparison& it) {
 
 void write_comparison(std::span<const Comparison> comparisons, std::span<const ModelInfo> models,
                       std::ostream& out) {
-  for (const ModelInfo& model : models) fmt::print(out, "{} ({})\n", model.source, name_of(model.format));
+  for (const ModelInfo& model : models) base::print(out, "{} ({})\n", model.source, name_of(model.format));
   out << '\n';
   fmt::print(out, "{:<20} {:>14} {:>8} {:>10} {:>15} {:>14}\n", "strategy", "peak", "gap %", "seconds",
              "copies removed", "their bytes");
   for (const Comparison& it : comparisons) {
     if (!it.obstacle.empty()) {
-      fmt::print(out, "{:<20} {:>14}  {}\n", it.strategy, "-", it.obstacle);
+      base::print(out, "{:<20} {:>14}  {}\n", it.strategy, "-", it.obstacle);
       continue;
     }
     const std::string row =
         fmt::format("{:<20} {:>14} {:>8} {:>10.4f} {:>15} {:>14}  {}", it.strategy, it.summary.peak,
                     exporting::gap_in_percent(it.summary).value_or(""), it.summary.seconds,
                     it.copies_removed.count, it.copies_removed.bytes, remarks_on(it));
-    fmt::print(out, "{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
+    base::print(out, "{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/print.h"
 #include "export/json.h"
 #include "export/readable.h"
 #include "stowage/export.h"
@@ -56,16 +57,16 @@ Json entry_json(const SweepEntry& entry) {
 
 void write_sweep(std::span<const SweepRow> rows, const Memory& memory, std::span<const ModelInfo> models,
                  std::ostream& out) {
-  for (const ModelInfo& model : models) fmt::print(out, "{} ({})\n", model.source, name_of(model.format));
-  fmt::print(out, "Bytes read from and written to the memories slower than {}, by its size.\n\n",
-             memory.name);
+  for (const ModelInfo& model : models) base::print(out, "{} ({})\n", model.source, name_of(model.format));
+  base::print(out, "Bytes read from and written to the memories slower than {}, by its size.\n\n",
+              memory.name);
   const std::vector<std::size_t> columns = shown_columns(rows);
-  fmt::print(out, "{:>12} {:>14}", memory.name, "unavoidable");
-  for (const std::size_t i : columns) fmt::print(out, " {:>14}", title_of(rows.front().entries[i]));
+  base::print(out, "{:>12} {:>14}", memory.name, "unavoidable");
+  for (const std::size_t i : columns) base::print(out, " {:>14}", title_of(rows.front().entries[i]));
   out << '\n';
   for (const SweepRow& row : rows) {
-    fmt::print(out, "{:>12} {:>14}", row.size, row.unavoidable);
-    for (const std::size_t i : columns) fmt::print(out, " {:>14}", cell_of(row.entries[i]));
+    base::print(out, "{:>12} {:>14}", row.size, row.unavoidable);
+    for (const std::size_t i : columns) base::print(out, " {:>14}", cell_of(row.entries[i]));
     out << '\n';
   }
 }

@@ -37,11 +37,13 @@ class GraphReader {
       : document_(document), folder_(folder), files_(folder), wants_data_(wants_data) {}
 
   Input run() {
+    document_.expect_members({"format", "version", "name", "tensors", "subgraphs", "state"});
     if (const auto name = document_.find("name")) graph_.name = name->string();
     for (const Json& tensor : document_.at("tensors").elements()) add_tensor(tensor);
     for (const Json& subgraph : document_.at("subgraphs").elements()) add_subgraph(subgraph);
     if (const auto states = document_.find("state")) {
       for (const Json& state : states->elements()) {
+        state.expect_members({"output", "input"});
         graph_.ties.push_back({tensor_named(state.at("output")), tensor_named(state.at("input"))});
       }
     }
@@ -52,6 +54,7 @@ class GraphReader {
 
  private:
   void add_tensor(const Json& json) {
+    json.expect_members({"name", "kind", "dtype", "shape", "open", "bytes", "data"});
     Tensor tensor{.name = json.at("name").string()};
     if (!tensor_of_.emplace(tensor.name, graph_.tensors.size()).second) {
       throw json.at("name").error(
@@ -95,6 +98,7 @@ class GraphReader {
     if (tensor.kind != TensorKind::weight && tensor.kind != TensorKind::instruction)
       throw json.error(fmt::format("is of a tensor of kind {}, expected one of kind weight or instruction",
                                    name_of(tensor.kind)));
+    json.expect_members({"hex", "file", "offset"});
     const TensorId id = graph_.tensors.size();
     const auto hex = json.find("hex");
     const auto file = json.find("file");
@@ -142,6 +146,8 @@ class GraphReader {
   }
 
   [[nodiscard]] Operator read_operator(const Json& json) const {
+    json.expect_members({"type", "name", "inputs", "outputs", "scratch", "bodies", "body_use", "after",
+                         "folded", "stateful", "copies", "must_copy", "row_axes", "sums_over", "carries"});
     Operator op{.type = json.at("type").string(),
                 .inputs = operands(json.at("inputs")),
                 .outputs = operands(json.at("outputs")),
@@ -159,6 +165,7 @@ class GraphReader {
     if (const auto stateful = json.find("stateful")) op.stateful = stateful->boolean();
     if (const auto copies = json.find("copies")) {
       for (const Json& copy : copies->elements()) {
+        copy.expect_members({"input", "output", "from", "to", "size"});
         op.copies.push_back({.input = copy.at("input").index(),
                              .output = copy.at("output").index(),
                              .from = copy.at("from").natural(),
@@ -178,6 +185,7 @@ class GraphReader {
   }
 
   static CarriedAxis read_carried_axis(const Json& json) {
+    json.expect_members({"axis", "input_axis", "bytes", "reads_twice", "backward"});
     CarriedAxis along{.axis = json.at("axis").index(),
                       .input_axis = json.at("input_axis").index(),
                       .carried = json.at("bytes").natural()};
@@ -187,8 +195,10 @@ class GraphReader {
   }
 
   static RowAxis read_row_axis(const Json& json) {
+    json.expect_members({"axis", "reads", "is_windows", "adds_rows", "splits"});
     RowAxis along{.axis = json.at("axis").index()};
     for (const Json& entry : json.at("reads").elements()) {
+      entry.expect_members({"input", "axis", "scale", "offset", "divisor", "taps", "dilation", "kept_at"});
       RowRead read{.input = entry.at("input").index(), .axis = entry.at("axis").index()};
       if (const auto scale = entry.find("scale")) read.rows.scale = scale->integer();
       if (const auto offset = entry.find("offset")) read.rows.offset = offset->integer();
@@ -205,6 +215,7 @@ class GraphReader {
   }
 
   void add_subgraph(const Json& json) {
+    json.expect_members({"name", "inputs", "outputs", "operators"});
     Subgraph subgraph{.inputs = tensors_named(json.at("inputs")),
                       .outputs = tensors_named(json.at("outputs"))};
     if (const auto name = json.find("name")) subgraph.name = name->string();

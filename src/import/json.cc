@@ -1,7 +1,9 @@
 #include "import/json.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -66,6 +68,15 @@ std::optional<Json> Json::find(const std::string& key) const {
   const auto it = value_->find(key);
   if (it == value_->end() || it->is_null()) return std::nullopt;
   return Json(*it, pointer_ + "/" + key);
+}
+
+void Json::expect_members(std::initializer_list<std::string_view> known) const {
+  if (!value_->is_object()) throw expected("an object");
+  for (const auto& [name, value] : value_->items()) {
+    if (std::ranges::find(known, name) == known.end())
+      throw error(fmt::format("has the unknown member {}, expected some of {}", base::quoted(name),
+                              fmt::join(known, ", ")));
+  }
 }
 
 std::vector<Json> Json::elements() const {

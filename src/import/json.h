@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ class Json {
   /// A required member; `find` returns none if it is missing or null.
   [[nodiscard]] Json at(const std::string& key) const;
   [[nodiscard]] std::optional<Json> find(const std::string& key) const;
+
+  /// Throws Error if the object has another member than these: it is likely a known one that is misspelled.
+  void expect_members(std::initializer_list<std::string_view> known) const;
 
   /// The elements of an array.
   [[nodiscard]] std::vector<Json> elements() const;

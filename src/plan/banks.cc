@@ -117,6 +117,14 @@ class Spreader {
 
   [[nodiscard]] bool is_cut_short() const { return is_cut_short_; }
 
+  /// Whether all buffers lie in the banks.
+  [[nodiscard]] bool fits(std::span<const Place> places) const {
+    for (std::size_t b = 0; b < buffers_.size(); ++b) {
+      if (places[b].offset + buffers_[b].size > banks_.count * banks_.size) return false;
+    }
+    return true;
+  }
+
   [[nodiscard]] std::int64_t clashes(std::span<const Place> places) const {
     return std::ranges::count_if(pairs_, [&](const OperandPair& it) { return clash(it, places); });
   }
@@ -149,13 +157,6 @@ class Spreader {
   static constexpr std::int64_t work_of_bank = 1000;  ///< To find the place of a buffer in it.
   static constexpr std::int64_t oil = 1;
   static constexpr std::int64_t oil_without_room = 10;
-
-  [[nodiscard]] bool fits(std::span<const Place> places) const {
-    for (std::size_t b = 0; b < buffers_.size(); ++b) {
-      if (places[b].offset + buffers_[b].size > banks_.count * banks_.size) return false;
-    }
-    return true;
-  }
 
   /// Whether a bank holds bytes of both.
   [[nodiscard]] bool clash(const OperandPair& pair, std::span<const Place> places) const {
@@ -257,9 +258,8 @@ void expect_options_of_banks(std::span<const Input> inputs, const PlanOptions& o
   }
 }
 
-BankUse spread_over_banks(Plan& plan, std::span<const Input> inputs, const PlanOptions& options,
-                          const base::Deadline& deadline) {
-  plan.slots.clear();  // of a plan by `auto`; the places are as good without their pools
+std::optional<BankUse> spread_over_banks(Plan& plan, std::span<const Input> inputs,
+                                         const PlanOptions& options, const base::Deadline& deadline) {
   const Banks& banks = *options.banks;
   std::vector<OperandPair> pairs;
   BankUse use;
@@ -270,8 +270,10 @@ BankUse spread_over_banks(Plan& plan, std::span<const Input> inputs, const PlanO
   use.pairs = std::ssize(pairs);
   Spreader spreader(plan.buffers, std::move(pairs), banks, deadline);
   spreader.spread(plan.places, use.least_clashes);
-  use.clashes = spreader.clashes(plan.places);
   plan.interrupted = plan.interrupted || spreader.is_cut_short();
+  if (!spreader.fits(plan.places)) return std::nullopt;
+  use.clashes = spreader.clashes(plan.places);
+  plan.slots.clear();  // of a plan by `auto`; the places are as good without their pools
   renew_peaks(plan);
   return use;
 }

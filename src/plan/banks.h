@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "base/deadline.h"
@@ -12,9 +13,10 @@ namespace stowage::plan {
 /// Throws UsageError for inputs and options that banks do not fit.
 void expect_options_of_banks(std::span<const Input> inputs, const PlanOptions& options);
 
-/// Moves buffers of a finished plan, which fits its memory, so that operands of one operator lie in different
-/// banks; see banks.cc.
-[[nodiscard]] BankUse spread_over_banks(Plan& plan, std::span<const Input> inputs, const PlanOptions& options,
-                                        const base::Deadline& deadline);
+/// Moves buffers of a finished plan so that operands of one operator lie in different banks; see banks.cc. None,
+/// and the plan as it was: no offsets within the banks were found.
+[[nodiscard]] std::optional<BankUse> spread_over_banks(Plan& plan, std::span<const Input> inputs,
+                                                       const PlanOptions& options,
+                                                       const base::Deadline& deadline);
 
 }  // namespace stowage::plan

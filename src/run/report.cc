@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <string_view>
 
 #include "base/checked.h"
+#include "base/print.h"
 #include "export/json.h"
 #include "export/readable.h"
 #include "stowage/run.h"
@@ -148,7 +148,7 @@ std::string_view verdict_of(const RunResult& result) {
 
 void write_run(const RunResult& result, const Plan& plan, std::ostream& out) {
   const auto row = [&](std::string_view what, const std::string& value) {
-    fmt::print(out, "{:<13}{}\n", what, value);
+    base::print(out, "{:<13}{}\n", what, value);
   };
   for (const ModelInfo& model : plan.models)
     row("model", fmt::format("{}{} ({})", plan.models.size() == 1 ? "" : model.name + ": ", model.source,
@@ -180,18 +180,18 @@ void write_run(const RunResult& result, const Plan& plan, std::ostream& out) {
 
 void write_steps(const RunResult& result, const Plan& plan, std::ostream& out) {
   const bool has_clocks = plan.clocks.size() > 1;
-  fmt::print(out, "\n{}{:>8}  {:>12}", has_clocks ? "   clock  " : "", "position", "live bytes");
+  base::print(out, "\n{}{:>8}  {:>12}", has_clocks ? "   clock  " : "", "position", "live bytes");
   for (const PlannedMemory& memory : plan.memories)
-    fmt::print(out, "  {:>18}", exporting::shortened("highest " + memory.memory.name, 18));
-  fmt::print(out, "  {:>12}  operator\n", "microseconds");
+    base::print(out, "  {:>18}", exporting::shortened("highest " + memory.memory.name, 18));
+  base::print(out, "  {:>12}  operator\n", "microseconds");
   constexpr double micro = 1e6;
   for (const StepReport& step : result.steps) {
-    if (has_clocks) fmt::print(out, "{:>8}  ", step.clock);
-    fmt::print(out, "{:>8}  {:>12}", step.position, step.live);
+    if (has_clocks) base::print(out, "{:>8}  ", step.clock);
+    base::print(out, "{:>8}  {:>12}", step.position, step.live);
     for (std::size_t m = 0; m < plan.memories.size(); ++m)
-      fmt::print(out, "  {:>18}", m < step.highest.size() ? step.highest[m] : 0);
-    fmt::print(out, "  {:>12.1f}  {}\n", step.seconds * micro,
-               exporting::shortened(step.what, 2 * longest_name));
+      base::print(out, "  {:>18}", m < step.highest.size() ? step.highest[m] : 0);
+    base::print(out, "  {:>12.1f}  {}\n", step.seconds * micro,
+                exporting::shortened(step.what, 2 * longest_name));
   }
 }
 

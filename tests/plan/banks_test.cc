@@ -113,6 +113,7 @@ TEST(Banks, HaveFewClashesAndATrueBound) {
                       .size = 3 + static_cast<Bytes>(seed % 3)};
     const PlanResult result = make_plan(Input{.content = graph}, options_for(banks));
     ASSERT_TRUE(result.faults.empty()) << result.faults[0].what;
+    EXPECT_EQ(result.bank_use.has_value(), result.outcome == Outcome::fits);
     if (result.outcome != Outcome::fits) continue;
     ++plans;
     const BankUse& use = *result.bank_use;

@@ -1,0 +1,31 @@
+#include "export/json.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace stowage::exporting {
+namespace {
+
+/// The library leaves U+007F to U+009F as they are, which a terminal obeys.
+std::string without_controls(std::string json) {
+  const auto next_from = [&](std::size_t at) { return json.find_first_of("\x7f\xc2", at); };
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t at = next_from(0); at != std::string::npos; at = next_from(at + 1)) {
+    const std::size_t length = json[at] == '\x7f' ? 1 : 2;
+    const auto value = static_cast<unsigned char>(json[at + length - 1]);
+    if (value >= 0xa0) continue;
+    result.append(json, done, at - done).append(fmt::format("\\u{:04x}", value));
+    done = at + length;
+  }
+  return done == 0 ? std::move(json) : result.append(json, done);
+}
+
+}  // namespace
+
+std::string dump(const Json& json) {
+  return without_controls(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace stowage::exporting
