@@ -245,7 +245,9 @@ struct OrderProfile {
   bool operator==(const OrderProfile&) const = default;
 };
 
-enum class ClaimScope : std::uint8_t { offsets, order, stream };
+/// What a claim is about: other offsets; other orders of operators (with other buffers, memories and offsets);
+/// other orders of operators and ascending rows; other memories and offsets for the same buffers.
+enum class ClaimScope : std::uint8_t { offsets, order, stream, memories };
 
 [[nodiscard]] std::string_view name_of(ClaimScope scope);
 [[nodiscard]] std::optional<ClaimScope> claim_scope_named(std::string_view name);

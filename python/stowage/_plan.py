@@ -55,7 +55,8 @@ class Plan:
 
     @property
     def bound(self) -> int:
-        """No plan within the choices that `claims` name needs fewer bytes."""
+        """No other offsets for these buffers, in the memories that they are in, need fewer bytes. `claims` has the
+        bounds for other choices."""
         return int(self.summary["lower_bound"])
 
     @property
@@ -65,7 +66,7 @@ class Plan:
 
     @property
     def proven(self) -> bool:
-        """Whether the peak is the bound: within these choices, the plan is optimal."""
+        """Whether the peak is the bound: no other offsets are better."""
         return self.peak == self.bound
 
     @property
@@ -95,7 +96,8 @@ class Plan:
 
     @property
     def claims(self) -> list[tuple[str, int, bool]]:
-        """What is claimed about the bound: (scope, lower bound, proven optimal)."""
+        """What is claimed about the bound: (scope, lower bound, proven optimal). The scope says which other plans it
+        covers: other "offsets"; other "memories" and offsets; any "order" of operators; any "stream" of rows."""
         return self._core.claims
 
     @property

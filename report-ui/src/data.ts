@@ -78,7 +78,7 @@ interface Facts {
   models: Model[];
   clocks: number;
   interrupted: boolean;
-  proof: "plan" | "rows" | "offsets" | "nothing";
+  proof: "plan" | "rows" | "offsets" | "memories" | "nothing";
   summary: { naive: number; peak: number; lower_bound: number; strategy: string; order: string };
   memories: Memory[];
   remedies: Remedy[];

@@ -8,9 +8,10 @@ function proofOf(data: PlanData): { words: string; isProven: boolean } {
   const { peak, lower_bound } = data.summary;
   if (data.proof === "plan") return { words: "proven optimal", isProven: true };
   if (data.proof === "rows") return { words: "proven for every order of rows", isProven: true };
-  if (data.proof === "offsets")
+  if (data.proof === "offsets") return { words: "proven optimal for this order", isProven: true };
+  if (data.proof === "memories")
     return {
-      words: data.steps.rows > 0 ? "proven optimal for this order" : "proven optimal",
+      words: `proven optimal for ${data.steps.rows > 0 ? "this order and " : ""}these memories`,
       isProven: true,
     };
   const gap =

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "check/memories.h"
 #include "check/names.h"
 
 namespace stowage::check {
@@ -45,6 +46,17 @@ void check_stream_claim(const Plan& plan, const Claim& claim, Faults& faults) {
                    plan.streaming ? "" : " of a plan that does not stream")});
 }
 
+void check_memories_claim(const Plan& plan, const Claim& claim, Faults& faults) {
+  const Bytes bound = most_live_bytes(plan);
+  if (claim.lower_bound <= bound && claim.proven_optimal == (claim.lower_bound == plan.summary.peak)) return;
+  faults.push_back(
+      {FaultKind::claim,
+       fmt::format(
+           "the claim for all choices of memories, bound {}, proven optimal: {}, does not hold for peak "
+           "{} and {} live bytes",
+           claim.lower_bound, claim.proven_optimal, plan.summary.peak, bound)});
+}
+
 void check_summary(const Plan& plan, Faults& faults) {
   Bytes peak = 0;
   Bytes bound = 0;
@@ -71,6 +83,8 @@ void check_summary(const Plan& plan, Faults& faults) {
       check_order_claim(plan, it, faults);
     } else if (it.scope == ClaimScope::stream) {
       check_stream_claim(plan, it, faults);
+    } else if (it.scope == ClaimScope::memories) {
+      check_memories_claim(plan, it, faults);
     } else if (it.lower_bound > bound || (it.proven_optimal && it.lower_bound != peak)) {
       claim(
           fmt::format("the claim for offsets, bound {}, proven optimal: {}, does not hold for peak {} and "

@@ -41,6 +41,14 @@ std::optional<std::string> gap_in_percent(const Summary& summary) {
   return fmt::format("{:.2f}", percent * static_cast<double>(gap) / static_cast<double>(summary.lower_bound));
 }
 
+bool is_of_chosen_memories(const Plan& plan) {
+  const auto works = [](const PlannedMemory& it) { return it.memory.role == MemoryRole::working; };
+  const auto holds_for_all = [&](const Claim& it) {
+    return it.scope == ClaimScope::memories && it.lower_bound >= plan.summary.lower_bound;
+  };
+  return std::ranges::count_if(plan.memories, works) > 1 && std::ranges::none_of(plan.claims, holds_for_all);
+}
+
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char letter : text) {

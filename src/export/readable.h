@@ -24,6 +24,9 @@ namespace stowage::exporting {
 /// Distance of the peak above the bound in percent, "4.76"; none if the bound is 0.
 [[nodiscard]] std::optional<std::string> gap_in_percent(const Summary& summary);
 
+/// With several memories the bound is of the chosen ones, unless a claim says that no choice needs less.
+[[nodiscard]] bool is_of_chosen_memories(const Plan& plan);
+
 /// The text with XML escapes.
 [[nodiscard]] std::string escaped(std::string_view text);
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -221,14 +222,24 @@ void write_savings(const Savings& savings, std::ostream& out) {
   row("working memory", savings.working);
 }
 
+std::string bound_of(const Plan& plan) {
+  std::string text = readable(plan.summary.lower_bound);
+  if (!exporting::is_of_chosen_memories(plan)) return text;
+  text += " in the chosen memories";
+  const auto claim = std::ranges::find(plan.claims, ClaimScope::memories, &Claim::scope);
+  return claim == plan.claims.end() ? text : text + fmt::format(", {} in any", readable(claim->lower_bound));
+}
+
 std::string gap_of(const Plan& plan) {
   const auto percent = exporting::gap_in_percent(plan.summary);
   if (!percent) return "not proven optimal";
   if (plan.summary.peak > plan.summary.lower_bound) return *percent + " %, not proven optimal";
   const bool has_best_order = plan.order_searches.size() == 1 && plan.models.size() == 1 &&
                               plan.order_searches[0].lower_bound == plan.summary.peak;
-  return *percent + (plan.tensors.empty() || has_best_order ? " %, proven optimal"
-                                                            : " %, proven optimal for this order");
+  std::vector<std::string_view> of;
+  if (!plan.tensors.empty() && !has_best_order) of.emplace_back("this order");
+  if (exporting::is_of_chosen_memories(plan) && !has_best_order) of.emplace_back("these memories");
+  return fmt::format("{} %, proven optimal{}{}", *percent, of.empty() ? "" : " for ", fmt::join(of, " and "));
 }
 
 }  // namespace
@@ -254,7 +265,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   write_moves(plan, row);
   row("naive", readable(summary.naive));
   row("peak", readable(summary.peak));
-  row("lower bound", readable(summary.lower_bound));
+  row("lower bound", bound_of(plan));
   row("gap", gap_of(plan));
   write_order_searches(plan, row);
   write_streamed(plan, row);

@@ -19,8 +19,10 @@ constexpr std::array<Name<ModelFormat>, 8> formats{{{ModelFormat::onnx, "onnx"},
                                                     {ModelFormat::executorch, "executorch"},
                                                     {ModelFormat::vela, "vela"}}};
 
-constexpr std::array<Name<ClaimScope>, 3> scopes{
-    {{ClaimScope::offsets, "offsets"}, {ClaimScope::order, "order"}, {ClaimScope::stream, "stream"}}};
+constexpr std::array<Name<ClaimScope>, 4> scopes{{{ClaimScope::offsets, "offsets"},
+                                                  {ClaimScope::order, "order"},
+                                                  {ClaimScope::stream, "stream"},
+                                                  {ClaimScope::memories, "memories"}}};
 
 constexpr std::array<Name<TuningEnd>, 5> tuning_ends{{{TuningEnd::threshold, "threshold"},
                                                       {TuningEnd::repeated, "repeated"},

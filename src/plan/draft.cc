@@ -106,6 +106,8 @@ class Finisher {
   void note_claims() {
     const Bytes peak = plan_.summary.peak;
     plan_.claims = {{ClaimScope::offsets, plan_.summary.lower_bound, peak == plan_.summary.lower_bound}};
+    if (index_of_.size() > 1)
+      draft_.bounds.emplace_back(ClaimScope::memories, most_live_bytes(plan_.buffers, plan_.clocks));
     for (const auto& [scope, bound] : draft_.bounds) plan_.claims.push_back({scope, bound, bound == peak});
   }
 

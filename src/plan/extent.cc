@@ -8,11 +8,16 @@
 namespace stowage::plan {
 namespace {
 
+/// A bound of buffers of one clock.
+using BoundOf = Bytes (*)(std::span<const Buffer> buffers);
+
 class Bounds {
  public:
   Bounds(std::span<const Buffer> buffers, std::span<const Place> places, std::span<const Clock> clocks,
-         std::size_t memories)
-      : clocks_(clocks), inside_(clocks.size(), std::vector<std::vector<Buffer>>(memories)) {
+         std::size_t memories, BoundOf bound_of)
+      : clocks_(clocks),
+        bound_of_(bound_of),
+        inside_(clocks.size(), std::vector<std::vector<Buffer>>(memories)) {
     for (std::size_t b = 0; b < buffers.size(); ++b)
       inside_[buffers[b].clock][places[b].memory].push_back(buffers[b]);
   }
@@ -26,7 +31,7 @@ class Bounds {
       for (const std::size_t branch : fork->clocks) add_block(of(branch), static_cast<Position>(at), clock);
     }
     std::vector<Bytes> bounds;
-    for (const std::vector<Buffer>& inside : inside_[clock]) bounds.push_back(pack::lower_bound_of(inside));
+    for (const std::vector<Buffer>& inside : inside_[clock]) bounds.push_back(bound_of_(inside));
     return bounds;
   }
 
@@ -37,6 +42,7 @@ class Bounds {
   }
 
   std::span<const Clock> clocks_;
+  BoundOf bound_of_;
   std::vector<std::vector<std::vector<Buffer>>> inside_;  ///< Per clock and memory.
 };
 
@@ -53,9 +59,15 @@ std::vector<Extent> extents_of(std::span<const Buffer> buffers, std::span<const 
     extents[0].bound = pack::lower_bound_of(buffers);
     return extents;
   }
-  const std::vector<Bytes> bounds = Bounds(buffers, places, clocks, memories).of(0);
+  const std::vector<Bytes> bounds = Bounds(buffers, places, clocks, memories, pack::lower_bound_of).of(0);
   for (std::size_t m = 0; m < memories; ++m) extents[m].bound = bounds[m];
   return extents;
+}
+
+Bytes most_live_bytes(std::span<const Buffer> buffers, std::span<const Clock> clocks) {
+  const std::vector<Place> together(buffers.size());
+  const auto live_bytes = [](std::span<const Buffer> some) { return pack::fullest(some).bytes; };
+  return Bounds(buffers, together, clocks, 1, live_bytes).of(0)[0];
 }
 
 }  // namespace stowage::plan

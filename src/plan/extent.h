@@ -19,4 +19,7 @@ struct Extent {
 [[nodiscard]] std::vector<Extent> extents_of(std::span<const Buffer> buffers, std::span<const Place> places,
                                              std::span<const Clock> clocks, std::size_t memories);
 
+/// The most live bytes at one position, branches included: no choice of memories has a lower sum of peaks.
+[[nodiscard]] Bytes most_live_bytes(std::span<const Buffer> buffers, std::span<const Clock> clocks);
+
 }  // namespace stowage::plan

@@ -202,10 +202,9 @@ class Tables {
 };
 
 /// What is proven of the peak: that no "plan" is lower, none with these "rows" in any order, none with these
-/// "offsets" alone changed, or "nothing".
+/// "offsets" alone changed, the same in these "memories", or "nothing".
 std::string_view proof_of(const Plan& plan) {
   if (plan.summary.peak > plan.summary.lower_bound) return "nothing";
-  if (plan.tensors.empty()) return "plan";
   const auto is_proven = [&](ClaimScope scope) {
     return std::ranges::any_of(
         plan.claims, [&](const Claim& claim) { return claim.proven_optimal && claim.scope == scope; });
@@ -213,7 +212,9 @@ std::string_view proof_of(const Plan& plan) {
   if (is_proven(ClaimScope::order)) return "plan";
   // If rows may be computed again, the claim is about the choice of these rows alone.
   const bool is_once = plan.streaming && plan.streaming->recompute_limit <= 1;
-  return is_once && is_proven(ClaimScope::stream) ? "rows" : "offsets";
+  if (is_once && is_proven(ClaimScope::stream)) return "rows";
+  if (exporting::is_of_chosen_memories(plan)) return "memories";
+  return plan.tensors.empty() ? "plan" : "offsets";
 }
 
 Json memory_json(const PlannedMemory& planned, const std::vector<std::vector<Position>>& starts) {

@@ -399,7 +399,7 @@ TEST(Graph, NamesRoundTrip) {
     EXPECT_EQ(model_format_named(name_of(format)), format);
   }
   EXPECT_FALSE(model_format_named("pt"));
-  for (int i = 0; i <= static_cast<int>(ClaimScope::stream); ++i) {
+  for (int i = 0; i <= static_cast<int>(ClaimScope::memories); ++i) {
     const auto scope = static_cast<ClaimScope>(i);
     EXPECT_EQ(claim_scope_named(name_of(scope)), scope);
   }
