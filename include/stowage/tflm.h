@@ -63,6 +63,11 @@ struct OfflinePlan {
 /// nothing refers to. Throws UsageError for operators that the runtime does not have.
 [[nodiscard]] std::string without_unread_parts(std::string_view file);
 
+/// The file with empty tensors in place of those that no operator, input or output names: the runtime reserves
+/// bytes for all that are there. For `without_unread_parts` to follow: signatures may be gone, too, and a plan in the
+/// file has to be made anew. Throws as above.
+[[nodiscard]] std::string without_unused_tensors(std::string_view file);
+
 /// Alignment in bytes of everything in the arena of TensorFlow Lite Micro.
 inline constexpr Bytes tflm_alignment = 16;
 
@@ -179,6 +184,10 @@ struct TflmPlan {
 
 /// The head in bytes that the runtime needs with these offsets and the operator order of the file.
 [[nodiscard]] Bytes tflm_head(const Graph& graph, const OfflineOffsets& offsets);
+
+/// The most bytes that the runtime keeps at one time in the plan's order, with the graph's scratch: no offsets have
+/// a lower head.
+[[nodiscard]] Bytes tflm_head_bound(const Graph& graph, const OfflinePlan& plan);
 
 /// The offset that each buffer has with these offsets and the operator order of the file, in the order in which
 /// the runtime adds buffers to its planner: tensors that it plans, then scratch.

@@ -237,8 +237,7 @@ ExitStatus run_plan(const PlanCommand& command) {
     throw UsageError("--runtime and --kernels need --tflite");
   }
   std::vector<Input> inputs =
-      read_models(command.inputs, command.model, wanted_for(options),
-                  tflm ? tflm->scratch() : std::vector<std::vector<ScratchRequest>>{});
+      tflm ? tflm->inputs() : read_models(command.inputs, command.model, wanted_for(options));
   expect_what_if(command, inputs);
   if (command.unpin) std::ranges::transform(inputs, inputs.begin(), without_pins);
   const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far

@@ -102,10 +102,9 @@ std::vector<ImportOptions> parse_options_of(const std::vector<NamedFile>& models
 }
 
 std::vector<Input> read_models(const std::vector<std::string>& texts, const ModelTexts& model_texts,
-                               Wanted wanted, const std::vector<std::vector<ScratchRequest>>& scratch) {
+                               Wanted wanted) {
   const std::vector<NamedFile> models = parse_models(texts);
   std::vector<ImportOptions> options = parse_options_of(models, model_texts);
-  for (std::size_t m = 0; m < scratch.size(); ++m) options[m].scratch = scratch[m];
   std::vector<Input> inputs;
   for (std::size_t m = 0; m < models.size(); ++m) {
     options[m].constants = wanted == Wanted::constants || models.size() > 1;

@@ -35,11 +35,9 @@ enum class Wanted : std::uint8_t {
   rows        ///< Also how operators run row by row.
 };
 
-/// Reads the models' files; several models always with constants, which they may share. `scratch`, if not
-/// empty, has the requests of each model, which replace those of a list.
+/// Reads the models' files; several models always with constants, which they may share.
 [[nodiscard]] std::vector<Input> read_models(const std::vector<std::string>& texts,
-                                             const ModelTexts& model_texts, Wanted wanted,
-                                             const std::vector<std::vector<ScratchRequest>>& scratch = {});
+                                             const ModelTexts& model_texts, Wanted wanted);
 
 /// Reads the models' files with all that it takes to run them.
 [[nodiscard]] std::vector<Network> read_networks(const std::vector<std::string>& texts,

@@ -1,7 +1,6 @@
 #include "cli/tflm.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <deque>
@@ -9,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/file.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/models.h"
 #include "stowage/error.h"
@@ -27,15 +27,14 @@ std::filesystem::path file_for(const PlanCommand& command, const NamedFile& mode
 
 /// The model's file with a plan that the runtime can follow. Reads the result back and checks it.
 PlannedFile planned_file(const Input& input, const Plan& plan, std::size_t model,
-                         const KernelRequests& requests, const std::string& source,
+                         const KernelRequests& requests, std::string_view content, const std::string& source,
                          const TflmRuntime& runtime) {
-  const base::InputFile file(source);
   PlannedFile planned;
   planned.plan = plan_for_tflm(std::get<Graph>(input.content), plan, model, requests);
   try {
     if (plan.models.size() == 1)
-      planned.plan = no_larger(file.bytes(), std::get<Graph>(input.content), planned.plan, runtime);
-    planned.content = with_offline_plan(file.bytes(), planned.plan.plan);
+      planned.plan = no_larger(content, std::get<Graph>(input.content), planned.plan, runtime);
+    planned.content = with_offline_plan(content, planned.plan.plan);
   } catch (const Error& error) {
     throw error.in_file(source);
   }
@@ -51,6 +50,19 @@ Bytes head_of(const std::string& content, const std::vector<ScratchRequest>& scr
   options.scratch = scratch;
   const Input input = parse_input(content, "planned.tflite", options);
   return tflm_head(std::get<Graph>(input.content), read_offline_offsets(content).value());
+}
+
+void write_unused(const PlannedFile& file, const Graph& graph, std::ostream& out) {
+  if (file.unused.empty()) return;
+  const auto largest =
+      std::ranges::max_element(file.unused, {}, [&](TensorId t) { return graph.tensors[t].bytes; });
+  base::print(
+      out,
+      "{:<13}{} bytes for {}{}: nothing reads or writes that, but the runtime reserves it; --strip leaves it "
+      "out, for a head of {} bytes\n",
+      "  unused", graph.tensors[*largest].bytes, describe(graph, *largest),
+      file.unused.size() == 1 ? "" : fmt::format(" and more for {} others", file.unused.size() - 1),
+      file.head_of_used);
 }
 
 /// Requests of a list, in the order of operators that a planned file has.
@@ -106,25 +118,27 @@ TflmPlanning::TflmPlanning(const PlanCommand& command, PlanOptions& options)
   const std::vector<NamedFile> models = parse_models(command.inputs);
   const std::vector<ImportOptions> import_options = parse_options_of(models, command.model);
   list_ = import_options[0].scratch;
-  std::deque<base::InputFile> files;  // which cannot be moved
   std::vector<ArenaModel> without_heads;
   for (const NamedFile& model : models) {
     sources_.push_back(model.file);
-    files.emplace_back(model.file);
-    if (!is_tflite(files.back().bytes()))
+    files_.emplace_back(model.file);
+    contents_.push_back(files_.back().bytes());
+    if (!is_tflite(contents_.back()))
       throw UsageError(fmt::format("--tflite: {} is not a TFLite model", model.file));
     try {
-      runtime_ = runtime_for(files.back().bytes(), runtime_);
-      requests_.push_back(kernel_requests(files.back().bytes(), runtime_));
+      runtime_ = runtime_for(contents_.back(), runtime_);
+      requests_.push_back(kernel_requests(contents_.back(), runtime_));
+      if (command.strip)
+        contents_.back() = used_parts_.emplace_back(without_unused_tensors(contents_.back()));
       if (!command.model.scratch.empty()) {
-        const Input input = parse_input(files.back().bytes(), model.file);
+        const Input input = parse_input(contents_.back(), model.file);
         requests_.back().scratch = completed(requests_.back(), list_, std::get<Graph>(input.content));
         requests_.back().unknown.clear();
       }
     } catch (const Error& error) {
       throw error.in_file(model.file);
     }
-    without_heads.push_back({files.back().bytes(), 0, requests_.back().scratch.size()});
+    without_heads.push_back({contents_.back(), 0, requests_.back().scratch.size()});
   }
   const bool may_ask = std::any_of(requests_.begin(), requests_.end(),
                                    [](const KernelRequests& it) { return !it.unknown.empty(); });
@@ -140,18 +154,26 @@ TflmPlanning::TflmPlanning(const PlanCommand& command, PlanOptions& options)
   }
 }
 
-std::vector<std::vector<ScratchRequest>> TflmPlanning::scratch() const {
-  std::vector<std::vector<ScratchRequest>> scratch;
-  for (const KernelRequests& requests : requests_) scratch.push_back(requests.scratch);
-  return scratch;
+std::vector<Input> TflmPlanning::inputs() const {
+  const std::vector<NamedFile> models = parse_models(command_.inputs);
+  std::vector<ImportOptions> options = parse_options_of(models, command_.model);
+  std::vector<Input> inputs;
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    options[m].scratch = requests_[m].scratch;
+    options[m].constants = models.size() > 1;
+    inputs.push_back(parse_input(contents_[m], models[m].file, options[m]));
+    inputs.back().info.name = models[m].name;
+  }
+  return inputs;
 }
 
 TflmOutput TflmPlanning::output(const std::vector<Input>& inputs, const PlanOptions& options,
                                 const PlanResult& result) const {
-  TflmOutput output{.capacity = capacity_};
+  TflmOutput output{.bound_of_plan = result.plan.summary.lower_bound, .capacity = capacity_};
   const std::vector<NamedFile> models = parse_models(command_.inputs);
   for (std::size_t m = 0; m < inputs.size(); ++m) {
-    output.files.push_back(planned_file(inputs[m], result.plan, m, requests_[m], models[m].file, runtime_));
+    output.files.push_back(
+        planned_file(inputs[m], result.plan, m, requests_[m], contents_[m], models[m].file, runtime_));
     PlannedFile& file = output.files.back();
     file.file = file_for(command_, models[m], models.size());
     if (std::any_of(models.begin(), models.end(),
@@ -167,6 +189,7 @@ TflmOutput TflmPlanning::output(const std::vector<Input>& inputs, const PlanOpti
   if (!command_.buffer_plan_file.empty()) use_buffer_plan(output);
   if (command_.strip) strip(output);
   if (command_.json) return output;
+  for (std::size_t m = 0; m < output.files.size(); ++m) note_unused(m, output.files[m]);
   PlanOptions any = options;
   any.target = Target::any;
   const Bytes peak = make_plan(inputs, any).plan.summary.peak;
@@ -214,18 +237,42 @@ std::string TflmPlanning::what_would_gain(const PlanOptions& options, const Plan
   }
 }
 
+std::vector<ScratchRequest> TflmPlanning::scratch_in(const PlannedFile& file, std::size_t model,
+                                                     const TflmRuntime& runtime) const {
+  const KernelRequests requests = kernel_requests(file.content, runtime);
+  if (command_.model.scratch.empty()) return requests.scratch;
+  return completed(requests, reordered(list_, file.plan.plan),
+                   std::get<Graph>(parse_input(file.content, sources_[model]).content));
+}
+
 TflmArena TflmPlanning::arena_on(const TflmRuntime& runtime, const std::vector<PlannedFile>& files) const {
   std::vector<ArenaModel> models;
   for (std::size_t m = 0; m < files.size(); ++m) {
-    const PlannedFile& file = files[m];
-    KernelRequests requests = kernel_requests(file.content, runtime);
-    const auto list = reordered(list_, file.plan.plan);
-    if (!command_.model.scratch.empty())
-      requests.scratch =
-          completed(requests, list, std::get<Graph>(parse_input(file.content, sources_[m]).content));
-    models.push_back({file.content, head_of(file.content, requests.scratch), requests.scratch.size()});
+    const std::vector<ScratchRequest> scratch = scratch_in(files[m], m, runtime);
+    models.push_back({files[m].content, head_of(files[m].content, scratch), scratch.size()});
   }
   return tflm_arena(models, runtime);
+}
+
+void TflmPlanning::note_unused(std::size_t model, PlannedFile& file) const {
+  std::string used;
+  try {
+    used = without_unused_tensors(contents_[model]);
+  } catch (const UsageError&) {
+    return;  // a file that cannot be written anew
+  }
+  if (used == contents_[model]) return;
+  const Graph before = std::get<Graph>(parse_input(contents_[model], sources_[model]).content);
+  const Graph after = std::get<Graph>(parse_input(used, sources_[model]).content);
+  OfflinePlan plan = file.plan.plan;
+  for (TensorId t = 0; t < plan.offsets.size(); ++t) {
+    if (after.tensors[t].bytes >= before.tensors[t].bytes) continue;
+    plan.offsets[t].reset();
+    file.unused.push_back(t);
+  }
+  const std::vector<ScratchRequest> scratch = scratch_in(file, model, runtime_);
+  file.head_of_used = head_of(with_offline_plan(used, plan), scratch);
+  if (file.head_of_used >= file.plan.head) file.unused.clear();
 }
 
 void make_directories_for(const std::vector<PlannedFile>& files) {
@@ -239,22 +286,26 @@ void write_tflm_output(const TflmOutput& output, const PlanCommand& command, con
                        std::ostream& out) {
   if (output.files.empty()) return;
   for (std::size_t m = 0; m < output.files.size(); ++m) {
-    fmt::print(out, "\n{:<13}{}\n", "written", output.files[m].file.string());
+    base::print(out, "\n{:<13}{}\n", "written", output.files[m].file.string());
     if (const auto before = output.files[m].bytes_before) {
-      fmt::print(out, "{:<13}{} bytes, {} before\n", "file", output.files[m].content.size(), *before);
+      base::print(out, "{:<13}{} bytes, {} before\n", "file", output.files[m].content.size(), *before);
     }
     write_tflm(output.files[m].plan, std::get<Graph>(inputs[m].content), out);
+    if (output.files.size() == 1 && output.files[m].plan.head < output.bound_of_plan)
+      base::print(
+          out, "{:<13}the plan's bound is higher: the runtime keeps some tensors for a shorter time\n", "");
+    write_unused(output.files[m], std::get<Graph>(inputs[m].content), out);
   }
   const TflmRuntime runtime = parse_runtime(command.runtime, command.kernels);
   TflmRuntime other = runtime.pointer_bytes == 8 ? tflm_32 : tflm_64;
   write_arena(output.arena, runtime, out);
-  fmt::print(out, "{:<13}{} bytes with pointers of {} bits\n", "", output.other_arena.size,
-             8 * other.pointer_bytes);
+  base::print(out, "{:<13}{} bytes with pointers of {} bits\n", "", output.other_arena.size,
+              8 * other.pointer_bytes);
   if (!output.without_gain.empty())
-    fmt::print(out, "{:<13}nothing: TensorFlow Lite Micro plans this as well; {}\n", "gained",
-               output.without_gain);
+    base::print(out, "{:<13}nothing: TensorFlow Lite Micro plans this as well; {}\n", "gained",
+                output.without_gain);
   if (output.with_all_aliases) {
-    fmt::print(
+    base::print(
         out,
         "{:<13}aliases that would lower the peak to {} bytes: stock kernels support only reshapes in place\n",
         "not taken", *output.with_all_aliases);

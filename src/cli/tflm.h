@@ -1,11 +1,14 @@
 #pragma once
 
+#include <deque>
 #include <filesystem>
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "cli/commands.h"
 #include "stowage/import.h"
 #include "stowage/plan.h"
@@ -21,6 +24,9 @@ struct PlannedFile {
   TflmPlan plan{};
   Faults faults{};                      ///< Faults of the plan: a bug in stowage.
   std::optional<Bytes> bytes_before{};  ///< Of the model's file, if it was stripped.
+  /// Tensors that nothing in the file names, if they make the head larger, and the head without them.
+  std::vector<TensorId> unused{};
+  Bytes head_of_used = 0;
 };
 
 /// What --tflite makes of a command.
@@ -28,6 +34,7 @@ struct TflmOutput {
   std::vector<PlannedFile> files{};
   TflmArena arena{};        ///< Of all models together, on the runtime that the command names.
   TflmArena other_arena{};  ///< The same with pointers of the other width.
+  Bytes bound_of_plan = 0;  ///< As other runtimes follow it.
   std::optional<Bytes> capacity{};
   std::optional<Bytes> with_all_aliases{};  ///< The peak, if it is lower.
   std::string without_gain{};               ///< If the plan gains nothing: what would.
@@ -41,8 +48,8 @@ class TflmPlanning {
   /// options that it cannot follow.
   TflmPlanning(const PlanCommand& command, PlanOptions& options);
 
-  /// Scratch requests of each model, for reading it.
-  [[nodiscard]] std::vector<std::vector<ScratchRequest>> scratch() const;
+  /// The models to plan, with the scratch that their kernels ask for.
+  [[nodiscard]] std::vector<Input> inputs() const;
 
   /// The files that --tflite requests. Throws UsageError for plans that the runtime cannot follow, and Error
   /// for files that cannot be rewritten.
@@ -53,11 +60,18 @@ class TflmPlanning {
   void strip(TflmOutput& output) const;
   void use_buffer_plan(TflmOutput& output) const;
   [[nodiscard]] std::string what_would_gain(const PlanOptions& options, const Plan& plan) const;
+  /// What the kernels of a planned file ask for.
+  [[nodiscard]] std::vector<ScratchRequest> scratch_in(const PlannedFile& file, std::size_t model,
+                                                       const TflmRuntime& runtime) const;
+  void note_unused(std::size_t model, PlannedFile& file) const;
   [[nodiscard]] TflmArena arena_on(const TflmRuntime& runtime, const std::vector<PlannedFile>& files) const;
 
   const PlanCommand& command_;
   TflmRuntime runtime_;
   std::vector<std::string> sources_;
+  std::deque<base::InputFile> files_;   // which cannot be moved
+  std::deque<std::string> used_parts_;  // of files, with --strip
+  std::vector<std::string_view> contents_;
   std::vector<KernelRequests> requests_;
   std::vector<ScratchRequest> list_;
   std::optional<Bytes> capacity_;

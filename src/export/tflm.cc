@@ -1,7 +1,6 @@
 #include "stowage/tflm.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/print.h"
 #include "export/json.h"
 #include "export/readable.h"
 
@@ -40,7 +40,7 @@ std::string name_of_tensor(const Graph& graph, TensorId tensor) {
 }
 
 void write_row(std::ostream& out, std::string_view what, const std::string& value) {
-  fmt::print(out, "{:<13}{}\n", what, value);
+  base::print(out, "{:<13}{}\n", what, value);
 }
 
 std::vector<TensorId> placed(const std::optional<OfflineOffsets>& offsets) {
@@ -52,12 +52,12 @@ std::vector<TensorId> placed(const std::optional<OfflineOffsets>& offsets) {
 }
 
 void write_offsets(const Inspection& inspection, const std::vector<TensorId>& tensors, std::ostream& out) {
-  fmt::print(out, "\n  {:>14}  {:>14}  {}\n", "offset", "bytes", "tensor");
+  base::print(out, "\n  {:>14}  {:>14}  {}\n", "offset", "bytes", "tensor");
   for (std::size_t i = 0; i < std::min(tensors.size(), tensors_shown); ++i) {
-    fmt::print(out, "  {:>14}  {:>14}  {}\n", *(*inspection.found)[tensors[i]],
-               inspection.graph.tensors[tensors[i]].bytes, name_of_tensor(inspection.graph, tensors[i]));
+    base::print(out, "  {:>14}  {:>14}  {}\n", *(*inspection.found)[tensors[i]],
+                inspection.graph.tensors[tensors[i]].bytes, name_of_tensor(inspection.graph, tensors[i]));
   }
-  if (tensors.size() > tensors_shown) fmt::print(out, "  and {} more\n", tensors.size() - tensors_shown);
+  if (tensors.size() > tensors_shown) base::print(out, "  and {} more\n", tensors.size() - tensors_shown);
 }
 
 }  // namespace
@@ -67,6 +67,10 @@ void write_tflm(const TflmPlan& plan, const Graph& graph, std::ostream& out) {
   const std::string scratch =
       plan.may_ask == 0 ? "" : fmt::format("; {} operators may ask for scratch besides", plan.may_ask);
   write_row(out, "tflm head", readable(plan.head) + without + scratch);
+  const Bytes bound = tflm_head_bound(graph, plan.plan);
+  write_row(out, "",
+            fmt::format("no offsets have less{} in this order",
+                        bound < plan.head ? " than " + readable(bound) : ""));
   std::map<std::string_view, std::vector<TensorId>> by_reason;
   for (const LeftToRuntime& left : plan.left) by_reason[left.why].push_back(left.tensor);
   for (const auto& [why, tensors] : by_reason) {
@@ -126,12 +130,12 @@ void write_inspection_json(const Inspection& inspection, std::ostream& out) {
 
 void write_inspections(const std::vector<Inspection>& inspections, const std::vector<RejectedFile>& rejected,
                        std::ostream& out) {
-  fmt::print(out, "{:>12}  {:>12}  {:>12}  {:>12}  {:>6}  {}\n", "head", "without", "stowage", "arena",
-             "faults", "file");
+  base::print(out, "{:>12}  {:>12}  {:>12}  {:>12}  {:>6}  {}\n", "head", "without", "stowage", "arena",
+              "faults", "file");
   for (const Inspection& it : inspections) {
-    fmt::print(out, "{:>12}  {:>12}  {:>12}  {:>12}  {:>6}  {}{}\n", it.head, it.own_head,
-               it.ours ? fmt::format("{}", *it.ours) : "-", it.arena.size, it.faults.size(), it.name,
-               it.found ? "" : " (no plan)");
+    base::print(out, "{:>12}  {:>12}  {:>12}  {:>12}  {:>6}  {}{}\n", it.head, it.own_head,
+                it.ours ? fmt::format("{}", *it.ours) : "-", it.arena.size, it.faults.size(), it.name,
+                it.found ? "" : " (no plan)");
     for (std::size_t i = 0; i < std::min(it.faults.size(), faults_shown); ++i)
       write_row(out, "  fault", it.faults[i].what);
   }

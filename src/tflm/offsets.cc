@@ -361,6 +361,12 @@ Bytes tflm_head(const Graph& graph, const OfflineOffsets& offsets) {
   return tflm::head_of(tflm::requests_of(graph, offsets, orders, tflm::timeline_of(graph, orders)));
 }
 
+Bytes tflm_head_bound(const Graph& graph, const OfflinePlan& plan) {
+  const tflm::Orders orders = plan.orders.empty() ? tflm::file_orders(graph) : plan.orders;
+  const OfflineOffsets nothing(plan.offsets.size());
+  return tflm::most_kept(tflm::requests_of(graph, nothing, orders, tflm::timeline_of(graph, orders)));
+}
+
 std::vector<Bytes> tflm_buffers(const Graph& graph, const OfflineOffsets& offsets) {
   const tflm::Orders orders = tflm::file_orders(graph);
   return tflm::placed_offsets(tflm::requests_of(graph, offsets, orders, tflm::timeline_of(graph, orders)));

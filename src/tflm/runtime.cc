@@ -235,6 +235,19 @@ std::vector<Bytes> placed_offsets(std::span<const Request> requests) {
   return offsets;
 }
 
+Bytes most_kept(std::span<const Request> requests) {
+  std::vector<std::pair<Position, Bytes>> changes;
+  for (const Request& it : requests) {
+    changes.emplace_back(it.span.first, it.bytes);
+    changes.emplace_back(it.span.last + 1, -it.bytes);
+  }
+  std::sort(changes.begin(), changes.end());  // at one scope, ends (negative) come first
+  Bytes kept = 0;
+  Bytes most = 0;
+  for (const auto& [scope, change] : changes) most = std::max(most, kept += change);
+  return most;
+}
+
 Bytes head_of(std::span<const Request> requests) {
   const std::vector<Bytes> offsets = placed_offsets(requests);
   Bytes head = 0;

@@ -75,6 +75,9 @@ struct Request {
 /// The offset that the runtime gives each request; see runtime.cc.
 [[nodiscard]] std::vector<Bytes> placed_offsets(std::span<const Request> requests);
 
+/// The most bytes that the runtime keeps in one scope: no offsets have a lower head.
+[[nodiscard]] Bytes most_kept(std::span<const Request> requests);
+
 /// The highest end of all.
 [[nodiscard]] Bytes head_of(std::span<const Request> requests);
 

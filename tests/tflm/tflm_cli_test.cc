@@ -347,5 +347,52 @@ TEST(TflmCli, StripsWhatTheRuntimeNeverReads) {
   EXPECT_EQ(run_stowage(directory.path(), {"plan", "m.tflite", "--strip"}).status, 2);
 }
 
+TEST(TflmCli, ATensorThatNothingUsesIsLeftOutOrNamed) {
+  testing::TfliteTensor weight = bytes(1000, "old_weight");
+  weight.data = std::string(1000, 'w');
+  testing::TfliteTensor variable = bytes(2000, "old_state");
+  variable.is_variable = true;
+  const TemporaryDirectory directory;
+  directory.write(
+      "m.tflite",
+      testing::tflite_model({.subgraphs = {{.tensors = {bytes(64, "in"), bytes(4000, "debug"), weight,
+                                                        variable, bytes(32, "h"), bytes(16, "out")},
+                                            .operators = {{.type = "CONV_2D", .inputs = {0}, .outputs = {4}},
+                                                          {.type = "CONV_2D", .inputs = {4}, .outputs = {5}}},
+                                            .inputs = {0},
+                                            .outputs = {5}}}}));
+  const std::vector<std::string> arguments{"plan", "m.tflite", "--tflite", "p.tflite", "--header", "p.h"};
+  const ProcessResult whole = run_stowage(directory.path(), arguments);
+  ASSERT_EQ(whole.status, 0) << whole.errors;
+  EXPECT_EQ(row_of(whole.output, "tflm head"), "tflm head    4000 bytes");
+  const std::string reason = row_of(whole.output, "  unused");
+  EXPECT_NE(reason.find("4000 bytes for tensor 'debug'"), std::string::npos) << whole.output;
+  EXPECT_NE(reason.find("--strip leaves it out, for a head of 96 bytes"), std::string::npos) << whole.output;
+  std::vector<std::string> stripping = arguments;
+  stripping.emplace_back("--strip");
+  const ProcessResult stripped = run_stowage(directory.path(), stripping);
+  ASSERT_EQ(stripped.status, 0) << stripped.errors;
+  EXPECT_EQ(row_of(stripped.output, "tflm head"), "tflm head    96 bytes");
+  EXPECT_EQ(stripped.output.find("  unused"), std::string::npos) << stripped.output;
+  const std::string file = directory.read("p.tflite");
+  EXPECT_EQ(file.find("wwww"), std::string::npos) << "the data of a weight that nothing reads";
+  const Graph graph = std::get<Graph>(parse_input(file, "p.tflite").content);
+  ASSERT_EQ(graph.tensors.size(), 6U) << "others keep their numbers";
+  for (const TensorId t : {1, 2, 3}) EXPECT_EQ(graph.tensors[t].bytes, 0) << t;
+  EXPECT_EQ(graph.tensors[0].bytes + graph.tensors[4].bytes + graph.tensors[5].bytes, 64 + 32 + 16);
+  const OfflineOffsets offsets = read_offline_offsets(file).value();
+  EXPECT_EQ(tflm_head(graph, offsets), 96);
+  EXPECT_TRUE(check_offline_offsets(graph, offsets).empty());
+  EXPECT_EQ(run_stowage(directory.path(), {"inspect", "p.tflite"}).status, 0);
+}
+
+TEST(TflmCli, SaysWhatTheBoundOfTheHeadIs) {
+  const TemporaryDirectory directory;
+  directory.write("m.tflite", model());
+  const ProcessResult chain = run_stowage(directory.path(), {"plan", "m.tflite", "--tflite", "p.tflite"});
+  EXPECT_NE(chain.output.find("no offsets have less in this order\n"), std::string::npos) << chain.output;
+  EXPECT_EQ(chain.output.find("the plan's bound is higher"), std::string::npos) << chain.output;
+}
+
 }  // namespace
 }  // namespace stowage
