@@ -104,7 +104,7 @@ RULES = (
          "std::sqrt(area + 0 * slack)"),
     Rule("from-peak", "the cap rises", PEAK, "low += std::max<Bytes>(1, (top_ - low) / 2);", "break;"),
     Rule("from-peak", "ten manners, not two", PEAK, "tried < manners.size(); tried +=", "tried < 1; tried +="),
-    Rule("rectangle", "tuning", STARTS, "options_.rounds == 0 ? 0 : waves_ * width()", "0 * waves_ * width()"),
+    Rule("rectangle", "tuning", STARTS, "rounds_ == 0 ? 0 : waves_ * width()", "0 * waves_ * width()"),
     Rule("rectangle", "eight orders", STARTS, "for (const std::string_view text : portfolio) orders_",
          "for (const std::string_view text : {portfolio[0]}) orders_"),
     Rule("rectangle", "the lowest order first", STARTS, "starts_.rank(tops_);", ""),

@@ -57,7 +57,7 @@ pack::Control control_of_part(const pack::Control& control, std::int64_t rounds)
   pack::Control part = control;
   part.options.progress = nullptr;
   part.options.threads = 1;
-  part.options.rounds = control.options.rounds.value_or(rounds);
+  part.rounds = rounds;
   return part;
 }
 

@@ -164,7 +164,7 @@ class Descents {
   /// Searches until the bound is reached, the time is up, or nothing more is found.
   void run() {
     if (is_done() || !begin()) return;
-    const std::int64_t slices = control_.options.rounds.value_or(std::numeric_limits<std::int64_t>::max());
+    const std::int64_t slices = control_.rounds.value_or(std::numeric_limits<std::int64_t>::max());
     std::int64_t failures = 0;
     std::int64_t work = least_slice;
     for (std::int64_t slice = 0; slice < slices && failures < most_failures && !is_done(); ++slice) {

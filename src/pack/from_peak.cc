@@ -95,7 +95,7 @@ class Caps {
   void run() {
     Bytes low = first_.cap;  // the cap that is tried next
     while (!has_the_best() && !try_cap(low)) {
-      if (has_to_end() || control_.options.rounds == 0 || input_.buffers().size() < few) break;
+      if (has_to_end() || control_.rounds == 0 || input_.buffers().size() < few) break;
       if (static_cast<double>(top_ - low) < finest_cap * static_cast<double>(enough_) + 1) break;
       low += std::max<Bytes>(1, (top_ - low) / 2);
     }

@@ -276,7 +276,7 @@ void LeastHeight::make_groups() {
 
 bool LeastHeight::advance() {
   const std::int64_t last_round = most_doublings - doublings_before;
-  const std::int64_t rounds = std::min(control_.options.rounds.value_or(last_round), last_round);
+  const std::int64_t rounds = std::min(control_.rounds.value_or(last_round), last_round);
   if (round_ > rounds) return false;
   if (round_ == 0) make_groups();
   halve(std::uint64_t{1} << (doublings_before + round_));
@@ -302,7 +302,7 @@ void LeastHeight::halve(std::uint64_t searches) {
       unknown = height + 1;
       if (found.answer == Answer::no) low_ = height + 1;
     }
-    if (control_.options.rounds == 0) break;
+    if (control_.rounds == 0) break;
     const Bytes fine = unknown == low_ ? 0 : low_ / finest;
     if (height_ - unknown <= fine) break;
     height = unknown + (height_ - unknown) / 2;

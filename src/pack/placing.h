@@ -30,6 +30,9 @@ struct Control {
   const std::atomic<Bytes>* ceiling = nullptr;  ///< With one memory: only placings below it are useful.
   /// With one memory: the best placing of other strategies for the same problem. Empty: none.
   std::span<const Place> known{};
+  /// Rounds in which a strategy may lower its first placing, for callers to whom a placing is one of many. None: as many
+  /// as help.
+  std::optional<std::int64_t> rounds{};
   /// Of all buffers, with collisions joined, if there are some of many pieces: found once for all strategies; see best_of.
   const Neighbours* neighbours = nullptr;
 

@@ -52,15 +52,16 @@ constexpr double budgets_in_a_wave = 240;  // approximate, measured
 /// All starts by number: first each order without tuning, then the waves.
 class Starts {
  public:
-  Starts(const Rectangles& rectangles, const SolveOptions& options) : options_(options) {
-    if (options.sort.empty()) {
+  Starts(const Rectangles& rectangles, const Control& control)
+      : options_(control.options), rounds_(options_.rounds ? options_.rounds : control.rounds) {
+    if (options_.sort.empty()) {
       for (const std::string_view text : portfolio) orders_.push_back(parse_sort_order(text));
     } else {
-      orders_.push_back(parse_sort_order(options.sort));
+      orders_.push_back(parse_sort_order(options_.sort));
     }
     const auto pairs = static_cast<double>(rectangles.neighbours.pairs());
     budget_ = static_cast<std::int64_t>(std::clamp(20 * pairs, 500.0, 2e6));
-    if (options.rounds) return;
+    if (rounds_) return;
     const double deserved = pairs * pairs * pairs / 20;
     for (double wave = 4 * budgets_in_a_wave * static_cast<double>(budget_);
          waves_ < most_waves && wave < deserved; wave *= 4)
@@ -68,9 +69,7 @@ class Starts {
   }
 
   [[nodiscard]] std::size_t untuned() const { return orders_.size(); }
-  [[nodiscard]] std::size_t count() const {
-    return untuned() + (options_.rounds == 0 ? 0 : waves_ * width());
-  }
+  [[nodiscard]] std::size_t count() const { return untuned() + (rounds_ == 0 ? 0 : waves_ * width()); }
 
   [[nodiscard]] Start operator[](std::size_t number) const {
     Start start;
@@ -81,16 +80,16 @@ class Starts {
     }
     const std::size_t tuned = number - untuned();
     const std::size_t wave = tuned / width();
-    const std::size_t manner = options_.rounds ? tuned % orders_.size() : tuned;
+    const std::size_t manner = rounds_ ? tuned % orders_.size() : tuned;
     start.sort = orders_[tuned % orders_.size()];
     start.group_percent = manner % 4 == 3 ? 50 : 0;
-    start.tunes_all = options_.rounds ? tuned >= orders_.size() : (wave + tuned) % 2 == 0;
+    start.tunes_all = rounds_ ? tuned >= orders_.size() : (wave + tuned) % 2 == 0;
     start.manner.seed = options_.seed * 0x9e3779b97f4a7c15U + untuned() + manner;
     start.manner.minds_size = manner % 4 == 2;
     start.manner.divisor = 4 << (manner % 3);
     start.manner.budget = budget_ << (2 * wave);
-    start.rounds = options_.rounds;
-    if (options_.rounds) start.patience = std::numeric_limits<int>::max();
+    start.rounds = rounds_;
+    if (rounds_) start.patience = std::numeric_limits<int>::max();
     return start;
   }
 
@@ -106,9 +105,10 @@ class Starts {
   }
 
  private:
-  [[nodiscard]] std::size_t width() const { return options_.rounds ? 2 * orders_.size() : portfolio.size(); }
+  [[nodiscard]] std::size_t width() const { return rounds_ ? 2 * orders_.size() : portfolio.size(); }
 
   const SolveOptions& options_;
+  const std::optional<std::int64_t> rounds_;  ///< Of the user, or of a caller.
   std::vector<SortOrder> orders_;
   std::size_t waves_ = 1;
   std::int64_t budget_ = 0;
@@ -261,7 +261,7 @@ Placing rectangle(const Problem& problem, const Control& control) {
   const Stop stop = [&] { return control.is_too_late(); };
   const std::optional<Rectangles> rectangles = prepare(problem.buffers, stop);
   if (!rectangles || stop()) return no_placing();
-  Starts starts(*rectangles, control.options);
+  Starts starts(*rectangles, control);
   std::vector<Rectangle> sorted = rectangles->all;
   sort_rectangles(sorted, starts[0].sort);
   if (stop()) return no_placing();

@@ -66,7 +66,7 @@ class SqueakyWheel {
   /// False if nothing lower is possible or useful, or if time is up.
   bool run(double width) {
     sort_into_classes(width);
-    const std::int64_t more = control_.options.rounds.value_or(std::numeric_limits<std::int64_t>::max());
+    const std::int64_t more = control_.rounds.value_or(std::numeric_limits<std::int64_t>::max());
     int in_vain = 0;
     for (std::int64_t pass = 0; pass <= more && in_vain < patience; ++pass, ++in_vain) {
       if (!place()) return false;

@@ -267,7 +267,7 @@ TEST(Data, ListsArePlanned) {
 json compared(const std::filesystem::path& file, const std::vector<std::string>& more) {
   const TemporaryDirectory directory;
   std::vector<std::string> arguments{"compare", std::filesystem::absolute(file).string(), "--json",
-                                     "--rounds", "0"};
+                                     "--effort", "50"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const ProcessResult result = run_stowage(directory.path(), arguments);
   EXPECT_EQ(result.status, 0) << result.errors;

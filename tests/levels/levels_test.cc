@@ -240,14 +240,14 @@ TEST(Levels, AreNeverWorseThanFreeList) {
                                                          .largest_alignment = 8,
                                                          .percent_with_pieces = 20,
                                                          .percent_pinned = 3});
-    const Solution levels = solve(problem, {.strategy = "levels", .effort = 3000, .rounds = 0});
+    const Solution levels = solve(problem, {.strategy = "levels", .effort = 3000});
     const Solution baseline = solve(problem, {.strategy = "free-list"});
     expect_valid(problem, levels);
     const auto found = oracle::objective_of(problem, levels.places);
     EXPECT_LE(found, oracle::objective_of(problem, baseline.places));
     better += found < oracle::objective_of(problem, baseline.places) ? 1 : 0;
-    EXPECT_EQ(solve(problem, {.strategy = "levels", .effort = 3000, .rounds = 0}).places, levels.places);
-    EXPECT_EQ(oracle::objective_of(problem, solve(problem, {.effort = 3000, .rounds = 0}).places), found);
+    EXPECT_EQ(solve(problem, {.strategy = "levels", .effort = 3000}).places, levels.places);
+    EXPECT_EQ(oracle::objective_of(problem, solve(problem, {.effort = 3000}).places), found);
   }
   EXPECT_GT(better, problems / 2);
 }

@@ -45,7 +45,7 @@ Problem mixed_problem(std::uint64_t seed, std::size_t buffers) {
 
 /// The peak after so many slices.
 Bytes peak_after(const Problem& problem, std::int64_t slices, std::size_t threads = 1) {
-  const auto placing = pack::ejection(problem, {.options = {.threads = threads, .rounds = slices}});
+  const auto placing = pack::ejection(problem, {.options = {.threads = threads}, .rounds = slices});
   const std::vector<Bytes> offsets = offsets_of(placing.places);
   const auto fault = oracle::fault_of(problem, offsets);
   EXPECT_FALSE(fault) << *fault;
@@ -73,7 +73,7 @@ TEST(Ejection, ThreadsDoNotChangeWhatIsFound) {
     SCOPED_TRACE(seed);
     const Problem problem = mixed_problem(seed, 200);
     const auto places_by = [&](std::size_t threads) {
-      return pack::ejection(problem, {.options = {.threads = threads, .rounds = 6}}).places;
+      return pack::ejection(problem, {.options = {.threads = threads}, .rounds = 6}).places;
     };
     EXPECT_EQ(places_by(1), places_by(3));
   }
@@ -142,7 +142,7 @@ Problem problem_of_rows(Position rows) {
 TEST(Ejection, SearchesAmongBuffersOfManyRows) {
   std::int64_t slices = 0;
   const Progress progress = [&](std::string_view what, double) { slices += what == "ejection" ? 1 : 0; };
-  const pack::Control control{.options = {.threads = 1, .rounds = 1, .progress = progress}};
+  const pack::Control control{.options = {.threads = 1, .progress = progress}, .rounds = 1};
   for (const Position rows : {Position{30}, Position{1100}}) {
     slices = 0;
     const Problem problem = problem_of_rows(rows);

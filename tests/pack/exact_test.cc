@@ -22,6 +22,7 @@
 #include "pack/section_search.h"
 #include "pack/strategies.h"
 #include "problems.h"
+#include "rounds.h"
 #include "stowage/import.h"
 #include "stowage/problem.h"
 
@@ -34,9 +35,11 @@ using testing::pinned;
 using testing::problem_of;
 using testing::whole;
 
-pack::Placing exact_with(const Problem& problem, const SolveOptions& options) {
-  return pack::exact(problem,
-                     {.options = options, .deadline = base::Deadline(options.time_limit, options.stop)});
+pack::Placing exact_with(const Problem& problem, const SolveOptions& options,
+                         std::optional<std::int64_t> rounds = {}) {
+  return pack::exact(
+      problem,
+      {.options = options, .deadline = base::Deadline(options.time_limit, options.stop), .rounds = rounds});
 }
 
 void expect_optimal(const Problem& problem) {
@@ -155,26 +158,27 @@ TEST(Exact, MediumProblemsAreValidAndAtTheBoundOrAbove) {
                                       .percent_pinned = random.chance(50) ? 0 : 10,
                                       .percent_never_alive = 5,
                                       .percent_like_the_last = 20});
-    const SolveOptions options{.time_limit = std::chrono::hours(1), .threads = 1, .rounds = 0};
-    const pack::Placing placing = exact_with(problem, options);
+    const SolveOptions options{.time_limit = std::chrono::hours(1), .threads = 1};
+    const pack::Placing placing = exact_with(problem, options, 0);
     const auto offsets = offsets_of(placing.places);
     const auto fault = oracle::fault_of(problem, offsets);
     EXPECT_FALSE(fault) << *fault;
     EXPECT_FALSE(placing.cut_short);
-    EXPECT_EQ(exact_with(problem, options).places, placing.places);
+    EXPECT_EQ(exact_with(problem, options, 0).places, placing.places);
     SolveOptions other = options;
     other.threads = 3;
-    EXPECT_EQ(exact_with(problem, other).places, placing.places) << "the number of threads changes the plan";
+    EXPECT_EQ(exact_with(problem, other, 0).places, placing.places)
+        << "the number of threads changes the plan";
   }
 }
 
 TEST(Exact, SameSeedSamePlan) {
   const Problem problem =
       oracle::random_problem(5, {.buffers = 60, .positions = 40, .longest_life = 20, .largest_size = 50});
-  const SolveOptions options{.time_limit = std::chrono::hours(1), .threads = 2, .seed = 7, .rounds = 0};
-  const pack::Placing first = exact_with(problem, options);
+  const SolveOptions options{.time_limit = std::chrono::hours(1), .threads = 2, .seed = 7};
+  const pack::Placing first = exact_with(problem, options, 0);
   for (int repetition = 0; repetition < 100; ++repetition)
-    EXPECT_EQ(exact_with(problem, options).places, first.places);
+    EXPECT_EQ(exact_with(problem, options, 0).places, first.places);
 }
 
 /// 100 times with STOWAGE_LONG=1; the preset tsan builds it with ThreadSanitizer.
@@ -191,12 +195,16 @@ TEST(Exact, RepeatedSearchesGiveTheSamePlan) {
   for (std::size_t p = 0; p < problems.size(); ++p) {
     for (const char* const strategy : {"exact", "auto", "from-peak"}) {
       SCOPED_TRACE(std::string(strategy) + " on problem " + std::to_string(p));
-      SolveOptions options{
-          .strategy = strategy, .time_limit = std::chrono::hours(1), .threads = 2, .seed = p, .rounds = 0};
-      if (p > 0 && options.strategy == "exact") options.rounds = std::nullopt;  // to the proven optimum
-      const Solution first = solve(problems[p], options);
+      const SolveOptions options{
+          .strategy = strategy, .time_limit = std::chrono::hours(1), .threads = 2, .seed = p};
+      const bool is_to_the_end = p > 0 && options.strategy == "exact";  // to the proven optimum
+      const auto solved = [&] {
+        return is_to_the_end ? solve(problems[p], options)
+                             : testing::solve_in_rounds(problems[p], options, 0);
+      };
+      const Solution first = solved();
       for (int repetition = 0; repetition < repetitions; ++repetition)
-        ASSERT_EQ(solve(problems[p], options).places, first.places);
+        ASSERT_EQ(solved().places, first.places);
     }
   }
 }

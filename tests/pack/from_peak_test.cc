@@ -105,9 +105,11 @@ struct Trial {
 
 Trial try_from_peak(const Problem& problem, std::optional<std::int64_t> effort, std::size_t threads,
                     bool has_plan) {
-  const SolveOptions options{.effort = effort, .threads = threads, .rounds = effort ? 1 : 0};
-  const pack::Control control{
-      .options = options, .deadline = pack::deadline_of(options), .has_plan = has_plan};
+  const SolveOptions options{.effort = effort, .threads = threads};
+  const pack::Control control{.options = options,
+                              .deadline = pack::deadline_of(options),
+                              .has_plan = has_plan,
+                              .rounds = effort ? 1 : 0};
   Trial trial{pack::from_peak(problem, control)};
   if (effort) trial.spent = control.deadline.now().time_since_epoch().count();
   return trial;
@@ -135,7 +137,7 @@ Reported count_reports(const Problem& problem, std::size_t threads = 1) {
     --at_once;
   };
   const auto placing =
-      pack::from_peak(problem, {.options = {.threads = threads, .rounds = 0, .progress = count}});
+      pack::from_peak(problem, {.options = {.threads = threads, .progress = count}, .rounds = 0});
   expect_valid_places(problem, placing.places);
   return {oracle::peak_of_offsets(problem, offsets_of(placing.places)), reports};
 }
@@ -328,7 +330,7 @@ Problem stretch_of_rows(std::uint64_t seed) {
 
 TEST(FromPeak, NeighboursOfTheWholeListAreNotThoseOfAStretch) {
   const auto as_found = [](const Problem& problem, const pack::Neighbours* neighbours) {
-    const auto placing = pack::from_peak(problem, {.options = {.rounds = 0}, .neighbours = neighbours});
+    const auto placing = pack::from_peak(problem, {.rounds = 0, .neighbours = neighbours});
     expect_valid_places(problem, placing.places);
     return placing.places;
   };
@@ -380,7 +382,7 @@ TEST(FromPeak, BeatenItReturnsNothingThoughNobodyStoppedIt) {
     const Bytes bound = pack::lower_bound_of(problem.buffers);
     for (const std::size_t threads : {1U, 8U}) {
       std::atomic<Bytes> ceiling = bound;
-      pack::Control control{.options = {.threads = threads, .rounds = 0}, .ceiling = &ceiling};
+      pack::Control control{.options = {.threads = threads}, .ceiling = &ceiling, .rounds = 0};
       const auto beaten = pack::from_peak(problem, control);
       EXPECT_TRUE(beaten.places.empty());
       EXPECT_FALSE(beaten.cut_short);
@@ -398,7 +400,7 @@ TEST(FromPeak, LargeProblemsAreValidAndTheSameEachTime) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE(seed);
     const Problem problem = large_problem(seed);
-    const pack::Control control{.options = {.rounds = 0}};
+    const pack::Control control{.rounds = 0};
     const auto placing = pack::from_peak(problem, control);
     const auto fault = oracle::fault_of(problem, offsets_of(placing.places));
     EXPECT_FALSE(fault) << *fault;
@@ -414,7 +416,7 @@ TEST(FromPeak, PinsStayWhenOthersAreThrownOut) {
     if (i % 100 == 0) buffers.push_back(pinned(whole("pin" + std::to_string(i), 5, begin, begin + 12), 8));
   }
   const Problem problem = problem_of(buffers);
-  const auto placing = pack::from_peak(problem, {.options = {.rounds = 0}});
+  const auto placing = pack::from_peak(problem, {.rounds = 0});
   EXPECT_EQ(oracle::fault_of(problem, offsets_of(placing.places)), std::nullopt);
 }
 

@@ -26,6 +26,7 @@
 #include "pack/portfolio.h"
 #include "pack/strategies.h"
 #include "problems.h"
+#include "rounds.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
@@ -62,14 +63,11 @@ std::vector<std::string> names_and_auto() {
   return all;
 }
 
-/// As good as without limits, but that tuning ends soon: after a round, or, of large problems, at once.
-SolveOptions without_limits(const Problem& problem, const std::string& strategy) {
-  constexpr std::size_t few = 100;
-  return {.strategy = strategy, .time_limit = generous, .rounds = problem.buffers.size() < few ? 1 : 0};
-}
-
+/// As good as without limits, but that searches end soon: after a round, or, of large problems, at once.
 Solution solve_with(const Problem& problem, const std::string& strategy) {
-  return solve(problem, without_limits(problem, strategy));
+  constexpr std::size_t few = 100;
+  const SolveOptions options{.strategy = strategy, .time_limit = generous};
+  return testing::solve_in_rounds(problem, options, problem.buffers.size() < few ? 1 : 0);
 }
 
 std::vector<Bytes> offsets_of(const Solution& solution) {
@@ -330,7 +328,7 @@ TEST(Pack, AutoIsTheBestOfAll) {
 TEST(Pack, AutoIsTheDefault) {
   const Problem problem = medium_problem(3);
   EXPECT_EQ(SolveOptions().strategy, "auto");
-  EXPECT_EQ(offsets_of(solve(problem, {.time_limit = generous, .rounds = 0})), offsets_by(problem, "auto"));
+  EXPECT_EQ(solve(problem, {.effort = 20}).places, solve(problem, {.strategy = "auto", .effort = 20}).places);
 }
 
 TEST(Pack, SameProblemSameSolution) {
@@ -888,7 +886,7 @@ TEST(Pack, HoweverLongTheTimeLimitItIsNoneThatHasPassed) {
   }
   for (const double seconds : {1e9, 1e10, 1e18, 1e300, std::numeric_limits<double>::infinity()}) {
     const Solution solution =
-        solve(problem, {.time_limit = std::chrono::duration<double>(seconds), .rounds = 1});
+        testing::solve_in_rounds(problem, {.time_limit = std::chrono::duration<double>(seconds)}, 1);
     EXPECT_FALSE(solution.interrupted) << seconds;
     EXPECT_EQ(solution.places, expected.places) << seconds;
   }

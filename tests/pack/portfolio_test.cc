@@ -77,13 +77,13 @@ TEST(Portfolio, TheLowestWinsWhateverTheThreads) {
     const auto chosen = passes_and_from_peak(problem);
     Bytes least = largest_value;
     for (const pack::Strategy* const strategy : chosen)
-      least = std::min(least, peak_of(problem, strategy->run(problem, {.options = {.rounds = 0}})));
-    const Solution first = pack::best_of(problem, chosen, {.options = {.threads = 1, .rounds = 0}});
+      least = std::min(least, peak_of(problem, strategy->run(problem, {.rounds = 0})));
+    const Solution first = pack::best_of(problem, chosen, {.options = {.threads = 1}, .rounds = 0});
     EXPECT_EQ(stowage::peak_of(problem, first, 0), least);
     EXPECT_FALSE(first.interrupted);
     for (const std::size_t threads : {2U, 8U}) {
       for (int again = 0; again < (testing::is_in_a_hurry() ? 1 : 2); ++again) {
-        const Solution other = pack::best_of(problem, chosen, {.options = {.threads = threads, .rounds = 0}});
+        const Solution other = pack::best_of(problem, chosen, {.options = {.threads = threads}, .rounds = 0});
         EXPECT_EQ(other.places, first.places);
         EXPECT_EQ(other.strategy, first.strategy);
         EXPECT_EQ(other.lower_bound, first.lower_bound);
@@ -98,18 +98,44 @@ TEST(Portfolio, OnlyWhatCannotWinIsGivenUp) {
   std::size_t given_up = 0;
   for (const pack::Strategy* const strategy : passes_and_from_peak(problem)) {
     SCOPED_TRACE(strategy->info.name);
-    const SolveOptions options{.threads = 1, .rounds = 0};
-    const pack::Placing alone = strategy->run(problem, {.options = options});
+    const SolveOptions options{.threads = 1};
+    const pack::Placing alone = strategy->run(problem, {.options = options, .rounds = 0});
     std::atomic<Bytes> ceiling = peak_of(problem, alone) + 1;
-    const pack::Placing below = strategy->run(problem, {.options = options, .ceiling = &ceiling});
+    const pack::Placing below =
+        strategy->run(problem, {.options = options, .ceiling = &ceiling, .rounds = 0});
     EXPECT_EQ(below.places, alone.places);
     ceiling = pack::lower_bound_of(problem.buffers);
-    const pack::Placing beaten = strategy->run(problem, {.options = options, .ceiling = &ceiling});
+    const pack::Placing beaten =
+        strategy->run(problem, {.options = options, .ceiling = &ceiling, .rounds = 0});
     EXPECT_TRUE(beaten.places.empty());
     EXPECT_FALSE(beaten.cut_short) << "nobody told it to stop";
     ++given_up;
   }
   EXPECT_GE(given_up, passes().size());
+}
+
+/// Sections of short buffers, and long ones that cross some of them; the optimum is hard to find.
+Problem crossing_sections(std::uint64_t seed) {
+  return oracle::random_problem(seed,
+                                {.buffers = 120, .positions = 60, .longest_life = 20, .largest_size = 100});
+}
+
+/// The option of one strategy leaves the searches of all others as they are.
+TEST(Portfolio, RoundsAreForRectangleAlone) {
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    const Problem problem = crossing_sections(seed);
+    for (const pack::Strategy& strategy : pack::packers()) {
+      if (strategy.info.name == "rectangle" || strategy.obstacle(problem)) continue;
+      SCOPED_TRACE(strategy.info.name);
+      const std::string name(strategy.info.name);
+      const Solution uncut = solve(problem, {.strategy = name, .effort = 100});
+      for (const std::int64_t rounds : {0, 2}) {
+        const Solution other = solve(problem, {.strategy = name, .effort = 100, .rounds = rounds});
+        EXPECT_EQ(other.places, uncut.places);
+        EXPECT_EQ(other.interrupted, uncut.interrupted);
+      }
+    }
+  }
 }
 
 TEST(Portfolio, AThrowReachesTheCaller) {

@@ -32,6 +32,7 @@ std::vector<std::string> names() {
 PlanOptions options_for(const std::string& strategy) {
   PlanOptions options;
   options.solve.strategy = strategy;
+  options.solve.effort = 5;
   options.solve.rounds = 1;
   options.solve.threads = 1;
   return options;
