@@ -167,7 +167,8 @@ struct SolveOptions {
   /// A name from `strategies()`. "auto" takes the best of them.
   std::string strategy = "auto";
   /// Search budget. Once a plan exists, no strategy starts or continues after this time. With 1000 or more
-  /// buffers in one memory, a fast fallback plan is also made and is returned if time runs out. Default 3 s.
+  /// buffers, a fast fallback plan is made first and is returned if time runs out. It is always finished: it
+  /// takes about a microsecond of one processor for each buffer. Default 3 s.
   std::chrono::duration<double> time_limit = std::chrono::seconds(3);
   /// Search budget in work instead of time: the plan is the same on every machine, busy or not. 1000 is about
   /// what one processor does in a second. The time limit does not apply then. None: the time limit.

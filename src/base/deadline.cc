@@ -49,6 +49,12 @@ Deadline Deadline::later_by(Seconds time) const {
   return later;
 }
 
+Deadline Deadline::without_limit() const {
+  Deadline unlimited = *this;
+  unlimited.end_.reset();
+  return unlimited;
+}
+
 Deadline Deadline::part(double share) const {
   Deadline part = *this;
   if (end_) part.end_ = now() + ticks(left() * share);

@@ -56,6 +56,8 @@ class Deadline {
   [[nodiscard]] Deadline part(double share) const;
   /// A deadline later by that time, or earlier if it is negative; none stays none.
   [[nodiscard]] Deadline later_by(Seconds time) const;
+  /// Without a limit, on the same clock: only cancellation ends the work.
+  [[nodiscard]] Deadline without_limit() const;
   /// An earlier deadline, if more time than `limit` remains.
   [[nodiscard]] Deadline within(Seconds limit) const;
 

@@ -27,7 +27,8 @@
 //   pinned buffer names no memory: it goes to the first allowed level whose capacity holds it, else to the
 //   last allowed one. Buffers that are never alive do the same, but have no block.
 // - No level has room: the last allowed one grows beyond its capacity.
-// - If cancelled, it treats the rest as below the threshold and stacks it on top.
+// - If cancelled after its first thousand buffers, it allocates the rest in groups: buffers that begin one after the
+//   other are stacked in one block, which is free when the last of them ends. That takes a tenth of the time.
 
 #include "pack/free_list.h"
 
@@ -35,6 +36,7 @@
 #include <cstdint>
 #include <iterator>
 #include <queue>
+#include <span>
 #include <vector>
 
 #include "base/checked.h"
@@ -164,6 +166,9 @@ Bytes FreeBlocks::take_from(Interval block, const Request& request) {
 
 namespace {
 
+constexpr std::size_t placed_in_any_case = 1024;  ///< Buffers, which take less than a millisecond.
+constexpr std::size_t most_in_a_group = 64;       ///< Buffers that are allocated as one after a cut.
+
 /// A block in use: an entry of the allocated list.
 struct Allocated {
   Position upper = 0;  ///< From here on it is free.
@@ -225,6 +230,27 @@ class FreeLists {
       levels_[allocated_.top().memory].release(allocated_.top().block);
       allocated_.pop();
     }
+  }
+
+  /// Allocates the first demands as one block, as many as are alike. Returns how many.
+  std::size_t allocate_group(std::span<const Demand> demands, Bytes threshold, std::vector<Place>& places) {
+    Demand group = demands[0];
+    const auto may_reuse = [&](const Demand& it) { return it.request.size > threshold; };
+    std::vector<Bytes> offsets;
+    for (const Demand& it : demands.first(std::min(demands.size(), most_in_a_group))) {
+      const bool is_alike = !group.is_choosy && !it.is_choosy &&
+                            it.request.alignment == group.request.alignment &&
+                            may_reuse(it) == may_reuse(demands[0]);
+      if (!offsets.empty() && !is_alike) break;
+      offsets.push_back(offsets.empty() ? 0 : base::align_up(group.request.size, group.request.alignment));
+      group.request.size = offsets.back() + it.request.size;
+      group.life.upper = std::max(group.life.upper, it.life.upper);
+    }
+    release_until(group.life.lower);
+    const Place place = allocate(group, may_reuse(demands[0]));
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+      places[demands[i].buffer] = {place.memory, place.offset + offsets[i]};
+    return offsets.size();
   }
 
   Place allocate(const Demand& demand, bool may_reuse) {
@@ -309,19 +335,22 @@ Placing walk(const Problem& problem, Growing growing, const Control& control) {
   Placing placing{std::vector<Place>(problem.buffers.size())};
   FreeLists lists(problem, growing);
   std::vector<Demand> demands = lists.set_aside(placing.places);
-  placing.cut_short = control.is_too_late();
-  if (!placing.cut_short) sort_by_start(demands);
-  for (std::size_t done = 0; done < demands.size(); ++done) {
-    if (done % buffers_between_looks == 0 && !placing.cut_short) {
-      placing.cut_short = control.is_too_late();
+  sort_by_start(demands);
+  const Bytes threshold = control.options.reuse_threshold;
+  std::size_t done = 0;
+  for (; done < demands.size(); ++done) {
+    if (done % buffers_between_looks == 0) {
+      placing.cut_short = done >= placed_in_any_case && control.is_too_late();
+      if (placing.cut_short) break;
       if (control.is_beaten(lists.most_used())) return {};
       control.report("free-list", static_cast<double>(done) / static_cast<double>(demands.size()));
     }
     const Demand& demand = demands[done];
-    if (!placing.cut_short) lists.release_until(demand.life.lower);
-    const bool may_reuse = !placing.cut_short && demand.request.size > control.options.reuse_threshold;
-    placing.places[demand.buffer] = lists.allocate(demand, may_reuse);
+    lists.release_until(demand.life.lower);
+    placing.places[demand.buffer] = lists.allocate(demand, demand.request.size > threshold);
   }
+  while (done < demands.size())
+    done += lists.allocate_group(std::span(demands).subspan(done), threshold, placing.places);
   return placing;
 }
 

@@ -3,7 +3,8 @@
 // Few buffers. The strategies run one after the other, in the order of the table. The first has no fallback,
 // so the deadline cannot end it before it has a placing. Single passes take microseconds.
 //
-// Many buffers in one memory. Any pass may overrun the deadline, so the cheapest come first. Single passes
+// Many buffers in one memory. `free-list` ends whatever the deadline; only the user can cut it. Any pass may overrun the
+// deadline, so the cheapest come first. Single passes
 // run in parallel on all threads; each stops once it is as high as another's placing. The searches, which use
 // all threads themselves, follow one by one. `from-peak` is one of them; it is at max load on most large real
 // lists before the longer passes would be done. So it comes before these, with half of the time, unless the
@@ -45,7 +46,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -77,13 +77,6 @@ constexpr std::uint64_t seed_of_turns = 0x5bd1e995;
 constexpr std::size_t many = 1000;
 /// Where a placing is above the bound by at most this part of it, the longer passes are left out.
 constexpr double near_bound = 0.05;
-
-/// The fallback for many buffers may overrun the deadline a little: a truncated one is of little use.
-std::chrono::nanoseconds grace_of(const Problem& problem) {
-  constexpr std::chrono::nanoseconds least = std::chrono::milliseconds(20);
-  constexpr std::chrono::nanoseconds per_buffer{500};
-  return std::max(least, per_buffer * std::ssize(problem.buffers));
-}
 
 /// The strategies that run for one solution, and the best placing so far.
 class Contest {
@@ -260,7 +253,7 @@ class Contest {
     }
     if (has_one_memory_) control.ceiling = &ceilings_[entrant];
     if (is_choice_ && !serves(strategy)) return;  // tested late, since it takes time
-    if (makes_first_plan) control.deadline = control.deadline.later_by(grace_of(problem_));
+    if (makes_first_plan) control.deadline = control.deadline.without_limit();
     if (is_choice_) control.deadline = control.deadline.part(entry.share.value_or(strategy.turn.share));
     control.options.seed += entry.turn * seed_of_turns;
     keep(entry, strategy, pack::run(strategy, problem_, control));

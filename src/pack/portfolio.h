@@ -24,7 +24,7 @@ struct Turn {
   /// `auto` runs it only on problems that it suits; none: on all.
   bool (*suits)(const Problem& problem) = nullptr;
   bool is_for_few = false;  ///< `auto` leaves it out with many buffers, where it is never the lowest.
-  bool is_stopgap = false;  ///< The fallback: always returns a plan, soon, even if cancelled.
+  bool is_stopgap = false;  ///< The fallback: always returns a plan, soon, whatever the deadline.
 };
 
 struct Strategy {
@@ -43,8 +43,8 @@ struct Strategy {
 
 /// Runs the strategies until one reaches the lower bound or the time is up, and keeps the best result, of
 /// equal ones the first. Several strategies may include some with an obstacle, but not all; those are
-/// skipped. With many buffers in one memory `free-list` also runs; its result is the fallback if the chosen
-/// ones are cut short.
+/// skipped. With many buffers in one memory `free-list` also runs to its end, whatever the deadline; its
+/// result is the fallback if the chosen ones are cut short.
 [[nodiscard]] Solution best_of(const Problem& problem, std::span<const Strategy* const> strategies,
                                const Control& control);
 

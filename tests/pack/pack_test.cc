@@ -816,6 +816,40 @@ TEST(Pack, WithoutTimeThereIsStillAPlan) {
   }
 }
 
+/// Many buffers that are alive for a short time each, with a pin.
+Problem many_short_lives() {
+  Problem problem = oracle::random_problem(
+      4, {.buffers = 100'000, .positions = 100'000, .longest_life = 40, .largest_size = 1000});
+  problem.buffers[0].pinned = 0;
+  return problem;
+}
+
+/// Only the user can cut the first pass over a list, and even then not all that is left is stacked.
+TEST(Pack, TheFirstPassEndsWhateverTheLimit) {
+  Problem problem = many_short_lives();
+  const Bytes first = peak_of(problem, solve(problem, {.strategy = "free-list"}), 0);
+  for (const std::string name : {"auto", "exact", "greedy-by-size", "rectangle", "free-list"}) {
+    SCOPED_TRACE(name);
+    for (const SolveOptions& options :
+         {SolveOptions{.strategy = name, .time_limit = std::chrono::seconds(0)},
+          SolveOptions{.strategy = name, .effort = 0}, SolveOptions{.strategy = name, .effort = 1}}) {
+      if (obstacle_to(name, problem)) continue;
+      const Solution hasty = solve(problem, options);
+      expect_valid(problem, hasty);
+      EXPECT_LE(peak_of(problem, hasty, 0), first);
+    }
+  }
+  std::stop_source source;
+  source.request_stop();
+  const Solution stopped = solve(problem, {.stop = source.get_token()});
+  EXPECT_TRUE(stopped.interrupted);
+  expect_valid(problem, stopped);
+  EXPECT_LE(peak_of(problem, stopped, 0), 8 * first);
+  problem.memories = {{.name = "fast", .capacity = first / 2}, {.name = "slow", .cost = 10}};
+  const Solution in_two = solve(problem, {.time_limit = std::chrono::seconds(0)});
+  EXPECT_LE(peak_of(problem, in_two, 0) + peak_of(problem, in_two, 1), 2 * first);
+}
+
 TEST(Pack, OfVeryManyBuffersSomePlanComesSoon) {
   const Problem problem = oracle::random_problem(
       9, {.buffers = 10'000, .positions = 10'000, .longest_life = 40, .largest_size = 1000});
