@@ -128,6 +128,10 @@ void emit_image_conv(Writer& writer) {
   call_real(writer, it, it.windows.is_columns ? "conv_columns" : "conv", layer);
 }
 
+bool has_padding(const onnx_ops::Window& window) {
+  return std::ranges::any_of(window.axes, [](const auto& axis) { return axis.begin != 0 || axis.end != 0; });
+}
+
 template <bool is_average>
 void emit_image_pool(Writer& writer) {
   if (!is_average && writer.signature().inputs.at(0)->dtype != DType::float32)
@@ -136,11 +140,12 @@ void emit_image_pool(Writer& writer) {
   expect_real_images(writer);
   const kernels::Signature& signature = writer.signature();
   if (signature.has_output(1)) refuse("it gives indices");
-  if (signature.attributes.integer("count_include_pad", 0) != 0) refuse("it counts padding");
   if (!signature.attributes.has("kernel_shape")) refuse("kernel_shape is missing");
   const Shape& in = signature.inputs.at(0)->shape;
   const onnx_ops::Window window = onnx_ops::window_of(signature, in, signature.outputs.at(0)->shape,
                                                       signature.attributes.integers("kernel_shape", {}));
+  if (signature.attributes.integer("count_include_pad", 0) != 0 && has_padding(window))
+    refuse("it counts padding");
   const ImageWindows it = image_windows(writer, window, in[1], in[1]);
   if (is_average && it.windows.is_columns && it.windows.height.taps > 1 && it.windows.width.taps > 1)
     refuse("it adds real numbers in another order if it runs by columns");

@@ -6,34 +6,12 @@
 #include <string_view>
 
 #include "import/onnx_shape_rules.h"
+#include "model/window_places.h"
 
 namespace stowage::import::shape_rules {
 namespace {
 
 namespace element = wire::element;
-
-/// The movement of a window along one axis.
-struct Window {
-  std::int64_t extent;  ///< Of the input.
-  std::int64_t size;    ///< Including dilation.
-  std::int64_t stride;
-  std::int64_t begin;  ///< Padding before the input; `end`: after it.
-  std::int64_t end;
-  bool ceils;
-  bool starts_inside;  ///< A window that hangs over the end may not begin in the padding there.
-};
-
-/// The number of places of the window.
-std::int64_t places_of(const Window& window) {
-  const std::int64_t padded = sum_of(window.extent, sum_of(window.begin, window.end));
-  const std::int64_t free = sum_of(padded, -window.size);
-  if (free < 0) misfit("window of ", window.size, " is larger than the padded input of ", padded);
-  const std::int64_t steps = free / window.stride;
-  const bool hangs_over = window.ceils && free % window.stride != 0;
-  const bool has_start =
-      !window.starts_inside || product_of(steps + 1, window.stride) < window.extent + window.begin;
-  return steps + (hangs_over && has_start ? 2 : 1);
-}
 
 /// The attributes of a window over several axes.
 struct Moves {
@@ -71,10 +49,8 @@ Moves moves_of(const NodeContext& node, std::size_t input_rank, const Shape& ker
   return moves;
 }
 
-/// The number of kernel places on each axis that it moves over. Operator sets 19 and 22 changed how windows
-/// hang over the end.
+/// The number of kernel places on each axis that it moves over.
 Dims places_of(const NodeContext& node, const Dims& dims, const Shape& kernel) {
-  const int first_that_starts_inside = node.node().op_type == "MaxPool" ? 22 : 19;
   const Moves moves = moves_of(node, dims.size(), kernel);
   Dims places;
   for (std::size_t d = 0; d < kernel.size(); ++d) {
@@ -85,13 +61,13 @@ Dims places_of(const NodeContext& node, const Dims& dims, const Shape& kernel) {
     } else if (moves.is_same) {
       places.emplace_back(*extent / stride + (*extent % stride == 0 ? 0 : 1));
     } else {
-      places.emplace_back(places_of({.extent = *extent,
-                                     .size = moves.sizes[d],
-                                     .stride = stride,
-                                     .begin = moves.begins[d],
-                                     .end = moves.ends[d],
-                                     .ceils = node.integer("ceil_mode", 0) != 0,
-                                     .starts_inside = node.version() >= first_that_starts_inside}));
+      const std::int64_t padded = sum_of(*extent, sum_of(moves.begins[d], moves.ends[d]));
+      const std::int64_t free = sum_of(padded, -moves.sizes[d]);
+      if (free < 0) misfit("window of ", moves.sizes[d], " is larger than the padded input of ", padded);
+      places.emplace_back(model::window_places({.free = free,
+                                                .stride = stride,
+                                                .inside = sum_of(*extent, moves.begins[d]),
+                                                .ceils = node.integer("ceil_mode", 0) != 0}));
     }
   }
   return places;

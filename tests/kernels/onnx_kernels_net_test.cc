@@ -191,6 +191,13 @@ TEST(OnnxKernels, Pools) {
                .attributes = {kernel, stride, ceils}},
               {3, 3, 3});
   const std::pair<std::string, Attributes::Value> pads{"pads", Integers{1, 0}};
+  // A third window would begin in the padding behind.
+  const std::pair<std::string, Attributes::Value> padded_behind{"pads", Integers{0, 1}};
+  expect_refused({.type = "MaxPool",
+                  .inputs = {floats({1, 1, 4}, {1, 5, 2, 4})},
+                  .outputs = {result<float>({1, 1, 3})},
+                  .attributes = {kernel, stride, ceils, padded_behind}},
+                 "takes 2 places, but the output has 3");
   expect_near({.type = "AveragePool",
                .inputs = {x},
                .outputs = {result<float>({1, 1, 3})},

@@ -223,6 +223,35 @@ def windows(opset=13):
     return net
 
 
+def ceiled(opset):
+    """Pools whose last windows hang over the end; those that would begin behind the input are none."""
+    net = Net(f"ort_ceiled_{opset}", opset)
+    size = (10, 7)
+    image = net.input("image", (2, 3, *size))
+    forms = [
+        dict(kernel_shape=[2, 2], strides=[2, 2], pads=[0, 0, 1, 1]),
+        dict(kernel_shape=[3, 2], strides=[4, 3], pads=[1, 0, 2, 1]),
+        dict(kernel_shape=[1, 2], strides=[3, 4], pads=[0, 1, 0, 1]),
+        dict(kernel_shape=[2, 3], strides=[3, 3], auto_pad="VALID"),
+    ]
+    if opset >= 19:
+        forms.append(dict(kernel_shape=[2, 3], strides=[4, 3], pads=[1, 2, 1, 2], dilations=[2, 3]))
+    for number, form in enumerate(forms):
+        begins = form.get("pads", [0] * 4)
+        places = []
+        for axis, extent in enumerate(size):
+            reach = (form["kernel_shape"][axis] - 1) * form.get("dilations", [1, 1])[axis] + 1
+            stride = form["strides"][axis]
+            most = -(-(extent + begins[axis] + begins[axis + 2] - reach) // stride) + 1
+            places.append(min(most, -(-(extent + begins[axis]) // stride)))
+        for operator in ["MaxPool", "AveragePool"] + ["LpPool"] * (opset >= 18):
+            for counted in range(1 + (operator == "AveragePool")):
+                own = dict(form, ceil_mode=1) | (dict(count_include_pad=1) if counted else {})
+                net.output(net.op(operator, image, **own), (2, 3, *places),
+                           name=f"{operator.lower()}_{number}_{counted}")
+    return net
+
+
 def resizes(opset=13):
     net = Net("ort_resizes", opset)
     image = net.input("image", (1, 2, 7, 6))
@@ -258,4 +287,7 @@ def nets():
     yield shuffle("ort_shuffle_11", 11)
     yield dense_block()
     yield windows()
+    yield ceiled(11)
+    yield ceiled(17)
+    yield ceiled(22)
     yield resizes()

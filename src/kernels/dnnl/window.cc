@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "model/window_places.h"
+
 namespace stowage::kernels::fast {
 namespace {
 
@@ -95,10 +97,10 @@ memory::dims places_of(const Window& window, const memory::dims& spatial, bool i
   for (std::size_t d = 0; d < spatial.size(); ++d) {
     const std::int64_t free = spatial[d] + window.pads_begin[d] + window.pads_end[d] - window.extent(d);
     if (free < 0) throw Unsupported{fmt::format("kernel of {} is larger than its input", window.extent(d))};
-    places[d] = free / window.strides[d] + 1;
-    const bool is_cut = is_ceiled && free % window.strides[d] != 0;
-    // A place that begins after the input covers no elements.
-    if (is_cut && places[d] * window.strides[d] < spatial[d] + window.pads_begin[d]) ++places[d];
+    places[d] = model::window_places({.free = free,
+                                      .stride = window.strides[d],
+                                      .inside = spatial[d] + window.pads_begin[d],
+                                      .ceils = is_ceiled});
   }
   return places;
 }

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "model/window_places.h"
+
 namespace stowage::kernels::onnx_ops {
 namespace {
 
@@ -54,7 +56,6 @@ std::string padding_of(const Signature& signature) {
 Window window_of(const Signature& signature, const Shape& input, const Shape& output, const Shape& kernel) {
   Window window = moves_of(signature, input, output, kernel);
   const std::string policy = padding_of(signature);
-  const bool ceils = signature.attributes.integer("ceil_mode", 0) != 0;
   for (WindowAxis& axis : window.axes) {
     if (policy == "VALID") axis.begin = axis.end = 0;
     if (policy.starts_with("SAME")) {
@@ -64,10 +65,14 @@ Window window_of(const Signature& signature, const Shape& input, const Shape& ou
       axis.end = all - axis.begin;
     }
     const std::int64_t free = axis.input + axis.begin + axis.end - axis.reach();
-    const std::int64_t most = free < 0 ? 0 : (free + (ceils ? axis.stride - 1 : 0)) / axis.stride + 1;
-    const std::int64_t least = free < 0 ? 0 : free / axis.stride + 1;
-    if (axis.output < least || axis.output > most)
-      refuse("the window takes {} places, but the output has {}", least, axis.output);
+    const std::int64_t places =
+        free < 0 ? 0
+                 : model::window_places({.free = free,
+                                         .stride = axis.stride,
+                                         .inside = axis.input + axis.begin,
+                                         .ceils = signature.attributes.integer("ceil_mode", 0) != 0});
+    if (axis.output != places)
+      refuse("the window takes {} places, but the output has {}", places, axis.output);
   }
   return window;
 }
