@@ -72,8 +72,9 @@ class Collector {
                   .is_first_pass = run.sums && summed_first(op, run.rows->axis) != nullptr,
                   .granule = granule_,
                   .position = at};
-    const TensorId counted = (run.sums ? op.inputs : op.outputs).at(0).value();
-    const std::int64_t extent = extent_of(counted, run.rows);
+    // An operator that runs as a whole may have no output.
+    const std::int64_t extent =
+        run.rows ? extent_of((run.sums ? op.inputs : op.outputs).at(0).value(), run.rows) : 1;
     if (run.rows && (extent > 1 || run.sums)) kind.axis = run.rows->axis;
     kind.is_one_step = extent <= granule_;
     const auto [known, is_new] =

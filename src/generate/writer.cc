@@ -17,6 +17,7 @@
 #include "generate/cmsis_nn.h"
 #include "generate/sources.h"
 #include "generate/text.h"
+#include "kernels/kernels.h"
 #include "model/row_rules.h"
 
 namespace stowage::generate {
@@ -305,6 +306,16 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   static const std::unordered_map<std::string_view, EmitEntry> table = [] {
     std::unordered_map<std::string_view, EmitEntry> all;
     for (const auto part : {window_operators, pool_operators, element_operators, movement_operators,
+namespace {
+
+/// What our own runner refuses lacks operands, or has some that do not go together: no function is written for it.
+void expect_runnable(const Writer& writer) {
+  if (run::only_copies(writer.sources().network().graph(), writer.op())) return;
+  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
+}
+
+}  // namespace
+
                             padding_operators, reduction_operators, carrying_operators, resizing_operators,
                             onnx_operators, onnx_element_operators, quantized_operators, quantized_joins})
       for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
@@ -314,11 +325,14 @@ Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
   if (is_extern) {
     emit_extern(writer);
     return writer.take();
+  const Operator& op = sources.network().graph().subgraphs[0].operators[kind.op];
+  const auto found = table.find(op.type);
+  if (!is_extern && found == table.end()) refuse("there is no generated kernel for {}", op.type);
+  if (!is_extern && (op.outputs.empty() || !op.outputs[0])) refuse("it has no output");
   }
   if (emit_cmsis_nn(writer)) return writer.take();
-  const auto found = table.find(writer.op().type);
-  if (found == table.end()) refuse("there is no generated kernel for {}", writer.op().type);
   if (found->second.rows != RowHandling::own && !writer.is_alike())
+  expect_runnable(writer);
     refuse("it runs by rows along axis {}, for which there is no generated kernel", *kind.axis);
   if (found->second.rows == RowHandling::elements) writer.take_planes();
   found->second.emit(writer);
