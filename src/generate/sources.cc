@@ -98,7 +98,7 @@ const Repeats* Sources::repeats_of(TensorId tensor) const {
   return found == repeats_.end() ? nullptr : &found->second;
 }
 
-std::string Sources::again(TensorId tensor, std::size_t axis) {
+std::string Sources::again(TensorId tensor) {
   const auto known = again_.find(tensor);
   if (known != again_.end()) return known->second;
   const Repeats& repeats = repeats_.at(tensor);
@@ -106,11 +106,11 @@ std::string Sources::again(TensorId tensor, std::size_t axis) {
   const auto producer = std::ranges::find_if(operators, [&](const Operator& op) {
     return std::ranges::find(op.outputs, std::optional(tensor)) != op.outputs.end();
   });
-  const std::string rows = place(storage(tensor).by_rows(axis), tensor);
+  const std::string rows = place(storage(tensor).by_rows(repeats.axis), tensor);
   const std::string name = fmt::format("again_{}", tensor);
   definitions_of_again_ += fmt::format("static const stowage_again {} = {{&{}, blocks_{}, {}, {}}};\n", name,
                                        rows, producer - operators.begin(), repeats.granule,
-                                       (*network_.graph().tensors[tensor].shape)[axis]);
+                                       (*network_.graph().tensors[tensor].shape)[repeats.axis]);
   constexpr Bytes bytes_of_versions = 12;
   bytes_of_again_ += bytes_of_versions;
   return again_[tensor] = name;

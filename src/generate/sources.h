@@ -75,8 +75,8 @@ class Sources {
   void set_repeats(const std::map<std::size_t, Repeats>& repeats, const std::string& counter);
   /// Null if the tensor's rows are computed once.
   [[nodiscard]] const Repeats* repeats_of(TensorId tensor) const;
-  /// The name of the stowage_again of a tensor whose rows are computed again, at that place.
-  std::string again(TensorId tensor, std::size_t axis);
+  /// The name of the stowage_again of a tensor whose rows are computed again, along the axis of these rows.
+  std::string again(TensorId tensor);
   [[nodiscard]] const std::string& counter() const { return counter_; }
   /// The number of an operator in the file, and where its block begins: "7", "7b24".
   [[nodiscard]] std::string label(std::size_t op) const;

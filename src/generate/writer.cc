@@ -198,9 +198,13 @@ Operand Writer::output_row(std::size_t axis, std::string_view index) {
 }
 
 std::string Writer::versions(TensorId tensor, std::size_t axis) {
+  const Repeats& repeats = *sources_.repeats_of(tensor);
+  if (axis != repeats.axis)
+    throw Misplaced{{fmt::format("rows of {} along axis {} are computed again, but it is used along axis {}",
+                                 sources_.network().graph().tensors[tensor].name, repeats.axis, axis)}};
   sources_.need("stowage_again");
   function_.reads_done = true;
-  return fmt::format("&{}, done[{}]", sources_.again(tensor, axis), sources_.repeats_of(tensor)->number);
+  return fmt::format("&{}, done[{}]", sources_.again(tensor), repeats.number);
 }
 
 Channel Writer::channel(TensorId tensor, std::string_view index, bool is_read) {
@@ -302,10 +306,6 @@ Function move_of(Sources& sources, const StepKind& kind) {
   return function;
 }
 
-Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
-  static const std::unordered_map<std::string_view, EmitEntry> table = [] {
-    std::unordered_map<std::string_view, EmitEntry> all;
-    for (const auto part : {window_operators, pool_operators, element_operators, movement_operators,
 namespace {
 
 /// What our own runner refuses lacks operands, or has some that do not go together: no function is written for it.
@@ -316,23 +316,27 @@ void expect_runnable(const Writer& writer) {
 
 }  // namespace
 
+Function function_of(Sources& sources, const StepKind& kind, bool is_extern) {
+  static const std::unordered_map<std::string_view, EmitEntry> table = [] {
+    std::unordered_map<std::string_view, EmitEntry> all;
+    for (const auto part : {window_operators, pool_operators, element_operators, movement_operators,
                             padding_operators, reduction_operators, carrying_operators, resizing_operators,
                             onnx_operators, onnx_element_operators, quantized_operators, quantized_joins})
       for (const EmitEntry& entry : part()) all.emplace(entry.type, entry);
     return all;
   }();
-  Writer writer(sources, kind);
-  if (is_extern) {
-    emit_extern(writer);
-    return writer.take();
   const Operator& op = sources.network().graph().subgraphs[0].operators[kind.op];
   const auto found = table.find(op.type);
   if (!is_extern && found == table.end()) refuse("there is no generated kernel for {}", op.type);
   if (!is_extern && (op.outputs.empty() || !op.outputs[0])) refuse("it has no output");
+  Writer writer(sources, kind);
+  if (is_extern) {
+    emit_extern(writer);
+    return writer.take();
   }
+  expect_runnable(writer);
   if (emit_cmsis_nn(writer)) return writer.take();
   if (found->second.rows != RowHandling::own && !writer.is_alike())
-  expect_runnable(writer);
     refuse("it runs by rows along axis {}, for which there is no generated kernel", *kind.axis);
   if (found->second.rows == RowHandling::elements) writer.take_planes();
   found->second.emit(writer);

@@ -1,0 +1,122 @@
+// Cheap operators that a plan runs twice, with readers along several axes: lines of the image, its columns, its channels.
+// What is generated gives what the interpreter gives.
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "c_packages.h"
+#include "onnx_models.h"
+#include "stowage/error.h"
+#include "stowage/generate.h"
+#include "stowage/network.h"
+#include "stowage/planner.h"
+#include "temporary.h"
+
+namespace stowage {
+namespace {
+
+using testing::attribute;
+using testing::node;
+
+/// An image, one or two cheap operators, and readers of them that become outputs.
+class SharedMaker {
+ public:
+  explicit SharedMaker(std::uint64_t seed) : random_(seed) {}
+
+  Network make() {
+    image_ = {1, pick(2, 6), 2 * pick(3, 8), 2 * pick(2, 5)};
+    parts_.inputs = {testing::tensor_value("x", {image_.begin(), image_.end()})};
+    parts_.nodes = {node("Relu", {"x"}, {"a"}), node("Sigmoid", {"a"}, {"s"})};
+    const std::int64_t readers = pick(2, 4);
+    for (std::int64_t i = 0; i < readers; ++i) add_reader();
+    return parse_network(testing::onnx_model(parts_).SerializeAsString(), "m.onnx", {.constants = true});
+  }
+
+ private:
+  std::int64_t pick(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
+  }
+
+  std::string weights(const std::vector<std::int64_t>& shape) {
+    onnx::TensorProto& tensor = parts_.initializers.emplace_back();
+    tensor.set_name("w" + std::to_string(parts_.initializers.size()));
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) {
+      tensor.add_dims(extent);
+      count *= extent;
+    }
+    for (std::int64_t i = 0; i < count; ++i) tensor.add_float_data(static_cast<float>(pick(-99, 99)) / 64);
+    return tensor.name();
+  }
+
+  void add(const std::string& type, const std::vector<std::string>& inputs,
+           const testing::NodeAttributes& attributes = {}) {
+    name_ = "t" + std::to_string(parts_.nodes.size());
+    parts_.nodes.push_back(node(type, inputs, {name_}, attributes));
+  }
+
+  void add_reader() {
+    const std::string x = pick(0, 1) == 0 ? "a" : "s";
+    const std::int64_t channels = image_[1];
+    switch (pick(0, 4)) {
+      case 0: {
+        const std::int64_t taps = 2 * pick(0, 1) + 1;
+        add("Conv", {x, weights({pick(2, 6), channels, taps, taps})},
+            {attribute("strides", Shape{pick(1, 2), pick(1, 2)}), attribute("pads", Shape(4, taps / 2))});
+        break;
+      }
+      case 1:
+        add("Mul", {"s", "a"});
+        add("Flatten", {name_});
+        add("Gemm", {name_, weights({channels * image_[2] * image_[3], 5})});
+        break;
+      case 2:
+        add("MaxPool", {x}, {attribute("kernel_shape", Shape{2, 2}), attribute("strides", Shape{2, 2})});
+        break;
+      case 3:
+        parts_.initializers.push_back(
+            testing::vector_of("p" + std::to_string(parts_.nodes.size()), {0, 0, 1, 1, 0, 0, 1, 1}));
+        add("Pad", {x, parts_.initializers.back().name()});
+        break;
+      default:
+        add("Mul", {x, "a"});
+        add("GlobalAveragePool", {name_});
+    }
+    parts_.outputs.push_back(testing::value_of_any_shape(name_));
+  }
+
+  std::mt19937_64 random_;
+  testing::OnnxParts parts_{};
+  std::vector<std::int64_t> image_{};
+  std::string name_{};
+};
+
+TEST(GenerateAgain, ReadersAlongSeveralAxesGiveWhatTheInterpreterGives) {
+  constexpr std::uint64_t networks = 60;
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  for (std::uint64_t seed = 0; seed < networks; ++seed) {
+    const Network network = SharedMaker(seed).make();
+    PlanOptions options;
+    options.solve.effort = 20;
+    options.solve.threads = 1;
+    options.stream = StreamOptions{};
+    const std::string name = "net" + std::to_string(seed);
+    try {
+      packages.add(name, generate_package(network, make_plan(network.input, options).plan, {.name = name}));
+    } catch (const Error& error) {
+      // Rows or blocks that are apart.
+      EXPECT_NE(std::string(error.what()).find("for which no C is generated"), std::string::npos)
+          << seed << error.what();
+    }
+  }
+  EXPECT_GT(packages.count(), networks / 4);
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
+}  // namespace
+}  // namespace stowage
