@@ -73,9 +73,9 @@ struct Package {
 /// Gives operators the scratch memory that these kernels need while they run: more if a plan may run them by rows.
 void add_scratch_of_kernels(Network& network, CKernels kernels, bool by_rows);
 
-/// Operators that carry something from row to row run as a whole in plans that are made afterwards, but those that C
-/// may be generated for: InstanceNormalization and GroupNormalization of images, LSTM forward, and
-/// UNIDIRECTIONAL_SEQUENCE_LSTM, if they are none of `externs`.
+/// In plans that are made afterwards, operators that carry something from row to row run as a whole, except where C is
+/// generated for that: InstanceNormalization and GroupNormalization of images, LSTM forward, and
+/// UNIDIRECTIONAL_SEQUENCE_LSTM. Operators of these `externs` neither carry anything nor sum up rows.
 void run_carriers_whole(Network& network, const std::vector<std::string>& externs = {});
 
 }  // namespace stowage

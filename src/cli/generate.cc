@@ -195,7 +195,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
   const bool by_rows = options.stream || is_streamed(planned.plan);
   for (Network& network : networks) {
     add_scratch_of_kernels(network, wanted.kernels, by_rows);
-    if (command.given_plan.empty()) run_carriers_whole(network);
+    if (command.given_plan.empty()) run_carriers_whole(network, command.externs);
   }
   const InterruptWatch watch;
   options.solve.stop = watch.stop();

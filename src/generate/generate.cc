@@ -88,6 +88,25 @@ void note_whole_runs(const Sources& sources, Schedule& schedule) {
   }
 }
 
+/// Rows of an image that is stored as a whole are apart, so the caller cannot have one: all of it comes with the first
+/// row, or leaves with the last one.
+void join_rows_of_ports(const Sources& sources, Schedule& schedule) {
+  for (std::size_t p = 0; p < schedule.ports.size(); ++p) {
+    Port& port = schedule.ports[p];
+    if (!port.axis || sources.repeats_of(port.tensor) != nullptr) continue;
+    const Shape& shape = *sources.network().graph().tensors[port.tensor].shape;
+    if (sources.storage(port.tensor).axis() || kernels::count_of(shape, 0, *port.axis) == 1) continue;
+    port.axis.reset();
+    const std::size_t number = schedule.operators.size() + p;
+    const auto last = std::find(schedule.steps.rbegin(), schedule.steps.rend(), number);
+    const auto place = port.is_input ? std::ranges::find(schedule.steps, number) : last.base() - 1;
+    std::vector<std::size_t> steps;
+    for (auto step = schedule.steps.begin(); step != schedule.steps.end(); ++step)
+      if (*step != number || step == place) steps.push_back(*step);
+    schedule.steps = std::move(steps);
+  }
+}
+
 /// Leaves one step of each operator that runs as a whole.
 void join_steps(Schedule& schedule) {
   std::vector<std::size_t> steps;
@@ -119,7 +138,7 @@ std::vector<Function> functions_for(Sources& sources, Schedule& schedule,
   std::set<std::string> unknown;
   std::vector<Function> functions;
   std::string obstacles;
-  std::size_t count = 0;
+  std::set<std::size_t> refused;  // an operator may run in two passes
   for (StepKind& kind : schedule.operators) {
     sources.move_to(kind.position);
     if (kind.copy) {
@@ -127,27 +146,28 @@ std::vector<Function> functions_for(Sources& sources, Schedule& schedule,
       continue;
     }
     const std::string& type = graph.subgraphs[0].operators[kind.op].type;
+    const bool is_extern = std::ranges::find(externs, type) != externs.end();
     const auto note = [&](const std::string& reason) {
-      obstacles += fmt::format("\n  {}: {}", describe(graph, 0, kind.op), reason);
-      ++count;
+      if (refused.insert(kind.op).second)
+        obstacles += fmt::format("\n  {}: {}", describe(graph, 0, kind.op), reason);
     };
     try {
-      functions.push_back(function_for(sources, kind, schedule.repeats.contains(kind.op),
-                                       std::ranges::find(externs, type) != externs.end()));
+      functions.push_back(function_for(sources, kind, schedule.repeats.contains(kind.op), is_extern));
     } catch (const Misplaced& misplaced) {
       note(misplaced.reason);
     } catch (const kernels::Unsupported& unsupported) {
-      unknown.insert(type);
+      if (!is_extern) unknown.insert(type);
       note(unsupported.reason);
     }
   }
-  if (count == 0) return functions;
+  if (refused.empty()) return functions;
   if (!unknown.empty())
     obstacles +=
         fmt::format("\nto write their functions yourself: --extern {}", fmt::join(unknown, " --extern "));
   if (is_streamed(sources.plan()))
     obstacles += "\nto run them as wholes: plan without --stream, or with --stream=OP,OP for others";
-  throw Error("", fmt::format("has {} operators for which no C is generated:{}", count, obstacles));
+  throw Error("", fmt::format("has {} operator{} for which no C is generated:{}", refused.size(),
+                              refused.size() == 1 ? "" : "s", obstacles));
 }
 
 /// One function for all blocks of an operator, where their texts allow it.
@@ -277,6 +297,7 @@ void fill(Model& model, Sources& sources, const GenerateOptions& options, const 
   model.outside = sources.outside().size();
   sources.use(options.kernels);
   sources.set_repeats(model.schedule.repeats, model.schedule.counter());
+  join_rows_of_ports(sources, model.schedule);
   note_whole_runs(sources, model.schedule);
   model.functions = functions_for(sources, model.schedule, options.externs);
   join_steps(model.schedule);
@@ -336,15 +357,20 @@ void run_carriers_whole(Network& network, const std::vector<std::string>& extern
   constexpr std::array sequences{"LSTM"sv, "UNIDIRECTIONAL_SEQUENCE_LSTM"sv};
   constexpr std::size_t rank_of_images = 4;
   Graph& graph = std::get<Graph>(network.input.content);
+  const auto is_extern = [&](const Operator& op) {
+    return std::ranges::find(externs, op.type) != externs.end();
+  };
   const auto is_generated = [&](const Operator& op) {
-    if (std::ranges::find(externs, op.type) != externs.end() || op.carries[0].backward) return false;
+    if (is_extern(op) || op.carries[0].backward) return false;
     if (std::ranges::find(sequences, op.type) != sequences.end()) return true;
     const bool is_norm = std::ranges::find(norms, op.type) != norms.end();
     return is_norm && graph.tensors[op.inputs.at(0).value()].shape->size() == rank_of_images;
   };
   for (Subgraph& subgraph : graph.subgraphs) {
-    for (Operator& op : subgraph.operators)
+    for (Operator& op : subgraph.operators) {
       if (!op.carries.empty() && !is_generated(op)) op.carries.clear();
+      if (is_extern(op)) op.sums_over.clear();
+    }
   }
 }
 

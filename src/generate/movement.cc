@@ -104,6 +104,18 @@ void reshape_to_rows(Writer& writer, std::size_t axis) {
                           kernels::count_of(shape, 0, axis)));
 }
 
+/// Rows of the input that lie apart go to their places in the whole output: a run for each index in front of them.
+void gather_rows(Writer& writer, const Tensor& in, std::size_t axis) {
+  const Shape& shape = *in.shape;
+  const std::int64_t run = kernels::count_of(shape, axis + 1, shape.size());
+  const std::int64_t bytes = run * element_bytes(Operands(writer.signature()));
+  const Operand whole = writer.output();
+  writer.loop_over(shape[axis]);
+  writer.line(fmt::format("stowage_copy_runs({}, {}, {} + y * {}, {}, {}, {});",
+                          writer.input_row(0, axis, "y").at, bytes, whole.at, run, shape[axis] * bytes, bytes,
+                          kernels::count_of(shape, 0, axis)));
+}
+
 void emit_reshape(Writer& writer) {
   const Operands operands(writer.signature());
   const Graph& graph = writer.sources().network().graph();
@@ -123,13 +135,7 @@ void emit_reshape(Writer& writer) {
     writer.line(copy_text(writer.input(0).at, writer.output().at, out.bytes));
     return;
   }
-  const std::size_t rows = *writer.storage_of_input(0).axis();
-  if (kernels::count_of(*in.shape, 0, rows) != 1) refuse("rows of its input along axis {} are apart", rows);
-  const Operand whole = writer.output();
-  writer.loop_over((*in.shape)[rows]);
-  const Operand row = writer.input_row(0, rows, "y");
-  writer.line(
-      copy_text(row.at, whole.at + fmt::format(" + y * {}", row.count()), bytes_of_row(in, rows).value()));
+  gather_rows(writer, in, *writer.storage_of_input(0).axis());
 }
 
 void emit_identity(Writer& writer) {

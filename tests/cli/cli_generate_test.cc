@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "onnx_models.h"
 #include "process.h"
 #include "temporary.h"
 #include "tflite_models.h"
@@ -62,6 +64,29 @@ TEST(CliGenerate, RefusesWithoutWritingAnything) {
   EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--name", "A"}).status, 2);
   EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--kernels", "mve"}).status,
             2);
+}
+
+/// What carries a state from row to row, or sums rows up, is written by the user as a whole.
+TEST(CliGenerate, ExternsKeepNothingFromRowToRow) {
+  const TemporaryDirectory directory;
+  for (const std::string type : {"InstanceNormalization", "GlobalAveragePool"}) {
+    testing::OnnxParts parts{.nodes = {testing::node("Relu", {"x"}, {"a"})},
+                             .inputs = {testing::tensor_value("x", {1, 2, 16, 16})},
+                             .outputs = {testing::value_of_any_shape("y")}};
+    std::vector<std::string> operands{"a"};
+    if (type == "InstanceNormalization") {
+      operands.insert(operands.end(), {"scale", "bias"});
+      parts.initializers = {testing::reals("scale", {1, 2}), testing::reals("bias", {3, 4})};
+    }
+    parts.nodes.push_back(testing::node(type, operands, {"b"}));
+    parts.nodes.push_back(testing::node("Relu", {"b"}, {"y"}));
+    directory.write("net.onnx", testing::onnx_model(parts).SerializeAsString());
+    const auto result = run_stowage(directory.path(), {"generate", "net.onnx", "--stream", "--io", "rows",
+                                                       "--axes", "natural", "--extern", type, "-o", type});
+    EXPECT_EQ(result.status, 0) << result.errors;
+    EXPECT_NE(directory.read(type + "/net.h").find("'" + type + "': for you to write. Computes the whole"),
+              std::string::npos);
+  }
 }
 
 }  // namespace

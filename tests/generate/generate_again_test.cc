@@ -118,5 +118,22 @@ TEST(GenerateAgain, ReadersAlongSeveralAxesGiveWhatTheInterpreterGives) {
   for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
 }
 
+/// An output that leaves row by row is also flattened: its rows are gathered.
+TEST(GenerateAgain, FlattensAnImageWhoseRowsAreApart) {
+  const onnx::ModelProto model = testing::onnx_model(
+      {.nodes = {node("Relu", {"x"}, {"y"}), node("Flatten", {"y"}, {"f"}), node("Softmax", {"f"}, {"q"})},
+       .inputs = {testing::tensor_value("x", {1, 3, 9, 5})},
+       .outputs = {testing::value_of_any_shape("y"), testing::value_of_any_shape("q")}});
+  const Network network = parse_network(model.SerializeAsString(), "m.onnx", {.constants = true});
+  PlanOptions options;
+  options.solve.effort = 20;
+  options.stream = StreamOptions{.axes = StreamAxes::natural, .blocks = StreamBlocks::none};
+  options.io = Io::rows;
+  const testing::TemporaryDirectory folder;
+  testing::Packages packages(folder.path());
+  packages.add("heads", generate_package(network, make_plan(network.input, options).plan, {.name = "heads"}));
+  for (const std::string& fault : packages.run()) ADD_FAILURE() << fault;
+}
+
 }  // namespace
 }  // namespace stowage
