@@ -108,7 +108,7 @@ class Bench:
 
     def generate(self, model, folder, options):
         """What the command prints, by name."""
-        printed = run([self.stowage, "generate", model, *options, "-o", folder, "--name", "network"])
+        printed = run([self.stowage, "generate", "--no-test", model, *options, "-o", folder, "--name", "network"])
         return {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)", printed, re.M)}
 
     def package(self, model, kernels, mode):
@@ -116,8 +116,8 @@ class Bench:
         key = (model.stem, kernels, mode)
         if key not in self.packages:
             folder = self.work / f"package_{len(self.packages)}"
-            done = attempt([self.stowage, "generate", model, *self.limit, *MODES[mode], "--kernels", kernels, "-o", folder,
-                            "--name", "network"])
+            done = attempt([self.stowage, "generate", "--no-test", model, *self.limit, *MODES[mode],
+                            "--kernels", kernels, "-o", folder, "--name", "network"])
             facts = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)", done.stdout, re.M)}
             self.packages[key] = (folder, facts if done.returncode == 0 else reasons(done.stdout))
         return self.packages[key]
@@ -200,7 +200,7 @@ def correctness_table(bench, models):
 def covered(bench, model, mode):
     """Whether C is generated; nothing is run."""
     with tempfile.TemporaryDirectory() as folder:
-        done = attempt([bench.stowage, "generate", model, "--time-limit", 1, *MODES[mode], "--cases", 0,
+        done = attempt([bench.stowage, "generate", "--no-test", model, "--time-limit", 1, *MODES[mode], "--cases", 0,
                         "-o", folder, "--name", "network"])
     if done.returncode == 0:
         return re.search(r"arena +(\d+)", done.stdout).group(1)

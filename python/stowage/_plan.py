@@ -174,10 +174,12 @@ class Plan:
 
     def save_c(
         self, folder: str | os.PathLike[str], *, name: str | None = None, kernels: str = "portable",
-        cases: int = 1, extern: Sequence[str] = (),
+        cases: int = 1, extern: Sequence[str] = (), test: bool = True, force: bool = False,
     ) -> str:
-        """Writes C99 that runs the network inside this plan (docs/generate.md). The result says how large it is."""
-        return _generate(self._need_sources("save_c"), self._texts, folder, name, kernels, cases, extern, self)
+        """Writes C99 that runs the network inside this plan (docs/generate.md). The result says how large it is, and
+        whether its test has passed."""
+        sources = self._need_sources("save_c")
+        return _generate(sources, self._texts, folder, name, kernels, cases, extern, test, force, self)
 
     def run(
         self, inputs: Mapping[str, npt.ArrayLike] | None = None, *, check: bool | str = False, seed: int = 0,
@@ -360,18 +362,20 @@ def run(
 
 def generate(
     models: Models, folder: str | os.PathLike[str], *, name: str | None = None, kernels: str = "portable",
-    cases: int = 1, extern: Sequence[str] = (), plan: Plan | None = None, **options: Unpack[Options],
+    cases: int = 1, extern: Sequence[str] = (), test: bool = True, force: bool = False, plan: Plan | None = None,
+    **options: Unpack[Options],
 ) -> str:
     """Plans models, or takes a plan of them, and writes C99 that runs them inside it (docs/generate.md). The result
-    says how large it is."""
-    return _generate(sources_of(models), texts_of(options), folder, name, kernels, cases, extern, plan)
+    says how large it is, and whether its test has passed."""
+    return _generate(sources_of(models), texts_of(options), folder, name, kernels, cases, extern, test, force, plan)
 
 
 def _generate(
     sources: list[Source], texts: Mapping[str, Any], folder: str | os.PathLike[str], name: str | None, kernels: str,
-    cases: int, extern: Sequence[str], plan: Plan | None,
+    cases: int, extern: Sequence[str], test: bool, force: bool, plan: Plan | None,
 ) -> str:
     arguments = ["-o", os.fspath(folder), "--kernels", kernels, "--cases", str(cases)]
+    arguments += ([] if test else ["--no-test"]) + (["--force"] if force else [])
     if name is not None:
         arguments += ["--name", name]
     for operator in extern:

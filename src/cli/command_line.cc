@@ -220,6 +220,10 @@ void add_generate(CLI::App& app, stowage::cli::GenerateCommand& command) {
       "have :scalar, :dsp (the default) or :mve. Default: portable");
   add(app, "--extern", command.externs,
       "OPERATOR type whose function you write: the header declares it (repeatable)");
+  app.add_flag("--no-test", command.no_test, "Do not compile and run the test before the files are written");
+  app.add_flag(
+      "--force", command.force,
+      "Replace files of the directory that this command has not written, or that were changed since");
 }
 
 /// The arguments, the last one first. The parser takes a value in brackets for a list, so a file with such a

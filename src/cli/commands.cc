@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
+#include "cli/output_files.h"
 #include "cli/progress.h"
 #include "cli/tflm.h"
 #include "stowage/error.h"
@@ -68,27 +69,6 @@ std::vector<ModelInfo> infos_of(const std::vector<Input>& inputs) {
   std::vector<ModelInfo> infos;
   for (const Input& input : inputs) infos.push_back(input.info);
   return infos;
-}
-
-/// A file to write, with the option that requests it.
-using NamedOutput = std::pair<std::string_view, const std::string*>;
-
-/// Throws UsageError if an output would overwrite an input, or two outputs are one file.
-void expect_different_files(const std::vector<std::string>& inputs, const std::vector<NamedOutput>& outputs) {
-  const auto expect = [](const std::string& a, const std::string& b, const std::string& problem) {
-    if (!a.empty() && !b.empty() && base::is_same_file(a, b)) {
-      throw UsageError(
-          fmt::format("{} and {} are the same file: {}", base::quoted(a), base::quoted(b), problem));
-    }
-  };
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const auto& [flag, file] = outputs[i];
-    for (const NamedFile& model : parse_models(inputs))
-      expect(*file, model.file, fmt::format("{} would overwrite the input", flag));
-    for (std::size_t j = 0; j < i; ++j)
-      expect(*outputs[j].second, *file,
-             fmt::format("{} and {} need different files", outputs[j].first, flag));
-  }
 }
 
 /// Whether standard output is a pipe that nobody reads any more, as in `stowage plan .. | head -5`.
@@ -213,13 +193,13 @@ void expect_loops(const PlanCommand& command, const PlanOptions& options) {
 }
 
 ExitStatus run_plan(const PlanCommand& command) {
-  expect_different_files(command.inputs, {{"-o", &command.plan_file},
-                                          {"--csv", &command.csv_file},
-                                          {"--svg", &command.svg_file},
-                                          {"--report", &command.report_file},
-                                          {"--tflite", &command.tflite_file},
-                                          {"--header", &command.header_file},
-                                          {"--buffer-plan", &command.buffer_plan_file}});
+  expect_different_files(files_of_models(command.inputs), {{"-o", command.plan_file},
+                                                           {"--csv", command.csv_file},
+                                                           {"--svg", command.svg_file},
+                                                           {"--report", command.report_file},
+                                                           {"--tflite", command.tflite_file},
+                                                           {"--header", command.header_file},
+                                                           {"--buffer-plan", command.buffer_plan_file}});
   if (!command.prefix.empty() && command.header_file.empty() && command.buffer_plan_file.empty())
     throw UsageError("--prefix needs --header or --buffer-plan");
   if (command.strip && command.tflite_file.empty()) throw UsageError("--strip needs --tflite");
@@ -319,7 +299,7 @@ ExitStatus run_compare(const CompareCommand& command) {
 }
 
 ExitStatus run_sweep(const SweepCommand& command) {
-  expect_different_files(command.inputs, {{"--svg", &command.svg_file}});
+  expect_different_files(files_of_models(command.inputs), {{"--svg", command.svg_file}});
   SweepOptions options = parse_sweep_options(command.plan);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options.plan));
   const InterruptWatch watch;

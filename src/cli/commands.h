@@ -105,6 +105,8 @@ struct GenerateCommand {
   std::string cases;  ///< Of the test program.
   std::string kernels = "portable";
   std::vector<std::string> externs;  ///< Types of operators.
+  bool no_test = false;              ///< The test is not run.
+  bool force = false;                ///< Files that are not its own are replaced, too.
 };
 
 /// Reports a bug: the checker rejected our own plan. Writes only the case, so that the bug can be fixed.

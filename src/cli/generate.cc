@@ -8,21 +8,19 @@
 #include <array>
 #include <filesystem>
 #include <iostream>
-#include <ostream>
-#include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "base/file.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
+#include "cli/output_files.h"
+#include "cli/package_test.h"
 #include "cli/progress.h"
 #include "stowage/error.h"
 #include "stowage/network.h"
@@ -45,24 +43,6 @@ std::string c_name_of(const std::string& model) {
   }
   while (!name.empty() && name.back() == '_') name.pop_back();
   return name.empty() ? "model" : name;
-}
-
-void make_directory(const std::filesystem::path& directory) {
-  std::error_code problem;
-  std::filesystem::create_directories(directory, problem);
-  if (problem) throw Error("", "cannot be made: " + problem.message()).in_file(directory.string());
-}
-
-void write_package(const std::filesystem::path& directory, const Package& package) {
-  std::vector<base::OutputFile> outputs;
-  std::set<std::filesystem::path> folders{directory};
-  for (const GeneratedFile& file : package.files) {
-    const std::filesystem::path path = directory / file.path;
-    folders.insert(path.parent_path());
-    outputs.push_back({path, [&file](std::ostream& out) { out << file.content; }});
-  }
-  for (const std::filesystem::path& folder : folders) make_directory(folder);
-  base::write_files(outputs);
 }
 
 std::size_t parse_cases(const std::string& text) {
@@ -176,6 +156,39 @@ void weigh_rings(const std::vector<Network>& networks, PlanOptions options, cons
                             other.arena, other.state, other.control));
 }
 
+/// The package overwrites no model, and no file of the user's unless that is wanted.
+void expect_directory(const GenerateCommand& command, const Package& package) {
+  std::vector<NamedOutput> outputs;
+  for (const GeneratedFile& file : package.files)
+    outputs.emplace_back("-o", (std::filesystem::path(command.directory) / file.path).string());
+  expect_different_files(files_of_models(command.inputs), outputs);
+  if (!command.force) expect_own_files(command.directory, package);
+}
+
+/// The package's test, unless it cannot tell anything here.
+PackageTest tested(const GenerateCommand& command, const GenerateOptions& wanted, const Package& package) {
+  if (command.no_test) return {.words = ": --no-test"};
+  if (wanted.cases == 0) return {.words = ": with --cases 0 it compares nothing"};
+  if (!wanted.externs.empty()) return {.words = ": functions of --extern are yours to write"};
+  if (wanted.kernels != CKernels::portable) return {.words = ": CMSIS-NN is for Arm"};
+  // A compiler takes about a second for each million of numbers.
+  constexpr Bytes most_weights = Bytes{1} << 24;
+  if (package.weights > most_weights)
+    return {.words = ": its weights take long to compile; `make test` runs it"};
+  return test_of(package);
+}
+
+ExitStatus report_failure(const PackageTest& test) {
+  if (test.verdict == PackageTest::Verdict::interrupted) {
+    fmt::print(std::cerr, "stowage: interrupted during the test; nothing is written\n");
+    return ExitStatus::not_met;
+  }
+  fmt::print(std::cerr,
+             "stowage: {}stowage: that is a bug in stowage. Nothing is written; --no-test writes the files\n",
+             test.words);
+  return ExitStatus::own_plan_rejected;
+}
+
 }  // namespace
 
 ExitStatus run_generate(const GenerateCommand& command) {
@@ -214,13 +227,17 @@ ExitStatus run_generate(const GenerateCommand& command) {
   const bool is_free = options.stream && options.stream->layout == StreamLayout::automatic;
   if (is_free && networks.size() == 1 && is_streamed(planned.plan))
     weigh_rings(networks, options, wanted, planned, package);
+  expect_directory(command, package);
+  const PackageTest test = tested(command, wanted, package);
+  if (test.verdict == PackageTest::Verdict::failed || test.verdict == PackageTest::Verdict::interrupted)
+    return report_failure(test);
   write_package(command.directory, package);
   base::print(
       std::cout,
       "{} in {}\narena    {:>10} bytes\nstate    {:>10} bytes\nweights  {:>10} bytes\ncontrol  {:>10} bytes\n"
-      "steps    {:>10}\n",
+      "steps    {:>10}\ntest     {:>10}{}\n",
       wanted.name, command.directory, package.arena, package.state, package.weights, package.control,
-      package.steps);
+      package.steps, test.verdict == PackageTest::Verdict::passed ? "passed" : "not run", test.words);
   std::cout.flush();
   return report_fit(planned);
 }

@@ -13,6 +13,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/output_files.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
 
@@ -28,13 +29,9 @@ std::vector<Graph> graphs_of(const std::vector<Input>& inputs) {
 }
 
 void expect_report(const ReportCommand& command) {
-  for (const std::vector<std::string>* files : {&command.plans, &command.models}) {
-    for (const std::string& file : *files) {
-      if (base::is_same_file(file, command.output))
-        throw UsageError(fmt::format("{} and {} are the same file: -o would overwrite the input",
-                                     base::quoted(file), base::quoted(command.output)));
-    }
-  }
+  std::vector<std::string> inputs = command.plans;
+  inputs.insert(inputs.end(), command.models.begin(), command.models.end());
+  expect_different_files(inputs, {{"-o", command.output}});
   if (command.models.empty() && command.model.is_any_given())
     throw UsageError("--dim, --shape, --bound, --state and --scratch need --model");
   if (!command.models.empty() && command.plans.size() > 1) throw UsageError("--model needs a single plan");

@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/models.h"
+#include "cli/output_files.h"
 #include "cli/progress.h"
 #include "stowage/error.h"
 #include "stowage/export.h"
@@ -59,6 +60,18 @@ struct SavedOutput {
   std::string name;
   std::string file;
 };
+
+/// Outputs overwrite neither what is read, nor each other.
+void expect_outputs_apart(const RunCommand& command) {
+  std::vector<std::string> inputs = files_of_models(command.inputs);
+  if (!command.given_plan.empty()) inputs.push_back(command.given_plan);
+  for (const std::string& text : command.run.inputs)
+    inputs.push_back(parse_assignment("--input", text).second);
+  std::vector<NamedOutput> outputs{{"-o", command.plan_file}};
+  for (const std::string& text : command.saved)
+    outputs.emplace_back("--save", parse_assignment("--save", text).second);
+  expect_different_files(inputs, outputs);
+}
 
 /// All outputs that NAME or MODEL.NAME can mean, at most one per model.
 std::vector<SavedOutput> outputs_called(const std::string& name, const std::vector<Network>& networks) {
@@ -114,6 +127,7 @@ ExitStatus run_run(const RunCommand& command) {
   if (!command.given_plan.empty() && planning != PlanTexts{})
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);
+  expect_outputs_apart(command);
   const std::vector<Network> networks = read_networks(command.inputs, command.model);
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;

@@ -15,6 +15,7 @@ namespace stowage {
 namespace {
 
 using testing::run_stowage;
+using testing::run_stowage_with;
 using testing::TemporaryDirectory;
 
 /// A network of one operator.
@@ -33,6 +34,7 @@ TEST(CliGenerate, WritesAPackageThatPassesItsOwnTest) {
       run_stowage(directory.path(), {"generate", "My-Net.tflite", "-o", "out/c", "--cases", "3"});
   ASSERT_EQ(result.status, 0) << result.errors;
   EXPECT_NE(result.output.find("my_net in out/c\narena"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("test         passed (cc)\n"), std::string::npos) << result.output;
   if (!std::filesystem::exists("/usr/bin/make")) GTEST_SKIP() << "/usr/bin/make is not installed";
   const auto made = testing::run_process("/usr/bin/make", {"test"}, {.directory = directory / "out/c"});
   EXPECT_EQ(made.status, 0) << made.errors;
@@ -64,6 +66,81 @@ TEST(CliGenerate, RefusesWithoutWritingAnything) {
   EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--name", "A"}).status, 2);
   EXPECT_EQ(run_stowage(directory.path(), {"generate", "net.tflite", "-o", "c", "--kernels", "mve"}).status,
             2);
+}
+
+TEST(CliGenerate, WritesNothingIfItsTestFails) {
+  const TemporaryDirectory directory;
+  directory.write("net.tflite", model_of("RELU"));
+  // Compiles all but packages, whose program then finds a fault.
+  directory.write("broken", R"(#!/bin/sh
+case "$*" in *trial.c*) exec cc "$@";; esac
+while [ "$1" != -o ]; do shift; done
+printf '#!/bin/sh\necho "net: case 0: an output differs"\nexit 1\n' > "$2"
+chmod +x "$2"
+)");
+  std::filesystem::permissions(directory / "broken", std::filesystem::perms::owner_all);
+  const std::string compiler = "CC=" + (directory / "broken").string();
+  const std::string path = "PATH=/usr/bin:/bin";
+  const std::vector<std::string> command{"generate", "net.tflite", "-o", "c"};
+  const auto failed = run_stowage_with({path, compiler}, directory.path(), command);
+  EXPECT_EQ(failed.status, 4) << failed.output;
+  EXPECT_EQ(failed.output, "");
+  EXPECT_NE(failed.errors.find("net: case 0: an output differs"), std::string::npos) << failed.errors;
+  EXPECT_NE(failed.errors.find("--no-test"), std::string::npos) << failed.errors;
+  EXPECT_FALSE(std::filesystem::exists(directory / "c"));
+  const auto untested = run_stowage_with({path, compiler}, directory.path(),
+                                         {"generate", "net.tflite", "-o", "c", "--no-test"});
+  EXPECT_EQ(untested.status, 0) << untested.errors;
+  EXPECT_NE(untested.output.find("test        not run: --no-test\n"), std::string::npos) << untested.output;
+}
+
+TEST(CliGenerate, TestsWithTheCompilerOfThisMachine) {
+  const TemporaryDirectory directory;
+  directory.write("net.tflite", model_of("RELU"));
+  const std::vector<std::string> command{"generate", "net.tflite", "-o", "c"};
+  const auto none = run_stowage_with({"PATH=/nonexistent"}, directory.path(), command);
+  EXPECT_EQ(none.status, 0) << none.errors;
+  EXPECT_NE(none.output.find("test        not run: there is no C compiler"), std::string::npos)
+      << none.output;
+  // That of a device makes no programs that run here.
+  const auto other = run_stowage_with({"PATH=/usr/bin:/bin", "CC=/bin/true"}, directory.path(), command);
+  EXPECT_EQ(other.status, 0) << other.errors;
+  EXPECT_NE(other.output.find("test         passed (cc)\n"), std::string::npos) << other.output;
+}
+
+TEST(CliGenerate, ReplacesItsOwnFilesOnly) {
+  const TemporaryDirectory directory;
+  directory.write("net.tflite", model_of("RELU"));
+  std::filesystem::create_directory(directory / "c");
+  directory.write("c/README.md", "mine");
+  directory.write("c/CMakeLists.txt", "mine, too");
+  const auto generate = [&](std::vector<std::string> options = {}) {
+    options.insert(options.begin(), {"generate", "net.tflite", "-o", "c", "--no-test"});
+    return run_stowage(directory.path(), options);
+  };
+  const auto refused = generate();
+  EXPECT_EQ(refused.status, 2) << refused.output;
+  EXPECT_NE(refused.errors.find(": README.md, CMakeLists.txt. "), std::string::npos) << refused.errors;
+  EXPECT_NE(refused.errors.find("--force"), std::string::npos) << refused.errors;
+  EXPECT_EQ(directory.read("c/README.md"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(directory / "c/net.c"));
+  EXPECT_EQ(generate({"--force"}).status, 0);
+  EXPECT_NE(directory.read("c/README.md"), "mine");
+  EXPECT_EQ(generate({"--cases", "2"}).status, 0) << "its own files";
+  directory.write("c/Makefile", directory.read("c/Makefile") + "# changed\n");
+  const auto changed = generate();
+  EXPECT_EQ(changed.status, 2);
+  EXPECT_NE(changed.errors.find(": Makefile. "), std::string::npos) << changed.errors;
+}
+
+TEST(CliGenerate, OverwritesNoModel) {
+  const TemporaryDirectory directory;
+  directory.write("plan.json", model_of("RELU"));
+  const auto result =
+      run_stowage(directory.path(), {"generate", "plan.json", "-o", ".", "--force", "--name", "net"});
+  EXPECT_EQ(result.status, 2) << result.output;
+  EXPECT_NE(result.errors.find("-o would overwrite the input"), std::string::npos) << result.errors;
+  EXPECT_EQ(directory.read("plan.json"), model_of("RELU"));
 }
 
 /// What carries a state from row to row, or sums rows up, is written by the user as a whole.

@@ -187,5 +187,21 @@ TEST(CliRunLists, HaveNothingToRun) {
   EXPECT_NE(result.errors.find("f.csv: says nothing of weights"), std::string::npos) << result.errors;
 }
 
+TEST_F(CliRun, OverwritesNothingThatItReads) {
+  const std::string model = directory_.read("m.onnx");
+  const std::string input = directory_.read("x.npy");
+  for (const std::vector<std::string>& options :
+       std::vector<std::vector<std::string>>{{"-o", "m.onnx"},
+                                             {"--save", "y=./m.onnx"},
+                                             {"--input", "x=x.npy", "--save", "y=x.npy"},
+                                             {"--save", "y=both", "-o", "both"}}) {
+    const ProcessResult result = run(options);
+    EXPECT_EQ(result.status, 2) << result.output;
+    EXPECT_NE(result.errors.find("are the same file"), std::string::npos) << result.errors;
+  }
+  EXPECT_EQ(directory_.read("m.onnx"), model);
+  EXPECT_EQ(directory_.read("x.npy"), input);
+}
+
 }  // namespace
 }  // namespace stowage

@@ -151,6 +151,16 @@ ProcessResult run_stowage(const std::filesystem::path& directory, const std::vec
   return run_process(STOWAGE_PROGRAM, arguments, {.directory = directory});
 }
 
+ProcessResult run_stowage_with(const std::vector<std::string>& variables,
+                               const std::filesystem::path& directory,
+                               const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{"-i"};
+  words.insert(words.end(), variables.begin(), variables.end());
+  words.emplace_back(STOWAGE_PROGRAM);
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_process("/usr/bin/env", words, {.directory = directory});
+}
+
 bool blocks(pid_t process, int signal) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   constexpr std::string_view label = "SigBlk:";

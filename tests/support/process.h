@@ -44,6 +44,11 @@ struct ProcessResult {
 [[nodiscard]] ProcessResult run_stowage(const std::filesystem::path& directory,
                                         const std::vector<std::string>& arguments);
 
+/// The same with an environment of these variables only, for instance {"PATH=/usr/bin"}.
+[[nodiscard]] ProcessResult run_stowage_with(const std::vector<std::string>& variables,
+                                             const std::filesystem::path& directory,
+                                             const std::vector<std::string>& arguments);
+
 /// Whether the first thread of a process blocks a signal: it is about to be handled by another one.
 [[nodiscard]] bool blocks(pid_t process, int signal);
 
