@@ -1,0 +1,342 @@
+// Idea. A plan over ranges of sizes needs to know what depends on them: which extents, which offsets of
+// copies. Rules for symbolic sizes would have to repeat every rule for numbers. Here the model is read at
+// numbers, which is exact, at the largest sizes and at some others, and what differs between these readings
+// depends on the sizes:
+//
+//     n=64   x float32[64,16]   y float32[64,16]   z = x|y   copies of y to byte 4096
+//     n=32   x float32[32,16]   y float32[32,16]   z = x|y   copies of y to byte 2048: y must be copied
+//
+// Extents that agree in all readings are one symbol, as two polynomials that agree at random points are equal
+// (Schwartz and Zippel). The sizes are drawn so that each range also varies alone, or with one other if the
+// model rejects that, so that ranges the model does not join do not look alike.
+//
+// Cost: a reading for each of about 20 drawings.
+
+#include "import/open_sizes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "stowage/error.h"
+
+namespace stowage::import {
+namespace {
+
+constexpr std::size_t enough_readings = 16;
+constexpr std::size_t most_readings = 48;   // accepted ones
+constexpr std::size_t most_drawings = 160;  // accepted or rejected
+constexpr std::size_t most_pairs = 32;
+constexpr std::int64_t most_enumerated = 32;
+
+using Sizes = std::vector<std::int64_t>;
+
+template <typename Visit>
+void for_each_size(ImportOptions& options, Visit visit) {
+  for (auto& [name, size] : options.dims) visit(size);
+  for (auto& [name, shape] : options.shapes) {
+    for (GivenSize& size : shape) visit(size);
+  }
+}
+
+bool is_range(const GivenSize& size) { return size.least && *size.least < size.most; }
+
+/// Sizes out of the ranges of some options.
+class Box {
+ public:
+  explicit Box(const ImportOptions& options) : options_(options) {
+    ImportOptions copy = options;
+    for_each_size(copy, [&](const GivenSize& size) {
+      if (is_range(size)) ranges_.push_back(size);
+    });
+  }
+
+  [[nodiscard]] std::size_t size() const { return ranges_.size(); }
+
+  [[nodiscard]] Sizes largest() const {
+    Sizes sizes;
+    for (const GivenSize& range : ranges_) sizes.push_back(range.most);
+    return sizes;
+  }
+
+  /// This fraction of the largest, but within the range.
+  [[nodiscard]] std::int64_t part(std::size_t range, std::int64_t numerator, std::int64_t denominator) const {
+    const GivenSize& it = ranges_[range];
+    return within(range, it.most / denominator * numerator + it.most % denominator * numerator / denominator);
+  }
+
+  [[nodiscard]] std::int64_t within(std::size_t range, std::int64_t size) const {
+    return std::clamp(size, *ranges_[range].least, ranges_[range].most);
+  }
+
+  /// The same for all ranges.
+  [[nodiscard]] Sizes parts(std::int64_t numerator, std::int64_t denominator) const {
+    Sizes sizes;
+    for (std::size_t r = 0; r < size(); ++r) sizes.push_back(part(r, numerator, denominator));
+    return sizes;
+  }
+
+  [[nodiscard]] Sizes moved(std::int64_t distance) const {
+    Sizes sizes;
+    for (std::size_t r = 0; r < size(); ++r) sizes.push_back(within(r, ranges_[r].most - distance));
+    return sizes;
+  }
+
+  /// All sizes if they are few, otherwise none.
+  [[nodiscard]] std::vector<Sizes> all() const {
+    std::int64_t count = 1;
+    for (const GivenSize& range : ranges_) {
+      const std::int64_t extent = range.most - *range.least + 1;
+      if (extent > most_enumerated / count) return {};
+      count *= extent;
+    }
+    std::vector<Sizes> every{{}};
+    for (const GivenSize& range : ranges_) {
+      std::vector<Sizes> longer;
+      for (const Sizes& sizes : every) {
+        for (std::int64_t size = *range.least; size <= range.most; ++size) {
+          longer.push_back(sizes);
+          longer.back().push_back(size);
+        }
+      }
+      every = std::move(longer);
+    }
+    return every;
+  }
+
+  /// The options with these sizes.
+  [[nodiscard]] ImportOptions exactly(const Sizes& sizes) const {
+    ImportOptions exact = options_;
+    std::size_t next = 0;
+    for_each_size(exact, [&](GivenSize& size) {
+      const std::int64_t number = is_range(size) ? sizes[next++] : size.most;
+      size = {number, number};
+    });
+    return exact;
+  }
+
+ private:
+  const ImportOptions& options_;
+  std::vector<GivenSize> ranges_{};
+};
+
+/// Draws sizes and keeps what the model accepts.
+class Drawing {
+ public:
+  Drawing(const ImportOptions& options, const ReadAt& read_at)
+      : box_(options), read_at_(read_at), drawn_{box_.largest()} {}
+
+  std::vector<ImportOptions> run() {
+    const std::vector<Sizes> all = box_.all();
+    for (const Sizes& sizes : all) draw(sizes);
+    if (all.empty()) draw_some();
+    if (accepted_.empty()) reject();
+    return std::move(accepted_);
+  }
+
+ private:
+  void draw_some() {
+    draw(box_.parts(1, 2));
+    draw(box_.parts(0, 1));
+    draw(box_.moved(1));
+    draw_apart();
+    for (const std::int64_t denominator : {4, 3, 8, 5, 16, 32})
+      for (std::int64_t numerator = 1; numerator < denominator; numerator += 2)
+        if (!has_enough()) draw(box_.parts(numerator, denominator));
+    for (const std::int64_t distance : {32, 7}) draw(box_.moved(distance));
+    draw_at_random();
+  }
+
+  /// One range without the others; with one of the others where the model rejects that.
+  void draw_apart() {
+    if (box_.size() < 2) return;
+    std::vector<std::size_t> bound;
+    for (std::size_t r = 0; r < box_.size(); ++r) {
+      if (!draw(with_part({r}))) bound.push_back(r);
+    }
+    std::size_t pairs = 0;
+    for (std::size_t i = 0; i < bound.size(); ++i)
+      for (std::size_t j = i + 1; j < bound.size() && pairs < most_pairs; ++j, ++pairs)
+        draw(with_part({bound[i], bound[j]}));
+  }
+
+  [[nodiscard]] Sizes with_part(std::initializer_list<std::size_t> ranges) const {
+    Sizes sizes = box_.largest();
+    for (const std::size_t r : ranges) sizes[r] = box_.part(r, 1, 2);
+    return sizes;
+  }
+
+  void draw_at_random() {
+    std::mt19937_64 random;  // the same numbers everywhere
+    constexpr std::int64_t parts = 16;
+    for (bool is_fine = false; !has_enough() && drawn_.size() < most_drawings; is_fine = !is_fine) {
+      Sizes sizes = box_.largest();
+      for (std::size_t r = 0; r < sizes.size(); ++r) {
+        const auto number = static_cast<std::int64_t>(random() >> 1U);
+        sizes[r] =
+            is_fine ? box_.within(r, number % (sizes[r] + 1)) : box_.part(r, number % parts + 1, parts);
+      }
+      if (!drawn_.contains(sizes)) {
+        draw(sizes);
+      } else if (++repeated_ > most_drawings) {
+        return;
+      }
+    }
+  }
+
+  [[nodiscard]] bool has_enough() const { return accepted_.size() >= enough_readings; }
+
+  /// False if the model rejects these sizes.
+  bool draw(const Sizes& sizes) {
+    if (accepted_.size() >= most_readings || !drawn_.insert(sizes).second) return true;
+    ImportOptions exact = box_.exactly(sizes);
+    try {
+      read_at_(exact);
+    } catch (const Error& error) {
+      if (reason_.empty()) {
+        reason_ = error.what();
+        rejected_ = sizes;
+      }
+      return false;
+    }
+    accepted_.push_back(std::move(exact));
+    return true;
+  }
+
+  [[noreturn]] void reject() const {
+    throw Error(
+        "", fmt::format("accepts only the largest of {} sizes drawn from the ranges that are given, at "
+                        "{} instead of {}: {}; give exact sizes, as N..N, or a range that it accepts",
+                        drawn_.size(), fmt::join(rejected_, ","), fmt::join(box_.largest(), ","), reason_));
+  }
+
+  Box box_;
+  const ReadAt& read_at_;
+  std::set<Sizes> drawn_;
+  std::size_t repeated_ = 0;
+  std::vector<ImportOptions> accepted_{};
+  Sizes rejected_{};
+  std::string reason_{};
+};
+
+// From readings to one graph
+
+class Merger {
+ public:
+  Merger(Graph largest, std::span<const Graph> others) : graph_(std::move(largest)), others_(others) {}
+
+  Graph run() {
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t) merge_tensor(t);
+    for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) {
+      for (std::size_t o = 0; o < graph_.subgraphs[s].operators.size(); ++o) merge_operator(s, o);
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  void merge_tensor(TensorId t) {
+    Tensor& tensor = graph_.tensors[t];
+    for (const Graph& other : others_) {
+      const Tensor& same = other.tensors[t];
+      const bool has_rank = tensor.shape && same.shape && same.shape->size() == tensor.shape->size();
+      if (tensor.shape && !has_rank) tensor.shape.reset();
+      if (same.bytes > tensor.bytes) reject_growth(t, same);
+    }
+    if (!tensor.shape) return;
+    for (std::size_t d = 0; d < tensor.shape->size(); ++d) {
+      Sizes extents{(*tensor.shape)[d]};
+      for (const Graph& other : others_) {
+        extents.push_back((*other.tensors[t].shape)[d]);
+        if (extents.back() > extents.front()) reject_growth(t, other.tensors[t]);
+      }
+      if (std::ranges::count(extents, extents.front()) == std::ssize(extents)) continue;
+      tensor.open.push_back({d, symbols_.try_emplace(std::move(extents), symbols_.size()).first->second});
+    }
+  }
+
+  [[noreturn]] void reject_growth(TensorId t, const Tensor& other) const {
+    const auto shown = [](const Tensor& tensor) {
+      return tensor.shape ? fmt::format("[{}]", fmt::join(*tensor.shape, ","))
+                          : fmt::format("of {} bytes", tensor.bytes);
+    };
+    throw Error(
+        describe(graph_, t),
+        fmt::format("is {} at the largest of the given sizes but {} at smaller ones, expected that sizes "
+                    "fall together; give exact sizes, as N..N, or smaller ranges",
+                    shown(graph_.tensors[t]), shown(other)));
+  }
+
+  void merge_operator(std::size_t s, std::size_t o) {
+    Operator& op = graph_.subgraphs[s].operators[o];
+    const auto stays = [&](const ByteCopy& copy) {
+      const bool has_shapes = graph_.tensors[*op.inputs[copy.input]].shape.has_value() &&
+                              graph_.tensors[*op.outputs[copy.output]].shape.has_value();
+      if (!has_shapes && (copy.from != 0 || copy.to != 0)) return false;
+      return std::ranges::all_of(others_, [&](const Graph& other) {
+        return has_copy(other, other.subgraphs[s].operators[o], copy);
+      });
+    };
+    const auto moved = std::ranges::find_if_not(op.copies, stays);
+    if (moved == op.copies.end()) return;
+    op.must_copy = why_moved(op, *moved);
+    op.copies.clear();
+  }
+
+  /// Whether the operator copies the same bytes at other sizes, or fewer of them.
+  static bool has_copy(const Graph& other, const Operator& op, const ByteCopy& copy) {
+    const auto is_empty = [&](const auto& operand) { return !operand || other.tensors[*operand].bytes == 0; };
+    if (is_empty(op.inputs[copy.input]) || is_empty(op.outputs[copy.output])) return true;
+    return std::ranges::any_of(op.copies, [&](const ByteCopy& it) {
+      return it.input == copy.input && it.output == copy.output && it.from == copy.from && it.to == copy.to &&
+             it.size <= copy.size;
+    });
+  }
+
+  [[nodiscard]] std::string why_moved(const Operator& op, const ByteCopy& copy) const {
+    const bool is_in_output = copy.to != 0;
+    const TensorId whole = is_in_output ? *op.outputs[copy.output] : *op.inputs[copy.input];
+    const std::vector<OpenExtent>& open = graph_.tensors[whole].open;
+    const std::string place =
+        fmt::format("byte {} of {} {}", is_in_output ? copy.to : copy.from, is_in_output ? "output" : "input",
+                    is_in_output ? copy.output : copy.input);
+    if (open.empty()) return place + " has another meaning at other sizes";
+    return fmt::format("{} lies behind an open extent, of axis {}, and moves with it", place,
+                       open.back().axis);
+  }
+
+  Graph graph_;
+  std::span<const Graph> others_;
+  std::map<Sizes, std::size_t> symbols_{};
+};
+
+}  // namespace
+
+bool has_ranges(const ImportOptions& options) {
+  bool has = false;
+  ImportOptions copy = options;
+  for_each_size(copy, [&](const GivenSize& size) { has = has || is_range(size); });
+  return has;
+}
+
+ImportOptions at_largest(const ImportOptions& options) {
+  ImportOptions exact = options;
+  for_each_size(exact, [](GivenSize& size) { size.least = size.most; });
+  return exact;
+}
+
+std::vector<ImportOptions> read_at_others(const ImportOptions& options, const ReadAt& read_at) {
+  return Drawing(options, read_at).run();
+}
+
+Graph hold_for_all(Graph largest, std::span<const Graph> others) {
+  return Merger(std::move(largest), others).run();
+}
+
+}  // namespace stowage::import

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "stowage/graph.h"
+#include "stowage/import.h"
+
+namespace stowage::import {
+
+/// True if a given size is a range of several numbers.
+[[nodiscard]] bool has_ranges(const ImportOptions& options);
+
+/// The options with every size exactly its largest.
+[[nodiscard]] ImportOptions at_largest(const ImportOptions& options);
+
+/// Reads a model at exact sizes. Throws Error where the model rejects them.
+using ReadAt = std::function<void(const ImportOptions& exact)>;
+
+/// Calls `read_at` with exact sizes out of the ranges, always the same ones, none of them the largest, until
+/// enough of them are accepted. Returns those. Throws Error if the model rejects all of them.
+std::vector<ImportOptions> read_at_others(const ImportOptions& options, const ReadAt& read_at);
+
+/// The graph of the largest sizes, as it holds for the sizes of the others, too: extents that differ are
+/// open, copies at offsets that differ are gone, and so is what else one of the others contradicts. All graphs
+/// are of one model and have the same operators and folded results. Throws Error for a tensor that is largest
+/// elsewhere.
+[[nodiscard]] Graph hold_for_all(Graph largest, std::span<const Graph> others);
+
+}  // namespace stowage::import
