@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/checked.h"
-
 namespace stowage::import {
 
 NodeContext::NodeContext(const wire::NodeProto& node, int version, std::vector<const Type*> inputs,
@@ -84,75 +82,6 @@ void NodeContext::set_shape(std::size_t index, int elem_type, const Shape& shape
 
 void NodeContext::set_type(std::size_t index, const Type& type) {
   if (index < outputs_.size()) outputs_[index] = type;
-}
-
-std::int64_t sum_of(std::int64_t a, std::int64_t b) {
-  const auto sum = base::checked_add(a, b);
-  if (!sum) misfit("dimension ", a, " + ", b, " overflows");
-  return *sum;
-}
-
-std::int64_t product_of(std::int64_t a, std::int64_t b) {
-  const auto product = base::checked_multiply(a, b);
-  if (!product) misfit("dimension ", a, " * ", b, " overflows");
-  return *product;
-}
-
-Dim sum_of(const Dim& a, const Dim& b) { return a && b ? Dim(sum_of(*a, *b)) : std::nullopt; }
-
-Dim product_of(const Dim& a, const Dim& b) { return a && b ? Dim(product_of(*a, *b)) : std::nullopt; }
-
-Dim product_of(const Dims& dims, std::size_t begin, std::size_t end) {
-  Dim product = 1;
-  for (std::size_t d = begin; d < end; ++d) product = product_of(product, dims[d]);
-  return product;
-}
-
-Dim quotient(const Dim& whole, const Dim& parts) {
-  return whole && parts && *parts > 0 ? Dim(*whole / *parts) : std::nullopt;
-}
-
-Dim dim_at(const Dims* dims, std::size_t at) {
-  return dims == nullptr || at >= dims->size() ? std::nullopt : (*dims)[at];
-}
-
-Dim same_dim(const Dim& a, const Dim& b) {
-  if (a && b && *a != *b) misfit("dimensions ", *a, " and ", *b, " differ");
-  return a ? a : b;
-}
-
-std::size_t axis_in(std::int64_t axis, std::size_t rank) {
-  const auto signed_rank = static_cast<std::int64_t>(rank);
-  if (axis < -signed_rank || axis >= signed_rank)
-    misfit("axis ", axis, " does not exist in a tensor of rank ", rank);
-  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
-}
-
-std::vector<std::size_t> axes_in(const Shape& axes, std::size_t rank) {
-  std::vector<std::size_t> result;
-  result.reserve(axes.size());
-  for (const std::int64_t axis : axes) result.push_back(axis_in(axis, rank));
-  return result;
-}
-
-std::optional<Dims> broadcast_dims(const Dims* a, const Dims* b) {
-  if (a == nullptr || b == nullptr) return std::nullopt;
-  const Dims& longer = a->size() < b->size() ? *b : *a;
-  const Dims& shorter = a->size() < b->size() ? *a : *b;
-  Dims result = longer;
-  for (std::size_t d = 0; d < shorter.size(); ++d) {
-    const Dim& own = shorter[shorter.size() - 1 - d];
-    Dim& dimension = result[result.size() - 1 - d];
-    if (own == 1) continue;
-    if (dimension == 1) {
-      dimension = own;
-    } else if (dimension && own) {
-      if (*own != *dimension) misfit("cannot broadcast ", *own, " and ", *dimension);
-    } else if (own) {
-      dimension = own;  // the other is this or 1
-    }
-  }
-  return result;
 }
 
 }  // namespace stowage::import

@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <sstream>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,20 +13,6 @@
 #include "stowage/graph.h"
 
 namespace stowage::import {
-
-/// An operator whose inputs and attributes do not fit together.
-class Misfit : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// Throws Misfit with these words and numbers, one after the other.
-template <typename... Words>
-[[noreturn]] void misfit(const Words&... words) {
-  std::ostringstream text;
-  (text << ... << words);
-  throw Misfit(text.str());
-}
 
 /// The types of a node's inputs and outputs, its attributes and the known values of its inputs, as shape rules
 /// see them. An operator's optional inputs may be asked for whether it has them or not.
@@ -79,30 +63,5 @@ class NodeContext {
   std::vector<const Value*> values_;
   std::vector<Type> outputs_;
 };
-
-/// Sums and products of dimensions; throw Misfit on overflow. The result is unknown if one of them is.
-[[nodiscard]] std::int64_t sum_of(std::int64_t a, std::int64_t b);
-[[nodiscard]] std::int64_t product_of(std::int64_t a, std::int64_t b);
-[[nodiscard]] Dim sum_of(const Dim& a, const Dim& b);
-[[nodiscard]] Dim product_of(const Dim& a, const Dim& b);
-/// The product of a range of dimensions.
-[[nodiscard]] Dim product_of(const Dims& dims, std::size_t begin, std::size_t end);
-
-/// A part of a dimension, rounded down; unknown if there are no parts.
-[[nodiscard]] Dim quotient(const Dim& whole, const Dim& parts);
-
-/// One dimension of an operand; unknown if there is no such dimension.
-[[nodiscard]] Dim dim_at(const Dims* dims, std::size_t at);
-
-/// What two dimensions that must be equal are; throws Misfit if they are not.
-[[nodiscard]] Dim same_dim(const Dim& a, const Dim& b);
-
-/// An axis counted from the front; a negative one counts from the end. Throws Misfit if there is none.
-[[nodiscard]] std::size_t axis_in(std::int64_t axis, std::size_t rank);
-/// The same for each of a list.
-[[nodiscard]] std::vector<std::size_t> axes_in(const Shape& axes, std::size_t rank);
-
-/// The dimensions of operands stretched to one another; unknown if one of them is (null).
-[[nodiscard]] std::optional<Dims> broadcast_dims(const Dims* a, const Dims* b);
 
 }  // namespace stowage::import

@@ -226,23 +226,6 @@ void split(NodeContext& node) {
   }
 }
 
-namespace {
-
-/// How many elements a slice takes of a dimension.
-std::int64_t taken(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
-  if (step == 0) misfit("the step is 0");
-  const auto clamped = [&](std::int64_t at) {
-    at = at < 0 ? std::max(at, -size - 1) + size : at;
-    return step > 0 ? std::clamp<std::int64_t>(at, 0, size) : std::clamp<std::int64_t>(at, -1, size - 1);
-  };
-  const std::int64_t first = clamped(start);
-  const std::int64_t last = clamped(end);
-  if (step > 0) return first < last ? (last - first - 1) / step + 1 : 0;
-  return first > last ? 1 - (first - last - 1) / std::max(step, -largest_value) : 0;
-}
-
-}  // namespace
-
 void slice(NodeContext& node) {
   std::optional<Dims> dims = node.type(0).dims;
   const auto starts = list_of(node, "starts", 1);

@@ -78,17 +78,6 @@ Type declared_type(const wire::TypeProto& proto, const std::map<std::string, Giv
 
 bool has_element_type(const Type& type) { return type.kind == Type::Kind::tensor && type.elem_type != 0; }
 
-std::optional<Shape> concrete_shape(const std::optional<Dims>& dims) {
-  if (!dims) return std::nullopt;
-  Shape shape;
-  shape.reserve(dims->size());
-  for (const Dim& dimension : *dims) {
-    if (!dimension) return std::nullopt;
-    shape.push_back(*dimension);
-  }
-  return shape;
-}
-
 Dim dimension_at(const Type& type, std::int64_t axis) {
   const auto at = type.dims ? place_of(axis, type.dims->size()) : std::nullopt;
   return at ? (*type.dims)[*at] : std::nullopt;
@@ -132,13 +121,7 @@ bool is_compatible(const Type& a, const Type& b) {
 
 Type common_type(const Type& a, const Type& b) {
   Type common = a;
-  if (!a.dims || !b.dims || a.dims->size() != b.dims->size()) {
-    common.dims.reset();
-    return common;
-  }
-  for (std::size_t d = 0; d < a.dims->size(); ++d) {
-    if ((*a.dims)[d] != (*b.dims)[d]) (*common.dims)[d].reset();
-  }
+  common.dims = common_dims(a.dims, b.dims);
   return common;
 }
 

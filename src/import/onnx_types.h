@@ -8,15 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "import/dims.h"
 #include "import/onnx_wire.h"
 #include "stowage/graph.h"
 #include "stowage/import.h"
 
 namespace stowage::import {
-
-/// A dimension; none if it is unknown.
-using Dim = std::optional<std::int64_t>;
-using Dims = std::vector<Dim>;
 
 /// The type of a value as far as it is known.
 struct Type {
@@ -42,9 +39,6 @@ struct Type {
 [[nodiscard]] Type declared_type(const wire::TypeProto& proto, const std::map<std::string, GivenSize>& dims);
 
 [[nodiscard]] bool has_element_type(const Type& type);
-
-/// The shape if every dimension is known.
-[[nodiscard]] std::optional<Shape> concrete_shape(const std::optional<Dims>& dims);
 
 /// One dimension, counted from the end if negative; none if it is unknown.
 [[nodiscard]] Dim dimension_at(const Type& type, std::int64_t axis);
