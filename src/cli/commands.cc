@@ -218,6 +218,7 @@ ExitStatus run_plan(const PlanCommand& command) {
   }
   std::vector<Input> inputs =
       tflm ? tflm->inputs() : read_models(command.inputs, command.model, wanted_for(options));
+  print_notes(inputs);
   expect_what_if(command, inputs);
   if (command.unpin) std::ranges::transform(inputs, inputs.begin(), without_pins);
   const InterruptWatch watch;  // from here on an interrupt keeps the best plan so far
@@ -271,6 +272,7 @@ ExitStatus run_compare(const CompareCommand& command) {
   PlanOptions options = parse_plan_options(command.plan);
   note_memories(options.memories);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options));
+  print_notes(inputs);
   const InterruptWatch watch;
   options.solve.stop = watch.stop();
   options.solve.progress = progress_line();
@@ -302,6 +304,7 @@ ExitStatus run_sweep(const SweepCommand& command) {
   expect_different_files(files_of_models(command.inputs), {{"--svg", command.svg_file}});
   SweepOptions options = parse_sweep_options(command.plan);
   const std::vector<Input> inputs = read_models(command.inputs, command.model, wanted_for(options.plan));
+  print_notes(inputs);
   const InterruptWatch watch;
   options.plan.solve.stop = watch.stop();
   options.plan.solve.progress = progress_line();

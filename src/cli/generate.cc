@@ -196,6 +196,7 @@ ExitStatus run_generate(const GenerateCommand& command) {
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   PlanOptions options = parse_plan_options(command.plan);
   std::vector<Network> networks = read_networks(command.inputs, command.model);
+  print_notes(inputs_of(networks));
   const std::string name = networks.size() == 1 ? c_name_of(networks[0].input.info.name) : "models";
   const GenerateOptions wanted{.name = command.name.empty() ? name : command.name,
                                .cases = parse_cases(command.cases),

@@ -29,7 +29,7 @@ Bytes head_of_ours(const Input& input, const KernelRequests& requests) {
 
 Graph graph_of(const std::string& name, const TflmRuntime& runtime) {
   const base::InputFile file(name);
-  ImportOptions options;
+  ImportOptions options{.file_shapes = true};
   options.scratch = kernel_requests(file.bytes(), runtime_for(file.bytes(), runtime)).scratch;
   return std::get<Graph>(parse_input(file.bytes(), name, options).content);
 }
@@ -55,7 +55,7 @@ Inspection inspect(const std::string& name, const TflmRuntime& wanted, std::opti
     const TflmRuntime runtime = runtime_for(file.bytes(), wanted);
     inspection.runtime = runtime;
     const KernelRequests requests = kernel_requests(file.bytes(), runtime);
-    ImportOptions import_options;
+    ImportOptions import_options{.file_shapes = true};
     import_options.scratch = requests.scratch;
     const Input input = parse_input(file.bytes(), name, import_options);
     inspection.graph = std::get<Graph>(input.content);

@@ -1,9 +1,11 @@
 #include "cli/models.h"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <set>
 
 #include "base/text.h"
@@ -126,6 +128,13 @@ std::vector<Network> read_networks(const std::vector<std::string>& texts, const 
     networks.back().input.info.name = models[m].name;
   }
   return networks;
+}
+
+void print_notes(const std::vector<Input>& inputs) {
+  for (const Input& input : inputs) {
+    if (!input.note.empty())
+      fmt::print(std::cerr, "stowage: note: {}: {}\n", base::quoted(input.info.source), input.note);
+  }
 }
 
 std::vector<Input> inputs_of(const std::vector<Network>& networks) {

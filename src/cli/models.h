@@ -39,6 +39,9 @@ enum class Wanted : std::uint8_t {
 [[nodiscard]] std::vector<Input> read_models(const std::vector<std::string>& texts,
                                              const ModelTexts& model_texts, Wanted wanted);
 
+/// Prints what was assumed of sizes that the files leave open.
+void print_notes(const std::vector<Input>& inputs);
+
 /// Reads the models' files with all that it takes to run them.
 [[nodiscard]] std::vector<Network> read_networks(const std::vector<std::string>& texts,
                                                  const ModelTexts& model_texts);

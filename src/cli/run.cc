@@ -129,6 +129,7 @@ ExitStatus run_run(const RunCommand& command) {
   RunOptions options = parse_run_options(command.run, parse_plan_options(command.plan).solve.seed);
   expect_outputs_apart(command);
   const std::vector<Network> networks = read_networks(command.inputs, command.model);
+  print_notes(inputs_of(networks));
   const std::vector<SavedOutput> saved = saved_outputs(command, networks);
   const InterruptWatch watch;
   const Planned planned = plan_for(command, networks, watch);

@@ -17,6 +17,9 @@
 namespace stowage::cli {
 namespace {
 
+/// TensorFlow Lite Micro knows no other sizes than those in the file.
+const ImportOptions sizes_of_file{.file_shapes = true};
+
 /// The output file: the given one, or MODEL.tflite in the given directory.
 std::filesystem::path file_for(const PlanCommand& command, const NamedFile& model, std::size_t models) {
   const std::filesystem::path given = command.tflite_file;
@@ -38,7 +41,7 @@ PlannedFile planned_file(const Input& input, const Plan& plan, std::size_t model
   } catch (const Error& error) {
     throw error.in_file(source);
   }
-  const Input written = parse_input(planned.content, source);
+  const Input written = parse_input(planned.content, source, sizes_of_file);
   const auto offsets = read_offline_offsets(planned.content);
   planned.faults = check_offline_offsets(std::get<Graph>(written.content), offsets.value());
   return planned;
@@ -46,7 +49,7 @@ PlannedFile planned_file(const Input& input, const Plan& plan, std::size_t model
 
 /// The head of a planned file with the scratch of a runtime.
 Bytes head_of(const std::string& content, const std::vector<ScratchRequest>& scratch) {
-  ImportOptions options;
+  ImportOptions options = sizes_of_file;
   options.scratch = scratch;
   const Input input = parse_input(content, "planned.tflite", options);
   return tflm_head(std::get<Graph>(input.content), read_offline_offsets(content).value());
@@ -131,7 +134,7 @@ TflmPlanning::TflmPlanning(const PlanCommand& command, PlanOptions& options)
       if (command.strip)
         contents_.back() = used_parts_.emplace_back(without_unused_tensors(contents_.back()));
       if (!command.model.scratch.empty()) {
-        const Input input = parse_input(contents_.back(), model.file);
+        const Input input = parse_input(contents_.back(), model.file, sizes_of_file);
         requests_.back().scratch = completed(requests_.back(), list_, std::get<Graph>(input.content));
         requests_.back().unknown.clear();
       }
@@ -160,6 +163,7 @@ std::vector<Input> TflmPlanning::inputs() const {
   std::vector<Input> inputs;
   for (std::size_t m = 0; m < models.size(); ++m) {
     options[m].scratch = requests_[m].scratch;
+    options[m].file_shapes = true;
     options[m].constants = models.size() > 1;
     inputs.push_back(parse_input(contents_[m], models[m].file, options[m]));
     inputs.back().info.name = models[m].name;
@@ -211,7 +215,7 @@ void TflmPlanning::strip(TflmOutput& output) const {
 /// The offsets go into a BufferPlan instead of the file, for the runtime takes one of both.
 void TflmPlanning::use_buffer_plan(TflmOutput& output) const {
   PlannedFile& file = output.files.at(0);
-  ImportOptions options;
+  ImportOptions options = sizes_of_file;
   options.scratch = kernel_requests(file.content, runtime_).scratch;
   if (!command_.model.scratch.empty()) options.scratch = reordered(requests_[0].scratch, file.plan.plan);
   const Input input = parse_input(file.content, sources_[0], options);
@@ -226,7 +230,7 @@ std::string TflmPlanning::what_would_gain(const PlanOptions& options, const Plan
   rows.target = Target::any;
   rows.stream = StreamOptions{.axes = StreamAxes::natural, .blocks = StreamBlocks::none};
   try {
-    const Plan streamed = make_plan({read_network(sources_[0]).input}, rows).plan;
+    const Plan streamed = make_plan({read_network(sources_[0], sizes_of_file).input}, rows).plan;
     if (streamed.summary.peak >= plan.summary.peak) return "rows (--stream) would need as much";
     return fmt::format("rows would need {} bytes, with kernels such as `stowage generate --stream` writes",
                        streamed.summary.peak);
@@ -242,7 +246,7 @@ std::vector<ScratchRequest> TflmPlanning::scratch_in(const PlannedFile& file, st
   const KernelRequests requests = kernel_requests(file.content, runtime);
   if (command_.model.scratch.empty()) return requests.scratch;
   return completed(requests, reordered(list_, file.plan.plan),
-                   std::get<Graph>(parse_input(file.content, sources_[model]).content));
+                   std::get<Graph>(parse_input(file.content, sources_[model], sizes_of_file).content));
 }
 
 TflmArena TflmPlanning::arena_on(const TflmRuntime& runtime, const std::vector<PlannedFile>& files) const {
@@ -262,8 +266,8 @@ void TflmPlanning::note_unused(std::size_t model, PlannedFile& file) const {
     return;  // a file that cannot be written anew
   }
   if (used == contents_[model]) return;
-  const Graph before = std::get<Graph>(parse_input(contents_[model], sources_[model]).content);
-  const Graph after = std::get<Graph>(parse_input(used, sources_[model]).content);
+  const Graph before = std::get<Graph>(parse_input(contents_[model], sources_[model], sizes_of_file).content);
+  const Graph after = std::get<Graph>(parse_input(used, sources_[model], sizes_of_file).content);
   OfflinePlan plan = file.plan.plan;
   for (TensorId t = 0; t < plan.offsets.size(); ++t) {
     if (after.tensors[t].bytes >= before.tensors[t].bytes) continue;

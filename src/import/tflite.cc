@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "import/open_sizes.h"
 #include "import/readers.h"
 #include "import/tflite_copies.h"
+#include "import/tflite_shapes.h"
 #include "import/tflite_tables.h"
 #include "stowage/error.h"
 
@@ -52,23 +54,10 @@ DType dtype_of(tflite::TensorType type) {
   return dtype;
 }
 
-/// Negative dimensions are open: the user may choose them.
-void check_agrees(const Shape& given, const Shape& open) {
-  const auto agree = [](std::int64_t chosen, std::int64_t fixed) { return fixed < 0 || fixed == chosen; };
-  if (std::ranges::equal(given, open, agree)) return;
-  reject("is to have shape [{}], expected one that agrees with the model's [{}]", fmt::join(given, ","),
-         fmt::join(open, ","));
-}
-
 Shape dimensions_of(const Indices* dimensions) {
   const std::size_t rank = count(dimensions);
   if (rank > 1000) reject("has {} dimensions, expected at most 1000", rank);
   return dimensions == nullptr ? Shape{} : Shape(dimensions->begin(), dimensions->end());
-}
-
-/// The number of an operator's code. Old files have only the first field, which is 127 for larger numbers.
-BuiltinOperator builtin_of(const tflite::OperatorCode& code) {
-  return std::max(static_cast<BuiltinOperator>(code.deprecated_builtin_code()), code.builtin_code());
 }
 
 std::string type_of(const tflite::OperatorCode& code) {
@@ -125,19 +114,34 @@ void check_option_names(const ImportOptions& options, const Graph& graph) {
   for (const auto& [name, bytes] : options.bounds) check(name, "--bound");
 }
 
+/// A model at the largest of the given sizes.
+struct TfliteReading {
+  Graph graph{};
+  ImportOptions ranges{};  ///< The options as the sizes for which a plan must hold.
+  std::string note{};
+};
+
 /// Turns a verified model into a graph.
 class Reader {
  public:
-  Reader(const tflite::Model& model, std::string_view file, const ImportOptions& options)
-      : model_(model), file_(file), options_(options), budget_(file.size()) {}
+  Reader(const tflite::Model& model, std::string_view file, const ImportOptions& options, SizesRead sizes)
+      : model_(model), file_(file), options_(options), sizes_(sizes), budget_(file.size()) {}
 
-  Graph read() {
+  TfliteReading read() {
     count_all();
     for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) read_tensors(s);
     for (std::size_t s = graph_.subgraphs.size(); s-- > 0;) read_subgraph(s);
+    check_option_names(options_, graph_);
+    TfliteReading reading{.ranges = options_};
+    if (is_to_infer()) infer(reading);
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t)
+      located([&] { find_size(t); }, [&] { return describe(graph_, t); });
+    for (const auto& [name, bytes] : options_.bounds) expect_used_bound(name);
+    for (std::size_t s = 0; s < graph_.subgraphs.size(); ++s) read_copies(s);
     mark(graph_.subgraphs[0].inputs, TensorKind::input);
     mark(graph_.subgraphs[0].outputs, TensorKind::output);
-    return std::move(graph_);
+    reading.graph = std::move(graph_);
+    return reading;
   }
 
  private:
@@ -181,32 +185,60 @@ class Reader {
       tensor.kind = TensorKind::weight;
     }
     tensor.dtype = dtype_of(source.type());
-    if (const auto bound = options_.bounds.find(tensor.name); bound != options_.bounds.end()) {
+    tensor.shape = dimensions_of(source.shape());
+    if (std::ranges::any_of(*tensor.shape, [](std::int64_t dimension) { return dimension < -1; }))
+      reject("has shape [{}], expected sizes, or -1 for an open one", fmt::join(*tensor.shape, ","));
+  }
+
+  /// The shapes in the file are the sizes, unless it leaves some open.
+  [[nodiscard]] bool is_to_infer() const {
+    return !options_.file_shapes && (!options_.shapes.empty() || has_open_sizes(model_, graph_));
+  }
+
+  void infer(TfliteReading& reading) {
+    validate(graph_);
+    InferredShapes inferred =
+        infer_shapes(model_, file_, graph_, options_, sizes_, [this](std::size_t bytes) { spend(bytes); });
+    for (TensorId t = 0; t < graph_.tensors.size(); ++t)
+      graph_.tensors[t].shape = std::move(inferred.shapes[t]);
+    reading.ranges = std::move(inferred.ranges);
+    reading.note = std::move(inferred.note);
+  }
+
+  void find_size(TensorId t) {
+    Tensor& tensor = graph_.tensors[t];
+    const auto bound = options_.bounds.find(tensor.name);
+    const bool has_bound = bound != options_.bounds.end() && !is_constant(tensor.kind);
+    if (has_bound && (!tensor.shape || tensor.dtype == DType::string)) {
+      tensor.shape.reset();
       tensor.bytes = bound->second;
       return;
     }
-    tensor.shape = shape_of(source, tensor.name);
+    const Shape& shape = tensor.shape.value();
+    if (std::ranges::any_of(shape, [](std::int64_t dimension) { return dimension < 0; }))
+      reject("has shape [{}], expected nothing below 0", fmt::join(shape, ","));
     if (tensor.dtype != DType::string) {
-      tensor.bytes = bytes_of(tensor.dtype, *tensor.shape);
-    } else if (stored > 0 && tensor.kind == TensorKind::weight) {
-      tensor.bytes = stored;
+      tensor.bytes = bytes_of(tensor.dtype, shape);
+    } else if (tensor.kind == TensorKind::weight && !stored(t).empty()) {
+      tensor.bytes = static_cast<Bytes>(stored(t).size());
     } else {
       reject("has type 5 (STRING) and no data, expected a type with a size, or --bound");
     }
   }
 
-  [[nodiscard]] Shape shape_of(const tflite::Tensor& source, const std::string& name) const {
-    Shape shape = dimensions_of(source.shape());
-    if (const auto given = options_.shapes.find(name); given != options_.shapes.end()) {
-      const Shape signature = dimensions_of(source.shape_signature());
-      const Shape largest_shape = largest(given->second);
-      check_agrees(largest_shape, signature.empty() ? shape : signature);
-      shape = largest_shape;
-    }
-    if (std::ranges::any_of(shape, [](std::int64_t dimension) { return dimension < 0; })) {
-      reject("has shape [{}], expected nothing below 0, or --shape or --bound", fmt::join(shape, ","));
-    }
-    return shape;
+  /// Data of a tensor in the file.
+  [[nodiscard]] std::string_view stored(TensorId t) const {
+    const auto next = std::ranges::upper_bound(first_tensor_, t);
+    const auto s = static_cast<std::size_t>(next - first_tensor_.begin()) - 1;
+    return stored_data(model_, file_, at(subgraph(s).tensors(), t - first_tensor_[s]));
+  }
+
+  void expect_used_bound(const std::string& name) const {
+    const auto uses = [&](const Tensor& it) { return it.name == name && !it.shape; };
+    if (std::ranges::any_of(graph_.tensors, uses)) return;
+    const auto it = std::ranges::find(graph_.tensors, name, &Tensor::name);
+    throw UsageError(fmt::format("--bound {}: has no effect, as the model itself gives {} bytes",
+                                 base::quoted(name), it->bytes));
   }
 
   void read_subgraph(std::size_t s) {
@@ -281,8 +313,17 @@ class Reader {
     op.stateful =
         has_effect(builtin_of(code), op, graph_.tensors) ||
         std::ranges::any_of(op.bodies, [&](std::size_t body) { return body <= s || has_effects_[body]; });
-    find_copies({model_, subgraph(s), first_tensor_[s], file_, [this](std::size_t bytes) { spend(bytes); }},
-                source, builtin_of(code), graph_, op);
+  }
+
+  void read_copies(std::size_t s) {
+    const TfliteScope scope{model_, subgraph(s), first_tensor_[s], file_,
+                            [this](std::size_t bytes) { spend(bytes); }};
+    for (std::size_t o = 0; o < count(subgraph(s).operators()); ++o) {
+      const tflite::Operator& source = at(subgraph(s).operators(), o);
+      const BuiltinOperator builtin = builtin_of(at(model_.operator_codes(), source.opcode_index()));
+      located([&] { find_copies(scope, source, builtin, graph_, graph_.subgraphs[s].operators[o]); },
+              [&] { return describe(graph_, s, o); });
+    }
   }
 
   /// Operators of Ethos-U accelerators take their command stream as first input, and their working memory as
@@ -321,6 +362,7 @@ class Reader {
   const tflite::Model& model_;
   std::string_view file_;
   const ImportOptions& options_;
+  SizesRead sizes_;
   ReadingBudget budget_;
   Graph graph_{};
   std::vector<TensorId> first_tensor_{};  // of each subgraph
@@ -329,18 +371,30 @@ class Reader {
 
 }  // namespace
 
-Graph read_graph(const TfliteFile& file, const ImportOptions& options) {
-  Graph graph = Reader(file.model(), file.bytes(), options).read();
-  check_option_names(options, graph);
-  add_states(graph, options.states);
-  add_scratch(graph, options.scratch);
-  validate(graph);
-  return graph;
+ReadGraph read_graph(const TfliteFile& file, const ImportOptions& options) {
+  const auto read_at = [&](const ImportOptions& sizes, SizesRead which) {
+    return Reader(file.model(), file.bytes(), sizes, which).read();
+  };
+  TfliteReading reading = read_at(options, SizesRead::largest);
+  if (has_ranges(reading.ranges)) {
+    std::vector<Graph> others;
+    const auto add = [&](const ImportOptions& sizes) {
+      others.push_back(read_at(sizes, SizesRead::others).graph);
+    };
+    (void)read_at_others(reading.ranges, add);
+    reading.graph = hold_for_all(std::move(reading.graph), others);
+  }
+  ReadGraph result{.graph = std::move(reading.graph), .note = std::move(reading.note)};
+  add_states(result.graph, options.states);
+  add_scratch(result.graph, options.scratch);
+  validate(result.graph);
+  return result;
 }
 
 Input read_tflite(const Source& source, const ImportOptions& options) {
   const TfliteFile file(options.constants ? held(source) : source);
-  Input input{.content = read_graph(file, options)};
+  ReadGraph read = read_graph(file, options);
+  Input input{.content = std::move(read.graph), .note = std::move(read.note)};
   if (options.constants) input.constants = constants_of(file, std::get<Graph>(input.content));
   return input;
 }

@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string>
 
@@ -161,13 +160,14 @@ class Mover {
 
   void gather() {
     const auto* const options = expect(source_.builtin_options_as_GatherOptions());
-    const auto indices = options != nullptr ? constant(1, "index") : std::nullopt;
-    if (!indices) return;
-    if (indices->size() != 1 || options->batch_dims() != 0) {
+    const auto shape = options != nullptr ? finder_.input_shape(1) : std::nullopt;
+    if (!shape) return;
+    const Bytes indices = bytes_of(DType::int8, *shape);
+    if (indices != 1 || options->batch_dims() != 0) {
       finder_.refuse(
-          fmt::format("gather at {} indices in {} batch dimensions", indices->size(), options->batch_dims()));
-    } else {
-      finder_.take_index(options->axis(), indices->front());
+          fmt::format("gather at {} indices in {} batch dimensions", indices, options->batch_dims()));
+    } else if (const auto index = constant(1, "index")) {
+      finder_.take_index(options->axis(), index->front());
     }
   }
 
@@ -248,24 +248,10 @@ class Mover {
 
   [[nodiscard]] std::optional<Shape> numbers_of(TensorId id) const {
     const Tensor& it = graph_.tensors[id];
-    if (it.kind != TensorKind::weight || tensor(id).external_buffer() != 0) return std::nullopt;
-    const std::string_view data = stored_data(scope_.model, scope_.file, tensor(id));
-    if (data.empty() || static_cast<Bytes>(data.size()) != it.bytes) return std::nullopt;
-    scope_.spend(data.size());
-    if (it.dtype == DType::int32) return numbers_in<std::int32_t>(data);
-    if (it.dtype == DType::int64) return numbers_in<std::int64_t>(data);
-    return std::nullopt;
-  }
-
-  template <typename Number>
-  static std::optional<Shape> numbers_in(std::string_view data) {
-    Shape numbers;
-    for (std::size_t at = 0; at + sizeof(Number) <= data.size(); at += sizeof(Number)) {
-      Number number = 0;
-      std::memcpy(&number, data.data() + at, sizeof(Number));
-      numbers.push_back(number);
-    }
-    return numbers;
+    if (it.kind != TensorKind::weight || !it.shape) return std::nullopt;
+    const auto value = value_of(scope_.model, scope_.file, tensor(id), *it.shape, scope_.spend);
+    if (!value || value->is_real()) return std::nullopt;
+    return value->integers;
   }
 
   const TfliteScope& scope_;

@@ -215,7 +215,9 @@ class DetailReader {
 Network read_tflite_network(const Source& source, const ImportOptions& options) {
   const TfliteFile file(held(source));
   Network network;
-  network.input.content = read_graph(file, options);
+  ReadGraph read = read_graph(file, options);
+  network.input.note = std::move(read.note);
+  network.input.content = std::move(read.graph);
   network.input.constants = constants_of(file, network.graph());
   DetailReader(file, network).read();
   return network;

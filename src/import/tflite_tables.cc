@@ -4,12 +4,29 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 
 #include "import/tflite.h"
 
 namespace stowage::import {
+namespace {
+
+namespace onnx_element = wire::element;
+
+/// The numbers in some data if they are so many; otherwise none.
+template <typename Stored, typename Element>
+void read_stored(std::string_view data, std::size_t count, std::vector<Element>& to) {
+  if (data.size() != count * sizeof(Stored)) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    Stored stored;
+    std::memcpy(&stored, data.data() + i * sizeof(Stored), sizeof(Stored));
+    to.push_back(static_cast<Element>(stored));
+  }
+}
+
+}  // namespace
 
 bool looks_like_tflite(std::string_view bytes) { return has_identifier(bytes, tflite::ModelIdentifier()); }
 
@@ -48,6 +65,39 @@ std::string_view stored_data(const tflite::Model& model, std::string_view file,
                                 index, buffer.size(), buffer.offset(), file.size()));
   }
   return file.substr(buffer.offset(), buffer.size());
+}
+
+tflite::BuiltinOperator builtin_of(const tflite::OperatorCode& code) {
+  return std::max(static_cast<tflite::BuiltinOperator>(code.deprecated_builtin_code()), code.builtin_code());
+}
+
+int element_type_of(const tflite::Tensor& tensor) {
+  switch (tensor.type()) {
+    case tflite::TensorType::INT32:
+      return onnx_element::int32;
+    case tflite::TensorType::INT64:
+      return onnx_element::int64;
+    case tflite::TensorType::BOOL:
+      return onnx_element::boolean;
+    case tflite::TensorType::FLOAT32:
+      return onnx_element::float32;
+    default:
+      return 0;
+  }
+}
+
+std::optional<Value> value_of(const tflite::Model& model, std::string_view file, const tflite::Tensor& tensor,
+                              const Shape& shape, const std::function<void(std::size_t bytes)>& spend) {
+  Value value{.elem_type = element_type_of(tensor), .shape = shape, .integers = {}, .reals = {}};
+  const auto count = small_count(value.elem_type, shape);
+  if (!count || tensor.external_buffer() != 0) return std::nullopt;
+  const std::string_view data = stored_data(model, file, tensor);
+  spend(std::min(data.size(), *count * sizeof(std::int64_t)));
+  if (value.elem_type == onnx_element::int32) read_stored<std::int32_t>(data, *count, value.integers);
+  if (value.elem_type == onnx_element::int64) read_stored<std::int64_t>(data, *count, value.integers);
+  if (value.elem_type == onnx_element::boolean) read_stored<std::uint8_t>(data, *count, value.integers);
+  if (value.elem_type == onnx_element::float32) read_stored<float>(data, *count, value.reals);
+  return value.size() == *count ? std::optional(value) : std::nullopt;
 }
 
 Constants constants_of(const TfliteFile& file, const Graph& graph) {

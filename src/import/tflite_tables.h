@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "import/flatbuffer.h"
+#include "import/onnx_values.h"
 #include "import/readers.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
@@ -16,6 +20,19 @@ namespace stowage::import {
 /// Constant data of a tensor in the file, empty if it has none. Throws Error for data outside of the file.
 [[nodiscard]] std::string_view stored_data(const tflite::Model& model, std::string_view file,
                                            const tflite::Tensor& tensor);
+
+/// The number of an operator's code. Old files have only the first field, which is 127 for larger numbers.
+[[nodiscard]] tflite::BuiltinOperator builtin_of(const tflite::OperatorCode& code);
+
+/// The element type of values that are kept, as ONNX numbers it; 0 for all other tensors, among them all whose
+/// numbers a quantization gives another meaning.
+[[nodiscard]] int element_type_of(const tflite::Tensor& tensor);
+
+/// The value of a constant with this shape, if its data is in the file and small, and of a type that is kept. Calls
+/// `spend` before that many bytes of the file are read.
+[[nodiscard]] std::optional<Value> value_of(const tflite::Model& model, std::string_view file,
+                                            const tflite::Tensor& tensor, const Shape& shape,
+                                            const std::function<void(std::size_t bytes)>& spend);
 
 /// Calls `read`, and adds a place to its errors; `place` is called only for errors.
 template <typename Read, typename Place>
@@ -58,7 +75,12 @@ class TfliteFile {
   const tflite::Model* model_ = nullptr;
 };
 
-[[nodiscard]] Graph read_graph(const TfliteFile& file, const ImportOptions& options);
+struct ReadGraph {
+  Graph graph{};
+  std::string note{};  ///< As Input::note.
+};
+
+[[nodiscard]] ReadGraph read_graph(const TfliteFile& file, const ImportOptions& options);
 
 /// The file's data for weights, instructions and variables, in place. Throws Error unless data and tensor
 /// have equal sizes.

@@ -535,6 +535,8 @@ TEST(TfliteCopiesOfBounds, OnlyWhole) {
   TfliteTensor out = tensor({4});
   in.name = "in";
   out.name = "out";
+  in.signature = {-1};
+  out.signature = {-1};
   const ImportOptions bounds{.bounds = {{"in", 64}, {"out", 64}}};
   EXPECT_EQ(show_copies(graph_of({"", "RESHAPE", {in}, {out}, ""}, bounds).subgraphs[0].operators[0]),
             "0 > 0: 64");

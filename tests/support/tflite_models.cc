@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <stdexcept>
 
 #include "tflite_generated.h"
@@ -157,30 +158,73 @@ class Writer {
       return {BuiltinOptions::WhileOptions, tflite::CreateWhileOptions(builder_, body(0), body(1)).Union()};
     if (type == "CALL_ONCE")
       return {BuiltinOptions::CallOnceOptions, tflite::CreateCallOnceOptions(builder_, body(0)).Union()};
-    if (op.numbers.empty()) return {BuiltinOptions::NONE, 0};
-    const auto number = [&](std::size_t i) { return op.numbers.at(i); };
-    if (type == "CONCATENATION") {
-      const auto activation = static_cast<tflite::ActivationFunctionType>(number(1));
-      return {BuiltinOptions::ConcatenationOptions,
-              tflite::CreateConcatenationOptions(builder_, number(0), activation).Union()};
+    const bool is_custom = builtin_named(type) == BuiltinOperator::CUSTOM;
+    if (is_custom || op.numbers.empty()) return {BuiltinOptions::NONE, 0};
+    const BuiltinOptions options = options_of(type);
+    const flatbuffers::TypeTable& all = *tflite::BuiltinOptionsTypeTable();
+    const flatbuffers::TypeCode code = all.type_codes[static_cast<std::size_t>(options)];
+    return {options, write_numbers(*all.type_refs[code.sequence_ref](), op.numbers)};
+  }
+
+  /// A table with these numbers as its fields, or as the elements of its first field, a vector.
+  Offset<void> write_numbers(const flatbuffers::TypeTable& table, const std::vector<std::int32_t>& numbers) {
+    if (table.type_codes[0].is_repeating != 0) {
+      const auto vector = builder_.CreateVector(numbers);
+      const auto start = builder_.StartTable();
+      builder_.AddOffset(flatbuffers::FieldIndexToOffset(0), vector);
+      return builder_.EndTable(start);
     }
-    if (type == "PACK")
-      return {BuiltinOptions::PackOptions, tflite::CreatePackOptions(builder_, number(0), number(1)).Union()};
-    if (type == "UNPACK") {
-      return {BuiltinOptions::UnpackOptions,
-              tflite::CreateUnpackOptions(builder_, number(0), number(1)).Union()};
+    const auto start = builder_.StartTable();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto field = flatbuffers::FieldIndexToOffset(static_cast<flatbuffers::voffset_t>(i));
+      switch (table.type_codes[i].base_type) {
+        case flatbuffers::ET_BOOL:
+        case flatbuffers::ET_CHAR:
+          builder_.AddElement(field, static_cast<std::int8_t>(numbers[i]));
+          break;
+        case flatbuffers::ET_FLOAT:
+          builder_.AddElement(field, static_cast<float>(numbers[i]));
+          break;
+        default:
+          builder_.AddElement(field, numbers[i]);
+      }
     }
-    if (type == "GATHER") {
-      return {BuiltinOptions::GatherOptions,
-              tflite::CreateGatherOptions(builder_, number(0), number(1)).Union()};
-    }
-    if (type == "STRIDED_SLICE") {
-      return {BuiltinOptions::StridedSliceOptions,
-              tflite::CreateStridedSliceOptions(builder_, number(0), number(1), number(2), number(3),
-                                                number(4), number(5) != 0)
-                  .Union()};
-    }
-    throw std::invalid_argument("no options are known for " + type);
+    return builder_.EndTable(start);
+  }
+
+  static BuiltinOptions options_of(const std::string& type) {
+    using enum BuiltinOptions;
+    static const std::map<std::string, BuiltinOptions> options{
+        {"ARG_MAX", ArgMaxOptions},
+        {"AVERAGE_POOL_2D", Pool2DOptions},
+        {"BATCH_MATMUL", BatchMatMulOptions},
+        {"CONCATENATION", ConcatenationOptions},
+        {"CONV_2D", Conv2DOptions},
+        {"CONV_3D", Conv3DOptions},
+        {"DEPTHWISE_CONV_2D", DepthwiseConv2DOptions},
+        {"DEPTH_TO_SPACE", DepthToSpaceOptions},
+        {"FULLY_CONNECTED", FullyConnectedOptions},
+        {"GATHER", GatherOptions},
+        {"LSTM", LSTMOptions},
+        {"MAX_POOL_2D", Pool2DOptions},
+        {"MEAN", ReducerOptions},
+        {"ONE_HOT", OneHotOptions},
+        {"PACK", PackOptions},
+        {"REDUCE_MAX", ReducerOptions},
+        {"REDUCE_PROD", ReducerOptions},
+        {"RESHAPE", ReshapeOptions},
+        {"SPACE_TO_DEPTH", SpaceToDepthOptions},
+        {"SQUEEZE", SqueezeOptions},
+        {"STRIDED_SLICE", StridedSliceOptions},
+        {"SUM", ReducerOptions},
+        {"SVDF", SVDFOptions},
+        {"TRANSPOSE_CONV", TransposeConvOptions},
+        {"UNIDIRECTIONAL_SEQUENCE_LSTM", UnidirectionalSequenceLSTMOptions},
+        {"UNPACK", UnpackOptions},
+    };
+    const auto known = options.find(type);
+    if (known == options.end()) throw std::invalid_argument("no options are known for " + type);
+    return known->second;
   }
 
   static const char* name_of(const std::string& name) { return name.empty() ? nullptr : name.c_str(); }

@@ -50,7 +50,9 @@ struct TfliteOperator {
   std::optional<std::pair<int, int>>
       codes{};  ///< The old and the new field of its number, instead of its own.
   std::optional<std::uint32_t> code_index{};  ///< The operator code, instead of its own.
-  std::vector<std::int32_t> numbers{};        ///< The fields of its options, in the schema's order.
+  /// The fields of its options, in the schema's order, or the elements of their only field. Custom operators
+  /// have none.
+  std::vector<std::int32_t> numbers{};
 };
 
 struct TfliteSubgraph {

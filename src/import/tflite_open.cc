@@ -1,0 +1,236 @@
+// Idea. What the file leaves open comes from the user. An input's size is the caller's to decide. Converters write
+// -1 for the batch of nearly every model, and 1 in its place: that 1 is taken, and said, since runtimes take it, too.
+// Any other size of 1 may stand for anything, so it is asked for. A size that the network computes from data
+// is asked for where it is computed; what is made of it follows.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "import/tflite_inference.h"
+#include "import/tflite_tables.h"
+#include "stowage/error.h"
+
+namespace stowage::import {
+namespace {
+
+constexpr std::size_t most_options = 24;  // in one message
+
+std::string show_dims(const std::optional<Dims>& dims) {
+  if (!dims) return "of unknown rank";
+  std::string text = "[";
+  for (const Dim& size : *dims) text += (text.size() > 1 ? "," : "") + (size ? std::to_string(*size) : "?");
+  return text + "]";
+}
+
+/// Whether the size that the file gives for an open dimension is one that somebody chose, or that of a batch.
+bool is_chosen(const Shape& shape, std::size_t axis) {
+  return shape[axis] > 1 || (axis == 0 && shape.size() > 1 && shape[axis] == 1);
+}
+
+GivenSize as_largest(const GivenSize& size) {
+  return size.least ? size : GivenSize(std::min<std::int64_t>(size.most, 1), size.most);
+}
+
+GivenSize as_exact(const GivenSize& size) { return {size.most, size.most}; }
+
+}  // namespace
+
+/// Text has no fixed size, and a handle needs none.
+bool TfliteInference::is_settled(TensorId t) const {
+  const Tensor& tensor = graph_.tensors[t];
+  return concrete_shape(known_[t].dims) || options_.bounds.contains(tensor.name) ||
+         tensor.dtype == DType::string || tensor.dtype == DType::resource;
+}
+
+/// Gives inputs of the network and variables their dimensions, and says what was assumed.
+std::string TfliteInference::know_inputs() {
+  std::vector<TensorId> inputs = graph_.subgraphs[0].inputs;
+  for (TensorId t = 0; t < known_.size(); ++t) {
+    if (graph_.tensors[t].kind == TensorKind::state && std::ranges::find(inputs, t) == inputs.end())
+      inputs.push_back(t);
+  }
+  std::vector<std::string> taken;
+  std::string options;
+  for (const TensorId t : inputs) {
+    if (is_constant(graph_.tensors[t].kind)) continue;
+    const Dims fixed = fixed_dims(source_of(t)).value_or(Dims());
+    known_[t].dims = fixed;
+    if (take_given(t, fixed) || is_settled(t)) continue;
+    const Shape& shape = *graph_.tensors[t].shape;
+    bool is_taken = shape.size() == fixed.size();
+    for (std::size_t d = 0; d < fixed.size(); ++d) {
+      is_taken = is_taken && (fixed[d] || is_chosen(shape, d));
+      if (!fixed[d]) (*known_[t].dims)[d] = is_taken ? shape[d] : 1;
+    }
+    if (!is_taken) {
+      open_.push_back({t, fixed});
+    } else {
+      taken.push_back(fmt::format("{} [{}]", graph_.tensors[t].name, fmt::join(shape, ",")));
+      options += " " + option_for({t, fixed}, "N");
+    }
+  }
+  if (taken.empty()) return "";
+  return fmt::format("sizes that the file leaves open are taken as it writes them, exactly: {}; others by{}",
+                     fmt::join(taken, ", "), options);
+}
+
+/// True if the user gives the shape of an input. It must agree with the file.
+bool TfliteInference::take_given(TensorId t, const Dims& fixed) {
+  const std::string& name = graph_.tensors[t].name;
+  const auto given = options_.shapes.find(name);
+  if (given == options_.shapes.end()) return false;
+  const Shape shape = largest(given->second);
+  const auto agrees = [](std::int64_t size, const Dim& dim) { return !dim || *dim == size; };
+  if (!std::ranges::equal(shape, fixed, agrees))
+    throw Error(describe(graph_, t), fmt::format("is to have shape [{}], expected one that agrees with {}",
+                                                 fmt::join(shape, ","), show_dims(fixed)));
+  for (std::size_t d = 0; d < fixed.size(); ++d)
+    if (!fixed[d]) open_inputs_[name].insert(d);
+  known_[t].dims = Dims(shape.begin(), shape.end());
+  return true;
+}
+
+/// A shape from the user decides what is open; `expect_agreement` compares the rest.
+void TfliteInference::fill_given(TensorId t, std::optional<Dims>& dims) {
+  if (options_.shapes.empty()) return;
+  const std::string& name = graph_.tensors[t].name;
+  const auto given = options_.shapes.find(name);
+  if (given == options_.shapes.end()) return;
+  const Shape largest_shape = largest(given->second);
+  if (!dims) dims.emplace(largest_shape.size());
+  if (dims->size() != largest_shape.size()) return;
+  for (std::size_t d = 0; d < dims->size(); ++d) {
+    if ((*dims)[d]) continue;
+    (*dims)[d] = largest_shape[d];
+    computed_[name].insert(d);
+  }
+}
+
+/// A shape from the user must hold what the model itself puts there.
+void TfliteInference::expect_at_least(const std::optional<Dims>& dims, TensorId t) const {
+  const auto& most = known_[t].dims;
+  if (sizes_ != SizesRead::largest || !dims || !most || dims->size() != most->size()) return;
+  for (std::size_t d = 0; d < dims->size(); ++d) {
+    if ((*dims)[d] && (*most)[d] && *(*dims)[d] > *(*most)[d])
+      misfit(describe(graph_, t), " is at most ", show_dims(most), " by --shape, but the model itself makes ",
+             show_dims(dims), " of it");
+  }
+}
+
+void TfliteInference::collect_open() {
+  std::set<std::size_t> seen;
+  collect_open(0, seen);
+}
+
+void TfliteInference::collect_open(std::size_t subgraph, std::set<std::size_t>& seen) {
+  if (!seen.insert(subgraph).second) return;
+  const auto& operators = graph_.subgraphs[subgraph].operators;
+  for (std::size_t o = 0; o < operators.size(); ++o) {
+    for (const std::size_t body : operators[o].bodies) collect_open(body, seen);
+    collect_open(subgraph, o);
+  }
+}
+
+/// Open results of an operator all of whose inputs are settled, and what changes from round to round.
+void TfliteInference::collect_open(std::size_t subgraph, std::size_t o) {
+  const Operator& op = graph_.subgraphs[subgraph].operators[o];
+  const auto is_known = [&](const auto& operand) { return !operand || is_settled(*operand); };
+  if (!std::ranges::all_of(op.inputs, is_known)) return;
+  bool are_results_known = true;
+  for (const std::size_t body : op.bodies) {
+    for (const TensorId result : graph_.subgraphs[body].outputs)
+      are_results_known = are_results_known && is_settled(result);
+  }
+  if (op.body_use == BodyUse::repeated &&
+      !op.bodies.empty()) {  // what the last body is given the condition is, too
+    for (const TensorId input : graph_.subgraphs[op.bodies.back()].inputs) {
+      if (!is_settled(input))
+        open_.push_back({input, known_[input].dims,
+                         fmt::format("before a round of {}, ", describe(graph_, subgraph, o))});
+    }
+  }
+  if (!are_results_known) return;
+  for (const auto& output : op.outputs) {
+    if (!is_known(output))
+      open_.push_back(
+          {*output, known_[*output].dims, fmt::format("a result of {}, ", describe(graph_, subgraph, o))});
+  }
+}
+
+/// The option that gives the open sizes as this text.
+std::string TfliteInference::option_for(const OpenTensor& it, std::string_view size) const {
+  std::string text = fmt::format("--shape {}=", graph_.tensors[it.tensor].name);
+  if (!it.dims) return fmt::format("{}{},...", text, size);
+  for (std::size_t d = 0; d < it.dims->size(); ++d)
+    text += (d == 0 ? "" : ",") + ((*it.dims)[d] ? std::to_string(*(*it.dims)[d]) : std::string(size));
+  return text;
+}
+
+void TfliteInference::ask_for_open() const {
+  const OpenTensor& first = open_.front();
+  std::string text = fmt::format("{}has open sizes, {}", first.origin, show_dims(first.dims));
+  if (first.origin.empty()) {
+    text += fmt::format("; give them with {} (exactly N) or {} (every size up to N)", option_for(first, "N"),
+                        option_for(first, "..N"));
+  } else {
+    text += fmt::format(
+        ", that no rule gives; give them with {} (at most N) or {} (exactly N), or its bytes at most "
+        "with --bound {}=SIZE",
+        option_for(first, "N"), option_for(first, "N..N"), graph_.tensors[first.tensor].name);
+  }
+  std::vector<std::string> others;
+  for (const OpenTensor& it : open_) {
+    std::string option = option_for(it, "N");
+    if (it.tensor != first.tensor && std::ranges::find(others, option) == others.end())
+      others.push_back(std::move(option));
+  }
+  if (!others.empty()) {
+    const std::size_t count = others.size();
+    others.resize(std::min(count, most_options));
+    text += fmt::format("; {} tensors are open in all, the others are {}{}", count + 1,
+                        fmt::join(others, " "), others.size() < count ? " ..." : "");
+  }
+  throw Error(describe(graph_, first.tensor), text);
+}
+
+/// Shapes from the user must be those that follow from the rest.
+void TfliteInference::expect_agreement() const {
+  for (TensorId t = 0; t < known_.size() && !options_.shapes.empty(); ++t) {
+    const auto given = options_.shapes.find(graph_.tensors[t].name);
+    if (given == options_.shapes.end() || is_constant(graph_.tensors[t].kind) || !known_[t].dims) continue;
+    const Shape largest_shape = largest(given->second);
+    if (known_[t].dims != Dims(largest_shape.begin(), largest_shape.end()))
+      throw Error(describe(graph_, t), fmt::format("is to have shape [{}], but is {} without it",
+                                                   fmt::join(largest_shape, ","), show_dims(known_[t].dims)));
+  }
+}
+
+ImportOptions TfliteInference::ranges() const {
+  ImportOptions result = options_;
+  for (auto& [name, shape] : result.shapes) {
+    const auto by_caller = open_inputs_.find(name);
+    const auto by_network = computed_.find(name);
+    if (by_caller == open_inputs_.end() && by_network == computed_.end())
+      throw UsageError(
+          fmt::format("--shape {}: has no effect, as the model itself gives the size", base::quoted(name)));
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      GivenSize& size = shape[d];
+      if (by_network != computed_.end() && by_network->second.contains(d)) {
+        size = as_largest(size);
+      } else if (by_caller == open_inputs_.end() || !by_caller->second.contains(d)) {
+        if (size.least && *size.least < size.most)
+          throw UsageError(fmt::format("--shape {}: dimension {} is a range, but the model itself fixes it",
+                                       base::quoted(name), d));
+        size = as_exact(size);
+      } else if (!size.least) {
+        size = as_exact(size);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace stowage::import

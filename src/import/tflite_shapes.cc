@@ -1,0 +1,307 @@
+// Idea. A file has a shape for each tensor, but where it leaves a size open, as -1 in the tensor's signature, that
+// shape has a 1 in its place, whatever the size is in a run:
+//
+//     x int32[1,1]  signature [-1,-1]     SHAPE x -> s     FILL s -> y  float32[1,1], signature [-1,-1]
+//
+// So in such files shapes are inferred. Operators are visited in dependence order, and bodies at the position of
+// their operator, with every size of the inputs known. Each operator has a rule (tflite_rules.cc); small tensors from
+// which shapes are computed are computed, too (tflite_evaluate.cc). What rules leave open the signature settles, and
+// the shape in the file if none of the operator's inputs has another size than there. What is still open is asked
+// for. A value that a loop makes larger from round to round is open before the loop.
+//
+// Cost: operators, times 4 for each loop around them.
+
+#include "import/tflite_shapes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "import/tflite_evaluate.h"
+#include "import/tflite_inference.h"
+#include "import/tflite_rules.h"
+#include "import/tflite_tables.h"
+#include "stowage/error.h"
+
+namespace stowage::import {
+namespace {
+
+using tflite::BuiltinOperator;
+
+bool is_below_zero(std::int64_t size) { return size < 0; }
+
+Shape integers_in(const flatbuffers::Vector<std::int32_t>* numbers) {
+  return numbers == nullptr ? Shape{} : Shape(numbers->begin(), numbers->end());
+}
+
+/// The one dimension that is open follows from the number of elements.
+void complete_dims(Dims& dims, const Dim& elements) {
+  const auto open = std::ranges::find(dims, Dim());
+  if (open == dims.end() || std::count(open, dims.end(), Dim()) > 1) return;
+  *open = 1;
+  const Dim others = product_of(dims, 0, dims.size());
+  *open = quotient(elements, others);
+  if (*open && product_of(**open, *others) != *elements)
+    misfit("cannot reshape ", *elements, " elements into parts of ", *others);
+}
+
+/// The largest of both in each dimension; unknown if one of them is.
+std::optional<Dims> larger_dims(const std::optional<Dims>& a, const std::optional<Dims>& b) {
+  if (!a || !b || a->size() != b->size()) return std::nullopt;
+  Dims result(a->size());
+  for (std::size_t d = 0; d < a->size(); ++d) {
+    if ((*a)[d] && (*b)[d]) result[d] = std::max(*(*a)[d], *(*b)[d]);
+  }
+  return result;
+}
+
+}  // namespace
+
+bool has_open_sizes(const tflite::Model& model, const Graph& graph) {
+  TensorId t = 0;
+  for (std::size_t s = 0; s < count(model.subgraphs()); ++s) {
+    const tflite::SubGraph& subgraph = at(model.subgraphs(), s);
+    for (std::size_t i = 0; i < count(subgraph.tensors()); ++i, ++t) {
+      const tflite::Tensor& it = at(subgraph.tensors(), i);
+      if (is_constant(graph.tensors[t].kind)) continue;
+      if (std::ranges::any_of(integers_in(it.shape()), is_below_zero) ||
+          std::ranges::any_of(integers_in(it.shape_signature()), is_below_zero))
+        return true;
+    }
+  }
+  return false;
+}
+
+std::optional<Dims> fixed_dims(const tflite::Tensor& tensor) {
+  const Shape signature = integers_in(tensor.shape_signature());
+  const Shape shape = integers_in(tensor.shape());
+  const bool has_handle = tensor.type() == tflite::TensorType::RESOURCE;
+  if (signature.empty() && shape.empty() && !tensor.has_rank() && !has_handle) return std::nullopt;
+  Dims dims;
+  for (const std::int64_t size : signature.empty() ? shape : signature)
+    dims.push_back(size < 0 ? Dim() : Dim(size));
+  return dims;
+}
+
+TfliteInference::TfliteInference(const tflite::Model& model, std::string_view file, const Graph& graph,
+                                 const ImportOptions& options, SizesRead sizes,
+                                 const std::function<void(std::size_t bytes)>& spend)
+    : model_(model),
+      file_(file),
+      graph_(graph),
+      options_(options),
+      sizes_(sizes),
+      spend_(spend),
+      orders_(topological_orders(graph)),
+      known_(graph.tensors.size()),
+      entered_(graph.tensors.size()),
+      is_inferred_(graph.subgraphs.size(), false) {
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
+    first_tensor_.push_back(subgraph_of_.size());
+    subgraph_of_.resize(subgraph_of_.size() + count(at(model.subgraphs(), s).tensors()), s);
+  }
+}
+
+InferredShapes TfliteInference::run() {
+  know_constants();
+  InferredShapes result{.note = know_inputs()};
+  try {
+    infer(0);
+  } catch (const Error&) {
+    if (open_.empty()) throw;
+    ask_for_open();  // the inputs come first
+  }
+  collect_open();
+  if (!open_.empty()) ask_for_open();
+  expect_agreement();
+  result.ranges = ranges();
+  for (TensorId t = 0; t < known_.size(); ++t) result.shapes.push_back(shape_of(t));
+  return result;
+}
+
+/// Tensors that nothing writes have no size in a run.
+std::optional<Shape> TfliteInference::shape_of(TensorId t) const {
+  const Tensor& tensor = graph_.tensors[t];
+  if (auto shape = concrete_shape(known_[t].dims)) return shape;
+  if (!is_constant(tensor.kind) && options_.bounds.contains(tensor.name)) return std::nullopt;
+  Shape shape = *tensor.shape;
+  std::ranges::replace_if(shape, is_below_zero, 0);
+  return shape;
+}
+
+const tflite::Tensor& TfliteInference::source_of(TensorId t) const {
+  const std::size_t s = subgraph_of_[t];
+  return at(at(model_.subgraphs(), s).tensors(), t - first_tensor_[s]);
+}
+
+/// Some files have lists without entries as tensors without data, which nothing writes.
+void TfliteInference::know_constants() {
+  std::vector<bool> is_written(known_.size(), false);
+  for (const Subgraph& subgraph : graph_.subgraphs) {
+    for (const TensorId input : subgraph.inputs) is_written[input] = true;
+    for (const Operator& op : subgraph.operators) {
+      for (const auto& output : op.outputs)
+        if (output) is_written[*output] = true;
+    }
+  }
+  for (TensorId t = 0; t < known_.size(); ++t) {
+    const Tensor& tensor = graph_.tensors[t];
+    const bool is_empty = !is_written[t] && tensor.kind == TensorKind::temporary;
+    if (!is_constant(tensor.kind) && !is_empty) continue;
+    const Shape& shape = *tensor.shape;
+    if (std::ranges::any_of(shape, is_below_zero)) continue;
+    known_[t].dims = Dims(shape.begin(), shape.end());
+    known_[t].value = value_of(model_, file_, source_of(t), shape, spend_);
+  }
+}
+
+void TfliteInference::infer(std::size_t subgraph) {
+  is_inferred_[subgraph] = true;
+  for (const std::size_t o : orders_[subgraph]) {
+    try {
+      infer_operator(subgraph, o);
+    } catch (const Misfit& problem) {
+      throw Error(describe(graph_, subgraph, o),
+                  fmt::format("does not fit the sizes of its inputs: {}", base::quoted(problem.what())));
+    }
+  }
+}
+
+void TfliteInference::infer_operator(std::size_t subgraph, std::size_t o) {
+  const Operator& op = graph_.subgraphs[subgraph].operators[o];
+  const tflite::Operator& source = at(at(model_.subgraphs(), subgraph).operators(), o);
+  const BuiltinOperator builtin = builtin_of(at(model_.operator_codes(), source.opcode_index()));
+  if (builtin == BuiltinOperator::IF) return infer_if(op);
+  if (builtin == BuiltinOperator::WHILE) return infer_while(op);
+  for (const std::size_t body : op.bodies) enter(body, {});
+  infer_plain(op, source, builtin);
+}
+
+void TfliteInference::infer_plain(const Operator& op, const tflite::Operator& source,
+                                  BuiltinOperator builtin) {
+  std::vector<const KnownTensor*> inputs;
+  for (const auto& input : op.inputs) inputs.push_back(input ? &known_[*input] : nullptr);
+  TfliteNode node(source, std::move(inputs), op.outputs.size());
+  infer_by_rule(builtin, node);
+  const bool is_as_in_file = !changes_sizes(op);
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    if (!op.outputs[i]) continue;
+    const TensorId t = *op.outputs[i];
+    std::optional<Dims> dims = node.outputs()[i];
+    const std::optional<Dims> fixed = fixed_dims(source_of(t));
+    const bool is_fixed = is_as_in_file || count(source_of(t).shape_signature()) > 0;
+    if (!dims && fixed) dims.emplace(fixed->size());
+    for (std::size_t d = 0; is_fixed && fixed && dims->size() == fixed->size() && d < dims->size(); ++d) {
+      if (!(*dims)[d]) (*dims)[d] = (*fixed)[d];
+    }
+    if (builtin == BuiltinOperator::RESHAPE && dims) complete_dims(*dims, node.elements(0));
+    learn(t, std::move(dims));
+    const auto shape = concrete_shape(known_[t].dims);
+    known_[t].value =
+        shape ? evaluate(builtin, node, i, *shape, element_type_of(source_of(t))) : std::nullopt;
+  }
+}
+
+/// Whether an input has another size than in the file.
+bool TfliteInference::changes_sizes(const Operator& op) const {
+  return std::ranges::any_of(op.inputs, [&](const auto& input) {
+    return input && !is_constant(graph_.tensors[*input].kind) &&
+           concrete_shape(known_[*input].dims) != graph_.tensors[*input].shape;
+  });
+}
+
+void TfliteInference::learn(TensorId t, std::optional<Dims> dims) {
+  fill_given(t, dims);
+  if (dims) {
+    for (const Dim& size : *dims) {
+      if (size && (*size < 0 || *size > largest_value))
+        misfit("dimension ", *size, " of ", describe(graph_, t), ", expected 0 to ", largest_value);
+    }
+  }
+  known_[t].dims = std::move(dims);
+}
+
+/// Branches may differ in a dimension; then it is open.
+void TfliteInference::infer_if(const Operator& op) {
+  std::vector<KnownTensor> passed;
+  for (std::size_t i = 1; i < op.inputs.size(); ++i)
+    passed.push_back(op.inputs[i] ? known_[*op.inputs[i]] : KnownTensor());
+  for (const std::size_t body : op.bodies) enter(body, passed);
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    std::optional<std::optional<Dims>> common;
+    for (const std::size_t body : op.bodies) {
+      const auto& results = graph_.subgraphs[body].outputs;
+      if (i >= results.size())
+        misfit("subgraph ", body, " has ", results.size(), " results, expected one more");
+      const auto& dims = known_[results[i]].dims;
+      common = common ? common_dims(*common, dims) : dims;
+    }
+    if (!op.outputs[i]) continue;
+    learn(*op.outputs[i], common.value_or(std::nullopt));
+    for (const std::size_t body : op.bodies)
+      expect_at_least(known_[graph_.subgraphs[body].outputs[i]].dims, *op.outputs[i]);
+  }
+}
+
+/// The condition and the body read what is carried; the body makes the next. What changes from round to round is
+/// open before a round.
+void TfliteInference::infer_while(const Operator& op) {
+  constexpr int rounds_by_dimension = 3;
+  if (op.bodies.size() != 2) misfit("there are ", op.bodies.size(), " bodies, expected 2");
+  const Subgraph& body = graph_.subgraphs[op.bodies[1]];
+  if (body.outputs.size() != op.inputs.size() || body.inputs.size() != op.inputs.size() ||
+      op.outputs.size() > op.inputs.size())
+    misfit("the body makes ", body.outputs.size(), " values of ", body.inputs.size(), ", expected ",
+           op.inputs.size());
+  std::vector<KnownTensor> carried;
+  for (const auto& input : op.inputs) carried.push_back({.dims = input ? known_[*input].dims : std::nullopt});
+  for (int round = 0;; ++round) {
+    enter(op.bodies[1], carried);
+    bool is_stable = true;
+    for (std::size_t i = 0; i < carried.size(); ++i) {
+      std::optional<Dims> common = common_dims(carried[i].dims, known_[body.outputs[i]].dims);
+      if (common == carried[i].dims) continue;
+      if (round >= rounds_by_dimension) common.reset();
+      is_stable = false;
+      carried[i].dims = std::move(common);
+    }
+    if (is_stable) break;
+  }
+  std::vector<KnownTensor> tested;
+  for (const TensorId input : body.inputs) tested.push_back({.dims = known_[input].dims});
+  enter(op.bodies[0], tested);
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    const auto& before = op.inputs[i] ? known_[*op.inputs[i]].dims : carried[i].dims;
+    expect_at_least(before, body.inputs[i]);
+    if (i < op.outputs.size() && op.outputs[i])
+      learn(*op.outputs[i], larger_dims(before, known_[body.outputs[i]].dims));
+  }
+}
+
+/// Infers a body from what is passed to it. A body of several operators is inferred for what they have in common.
+void TfliteInference::enter(std::size_t body, const std::vector<KnownTensor>& inputs) {
+  const Subgraph& subgraph = graph_.subgraphs[body];
+  if (subgraph.inputs.size() != inputs.size())
+    misfit("passes ", inputs.size(), " values to subgraph ", body, ", which has ", subgraph.inputs.size());
+  bool is_new = !is_inferred_[body];
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TensorId t = subgraph.inputs[i];
+    KnownTensor joined = inputs[i];
+    if (entered_[t]) joined = {.dims = common_dims(entered_[t]->dims, inputs[i].dims)};
+    if (entered_[t] && joined.dims == entered_[t]->dims && !entered_[t]->value) continue;
+    is_new = true;
+    entered_[t] = joined;
+    known_[t].value = joined.value;
+    learn(t, joined.dims);
+  }
+  if (is_new) infer(body);
+}
+
+InferredShapes infer_shapes(const tflite::Model& model, std::string_view file, const Graph& graph,
+                            const ImportOptions& options, SizesRead sizes,
+                            const std::function<void(std::size_t bytes)>& spend) {
+  return TfliteInference(model, file, graph, options, sizes, spend).run();
+}
+
+}  // namespace stowage::import
