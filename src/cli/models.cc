@@ -8,6 +8,7 @@
 #include <iostream>
 #include <set>
 
+#include "base/print.h"
 #include "base/text.h"
 #include "stowage/error.h"
 #include "stowage/network.h"
@@ -133,7 +134,7 @@ std::vector<Network> read_networks(const std::vector<std::string>& texts, const 
 void print_notes(const std::vector<Input>& inputs) {
   for (const Input& input : inputs) {
     if (!input.note.empty())
-      fmt::print(std::cerr, "stowage: note: {}: {}\n", base::quoted(input.info.source), input.note);
+      base::print(std::cerr, "stowage: note: {}: {}\n", base::quoted(input.info.source), input.note);
   }
 }
 
