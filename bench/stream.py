@@ -134,7 +134,7 @@ def measure(case, options, folder):
     load = stream["load"] if stream else peak
     affine = stream["affine"]["load"] if stream and stream.get("affine") else load
     bound = min(claim["lower_bound"] for claim in plan["claims"]) if not stream else next(
-        claim["lower_bound"] for claim in plan["claims"] if claim["scope"] == "stream")
+        claim["lower_bound"] for claim in plan["claims"] if claim["scope"] in ("stream", "rows"))
     missed = "" if case.target == 0 else "met" if peak <= case.target else f"{above(peak, case.target):.1f} %"
     factor = result.get("multiplies", {}).get("factor", 1.0)
     vela = sram_of_vela(file, options, folder) if case.io == "arena" else ""

@@ -233,8 +233,9 @@ struct Operator {
   /// Axes along which it can run row by row if it carries a buffer; `add_rows` fills this in. No such axis is
   /// among `row_axes`.
   std::vector<CarriedAxis> carries{};
-  /// Number of multiplies of a whole run, for convolutions and products; `add_rows` fills this in.
-  std::int64_t multiplies = 0;
+  /// Number of multiplies of a whole run, for convolutions and products; `add_rows` fills this in. None: unknown, so
+  /// no row of it is ever computed twice.
+  std::optional<std::int64_t> multiplies{};
 
   bool operator==(const Operator&) const = default;
 };

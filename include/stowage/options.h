@@ -65,7 +65,7 @@ enum class StreamAxes : std::uint8_t {
   natural    ///< The height of images and the rows of matrices, and what follows from them.
 };
 
-/// Whether operators and tensors are split into blocks along a second axis: heads, channels, batches.
+/// Whether operators and tensors are split into blocks along a second axis: heads, channels.
 enum class StreamBlocks : std::uint8_t {
   searched,  ///< Where that gives the lowest peak found.
   none

@@ -245,9 +245,14 @@ struct OrderProfile {
   bool operator==(const OrderProfile&) const = default;
 };
 
-/// What a claim is about: other offsets; other orders of operators (with other buffers, memories and offsets);
-/// other orders of operators and ascending rows; other memories and offsets for the same buffers.
-enum class ClaimScope : std::uint8_t { offsets, order, stream, memories };
+/// What else may be chosen, so that no choice has a peak below the bound.
+enum class ClaimScope : std::uint8_t {
+  offsets,   ///< Other offsets of these buffers.
+  memories,  ///< Other memories and offsets of these buffers.
+  order,     ///< Another order of operators, each as a whole, and other buffers, memories and offsets.
+  rows,      ///< Another order of rows along the axes, and in the blocks, of this plan: others were left out.
+  stream     ///< Any way to stream that the options allow and the search knows.
+};
 
 [[nodiscard]] std::string_view name_of(ClaimScope scope);
 [[nodiscard]] std::optional<ClaimScope> claim_scope_named(std::string_view name);
@@ -259,6 +264,28 @@ struct Claim {
   bool proven_optimal = false;
 
   bool operator==(const Claim&) const = default;
+};
+
+/// What options may ask for and a plan may not have.
+enum class Wish : std::uint8_t {
+  rows,          ///< Operators that run row by row.
+  io_rows,       ///< Inputs that arrive, and outputs that leave, row by row.
+  rings,         ///< Rows in rings, in an order that loops can run.
+  axes,          ///< Rows along all axes that may help.
+  blocks,        ///< Blocks along all axes that may help.
+  recomputation  ///< Rows that are computed again, of all operators.
+};
+
+[[nodiscard]] std::string_view name_of(Wish wish);
+[[nodiscard]] std::optional<Wish> wish_named(std::string_view name);
+
+/// Something that the options have asked for and the plan does not have, or has not tried to the end.
+struct LeftOut {
+  Wish what = Wish::rows;
+  std::string why{};
+  std::string help{};  ///< What may bring it; empty: nothing does.
+
+  bool operator==(const LeftOut&) const = default;
 };
 
 /// Result of the search for the operator order of a model. A load is the most live bytes of a step, with
@@ -313,6 +340,7 @@ struct RecomputePoint {
   double limit = 1;       ///< Multiplies that may run, as a multiple of those of the network.
   double recomputed = 1;  ///< Multiplies that run.
   Bytes peak = 0;
+  bool interrupted = false;  ///< The search for this plan was cut short.
 
   bool operator==(const RecomputePoint&) const = default;
 };
@@ -365,6 +393,7 @@ struct Plan {
   std::vector<std::size_t> released{};
   std::optional<Savings> savings{};  ///< Only for several models, or if weights are planned.
   bool interrupted = false;
+  std::vector<LeftOut> left_out{};
   std::vector<Claim> claims{};
   std::vector<OrderSearch> order_searches{};  ///< One for each model, in their order, or empty.
   /// Only for one network whose order was searched for and differs from the model's own.
@@ -377,6 +406,9 @@ struct Plan {
 
 /// Whether a plan runs operators row by row, or keeps tensors in rings or rows.
 [[nodiscard]] bool is_streamed(const Plan& plan);
+
+/// What the plan leaves out of that kind; null if it leaves nothing out.
+[[nodiscard]] const LeftOut* left_out(const Plan& plan, Wish wish);
 
 /// Reads plan JSON, made by any program. Throws Error that names the place (a JSON pointer), the value and
 /// what was expected. The result is well-formed, but not checked: see `check_plan`.

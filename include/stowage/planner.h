@@ -78,6 +78,7 @@ struct Comparison {
   CopiesRemoved copies_removed{};
   std::vector<PlannedMemory> memories{};
   bool interrupted = false;
+  std::vector<LeftOut> left_out{};
   Outcome outcome = Outcome::fits;
   Faults faults{};  ///< As in PlanResult.
 };

@@ -38,9 +38,10 @@ struct SweepEntry {
   Moves moves = Moves::none;
   std::string obstacle{};  ///< Why it does not apply to the input; then nothing else is set.
   Outcome outcome = Outcome::fits;
-  Bytes slow_traffic = 0;  ///< Bytes read from and written to memories slower than the swept one.
-  std::int64_t cost = 0;   ///< Of all traffic, as in Summary.
-  Faults faults{};         ///< Faults that the checker found: a bug in stowage.
+  bool interrupted = false;  ///< The search was cut short.
+  Bytes slow_traffic = 0;    ///< Bytes read from and written to memories slower than the swept one.
+  std::int64_t cost = 0;     ///< Of all traffic, as in Summary.
+  Faults faults{};           ///< Faults that the checker found: a bug in stowage.
 };
 
 struct SweepRow {

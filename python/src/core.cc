@@ -106,7 +106,14 @@ std::vector<std::string> verify(const Planned& planned, const nb::list& models, 
   return words_of(faults);
 }
 
-/// A list of tuples (strategy, peak, lower bound, seconds, fits, obstacle, faults).
+/// "rows, rings"
+std::string names_of(const std::vector<LeftOut>& left_out) {
+  std::string names;
+  for (const LeftOut& it : left_out) names += (names.empty() ? "" : ", ") + std::string(name_of(it.what));
+  return names;
+}
+
+/// A list of tuples (strategy, peak, lower bound, seconds, fits, interrupted, left out, obstacle, faults).
 nb::list compare_strategies(const nb::list& models, const nb::dict& options, const nb::object& listener) {
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
@@ -123,12 +130,12 @@ nb::list compare_strategies(const nb::list& models, const nb::dict& options, con
   for (const Comparison& it : comparisons) {
     const bool fits = it.obstacle.empty() && it.outcome == Outcome::fits;
     rows.append(nb::make_tuple(it.strategy, it.summary.peak, it.summary.lower_bound, it.summary.seconds, fits,
-                               it.obstacle, words_of(it.faults)));
+                               it.interrupted, names_of(it.left_out), it.obstacle, words_of(it.faults)));
   }
   return rows;
 }
 
-/// A list of tuples (size, strategy, moves, traffic, cost, fits, unavoidable, obstacle, faults).
+/// A list of tuples (size, strategy, moves, traffic, cost, fits, interrupted, unavoidable, obstacle, faults).
 nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::object& listener) {
   const std::vector<Source> sources = sources_from(models);
   const Texts texts = texts_from(options);
@@ -146,7 +153,7 @@ nb::list sweep_sizes(const nb::list& models, const nb::dict& options, const nb::
     for (const SweepEntry& it : row.entries) {
       const bool fits = it.obstacle.empty() && it.outcome == Outcome::fits;
       rows.append(nb::make_tuple(row.size, it.strategy, it.moves == Moves::allowed, it.slow_traffic, it.cost,
-                                 fits, row.unavoidable, it.obstacle, words_of(it.faults)));
+                                 fits, it.interrupted, row.unavoidable, it.obstacle, words_of(it.faults)));
     }
   }
   return rows;
@@ -273,6 +280,14 @@ nb::list memories_of(const Planned& planned) {
   return memories;
 }
 
+/// Tuples of what was asked for and is not in the plan, why, and what may help.
+nb::list left_out_of(const Planned& planned) {
+  nb::list left_out;
+  for (const LeftOut& it : planned.result.plan.left_out)
+    left_out.append(nb::make_tuple(str_of(name_of(it.what)), str_of(it.why), str_of(it.help)));
+  return left_out;
+}
+
 nb::list claims_of(const Planned& planned) {
   nb::list claims;
   for (const Claim& it : planned.result.plan.claims)
@@ -295,6 +310,7 @@ void bind_plan(nb::module_& module) {
       .def_prop_ro("summary", &summary_of)
       .def_prop_ro("memories", &memories_of)
       .def_prop_ro("claims", &claims_of)
+      .def_prop_ro("left_out", &left_out_of)
       .def_prop_ro("fits", [](const Planned& it) { return it.result.outcome == Outcome::fits; })
       .def_prop_ro("enough", &enough_for)
       .def_prop_ro("faults", [](const Planned& it) { return words_of(it.result.faults); })

@@ -66,8 +66,9 @@ class Plan:
 
     @property
     def proven(self) -> bool:
-        """Whether the peak is the bound: no other offsets are better."""
-        return self.peak == self.bound
+        """Whether the peak is the bound and nothing that was asked for is left out: within the choices that `claims`
+        name, the plan is optimal."""
+        return self.peak == self.bound and not self.left_out
 
     @property
     def fits(self) -> bool:
@@ -97,8 +98,14 @@ class Plan:
     @property
     def claims(self) -> list[tuple[str, int, bool]]:
         """What is claimed about the bound: (scope, lower bound, proven optimal). The scope says which other plans it
-        covers: other "offsets"; other "memories" and offsets; any "order" of operators; any "stream" of rows."""
+        covers: other "offsets"; other "memories" and offsets; any "order" of operators; any
+        order of "rows" along these axes; any "stream" of rows."""
         return self._core.claims
+
+    @property
+    def left_out(self) -> list[tuple[str, str, str]]:
+        """What was asked for and is not in the plan, such as rows: (what, why, what may help)."""
+        return self._core.left_out
 
     @property
     def buffers(self) -> Table:
@@ -219,7 +226,9 @@ class Plan:
 
     def __repr__(self) -> str:
         proof = "proven" if self.proven else f"bound {self.bound}"
-        return f"<stowage.Plan: peak {self.peak} bytes, {proof}, {len(self._core.buffers()['id'])} buffers>"
+        remarks = ", cut short" if self.interrupted else ""
+        remarks += "".join(f", without {what}" for what, _, _ in self.left_out)
+        return f"<stowage.Plan: peak {self.peak} bytes, {proof}, {len(self._core.buffers()['id'])} buffers{remarks}>"
 
     def _repr_html_(self) -> str:
         return f"<div><pre style='font-family: monospace'>{html.escape(str(self))}</pre>{self.svg()}</div>"
@@ -309,7 +318,8 @@ def verify(
 
 
 def compare(models: Models, *, progress: Progress | None = None, **options: Unpack[Options]) -> Table:
-    """Plans with every strategy. A structured array: strategy, peak, bound, seconds, fits, obstacle.
+    """Plans with every strategy. A structured array: strategy, peak, bound, seconds, fits, interrupted, left_out
+    (what was asked for and is not in the plan), obstacle.
 
     >>> import stowage
     >>> rows = stowage.compare("examples/buffers.csv", time_limit=1)
@@ -319,18 +329,21 @@ def compare(models: Models, *, progress: Progress | None = None, **options: Unpa
     rows = _core.compare(sources_of(models), texts_of(options), progress)
     _expect_no_faults(rows)
     return rows_of([row[:-1] for row in rows], [("strategy", "O"), ("peak", "i8"), ("bound", "i8"), ("seconds", "f8"),
-                                              ("fits", "?"), ("obstacle", "O")])
+                                              ("fits", "?"), ("interrupted", "?"), ("left_out", "O"),
+                                              ("obstacle", "O")])
 
 
 def sweep(models: Models, *, progress: Progress | None = None, **options: Unpack[Options]) -> Table:
     """Plans for many sizes of a fast memory (memory={"SRAM": "64KiB..512KiB"}) with every strategy.
 
-    A structured array: size, strategy, moves, traffic (bytes of slower memories), cost, fits, unavoidable, obstacle.
+    A structured array: size, strategy, moves, traffic (bytes of slower memories), cost, fits, interrupted,
+    unavoidable, obstacle.
     """
     rows = _core.sweep(sources_of(models), texts_of(options), progress)
     _expect_no_faults(rows)
     return rows_of([row[:-1] for row in rows], [("size", "i8"), ("strategy", "O"), ("moves", "?"), ("traffic", "i8"),
-                                              ("cost", "i8"), ("fits", "?"), ("unavoidable", "i8"), ("obstacle", "O")])
+                                              ("cost", "i8"), ("fits", "?"), ("interrupted", "?"),
+                                              ("unavoidable", "i8"), ("obstacle", "O")])
 
 
 def _expect_no_faults(rows: Sequence[tuple[Any, ...]]) -> None:

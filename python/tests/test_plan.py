@@ -163,6 +163,18 @@ def test_verify_finds_a_fault(classifier):
     assert faults and any("stem" in fault or "image" in fault or "left" in fault for fault in faults)
 
 
+def test_rows_that_are_left_out_are_named(classifier):
+    plan = stowage.plan(classifier, stream=True, io="rows", effort=0)
+    assert plan.interrupted and not plan.proven
+    what, why, help = plan.left_out[0]
+    assert what == "rows" and "the effort ended" in why and "--effort" in help
+    assert "cut short, without rows" in repr(plan) and "left out" in str(plan)
+    whole = stowage.plan(classifier)
+    assert whole.proven and whole.left_out == []
+    rows = stowage.compare(classifier, stream=True, effort=0)
+    assert rows["interrupted"].any() and "rows" in rows[0]["left_out"]
+
+
 def test_compare_and_sweep(buffers, classifier):
     rows = stowage.compare(buffers, time_limit=0.5)
     assert {"auto", "exact", "rectangle"} <= set(rows["strategy"])

@@ -78,7 +78,8 @@ interface Facts {
   models: Model[];
   clocks: number;
   interrupted: boolean;
-  proof: "plan" | "rows" | "offsets" | "memories" | "nothing";
+  proof: "plan" | "operators" | "rows" | "offsets" | "memories" | "nothing";
+  left_out: string[];
   summary: { naive: number; peak: number; lower_bound: number; strategy: string; order: string };
   memories: Memory[];
   remedies: Remedy[];

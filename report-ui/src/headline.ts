@@ -7,6 +7,7 @@ import { grouped, inUnits, percent, shortened } from "./format";
 function proofOf(data: PlanData): { words: string; isProven: boolean } {
   const { peak, lower_bound } = data.summary;
   if (data.proof === "plan") return { words: "proven optimal", isProven: true };
+  if (data.proof === "operators") return { words: "proven optimal for whole operators", isProven: true };
   if (data.proof === "rows") return { words: "proven for every order of rows", isProven: true };
   if (data.proof === "offsets") return { words: "proven optimal for this order", isProven: true };
   if (data.proof === "memories")
@@ -83,7 +84,9 @@ export function facts(data: PlanData, command: string, program: string): HTMLEle
     const hash = model.hash === "" ? "" : `, XXH64 ${model.hash}`;
     list.push(...line("model", `${shortened(model.source, 200)} (${model.format}${hash})`));
   }
-  list.push(...line("found by", `strategy ${data.summary.strategy}, order ${data.summary.order}`));
+  const cut = data.interrupted ? ", cut short" : "";
+  list.push(...line("found by", `strategy ${data.summary.strategy}, order ${data.summary.order}${cut}`));
+  for (const it of data.left_out) list.push(...line("left out", it));
   if (command !== "") list.push(...line("command", h("code", {}, command)));
   if (program !== "") list.push(...line("stowage", program));
   return h("dl", { class: "facts" }, ...list);

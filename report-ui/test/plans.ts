@@ -28,6 +28,7 @@ export function planWith(blocks: Block[], memories = 1): PlanModel {
     clocks: 1,
     interrupted: false,
     proof: "nothing",
+    left_out: [],
     summary: { naive: 0, peak: peak(0), lower_bound: 0, strategy: "by-hand", order: "keep" },
     memories: Array.from({ length: memories }, (_, m) => ({
       name: `m${m}`,

@@ -34,16 +34,23 @@ void check_order_claim(const Plan& plan, const Claim& claim, Faults& faults) {
                    claim.lower_bound, claim.proven_optimal, plan.summary.peak)});
 }
 
-/// The checker cannot prove this bound either.
+/// The checker cannot prove this bound either. It holds for plans without rows, too, if rows were asked for, and not
+/// for choices that were left out.
 void check_stream_claim(const Plan& plan, const Claim& claim, Faults& faults) {
-  if (plan.streaming && claim.lower_bound <= plan.summary.peak &&
+  const auto is_untried = [](const LeftOut& it) { return it.what == Wish::axes || it.what == Wish::blocks; };
+  const bool covers_all = claim.scope == ClaimScope::stream;
+  const bool has_scope =
+      covers_all ? std::ranges::none_of(plan.left_out, is_untried) : plan.streaming.has_value();
+  const bool asked_for_rows = plan.streaming || left_out(plan, Wish::rows) != nullptr;
+  if (asked_for_rows && has_scope && claim.lower_bound <= plan.summary.peak &&
       claim.proven_optimal == (claim.lower_bound == plan.summary.peak))
     return;
   faults.push_back(
       {FaultKind::claim,
-       fmt::format("the claim for streams, bound {}, proven optimal: {}, does not hold for peak {}{}",
-                   claim.lower_bound, claim.proven_optimal, plan.summary.peak,
-                   plan.streaming ? "" : " of a plan that does not stream")});
+       fmt::format("the claim for {}, bound {}, proven optimal: {}, does not hold for peak {}{}{}",
+                   covers_all ? "streams" : "rows", claim.lower_bound, claim.proven_optimal,
+                   plan.summary.peak, plan.streaming ? "" : " of a plan that does not stream",
+                   has_scope ? "" : " and the choices that were left out")});
 }
 
 void check_memories_claim(const Plan& plan, const Claim& claim, Faults& faults) {
@@ -81,7 +88,7 @@ void check_summary(const Plan& plan, Faults& faults) {
   for (const Claim& it : plan.claims) {
     if (it.scope == ClaimScope::order) {
       check_order_claim(plan, it, faults);
-    } else if (it.scope == ClaimScope::stream) {
+    } else if (it.scope == ClaimScope::stream || it.scope == ClaimScope::rows) {
       check_stream_claim(plan, it, faults);
     } else if (it.scope == ClaimScope::memories) {
       check_memories_claim(plan, it, faults);
@@ -341,6 +348,8 @@ void check_curve(const Plan& plan, const ClaimFault& claim) {
 
 /// The planner's loads are not proven, but no region has more load than the whole plan.
 void check_streaming(const Plan& plan, Faults& faults) {
+  if (left_out(plan, Wish::rows) != nullptr && is_streamed(plan))
+    faults.push_back({FaultKind::claim, "rows are said to be left out, but the plan has rows"});
   if (!plan.streaming) return;
   const Streaming& streaming = *plan.streaming;
   const auto claim = [&](const std::string& what) { faults.push_back({FaultKind::claim, what}); };

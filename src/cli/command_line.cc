@@ -91,7 +91,7 @@ void add_planning_options(CLI::App& app, Command& command) {
       "Which axes of tensors --stream may take for rows: auto (the lowest peak found) or natural (the height "
       "of images, the rows of matrices). Default: auto");
   add(app, "--blocks", command.plan.blocks,
-      "Whether --stream splits operators into blocks along a second axis (heads, channels, batches): auto "
+      "Whether --stream splits operators into blocks along a second axis (heads, channels): auto "
       "(where that gives the lowest peak found) or none. Default: auto");
   add(app, "--granule", command.plan.granule, "ROWS that one step of --stream computes. Default: 1");
   add(app, "--time-limit", command.plan.time_limit,

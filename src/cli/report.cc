@@ -75,9 +75,12 @@ ExitStatus print_budget(const PlanCommand& command, const Plan& plan, Bytes need
   const Bytes budget = base::parse_size(command.budget).value_or(0);
   std::string names;
   for (const ModelInfo& model : plan.models) names += (names.empty() ? "" : "+") + model.name;
-  base::print(std::cout, "{}: {} needs {} bytes of {}, {} bytes {}\n",
+  std::string remarks = plan.interrupted ? ", cut short" : "";
+  for (const LeftOut& it : plan.left_out) remarks += fmt::format(", without {}", name_of(it.what));
+  base::print(std::cout, "{}: {} needs {} bytes of {}, {} bytes {}{}\n",
               needed > budget ? "over budget" : "within budget", names, needed, budget,
-              needed > budget ? needed - budget : budget - needed, needed > budget ? "too many" : "left");
+              needed > budget ? needed - budget : budget - needed, needed > budget ? "too many" : "left",
+              remarks);
   return needed > budget ? ExitStatus::not_met : ExitStatus::done;
 }
 

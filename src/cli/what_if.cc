@@ -48,6 +48,16 @@ class Trials {
   }
 
  private:
+  /// A figure of a plan, whose search may have been cut short.
+  struct Figure {
+    Bytes bytes = 0;
+    bool is_cut = false;
+  };
+  /// By the value of an option.
+  using Figures = std::map<std::int64_t, Figure>;
+
+  static Figure peak_of(const Plan& plan) { return {plan.summary.peak, plan.interrupted}; }
+
   /// None: the options do not fit the model, a larger memory is needed, or the user does not want to wait.
   std::optional<Plan> planned(const ModelTexts& model, const PlanOptions& options) {
     if (options.solve.stop.stop_requested() || result_.faulty) return std::nullopt;
@@ -67,10 +77,13 @@ class Trials {
   }
 
   void add(const std::string& what, const Plan& made, std::string command) {
-    result_.tried.push_back({Verdict::found, what,
-                             fmt::format("A plan with it has a peak of {} instead of {}.",
-                                         in_bytes(made.summary.peak), in_bytes(plan_.summary.peak)),
-                             plan_.summary.peak - made.summary.peak, std::move(command)});
+    std::string why = fmt::format("A plan with it has a peak of {} instead of {}.",
+                                  in_bytes(made.summary.peak), in_bytes(plan_.summary.peak));
+    if (made.interrupted) why += " Its search was cut short.";
+    for (const LeftOut& it : made.left_out)
+      why += fmt::format(" It is without {}: {}.", name_of(it.what), it.why);
+    result_.tried.push_back(
+        {Verdict::found, what, std::move(why), plan_.summary.peak - made.summary.peak, std::move(command)});
   }
 
   void try_option(const std::string& what, std::string command,
@@ -110,14 +123,14 @@ class Trials {
   void granules() {
     if (!options_.stream) return;
     constexpr std::array<std::int64_t, 5> tried{1, 2, 4, 8, 16};
-    std::map<std::int64_t, Bytes> peaks{{options_.stream->granule, plan_.summary.peak}};
+    Figures peaks{{options_.stream->granule, peak_of(plan_)}};
     for (const std::int64_t granule : tried) {
       if (peaks.contains(granule)) continue;
       PlanOptions options = options_;
       options.stream->granule = granule;
       const std::optional<Plan> made = planned(command_.model, options);
       if (!made) continue;
-      peaks[granule] = made->summary.peak;
+      peaks[granule] = peak_of(*made);
       if (granule == 1)
         add("Fewer rows in a step", *made,
             replaced(fmt::format("--granule {}", options_.stream->granule), "--granule 1"));
@@ -131,14 +144,14 @@ class Trials {
     const ImportOptions given = parse_model_options(command_.model);
     for (const auto& [name, given_size] : given.dims) {
       const std::int64_t size = given_size.most;
-      std::map<std::int64_t, Bytes> peaks{{size, plan_.summary.peak}};
+      Figures peaks{{size, peak_of(plan_)}};
       for (const std::int64_t other : {size / 4, size / 2, size * 2}) {
         if (other < 1 || peaks.contains(other)) continue;
         ModelTexts model = command_.model;
         model.dims = with(name, std::to_string(other), model.dims);
         const std::optional<Plan> made = planned(model, options_);
         if (!made) continue;
-        peaks[other] = made->summary.peak;
+        peaks[other] = peak_of(*made);
         if (other == size / 2) smaller_input(name, std::to_string(size), std::to_string(other), *made);
       }
       add_curve(fmt::format("Peak against dimension {}", name), peaks, size,
@@ -177,15 +190,15 @@ class Trials {
     const auto fast = std::ranges::find(options_.memories, MemoryRole::working, &Memory::role);
     if (!fast->capacity || *fast->capacity < 4) return;
     const auto index = static_cast<std::size_t>(fast - options_.memories.begin());
-    const auto traffic = [&](const Plan& plan) {
+    const auto traffic = [&](const Plan& plan) -> Figure {
       Bytes sum = 0;
       for (std::size_t m = 0; m < plan.memories.size(); ++m) {
         if (m != index && plan.memories[m].memory.role == MemoryRole::working)
           sum += plan.memories[m].traffic;
       }
-      return sum;
+      return {sum, plan.interrupted};
     };
-    std::map<std::int64_t, Bytes> found{{*fast->capacity, traffic(plan_)}};
+    Figures found{{*fast->capacity, traffic(plan_)}};
     for (const Bytes size : sizes_between(*fast->capacity / 4, *fast->capacity * 2)) {
       if (found.contains(size)) continue;
       PlanOptions options = options_;
@@ -198,12 +211,14 @@ class Trials {
   }
 
   template <typename TextOf>
-  void add_curve(std::string what, const std::map<std::int64_t, Bytes>& figures, std::int64_t own,
-                 const TextOf& text_of) {
+  void add_curve(std::string what, const Figures& figures, std::int64_t own, const TextOf& text_of) {
     if (figures.size() < 2) return;
     Curve curve{.what = std::move(what)};
-    for (const auto& [value, bytes] : figures)
-      curve.points.push_back({.value = text_of(value), .bytes = bytes, .is_plan = value == own});
+    for (const auto& [value, figure] : figures) {
+      curve.points.push_back({.value = text_of(value) + (figure.is_cut ? ", cut short" : ""),
+                              .bytes = figure.bytes,
+                              .is_plan = value == own});
+    }
     result_.curves.push_back(std::move(curve));
   }
 

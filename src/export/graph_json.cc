@@ -84,6 +84,7 @@ Json operator_json(const Operator& op, const std::vector<std::string>& names) {
   if (!op.must_copy.empty()) json["must_copy"] = op.must_copy;
   for (const RowAxis& along : op.row_axes) json["row_axes"].push_back(row_axis_json(along));
   if (!op.sums_over.empty()) json["sums_over"] = op.sums_over;
+  if (op.multiplies) json["multiplies"] = *op.multiplies;
   for (const CarriedAxis& along : op.carries) {
     Json entry{{"axis", along.axis}, {"input_axis", along.input_axis}, {"bytes", along.carried}};
     if (along.reads_twice) entry["reads_twice"] = true;

@@ -292,8 +292,10 @@ Json streaming_json(const Streaming& streaming, const Lists& list) {
         {{"operators", region.operators}, {"load", region.load}, {"load_of_layers", region.load_of_layers}});
   }
   if (streaming.affine) json["affine"] = affine_json(*streaming.affine, list);
-  for (const RecomputePoint& it : streaming.curve)
+  for (const RecomputePoint& it : streaming.curve) {
     json["curve"].push_back({{"limit", it.limit}, {"recomputed", it.recomputed}, {"peak", it.peak}});
+    if (it.interrupted) json["curve"].back()["interrupted"] = true;
+  }
   return json;
 }
 
@@ -359,6 +361,11 @@ void write_json(const Plan& plan, std::ostream& out) {
   if (!plan.released.empty()) document.value("released", plan.released);
   if (plan.savings) document.value("savings", savings_json(*plan.savings));
   document.value("interrupted", plan.interrupted);
+  if (!plan.left_out.empty()) {
+    document.rows("left_out", plan.left_out, [](const LeftOut& it) {
+      return Json{{"what", name_of(it.what)}, {"why", it.why}, {"help", it.help}};
+    });
+  }
   document.rows("claims", plan.claims, [](const Claim& claim) {
     return Json{{"scope", name_of(claim.scope)},
                 {"lower_bound", claim.lower_bound},

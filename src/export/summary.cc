@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -16,6 +16,7 @@
 #include "base/print.h"
 #include "export/json.h"
 #include "export/order_profile.h"
+#include "export/proof.h"
 #include "export/readable.h"
 #include "export/strategy_rows.h"
 #include "pack/bounds.h"
@@ -143,12 +144,15 @@ void write_copies(const Plan& plan, const Row& row) {
   }
 }
 
+/// Whether bounds of whole operators say nothing of the rows that were asked for.
+bool lacks_rows(const Plan& plan) { return left_out(plan, Wish::rows) != nullptr; }
+
 /// Result of the search for an order, for each searched model.
 template <typename Row>
 void write_order_searches(const Plan& plan, const Row& row) {
   for (const OrderSearch& search : plan.order_searches) {
     const std::string proof = search.load == search.lower_bound
-                                  ? "proven optimal"
+                                  ? lacks_rows(plan) ? "proven optimal for whole operators" : "proven optimal"
                                   : fmt::format("no order has less than {}", readable(search.lower_bound));
     const std::string model = plan.models.size() > 1 ? plan.models[search.model].name + ": " : std::string();
     row("order",
@@ -162,10 +166,11 @@ template <typename Row>
 void write_streamed(const Plan& plan, const Row& row) {
   if (!plan.streaming) return;
   const Streaming& streaming = *plan.streaming;
-  const auto claim = std::ranges::find(plan.claims, ClaimScope::stream, &Claim::scope);
+  const Claim* const claim = exporting::claim_of_rows(plan);
   std::string proof;
-  if (claim != plan.claims.end()) {
-    proof = ", no order of operators or ascending rows has less";
+  if (claim != nullptr && claim->lower_bound > 0) {
+    proof = claim->scope == ClaimScope::rows ? ", along these axes and in these blocks no order has less"
+                                             : ", no order of operators or ascending rows has less";
     if (claim->lower_bound < streaming.load) proof += fmt::format(" than {}", readable(claim->lower_bound));
     if (streaming.recompute_limit > 1) proof += " if these rows are computed again";
   }
@@ -177,8 +182,22 @@ void write_streamed(const Plan& plan, const Row& row) {
   row("affine",
       streaming.affine->is_followed
           ? std::string("the steps follow an affine schedule; --layout ring --print-loops prints loops")
-          : fmt::format("load {} in the best affine schedule; this order saves {}",
-                        readable(streaming.affine->load), readable(std::max<Bytes>(saved, 0))));
+          : fmt::format("load {} in the best affine schedule; this order {} {}",
+                        readable(streaming.affine->load), saved < 0 ? "needs more, by" : "saves",
+                        readable(std::abs(saved))));
+}
+
+/// What was asked for and is not in the plan, and what may bring it.
+template <typename Row>
+void write_left_out(const Plan& plan, const Row& row) {
+  const LeftOut* before = nullptr;
+  for (const LeftOut& it : plan.left_out) {
+    if (before != nullptr && before->why == it.why)
+      continue;  // what the plan has without rows follows from that
+    row(before == nullptr ? "left out" : "",
+        fmt::format("{}: {}{}", name_of(it.what), it.why, it.help.empty() ? "" : "; may help: " + it.help));
+    before = &it;
+  }
 }
 
 std::string name_of(const StreamRegion& region) {
@@ -207,7 +226,8 @@ void write_streaming(const Streaming& streaming, std::ostream& out) {
 void write_curve(const std::vector<RecomputePoint>& curve, std::ostream& out) {
   fmt::print(out, "\n{:<16}{:>14}  {:>14}\n", "multiplies up to", "run", "peak");
   for (const RecomputePoint& it : curve)
-    fmt::print(out, "{:<16.3f}{:>14.3f}  {:>14}\n", it.limit, it.recomputed, it.peak);
+    fmt::print(out, "{:<16.3f}{:>14.3f}  {:>14}{}\n", it.limit, it.recomputed, it.peak,
+               it.interrupted ? "  cut short" : "");
 }
 
 /// Savings of models that share a device.
@@ -234,12 +254,17 @@ std::string gap_of(const Plan& plan) {
   const auto percent = exporting::gap_in_percent(plan.summary);
   if (!percent) return "not proven optimal";
   if (plan.summary.peak > plan.summary.lower_bound) return *percent + " %, not proven optimal";
-  const bool has_best_order = plan.order_searches.size() == 1 && plan.models.size() == 1 &&
-                              plan.order_searches[0].lower_bound == plan.summary.peak;
-  std::vector<std::string_view> of;
-  if (!plan.tensors.empty() && !has_best_order) of.emplace_back("this order");
-  if (exporting::is_of_chosen_memories(plan) && !has_best_order) of.emplace_back("these memories");
-  return fmt::format("{} %, proven optimal{}{}", *percent, of.empty() ? "" : " for ", fmt::join(of, " and "));
+  switch (exporting::proof_of(plan)) {
+    case exporting::Proof::plan:
+      return *percent + " %, proven optimal";
+    case exporting::Proof::operators:
+      return *percent + " %, proven optimal for whole operators";
+    case exporting::Proof::memories:
+      return fmt::format("{} %, proven optimal for {}these memories", *percent,
+                         plan.tensors.empty() ? "" : "this order and ");
+    default:
+      return *percent + " %, proven optimal for this order";
+  }
 }
 
 }  // namespace
@@ -269,6 +294,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   row("gap", gap_of(plan));
   write_order_searches(plan, row);
   write_streamed(plan, row);
+  write_left_out(plan, row);
   if (summary.cost > 0)
     row("traffic cost",
         fmt::format("{}, no choice of memories has less than {}", summary.cost, summary.cost_bound));
@@ -305,6 +331,7 @@ std::string remarks_on(const Comparison& comparison) {
   std::string remarks;
   if (comparison.summary.strategy != comparison.strategy) remarks += ", by " + comparison.summary.strategy;
   if (comparison.interrupted) remarks += ", cut short";
+  for (const LeftOut& it : comparison.left_out) remarks += fmt::format(", without {}", name_of(it.what));
   if (comparison.outcome == Outcome::exceeds_capacity) remarks += ", does not fit";
   if (comparison.summary.cost > 0) remarks += fmt::format(", traffic cost {}", comparison.summary.cost);
   if (comparison.memories.size() > 1) {
@@ -330,6 +357,7 @@ Json comparison_json(const Comparison& it) {
   json["seconds"] = it.summary.seconds;
   json["copies_removed"] = {{"count", it.copies_removed.count}, {"bytes", it.copies_removed.bytes}};
   json["interrupted"] = it.interrupted;
+  for (const LeftOut& left_out : it.left_out) json["left_out"].push_back(name_of(left_out.what));
   json["fits"] = it.outcome == Outcome::fits;
   json["memories"] = Json::array();
   for (const PlannedMemory& memory : it.memories)

@@ -28,7 +28,8 @@ std::string title_of(const SweepEntry& entry) {
 
 std::string cell_of(const SweepEntry& entry) {
   if (!entry.obstacle.empty()) return "-";
-  return entry.outcome == Outcome::fits ? fmt::format("{}", entry.slow_traffic) : "no fit";
+  return (entry.outcome == Outcome::fits ? fmt::format("{}", entry.slow_traffic) : "no fit") +
+         (entry.interrupted ? "*" : "");
 }
 
 /// Strategies that apply to the input at some size.
@@ -50,6 +51,7 @@ Json entry_json(const SweepEntry& entry) {
   json["fits"] = entry.outcome == Outcome::fits;
   json["slow_traffic"] = entry.slow_traffic;
   json["cost"] = entry.cost;
+  json["interrupted"] = entry.interrupted;
   return json;
 }
 
@@ -69,6 +71,9 @@ void write_sweep(std::span<const SweepRow> rows, const Memory& memory, std::span
     for (const std::size_t i : columns) base::print(out, " {:>14}", cell_of(row.entries[i]));
     out << '\n';
   }
+  const bool is_cut = std::ranges::any_of(
+      rows, [](const SweepRow& row) { return std::ranges::any_of(row.entries, &SweepEntry::interrupted); });
+  if (is_cut) fmt::print(out, "\n* The search was cut short.\n");
 }
 
 void write_sweep_json(std::span<const SweepRow> rows, const Memory& memory, std::span<const ModelInfo> models,

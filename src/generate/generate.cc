@@ -334,7 +334,8 @@ Package write_package(const Network& network, const Plan& plan, const GenerateOp
                   .control = bytes_of_tables(model) + sources.bytes_of_places(),
                   .steps = model.schedule.steps.size()};
   for (const PlannedMemory& memory : plan.memories) package.arena += memory.peak;
-  for (const Operator& op : network.graph().subgraphs[0].operators) package.multiplies += op.multiplies;
+  for (const Operator& op : network.graph().subgraphs[0].operators)
+    package.multiplies += op.multiplies.value_or(0);
   const std::string& name = options.name;
   package.files = {{name + ".h", interface_of(model, sources)},
                    {name + ".c", text},

@@ -178,6 +178,7 @@ class GraphReader {
       for (const Json& along : axes->elements()) op.row_axes.push_back(read_row_axis(along));
     }
     op.sums_over = indices(json, "sums_over");
+    if (const auto multiplies = json.find("multiplies")) op.multiplies = multiplies->natural();
     if (const auto axes = json.find("carries")) {
       for (const Json& along : axes->elements()) op.carries.push_back(read_carried_axis(along));
     }

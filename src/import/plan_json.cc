@@ -152,6 +152,11 @@ Plan parse_plan(std::string_view text) {
   }
   if (const auto savings = document.find("savings")) plan.savings = read_savings(*savings);
   plan.interrupted = document.at("interrupted").boolean();
+  if (const auto left_out = document.find("left_out")) {
+    for (const Json& it : left_out->elements())
+      plan.left_out.push_back(
+          {enumerator(it.at("what"), wish_named), it.at("why").string(), it.at("help").string()});
+  }
   for (const Json& claim : document.at("claims").elements()) {
     plan.claims.push_back({enumerator(claim.at("scope"), claim_scope_named),
                            claim.at("lower_bound").natural(), claim.at("proven_optimal").boolean()});

@@ -52,9 +52,11 @@ Streaming read_streaming(const Json& json, Repeated& repeated) {
   }
   if (const auto affine = json.find("affine")) streaming.affine = read_affine(*affine, repeated);
   const auto curve = json.find("curve");
-  for (const Json& it : curve ? curve->elements() : std::vector<Json>{})
-    streaming.curve.push_back(
-        {it.at("limit").number(), it.at("recomputed").number(), it.at("peak").natural()});
+  for (const Json& it : curve ? curve->elements() : std::vector<Json>{}) {
+    const auto interrupted = it.find("interrupted");
+    streaming.curve.push_back({it.at("limit").number(), it.at("recomputed").number(), it.at("peak").natural(),
+                               interrupted && interrupted->boolean()});
+  }
   return streaming;
 }
 

@@ -198,7 +198,9 @@ class Splitting {
     op.sums_over.clear();
     op.carries.clear();
     if (is_dense_copy(own)) op.copies = {{.size = result_.graph.tensors[*op.outputs[0]].bytes}};
-    op.multiplies = multiplies_of_rows(own.multiplies, splits_.at(o).bounds.back(), range.begin, range.end);
+    if (own.multiplies)
+      op.multiplies =
+          multiplies_of_rows(*own.multiplies, splits_.at(o).bounds.back(), range.begin, range.end);
     op.row_axes.clear();
     for (const RowAxis& other : own.row_axes) {
       if (other.axis != range.axis && bytes_of_row(result_.graph.tensors[*op.outputs[0]], other.axis))

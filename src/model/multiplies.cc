@@ -46,10 +46,8 @@ std::int64_t products(const Site& site) {
 
 }  // namespace
 
-std::int64_t multiplies_of(const Site& site) {
-  const auto product = [](std::int64_t a, std::int64_t b) {
-    return base::checked_multiply(a, b).value_or(0);
-  };
+std::optional<std::int64_t> multiplies_of(const Site& site) {
+  const auto product = [](std::int64_t a, std::int64_t b) { return base::checked_multiply(a, b); };
   if (site.type() == "ConvTranspose")
     return product(element_count(site.input_shape(0)), count_for(site.input_shape(1), 0));
   if (site.type() == "TRANSPOSE_CONV")

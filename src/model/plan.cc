@@ -19,10 +19,18 @@ constexpr std::array<Name<ModelFormat>, 8> formats{{{ModelFormat::onnx, "onnx"},
                                                     {ModelFormat::executorch, "executorch"},
                                                     {ModelFormat::vela, "vela"}}};
 
-constexpr std::array<Name<ClaimScope>, 4> scopes{{{ClaimScope::offsets, "offsets"},
+constexpr std::array<Name<ClaimScope>, 5> scopes{{{ClaimScope::offsets, "offsets"},
                                                   {ClaimScope::order, "order"},
                                                   {ClaimScope::stream, "stream"},
-                                                  {ClaimScope::memories, "memories"}}};
+                                                  {ClaimScope::memories, "memories"},
+                                                  {ClaimScope::rows, "rows"}}};
+
+constexpr std::array<Name<Wish>, 6> wishes{{{Wish::rows, "rows"},
+                                            {Wish::io_rows, "rows of inputs and outputs"},
+                                            {Wish::rings, "rings"},
+                                            {Wish::axes, "other axes"},
+                                            {Wish::blocks, "other blocks"},
+                                            {Wish::recomputation, "recomputation"}}};
 
 constexpr std::array<Name<TuningEnd>, 5> tuning_ends{{{TuningEnd::threshold, "threshold"},
                                                       {TuningEnd::repeated, "repeated"},
@@ -59,6 +67,15 @@ std::optional<ModelFormat> model_format_named(std::string_view name) {
 std::string_view name_of(ClaimScope scope) { return model::name_in(scopes, scope); }
 
 std::optional<ClaimScope> claim_scope_named(std::string_view name) { return model::value_in(scopes, name); }
+
+std::string_view name_of(Wish wish) { return model::name_in(wishes, wish); }
+
+std::optional<Wish> wish_named(std::string_view name) { return model::value_in(wishes, name); }
+
+const LeftOut* left_out(const Plan& plan, Wish wish) {
+  const auto found = std::ranges::find(plan.left_out, wish, &LeftOut::what);
+  return found == plan.left_out.end() ? nullptr : &*found;
+}
 
 std::string_view name_of(TuningEnd end) { return model::name_in(tuning_ends, end); }
 

@@ -145,6 +145,7 @@ Comparison comparison_of(std::span<const Input> inputs, const PlanOptions& optio
     comparison.copies_removed = result.plan.copies_removed;
     comparison.memories = std::move(result.plan.memories);
     comparison.interrupted = result.plan.interrupted;
+    comparison.left_out = std::move(result.plan.left_out);
     comparison.outcome = result.outcome;
     comparison.faults = std::move(result.faults);
   } catch (const NotApplicable& error) {

@@ -52,11 +52,11 @@ Plan plan_stream_curve(std::span<const Input> inputs, const PlanOptions& options
   std::size_t left = limits.size() - 1;
   Plan best = plan_of(left, left == 0 ? 1 : share_of_largest);
   std::vector<RecomputePoint> curve(limits.size());
-  curve.back() = {limits.back(), multiplies_of(best), best.summary.peak};
+  curve.back() = {limits.back(), multiplies_of(best), best.summary.peak, best.interrupted};
   for (bool is_cut = best.interrupted; left > 0; --left) {
     Plan plan = plan_of(left - 1, 1 / static_cast<double>(left));
     is_cut = is_cut || plan.interrupted;
-    curve[left - 1] = {limits[left - 1], multiplies_of(plan), plan.summary.peak};
+    curve[left - 1] = {limits[left - 1], multiplies_of(plan), plan.summary.peak, plan.interrupted};
     if (is_better(plan, best)) best = std::move(plan);
     best.interrupted = is_cut;
   }
@@ -65,7 +65,10 @@ Plan plan_stream_curve(std::span<const Input> inputs, const PlanOptions& options
     curve[i].peak = curve[i - 1].peak;
     curve[i].recomputed = curve[i - 1].recomputed;
   }
-  if (best.streaming) best.streaming->curve = std::move(curve);
+  if (!best.streaming) return best;
+  best.streaming->recompute_limit =
+      limits.back();  // the claim does not cover what more multiplies would give
+  best.streaming->curve = std::move(curve);
   return best;
 }
 

@@ -82,7 +82,7 @@ Bytes largest(const std::vector<Bytes>& loads) {
 
 AffineSchedule schedule_of(const Streamed& streamed, bool is_followed) {
   const stream::AffineOrder& affine = *streamed.affine;
-  AffineSchedule schedule{.load = affine.peak, .is_followed = is_followed};
+  AffineSchedule schedule{.is_followed = is_followed};
   for (std::size_t op = 0; op < streamed.model.operators.size(); ++op) {
     const stream::Operator& it = streamed.model.operators[op];
     const stream::AffineTime& time = affine.times[op];
@@ -99,43 +99,13 @@ AffineSchedule schedule_of(const Streamed& streamed, bool is_followed) {
   return schedule;
 }
 
-Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const StreamOptions& options,
-                       Bytes alignment) {
-  const stream::RowProgram whole =
-      stream::unroll(stream::without_rows(streamed.once), {.alignment = alignment});
-  const std::vector<Bytes> of_layers = stream::replay(whole, stream::layer_by_layer(whole)).loads;
-  std::vector<Bytes> loads(streamed.model.operators.size(), 0);  // while its rows are computed
-  for (std::size_t step = 0; step < order.steps.size(); ++step) {
-    Bytes& load = loads[streamed.program.instances[order.steps[step]].op];
-    load = std::max(load, order.loads[step]);
-  }
-  Streaming result{.granule = options.granule,
-                   .load = largest(order.loads),
-                   .load_of_layers = largest(of_layers),
-                   .recomputed = recomputed(streamed),
-                   .recompute_limit = options.recompute};
-  if (streamed.affine) result.affine = schedule_of(streamed, order.steps == streamed.affine->steps);
-  std::set<std::size_t> seen;  // an operator that is repeated, or in two passes, is in its first region
-  for (const stream::Region& region : order.regions) {
-    StreamRegion entry;
-    bool has_operators = false;
-    for (std::size_t op = region.begin; op < region.end; ++op) {
-      const auto source = streamed.model.operators[op].source;
-      has_operators = has_operators || source;
-      if (source && seen.insert(streamed.network.operators[*source]).second)
-        entry.operators.push_back(streamed.network.operators[*source]);
-      entry.load = std::max(entry.load, loads[op]);
-      entry.load_of_layers = std::max(entry.load_of_layers, of_layers[op]);
-    }
-    if (has_operators && entry.operators.empty()) {
-      StreamRegion& before = result.regions.back();
-      before.load = std::max(before.load, entry.load);
-      before.load_of_layers = std::max(before.load_of_layers, entry.load_of_layers);
-    } else {
-      result.regions.push_back(std::move(entry));
-    }
-  }
-  return result;
+/// Live bytes at each step, rounded up to the alignment, with all that arenas hold: inputs that nobody reads, too.
+std::vector<Bytes> rounded_loads(const stream::RowProgram& program,
+                                 const std::vector<stream::IterationId>& steps, Bytes alignment) {
+  std::vector<Bytes> loads = stream::replay(program, steps).loads;
+  if (!loads.empty()) loads.front() += program.unread;
+  for (Bytes& load : loads) load = base::align_up(load, alignment);
+  return loads;
 }
 
 /// With a capacity, solves in longer and longer tries, since any plan that fits is low enough.
@@ -159,6 +129,51 @@ double recomputed(const Streamed& streamed) {
   return std::max(1.0, static_cast<double>(stream::multiplies_of(streamed.model)) / once);
 }
 
+Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const StreamOptions& options,
+                       Bytes alignment) {
+  const stream::RowProgram whole =
+      stream::unroll(stream::without_rows(streamed.once), {.alignment = alignment});
+  const std::vector<Bytes> of_layers = rounded_loads(whole, stream::layer_by_layer(whole), alignment);
+  const stream::RowProgram counted =
+      stream::unroll(streamed.model, {.alignment = order.counted_in, .alignment_of_wholes = alignment});
+  const std::vector<Bytes> of_steps = rounded_loads(counted, order.steps, alignment);
+  std::vector<Bytes> loads(streamed.model.operators.size(), 0);  // while its rows are computed
+  for (std::size_t step = 0; step < order.steps.size(); ++step) {
+    Bytes& load = loads[streamed.program.instances[order.steps[step]].op];
+    load = std::max(load, of_steps[step]);
+  }
+  Streaming result{.granule = options.granule,
+                   .load = largest(of_steps),
+                   .load_of_layers = largest(of_layers),
+                   .recomputed = recomputed(streamed),
+                   .recompute_limit = options.recompute};
+  if (streamed.affine) {
+    result.affine = schedule_of(streamed, order.steps == streamed.affine->steps);
+    result.affine->load = largest(rounded_loads(counted, streamed.affine->steps, alignment));
+  }
+  std::set<std::size_t> seen;  // an operator that is repeated, or in two passes, is in its first region
+  for (const stream::Region& region : order.regions) {
+    StreamRegion entry;
+    bool has_operators = false;
+    for (std::size_t op = region.begin; op < region.end; ++op) {
+      const auto source = streamed.model.operators[op].source;
+      has_operators = has_operators || source;
+      if (source && seen.insert(streamed.network.operators[*source]).second)
+        entry.operators.push_back(streamed.network.operators[*source]);
+      entry.load = std::max(entry.load, loads[op]);
+      entry.load_of_layers = std::max(entry.load_of_layers, of_layers[op]);
+    }
+    if (has_operators && entry.operators.empty()) {
+      StreamRegion& before = result.regions.back();
+      before.load = std::max(before.load, entry.load);
+      before.load_of_layers = std::max(before.load_of_layers, entry.load_of_layers);
+    } else {
+      result.regions.push_back(std::move(entry));
+    }
+  }
+  return result;
+}
+
 std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order, stream::Form form,
                                          const PlacingOptions& options) {
   if (!has_one_axis_each(streamed)) return std::nullopt;
@@ -177,15 +192,15 @@ std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrde
   placed.peak = total_peak(placed.problem, placed.solution);
   placed.tensors = std::move(layout.tensors);
   placed.alignment = options.alignment;
-  placed.streaming = streaming_of(streamed, order, *options.plan.stream, options.alignment);
+  placed.recomputed = recomputed(streamed);
   return placed;
 }
 
-Draft draft_of(PlacedStream placed, Bytes bound) {
+Draft draft_of(PlacedStream placed, ClaimScope scope, Bytes bound) {
   Draft draft{.placement = placement_of(std::move(placed.solution), placed.problem.memories.size()),
               .alignments = {placed.alignment},
               .order = "stream",
-              .bounds = {{ClaimScope::stream, bound}}};
+              .bounds = {{scope, bound}}};
   draft.plan.clocks = {{std::move(placed.steps)}};
   draft.plan.buffers = std::move(placed.problem.buffers);
   draft.plan.tensors = std::move(placed.tensors);

@@ -35,7 +35,6 @@ struct Streamed {
 struct RowOrder {
   std::vector<stream::IterationId> steps{};
   std::vector<stream::Form> forms{};  ///< Forms whose rows take the counted bytes.
-  std::vector<Bytes> loads{};         ///< Live bytes at each step.
   std::vector<stream::Region> regions{};
   Bytes counted_in = 1;  ///< Rows were rounded up to multiples of this.
 };
@@ -48,7 +47,8 @@ struct PlacedStream {
   Solution solution{};
   Bytes peak = 0;
   Bytes alignment = 1;
-  Streaming streaming{};
+  double recomputed = 1;  ///< Multiplies, as a multiple of those with every row computed once.
+  Streaming streaming{};  ///< Once it is the best of all (`streaming_of`).
 };
 
 struct PlacingOptions {
@@ -63,7 +63,12 @@ struct PlacingOptions {
 [[nodiscard]] std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrder& order,
                                                        stream::Form form, const PlacingOptions& options);
 
-/// Claims `bound` for all orders of rows.
-[[nodiscard]] Draft draft_of(PlacedStream placed, Bytes bound);
+/// How an order streams. Loads are live bytes as memory holds them: tensors and row blocks that lie alone are rounded
+/// up to the alignment, and so is each sum.
+[[nodiscard]] Streaming streaming_of(const Streamed& streamed, const RowOrder& order,
+                                     const StreamOptions& options, Bytes alignment);
+
+/// Claims `bound` for all choices of that scope.
+[[nodiscard]] Draft draft_of(PlacedStream placed, ClaimScope scope, Bytes bound);
 
 }  // namespace stowage::plan

@@ -85,7 +85,7 @@ class StreamPlanner {
     const Deadline turning = deadline_.part(share_of_axes);
     if (ways[0].turns) {
       axes_ = stream::axes_where_it_helps(graph_, instance_options(ways[0]), {work_on_regions, turning});
-      note_end_of(turning);
+      are_axes_cut_ = turning.is_over();
       if (axes_.empty()) std::erase_if(ways, [](const Way& way) { return !way.turns; });
     }
     const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
@@ -103,7 +103,7 @@ class StreamPlanner {
     const Deadline finding = deadline_.part(share_of_others);
     for (std::size_t w = 1; w < ways.size() && !is_done() && !finding.is_over(); ++w) {
       // As low with fewer multiplies is better, too.
-      const bool may_be_cheaper = best_ && best_->streaming.recomputed > 1 && ways[w].recompute <= 1;
+      const bool may_be_cheaper = best_ && best_->recomputed > 1 && ways[w].recompute <= 1;
       if (!may_be_lower(ways[w], peak_ + (may_be_cheaper ? 1 : 0))) continue;
       const Deadline deadline = finding.part(1.0 / static_cast<double>(ways.size() - w));
       const std::shared_ptr<const Streamed> streamed = prepare(ways[w], deadline);
@@ -113,11 +113,19 @@ class StreamPlanner {
     }
     note_end_of(finding);
     go_on();
+    if (best_) {
+      best_->streaming =
+          streaming_of(*best_from_->streamed, *best_from_->order, *options_.stream, alignment_);
+    }
     return std::move(best_);
   }
 
-  /// Whether the search was truncated and a lower plan may exist.
-  [[nodiscard]] bool is_cut_short() const { return (is_cut_ || deadline_.is_over()) && !is_good_enough(); }
+  /// Whether the search was truncated and a lower plan may exist. No bound is proven for axes that were not tried.
+  [[nodiscard]] bool is_cut_short() const {
+    if (!is_good_enough()) return is_cut_ || are_axes_cut_ || deadline_.is_over();
+    return are_axes_cut_ && peak_ > options_.memories[0].capacity.value_or(0);
+  }
+  [[nodiscard]] bool are_axes_cut() const { return are_axes_cut_; }
   /// Proven for all these plans.
   [[nodiscard]] Bytes bound() const { return bound_; }
 
@@ -134,8 +142,10 @@ class StreamPlanner {
   /// A search that ends because its time is over may have missed a lower plan.
   void note_end_of(const Deadline& deadline) { is_cut_ = is_cut_ || deadline.is_over(); }
 
-  /// If rows may be recomputed, the bound holds only for the rows of the ways so far.
+  /// If rows may be recomputed, the bound holds only for the rows of the ways so far. Where rows are wanted in any case
+  /// (run), the plan of whole operators is not good enough.
   [[nodiscard]] bool is_good_enough() const {
+    if (peak_ > whole_.summary.peak) return false;
     const Bytes least = options_.stream->recompute > 1 ? 0 : bound_;
     return peak_ <= std::max(least, options_.memories[0].capacity.value_or(0));
   }
@@ -308,7 +318,7 @@ class StreamPlanner {
     if (deadline_.is_over()) return;
     auto steps = stream::improve(program, order.steps, {.target = target(), .deadline = deadline_.part(0.4)});
     if (steps == order.steps) return;
-    const auto better = std::make_shared<const RowOrder>(order_of(program, std::move(steps), order));
+    const auto better = std::make_shared<const RowOrder>(order_of(std::move(steps), order));
     for (const stream::Form form : better->forms) place({from.streamed, better, form}, deadline_.part(0.2));
   }
 
@@ -323,8 +333,8 @@ class StreamPlanner {
     auto placed = place_stream(*attempt.streamed, *attempt.order, attempt.form,
                                {options_, strategy, alignment_, deadline});
     is_cut_ = is_cut_ || (placed ? placed->solution.interrupted : deadline.is_over());
-    const bool is_cheaper = placed && best_ && placed->peak == peak_ &&
-                            placed->streaming.recomputed < best_->streaming.recomputed;
+    const bool is_cheaper =
+        placed && best_ && placed->peak == peak_ && placed->recomputed < best_->recomputed;
     if (!placed || (placed->peak >= peak_ && !is_cheaper)) return;
     peak_ = placed->peak;
     best_ = std::move(placed);
@@ -338,7 +348,7 @@ class StreamPlanner {
     if (options_.stream->layout == StreamLayout::ring) {
       if (streamed.affine) {
         const RowOrder rings{.forms = {Form::rings}, .regions = streamed.affine->regions};
-        orders.push_back(order_of(streamed.program, streamed.affine->steps, rings));
+        orders.push_back(order_of(streamed.affine->steps, rings));
       }
       return orders;
     }
@@ -378,18 +388,15 @@ class StreamPlanner {
     const Bytes bound =
         stream::lower_bound(program, steps, {.most_cuts = most_cuts, .deadline = deadline.part(0.2)}).bytes;
     orders.push_back(order_of(
-        program, stream::improve(program, steps, {.target = std::max(bound, target()), .deadline = deadline}),
-        kind));
+        stream::improve(program, steps, {.target = std::max(bound, target()), .deadline = deadline}), kind));
     is_order_cut_ = deadline.is_over();
     note_end_of(deadline);
-    if (orders.back().steps != steps) orders.push_back(order_of(program, steps, kind));
+    if (orders.back().steps != steps) orders.push_back(order_of(steps, kind));
   }
 
   /// An order with the other members of `kind`.
-  static RowOrder order_of(const stream::RowProgram& program, std::vector<stream::IterationId> steps,
-                           const RowOrder& kind) {
+  static RowOrder order_of(std::vector<stream::IterationId> steps, const RowOrder& kind) {
     RowOrder order = kind;
-    order.loads = stream::replay(program, steps).loads;
     order.steps = std::move(steps);
     return order;
   }
@@ -404,6 +411,7 @@ class StreamPlanner {
   Bytes bound_ = 0;
   Bytes peak_ = 0;  ///< The lowest so far, also of whole operators.
   bool is_cut_ = false;
+  bool are_axes_cut_ = false;
   bool is_order_cut_ = false;  ///< The last search for an order of rows was truncated.
   std::optional<PlacedStream> best_{};
   std::optional<Attempt> best_from_{};
@@ -418,6 +426,7 @@ StreamSearch lowest_stream(const Input& input, const Graph& graph, const PlanOpt
   StreamSearch found{.best = planner.run(peak)};
   found.bound = planner.bound();
   found.is_cut = planner.is_cut_short();
+  found.are_axes_cut = planner.are_axes_cut();
   return found;
 }
 

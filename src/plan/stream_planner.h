@@ -14,9 +14,10 @@ namespace stowage::plan {
 
 struct StreamSearch {
   std::optional<PlacedStream>
-      best{};           ///< None if time was up before the first plan, or if none is below the peak.
-  Bytes bound = 0;      ///< Proven for all plans of the search.
-  bool is_cut = false;  ///< It was truncated, and a lower plan may exist.
+      best{};                 ///< None if time was up before the first plan, or if none is below the peak.
+  Bytes bound = 0;            ///< Proven for all plans of the search; 0 if none is.
+  bool is_cut = false;        ///< It was truncated, and a lower plan may exist.
+  bool are_axes_cut = false;  ///< The choice of axes was truncated: the bound is of those that were found.
 };
 
 /// The lowest plan of the graph's rows below `peak`; see stream_planner.cc. `whole` is the plan of whole

@@ -49,6 +49,7 @@ class Sweeper {
     try {
       PlanResult result = make_plan(inputs_, options);
       entry.outcome = result.outcome;
+      entry.interrupted = result.plan.interrupted;
       entry.cost = result.plan.summary.cost;
       entry.faults = std::move(result.faults);
       for (std::size_t m = 0; m < is_slow_.size(); ++m) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "export/proof.h"
 #include "export/readable.h"
 #include "report/columns.h"
 
@@ -201,20 +202,17 @@ class Tables {
   Texts texts_{};
 };
 
-/// What is proven of the peak: that no "plan" is lower, none with these "rows" in any order, none with these
-/// "offsets" alone changed, the same in these "memories", or "nothing".
-std::string_view proof_of(const Plan& plan) {
-  if (plan.summary.peak > plan.summary.lower_bound) return "nothing";
-  const auto is_proven = [&](ClaimScope scope) {
-    return std::ranges::any_of(
-        plan.claims, [&](const Claim& claim) { return claim.proven_optimal && claim.scope == scope; });
-  };
-  if (is_proven(ClaimScope::order)) return "plan";
-  // If rows may be computed again, the claim is about the choice of these rows alone.
-  const bool is_once = plan.streaming && plan.streaming->recompute_limit <= 1;
-  if (is_once && is_proven(ClaimScope::stream)) return "rows";
-  if (exporting::is_of_chosen_memories(plan)) return "memories";
-  return plan.tensors.empty() ? "plan" : "offsets";
+/// The words of the page for what is proven of the peak.
+std::string_view words_of(exporting::Proof proof) {
+  constexpr std::array words{"nothing", "offsets", "memories", "rows", "operators", "plan"};
+  return words[static_cast<std::size_t>(proof)];
+}
+
+/// What was asked for and is not in the plan, in words.
+Json left_out_json(const Plan& plan) {
+  Json json = Json::array();
+  for (const LeftOut& it : plan.left_out) json.push_back(fmt::format("{}: {}", name_of(it.what), it.why));
+  return json;
 }
 
 Json memory_json(const PlannedMemory& planned, const std::vector<std::vector<Position>>& starts) {
@@ -256,9 +254,10 @@ Json curves_json(const ReportedPlan& reported) {
   if (reported.plan.streaming && !reported.plan.streaming->curve.empty()) {
     Curve& curve = curves.emplace_back(Curve{.what = "Peak against multiplies that run"});
     for (const RecomputePoint& it : reported.plan.streaming->curve) {
-      curve.points.push_back({.value = fmt::format("{:.3f} times", it.recomputed),
-                              .bytes = it.peak,
-                              .is_plan = it.recomputed == reported.plan.streaming->recomputed});
+      curve.points.push_back(
+          {.value = fmt::format("{:.3f} times{}", it.recomputed, it.interrupted ? ", cut short" : ""),
+           .bytes = it.peak,
+           .is_plan = it.recomputed == reported.plan.streaming->recomputed});
     }
     const auto rest = std::ranges::unique(curve.points);
     curve.points.erase(rest.begin(), rest.end());
@@ -301,7 +300,8 @@ Json data_of(const ReportedPlan& reported, const std::string& command) {
             {"models", models_json(reported)},
             {"clocks", plan.clocks.size()},
             {"interrupted", plan.interrupted},
-            {"proof", proof_of(plan)},
+            {"proof", words_of(exporting::proof_of(plan))},
+            {"left_out", left_out_json(plan)},
             {"summary",
              {{"naive", summary.naive},
               {"peak", summary.peak},

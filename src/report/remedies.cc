@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "export/proof.h"
 #include "export/readable.h"
 #include "pack/bounds.h"
 #include "report/narrower_types.h"
@@ -200,9 +201,12 @@ class Remedies {
   void rows() {
     if (!plan_.streaming) {
       if (plan_.models.size() == 1 && plan_.memories.size() == 1 && plan_.clocks.size() == 1) {
-        add({Verdict::possible, "Rows instead of whole tensors",
-             "The plan runs each operator as a whole. Row by row, only windows of tensors are stored.",
-             std::nullopt, with("--stream")});
+        const LeftOut* const without = left_out(plan_, Wish::rows);
+        std::string why =
+            "The plan runs each operator as a whole. Row by row, only windows of tensors are stored.";
+        if (without != nullptr) why += fmt::format(" But {}.", without->why);
+        if (without != nullptr && !without->help.empty()) why += fmt::format(" May help: {}.", without->help);
+        add({Verdict::possible, "Rows instead of whole tensors", why, std::nullopt, with("--stream")});
       }
       return;
     }
@@ -213,22 +217,37 @@ class Remedies {
                      readable(streaming.load_of_layers), readable(streaming.load)),
          streaming.load_of_layers - streaming.load,
          {}});
-    const auto claim = std::ranges::find(plan_.claims, ClaimScope::stream, &Claim::scope);
-    const std::string_view given = streaming.recompute_limit > 1 ? " if these rows are computed again" : "";
-    if (claim != plan_.claims.end() && claim->lower_bound >= streaming.load) {
+    for (const LeftOut& it : plan_.left_out) {
+      add({Verdict::possible,
+           fmt::format("Streaming: {}", name_of(it.what)),
+           fmt::format("Left out: {}.{}", it.why,
+                       it.help.empty() ? "" : fmt::format(" May help: {}.", it.help)),
+           std::nullopt,
+           {}});
+    }
+    const Claim* const claim = exporting::claim_of_rows(plan_);
+    if (claim == nullptr || claim->lower_bound == 0) return fewer_rows();
+    std::string given = claim->scope == ClaimScope::rows ? " along these axes and in these blocks" : "";
+    if (streaming.recompute_limit > 1) given += " if these rows are computed again";
+    if (claim->lower_bound >= streaming.load) {
       add({Verdict::impossible,
            "Another order of rows",
            fmt::format("No order of operators or of ascending rows has fewer than {} live{}.",
                        readable(claim->lower_bound), given),
            std::nullopt,
            {}});
-    } else if (claim != plan_.claims.end()) {
+    } else {
       add({Verdict::possible, "Another order of rows",
            fmt::format(
                "The fullest step has {} live. It is proven that no order of rows has fewer than {}{}.",
                readable(streaming.load), readable(claim->lower_bound), given),
            streaming.load - claim->lower_bound, with("--time-limit", "60")});
     }
+    fewer_rows();
+  }
+
+  void fewer_rows() {
+    const Streaming& streaming = *plan_.streaming;
     if (streaming.granule > 1) {
       add({Verdict::possible,
            "Fewer rows in a step",
@@ -245,8 +264,8 @@ class Remedies {
       if (point.peak >= plan_.summary.peak) continue;
       add({Verdict::found,
            fmt::format("Rows computed again, {:.3f} times the multiplies", point.recomputed),
-           fmt::format("A plan with it has a peak of {} instead of {}.", readable(point.peak),
-                       readable(plan_.summary.peak)),
+           fmt::format("A plan with it has a peak of {} instead of {}.{}", readable(point.peak),
+                       readable(plan_.summary.peak), point.interrupted ? " Its search was cut short." : ""),
            plan_.summary.peak - point.peak,
            {}});
     }

@@ -153,6 +153,9 @@ void write_run(const RunResult& result, const Plan& plan, std::ostream& out) {
   for (const ModelInfo& model : plan.models)
     row("model", fmt::format("{}{} ({})", plan.models.size() == 1 ? "" : model.name + ": ", model.source,
                              name_of(model.format)));
+  if (plan.interrupted) row("plan", "its search was cut short");
+  for (const LeftOut& it : plan.left_out)
+    row("plan", fmt::format("without {}: {}", name_of(it.what), it.why));
   const std::vector<Bytes> ends = planned_ends(plan);
   for (std::size_t m = 0; m < plan.memories.size(); ++m) {
     if (plan.memories[m].memory.role == MemoryRole::weights) {
@@ -222,6 +225,7 @@ void write_run_json(const RunResult& result, const Plan& plan, std::ostream& out
                                   {"network", result.multiplies_of_network},
                                   {"factor", recomputed(result)}});
   }
+  document.value("plan_interrupted", plan.interrupted);
   document.value("seconds", seconds_of(result));
   document.rows("steps", result.steps, [&](const StepReport& step) {
     Json json = plan.clocks.size() > 1 ? Json{{"clock", step.clock}} : Json::object();

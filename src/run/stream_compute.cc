@@ -174,7 +174,7 @@ void StreamRun::call_windows(const Operands& operands, RowOperands& beside) {
 
 std::int64_t StreamRun::multiplies_of_rows(std::size_t index, const RowRange& rows) const {
   const std::int64_t extent = (*graph_.tensors[*op(index).outputs[0]].shape)[rows.axis];
-  return model::multiplies_of_rows(op(index).multiplies, extent, rows.begin, rows.end);
+  return model::multiplies_of_rows(op(index).multiplies.value_or(0), extent, rows.begin, rows.end);
 }
 
 // Parts

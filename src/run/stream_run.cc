@@ -45,7 +45,7 @@ const CarriedAxis* carried_by(const Operator& op, const Run& run) {
 std::int64_t multiplies_of(const Graph& graph) {
   std::int64_t sum = 0;
   for (const Operator& op : graph.subgraphs[0].operators)
-    sum = base::checked_add(sum, op.folded ? 0 : op.multiplies).value_or(sum);
+    sum = base::checked_add(sum, op.folded ? 0 : op.multiplies.value_or(0)).value_or(sum);
   return sum;
 }
 
@@ -212,7 +212,7 @@ void StreamRun::run_step(const Run& run) {
 void StreamRun::run_whole(std::size_t op) {
   compute(
       {.op = op, .inputs = inputs_of(op, nullptr, std::nullopt), .outputs = outputs_of(op, std::nullopt)});
-  result_.multiplies += network_.graph().subgraphs[0].operators[op].multiplies;
+  result_.multiplies += network_.graph().subgraphs[0].operators[op].multiplies.value_or(0);
 }
 
 void StreamRun::run_rows(std::size_t op, const RowRange& rows) {

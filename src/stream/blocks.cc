@@ -277,33 +277,42 @@ Bytes peak_of(const Graph& graph, const InstanceOptions& options, const TrialEff
 
 }  // namespace
 
-Splits split_where_it_helps(const Graph& graph, const InstanceOptions& options, std::int64_t most_iterations,
-                            const TrialEffort& effort) {
+SplitChoice split_where_it_helps(const Graph& graph, const InstanceOptions& options,
+                                 std::int64_t most_iterations, const TrialEffort& effort) {
   std::vector<Splits> choices = block_choices(graph, options.axes);
   std::stable_sort(choices.begin(), choices.end(), [&](const Splits& a, const Splits& b) {
     const Bytes of_a = bytes_in(graph, a);
     const Bytes of_b = bytes_in(graph, b);
     return of_a != of_b ? of_a > of_b : count_of(a) > count_of(b);
   });
-  if (choices.empty()) return {};
+  SplitChoice result;
+  if (choices.empty()) return result;
   choices.resize(std::min(choices.size(), most_choices));
   std::vector<Splits> best;
   Bytes peak = peak_of(graph, options, effort, std::numeric_limits<Bytes>::max());
   for (const Splits& choice : choices) {
-    if (effort.deadline.is_over()) break;
+    result.is_cut = effort.deadline.is_over();
+    if (result.is_cut) break;
     std::vector<Splits> trial = best;
     std::erase_if(trial, [&](const Splits& it) { return have_common(it, choice); });
     trial.push_back(choice);
     const model::SplitNetwork network = model::split(graph, joined(trial));
     const Graph blocks = model::stored(network);
     const InstanceOptions own = options_of_blocks(network, options);
-    if (iterations_of(instances_of(blocks, own)) > most_iterations) continue;
+    const std::int64_t iterations = iterations_of(instances_of(blocks, own));
+    if (iterations > most_iterations) {
+      result.least_left_out =
+          result.least_left_out == 0 ? iterations : std::min(result.least_left_out, iterations);
+      continue;
+    }
     const Bytes with = peak_of(blocks, own, effort, peak - 1);
     if (with >= peak) continue;
     peak = with;
     best = std::move(trial);
   }
-  return joined(best);
+  result.is_cut = result.is_cut || effort.deadline.is_over();
+  result.splits = joined(best);
+  return result;
 }
 
 }  // namespace stowage::stream

@@ -16,12 +16,17 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "model/in_place.h"
 #include "stowage/error.h"
 #include "stream/directions.h"
+#include "stream/program.h"
 
 namespace stowage::stream {
 namespace {
+
+/// An operator with more runs once, so that sums with its repeats do not overflow.
+constexpr std::int64_t most_multiplies = std::int64_t{1} << 40;
 
 class Reading {
  public:
@@ -127,6 +132,7 @@ class Reading {
       if (model_of_[earlier]) added.after.push_back(*model_of_[earlier]);
     }
     if (source.stateful && last_stateful_) added.after.push_back(*last_stateful_);
+    is_too_large_[op] = reads_too_much(op);
     const RowAxis* const along = way_of(op);
     const CarriedAxis* const carried = carried_by(op);
     if (carried != nullptr) {
@@ -147,7 +153,8 @@ class Reading {
       added.granule = summed.granule;
       added.accumulator = bytes_of_sums(graph_.tensors[*source.outputs[0]]);
     }
-    added.multiplies = source.multiplies;
+    added.runs_once = !source.multiplies || *source.multiplies > most_multiplies;
+    added.multiplies = added.runs_once ? 0 : *source.multiplies;
     for (std::size_t i = 0; i < source.inputs.size(); ++i) {
       if (!source.inputs[i] || !index_[*source.inputs[i]]) continue;
       added.reads.push_back(carried != nullptr && i == 0 ? Access{*index_[*source.inputs[0]]}
@@ -211,13 +218,33 @@ class Reading {
   /// How the operator runs over the rows of its outputs; null if it runs as a whole or sums up.
   [[nodiscard]] const RowAxis* way_of(std::size_t op) const {
     const stowage::Operator& source = operator_at(op);
-    if (source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op)) return nullptr;
+    if (is_too_large_[op] || source.outputs.empty() || !has_rows(source.outputs[0]) || sums_up(op))
+      return nullptr;
     if (!source.scratch.empty() && options_.granule > 1) return nullptr;  // the last step may have fewer rows
     const std::size_t axis = *axes_[*source.outputs[0]];
     if (can_sum_up(source, axis)) return nullptr;  // rows along this axis are those of sums
     const bool is_alike = std::all_of(source.outputs.begin(), source.outputs.end(),
                                       [&](const auto& it) { return !it || axes_[*it] == axis; });
     return is_alike ? row_axis(source, axis) : nullptr;
+  }
+
+  /// Whether the operator's rows read more rows than are left for all operators. Such an operator runs as a whole.
+  [[nodiscard]] bool reads_too_much(std::size_t op) {
+    const RowAxis* const along = way_of(op);
+    if (along == nullptr) return false;
+    const stowage::Operator& source = operator_at(op);
+    const std::int64_t rows = rows_of(*source.outputs[0]);
+    const std::int64_t steps = (rows + options_.granule - 1) / options_.granule;
+    std::int64_t reads = 0;
+    for (std::size_t i = 0; i < source.inputs.size(); ++i) {
+      if (!source.inputs[i] || !index_[*source.inputs[i]]) continue;
+      const RowMap read = read_of(op, i, along).rows;
+      const auto product = base::checked_multiply(read.scale == 0 ? steps : rows, read.taps);
+      reads = base::checked_add(reads, product.value_or(largest_value)).value_or(largest_value);
+    }
+    if (reads > reads_left_) return true;
+    reads_left_ -= reads;
+    return false;
   }
 
   [[nodiscard]] Access whole(std::size_t tensor) const {
@@ -352,6 +379,9 @@ class Reading {
   Axes axes_;
   std::vector<std::optional<std::size_t>> index_;  ///< In the model, by tensor.
   std::optional<std::size_t> last_stateful_{};     ///< In the model.
+  std::int64_t reads_left_ = UnrollOptions().limit / 2;
+  std::vector<bool> is_too_large_ =
+      std::vector<bool>(graph_.subgraphs[0].operators.size());  ///< By operator.
   RowModel model_{};
   // By tensor of the model:
   std::vector<std::vector<std::size_t>> readers_{};
@@ -361,10 +391,7 @@ class Reading {
 
 }  // namespace
 
-namespace {
-
-/// Why the network cannot be streamed; empty if it can.
-std::string refusal(const Graph& graph) {
+std::string obstacle_to_streaming(const Graph& graph) {
   const std::string network = "network '" + graph.name + "' ";
   if (graph.subgraphs.size() != 1) return network + "has operators with bodies, which cannot be streamed";
   if (!graph.ties.empty())
@@ -380,12 +407,8 @@ std::string refusal(const Graph& graph) {
   return {};
 }
 
-}  // namespace
-
-bool is_streamable(const Graph& graph) { return refusal(graph).empty(); }
-
 void expect_streamable(const Graph& graph) {
-  if (const std::string why = refusal(graph); !why.empty()) throw UsageError(why);
+  if (const std::string why = obstacle_to_streaming(graph); !why.empty()) throw UsageError(why);
 }
 
 RowModel instances_of(const Graph& graph, const InstanceOptions& options) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <set>
+#include <string>
 
 #include "stowage/graph.h"
 #include "stowage/options.h"
@@ -32,11 +33,11 @@ struct InstanceOptions {
 /// that depend on data.
 void expect_streamable(const Graph& graph);
 
-/// Whether `expect_streamable` throws nothing.
-[[nodiscard]] bool is_streamable(const Graph& graph);
+/// Why `expect_streamable` throws; empty if it does not.
+[[nodiscard]] std::string obstacle_to_streaming(const Graph& graph);
 
-/// The operators of a network over rows (`add_rows`), and their reads. Leaves out constants and what only
-/// they determine. Throws UsageError as `expect_streamable` does.
+/// The operators of a network over rows (`add_rows`), and their reads. One that reads too many rows to unroll runs as
+/// a whole. Leaves out constants and what only they determine. Throws UsageError as `expect_streamable` does.
 [[nodiscard]] RowModel instances_of(const Graph& graph, const InstanceOptions& options);
 
 /// The same network with whole operators and tensors: one iteration for each operator, one granule for each

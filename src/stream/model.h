@@ -82,6 +82,7 @@ struct Operator {
   std::vector<std::size_t> writes{};  ///< Tensors; if written row by row, with as many rows.
   Writing writing = Writing::row_by_row;
   std::int64_t multiplies = 0;  ///< Of all its rows.
+  bool runs_once = false;       ///< Its multiplies are unknown, so its rows are never computed again.
   /// If rows are recomputed: the row that each iteration computes, instead of all rows once.
   std::vector<std::int64_t> again{};
   /// Then, where rounds of iterations begin and end. The first of a round waits for what any of them reads,

@@ -49,12 +49,12 @@ class Unrolling {
       add_releases(op);
       await_former_rows(op);
     }
-    for (Granule& granule : program_.granules) {
-      if (!granule.writer) {
-        program_.resident += granule.last_readers.empty() && !granule.stays ? 0 : granule.bytes;
-      } else if (granule.last_readers.empty() && !granule.stays) {
+    for (const Granule& granule : program_.granules) {
+      if (granule.writer && is_unread(granule))
         program_.instances[*granule.writer].bytes_dropped += granule.bytes;
-      }
+    }
+    for (std::size_t t = 0; t < model_.tensors.size(); ++t) {
+      if (places_[t].tensor == t) count_given(t);
     }
     program_.ranges = std::move(ranges_);
     return std::move(program_);
@@ -117,6 +117,29 @@ class Unrolling {
                                    .tensor = t,
                                    .stays = tensor.stays});
     }
+    if (count > 1 && !is_in_one_place(t)) return;
+    Bytes missing = base::align_up(tensor.rows * tensor.bytes_per_row, options_.alignment_of_wholes);
+    for (GranuleId g = ranges_[t].first; g < program_.granules.size(); ++g)
+      missing -= program_.granules[g].bytes;
+    program_.granules.back().bytes += std::max<Bytes>(missing, 0);
+  }
+
+  [[nodiscard]] static bool is_unread(const Granule& granule) {
+    return granule.last_readers.empty() && !granule.stays;
+  }
+
+  /// Counts the bytes of a tensor that are there from the start. One that nobody reads lies in one place.
+  void count_given(std::size_t t) {
+    Bytes unread = 0;
+    Bytes all = 0;
+    for (std::int64_t g = 0; g < ranges_[t].count; ++g) {
+      const Granule& granule = program_.granules[ranges_[t].first + static_cast<GranuleId>(g)];
+      if (granule.writer) continue;
+      all += granule.bytes;
+      unread += is_unread(granule) ? granule.bytes : 0;
+    }
+    program_.resident += all - unread;
+    program_.unread += unread == all ? base::align_up(unread, options_.alignment_of_wholes) : unread;
   }
 
   [[nodiscard]] GranuleRange range_of(std::size_t t) const {
@@ -333,7 +356,8 @@ class Unrolling {
   }
 
   void spend(std::int64_t work, const std::string& place) {
-    if (work > left_) reject(place, "is too large to be streamed, expected fewer rows or larger granules");
+    if (work > left_)
+      throw TooLarge(place, "is too large to be streamed, expected fewer rows or larger granules");
     left_ -= work;
     options_.deadline.spend(work_of_read * (1 + work));
   }

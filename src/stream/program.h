@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "stowage/error.h"
 #include "stream/model.h"
 
 namespace stowage::stream {
@@ -64,6 +65,7 @@ struct RowProgram {
   std::vector<Granule> granules{};
   std::vector<IterationId> first{};    ///< Of each operator, and one beyond the last.
   Bytes resident = 0;                  ///< Bytes there from the start.
+  Bytes unread = 0;                    ///< The same, but no operator reads them: gone after the first step.
   std::vector<GranuleRange> ranges{};  ///< Of each tensor; if taken over, inside the taker's.
 
   [[nodiscard]] std::size_t operators() const { return first.size() - 1; }
@@ -77,11 +79,19 @@ struct UnrollOptions {
   std::int64_t limit = std::int64_t{1} << 26;  ///< Of granules, and of rows that iterations read.
   /// A granule that may lie alone is rounded up to this: the bytes that it takes in memory.
   Bytes alignment = 1;
+  /// A tensor that is whole in every layout is rounded up to this: its last granule is so much larger.
+  Bytes alignment_of_wholes = 1;
   base::Deadline deadline{};
 };
 
+/// A model has more rows than can be streamed.
+class TooLarge : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Unrolls a model. After the deadline the program is incomplete and useless. Throws Error if the model
-/// contradicts itself (references, extents, order of operators) or exceeds the limit.
+/// contradicts itself (references, extents, order of operators), TooLarge if it exceeds the limit.
 [[nodiscard]] RowProgram unroll(const RowModel& model, const UnrollOptions& options = {});
 
 /// The progress of every operator, and the live bytes. This is the whole state of an execution: the live

@@ -40,6 +40,7 @@
 #include <set>
 #include <utility>
 
+#include "base/checked.h"
 #include "model/multiplies.h"
 #include "stream/program.h"
 
@@ -156,7 +157,9 @@ std::optional<Recomputable> with_price(const RowModel& model, Recomputable chain
   chain.multiplies = 0;
   for (std::size_t m = 0; m < rows->size(); ++m) {
     const Operator& it = model.operators[chain.operators[m]];
-    chain.multiplies += multiplies_of_all(it, (*rows)[m].rows) - it.multiplies;
+    chain.multiplies =
+        base::checked_add(chain.multiplies, multiplies_of_all(it, (*rows)[m].rows) - it.multiplies)
+            .value_or(largest_value);
   }
   return chain;
 }
@@ -241,8 +244,9 @@ Links::Links(const RowModel& model)
 
 bool is_repeatable(const RowModel& model, const Links& links, std::size_t op) {
   const Operator& it = model.operators[op];
-  if (!it.source || it.writing != Writing::row_by_row || it.writes.size() != 1 || !it.again.empty() ||
-      it.adds_rows || it.backward || it.carrying != Carrying::sums || links.is_awaited.contains(op))
+  if (!it.source || it.runs_once || it.writing != Writing::row_by_row || it.writes.size() != 1 ||
+      !it.again.empty() || it.adds_rows || it.backward || it.carrying != Carrying::sums ||
+      links.is_awaited.contains(op))
     return false;
   const Tensor& written = model.tensors[it.writes[0]];
   return !written.stays && !written.leaves;
@@ -333,9 +337,15 @@ RowModel recompute(const RowModel& model, const Recomputable& what) {
   return result;
 }
 
+std::int64_t multiplies_within(const RowModel& model, double factor) {
+  const double most = factor * static_cast<double>(multiplies_of(model));
+  return most < static_cast<double>(largest_value) ? static_cast<std::int64_t>(most) : largest_value;
+}
+
 std::int64_t multiplies_of(const RowModel& model) {
   std::int64_t sum = 0;
-  for (const Operator& op : model.operators) sum += op.multiplies;
+  for (const Operator& op : model.operators)
+    sum = std::min(base::checked_add(sum, op.multiplies).value_or(largest_value), largest_value);
   return sum;
 }
 

@@ -38,7 +38,7 @@ struct Links {
   std::set<std::size_t> is_awaited{};             ///< Some operator runs after all of its rows.
 };
 
-/// Whether an operator's rows can be computed at any time and any number of times.
+/// Whether an operator's rows can be computed at any time and any number of times, at a known price.
 [[nodiscard]] bool is_repeatable(const RowModel& model, const Links& links, std::size_t op);
 
 /// What operators may read beside the rows that they are made of.
@@ -47,7 +47,9 @@ enum class Beside : std::uint8_t { nothing, wholes };
 /// The operator that writes the narrowest rows made of those of the reader, row by row and by nobody else read.
 [[nodiscard]] std::size_t narrowest_behind(const RowModel& model, std::size_t reader, Beside beside);
 
-/// Multiplies of a model, with or without recomputed rows.
+/// Multiplies of a model, with or without recomputed rows, of operators whose multiplies are known.
 [[nodiscard]] std::int64_t multiplies_of(const RowModel& model);
+/// So many times the multiplies of a model.
+[[nodiscard]] std::int64_t multiplies_within(const RowModel& model, double factor);
 
 }  // namespace stowage::stream

@@ -58,9 +58,7 @@ struct Move {
 class Choosing {
  public:
   Choosing(const RowModel& model, double factor, const TrialEffort& effort)
-      : model_(model),
-        most_(static_cast<std::int64_t>(factor * static_cast<double>(multiplies_of(model)))),
-        effort_(effort) {}
+      : model_(model), most_(multiplies_within(model, factor)), effort_(effort) {}
 
   RowModel run() {
     Choice best = choice_of({});

@@ -159,7 +159,7 @@ class Tiling {
 RowModel in_tiles(const RowModel& model, std::int64_t tiles) { return Tiling(model, tiles).run(); }
 
 RowModel tiles_within(const RowModel& model, double factor, const TrialEffort& effort) {
-  const auto most = static_cast<std::int64_t>(factor * static_cast<double>(multiplies_of(model)));
+  const std::int64_t most = multiplies_within(model, factor);
   RowModel best = model;
   std::optional<Bytes> least;
   for (std::int64_t tiles = 2; tiles <= most_tiles && !effort.deadline.is_over(); ++tiles) {

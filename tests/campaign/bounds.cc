@@ -90,7 +90,7 @@ void check_rows(const Case& drawn, const Graph& graph, const Plan& plan, Finding
     // The claim is about orders in which each operator's rows ascend.
     if (claim.lower_bound > *any)
       tally.remarks["an order of rows, not all ascending, below a stream claim"].push_back(drawn.number);
-    if (plan.streaming->load > *ascending)
+    if (plan.streaming && plan.streaming->load > *ascending)
       tally.remarks["brute force has an order of rows of less load"].push_back(drawn.number);
   }
 }

@@ -26,8 +26,6 @@ inline constexpr std::size_t family_count = 5;
 struct Source {
   std::string name{};  ///< With its extension, which says the format.
   std::string content{};
-  /// Of the main subgraph's operators, in the file's order: what graph JSON cannot say of them.
-  std::vector<std::int64_t> multiplies{};
 };
 
 /// What is planned, and how: all of it follows from the seed and the number.

@@ -9,9 +9,7 @@ namespace stowage::campaign {
 Source source_of(const std::string& name, const Graph& graph) {
   std::ostringstream text;
   write_graph(graph, text);
-  Source source{.name = name, .content = text.str()};
-  for (const Operator& op : graph.subgraphs[0].operators) source.multiplies.push_back(op.multiplies);
-  return source;
+  return {.name = name, .content = text.str()};
 }
 
 std::vector<Input> read_sources(const Case& drawn) {
@@ -22,9 +20,6 @@ std::vector<Input> read_sources(const Case& drawn) {
       continue;
     }
     inputs.push_back(parse_input(source.content, source.name, {.constants = true}));
-    auto& graph = std::get<Graph>(inputs.back().content);
-    for (std::size_t o = 0; o < source.multiplies.size(); ++o)
-      graph.subgraphs[0].operators[o].multiplies = source.multiplies[o];
   }
   return inputs;
 }

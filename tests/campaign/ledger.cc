@@ -67,7 +67,8 @@ void check_claims(const Plan& plan, Findings& findings) {
     if (claim.proven_optimal && claim.lower_bound < plan.summary.peak)
       findings.push_back(
           {"ledger: proven with a gap", words + ", peak " + std::to_string(plan.summary.peak)});
-    if (claim.scope == ClaimScope::stream && !plan.streaming)
+    const bool is_of_rows = claim.scope == ClaimScope::stream || claim.scope == ClaimScope::rows;
+    if (is_of_rows && !plan.streaming && left_out(plan, Wish::rows) == nullptr)
       findings.push_back({"ledger: claim", words + ", but nothing is streamed"});
   }
   for (const OrderSearch& search : plan.order_searches) {

@@ -43,7 +43,8 @@ Operator& Sketch::add(const std::string& type, std::vector<std::optional<TensorI
   operators.push_back({.name = "op" + std::to_string(operators.size()),
                        .type = type,
                        .inputs = std::move(inputs),
-                       .outputs = std::move(outputs)});
+                       .outputs = std::move(outputs),
+                       .multiplies = 0});
   return operators.back();
 }
 

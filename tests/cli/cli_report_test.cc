@@ -203,6 +203,26 @@ TEST(CliReport, OtherPlansHaveTheFiguresThatAreShown) {
   }
 }
 
+TEST(CliReport, OtherPlansSayWhatTheyAreWithout) {
+  const TemporaryDirectory directory;
+  const std::string model = STOWAGE_EXAMPLES "/classifier.onnx";
+  ASSERT_EQ(run_stowage(directory.path(), {"plan", model, "--effort", "1", "--report", "r.html", "--what-if"})
+                .status,
+            done);
+  const nlohmann::json plan = plan_in(directory.read("r.html"));
+  const auto rows = std::ranges::find_if(
+      plan["remedies"], [](const auto& it) { return it["what"] == "Rows instead of whole tensors"; });
+  ASSERT_NE(rows, plan["remedies"].end());
+  const auto why = (*rows)["why"].get<std::string>();
+  EXPECT_NE(why.find("Its search was cut short."), std::string::npos) << why;
+  EXPECT_NE(why.find("It is without rows: the effort ended"), std::string::npos) << why;
+  const auto budget =
+      run_stowage(directory.path(), {"plan", model, "--stream", "--effort", "1", "--budget", "1MiB"});
+  EXPECT_NE(budget.output.find("left, cut short, without rows"), std::string::npos) << budget.output;
+  const auto run = run_stowage(directory.path(), {"run", model, "--stream", "--effort", "1"});
+  EXPECT_NE(run.output.find("without rows: the effort ended"), std::string::npos) << run.output;
+}
+
 TEST(CliReport, RemediesOfRowsAreTrue) {
   const Input input = read_input(std::filesystem::path(STOWAGE_EXAMPLES) / "windows.json");
   const auto planned = [&](std::optional<StreamOptions> stream) {

@@ -114,9 +114,10 @@ Plan rich_plan() {
   plan.feeds = {{0, 1}};
   plan.released = {1, 0};
   plan.interrupted = true;
+  plan.left_out = {{Wish::io_rows, "they fit", "less memory"}};
   plan.claims = {
-      {ClaimScope::offsets, 80, false}, {ClaimScope::order, 70, true}, {ClaimScope::stream, 6, false}};
-  plan.streaming = {2, 88, 96, 1.5, 2, {{{0, 12}, 80, 96}}, {}, {{1, 1, 120}, {2, 1.5, 96}}};
+      {ClaimScope::offsets, 80, false}, {ClaimScope::order, 70, true}, {ClaimScope::rows, 6, false}};
+  plan.streaming = {2, 88, 96, 1.5, 2, {{{0, 12}, 80, 96}}, {}, {{1, 1, 120}, {2, 1.5, 96, true}}};
   plan.order_profile = {{{88, 96}, "conv"}, {{80, 90}, "add"}, {{"add", 1, 0}}};
   plan.summary = {
       .naive = 96, .peak = 96, .lower_bound = 80, .strategy = "s", .order = "keep", .seconds = 0.25};
@@ -153,12 +154,13 @@ constexpr std::string_view rich_json = R"({"format":"stowage-plan","version":1,
  "copies_kept":[{"model":0,"subgraph":0,"operator":1,"operation":"operator 1","bytes":64,"why":"its place"}],
  "feeds":[{"output":0,"input":1}],"released":[1,0],
  "interrupted":true,
+ "left_out":[{"what":"rows of inputs and outputs","why":"they fit","help":"less memory"}],
  "claims":[{"scope":"offsets","lower_bound":80,"proven_optimal":false},
            {"scope":"order","lower_bound":70,"proven_optimal":true},
-           {"scope":"stream","lower_bound":6,"proven_optimal":false}],
+           {"scope":"rows","lower_bound":6,"proven_optimal":false}],
  "streaming":{"granule":2,"load":88,"load_of_layers":96,"recomputed":1.5,"recompute_limit":2.0,
               "regions":[{"operators":[0,12],"load":80,"load_of_layers":96}],
-              "curve":[{"limit":1.0,"recomputed":1.0,"peak":120},{"limit":2.0,"recomputed":1.5,"peak":96}]},
+              "curve":[{"limit":1.0,"recomputed":1.0,"peak":120},{"limit":2.0,"recomputed":1.5,"peak":96,"interrupted":true}]},
  "order_profile":{"own":{"loads":[88,96],"peak_operator":"conv"},
                   "planned":{"loads":[80,90],"peak_operator":"add"},"moved":[{"name":"add","from":1,"to":0}]},
  "summary":{"naive":96,"peak":96,"lower_bound":80,"strategy":"s","order":"keep","seconds":0.25}})";
@@ -242,9 +244,11 @@ std::string place_of(const Pointer& pointer) { return pointer.empty() ? "documen
 /// may also have null there.
 bool is_optional_member(const Pointer& at) {
   static const std::set<std::string> optional{
-      "capacity",    "shape",     "rows", "ring",  "pinned",   "traffic",       "role",  "certificate",
-      "copies_kept", "streaming", "sums", "feeds", "released", "order_profile", "curve", "tunings"};
+      "capacity", "shape",         "rows",        "ring",      "pinned",  "traffic",
+      "role",     "certificate",   "copies_kept", "streaming", "sums",    "feeds",
+      "released", "order_profile", "curve",       "tunings",   "left_out"};
   const std::string owner = at.parent_pointer().empty() ? "" : at.parent_pointer().back();
+  if (at.back() == "interrupted") return !owner.empty();  // of a point of a curve
   return optional.contains(at.back()) && owner != "arrive" && owner != "leave";
 }
 

@@ -399,11 +399,16 @@ TEST(Graph, NamesRoundTrip) {
     EXPECT_EQ(model_format_named(name_of(format)), format);
   }
   EXPECT_FALSE(model_format_named("pt"));
-  for (int i = 0; i <= static_cast<int>(ClaimScope::memories); ++i) {
+  for (int i = 0; i <= static_cast<int>(ClaimScope::stream); ++i) {
     const auto scope = static_cast<ClaimScope>(i);
     EXPECT_EQ(claim_scope_named(name_of(scope)), scope);
   }
   EXPECT_FALSE(claim_scope_named("everything"));
+  for (int i = 0; i <= static_cast<int>(Wish::recomputation); ++i) {
+    const auto wish = static_cast<Wish>(i);
+    EXPECT_EQ(wish_named(name_of(wish)), wish);
+  }
+  EXPECT_FALSE(wish_named("more memory"));
 }
 
 TEST(Graph, BytesOfEveryType) {

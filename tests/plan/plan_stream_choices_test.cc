@@ -297,6 +297,8 @@ TEST(PlanStreamChoices, ACapacityThatIsMetEndsTheSearch) {
   EXPECT_LE(result.plan.summary.peak, options.memories[0].capacity);
   EXPECT_FALSE(result.plan.interrupted);
   options.memories[0].capacity = std::numeric_limits<Bytes>::max();
+  EXPECT_TRUE(planned(input, options).plan.streaming) << "rows that arrive are asked for";
+  options.io = Io::arena;
   EXPECT_FALSE(planned(input, options).plan.streaming) << "whole operators fit";
 }
 

@@ -33,7 +33,8 @@ Operator& RowSketch::add(const std::string& type, const std::vector<TensorId>& i
   std::transform(name.begin(), name.end(), name.begin(),
                  [](char c) { return static_cast<char>(std::tolower(c)); });
   graph.tensors.push_back({name, TensorKind::temporary, DType::uint8, output, count_of(output)});
-  Operator op{.name = type + "-" + std::to_string(last()), .type = type, .outputs = {last()}};
+  Operator op{
+      .name = type + "-" + std::to_string(last()), .type = type, .outputs = {last()}, .multiplies = 0};
   op.inputs.assign(inputs.begin(), inputs.end());
   graph.subgraphs[0].operators.push_back(std::move(op));
   return graph.subgraphs[0].operators.back();

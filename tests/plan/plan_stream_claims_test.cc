@@ -1,0 +1,272 @@
+// What a plan by rows, or one that was asked for rows and has none, says about itself: claims cover what was tried and
+// no more, what was asked for and left out is named, and so is a search that was cut short.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "row_sketch.h"
+#include "stowage/export.h"
+#include "stowage/planner.h"
+#include "stowage/report.h"
+
+namespace stowage {
+namespace {
+
+Input json_input(Graph graph) {
+  Input input{.info = {"net", "net.json", ModelFormat::json}};
+  input.content = std::move(graph);
+  return input;
+}
+
+PlanOptions with_effort(std::int64_t effort, Io io = Io::rows, Bytes alignment = 1) {
+  PlanOptions options;
+  options.io = io;
+  options.alignment = alignment;
+  options.stream.emplace();
+  options.solve.effort = effort;
+  return options;
+}
+
+Plan sound_plan(const Input& input, const PlanOptions& options) {
+  PlanResult result = make_plan(input, options);
+  EXPECT_TRUE(result.faults.empty()) << result.faults[0].what;
+  return std::move(result.plan);
+}
+
+const Claim* claim_in(const Plan& plan, ClaimScope scope) {
+  const auto found = std::ranges::find(plan.claims, scope, &Claim::scope);
+  return found == plan.claims.end() ? nullptr : &*found;
+}
+
+std::string summary_of(const Plan& plan) {
+  std::ostringstream out;
+  write_summary(plan, out);
+  return out.str();
+}
+
+std::string page_of(const Plan& plan) {
+  const std::vector<ReportedPlan> plans{{.plan = plan}};
+  std::ostringstream out;
+  write_report(plans, {}, out);
+  return out.str();
+}
+
+/// Windows of 3 rows over images of so many rows, one after the other.
+Graph windows(std::int64_t rows, int count) {
+  cases::RowSketch sketch;
+  TensorId x = sketch.input("x", {rows, 8});
+  for (int i = 0; i < count; ++i) {
+    sketch.add("Conv", {x}, {rows, 8}).row_axes = {
+        {.axis = 0, .reads = {{.rows = {.offset = -1, .taps = 3}}}, .is_windows = true}};
+    x = sketch.last();
+  }
+  sketch.finish();
+  return sketch.graph;
+}
+
+Graph one_relu() {
+  cases::RowSketch sketch;
+  sketch.elementwise("Relu", {sketch.input("x", {4, 2})}, 0);
+  sketch.finish();
+  return sketch.graph;
+}
+
+TEST(PlanStreamClaims, NoLongerSearchRefutesAClaim) {
+  for (const char* const file : {"heads.json", "windows.json"}) {
+    const Input input = read_input(std::string(STOWAGE_EXAMPLES "/") + file);
+    std::map<std::int64_t, Plan> plans;
+    Bytes lowest = std::numeric_limits<Bytes>::max();
+    for (const std::int64_t effort : {1, 3, 5, 10, 20, 35, 50, 200, 1000, 5000}) {
+      const Plan plan = sound_plan(input, with_effort(effort));
+      lowest = std::min(lowest, plan.summary.peak);
+      plans.emplace(effort, plan);
+    }
+    for (const auto& [effort, plan] : plans) {
+      const Claim* const claim = claim_in(plan, ClaimScope::stream);
+      EXPECT_LE(claim == nullptr ? 0 : claim->lower_bound, lowest) << file << ", effort " << effort;
+      if (plan.summary.peak > lowest) {
+        EXPECT_TRUE(plan.interrupted) << file << ", effort " << effort;
+        EXPECT_NE(summary_of(plan).find("cut short"), std::string::npos);
+        EXPECT_TRUE(claim == nullptr || !claim->proven_optimal) << file << ", effort " << effort;
+      }
+    }
+  }
+}
+
+TEST(PlanStreamClaims, WholeOperatorsInsteadOfRowsSayWhy) {
+  const Input input = json_input(windows(3000, 4));
+  for (const Io io : {Io::arena, Io::rows}) {
+    const Plan plan = sound_plan(input, with_effort(30, io, 64));
+    ASSERT_FALSE(plan.streaming);
+    EXPECT_TRUE(plan.interrupted);
+    ASSERT_NE(left_out(plan, Wish::rows), nullptr);
+    EXPECT_EQ(left_out(plan, Wish::io_rows) != nullptr, io == Io::rows);
+    EXPECT_EQ(claim_in(plan, ClaimScope::stream), nullptr);
+    const std::string text = summary_of(plan);
+    EXPECT_NE(text.find("proven optimal for whole operators\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("left out     rows: the effort ended"), std::string::npos) << text;
+    EXPECT_NE(text.find("may help: a higher --effort, --granule 8, --axes natural"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("cut short"), std::string::npos) << text;
+    const std::string page = page_of(plan);
+    EXPECT_NE(page.find(R"("proof":"operators")"), std::string::npos);
+    EXPECT_NE(page.find("rows: the effort ended"), std::string::npos);
+    std::ostringstream json;
+    write_json(plan, json);
+    EXPECT_EQ(parse_plan(json.str()), plan);
+  }
+}
+
+TEST(PlanStreamClaims, WholeOperatorsThatFitSaySo) {
+  const Input input = json_input(windows(50, 3));
+  PlanOptions options = with_effort(2000, Io::arena);
+  options.memories[0].capacity = 1'000'000;
+  const Plan plan = sound_plan(input, options);
+  ASSERT_FALSE(plan.streaming);
+  ASSERT_NE(left_out(plan, Wish::rows), nullptr);
+  EXPECT_EQ(left_out(plan, Wish::rows)->why, "whole operators fit the capacity");
+  options.io = Io::rows;  // rows that arrive one by one are asked for whatever fits
+  const Plan by_rows = sound_plan(input, options);
+  EXPECT_TRUE(by_rows.streaming);
+  EXPECT_EQ(left_out(by_rows, Wish::io_rows), nullptr);
+}
+
+TEST(PlanStreamClaims, RowsThatGainNothingLeaveAProofForAll) {
+  const Input input = json_input(one_relu());
+  PlanOptions options = with_effort(2000, Io::arena);
+  const Plan plan = sound_plan(input, options);
+  ASSERT_FALSE(plan.streaming);
+  EXPECT_FALSE(plan.interrupted);
+  ASSERT_NE(left_out(plan, Wish::rows), nullptr);
+  ASSERT_NE(claim_in(plan, ClaimScope::stream), nullptr);
+  EXPECT_TRUE(claim_in(plan, ClaimScope::stream)->proven_optimal);
+  EXPECT_NE(summary_of(plan).find("gap          0 %, proven optimal\n"), std::string::npos)
+      << summary_of(plan);
+  options.stream->layout = StreamLayout::ring;
+  const Plan rings = sound_plan(input, options);
+  ASSERT_NE(left_out(rings, Wish::rings), nullptr);
+  EXPECT_NE(left_out(rings, Wish::rings)->why.find("rings"), std::string::npos);
+}
+
+TEST(PlanStreamClaims, ACurveSaysWhichOfItsPlansWereCutShort) {
+  const Input input = json_input(windows(60, 4));
+  PlanOptions options = with_effort(300);
+  options.stream->recompute_from = 1;
+  options.stream->recompute = 2;
+  const Plan plan = sound_plan(input, options);
+  ASSERT_TRUE(plan.streaming);
+  const auto& curve = plan.streaming->curve;
+  EXPECT_EQ(plan.interrupted, std::ranges::any_of(curve, &RecomputePoint::interrupted));
+  EXPECT_EQ(plan.streaming->recompute_limit, 2) << "no claim covers rows that more multiplies allow";
+}
+
+TEST(PlanStreamClaims, ComparisonsSayWhatIsLeftOut) {
+  const Input input = json_input(windows(3000, 4));
+  const std::vector<Comparison> all = compare(input, with_effort(20));
+  for (const Comparison& it : all) {
+    EXPECT_EQ(it.left_out.empty(), !it.obstacle.empty()) << it.strategy;
+  }
+  const std::vector<ModelInfo> models{input.info};
+  std::ostringstream out;
+  write_comparison(all, models, out);
+  EXPECT_NE(out.str().find("without rows"), std::string::npos) << out.str();
+}
+
+/// How often the most repeated row of each operator runs.
+std::map<std::size_t, int> runs_of(const Plan& plan) {
+  std::map<std::pair<std::size_t, std::int64_t>, int> runs;
+  for (const Step& step : plan.clocks[0].steps) {
+    const auto* const run = std::get_if<Run>(&step);
+    if (run != nullptr && run->rows && !run->part) ++runs[{run->path[1], run->rows->begin}];
+  }
+  std::map<std::size_t, int> most;
+  for (const auto& [row, count] : runs) most[row.first] = std::max(most[row.first], count);
+  return most;
+}
+
+/// A wide image of a narrow one, which windows of 3 rows read.
+Graph expansion(std::optional<std::int64_t> multiplies) {
+  cases::RowSketch sketch;
+  const TensorId x = sketch.input("x", {12, 2});
+  sketch.add("Conv", {x}, {12, 40}).row_axes = {{.axis = 0, .reads = {{}}, .is_windows = true}};
+  const TensorId wide = sketch.last();
+  sketch.add("Conv", {wide}, {12, 2}).row_axes = {
+      {.axis = 0, .reads = {{.rows = {.offset = -1, .taps = 3}}}, .is_windows = true, .adds_rows = true}};
+  sketch.finish();
+  for (Operator& op : sketch.graph.subgraphs[0].operators) op.multiplies = multiplies;
+  return sketch.graph;
+}
+
+TEST(PlanStreamClaims, OperatorsOfUnknownMultipliesRunOnce) {
+  PlanOptions options = with_effort(3000);
+  options.stream->recompute = 3;
+  std::ostringstream text;
+  write_graph(expansion(960), text);
+  const Plan known = sound_plan(parse_input(text.str(), "known.json"), options);
+  ASSERT_TRUE(known.streaming);
+  EXPECT_GT(runs_of(known)[0], 1);
+  EXPECT_GT(known.streaming->recomputed, 1);
+  EXPECT_LE(known.streaming->recomputed, 3);
+  EXPECT_EQ(left_out(known, Wish::recomputation), nullptr);
+  std::ostringstream unsaid;
+  write_graph(expansion({}), unsaid);
+  const Plan unknown = sound_plan(parse_input(unsaid.str(), "unknown.json"), options);
+  ASSERT_TRUE(unknown.streaming);
+  for (const auto& [op, count] : runs_of(unknown)) EXPECT_EQ(count, 1) << op;
+  ASSERT_NE(left_out(unknown, Wish::recomputation), nullptr);
+  EXPECT_NE(left_out(unknown, Wish::recomputation)->why.find("2 of 2 operators"), std::string::npos);
+}
+
+TEST(PlanStreamClaims, LoadsCountWhatMemoryHolds) {
+  cases::RowSketch sketch;
+  const TensorId x = sketch.input("x", {5, 7});
+  const TensorId scale = sketch.input("scale", {33});
+  sketch.input("unread", {401});
+  sketch.add("Conv", {x}, {5, 7}).row_axes = {
+      {.axis = 0, .reads = {{.rows = {.offset = -1, .taps = 3}}}, .is_windows = true}};
+  const TensorId made = sketch.last();
+  sketch.add("Scale", {made, scale}, {5, 7}).row_axes = {{.axis = 0, .reads = {{}}}};
+  sketch.finish();
+  const Plan plan = sound_plan(json_input(sketch.graph), with_effort(3000, Io::arena, 16));
+  ASSERT_TRUE(plan.streaming);
+  const Claim* claim = claim_in(plan, ClaimScope::stream);
+  if (claim == nullptr) claim = claim_in(plan, ClaimScope::rows);
+  ASSERT_NE(claim, nullptr);
+  EXPECT_GE(plan.streaming->load, 48 + 48 + 416) << "x, scale and what nobody reads";
+  EXPECT_GE(plan.streaming->load, claim->lower_bound);
+  EXPECT_LE(plan.streaming->load, plan.summary.peak);
+}
+
+TEST(PlanStreamClaims, AnAffineScheduleMayHaveLessLoad) {
+  const Input input = read_input(STOWAGE_EXAMPLES "/windows.json");
+  Plan plan = sound_plan(input, with_effort(2000, Io::rows, 16));
+  ASSERT_TRUE(plan.streaming && plan.streaming->affine);
+  plan.streaming->affine->is_followed = false;
+  plan.streaming->affine->load = plan.streaming->load - 10;
+  EXPECT_NE(summary_of(plan).find("this order needs more, by 10 bytes"), std::string::npos)
+      << summary_of(plan);
+}
+
+TEST(PlanStreamClaims, AWindowOfTooManyRowsRunsAsAWhole) {
+  cases::RowSketch sketch;
+  const TensorId x = sketch.input("x", {40'000, 1});
+  sketch.add("Conv", {x}, {40'000, 1}).row_axes = {
+      {.axis = 0, .reads = {{.rows = {.offset = -20'000, .taps = 40'000}}}, .is_windows = true}};
+  sketch.finish();
+  const Input input = json_input(sketch.graph);
+  for (const Io io : {Io::arena, Io::rows}) {
+    const Plan plan = sound_plan(input, with_effort(1000, io));
+    EXPECT_LE(plan.summary.peak, 80'000);
+  }
+}
+
+}  // namespace
+}  // namespace stowage
