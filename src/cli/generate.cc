@@ -68,10 +68,19 @@ CKernels parse_kernels(const std::string& text) {
                   base::quoted(text)));
 }
 
+/// There is no plan with the interface that was asked for.
+struct OtherInterface {
+  std::string why{};
+};
+
+/// Throws OtherInterface if inputs and outputs shall come and go by rows, and do not in the plan: the C would have no
+/// functions for rows.
 PlanResult plan_for(const std::vector<Network>& networks, const PlanOptions& options) {
   const std::vector<Input> inputs = inputs_of(networks);
   PlanResult planned = inputs.size() == 1 ? make_plan(inputs[0], options) : make_plan(inputs, options);
   clear_progress_line();
+  if (const LeftOut* const it = left_out(planned.plan, Wish::io_rows))
+    throw OtherInterface{it->why + (it->help.empty() ? "" : "; may help: " + it->help)};
   return planned;
 }
 
@@ -135,11 +144,14 @@ void weigh_rings(const std::vector<Network>& networks, PlanOptions options, cons
   if (options.solve.effort)
     options.solve.effort =
         static_cast<std::int64_t>(share_of_time * static_cast<double>(*options.solve.effort));
-  PlanResult with_rings = plan_for(networks, options);
-  if (!with_rings.faults.empty() || !is_streamed(with_rings.plan)) return;
+  PlanResult with_rings;
   Package other;
   try {
+    with_rings = plan_for(networks, options);
+    if (!with_rings.faults.empty() || !is_streamed(with_rings.plan)) return;
     other = package_of(networks, options, wanted, with_rings);
+  } catch (const OtherInterface&) {
+    return;
   } catch (const Error&) {  // its rows are where no kernel reads them
     return;
   }
@@ -180,7 +192,7 @@ PackageTest tested(const GenerateCommand& command, const GenerateOptions& wanted
 
 ExitStatus report_failure(const PackageTest& test) {
   if (test.verdict == PackageTest::Verdict::interrupted) {
-    fmt::print(std::cerr, "stowage: interrupted during the test; nothing is written\n");
+    base::print(std::cerr, "stowage: interrupted during the test; nothing is written\n");
     return ExitStatus::not_met;
   }
   fmt::print(std::cerr,
@@ -189,9 +201,15 @@ ExitStatus report_failure(const PackageTest& test) {
   return ExitStatus::own_plan_rejected;
 }
 
-}  // namespace
+/// What the plan does not reach.
+void print_shortfalls(const Plan& plan) {
+  if (plan.interrupted) base::print(std::cout, "the search for the plan was cut short\n");
+  for (const LeftOut& it : plan.left_out)
+    base::print(std::cout, "left out {}: {}{}\n", name_of(it.what), it.why,
+                it.help.empty() ? "" : "; may help: " + it.help);
+}
 
-ExitStatus run_generate(const GenerateCommand& command) {
+ExitStatus write_generated(const GenerateCommand& command) {
   if (!command.given_plan.empty() && command.plan != PlanTexts{})
     throw UsageError("--plan cannot be combined with planning options: the plan is already made");
   PlanOptions options = parse_plan_options(command.plan);
@@ -239,8 +257,24 @@ ExitStatus run_generate(const GenerateCommand& command) {
       "steps    {:>10}\ntest     {:>10}{}\n",
       wanted.name, command.directory, package.arena, package.state, package.weights, package.control,
       package.steps, test.verdict == PackageTest::Verdict::passed ? "passed" : "not run", test.words);
+  print_shortfalls(planned.plan);
   std::cout.flush();
   return report_fit(planned);
+}
+
+}  // namespace
+
+ExitStatus run_generate(const GenerateCommand& command) {
+  try {
+    return write_generated(command);
+  } catch (const OtherInterface& other) {
+    fmt::print(
+        std::cerr,
+        "stowage: nothing is written: --io rows asks for functions that take and give rows, and the plan has "
+        "none: {}\n",
+        other.why);
+    return ExitStatus::not_met;
+  }
 }
 
 }  // namespace stowage::cli

@@ -54,6 +54,42 @@ TEST(CliGenerate, TakesAPlan) {
   EXPECT_EQ(both.status, 2) << both.errors;
 }
 
+/// A network of windows over an image, which runs by rows.
+std::string model_of_rows() {
+  testing::TfliteSubgraph main{.tensors = {{.name = "x", .shape = {1, 24, 8, 4}}}, .inputs = {0}};
+  for (std::int32_t i = 0; i < 4; ++i) {
+    main.tensors.push_back({.name = "t" + std::to_string(i), .shape = {1, 24, 8, 4}});
+    main.operators.push_back({.type = "RELU", .inputs = {i}, .outputs = {i + 1}});
+  }
+  main.outputs = {4};
+  return testing::tflite_model({.subgraphs = {main}});
+}
+
+TEST(CliGenerate, WritesTheInterfaceThatWasAskedForOrNothing) {
+  const TemporaryDirectory directory;
+  directory.write("net.tflite", model_of_rows());
+  const auto written = [&](const std::vector<std::string>& limits) {
+    std::vector<std::string> arguments{"generate", "net.tflite", "--stream", "--io", "rows",
+                                       "--cases",  "0",          "-o",       "c"};
+    arguments.insert(arguments.end(), limits.begin(), limits.end());
+    std::filesystem::remove_all(directory / "c");
+    return run_stowage(directory.path(), arguments);
+  };
+  const auto begins = [&] { return directory.read("c/net.h").find("net_begin(") != std::string::npos; };
+  ASSERT_EQ(written({"--effort", "3000"}).status, 0);
+  EXPECT_TRUE(begins());
+  ASSERT_EQ(written({"--effort", "3000", "--capacity", "1MiB"}).status, 0) << "whole operators fit, too";
+  EXPECT_TRUE(begins());
+  for (const std::vector<std::string>& limits :
+       {std::vector<std::string>{"--effort", "0"}, std::vector<std::string>{"--time-limit", "0"}}) {
+    const auto cut = written(limits);
+    EXPECT_EQ(cut.status, 1) << cut.output;
+    EXPECT_NE(cut.errors.find("nothing is written: --io rows"), std::string::npos) << cut.errors;
+    EXPECT_NE(cut.errors.find(limits[0]), std::string::npos) << cut.errors;
+    EXPECT_FALSE(std::filesystem::exists(directory / "c"));
+  }
+}
+
 TEST(CliGenerate, RefusesWithoutWritingAnything) {
   const TemporaryDirectory directory;
   directory.write("net.tflite", model_of("FLOOR"));
