@@ -8,7 +8,12 @@ What stays in order:
 - a node that writes a storage, and all others that read or write it, whatever views they use: a schema says what is
   written (`alias_info.is_write`), and `storage_base` and views say what lies in one storage;
 - nodes with effects or of unknown kind (delegates, control flow, random numbers, results that nobody uses), among
-  each other. A node of unknown kind also counts as a writer of all that it takes.
+  each other. A node of unknown kind also counts as a writer of all that it takes;
+- an allocation and the node that writes it, which follows it at once. What chunk and split give is one allocation of
+  a list: those that take a tensor out of it take the allocation.
+
+The search counts live bytes of a model of the graph. So both orders are planned, and the new one stays only if its
+arenas are smaller.
 
 Works on the fields of torch.fx that it names, so that it can be tested without torch.
 """
@@ -16,7 +21,7 @@ Works on the fields of torch.fx that it names, so that it can be tested without 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,8 +30,8 @@ from stowage._plan import plan
 
 @dataclass
 class Reordering:
-    """What the search for an order has found: most live bytes in the order of the graph, and in the new one. Nodes
-    that lie at another place than before."""
+    """What the search for an order has found: bytes of all arenas in the order of the graph, and in the new one, which
+    are equal if the order stays. Nodes that lie at another place than before."""
 
     own: int
     found: int
@@ -35,7 +40,7 @@ class Reordering:
 
 @dataclass
 class _Operator:
-    """A node with the allocations of its results, which stay before it."""
+    """A node with the allocations that it is the first to take: those of its results."""
 
     node: Any
     allocations: list[Any] = field(default_factory=list)
@@ -45,30 +50,39 @@ class _Operator:
     after: set[int] = field(default_factory=set)
 
 
-def reorder(graph_module: Any, graph_signature: Any = None, *, alignment: int = 16, inputs_cost: bool = True,
-            outputs_cost: bool = True, **options: Any) -> Reordering:
-    """Moves the nodes of the graph into the order with the least peak that is found, if that is lower than the peak
-    of their own order. `options` are those of `stowage.plan` for searches: time_limit, seed, threads. Bodies of
-    control flow are left as they are."""
+def reorder(graph_module: Any, graph_signature: Any = None, *, arenas: Callable[[], int], alignment: int = 16,
+            inputs_cost: bool = True, outputs_cost: bool = True, **options: Any) -> Reordering:
+    """Moves the nodes of the graph into the order with the least peak that is found, if its arenas are smaller.
+    `arenas` plans the graph as it is and returns the bytes of its arenas. `options` are those of `stowage.plan` for
+    searches: time_limit, seed, threads. Bodies of control flow are left as they are."""
     nodes = list(graph_module.graph.nodes)
     state = {name for part in ("inputs_to_parameters", "inputs_to_buffers")
              for name in getattr(graph_signature, part, None) or ()}
     reader = _Reader(nodes, state, alignment, inputs_cost, outputs_cost)
     description = reader.json()
-    own = plan(description, order="keep", alias="none", align=1, **options)
+    own = arenas()
     best = plan(description, order="search", alias="none", align=1, **options)
-    if best.peak >= own.peak:
-        return Reordering(own.peak, own.peak, 0)
-    found = [int(op) for op in best.steps["operator"] if 0 <= int(op) < len(reader.operators)]
-    order = reader.first + [node for op in found for node in (*reader.operators[op].allocations,
-                                                              reader.operators[op].node)] + reader.last
+    chosen = [int(op) for op in best.steps["operator"] if 0 <= int(op) < len(reader.operators)]
+    order = reader.first + [node for op in chosen for node in (*reader.operators[op].allocations,
+                                                               reader.operators[op].node)] + reader.last
     if len(order) != len(nodes):
         raise AssertionError("a node is missing in the order that was found, a bug in stowage")
+    moved = sum(a is not b for a, b in zip(order, nodes))
+    if moved == 0:
+        return Reordering(own, own, 0)
+    _move(graph_module, order)
+    found = arenas()
+    if found < own:
+        return Reordering(own, found, moved)
+    _move(graph_module, nodes)
+    return Reordering(own, own, 0)
+
+
+def _move(graph_module: Any, order: Sequence[Any]) -> None:
     for before, node in zip(order, order[1:]):
         before.append(node)
     graph_module.graph.lint()
     graph_module.recompile()
-    return Reordering(own.peak, best.peak, sum(a is not b for a, b in zip(order, nodes)))
 
 
 class _Reader:
@@ -83,7 +97,7 @@ class _Reader:
         self._bytes: dict[int, int] = {}  # of each storage
         self._of: dict[int, set[int]] = {}  # the storages of each node
         self._specs: list[Any] = []  # keeps them, so that their ids stay theirs
-        glued = {id(node) for node in nodes if _called(node) == "alloc" and len(node.users) == 1}
+        glued = _writers_of_allocations(nodes)
         self._number = {}  # of the operator that a node is in
         for node in nodes:
             if node.op in ("placeholder", "get_attr"):
@@ -112,12 +126,12 @@ class _Reader:
             self._bytes.setdefault(id(root), root.realign(self._alignment) if is_planned else 0)
         return found
 
-    def _add(self, node: Any, glued: set[int]) -> None:
+    def _add(self, node: Any, glued: dict[int, int]) -> None:
         operator = _Operator(node)
         number = len(self.operators)
         taken = []
         for it in node.all_input_nodes:
-            if id(it) in glued:
+            if glued.get(id(it)) == id(node):
                 operator.allocations.append(it)
                 taken += it.all_input_nodes
                 self._number[id(it)] = number
@@ -131,7 +145,7 @@ class _Reader:
         if _is_view(node):
             self._of[id(node)] = self._of.get(id(node.args[0]), set())
         else:
-            targets = [it for it in written or [] if id(it) not in glued]
+            targets = [it for it in written or [] if it not in operator.allocations]
             shared = node.meta.get("_share_alloc_with_arg_idx")
             if shared is not None:
                 targets.append(node.args[shared])
@@ -140,6 +154,8 @@ class _Reader:
             is_inside = bool(targets) and (shared is not None or not operator.allocations)
             own = operator.writes if is_inside else self._storages(_specs(node))
             self._of[id(node)] = own | operator.writes
+            for it in operator.allocations:
+                self._of[id(it)] = own
             if written is None:
                 operator.writes = operator.reads | own
         self._number[id(node)] = number
@@ -162,7 +178,7 @@ class _Reader:
                     writer[storage] = number
                 else:
                     readers.setdefault(storage, []).append(number)
-            if _has_effects(operator.node):
+            if _has_effects(operator):
                 if effect is not None:
                     operator.after.add(effect)
                 effect = number
@@ -185,6 +201,18 @@ class _Reader:
         tensors = [{"name": names[storage], "bytes": self._bytes[storage]} for storage in self._bytes if storage in used]
         return json.dumps({"format": "stowage-graph", "version": 1, "name": "graph", "tensors": tensors,
                            "subgraphs": [subgraph]}).encode()
+
+
+def _writers_of_allocations(nodes: Sequence[Any]) -> dict[int, int]:
+    """The node that takes an allocation first, which is the one that writes it, by the ids of both."""
+    writers: dict[int, int] = {}
+    for node in nodes:
+        if node.op == "output" or _called(node) == "getitem" or _is_view(node):
+            continue
+        for it in node.all_input_nodes:
+            if _called(it) == "alloc":
+                writers.setdefault(id(it), id(node))
+    return writers
 
 
 def _called(node: Any) -> str | None:
@@ -223,8 +251,10 @@ def _written(node: Any) -> list[Any] | None:
     return found
 
 
-def _has_effects(node: Any) -> bool:
-    if _written(node) is None or not node.users:
+def _has_effects(operator: _Operator) -> bool:
+    node = operator.node
+    is_used = bool(node.users) or any(len(it.users) > 1 for it in operator.allocations)
+    if _written(node) is None or not is_used:
         return True
     return any("nondeterministic" in str(tag) for tag in getattr(node.target, "tags", ()))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,12 +36,14 @@ class Bank:
 
 @dataclass(frozen=True)
 class ArenaReport:
-    """An arena of a planned program: its bytes, and a size that no offsets for it can be below. With several banks
-    the bound is None, for which tensors are in one is a choice."""
+    """An arena of a planned method: its bytes, and a size that no offsets for it can be below. With several banks
+    the bound is None, for which tensors are in one is a choice. Methods count from 0, in the order in which they are
+    given to `to_edge`."""
 
     mem_id: int
     bytes: int
     bound: int | None
+    method: int = 0
 
     @property
     def proven(self) -> bool:
@@ -63,7 +65,8 @@ class Planner:
     """An algorithm for ExecuTorch's `MemoryPlanningAlgorithmSuite`.
 
     `banks`, if given, are the memories to choose from; tensors with a `mem_id` stay in their arena. `time_limit` is
-    in seconds, for each arena. `reports` has the arenas of the last program that was planned, by mem_id.
+    in seconds, for each arena. `reports` has the arenas of all methods that were planned, by mem_id; a
+    `memory_planning_pass` clears it before a program. Arenas of a method have room for those of its bodies.
     """
 
     __name__ = "stowage"
@@ -74,11 +77,32 @@ class Planner:
         if any(mem_id < 1 for mem_id in ids) or len(set(ids)) != len(ids):
             raise UsageError(f"banks have mem_id {ids}, expected different numbers of at least 1")
         self.banks = list(banks)
-        self.reports: list[ArenaReport] = []
+        self._planned: list[tuple[Any, list[ArenaReport]]] = []  # by method: its graph, its arenas
         self._options: dict[str, Any] = {"time_limit": time_limit, "seed": seed, "threads": threads}
 
     def __call__(self, alignment: int, specs: Iterable[Any], graph_module: Any, graph_signature: Any = None,
                  extra_padding: int = 0) -> Any:
+        result, reports = self.plan(alignment, specs, graph_module, extra_padding)
+        parts = {id(it) for it in getattr(graph_module, "modules", list)()} - {id(graph_module)}
+        self._planned = [it for it in self._planned if id(it[0]) not in parts]
+        if self._planned and self._planned[-1][0] is graph_module:  # tensors of another device
+            self._planned[-1][1].extend(reports)
+        else:
+            self._planned.append((graph_module, reports))
+        return result
+
+    @property
+    def reports(self) -> list[ArenaReport]:
+        return [replace(report, method=method) for method, (_, reports) in enumerate(self._planned)
+                for report in reports]
+
+    def clear(self) -> None:
+        """Forgets all reports."""
+        self._planned.clear()
+
+    def plan(self, alignment: int, specs: Iterable[Any], graph_module: Any,
+             extra_padding: int = 0) -> tuple[Any, list[ArenaReport]]:
+        """Plans a graph and reports nothing: the result for ExecuTorch, and the arenas."""
         all_specs = list(specs)
         for spec in all_specs:
             spec.realign(alignment)
@@ -107,9 +131,8 @@ class Planner:
             sizes[mem_id] = max(sizes[mem_id], begin, offset + item.size)
         for mem_id in {mem_id for _, mem_id, _ in places}:
             sizes[mem_id] += extra_padding
-        self.reports = [ArenaReport(mem_id, size, bounds.get(mem_id))
-                        for mem_id, size in enumerate(sizes) if size > 0]
-        return _result(places, sizes)
+        reports = [ArenaReport(mem_id, size, bounds.get(mem_id)) for mem_id, size in enumerate(sizes) if size > 0]
+        return _result(places, sizes), reports
 
     def _into_banks(self, free: list[_Planned], arenas: dict[int, list[_Planned]], alignment: int, padding: int,
                     reserved: Sequence[int]) -> list[tuple[_Planned, int, int]]:
@@ -143,28 +166,63 @@ def memory_planning_pass(banks: Sequence[Bank] = (), *, order: str = "keep", tim
     """A `MemoryPlanningPass` of ExecuTorch that plans with `Planner`. `options` are those of `MemoryPlanningPass`,
     such as `alloc_graph_input`. Its attribute `planner` has the reports.
 
-    `order="search"` first moves the nodes of the graph into an order with a lower peak, where it is legal and there
-    is one; `reordering` then says what that brought for the last program. The search has `time_limit` seconds, too.
+    `order="search"` first moves the nodes of the graph into an order with smaller arenas, where it is legal and there
+    is one; `reorderings` then says what that brought, for each method of the last program. The search has `time_limit`
+    seconds, too.
     """
     if order not in ("keep", "search"):
         raise UsageError(f"order is {order!r}, expected 'keep' or 'search'")
     planner = Planner(banks, time_limit=time_limit, seed=seed, threads=threads)
-    suite = importlib.import_module("executorch.exir.memory_planning").MemoryPlanningAlgorithmSuite([planner])
+    measure = Planner(time_limit=time_limit, seed=seed, threads=threads)
+    host = importlib.import_module("executorch.exir.memory_planning")
     base = importlib.import_module("executorch.exir.passes").MemoryPlanningPass
 
     class StowagePass(base):  # type: ignore[misc, valid-type]
-        reordering: Reordering | None = None
+        def __init__(self, **kept: Any) -> None:
+            super().__init__(memory_planning_algo=host.MemoryPlanningAlgorithmSuite([planner]), **kept)
+            self.planner = planner
+            self.reorderings: list[Reordering] = []
+            self._is_new = True  # the next method is the first of a program
 
         def run(self, graph_module: Any, graph_signature: Any = None) -> Any:
+            if self._is_new:
+                planner.clear()
+                self.reorderings.clear()
+            self._is_new = True  # should this one fail
             if order == "search":
-                self.reordering = reorder(
-                    graph_module, graph_signature, alignment=self.alignment, inputs_cost=self.alloc_graph_input,
-                    outputs_cost=self.alloc_graph_output, time_limit=time_limit, seed=seed, threads=threads)
-            return super().run(graph_module, graph_signature)
+                self._search(graph_module, graph_signature)
+            result = super().run(graph_module, graph_signature)
+            self._is_new = False
+            return result
 
-    made = StowagePass(memory_planning_algo=suite, **options)
-    made.planner = planner
-    return made
+        def run_multimethod(self) -> None:
+            super().run_multimethod()
+            self._is_new = True
+
+        def _search(self, graph_module: Any, graph_signature: Any) -> None:
+            self._set_alloc_node_spec(graph_module)
+            allocations = [node for part in graph_module.modules() if hasattr(part, "graph")
+                           for node in part.graph.nodes if node.target is host.memory.alloc]
+
+            def arenas() -> int:
+                all_specs = host.update_all_tensors_lifetime(graph_module, graph_signature)
+                planned = host.collect_specs_from_nodes(
+                    graph_module.graph.nodes, graph_signature, do_assertion=False,
+                    ignore_graph_input=not self.alloc_graph_input, ignore_graph_output=not self.alloc_graph_output,
+                    ignore_mutable_buffers=not self.alloc_mutable_buffers or self.share_mutable_buffers)
+                size = sum(measure.plan(self.alignment, planned, graph_module)[0].bufsizes)
+                for spec in all_specs:  # so that the next order begins anew
+                    spec.lifetime = [None, None]
+                return size
+
+            self.reorderings.append(reorder(
+                graph_module, graph_signature, arenas=arenas, alignment=self.alignment,
+                inputs_cost=self.alloc_graph_input, outputs_cost=self.alloc_graph_output, time_limit=time_limit,
+                seed=seed, threads=threads))
+            for node in allocations:  # the pass gives them again, and wants none there
+                node.meta.pop("spec", None)
+
+    return StowagePass(**options)
 
 
 def _planned(specs: Sequence[Any]) -> list[_Planned]:

@@ -153,3 +153,15 @@ def test_nothing_to_plan():
     result, planner = plan([])
     assert result.bufsizes == [0, 0] and planner.reports == []
     assert plan([Spec(0, 0, 3)])[0].bufsizes == [0, 0]
+
+
+def test_all_methods_are_reported():
+    body = SimpleNamespace()
+    first = SimpleNamespace(modules=lambda: [first, body])
+    second = SimpleNamespace(modules=lambda: [second])
+    planner = Planner()
+    for module, nbytes in ((body, 8), (first, 16), (second, 32)):
+        plan([Spec(nbytes, 0, 1)], alignment=8, planner=planner, module=module)
+    assert [(it.method, it.mem_id, it.bytes) for it in planner.reports] == [(0, 1, 16), (1, 1, 32)]
+    planner.clear()
+    assert planner.reports == []

@@ -96,9 +96,81 @@ def test_nodes_in_another_order():
     graph = programs[1].exported_program()
     Verifier(graph.graph_module, True, True, True, graph.graph_signature).verify_storage_reuse()
     kept, found = passes[0].planner.reports[0], passes[1].planner.reports[0]
-    assert found.bytes < kept.bound and passes[1].reordering.moved > 0
+    reordering = passes[1].reorderings[0]
+    assert found.bytes == reordering.found < reordering.own == kept.bytes and found.bytes < kept.bound
+    assert reordering.moved > 0
     loaded = [_load_for_executorch_from_buffer(it.buffer) for it in programs]
     for _ in range(3):  # the state goes from run to run
         x = torch.randn(8, 16)
         outputs = [it.forward([x]) for it in loaded]
         assert all(torch.equal(a, b) for a, b in zip(*outputs))
+
+
+class Cells(torch.nn.Module):
+    """Recurrent cells, which split their gates by chunk: an operator with a list of results."""
+
+    def __init__(self, cell, count):
+        super().__init__()
+        self.cells = torch.nn.ModuleList(cell(32, 32) for _ in range(count))
+
+    def forward(self, x):
+        state = None
+        for cell in self.cells:
+            state = cell(x, state)
+            x = state[0] if isinstance(state, tuple) else state
+        return x
+
+
+class Gated(torch.nn.Module):
+    """Experts whose halves gate each other, all computed before the first is narrowed."""
+
+    def __init__(self):
+        super().__init__()
+        self.wide = torch.nn.ModuleList(torch.nn.Linear(16, 512) for _ in range(4))
+        self.narrow = torch.nn.ModuleList(torch.nn.Linear(256, 16) for _ in range(4))
+
+    def forward(self, x):
+        halves = [layer(x).chunk(2, -1) for layer in self.wide]
+        return sum(layer(a * torch.sigmoid(b)) for layer, (a, b) in zip(self.narrow, halves))
+
+
+@pytest.mark.parametrize(("make", "width", "must_gain"), [
+    (lambda: Cells(torch.nn.GRUCell, 20), 32, False), (lambda: Cells(torch.nn.LSTMCell, 12), 32, False),
+    (Gated, 16, True)])
+def test_chunks_in_another_order(make, width, must_gain):
+    from executorch.exir import ExecutorchBackendConfig, to_edge
+    from executorch.exir.memory_planning import Verifier
+    from executorch.extension.pybindings.portable_lib import _load_for_executorch_from_buffer
+
+    from stowage.executorch import memory_planning_pass
+
+    torch.manual_seed(0)
+    x = torch.randn(4, width)
+    passes = [memory_planning_pass(), memory_planning_pass(order="search")]
+    with torch.no_grad():
+        exported = torch.export.export(make().eval(), (x,))
+        programs = [to_edge(exported).to_executorch(ExecutorchBackendConfig(memory_planning_pass=it)) for it in passes]
+    graph = programs[1].exported_program()
+    Verifier(graph.graph_module, True, True, True, graph.graph_signature).verify_storage_reuse()
+    sizes = [sum(it.executorch_program.execution_plan[0].non_const_buffer_sizes) for it in programs]
+    reordering = passes[1].reorderings[0]
+    assert (reordering.own, reordering.found) == tuple(sizes) and sizes[1] <= sizes[0]
+    assert (sizes[1] < sizes[0]) or not must_gain
+    outputs = [_load_for_executorch_from_buffer(it.buffer).forward([x])[0] for it in programs]
+    assert torch.equal(*outputs)
+
+
+def test_all_methods_are_reported():
+    from executorch.exir import ExecutorchBackendConfig, to_edge
+
+    from stowage.executorch import memory_planning_pass
+
+    with torch.no_grad():
+        methods = {"forward": torch.export.export(Branches().eval(), (torch.zeros(1, 3, 24, 24),)),
+                   "experts": torch.export.export(Experts().eval(), (torch.zeros(8, 16),))}
+        planning = memory_planning_pass(order="search")
+        for _ in range(2):  # the second program takes the place of the first
+            program = to_edge(methods).to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning))
+    assert [it.method for it in planning.planner.reports] == [0, 1] and len(planning.reorderings) == 2
+    sizes = {plan.name: sum(plan.non_const_buffer_sizes) for plan in program.executorch_program.execution_plan}
+    assert [it.bytes for it in planning.planner.reports] == [sizes[name] for name in methods]
