@@ -23,12 +23,11 @@ namespace stowage::cli {
 namespace {
 
 using Words = std::vector<std::string>;
-using Verdict = PackageTest::Verdict;
 
 constexpr std::string_view test_ending = "_test.c";
 
 /// One rounding for each operation, as our runner does it, and no warnings: those are for the user's own build.
-constexpr std::array options{"-std=c99", "-O1", "-ffp-contract=off", "-w"};
+constexpr std::array compiler_options{"-std=c99", "-O1", "-ffp-contract=off", "-w"};
 
 constexpr const char* trial = R"(#include <math.h>
 #include <stdint.h>
@@ -58,14 +57,15 @@ class Trying {
     for (const GeneratedFile& file : package_.files) write(file.path, file.content);
     const std::optional<Words> compiler = find_compiler();
     if (!compiler)
-      return {Verdict::not_run, ": there is no C compiler for this machine (cc, gcc, clang or $CC)"};
+      return {PackageTest::Verdict::not_run,
+              ": there is no C compiler for this machine (cc, gcc, clang or $CC)"};
     for (const std::string& model : models()) {
       const base::ProgramEnd compiled = call(compile(*compiler, sources_of(model), model));
       if (compiled.status != 0) return failure(model, "does not compile", compiled);
       const base::ProgramEnd end = call({path(model)});
       if (end.status != 0) return failure(model, "fails its test", end);
     }
-    return {Verdict::passed, fmt::format(" ({})", fmt::join(*compiler, " "))};
+    return {PackageTest::Verdict::passed, fmt::format(" ({})", fmt::join(*compiler, " "))};
   }
 
  private:
@@ -83,7 +83,7 @@ class Trying {
 
   [[nodiscard]] Words compile(Words compiler, const std::set<std::string>& sources,
                               const std::string& program) const {
-    compiler.insert(compiler.end(), options.begin(), options.end());
+    compiler.insert(compiler.end(), compiler_options.begin(), compiler_options.end());
     for (const std::string& source : sources) compiler.push_back(path(source));
     compiler.insert(compiler.end(), {"-lm", "-o", path(program)});
     return compiler;
@@ -120,9 +120,9 @@ class Trying {
 
   static PackageTest failure(const std::string& model, std::string_view what, const base::ProgramEnd& end) {
     constexpr std::size_t most_shown = 2000;
-    if (end.interrupted) return {Verdict::interrupted, ""};
+    if (end.interrupted) return {PackageTest::Verdict::interrupted, ""};
     const std::string printed = end.output.substr(0, most_shown);
-    return {Verdict::failed,
+    return {PackageTest::Verdict::failed,
             fmt::format("the C of {} {}:\n{}{}", model, what, printed, printed.ends_with('\n') ? "" : "\n")};
   }
 
