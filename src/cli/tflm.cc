@@ -296,8 +296,10 @@ void write_tflm_output(const TflmOutput& output, const PlanCommand& command, con
     }
     write_tflm(output.files[m].plan, std::get<Graph>(inputs[m].content), out);
     if (output.files.size() == 1 && output.files[m].plan.head < output.bound_of_plan)
-      base::print(
-          out, "{:<13}the plan's bound is higher: the runtime keeps some tensors for a shorter time\n", "");
+      base::print(out,
+                  "{:<13}the plan's bound is higher: it counts variables, which are in the tail, and tensors "
+                  "of bodies for longer\n",
+                  "");
     write_unused(output.files[m], std::get<Graph>(inputs[m].content), out);
   }
   const TflmRuntime runtime = parse_runtime(command.runtime, command.kernels);
