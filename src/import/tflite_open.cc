@@ -100,7 +100,10 @@ void TfliteInference::fill_given(TensorId t, std::optional<Dims>& dims) {
   const auto given = options_.shapes.find(name);
   if (given == options_.shapes.end()) return;
   const Shape largest_shape = largest(given->second);
-  if (!dims) dims.emplace(largest_shape.size());
+  if (!dims) {
+    computed_[name];  // even a rank has an effect
+    dims.emplace(largest_shape.size());
+  }
   if (dims->size() != largest_shape.size()) return;
   for (std::size_t d = 0; d < dims->size(); ++d) {
     if ((*dims)[d]) continue;

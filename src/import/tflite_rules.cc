@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "import/tflite_shape_rules.h"
+#include "import/tflite_tables.h"
 
 namespace stowage::import {
 namespace {
@@ -169,7 +170,13 @@ const std::unordered_map<BuiltinOperator, TfliteRule>& tflite_table() {
 
 }  // namespace
 
-void infer_by_rule(BuiltinOperator builtin, TfliteNode& node) {
+void infer_by_rule(const tflite::OperatorCode& code, TfliteNode& node) {
+  const BuiltinOperator builtin = builtin_of(code);
+  if (builtin == BuiltinOperator::CUSTOM) {
+    if (code.custom_code() != nullptr && code.custom_code()->str() == "TFLite_Detection_PostProcess")
+      tflite_rules::detections(node);
+    return;
+  }
   const auto rule = tflite_table().find(builtin);
   if (rule != tflite_table().end()) rule->second(node);
 }

@@ -7,6 +7,6 @@ namespace stowage::import {
 
 /// Sets the dimensions of the outputs as far as they follow from what is known of the inputs: not at all for an
 /// operator without a rule. Throws Misfit if inputs and options do not fit together.
-void infer_by_rule(tflite::BuiltinOperator builtin, TfliteNode& node);
+void infer_by_rule(const tflite::OperatorCode& code, TfliteNode& node);
 
 }  // namespace stowage::import

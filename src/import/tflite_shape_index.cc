@@ -1,5 +1,7 @@
 // Rules of operators that look elements up, or that make tensors of a shape that is a value.
 
+#include <flatbuffers/flexbuffers.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -146,6 +148,23 @@ void matrix_diagonal(TfliteNode& node) {
 void multinomial(TfliteNode& node) {
   const Dims* const dims = node.dims(0, 2);
   node.set(0, Dims{dims == nullptr ? Dim() : dims->front(), node.scalar(1)});
+}
+
+/// Boxes, classes and scores of as many detections as the options allow, and their number.
+void detections(TfliteNode& node) {
+  const auto* const options = node.source().custom_options();
+  if (options == nullptr || options->size() < 3 ||
+      !flexbuffers::VerifyBuffer(options->data(), options->size(), nullptr))
+    return;
+  const flexbuffers::Reference root = flexbuffers::GetRoot(options->data(), options->size());
+  if (!root.IsMap() || root.AsMap()["max_detections"].IsNull()) return;
+  const flexbuffers::Reference classes = root.AsMap()["max_classes_per_detection"];
+  const Dim most =
+      product_of(root.AsMap()["max_detections"].AsInt64(), classes.IsNull() ? 1 : classes.AsInt64());
+  node.set(0, Dims{1, most, 4});
+  node.set(1, Dims{1, most});
+  node.set(2, Dims{1, most});
+  node.set(3, Dims{1});
 }
 
 }  // namespace stowage::import::tflite_rules

@@ -54,6 +54,7 @@ void segment_sum(TfliteNode& node);
 void unsorted_segment(TfliteNode& node);
 void matrix_diagonal(TfliteNode& node);
 void multinomial(TfliteNode& node);
+void detections(TfliteNode& node);
 
 // tflite_shape_window.cc
 void convolution(TfliteNode& node);

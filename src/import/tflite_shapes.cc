@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "import/tflite_evaluate.h"
@@ -56,19 +57,33 @@ std::optional<Dims> larger_dims(const std::optional<Dims>& a, const std::optiona
   return result;
 }
 
+/// Of a tensor that is not constant. Old files do not say whether a result without dimensions is a number; those of
+/// custom operators hardly ever are.
+bool has_open_size(const tflite::Tensor& tensor, bool is_of_custom_operator) {
+  return std::ranges::any_of(integers_in(tensor.shape()), is_below_zero) ||
+         std::ranges::any_of(integers_in(tensor.shape_signature()), is_below_zero) ||
+         (is_of_custom_operator && !fixed_dims(tensor));
+}
+
 }  // namespace
 
 bool has_open_sizes(const tflite::Model& model, const Graph& graph) {
-  TensorId t = 0;
-  for (std::size_t s = 0; s < count(model.subgraphs()); ++s) {
+  TensorId first = 0;
+  for (std::size_t s = 0; s < graph.subgraphs.size(); ++s) {
     const tflite::SubGraph& subgraph = at(model.subgraphs(), s);
-    for (std::size_t i = 0; i < count(subgraph.tensors()); ++i, ++t) {
-      const tflite::Tensor& it = at(subgraph.tensors(), i);
-      if (is_constant(graph.tensors[t].kind)) continue;
-      if (std::ranges::any_of(integers_in(it.shape()), is_below_zero) ||
-          std::ranges::any_of(integers_in(it.shape_signature()), is_below_zero))
+    std::set<TensorId> custom;
+    for (std::size_t o = 0; o < count(subgraph.operators()); ++o) {
+      const std::uint32_t code = at(subgraph.operators(), o).opcode_index();
+      if (builtin_of(at(model.operator_codes(), code)) != BuiltinOperator::CUSTOM) continue;
+      for (const auto& output : graph.subgraphs[s].operators[o].outputs)
+        if (output) custom.insert(*output);
+    }
+    for (std::size_t i = 0; i < count(subgraph.tensors()); ++i) {
+      const TensorId t = first + i;
+      if (!is_constant(graph.tensors[t].kind) && has_open_size(at(subgraph.tensors(), i), custom.contains(t)))
         return true;
     }
+    first += count(subgraph.tensors());
   }
   return false;
 }
@@ -183,7 +198,7 @@ void TfliteInference::infer_plain(const Operator& op, const tflite::Operator& so
   std::vector<const KnownTensor*> inputs;
   for (const auto& input : op.inputs) inputs.push_back(input ? &known_[*input] : nullptr);
   TfliteNode node(source, std::move(inputs), op.outputs.size());
-  infer_by_rule(builtin, node);
+  infer_by_rule(at(model_.operator_codes(), source.opcode_index()), node);
   const bool is_as_in_file = !changes_sizes(op);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     if (!op.outputs[i]) continue;

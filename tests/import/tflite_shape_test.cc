@@ -1,5 +1,6 @@
 // Sizes that a TFLite file leaves open: what the rules of operators make of them, and what the user is asked.
 
+#include <flatbuffers/flexbuffers.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -464,6 +465,46 @@ TEST(TfliteSizes, OfUnknownOperatorsAreThoseInTheFileOrAskedFor) {
   const Graph graph = graph_of_model(custom_model(partly), {.shapes = {{"y", {{7, 7}, 9}}}});
   EXPECT_EQ(tensor_named(graph, "z").shape, (Shape{7, 9}));
   EXPECT_EQ(problem_with<Error>(custom_model(partly), {.bounds = {{"y", 100}, {"z", 100}}}), "");
+}
+
+/// Old files do not say whether a result without dimensions is a number.
+TEST(TfliteSizes, OfUnknownRankAreAskedFor) {
+  TfliteTensor unranked{.name = "y"};
+  unranked.has_rank = false;
+  TfliteSpec spec = custom_model(unranked);
+  spec.subgraphs[0].tensors[0].signature = {};
+  spec.subgraphs[0].tensors[2].signature = {};
+  expect_has(problem_with<Error>(spec), {"tensor 'y'", "MyOwn", "of unknown rank", "--shape y=N,..."});
+  EXPECT_EQ(tensor_named(graph_of_model(spec, {.shapes = {{"y", {{3, 3}, 5}}}}), "y").bytes, 60);
+  EXPECT_EQ(tensor_named(graph_of_model(spec, {.shapes = {{"y", {}}}}), "y").bytes, 4);
+}
+
+TEST(TfliteSizes, OfDetectionsFollowFromTheirOptions) {
+  flexbuffers::Builder options;
+  options.Map([&] {
+    options.Int("max_detections", 10);
+    options.Int("max_classes_per_detection", 2);
+  });
+  options.Finish();
+  TfliteSpec spec{.subgraphs = {{.tensors = {{.name = "boxes", .shape = {1, 50, 4}},
+                                             {.name = "scores", .shape = {1, 50, 3}},
+                                             weights("anchors", {50, 4})},
+                                 .operators = {{.type = "TFLite_Detection_PostProcess", .inputs = {0, 1, 2}}},
+                                 .inputs = {0, 1}}}};
+  testing::TfliteSubgraph& network = spec.subgraphs[0];
+  network.operators[0].custom_options.assign(options.GetBuffer().begin(), options.GetBuffer().end());
+  for (std::int32_t i = 0; i < 4; ++i) {
+    TfliteTensor unranked{.name = "y" + std::to_string(i)};
+    unranked.has_rank = false;
+    network.tensors.push_back(unranked);
+    network.operators[0].outputs.push_back(i + 3);
+    network.outputs.push_back(i + 3);
+  }
+  const Graph graph = graph_of_model(spec);
+  EXPECT_EQ(tensor_named(graph, "y0").shape, (Shape{1, 20, 4}));
+  EXPECT_EQ(tensor_named(graph, "y1").shape, (Shape{1, 20}));
+  EXPECT_EQ(tensor_named(graph, "y2").shape, (Shape{1, 20}));
+  EXPECT_EQ(tensor_named(graph, "y3").shape, (Shape{1}));
 }
 
 TEST(TfliteSizes, OfAReshapeFollowFromItsElements) {

@@ -107,7 +107,7 @@ class Writer {
     const TensorType type = tensor.type ? static_cast<TensorType>(*tensor.type) : type_of(tensor.dtype);
     return tflite::CreateTensorDirect(builder_, &tensor.shape, type, buffer, name_of(tensor.name),
                                       write_quantization(tensor), tensor.is_variable,
-                                      tensor.signature.empty() ? nullptr : &tensor.signature, true,
+                                      tensor.signature.empty() ? nullptr : &tensor.signature, tensor.has_rank,
                                       tensor.external_buffer);
   }
 
@@ -135,7 +135,9 @@ class Writer {
   Offset<tflite::Operator> write(const TfliteOperator& op) {
     const std::uint32_t code = op.code_index.value_or(write_code(op));
     const auto [type, options] = write_options(op.options.value_or(op.type), op);
-    return tflite::CreateOperatorDirect(builder_, code, &op.inputs, &op.outputs, type, options);
+    const std::vector<std::uint8_t> custom(op.custom_options.begin(), op.custom_options.end());
+    return tflite::CreateOperatorDirect(builder_, code, &op.inputs, &op.outputs, type, options,
+                                        custom.empty() ? nullptr : &custom);
   }
 
   std::uint32_t write_code(const TfliteOperator& op) {

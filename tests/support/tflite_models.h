@@ -33,6 +33,7 @@ struct TfliteTensor {
   std::optional<TfliteRange> claim{};     ///< Instead of data: the range that the buffer claims.
   std::optional<std::uint32_t> buffer{};  ///< The buffer's index, instead of that of `data`.
   std::vector<std::int32_t> signature{};  ///< The shape with -1 for open dimensions.
+  bool has_rank = true;
   bool is_variable = false;
   std::uint32_t external_buffer = 0;
   std::vector<float> scale{};  ///< Of its quantization, as the following.
@@ -53,6 +54,7 @@ struct TfliteOperator {
   /// The fields of its options, in the schema's order, or the elements of their only field. Custom operators
   /// have none.
   std::vector<std::int32_t> numbers{};
+  std::string custom_options{};
 };
 
 struct TfliteSubgraph {
