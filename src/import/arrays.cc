@@ -289,7 +289,8 @@ namespace stowage {
 namespace {
 
 [[nodiscard]] Array parse_tensor(std::string_view bytes, const std::filesystem::path& folder) {
-  return import::array_of(import::wire::parse_tensor(bytes), folder);
+  import::NearbyFiles files(folder);
+  return import::array_of(import::wire::parse_tensor(bytes), files, "tensor");
 }
 
 [[nodiscard]] Array parse_array(std::string_view bytes, const std::filesystem::path& file) {

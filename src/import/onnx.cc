@@ -108,7 +108,8 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   result->proto = parse(source.bytes);
   result->versions = versions_of(result->proto);
   inline_functions(result->proto);
-  join_quantized(result->proto);
+  NearbyFiles files(source.folder);
+  join_quantized(result->proto, files);
   OnnxGraph& model = result->model;
   model = resolve_names(*result->proto.graph);
   expect_known_names(model, options);
@@ -121,7 +122,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   return result;
 }
 
-Attributes attributes_of(const wire::NodeProto& node, const std::filesystem::path& folder) {
+Attributes attributes_of(const wire::NodeProto& node, NearbyFiles& files) {
   Attributes attributes;
   for (const wire::AttributeProto& it : node.attribute) {
     std::string name(it.name);
@@ -136,7 +137,7 @@ Attributes attributes_of(const wire::NodeProto& node, const std::filesystem::pat
             attributes.set(std::move(name), value);
           } else if constexpr (std::is_same_v<Held, wire::AttributeProto::Tensor>) {
             if (value->data_type == wire::element::string) return;
-            Array array = array_of(*value, folder, "attribute " + base::quoted(name));
+            Array array = array_of(*value, files, "attribute " + base::quoted(name));
             attributes.set(std::move(name), std::move(array));
           }
           // Bodies are subgraphs; kernels do not use the other kinds.
@@ -150,10 +151,11 @@ Attributes attributes_of(const wire::NodeProto& node, const std::filesystem::pat
 Network network_of(OnnxGraph model, const Versions& versions, Constants constants,
                    const std::filesystem::path& folder) {
   Network network;
+  NearbyFiles files(folder);
   for (const auto& nodes : model.nodes) {
     auto& details = network.details.emplace_back();
     for (const wire::NodeProto* const node : nodes)
-      details.push_back({attributes_of(*node, folder), version_of(*node, versions)});
+      details.push_back({attributes_of(*node, files), version_of(*node, versions)});
   }
   network.quantizations.resize(model.graph.tensors.size());
   network.input.constants = std::move(constants);

@@ -45,15 +45,6 @@ bool has_external_data(const AttributeProto& attribute) {
   return tensors != nullptr && std::ranges::any_of(*tensors, [](const auto& it) { return it->is_external; });
 }
 
-/// The tensor that is the attribute "value"; null if there is none.
-const TensorProto* value_in(const wire::NodeProto& node) {
-  for (const AttributeProto& attribute : node.attribute) {
-    const auto* const tensor = attribute.get<AttributeProto::Tensor>();
-    if (attribute.name == "value" && tensor != nullptr) return tensor->get();
-  }
-  return nullptr;
-}
-
 /// "float32[2,3]"; none for tensors of text or of unknown shape.
 std::optional<std::string> type_in_words(const Tensor& tensor) {
   if (!tensor.shape || !bits_of(tensor.dtype)) return std::nullopt;
@@ -99,7 +90,7 @@ class ConstantReader {
     } else if (raw && in_place_) {
       constants_.set(t, *raw);
     } else {
-      constants_.set(t, array_of(data, {}, place).data);
+      constants_.set(t, array_of(data, files_, place).data);
     }
   }
 
@@ -130,8 +121,7 @@ class ConstantReader {
     if (op.type != "ConstantOfShape" || bits_of(tensor(t).dtype).value_or(0) < bits_of_a_byte) return false;
     std::vector<std::byte> element(sizeof(float));  // zero
     const TensorProto* const value = value_in(node);
-    if (value != nullptr && !value->is_external)
-      element = array_of(*value, {}, describe(model_.graph, t)).data;
+    if (value != nullptr) element = array_of(*value, files_, describe(model_.graph, t)).data;
     if (bits_of_a_byte * static_cast<int>(element.size()) != *bits_of(tensor(t).dtype)) return false;
     constants_.set_element(t, std::move(element));
     return true;

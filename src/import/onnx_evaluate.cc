@@ -54,7 +54,8 @@ bool broadcasts_to(const Shape& operand, const Shape& result) {
 struct Evaluation {
   const wire::NodeProto& node;
   std::span<const Value* const> inputs;
-  Value result;
+  NearbyFiles* files = nullptr;  ///< Of tensors in attributes.
+  Value result{};
   std::size_t count = 0;  ///< Elements of the result.
 
   [[nodiscard]] bool has(std::size_t input) const {
@@ -229,7 +230,7 @@ bool constant_of_shape(Evaluation& it) {
   for (const wire::AttributeProto& attribute : it.node.attribute) {
     const auto* const tensor = attribute.get<wire::AttributeProto::Tensor>();
     if (attribute.name != "value" || tensor == nullptr) continue;
-    const auto given = value_of(**tensor);
+    const auto given = value_of(**tensor, *it.files);
     if (!given || given->size() != 1) return false;
     fill = *given;
   }
@@ -270,7 +271,7 @@ bool constant(Evaluation& it) {
   for (const wire::AttributeProto& attribute : it.node.attribute) {
     const auto* const tensor = attribute.get<wire::AttributeProto::Tensor>();
     if (attribute.name == "value" && tensor != nullptr) {
-      auto value = value_of(**tensor);
+      auto value = value_of(**tensor, *it.files);
       if (!value) return false;
       it.result = *std::move(value);
       return true;
@@ -353,12 +354,15 @@ const std::unordered_map<std::string_view, EvaluationRule>& rules() {
 }  // namespace evaluation
 
 std::optional<Value> evaluate(const wire::NodeProto& node, std::span<const Value* const> inputs,
-                              const Shape& output_shape, int output_type) {
+                              const Shape& output_shape, int output_type, NearbyFiles& files) {
   const auto rule = evaluation::rules().find(node.op_type);
   const auto count = small_count(output_type, output_shape);
   if (rule == evaluation::rules().end() || !count) return std::nullopt;
-  evaluation::Evaluation it{
-      node, inputs, {.elem_type = output_type, .shape = output_shape, .integers = {}, .reals = {}}, *count};
+  evaluation::Evaluation it{node,
+                            inputs,
+                            &files,
+                            {.elem_type = output_type, .shape = output_shape, .integers = {}, .reals = {}},
+                            *count};
   if (!rule->second(it) || it.result.size() != *count) return std::nullopt;
   return std::move(it.result);
 }
@@ -366,7 +370,7 @@ std::optional<Value> evaluate(const wire::NodeProto& node, std::span<const Value
 std::optional<Value> shape_value(const Type& type, const wire::NodeProto& node) {
   if (!type.dims) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(type.dims->size());
-  const evaluation::Evaluation attributes{node, {}, {}};
+  const evaluation::Evaluation attributes{node, {}};
   const auto clamped = [&](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? std::max(at, -rank) + rank : at, 0, rank);
   };

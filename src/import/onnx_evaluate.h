@@ -10,9 +10,10 @@
 namespace stowage::import {
 
 /// Computes a node with known inputs (null: unknown or omitted), if shape computations use its type.
-/// `output_shape` and `output_type` are the inferred ones of its first output. None if it cannot.
+/// `output_shape` and `output_type` are the inferred ones of its first output; tensors in its attributes may
+/// have their data in `files`. None if it cannot.
 [[nodiscard]] std::optional<Value> evaluate(const wire::NodeProto& node, std::span<const Value* const> inputs,
-                                            const Shape& output_shape, int output_type);
+                                            const Shape& output_shape, int output_type, NearbyFiles& files);
 
 /// The values of a Shape and a Size, which need only the type of their input.
 [[nodiscard]] std::optional<Value> shape_value(const Type& type, const wire::NodeProto& node);

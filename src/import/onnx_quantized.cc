@@ -71,7 +71,7 @@ float real_of(const NodeProto& node, std::string_view name, float otherwise) {
 
 class Joiner {
  public:
-  explicit Joiner(wire::ModelProto& model) : model_(model), graph_(*model.graph) {
+  Joiner(wire::ModelProto& model, NearbyFiles& files) : model_(model), graph_(*model.graph), files_(files) {
     for (const TensorProto& tensor : graph_.initializer) constants_.emplace(tensor.name, &tensor);
     for (std::size_t n = 0; n < graph_.node.size(); ++n) note(n);
     for (const wire::ValueInfoProto& output : graph_.output) ++readers_[output.name];
@@ -92,10 +92,7 @@ class Joiner {
       if (!output.empty()) writers_.emplace(output, n);
     for (const std::string_view input : node.input) ++readers_[input];
     if (node.op_type != "Constant" || !is_standard(node) || node.output.size() != 1) return;
-    for (const wire::AttributeProto& attribute : node.attribute) {
-      const auto* const tensor = attribute.get<wire::AttributeProto::Tensor>();
-      if (attribute.name == "value" && tensor != nullptr) constants_.emplace(node.output[0], tensor->get());
-    }
+    if (const TensorProto* const tensor = value_in(node)) constants_.emplace(node.output[0], tensor);
   }
 
   // Constants
@@ -106,7 +103,7 @@ class Joiner {
   }
   [[nodiscard]] std::optional<Value> value(std::string_view name) const {
     const TensorProto* const tensor = constant(name);
-    return tensor == nullptr ? std::nullopt : value_of(*tensor);
+    return tensor == nullptr ? std::nullopt : value_of(*tensor, files_);
   }
   /// Positive numbers of float32.
   [[nodiscard]] std::vector<double> scales(std::string_view name) const {
@@ -423,6 +420,7 @@ class Joiner {
 
   wire::ModelProto& model_;
   wire::GraphProto& graph_;
+  NearbyFiles& files_;
   std::unordered_map<std::string_view, const TensorProto*> constants_{};
   std::unordered_map<std::string_view, std::size_t> writers_{};
   std::unordered_map<std::string_view, int> readers_{};
@@ -431,11 +429,11 @@ class Joiner {
 
 }  // namespace
 
-void join_quantized(wire::ModelProto& model) {
+void join_quantized(wire::ModelProto& model, NearbyFiles& files) {
   const std::vector<NodeProto>& nodes = model.graph->node;
   const bool has_groups = std::ranges::any_of(
       nodes, [](const NodeProto& node) { return node.op_type == "QuantizeLinear" && is_standard(node); });
-  if (has_groups && std::ranges::none_of(nodes, has_body)) Joiner(model).run();
+  if (has_groups && std::ranges::none_of(nodes, has_body)) Joiner(model, files).run();
 }
 
 }  // namespace stowage::import

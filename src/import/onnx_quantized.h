@@ -1,11 +1,13 @@
 #pragma once
 
 #include "import/onnx_wire.h"
+#include "import/readers.h"
 
 namespace stowage::import {
 
 /// Replaces groups DequantizeLinear -> operator -> QuantizeLinear by the operator on integers that they stand for; see
-/// onnx_quantized.cc. A model whose operators have bodies stays as it is.
-void join_quantized(wire::ModelProto& model);
+/// onnx_quantized.cc. Scales and zero points may have their data in `files`. A model whose operators have bodies stays as
+/// it is.
+void join_quantized(wire::ModelProto& model, NearbyFiles& files);
 
 }  // namespace stowage::import

@@ -15,6 +15,7 @@
 #include "import/onnx_evaluate.h"
 #include "import/onnx_rules.h"
 #include "import/onnx_types.h"
+#include "import/onnx_unread.h"
 #include "import/onnx_values.h"
 #include "stowage/error.h"
 
@@ -283,7 +284,7 @@ class Inference {
     std::vector<const Value*> inputs;
     for (const auto& input : op.inputs)
       inputs.push_back(input && values_[*input] ? &*values_[*input] : nullptr);
-    values_[output] = evaluate(node, inputs, *shape, types_[output].elem_type);
+    values_[output] = evaluate(node, inputs, *shape, types_[output].elem_type, files_);
   }
 
   [[nodiscard]] bool is_deterministic(std::size_t subgraph) const {
@@ -376,7 +377,8 @@ class Inference {
       tensor.bytes = bound->second;
       return;
     }
-    throw Error(place(t), origin() + open_dimension(type, model_.declared[t], tensor.name));
+    throw Error(place(t), origin() + open_dimension(type, model_.declared[t], tensor.name) +
+                              unread_data_behind(model_, t, files_));
   }
 
   OnnxGraph& model_;

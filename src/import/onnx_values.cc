@@ -233,9 +233,8 @@ std::optional<std::span<const std::byte>> raw_data(const TensorProto& tensor, co
   return std::as_bytes(std::span(*tensor.raw_data));
 }
 
-Array array_of(const TensorProto& tensor, const std::filesystem::path& folder, const std::string& place) {
+Array array_of(const TensorProto& tensor, NearbyFiles& files, const std::string& place) {
   Array array{.dtype = dtype_of(tensor.data_type, place), .shape = tensor.dims};
-  NearbyFiles files(folder);
   if (tensor.is_external) {
     const std::span<const std::byte> data = external_data(tensor, files, place);
     array.data.assign(data.begin(), data.end());
@@ -247,6 +246,14 @@ Array array_of(const TensorProto& tensor, const std::filesystem::path& folder, c
     expect_size(array.data.size(), size, place);
   }
   return array;
+}
+
+const TensorProto* value_in(const wire::NodeProto& node) {
+  for (const wire::AttributeProto& attribute : node.attribute) {
+    const auto* const tensor = attribute.get<wire::AttributeProto::Tensor>();
+    if (attribute.name == "value" && tensor != nullptr) return tensor->get();
+  }
+  return nullptr;
 }
 
 }  // namespace stowage::import

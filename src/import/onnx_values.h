@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,11 +39,9 @@ inline constexpr std::int64_t most_elements = 4096;
 /// The bytes of a value in its memory format.
 [[nodiscard]] std::vector<std::byte> bytes_of(const Value& value);
 
-/// The elements of a tensor of an ONNX file. External data is searched for next to the file, in `folder` or
-/// below it. Throws Error at `place` for text, for data that does not fit the shape, and for data that cannot
-/// be read.
-[[nodiscard]] Array array_of(const wire::TensorProto& tensor, const std::filesystem::path& folder = {},
-                             const std::string& place = "tensor");
+/// The elements of a tensor of an ONNX file. External data is searched for in `files`. Throws Error at `place`
+/// for text, for data that does not fit the shape, and for data that cannot be read.
+[[nodiscard]] Array array_of(const wire::TensorProto& tensor, NearbyFiles& files, const std::string& place);
 
 /// The elements in the other file, in place. Throws like `array_of`.
 [[nodiscard]] std::span<const std::byte> external_data(const wire::TensorProto& tensor, NearbyFiles& files,
@@ -53,5 +50,8 @@ inline constexpr std::int64_t most_elements = 4096;
 /// The elements in the model's own file, in place, if they are raw bytes there. Throws like `array_of`.
 [[nodiscard]] std::optional<std::span<const std::byte>> raw_data(const wire::TensorProto& tensor,
                                                                  const std::string& place);
+
+/// The tensor that is the attribute "value" of a Constant; null if there is none.
+[[nodiscard]] const wire::TensorProto* value_in(const wire::NodeProto& node);
 
 }  // namespace stowage::import

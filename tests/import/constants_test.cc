@@ -195,23 +195,6 @@ TEST(Constants, OfOnnxAreInTheFileOrBesideIt) {
   EXPECT_EQ(text(data_of(parsed, "v")), floats(8).substr(4, 16));
 }
 
-/// Some exporters write all data beside the model, also what shapes depend on.
-TEST(Constants, BesideTheModelMayBeShapes) {
-  const TemporaryDirectory directory;
-  onnx::TensorProto shape = testing::external("shape", {2}, "16");
-  shape.set_data_type(onnx::TensorProto::INT64);
-  const std::string bytes = testing::onnx_model({.nodes = {testing::node("Reshape", {"x", "shape"}, {"y"})},
-                                                 .inputs = {testing::tensor_value("x", {2, 3, 4})},
-                                                 .outputs = {testing::untyped_value("y")},
-                                                 .initializers = {shape}})
-                                .SerializeAsString();
-  directory.write("m.onnx", bytes);
-  EXPECT_THROW((void)read_input(directory / "m.onnx"), Error);
-  directory.write("weights.bin", std::string("\6\0\0\0\0\0\0\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 16));
-  const Input input = read_input(directory / "m.onnx");
-  EXPECT_EQ(testing::tensor_named(std::get<Graph>(input.content), "y").shape, (Shape{6, 4}));
-}
-
 /// A network of what folding makes of w = [1 2 3 4] and a shape; all of it is read.
 onnx::ModelProto folding_model() {
   using testing::attribute;

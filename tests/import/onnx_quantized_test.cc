@@ -14,6 +14,7 @@
 #include "stowage/network.h"
 #include "stowage/planner.h"
 #include "stowage/run.h"
+#include "temporary.h"
 
 namespace stowage {
 namespace {
@@ -127,6 +128,17 @@ TEST(OnnxQuantized, ReluThatCutsOffSomethingStays) {
   const auto types = types_of(convolution(0));
   EXPECT_EQ(std::ranges::count(types, "Conv"), 1);
   EXPECT_EQ(std::ranges::count(types, "Relu"), 1);
+}
+
+TEST(OnnxQuantized, ScalesMayBeBesideTheModel) {
+  testing::OnnxParts parts = convolution(-128);
+  onnx::TensorProto scale = testing::external("s", {}, "4");
+  parts.initializers[0] = scale;
+  const testing::TemporaryDirectory directory;
+  directory.write("m.onnx", testing::onnx_model(parts).SerializeAsString());
+  directory.write("weights.bin", std::string("\0\0\0\x3f", 4));  // 0.5
+  EXPECT_EQ(types_of(std::get<Graph>(read_input(directory / "m.onnx").content)),
+            (std::vector<std::string>{"QLinearConv", "QuantizeLinear"}));
 }
 
 TEST(OnnxQuantized, ReadOnlyOnceOrNotAtAll) {
