@@ -1,5 +1,7 @@
-// The checker does not trust the planner. It shares only facts about operators with planners, reads only the
-// plan file, and replays the steps to derive anew when every tensor needs its bytes.
+// The checker does not trust the planner. It reads the plan and, if given, its networks or its list, and replays the
+// steps to derive anew when every tensor needs its bytes. What it shares with planners is facts about operators; the
+// network of blocks of model/blocks.cc, which block_network.cc compares with these facts; and exhaust.cc, which
+// planners ask how long a certificate takes to check.
 
 #include <fmt/format.h>
 

@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "check/block_network.h"
 #include "check/constants.h"
 #include "check/matching.h"
 #include "check/names.h"
@@ -335,7 +336,10 @@ Faults check_blocks(const Plan& plan, const Graph& graph, const Check& check) {
     places.push_back(static_cast<std::size_t>(it - plan.tensors.data()));
   try {
     const model::SplitNetwork network = model::split(graph, model::splits_of(plan, graph));
-    return check(model::plan_of_blocks(plan, network, places), model::stored(network));
+    const Graph stored = model::stored(network);
+    faults = check_block_network(graph, network, stored);
+    if (!faults.empty()) return faults;
+    return check(model::plan_of_blocks(plan, network, places), stored);
   } catch (const Error& error) {
     return {{FaultKind::format, error.what()}};
   }

@@ -298,7 +298,9 @@ class Storing {
     std::erase_if(op.row_axes, [](const RowAxis& it) { return it.is_windows && it.reads.empty(); });
     op.inputs.insert(op.inputs.end(), stored->second.begin(), stored->second.end());
     op.copies.clear();
-    if (i == 0) op.sums_over.clear();
+    if (i != 0) return;
+    op.sums_over.clear();
+    op.carries.clear();
   }
 
   /// A row of the whole tensor is not what the operator keeps.

@@ -17,7 +17,6 @@
 #include "long_tests.h"
 #include "model/blocks.h"
 #include "model/plan_blocks.h"
-#include "onnx_models.h"
 #include "oracle/element_machine.h"
 #include "row_calls.h"
 #include "stowage/error.h"
@@ -33,108 +32,16 @@ namespace {
 
 using model::SplitNetwork;
 using model::Splits;
-using testing::node;
-using testing::onnx_model;
-using testing::tensor_value;
-
-using Random = std::mt19937_64;
-
-std::int64_t pick(Random& random, std::int64_t least, std::int64_t most) {
-  return least + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most - least + 1));
-}
+using testing::attention;
+using testing::pick;
+using testing::Random;
+using testing::random_network;
+using testing::random_splits;
+using testing::try_split;
 
 constexpr std::uint64_t weights_seed = 5;
 const RunOptions plain{.kernels = KernelSet::plain, .random_weights = weights_seed};
 const RunOptions checked{.check = RunCheck::tensors, .random_weights = weights_seed};
-
-Network read(const onnx::ModelProto& model) {
-  return parse_network(model.SerializeAsString(), "m.onnx", {.constants = true});
-}
-
-/// Attention over all heads at once: projections, scores, softmax, what is mixed, and a projection.
-Network attention(std::int64_t tokens, std::int64_t heads, std::int64_t depth) {
-  const std::int64_t width = heads * depth;
-  const auto transposed = [](const std::string& from, const std::string& to, const Shape& order) {
-    return node("Transpose", {from}, {to}, {testing::attribute("perm", order)});
-  };
-  testing::OnnxParts parts{.inputs = {tensor_value("x", {1, tokens, width})},
-                           .outputs = {tensor_value("z", {1, tokens, width})}};
-  parts.initializers = {testing::vector_of("apart", {1, tokens, heads, depth}),
-                        testing::vector_of("joined", {1, tokens, width})};
-  for (const std::string name : {"q", "k", "v"}) {
-    parts.initializers.push_back(testing::zeros("w" + name, {width, width}));
-    parts.initializers.push_back(testing::zeros("b" + name, {width}));
-    parts.nodes.push_back(node("MatMul", {"x", "w" + name}, {name + "0"}));
-    parts.nodes.push_back(node("Add", {name + "0", "b" + name}, {name + "1"}));
-    parts.nodes.push_back(node("Reshape", {name + "1", "apart"}, {name + "2"}));
-    parts.nodes.push_back(transposed(name + "2", name, name == "k" ? Shape{0, 2, 3, 1} : Shape{0, 2, 1, 3}));
-  }
-  parts.initializers.push_back(testing::zeros("w", {width, width}));
-  parts.nodes.push_back(node("MatMul", {"q", "k"}, {"scores"}));
-  parts.nodes.push_back(node("Softmax", {"scores"}, {"shares"}));
-  parts.nodes.push_back(node("MatMul", {"shares", "v"}, {"mixed"}));
-  parts.nodes.push_back(transposed("mixed", "turned", {0, 2, 1, 3}));
-  parts.nodes.push_back(node("Reshape", {"turned", "joined"}, {"together"}));
-  parts.nodes.push_back(node("MatMul", {"together", "w"}, {"y"}));
-  parts.nodes.push_back(node("Add", {"x", "y"}, {"z"}));
-  return read(onnx_model(parts));
-}
-
-/// A convolution to more channels, one for each channel, and one back; of several images.
-Network channels(std::int64_t images, std::int64_t narrow, std::int64_t wide, std::int64_t size) {
-  testing::OnnxParts parts{.inputs = {tensor_value("x", {images, narrow, size, size})},
-                           .outputs = {tensor_value("z", {images, narrow, size, size})}};
-  parts.initializers = {testing::zeros("w0", {wide, narrow, 1, 1}), testing::zeros("b0", {wide}),
-                        testing::zeros("w1", {wide, 1, 3, 3}), testing::zeros("w2", {narrow, wide, 1, 1})};
-  parts.nodes = {
-      node("Conv", {"x", "w0", "b0"}, {"a"}),
-      node("Relu", {"a"}, {"b"}),
-      node("Conv", {"b", "w1"}, {"c"},
-           {testing::attribute("group", wide), testing::attribute("pads", Shape{1, 1, 1, 1})}),
-      node("Relu", {"c"}, {"d"}),
-      node("Conv", {"d", "w2"}, {"e"}),
-      node("Add", {"x", "e"}, {"z"}),
-  };
-  return read(onnx_model(parts));
-}
-
-Network random_network(Random& random) {
-  if (random() % 2 == 0) return attention(pick(random, 1, 4), pick(random, 1, 3), pick(random, 1, 2));
-  return channels(pick(random, 1, 2), pick(random, 1, 3), pick(random, 2, 4), pick(random, 2, 4));
-}
-
-/// Some operators, each along any axis, into blocks of any sizes.
-Splits random_splits(const Graph& graph, Random& random) {
-  Splits splits;
-  const auto& operators = graph.subgraphs[0].operators;
-  const bool is_even = random() % 2 == 0;
-  for (std::size_t o = 0; o < operators.size(); ++o) {
-    std::vector<std::size_t> axes;
-    for (const RowAxis& along : operators[o].row_axes) {
-      if (along.splits) axes.push_back(along.axis);
-    }
-    const auto output = operators[o].outputs.at(0);
-    if (axes.empty() || graph.tensors[*output].kind != TensorKind::temporary || random() % 3 == 0) continue;
-    model::Blocks blocks{.axis = axes[random() % axes.size()]};
-    const std::int64_t extent = (*graph.tensors[*output].shape)[blocks.axis];
-    blocks.bounds.push_back(0);
-    for (std::int64_t r = 1; r < extent; ++r) {
-      if (is_even ? extent % 2 == 0 && r == extent / 2 : random() % 2 == 0) blocks.bounds.push_back(r);
-    }
-    blocks.bounds.push_back(extent);
-    splits.emplace(o, std::move(blocks));
-  }
-  return splits;
-}
-
-/// None if blocks of a reshape are no whole rows of its input.
-std::optional<SplitNetwork> try_split(const Graph& graph, const Splits& splits) {
-  try {
-    return model::split(graph, splits);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
 
 Plan plan_of_wholes(const Network& network) {
   return testing::streamed_plan(network, testing::Axes(network.graph().tensors.size()), {});
