@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks the documents: line length, relative links, and the commands that the README shows.
+"""Checks the documents: line length, relative links, names of files, and the commands that the README shows.
 
-    scripts/check_docs.py                                    lines and links
+    scripts/check_docs.py                                    lines, links and names
     scripts/check_docs.py --stowage build/release/stowage    also runs the README's commands
 
 A line has at most 110 columns. A relative link names a file in the repository, and a heading if it has '#'.
+A name such as plan/plan.cc or tests/run, in a document or a comment of C++, that begins with a folder of the repository
+or of src/ names a file that exists.
 The README's commands are the lines "$ ..." in indented blocks. They run with bash, in the order of the page, in
 a temporary folder that has a copy of examples/ and the given program as build/release/stowage. Each must exit
 with 0; its output is not compared. Prints FILE:LINE: PROBLEM for each problem, and exits with 1 if there is one.
@@ -22,6 +24,7 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COLUMNS = 110
 SECONDS = 120  # for one command
+FILE_NAME = re.compile(r"(?<![\w./*<>{}-])(?:[\w-]+/)+[\w-]+\.(?:cc|h|c|py|sh|md|txt|cmake|json|csv|onnx|svg)\b(?![\w*(/])")
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 
@@ -69,6 +72,31 @@ def check_links(document):
                 yield number, f"link to {target}: no such heading"
 
 
+def repository_files():
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                            capture_output=True, text=True, check=True).stdout.splitlines()
+    return [name for name in listed if (ROOT / name).is_file()]
+
+
+def check_names(files):
+    """Of files in documents and comments, which both are read as text. FILE:LINE: PROBLEM for each."""
+    folders = {name.split("/")[0] for name in files if "/" in name}
+    folders |= {name.split("/")[1] for name in files if re.match("(src|include)/.*/", name)}
+    folders -= {"build"}
+    known = set(files)
+    for name in files:
+        is_code = name.startswith(("src/", "include/", "tests/", "fuzz/", "bench/")) and name.endswith((".cc", ".h"))
+        if not is_code and not name.endswith(".md"):
+            continue
+        for number, line in enumerate(lines_of(ROOT / name), 1):
+            text = line.partition("//")[2] if is_code else line
+            for match in FILE_NAME.finditer(text):
+                named = match.group()
+                places = [named, f"src/{named}", f"include/{named}", f"{name.split('/')[0]}/{named}"]
+                if named.split("/")[0] in folders and not known.intersection(places):
+                    yield f"{name}:{number}: names {named}: no such file in the repository"
+
+
 def commands_of(document):
     """Numbered commands, with continuation lines joined."""
     lines = lines_of(document)
@@ -107,7 +135,7 @@ def main():
     options = parser.parse_args()
     if options.stowage and not options.stowage.is_file():
         parser.error(f"--stowage: there is no file {options.stowage}")
-    problems = []
+    problems = list(check_names(repository_files()))
     for document in documents():
         found = [*check_columns(document), *check_links(document)]
         if options.stowage and document == ROOT / "README.md":

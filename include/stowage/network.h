@@ -88,7 +88,7 @@ struct Network {
   [[nodiscard]] const Graph& graph() const { return std::get<Graph>(input.content); }
 };
 
-/// Fills in how each operator of the graph can run row by row (Operator::row_axes, sums_over, multiplies).
+/// Fills in how each operator of the graph can run row by row (Operator::row_axes, sums_over, carries, multiplies).
 /// `read_network` has already done this.
 void add_rows(Network& network);
 

@@ -20,7 +20,6 @@ enum class Io : std::uint8_t {
   arena,     ///< The plan: they are buffers like all others.
   external,  ///< The caller: they cost nothing here.
   rows       ///< Only with streaming: inputs arrive row by row; each output row leaves once it is computed.
-             ///< computed.
 };
 
 /// Which tensors may share bytes because one repeats or replaces the other.

@@ -36,7 +36,7 @@ namespace stowage {
 
 /// Offsets in bytes of the tensors of a TFLite file in the arena of TensorFlow Lite Micro: one for each
 /// tensor of all subgraphs, in the order of the file. None: the runtime decides, or the tensor is elsewhere.
-/// Source: TensorFlow Lite Micro, docs/memory_management.md, "Offline planned tensor allocations".
+/// Source: memory_management.md of TensorFlow Lite Micro, "Offline planned tensor allocations".
 using OfflineOffsets = std::vector<std::optional<Bytes>>;
 
 /// The plan in a file, for the runtime.

@@ -9,7 +9,7 @@
 //
 // A slot of a concat is a piece of its own, needed only after it is written: at no position are more bytes
 // live than without sharing. But the larger, oddly shaped buffers may pack worse; only packing shows whether
-// they do (plan/aliasing.cc).
+// they do (plan/arrangement.cc).
 //
 // Copies come first, larger ones before smaller, since each removes work; then updates in place in the order
 // of steps. Refused are pairs of which one is not in the arena or must survive (weights, state, the caller's
@@ -198,8 +198,8 @@ class Sharer {
   }
 
   /// Whether the kernel does nothing if its output has the address of its input. A reshape compares the
-  /// addresses, and an expansion copies element by element onto itself. Source: TensorFlow Lite Micro,
-  /// kernels/reshape.cc and expand_dims.cc.
+  /// addresses, and an expansion copies element by element onto itself. Source: reshape.cc and
+  /// expand_dims.cc among the kernels of TensorFlow Lite Micro.
   [[nodiscard]] bool is_left_alone(const Operator& op) const {
     return options_.target == Target::any || op.type == "RESHAPE" || op.type == "EXPAND_DIMS";
   }

@@ -82,8 +82,8 @@ void add_planning_options(CLI::App& app, Command& command) {
       "Run operators row by row and store only the rows that are still needed: all that can, or with "
       "--stream=OP,OP only those, given by name, type, number in the file, or range of numbers (3-9)");
   add(app, "--recompute", command.plan.recompute,
-      "FACTOR: --stream may run this many times the multiplies of the network. A..B: shows what each factor "
-      "in between saves. Default: 1.0");
+      "FACTOR: --stream may run this many times the multiplies of the network. A..B: shows what six factors "
+      "from A to B save. Default: 1.0");
   add(app, "--layout", command.plan.layout,
       "Where --stream stores rows: ring (in the order of an affine schedule, for loops), granules "
       "(row blocks anywhere) or auto (the lower). Default: auto");
