@@ -156,6 +156,7 @@ class BlockNetwork {
     shape[cut->axis] = cut->end - cut->begin;
     const TensorKind kind = is_constant(whole.kind) ? whole.kind : TensorKind::temporary;
     if (tensor.dtype != whole.dtype || tensor.shape != shape || tensor.kind != kind ||
+        tensor.open != whole.open ||
         base::checked_multiply(tensor.bytes, (*whole.shape)[cut->axis]) !=
             base::checked_multiply(whole.bytes, shape[cut->axis]))
       fault(describe(stored_, t) + " is of another type, kind or size than a block of " +
