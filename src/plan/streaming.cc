@@ -202,7 +202,8 @@ Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, co
   if (options.memories[0].capacity) for_whole = for_whole.within(Seconds(1));
   Plan whole = plan_whole(inputs, options, for_whole);
   // Rows that arrive one by one are asked for whatever fits.
-  const bool fits = whole.summary.peak <= options.memories[0].capacity.value_or(0);
+  const std::optional<Bytes> capacity = options.memories[0].capacity;
+  const bool fits = capacity && whole.summary.peak <= *capacity;
   if (fits && options.io != Io::rows) {
     leave_rows_out(options, WithoutRows::fits, whole);
     return whole;

@@ -133,6 +133,12 @@ TEST(PlanStreamClaims, WholeOperatorsThatFitSaySo) {
   ASSERT_FALSE(plan.streaming);
   ASSERT_NE(left_out(plan, Wish::rows), nullptr);
   EXPECT_EQ(left_out(plan, Wish::rows)->why, "whole operators fit the capacity");
+  options.memories[0].capacity.reset();
+  options.io = Io::external;
+  const Plan outside = sound_plan(json_input(one_relu()), options);
+  EXPECT_EQ(outside.summary.peak, 0);
+  EXPECT_EQ(left_out(outside, Wish::rows)->why, "no rows with a lower peak were found");
+  options.memories[0].capacity = 1'000'000;
   options.io = Io::rows;  // rows that arrive one by one are asked for whatever fits
   const Plan by_rows = sound_plan(input, options);
   EXPECT_TRUE(by_rows.streaming);
