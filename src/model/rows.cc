@@ -105,6 +105,7 @@ void add_rows(Network& network) {
     auto& operators = graph.subgraphs[s].operators;
     for (std::size_t o = 0; o < operators.size(); ++o) {
       const Site site(network, s, o);
+      if (site.input(0) == nullptr || site.output(0) == nullptr) continue;  // rules are about what it reads
       std::vector<RowAxis> axes;
       for (std::size_t axis = 0; axis < site.output_shape().size(); ++axis) {
         if (model::is_rowwise(site, axis)) axes.push_back(row_axis_of(network, site, axis));

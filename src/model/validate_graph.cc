@@ -187,6 +187,10 @@ void check_row_axis(const Graph& graph, const Operator& op, const RowAxis& along
     check_row_map(read.rows, *rows, place);
     if (read.kept_at) check_kept(graph, op, read, *rows, rows_of_input, place);
   }
+  const auto has_first = [](const auto& operands) { return !operands.empty() && operands[0]; };
+  if (along.is_windows && (!has_first(op.outputs) || (along.reads.empty() && !has_first(op.inputs))))
+    throw Error(place.text(),
+                fmt::format("moves windows along axis {}, but lacks its first input or output", along.axis));
   if (along.adds_rows && (along.reads.size() != 1 || op.outputs.size() != 1 || !op.outputs[0]))
     throw Error(place.text(), fmt::format("adds up rows of {} inputs for {} outputs, expected one of each",
                                           along.reads.size(), op.outputs.size()));

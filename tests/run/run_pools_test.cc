@@ -152,7 +152,11 @@ TEST(RunPools, WindowsThatBeginOutsideAreNone) {
       std::vector<float> y(expected.size());
       ASSERT_EQ(result.outputs.at(0).array.data.size(), y.size() * sizeof(float)) << words;
       std::memcpy(y.data(), result.outputs[0].array.data.data(), y.size() * sizeof(float));
-      for (std::size_t o = 0; o < y.size(); ++o) EXPECT_NEAR(y[o], expected[o], 1e-4) << o << " of " << words;
+      for (std::size_t o = 0; o < y.size(); ++o) {
+        if (y[o] == expected[o])
+          continue;  // also an infinite number, of a window with gaps that reads nothing
+        EXPECT_NEAR(y[o], expected[o], 1e-4) << o << " of " << words;
+      }
     }
   }
   EXPECT_GT(with_window_outside, 30);
