@@ -200,7 +200,7 @@ class BlockNetwork {
     for (const std::size_t o : parts) {
       const Cut& block = network_.operators[o].block;
       if (block) ranges.emplace(block->axis, block->begin, block->end);
-      multiplies += operators()[o].multiplies;
+      multiplies += operators()[o].multiplies.value_or(0);
     }
     const std::size_t axis = std::get<0>(*ranges.begin());
     const RowAxis* const along = row_axis(own, axis);

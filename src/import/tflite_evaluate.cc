@@ -290,7 +290,8 @@ Equivalent equivalent_of(BuiltinOperator builtin) {
 /// ONNX's operator of this name on these values. It computes reals in double precision.
 std::optional<Value> computed(std::string_view name, std::span<const Value* const> inputs,
                               const Value& like) {
-  auto result = evaluate(wire::NodeProto{.op_type = name}, inputs, like.shape, like.elem_type);
+  NearbyFiles none("");  // the node has no attributes
+  auto result = evaluate(wire::NodeProto{.op_type = name}, inputs, like.shape, like.elem_type, none);
   if (result) {
     for (double& real : result->reals) real = static_cast<float>(real);
   }
