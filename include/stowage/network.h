@@ -11,8 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -71,10 +73,16 @@ class Attributes {
   std::map<std::string, Value, std::less<>> values_;
 };
 
+/// The shapes that an operator's outputs really have, by the bytes of its inputs (empty: omitted). None: these
+/// bytes do not say. Throws Error if they are not possible.
+using ShapesOfData =
+    std::function<std::vector<std::optional<Shape>>(std::span<const std::span<const std::byte>> inputs)>;
+
 /// What running an operator needs in addition to the graph.
 struct OperatorDetails {
   Attributes attributes{};
-  std::int64_t version = 1;  ///< Of the ONNX operator set, or of the TFLite operator.
+  std::int64_t version = 1;          ///< Of the ONNX operator set, or of the TFLite operator.
+  ShapesOfData shapes_of_data = {};  ///< Empty: the file decides the shapes of the outputs.
 };
 
 /// A network that can be planned and run.

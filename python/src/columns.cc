@@ -160,12 +160,19 @@ nb::dict tensor_columns(const Plan& plan) {
     for (const std::int64_t extent : *it.tensor.shape) shape.append(extent);
     shapes.append(nb::tuple(shape));
   }
+  nb::list opens;
+  for (const PlannedTensor& it : tensors) {
+    nb::list axes;
+    for (const OpenExtent& open : it.tensor.open) axes.append(as_signed(open.axis));
+    opens.append(nb::tuple(axes));
+  }
   nb::dict columns;
   columns["model"] = numbers(tensors, [](const PlannedTensor& it) { return as_signed(it.model); });
   columns["name"] = texts(tensors, [](const PlannedTensor& it) { return std::string_view(it.tensor.name); });
   columns["kind"] = texts(tensors, [](const PlannedTensor& it) { return name_of(it.tensor.kind); });
   columns["dtype"] = texts(tensors, [](const PlannedTensor& it) { return name_of(it.tensor.dtype); });
   columns["shape"] = shapes;
+  columns["open"] = opens;
   columns["bytes"] = numbers(tensors, [](const PlannedTensor& it) { return it.tensor.bytes; });
   columns["buffer"] = from_first_view([](const View& view) { return as_signed(view.buffer); });
   columns["memory"] =

@@ -12,6 +12,8 @@ from stowage._errors import UsageError
 if TYPE_CHECKING:
     from typing import TypedDict
 
+    Size = Union[int, str, tuple[int, int]]  # exactly or at most 64; "..64", "64..64"; (1, 64)
+
     class Options(TypedDict, total=False):
         """Planning options; docs/cli.md explains each. Sizes are numbers of bytes or texts such as "64KiB"."""
 
@@ -41,8 +43,8 @@ if TYPE_CHECKING:
         reuse_threshold: int | str
         sort: str
         rounds: int
-        dim: Mapping[str, int] | Sequence[str]
-        shape: Mapping[str, Sequence[int]] | Sequence[str]
+        dim: Mapping[str, Size] | Sequence[str]
+        shape: Mapping[str, Sequence[Size]] | Sequence[str]
         bound: Mapping[str, int | str] | Sequence[str]
         state: Mapping[str, str] | Sequence[str]
         scratch: str | os.PathLike[str]
@@ -125,6 +127,8 @@ def text_of(name: str, value: Any) -> Any:
         return "..".join(f"{number:f}" for number in value) if isinstance(value, tuple) else plain(value)
     if name == "memory":
         return memories_of(value)
+    if name in ("dim", "shape") and isinstance(value, Mapping):
+        return [f"{tensor}={sizes_of(given, name == 'shape')}" for tensor, given in value.items()]
     if name in LISTS:
         return assignments_of(value)
     return plain(value)
@@ -144,6 +148,16 @@ def memories_of(value: Any) -> list[str]:
     if isinstance(value, Mapping):
         return [name if size is None else f"{name}={size}" for name, size in value.items()]
     return [str(item) for item in value]
+
+
+def sizes_of(given: Any, is_shape: bool) -> str:
+    """A size, or those of a shape: 64, "..64" (up to 64) or (1, 64)."""
+    if is_shape and isinstance(given, Iterable) and not isinstance(given, str):
+        return ",".join(sizes_of(item, False) for item in given)
+    if isinstance(given, tuple):
+        least, most = given
+        return f"{least}..{most}"
+    return str(given)
 
 
 def assignments_of(value: Any) -> list[str]:

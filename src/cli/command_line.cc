@@ -27,8 +27,12 @@ CLI::Option& add(CLI::App& app, const std::string& name, Target& target, const s
 }
 
 void add_model_options(CLI::App& app, stowage::cli::ModelTexts& texts) {
-  add(app, "--dim", texts.dims, "NAME=N: set a symbolic dimension");
-  add(app, "--shape", texts.shapes, "TENSOR=1,3,224,224: set a shape that the file leaves open");
+  add(app, "--dim", texts.dims,
+      "NAME=N: size of a symbolic dimension; ..N: every size up to N, N..N: exactly N");
+  add(app, "--shape", texts.shapes,
+      "TENSOR=1,3,224,224: a shape that the file leaves open; sizes as for --dim. A number is exact for "
+      "inputs, at most "
+      "for what the network computes");
   add(app, "--bound", texts.bounds, "TENSOR=SIZE: most bytes of a tensor whose size depends on data");
   add(app, "--state", texts.states,
       "OUTPUT=INPUT: the output is this input of the next run; both are one buffer");

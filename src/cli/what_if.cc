@@ -139,6 +139,13 @@ class Trials {
               [](std::int64_t rows) { return fmt::format("{} row{}", rows, rows == 1 ? "" : "s"); });
   }
 
+  /// Another largest size, with the same promise.
+  static std::string in_words(const GivenSize& given, std::int64_t most) {
+    if (!given.least) return std::to_string(most);
+    const std::int64_t least = *given.least == given.most ? most : std::min(*given.least, most);
+    return fmt::format("{}..{}", least, most);
+  }
+
   /// Sizes of the input that the command gives: half of each, and others for the curve.
   void dimensions() {
     const ImportOptions given = parse_model_options(command_.model);
@@ -148,7 +155,7 @@ class Trials {
       for (const std::int64_t other : {size / 4, size / 2, size * 2}) {
         if (other < 1 || peaks.contains(other)) continue;
         ModelTexts model = command_.model;
-        model.dims = with(name, std::to_string(other), model.dims);
+        model.dims = with(name, in_words(given_size, other), model.dims);
         const std::optional<Plan> made = planned(model, options_);
         if (!made) continue;
         peaks[other] = peak_of(*made);
@@ -159,9 +166,10 @@ class Trials {
     }
     for (const auto& [name, given_shape] : given.shapes) {
       const Shape shape = largest(given_shape);
-      Shape half = shape;
       if (shape.empty() || std::ranges::max(shape) < 2) continue;
-      std::ranges::replace(half, std::ranges::max(shape), std::ranges::max(shape) / 2);
+      std::vector<std::string> half;
+      for (const GivenSize& size : given_shape)
+        half.push_back(in_words(size, size.most == std::ranges::max(shape) ? size.most / 2 : size.most));
       const std::string other = fmt::format("{}", fmt::join(half, ","));
       ModelTexts model = command_.model;
       model.shapes = with(name, other, model.shapes);

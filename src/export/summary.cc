@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,6 +31,7 @@ using exporting::readable;
 constexpr std::size_t buffers_shown = 5;
 constexpr std::size_t reasons_shown = 5;
 constexpr std::size_t regions_shown = 10;
+constexpr std::size_t sizes_shown = 3;
 constexpr std::size_t longest_name = 60;
 
 /// Steps of all clocks.
@@ -118,6 +120,32 @@ void write_moves(const Plan& plan, const Row& row) {
     }
   }
   if (count > 0) row("moves", fmt::format("{} from memory to memory, {}", count, readable(bytes)));
+}
+
+/// Tensors that may be smaller in a run.
+template <typename Row>
+void write_open_sizes(const Plan& plan, const Row& row) {
+  std::size_t count = 0;
+  std::map<std::size_t, std::string> first;  // by symbol
+  for (const PlannedTensor& it : plan.tensors) {
+    if (is_constant(it.tensor.kind) || it.views.empty() || !is_open(it.tensor)) continue;
+    ++count;
+    for (const OpenExtent& open : it.tensor.open) {
+      first.try_emplace(open.symbol,
+                        fmt::format("{} up to {}", exporting::shortened(it.tensor.name, longest_name),
+                                    fmt::join(*it.tensor.shape, "x")));
+    }
+  }
+  if (count == 0) return;
+  std::vector<std::string> examples;
+  for (const auto& [symbol, text] : first) {
+    if (examples.size() < sizes_shown && std::ranges::find(examples, text) == examples.end())
+      examples.push_back(text);
+  }
+  const std::string words = examples.empty() ? std::string("every size up to theirs")
+                                             : fmt::format("every {}{}", fmt::join(examples, ", "),
+                                                           first.size() > sizes_shown ? ", ..." : "");
+  row("open sizes", fmt::format("{} tensor{}; the plan holds for {}", count, count == 1 ? "" : "s", words));
 }
 
 /// Removed copies, and why others are kept.
@@ -286,6 +314,7 @@ void write_summary(const Plan& plan, std::ostream& out) {
   } else {
     row("buffers", fmt::format("{}", plan.buffers.size()));
   }
+  write_open_sizes(plan, row);
   write_copies(plan, row);
   write_moves(plan, row);
   row("naive", readable(summary.naive));

@@ -56,6 +56,12 @@ void expect_plain_network(const Network& network, const Plan& plan) {
   if (plan.tensors.size() != network.graph().tensors.size())
     throw Error("plan", fmt::format("has {} tensors, the network {}", plan.tensors.size(),
                                     network.graph().tensors.size()));
+  const auto open = std::ranges::find_if(plan.tensors, [](const PlannedTensor& it) {
+    return !is_constant(it.tensor.kind) && !it.views.empty() && is_open(it.tensor);
+  });
+  if (open == plan.tensors.end()) return;
+  throw Error(describe(network.graph(), static_cast<TensorId>(open - plan.tensors.begin())),
+              "has an open size, but generated code has one size; give exact sizes, as N..N");
 }
 
 /// Whether operands of an operator are in memory as one piece each, and its output is over none of the others.

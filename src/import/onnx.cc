@@ -1,11 +1,12 @@
 #include "import/onnx.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -15,12 +16,15 @@
 #include "base/text.h"
 #include "import/onnx_constants.h"
 #include "import/onnx_copies.h"
+#include "import/onnx_data_shapes.h"
 #include "import/onnx_functions.h"
+#include "import/onnx_given.h"
 #include "import/onnx_graph.h"
 #include "import/onnx_quantized.h"
 #include "import/onnx_shapes.h"
 #include "import/onnx_values.h"
 #include "import/onnx_wire.h"
+#include "import/open_sizes.h"
 #include "import/readers.h"
 #include "stowage/error.h"
 
@@ -47,61 +51,86 @@ Versions versions_of(const wire::ModelProto& model) {
   return versions;
 }
 
-void collect_dimension_names(const wire::GraphProto& graph, std::set<std::string_view>& names) {
-  for (const auto* values : {&graph.input, &graph.output, &graph.value_info}) {
-    for (const wire::ValueInfoProto& value : *values) {
-      if (!value.type || !value.type->shape) continue;
-      for (const wire::Dimension& dimension : *value.type->shape) names.insert(dimension.name);
-    }
-  }
-}
-
-/// Throws for options that name something that the model does not have.
-void expect_known_names(const OnnxGraph& model, const ImportOptions& options) {
-  std::set<std::string_view> dimensions;
-  for (const wire::GraphProto* const proto : model.protos) collect_dimension_names(*proto, dimensions);
-  dimensions.erase("");  // unnamed dimensions
-  std::set<std::string_view> tensors;
-  if (!options.shapes.empty() || !options.bounds.empty()) {
-    for (const Tensor& tensor : model.graph.tensors) tensors.insert(tensor.name);
-  }
-  tensors.erase("");
-  const auto expect = [](const auto& given, const std::set<std::string_view>& known, std::string_view flag,
-                         std::string_view what) {
-    for (const auto& [name, value] : given) {
-      if (!known.contains(name))
-        throw UsageError(fmt::format("{}: the model has no {} {}", flag, what, base::quoted(name)));
-    }
-  };
-  expect(options.dims, dimensions, "--dim", "symbolic dimension");
-  expect(options.shapes, tensors, "--shape", "tensor");
-  expect(options.bounds, tensors, "--bound", "tensor");
-}
-
-void expect_sizes(const ImportOptions& options) {
-  const auto expect = [](std::string_view flag, const std::string& name, const GivenSize& size) {
-    if (size.most < 0 || size.most > largest_value)
-      throw UsageError(fmt::format("{} {}: {} is no size, expected 0 to {}", flag, base::quoted(name),
-                                   size.most, largest_value));
-    if (size.least && (*size.least < 0 || *size.least > size.most))
-      throw UsageError(
-          fmt::format("{} {}: {}..{} is no range of sizes, expected the smallest before the largest", flag,
-                      base::quoted(name), *size.least, size.most));
-  };
-  for (const auto& [name, size] : options.dims) expect("--dim", name, size);
-  for (const auto& [name, shape] : options.shapes) {
-    for (const GivenSize& size : shape) expect("--shape", name, size);
-  }
-  for (const auto& [name, size] : options.bounds) expect("--bound", name, size);
-}
-
 /// A model after reading; the parts of the graph point into the file's model.
 struct Read {
+  std::shared_ptr<const void> holder{};  ///< Of the file; null if only the caller knows it.
   wire::ModelProto proto{};
   Versions versions{};
   OnnxGraph model{};
+  std::vector<Type> types{};                   ///< Per tensor.
   std::vector<std::optional<Value>> values{};  ///< Per tensor; only values that shapes depend on.
 };
+
+/// Reads a model whose sizes are open: at the largest and at others, see open_sizes.cc.
+class OpenReader {
+ public:
+  OpenReader(Read& it, const Source& source, const ImportOptions& options)
+      : it_(it), source_(source), options_(options) {}
+
+  void read(const Inferred& largest) {
+    varying_.resize(largest.values.size());
+    const ReadAt compare = [&](const ImportOptions& exact) { compare_values(exact, largest.values); };
+    for (std::size_t i = 0; largest.may_end_early && i < readings_of_loops; ++i) {
+      try {
+        compare(options_);
+      } catch (const Error&) {  // NOLINT(bugprone-empty-catch): so few rounds are never run
+      }
+    }
+    if (has_ranges(largest.ranges)) (void)read_at_others(largest.ranges, compare);
+    std::vector<Graph> others;
+    for (const auto& [number, exact] : accepted_) {
+      others.push_back(read_again(exact, number).graph);
+    }
+    it_.model = read_again(options_, 0);
+    it_.model.graph = hold_for_all(std::move(it_.model.graph), others);
+  }
+
+ private:
+  static constexpr std::size_t readings_of_loops = 4;
+
+  /// Notes the values that are others at these sizes.
+  void compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values) {
+    OnnxGraph model = resolve_names(*it_.proto.graph);
+    const Reading reading{.number = ++numbers_};
+    const Inferred other = infer_shapes(model, it_.versions, source_.folder, exact, reading);
+    accepted_.emplace_back(reading.number, exact);
+    for (TensorId t = 0; t < varying_.size(); ++t)
+      varying_[t] = varying_[t] || (values[t] && values[t] != other.values[t]);
+  }
+
+  OnnxGraph read_again(const ImportOptions& exact, std::size_t number) {
+    OnnxGraph model = resolve_names(*it_.proto.graph);
+    const Reading reading{.number = number, .varying = varying_};
+    Inferred inferred = infer_shapes(model, it_.versions, source_.folder, exact, reading);
+    it_.types = std::move(inferred.types);
+    it_.values = std::move(inferred.values);
+    find_copies(model, it_.versions, it_.values);
+    return model;
+  }
+
+  Read& it_;
+  const Source& source_;
+  const ImportOptions& options_;
+  std::size_t numbers_ = 0;
+  std::vector<std::pair<std::size_t, ImportOptions>> accepted_{};
+  std::vector<bool> varying_{};
+};
+
+/// Throws Error if a round makes a value that is larger than the largest before a round, whatever that is.
+void expect_rounds_hold(const Graph& graph, const std::vector<GivenRound>& rounds) {
+  for (const auto& [before, after] : rounds) {
+    const auto& most = graph.tensors[before].shape;
+    const Tensor& result = graph.tensors[after];
+    if (!most || !result.shape || result.shape->size() != most->size()) continue;
+    for (std::size_t d = 0; d < most->size(); ++d) {
+      const bool is_open = std::ranges::find(result.open, d, &OpenExtent::axis) != result.open.end();
+      if (is_open || (*result.shape)[d] <= (*most)[d]) continue;
+      throw Error(describe(graph, before),
+                  fmt::format("is at most [{}] by --shape, but every round makes [{}], {}; give the largest",
+                              fmt::join(*most, ","), fmt::join(*result.shape, ","), describe(graph, after)));
+    }
+  }
+}
 
 std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   auto result = std::make_unique<Read>();
@@ -112,10 +141,16 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   join_quantized(result->proto, files);
   OnnxGraph& model = result->model;
   model = resolve_names(*result->proto.graph);
-  expect_known_names(model, options);
-  expect_sizes(options);
-  result->values = infer_shapes(model, result->versions, source.folder, options);
-  find_copies(model, result->versions, result->values, options);
+  expect_sound_options(model, options);
+  Inferred largest = infer_shapes(model, result->versions, source.folder, options, {});
+  if (largest.may_end_early || has_ranges(largest.ranges)) {
+    OpenReader(*result, source, options).read(largest);
+  } else {
+    result->types = std::move(largest.types);
+    result->values = std::move(largest.values);
+    find_copies(model, result->versions, result->values);
+  }
+  expect_rounds_hold(model.graph, largest.given_rounds);
   add_states(model.graph, options.states);
   add_scratch(model.graph, options.scratch);
   validate(model.graph);
@@ -148,14 +183,19 @@ Attributes attributes_of(const wire::NodeProto& node, NearbyFiles& files) {
 }
 
 /// A complete graph with its constants and the attributes of its nodes.
-Network network_of(OnnxGraph model, const Versions& versions, Constants constants,
-                   const std::filesystem::path& folder) {
+Network network_of(const std::shared_ptr<Read>& it, Constants constants, const Source& source) {
   Network network;
-  NearbyFiles files(folder);
-  for (const auto& nodes : model.nodes) {
+  OnnxGraph& model = it->model;
+  NearbyFiles files(source.folder);
+  for (std::size_t s = 0; s < model.nodes.size(); ++s) {
     auto& details = network.details.emplace_back();
-    for (const wire::NodeProto* const node : nodes)
-      details.push_back({attributes_of(*node, files), version_of(*node, versions)});
+    for (std::size_t o = 0; o < model.nodes[s].size(); ++o) {
+      const wire::NodeProto& node = *model.nodes[s][o];
+      const std::int64_t version = version_of(node, it->versions);
+      details.push_back({attributes_of(node, files), version,
+                         shapes_of_data(model.graph.subgraphs[s].operators[o], node,
+                                        static_cast<int>(version), it->types, it->values, it)});
+    }
   }
   network.quantizations.resize(model.graph.tensors.size());
   network.input.constants = std::move(constants);
@@ -173,10 +213,12 @@ Input read_onnx(const Source& source, const ImportOptions& options) {
   return input;
 }
 
-Network read_onnx_network(const Source& source, const ImportOptions& options) {
-  const std::unique_ptr<Read> it = read(source, options);
+Network read_onnx_network(const Source& given, const ImportOptions& options) {
+  const Source source = held(given);  // rules that a run asks read the nodes of the file
+  const std::shared_ptr<Read> it = read(source, options);
+  it->holder = source.holder;
   Constants constants = constants_of(it->model, it->versions, it->values, source, false);
-  return network_of(std::move(it->model), it->versions, std::move(constants), source.folder);
+  return network_of(it, std::move(constants), source);
 }
 
 }  // namespace stowage::import

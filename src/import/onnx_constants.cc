@@ -1,7 +1,7 @@
 // Idea. Constants can be compared without computing them. Each constant keeps the first of these that is
 // known:
 //
-//   bytes      initializers, Constant, results of Shape and Size of known shapes
+//   bytes      initializers, Constant, results that only known shapes decide
 //   element    ConstantOfShape: one repeated element
 //   the same   Identity, Reshape and similar operators have the bytes of their input
 //   a recipe   any other folded operator: its type, attributes and inputs
@@ -103,14 +103,16 @@ class ConstantReader {
     }
   }
 
-  /// The value of a Constant, and the known shape of another tensor.
+  /// The value of a Constant, and what is known of the shape of a tensor that is no constant.
   bool read_value(TensorId t, const Operator& op, const wire::NodeProto& node) {
     const TensorProto* const constant = op.type == "Constant" ? value_in(node) : nullptr;
     if (constant != nullptr && constant->data_type != element::string) {
       read_tensor(t, *constant);
       return true;
     }
-    if (op.type != "Constant" && op.type != "Shape" && op.type != "Size") return false;
+    const bool reads_values = std::ranges::all_of(
+        op.inputs, [&](const auto& input) { return !input || is_constant(tensor(*input).kind); });
+    if (op.type != "Constant" && op.type != "Shape" && op.type != "Size" && reads_values) return false;
     if (!values_[t]) return false;
     constants_.set(t, bytes_of(*values_[t]));
     return true;

@@ -2,9 +2,6 @@
 // known inputs, depending on its operator set; CopyFinder (copies.cc) does the rest. If one of them is
 // unknown before the network runs, the operator must copy.
 //
-// Shapes that the user gives for a loop's carried values are upper bounds, so a concat or slice there may
-// place its parts elsewhere. Then only operators that keep their whole input in place have copies.
-//
 // Cost: operands * dimensions. Source: the document of docs/free-list.md, paragraphs 150 to 165, and the ONNX
 // operator specification with its older versions.
 
@@ -192,30 +189,22 @@ void cast(const NodeCopy& it) {
   if (dtype(it.op.inputs) != DType::unknown && dtype(it.op.inputs) == dtype(it.op.outputs)) whole(it);
 }
 
-struct CopyRule {
-  void (*apply)(const NodeCopy& it);
-  bool needs_exact_shapes;
-};
+using CopyRule = void (*)(const NodeCopy& it);
 
 const std::unordered_map<std::string_view, CopyRule>& copy_rules() {
   static const std::unordered_map<std::string_view, CopyRule> table{
-      {"Reshape", {whole, false}},   {"Flatten", {whole, false}},  {"Squeeze", {whole, false}},
-      {"Unsqueeze", {whole, false}}, {"Identity", {whole, false}}, {"Dropout", {dropout, false}},
-      {"Cast", {cast, false}},       {"CastLike", {cast, false}},  {"Transpose", {transpose, true}},
-      {"Expand", {if_equal, true}},  {"Tile", {if_equal, true}},   {"Concat", {concat, true}},
-      {"Split", {split, true}},      {"Slice", {slice, true}},     {"Gather", {gather, true}},
+      {"Reshape", whole},       {"Flatten", whole},   {"Squeeze", whole}, {"Unsqueeze", whole},
+      {"Identity", whole},      {"Dropout", dropout}, {"Cast", cast},     {"CastLike", cast},
+      {"Transpose", transpose}, {"Expand", if_equal}, {"Tile", if_equal}, {"Concat", concat},
+      {"Split", split},         {"Slice", slice},     {"Gather", gather},
   };
   return table;
 }
 
 class CopySearch {
  public:
-  CopySearch(OnnxGraph& model, const Versions& versions, const std::vector<std::optional<Value>>& values,
-             const ImportOptions& options)
-      : model_(model),
-        versions_(versions),
-        values_(values),
-        has_exact_shapes_(are_exact(model.graph, options)) {}
+  CopySearch(OnnxGraph& model, const Versions& versions, const std::vector<std::optional<Value>>& values)
+      : model_(model), versions_(versions), values_(values) {}
 
   /// Folded operators and their bodies have no sizes.
   void search(std::size_t subgraph) {
@@ -229,43 +218,29 @@ class CopySearch {
   }
 
  private:
-  /// A given shape of a body's input is the largest of all rounds.
-  static bool are_exact(const Graph& graph, const ImportOptions& options) {
-    for (std::size_t s = 1; s < graph.subgraphs.size(); ++s) {
-      for (const TensorId input : graph.subgraphs[s].inputs)
-        if (options.shapes.contains(graph.tensors[input].name)) return false;
-    }
-    return true;
-  }
-
-  void apply(const CopyRule& rule, Operator& op, const wire::NodeProto& node) {
+  void apply(CopyRule rule, Operator& op, const wire::NodeProto& node) {
     std::string name = op.type;
     std::ranges::transform(name, name.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     CopyFinder finder(model_.graph, op, name);
-    if (rule.needs_exact_shapes && !has_exact_shapes_) {
-      finder.refuse(name + " where --shape bounds what a loop carries");
-      return;
-    }
     std::vector<const Value*> values;
     for (const auto& input : op.inputs)
       values.push_back(input && values_[*input] ? &*values_[*input] : nullptr);
     const auto version = versions_.find("");
     const NodeContext context(node, version == versions_.end() ? 0 : version->second, {}, std::move(values));
-    rule.apply({model_.graph, context, op, finder});
+    rule({model_.graph, context, op, finder});
   }
 
   OnnxGraph& model_;
   const Versions& versions_;
   const std::vector<std::optional<Value>>& values_;
-  bool has_exact_shapes_;
 };
 
 }  // namespace
 
-void find_copies(OnnxGraph& model, const Versions& versions, const std::vector<std::optional<Value>>& values,
-                 const ImportOptions& options) {
-  CopySearch(model, versions, values, options).search(0);
+void find_copies(OnnxGraph& model, const Versions& versions,
+                 const std::vector<std::optional<Value>>& values) {
+  CopySearch(model, versions, values).search(0);
 }
 
 std::vector<std::string_view> types_with_copies() {

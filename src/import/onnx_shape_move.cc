@@ -55,6 +55,9 @@ void reshape(NodeContext& node) {
       }
     }
     if (std::ranges::count(*target, -1) > 1) misfit("the shape has -1 more than once");
+    const Dim from = input == nullptr ? Dim() : product_of(*input, 0, input->size());
+    const Dim to = product_of(*result, 0, result->size());
+    if (from && to && *from != *to) misfit("cannot reshape ", *from, " elements into ", *to);
   }
   node.set_output(0, node.elem_type(0), result);
 }

@@ -1,22 +1,46 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "import/onnx_graph.h"
+#include "import/onnx_types.h"
 #include "import/onnx_values.h"
 #include "stowage/import.h"
 
 namespace stowage::import {
 
+/// One reading of a model, at numbers.
+struct Reading {
+  /// 0: at the largest sizes. At others loops end after a drawn number of rounds, and an If takes one of its
+  /// branches.
+  std::size_t number = 0;
+  /// By tensor: values that other readings contradict, and so are no constants. Empty: there are none.
+  std::vector<bool> varying{};
+};
+
+/// A carried value whose largest shape before a round is given, and what the round makes of it.
+struct GivenRound {
+  TensorId before = 0;
+  TensorId after = 0;
+};
+
+struct Inferred {
+  std::vector<Type> types{};                   ///< Per tensor.
+  std::vector<std::optional<Value>> values{};  ///< The known value per tensor, unless it varies.
+  ImportOptions ranges{};      ///< Of reading 0: the sizes for which a plan must hold, see onnx_given.h.
+  bool may_end_early = false;  ///< A loop may; then its results are smaller.
+  std::vector<GivenRound> given_rounds{};
+};
+
 /// Gives every tensor of the graph its element type, shape and bytes. Marks operators with only constant
-/// inputs as folded, and their outputs as weights. `versions` are the operator sets that the model imports,
-/// by domain ("" for the standard's own). Values of
-/// external data are searched for in `folder`. Throws Error if the file contradicts itself, or for an unknown
-/// size; that Error names the option that would set it. Returns the known value per tensor.
-std::vector<std::optional<Value>> infer_shapes(OnnxGraph& model, const Versions& versions,
-                                               const std::filesystem::path& folder,
-                                               const ImportOptions& options);
+/// inputs, or with results that are known, as folded, and their outputs as weights. `versions` are the
+/// operator sets that the model imports, by domain ("" for the standard's own). Values of external data are
+/// searched for in `folder`. Throws Error if the file contradicts itself, or for unknown sizes; that Error
+/// names the options that would set them. Throws UsageError for options without effect.
+Inferred infer_shapes(OnnxGraph& model, const Versions& versions, const std::filesystem::path& folder,
+                      const ImportOptions& options, const Reading& reading);
 
 }  // namespace stowage::import

@@ -71,7 +71,8 @@ Type declared_type(const wire::TypeProto& proto, const std::map<std::string, Giv
   type.dims.emplace();
   for (const wire::Dimension& dimension : *proto.shape) {
     const auto value = dimension.name.empty() ? dims.end() : dims.find(std::string(dimension.name));
-    type.dims->push_back(value != dims.end() ? Dim(value->second.most) : dimension.size);
+    const bool is_open = dimension.size == -1;  // as PaddlePaddle writes it
+    type.dims->push_back(value != dims.end() ? Dim(value->second.most) : is_open ? Dim() : dimension.size);
   }
   return type;
 }
@@ -174,24 +175,6 @@ std::string_view kind_of_type(const Type& type) {
     default:
       return "value of unknown type";
   }
-}
-
-std::string open_dimension(const Type& type, const wire::TypeProto* declared, const std::string& tensor) {
-  const std::string remedy =
-      fmt::format("give the largest with --shape {0}=..., or its bytes with --bound {0}=SIZE", tensor);
-  if (!has_element_type(type))
-    return fmt::format("has no known element type; give its bytes with --bound {}=SIZE", tensor);
-  if (!type.dims) return fmt::format("has no known shape; {}", remedy);
-  const bool has_names =
-      declared != nullptr && declared->shape && declared->shape->size() == type.dims->size();
-  for (std::size_t d = 0; d < type.dims->size(); ++d) {
-    if ((*type.dims)[d]) continue;
-    const std::string name(has_names ? (*declared->shape)[d].name : "");
-    if (name.empty()) return fmt::format("has no known dimension {} in {}; {}", d, show_type(type), remedy);
-    return fmt::format("has the symbolic dimension {} at {}; give it with --dim {}=N, or {}",
-                       base::quoted(name), d, name, remedy);
-  }
-  return "has no known size";
 }
 
 void check_data(const wire::TensorProto& tensor, const std::string& place) {

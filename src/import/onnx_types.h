@@ -63,10 +63,6 @@ void merge_types(const Type& found, Type& into, const std::string& place, std::s
 /// "sequence", "map", ...
 [[nodiscard]] std::string_view kind_of_type(const Type& type);
 
-/// The open part of a type, and the option that would set it. `declared` is the file's type, if it has one.
-[[nodiscard]] std::string open_dimension(const Type& type, const wire::TypeProto* declared,
-                                         const std::string& tensor);
-
 /// Throws Error unless data in the file has the length of the shape.
 void check_data(const wire::TensorProto& tensor, const std::string& place);
 

@@ -23,6 +23,8 @@ struct Value {
 
   [[nodiscard]] bool is_real() const;
   [[nodiscard]] std::size_t size() const { return is_real() ? reals.size() : integers.size(); }
+
+  bool operator==(const Value&) const = default;
 };
 
 /// Larger values are not kept: shapes are not computed from them.

@@ -22,4 +22,7 @@ namespace stowage::import {
 /// quantizations; and initial values of variables, by default a real zero. Throws Error also for those.
 [[nodiscard]] Network read_tflite_network(const Source& source, const ImportOptions& options);
 
+/// The shapes that an operator's outputs really have, if an input that is no constant has them; otherwise empty.
+[[nodiscard]] ShapesOfData tflite_shapes_of_data(const Graph& graph, const Operator& op);
+
 }  // namespace stowage::import

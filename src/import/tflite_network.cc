@@ -175,13 +175,14 @@ class DetailReader {
         located([&] { read_tensor(at(subgraph.tensors(), t), id); }, [&] { return describe(graph_, id); });
       auto& details = network_.details.emplace_back();
       for (std::size_t o = 0; o < count(subgraph.operators()); ++o)
-        details.push_back(details_of(at(subgraph.operators(), o)));
+        details.push_back(details_of(at(subgraph.operators(), o), graph_.subgraphs[s].operators[o]));
     }
   }
 
  private:
-  OperatorDetails details_of(const tflite::Operator& op) {
-    return {attributes_of(op, budget_), at(file_.model().operator_codes(), op.opcode_index()).version()};
+  OperatorDetails details_of(const tflite::Operator& op, const Operator& own) {
+    return {attributes_of(op, budget_), at(file_.model().operator_codes(), op.opcode_index()).version(),
+            tflite_shapes_of_data(graph_, own)};
   }
 
   void read_tensor(const tflite::Tensor& source, TensorId id) {

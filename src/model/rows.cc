@@ -97,6 +97,13 @@ RowAxis row_axis_of(const Network& network, const Site& site, std::size_t axis) 
   return result;
 }
 
+bool has_open_operand(const Graph& graph, const Operator& op) {
+  const auto any_open = [&](const auto& operands) {
+    return std::ranges::any_of(operands, [&](const auto& it) { return it && is_open(graph.tensors[*it]); });
+  };
+  return any_open(op.inputs) || any_open(op.outputs);
+}
+
 }  // namespace
 
 void add_rows(Network& network) {
@@ -106,6 +113,9 @@ void add_rows(Network& network) {
     for (std::size_t o = 0; o < operators.size(); ++o) {
       const Site site(network, s, o);
       if (site.input(0) == nullptr || site.output(0) == nullptr) continue;  // rules are about what it reads
+      operators[o].multiplies = model::multiplies_of(site);
+      // Where data decides a shape, it runs as a whole.
+      if (has_open_operand(graph, operators[o]) || network.details.at(s).at(o).shapes_of_data) continue;
       std::vector<RowAxis> axes;
       for (std::size_t axis = 0; axis < site.output_shape().size(); ++axis) {
         if (model::is_rowwise(site, axis)) axes.push_back(row_axis_of(network, site, axis));
@@ -113,7 +123,6 @@ void add_rows(Network& network) {
       operators[o].row_axes = std::move(axes);
       operators[o].sums_over = model::summed_axes(site);
       operators[o].carries = model::carried_axes(site);
-      operators[o].multiplies = model::multiplies_of(site);
     }
   }
 }

@@ -118,6 +118,7 @@ void BlockNetwork::add_details(const Network& network) {
   for (const model::BlockOf& op : split_.operators) {
     details.push_back(network.details.at(0).at(op.of));
     Attributes& attributes = details.back().attributes;
+    if (op.block) details.back().shapes_of_data = {};  // those of the whole operator
     // With several groups, blocks are of channels that are groups of their own.
     if (op.block && op.block->axis == 1 && attributes.integer("group", 1) > 1)
       attributes.set("group", op.block->end - op.block->begin);

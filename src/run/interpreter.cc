@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "run/footprint.h"
+#include "run/sizes.h"
 #include "stowage/error.h"
 #include "stowage/run.h"
 
@@ -155,7 +156,11 @@ void Interpreter::run_kernel(const Call& call, const std::string& who, StepRepor
 void Interpreter::execute(const Call& call, Home& home, const std::string& who) {
   const Operator& op = program_.op(call);
   OperandPlaces operands = operands_of(op, home, who);
-  if (&home == homes_.front()) count_copies(op, operands);
+  if (&home == homes_.front()) {
+    const std::vector<const std::byte*> inputs(operands.inputs.begin(), operands.inputs.end());
+    expect_planned_shapes(program_, call.subgraph, call.op, inputs, who);
+    count_copies(op, operands);
+  }
   if (&home == planned_) {
     expect_apart(graph(), op, operands, who);
     overwrite(written_by(graph(), op, operands), op.outputs, who);

@@ -32,6 +32,7 @@ class Preparation {
         unknown_(unknown),
         orders_(topological_orders(graph_)) {
     program_.graph = &graph_;
+    program_.details = &network.details;
     program_.constants.resize(graph_.tensors.size());
     program_.computed.resize(graph_.tensors.size());
     for (const Subgraph& subgraph : graph_.subgraphs)
@@ -98,10 +99,23 @@ class Preparation {
     is_done_[s] = true;
     for (const std::size_t o : orders_[s]) {
       const Operator& op = graph_.subgraphs[s].operators[o];
+      if (op.folded && take_value(op)) continue;
       for (const std::size_t body : op.bodies) prepare_subgraph(body);
       prepare_operator(s, o);
       if (op.folded) fold(s, o);
     }
+  }
+
+  /// A folded result that does not depend on the values of inputs is in the file's constants.
+  bool take_value(const Operator& op) {
+    const bool reads_values = std::ranges::all_of(
+        op.inputs, [&](const auto& input) { return !input || is_constant(graph_.tensors[*input].kind); });
+    if (reads_values || op.outputs.size() != 1) return false;
+    const std::span<const std::byte> value = network_.input.constants.of(*op.outputs[0]);
+    if (value.empty()) return false;
+    make_room(*op.outputs[0]);
+    std::memcpy(program_.computed[*op.outputs[0]].data(), value.data(), value.size());
+    return true;
   }
 
   void prepare_operator(std::size_t s, std::size_t o) {

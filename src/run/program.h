@@ -30,7 +30,8 @@ struct Call {
 /// A network ready to run: kernels are prepared and constants are computed.
 struct Program {
   const Graph* graph = nullptr;
-  std::vector<std::vector<Kernel>> kernels{};           ///< Per subgraph, per operator.
+  const std::vector<std::vector<OperatorDetails>>* details = nullptr;  ///< Per subgraph, per operator.
+  std::vector<std::vector<Kernel>> kernels{};                          ///< Per subgraph, per operator.
   std::vector<std::span<const std::byte>> constants{};  ///< Per tensor; data is null if it has none.
   std::vector<AlignedBytes> computed{};                 ///< Constants that are not used from the file.
   std::vector<std::vector<TensorId>> tensors_of{};      ///< Per subgraph: tensors that it writes or is given.

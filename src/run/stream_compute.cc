@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "model/multiplies.h"
+#include "run/sizes.h"
 #include "run/stream_run.h"
 #include "stowage/error.h"
 
@@ -111,6 +112,7 @@ std::vector<const std::byte*> StreamRun::input_pointers(const Operands& operands
 void StreamRun::call_kernel(const Operands& operands, RowOperands& beside, const Kernel& kernel, Seen seen) {
   const Operator& own = op(operands.op);
   const std::vector<const std::byte*> inputs = input_pointers(operands, beside, seen);
+  if (operands.way == nullptr) expect_planned_shapes(*model_.program, 0, operands.op, inputs, who_);
   std::vector<std::byte*> outputs(own.outputs.size(), nullptr);
   std::vector<ByteRange> allowed;
   const auto allow = [&](const Operand& operand) {

@@ -1,0 +1,253 @@
+#include "import/onnx_given.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "stowage/error.h"
+
+namespace stowage::import {
+namespace {
+
+template <typename Visit>
+void for_each_dimension_name(const wire::TypeProto& type, Visit visit) {
+  if (type.element != nullptr) for_each_dimension_name(*type.element, visit);
+  if (!type.shape) return;
+  for (std::size_t axis = 0; axis < type.shape->size(); ++axis) {
+    if (!(*type.shape)[axis].name.empty()) visit(std::string((*type.shape)[axis].name), axis);
+  }
+}
+
+void collect_dimension_names(const wire::GraphProto& graph, std::set<std::string_view>& names) {
+  for (const auto* values : {&graph.input, &graph.output, &graph.value_info}) {
+    for (const wire::ValueInfoProto& value : *values) {
+      if (!value.type || !value.type->shape) continue;
+      for (const wire::Dimension& dimension : *value.type->shape) names.insert(dimension.name);
+    }
+  }
+}
+
+void expect_known_names(const OnnxGraph& model, const ImportOptions& options) {
+  std::set<std::string_view> dimensions;
+  for (const wire::GraphProto* const proto : model.protos) collect_dimension_names(*proto, dimensions);
+  dimensions.erase("");  // unnamed dimensions
+  std::set<std::string_view> tensors;
+  if (!options.shapes.empty() || !options.bounds.empty()) {
+    for (const Tensor& tensor : model.graph.tensors) tensors.insert(tensor.name);
+  }
+  tensors.erase("");
+  const auto expect = [](const auto& given, const std::set<std::string_view>& known, std::string_view flag,
+                         std::string_view what) {
+    for (const auto& [name, value] : given) {
+      if (!known.contains(name))
+        throw UsageError(fmt::format("{}: the model has no {} {}", flag, what, base::quoted(name)));
+    }
+  };
+  expect(options.dims, dimensions, "--dim", "symbolic dimension");
+  expect(options.shapes, tensors, "--shape", "tensor");
+  expect(options.bounds, tensors, "--bound", "tensor");
+}
+
+void expect_sizes(const ImportOptions& options) {
+  const auto expect = [](std::string_view flag, const std::string& name, const GivenSize& size) {
+    if (size.most < 0 || size.most > largest_value)
+      throw UsageError(fmt::format("{} {}: {} is no size, expected 0 to {}", flag, base::quoted(name),
+                                   size.most, largest_value));
+    if (size.least && (*size.least < 0 || *size.least > size.most))
+      throw UsageError(
+          fmt::format("{} {}: {}..{} is no range of sizes, expected the smallest before the largest", flag,
+                      base::quoted(name), *size.least, size.most));
+  };
+  for (const auto& [name, size] : options.dims) expect("--dim", name, size);
+  for (const auto& [name, shape] : options.shapes) {
+    for (const GivenSize& size : shape) expect("--shape", name, size);
+  }
+  for (const auto& [name, size] : options.bounds) expect("--bound", name, size);
+}
+
+GivenSize exact_size(const GivenSize& size) { return {size.most, size.most}; }
+
+/// A number that the network computes is the largest.
+GivenSize at_most(const GivenSize& size) {
+  if (size.least) return size;
+  return {size.most > 1 ? 1 : 0, size.most};
+}
+
+/// The file's name for a dimension; empty if it has none.
+std::string dimension_name(const Type& type, const wire::TypeProto* declared, std::size_t axis) {
+  const bool has_names =
+      declared != nullptr && declared->shape && declared->shape->size() == type.dims->size();
+  return has_names ? std::string((*declared->shape)[axis].name) : "";
+}
+
+/// The option that gives the open sizes of a tensor as this text.
+std::string option_with(const Type& type, const wire::TypeProto* declared, const std::string& tensor,
+                        std::string_view size) {
+  if (!has_element_type(type)) return fmt::format("--bound {}=SIZE", tensor);
+  if (!type.dims) return fmt::format("--shape {}={},...", tensor, size);
+  const auto open = std::ranges::find(*type.dims, Dim());
+  const std::string name =
+      open == type.dims->end()
+          ? ""
+          : dimension_name(type, declared, static_cast<std::size_t>(open - type.dims->begin()));
+  if (!name.empty()) return fmt::format("--dim {}={}", name, size);
+  std::string text = fmt::format("--shape {}=", tensor);
+  for (std::size_t d = 0; d < type.dims->size(); ++d) {
+    const Dim& dim = (*type.dims)[d];
+    text += fmt::format("{}{}", d == 0 ? "" : ",", dim ? std::to_string(*dim) : std::string(size));
+  }
+  return text;
+}
+
+bool is_a_range(const GivenSize& size) { return size.least && *size.least < size.most; }
+
+}  // namespace
+
+void expect_sound_options(const OnnxGraph& model, const ImportOptions& options) {
+  expect_known_names(model, options);
+  expect_sizes(options);
+}
+
+GivenSizes::GivenSizes(const OnnxGraph& model, const ImportOptions& options)
+    : model_(model), options_(options) {
+  if (options.dims.empty() && options.shapes.empty() && options.bounds.empty()) return;
+  own_.resize(model.graph.tensors.size());
+  is_input_.resize(model.graph.tensors.size());
+  for (const TensorId input : model.graph.subgraphs[0].inputs) is_input_[input] = true;
+  for (TensorId t = 0; t < own_.size(); ++t) {
+    if (model.declared[t] != nullptr) own_[t] = declared_type(*model.declared[t], {});
+  }
+}
+
+void GivenSizes::know(TensorId tensor, const Type& type) {
+  if (own_.empty()) return;
+  Type& own = own_[tensor];
+  if (!own.dims || !type.dims || own.dims->size() != type.dims->size()) {
+    if (type.dims) own = type;
+    return;
+  }
+  for (std::size_t d = 0; d < own.dims->size(); ++d) {
+    if ((*type.dims)[d]) (*own.dims)[d] = (*type.dims)[d];
+  }
+  if (own.elem_type == 0) own.elem_type = type.elem_type;
+}
+
+const Type& GivenSizes::own_type(TensorId tensor) const {
+  static const Type nothing{};
+  return own_.empty() ? nothing : own_[tensor];
+}
+
+ImportOptions GivenSizes::ranges(const std::vector<Type>& types) const {
+  ImportOptions result = options_;
+  if (own_.empty()) return result;
+  range_shapes(types, result);
+  range_dims(types, result);
+  expect_bounds_used(types);
+  return result;
+}
+
+bool GivenSizes::decides(TensorId tensor, std::size_t axis) const {
+  const auto& dims = own_[tensor].dims;
+  return !dims || axis >= dims->size() || !(*dims)[axis];
+}
+
+std::vector<TensorId> GivenSizes::named(const std::string& name) const {
+  std::vector<TensorId> tensors;
+  for (TensorId t = 0; t < own_.size(); ++t) {
+    if (model_.graph.tensors[t].name == name) tensors.push_back(t);
+  }
+  return tensors;
+}
+
+std::string GivenSizes::own_words(TensorId tensor, const std::vector<Type>& types) const {
+  return fmt::format("{} is {} without it", describe(model_.graph, tensor), show_type(types[tensor]));
+}
+
+void GivenSizes::range_shapes(const std::vector<Type>& types, ImportOptions& result) const {
+  for (auto& [name, shape] : result.shapes) {
+    const std::vector<TensorId> tensors = named(name);
+    bool has_effect = false;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      const auto is_open = [&](TensorId t) { return decides(t, axis); };
+      GivenSize& size = shape[axis];
+      if (std::ranges::none_of(tensors, is_open)) {
+        if (is_a_range(size))
+          throw UsageError(fmt::format("--shape {}: dimension {} is a range, but {}", base::quoted(name),
+                                       axis, own_words(tensors.front(), types)));
+        size = exact_size(size);
+        continue;
+      }
+      has_effect = true;
+      const bool is_computed = std::ranges::any_of(tensors, [&](TensorId t) { return !is_input_[t]; });
+      size = is_computed || size.least ? at_most(size) : exact_size(size);
+    }
+    const bool gives_rank = std::ranges::any_of(tensors, [&](TensorId t) { return !own_[t].dims; });
+    if (!has_effect && !gives_rank)
+      throw UsageError(fmt::format("--shape {}: has no effect, as {}", base::quoted(name),
+                                   own_words(tensors.front(), types)));
+  }
+}
+
+void GivenSizes::range_dims(const std::vector<Type>& types, ImportOptions& result) const {
+  if (result.dims.empty()) return;
+  std::map<std::string, TensorId> elsewhere;
+  std::set<std::string> used;
+  std::set<std::string> of_caller;
+  for (TensorId t = 0; t < own_.size(); ++t) {
+    if (model_.declared[t] == nullptr) continue;
+    const bool has_shape = result.shapes.contains(model_.graph.tensors[t].name);
+    const bool is_tensor = model_.declared[t]->kind == Type::Kind::tensor;
+    for_each_dimension_name(*model_.declared[t], [&](const std::string& name, std::size_t axis) {
+      elsewhere.try_emplace(name, t);
+      if (is_tensor && (has_shape || !decides(t, axis))) return;
+      used.insert(name);
+      if (is_input_[t]) of_caller.insert(name);
+    });
+  }
+  for (auto& [name, size] : result.dims) {
+    if (!used.contains(name)) {
+      const auto other = elsewhere.find(name);
+      throw UsageError(fmt::format("--dim {}: has no effect{}", base::quoted(name),
+                                   other == elsewhere.end() ? std::string(", as no tensor depends on it")
+                                                            : ", as " + own_words(other->second, types)));
+    }
+    size = of_caller.contains(name) && !size.least ? exact_size(size) : at_most(size);
+  }
+}
+
+void GivenSizes::expect_bounds_used(const std::vector<Type>& types) const {
+  for (const auto& [name, bytes] : options_.bounds) {
+    const std::vector<TensorId> tensors = named(name);
+    if (std::ranges::any_of(tensors, [&](TensorId t) { return bounded_.contains(t); })) continue;
+    throw UsageError(fmt::format("--bound {}: has no effect, as {}", base::quoted(name),
+                                 own_words(tensors.front(), types)));
+  }
+}
+
+std::string option_for(const Type& type, const wire::TypeProto* declared, const std::string& tensor) {
+  return option_with(type, declared, tensor, "N");
+}
+
+std::string how_to_give(const Type& type, const wire::TypeProto* declared, const std::string& tensor,
+                        bool is_input) {
+  const std::string one = option_with(type, declared, tensor, "N");
+  if (!has_element_type(type)) return fmt::format("has no known element type; give its bytes with {}", one);
+  const std::string other = option_with(type, declared, tensor, is_input ? "..N" : "N..N");
+  const std::string remedy =
+      is_input
+          ? fmt::format("give it with {} (exactly N) or {} (every size up to N)", one, other)
+          : fmt::format(
+                "give it with {} (at most N) or {} (exactly N), or its bytes at most with --bound {}=SIZE",
+                one, other, tensor);
+  if (!type.dims) return "has no known shape; " + remedy;
+  const auto open = std::ranges::find(*type.dims, Dim());
+  if (open == type.dims->end()) return "has no known size";
+  const auto axis = static_cast<std::size_t>(open - type.dims->begin());
+  const std::string name = dimension_name(type, declared, axis);
+  if (!name.empty())
+    return fmt::format("has the symbolic dimension {} at {}; {}", base::quoted(name), axis, remedy);
+  return fmt::format("has no known dimension {} in {}; {}", axis, show_type(type), remedy);
+}
+
+}  // namespace stowage::import

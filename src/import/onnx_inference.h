@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "import/onnx_context.h"
+#include "import/onnx_given.h"
+#include "import/onnx_graph.h"
+#include "import/onnx_shapes.h"
+#include "import/onnx_types.h"
+#include "import/onnx_values.h"
+#include "import/readers.h"
+#include "stowage/import.h"
+
+namespace stowage::import {
+
+/// Infers the shapes of one model; see onnx_shapes.cc.
+class Inference {
+ public:
+  Inference(OnnxGraph& model, const Versions& versions, const std::filesystem::path& folder,
+            const ImportOptions& options, const Reading& reading);
+
+  Inferred run();
+
+ private:
+  Graph& graph() { return model_.graph; }
+  [[nodiscard]] const Graph& graph() const { return model_.graph; }
+  [[nodiscard]] std::string place(TensorId t) const { return describe(model_.graph, t); }
+  [[nodiscard]] bool is_given(TensorId t) const;
+
+  // Operators, in onnx_shapes.cc
+
+  void know_weight(TensorId t);
+  void apply_given_shape(TensorId t);
+  void infer(std::size_t subgraph);
+  void infer_operator(std::size_t subgraph, std::size_t o);
+  void infer_plain(const Operator& op, const wire::NodeProto& node, std::size_t subgraph, std::size_t o);
+  [[nodiscard]] std::optional<NodeContext> context_of(const Operator& op, const wire::NodeProto& node,
+                                                      std::vector<const Type*> inputs) const;
+  [[nodiscard]] std::vector<const Value*> values_of(const Operator& op) const;
+  void apply_rule(NodeContext& context, const std::string& type, std::size_t subgraph, std::size_t o);
+  void learn(TensorId t, const Type& inferred);
+  void compute(const Operator& op, const wire::NodeProto& node);
+  [[nodiscard]] bool is_deterministic(std::size_t subgraph) const;
+  void fold(Operator& op);
+  void settle(TensorId t);
+
+  // Operators with bodies, in onnx_bodies.cc
+
+  void infer_if(const Operator& op);
+  void infer_loop(const Operator& op, std::size_t subgraph, std::size_t o);
+  void infer_scan(const Operator& op, const wire::NodeProto& node, std::size_t subgraph, std::size_t o);
+  [[noreturn]] void reject(std::size_t subgraph, std::size_t o, const std::string& problem);
+  void enter_body(TensorId from, TensorId to);
+  void expect_same_after_round(TensorId initial, TensorId before, TensorId after);
+  [[nodiscard]] Type carried_type(TensorId initial, TensorId before, TensorId after) const;
+  [[nodiscard]] bool runs_all_rounds(const Operator& op) const;
+  [[nodiscard]] std::size_t draw(TensorId t, std::size_t count) const;
+  void expect_at_least(TensorId t, const Type& known, const std::string& what);
+
+  // Sizes that are open, in onnx_open.cc
+
+  /// A tensor without a size, and the operator that writes it.
+  struct OpenTensor {
+    TensorId tensor = 0;
+    std::size_t subgraph = 0;
+    std::optional<std::size_t> writer{};  ///< In the subgraph; none for its inputs.
+  };
+
+  void expect_inputs_settled();
+  void expect_settled();
+  [[nodiscard]] std::string origin(const OpenTensor& it) const;
+  [[nodiscard]] bool is_settled(const OpenTensor& it);
+  void collect_open(std::size_t subgraph, std::vector<OpenTensor>& open);
+  [[nodiscard]] bool depends_on_data(const OpenTensor& it) const;
+  [[noreturn]] void ask_for(const std::vector<OpenTensor>& open);
+
+  OnnxGraph& model_;
+  const Versions& versions_;
+  const ImportOptions& options_;
+  const Reading& reading_;
+  NearbyFiles files_;
+  GivenSizes given_;
+  std::vector<std::vector<std::size_t>> orders_;
+  std::vector<std::vector<TensorId>> captures_;
+  std::vector<Type> types_;
+  std::vector<std::optional<Value>> values_;
+  std::vector<bool> is_constant_;
+  bool may_end_early_ = false;
+  std::vector<GivenRound> given_rounds_;
+};
+
+}  // namespace stowage::import

@@ -1,0 +1,453 @@
+// Plans that hold for ranges of sizes: which extents are open, which copies stay, and what the options may say.
+// A small machine runs the network at smaller sizes in the planned offsets, byte by byte.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "copies.h"
+#include "onnx_models.h"
+#include "stowage/error.h"
+#include "stowage/planner.h"
+
+namespace stowage {
+namespace {
+
+using testing::attribute;
+using testing::expect_message;
+using testing::Names;
+using testing::node;
+using testing::NodeAttributes;
+using testing::onnx_model;
+using testing::read_model;
+using testing::scalar;
+using testing::show_copies;
+using testing::tensor_value;
+using testing::untyped_value;
+using testing::vector_of;
+using testing::writer_of;
+using Type = onnx::TensorProto;
+
+NodeAttributes axis(std::int64_t number) { return {attribute("axis", number)}; }
+
+// The machine
+
+/// Where the bytes of a value were computed: the tensor, and the byte in it.
+using Origin = std::pair<TensorId, Bytes>;
+
+/// Runs a network of one subgraph at other sizes than it was planned for. `planned` has the largest sizes.
+class SmallerRun {
+ public:
+  SmallerRun(const Graph& planned, const Plan& plan, const Graph& real)
+      : planned_(planned), plan_(plan), real_(real) {}
+
+  /// The first tensor that is overwritten before it is read; empty if there is none.
+  std::string fault() {
+    for (const TensorId input : real_.subgraphs[0].inputs) write(input, origins_of(input));
+    for (const std::size_t o : topological_orders(planned_)[0]) {
+      const Operator& op = real_.subgraphs[0].operators[o];
+      if (op.folded) continue;
+      for (const auto& input : op.inputs) {
+        if (input && !is_intact(*input)) return describe(real_, *input);
+      }
+      run(planned_.subgraphs[0].operators[o], op);
+    }
+    for (const TensorId output : real_.subgraphs[0].outputs) {
+      if (!is_intact(output)) return describe(real_, output);
+    }
+    return "";
+  }
+
+ private:
+  [[nodiscard]] std::optional<Bytes> address(TensorId t) const {
+    const std::vector<View>& views = plan_.tensors[t].views;
+    if (views.empty()) return std::nullopt;
+    return plan_.places[views[0].buffer].offset + views[0].offset;
+  }
+
+  [[nodiscard]] std::vector<Origin> origins_of(TensorId t) const {
+    std::vector<Origin> origins;
+    for (Bytes b = 0; b < real_.tensors[t].bytes; ++b) origins.emplace_back(t, b);
+    return origins;
+  }
+
+  void run(const Operator& planned, const Operator& op) {
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+      if (!op.outputs[i]) continue;
+      std::vector<Origin> origins = origins_of(*op.outputs[i]);
+      std::vector<bool> stays(origins.size(), false);
+      for (const ByteCopy& copy : op.copies) {
+        if (copy.output != i) continue;
+        const bool is_removed = std::ranges::any_of(planned.copies, [&](const ByteCopy& it) {
+          const auto from = address(*planned.inputs[it.input]);
+          const auto to = address(*planned.outputs[it.output]);
+          return it.input == copy.input && it.output == copy.output && from && to &&
+                 *from + it.from == *to + it.to;
+        });
+        for (Bytes b = 0; b < copy.size; ++b) {
+          const std::vector<Origin>& values = values_[*op.inputs[copy.input]];
+          if (!values.empty())
+            origins[static_cast<std::size_t>(copy.to + b)] = values[static_cast<std::size_t>(copy.from + b)];
+          stays[static_cast<std::size_t>(copy.to + b)] = is_removed;
+        }
+      }
+      write(*op.outputs[i], origins, stays);
+    }
+  }
+
+  void write(TensorId t, const std::vector<Origin>& origins, const std::vector<bool>& stays = {}) {
+    values_[t] = origins;
+    const auto at = address(t);
+    if (!at) return;
+    for (std::size_t b = 0; b < origins.size(); ++b) {
+      if (stays.empty() || !stays[b]) memory_[*at + static_cast<Bytes>(b)] = origins[b];
+    }
+  }
+
+  [[nodiscard]] bool is_intact(TensorId t) const {
+    const auto at = address(t);
+    const auto values = values_.find(t);
+    if (!at || values == values_.end()) return true;
+    for (std::size_t b = 0; b < values->second.size(); ++b) {
+      const auto byte = memory_.find(*at + static_cast<Bytes>(b));
+      if (byte == memory_.end() || byte->second != values->second[b]) return false;
+    }
+    return true;
+  }
+
+  const Graph& planned_;
+  const Plan& plan_;
+  const Graph& real_;
+  std::map<TensorId, std::vector<Origin>> values_{};
+  std::map<Bytes, Origin> memory_{};
+};
+
+// Where an open size comes from, and what reads it
+
+/// Makes "a", of at most 64 rows.
+struct Opening {
+  std::string name;
+  std::vector<onnx::NodeProto> nodes;
+  std::vector<onnx::ValueInfoProto> inputs;
+  Shape shape{};  ///< The largest; empty: the symbolic dimension "n" is given.
+  std::vector<onnx::TensorProto> initializers{};
+  std::size_t open_axis = 0;
+};
+
+void PrintTo(const Opening& it, std::ostream* out) { *out << it.name; }
+
+onnx::ValueInfoProto sizes_value(const std::string& name, std::int64_t count) {
+  return tensor_value(name, {count}, Type::INT64);
+}
+
+std::vector<Opening> openings() {
+  const auto rows = [](std::int64_t count) { return tensor_value("x", {count, 16}); };
+  return {
+      {"Compress",
+       {node("Compress", {"x", "which"}, {"a"}, axis(0))},
+       {rows(64), tensor_value("which", {64}, Type::BOOL)},
+       {64, 16}},
+      {"NonZero", {node("NonZero", {"x"}, {"a"})}, {rows(4)}, {2, 64}, {}, 1},
+      {"TopK", {node("TopK", {"x", "k"}, {"a", ""}, axis(0))}, {rows(64), sizes_value("k", 1)}, {64, 16}},
+      {"Range",
+       {node("Range", {"zero", "limit", "one"}, {"a"})},
+       {tensor_value("limit", {}, Type::INT64)},
+       {64},
+       {scalar("zero", 0), scalar("one", 1)}},
+      {"Unique", {node("Unique", {"x"}, {"a"})}, {rows(4)}, {64}},
+      {"Expand", {node("Expand", {"x", "s"}, {"a"})}, {rows(1), sizes_value("s", 2)}, {64, 16}},
+      {"Pad", {node("Pad", {"x", "s"}, {"a"})}, {rows(4), sizes_value("s", 4)}, {64, 16}},
+      {"Tile", {node("Tile", {"x", "s"}, {"a"})}, {rows(1), sizes_value("s", 2)}, {64, 16}},
+      {"ConstantOfShape", {node("ConstantOfShape", {"s"}, {"a"})}, {sizes_value("s", 2)}, {64, 16}},
+      {"Slice",
+       {node("Slice", {"x", "zero", "s", "zero"}, {"a"})},
+       {rows(64), sizes_value("s", 1)},
+       {64, 16},
+       {vector_of("zero", {0})}},
+      {"dimension", {node("Relu", {"x"}, {"a"})}, {tensor_value("x", {"n", 16})}},
+      {"columns", {node("Relu", {"x"}, {"a"})}, {tensor_value("x", {2, "n"})}, {}, {}, 1},
+  };
+}
+
+class OpenSizes : public ::testing::TestWithParam<Opening> {
+ protected:
+  /// Behind "a": readers of its parts, and a tensor that takes the place of a part that has died.
+  static onnx::ModelProto model(const std::vector<onnx::NodeProto>& readers, const Names& outputs) {
+    testing::OnnxParts parts;
+    const Opening& from = GetParam();
+    parts.nodes = from.nodes;
+    parts.nodes.insert(parts.nodes.end(), readers.begin(), readers.end());
+    parts.inputs = from.inputs;
+    parts.initializers = from.initializers;
+    parts.initializers.push_back(scalar("last", -1));
+    parts.initializers.push_back(vector_of("from", {-3}));
+    parts.initializers.push_back(vector_of("to", {1000}));
+    parts.initializers.push_back(vector_of("along", {static_cast<std::int64_t>(from.open_axis)}));
+    for (const std::string& output : outputs) parts.outputs.push_back(untyped_value(output));
+    return onnx_model(parts);
+  }
+
+  /// The options for this size of the open axis, as the largest or exactly.
+  static ImportOptions options(std::int64_t size, bool is_exact) {
+    const Opening& from = GetParam();
+    const GivenSize given = is_exact             ? GivenSize(size, size)
+                            : from.shape.empty() ? GivenSize(1, size)
+                                                 : GivenSize(size);
+    if (from.shape.empty()) return {.dims = {{"n", given}}};
+    GivenShape shape(from.shape.begin(), from.shape.end());
+    shape[from.open_axis] = given;
+    return {.shapes = {{"a", shape}}};
+  }
+
+  static void expect_sound(const onnx::ModelProto& model) {
+    Input input{.content = read_model(model, options(64, false))};
+    const Graph planned = std::get<Graph>(input.content);
+    EXPECT_FALSE(testing::tensor_named(planned, "a").open.empty());
+    const PlanResult result = make_plan(std::move(input), {.order = Order::keep});
+    for (const std::int64_t size : {64, 63, 40, 32, 22, 8, 5, 4}) {
+      const Graph real = read_model(model, options(size, true));
+      EXPECT_EQ(SmallerRun(planned, result.plan, real).fault(), "") << "at " << size;
+    }
+  }
+};
+
+TEST_P(OpenSizes, BeforeAConcat) {
+  const auto along = static_cast<std::int64_t>(GetParam().open_axis);
+  expect_sound(model(
+      {node("Neg", {"a"}, {"b"}), node("Concat", {"a", "b"}, {"c"}, axis(along)), node("Neg", {"c"}, {"y"})},
+      {"y"}));
+}
+
+TEST_P(OpenSizes, BeforeASplit) {
+  const auto along = static_cast<std::int64_t>(GetParam().open_axis);
+  onnx::ModelProto halves =
+      model({node("Concat", {"a", "a"}, {"twice"}, axis(along)), node("Neg", {"twice"}, {"t"}),
+             node("Split", {"t"}, {"left", "right"}, axis(along)), node("Neg", {"left"}, {"l"}),
+             node("Exp", {"l"}, {"e"}), node("Neg", {"right"}, {"r"})},
+            {"e", "r"});
+  expect_sound(halves);
+}
+
+TEST_P(OpenSizes, BeforeASlice) {
+  expect_sound(model({node("Neg", {"a"}, {"b"}), node("Slice", {"b", "from", "to", "along"}, {"c"}),
+                      node("Neg", {"c"}, {"y"})},
+                     {"y"}));
+}
+
+TEST_P(OpenSizes, BeforeAGather) {
+  const auto along = static_cast<std::int64_t>(GetParam().open_axis);
+  expect_sound(model({node("Neg", {"a"}, {"b"}), node("Gather", {"b", "last"}, {"c"}, axis(along)),
+                      node("Neg", {"c"}, {"y"})},
+                     {"y"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Onnx, OpenSizes, ::testing::ValuesIn(openings()),
+                         [](const auto& it) { return it.param.name; });
+
+// What is open
+
+onnx::ModelProto joined(const std::vector<onnx::ValueInfoProto>& inputs) {
+  return onnx_model({.nodes = {node("Concat", {"a", "b"}, {"c"}, axis(0)), node("Relu", {"c"}, {"y"})},
+                     .inputs = inputs,
+                     .outputs = {untyped_value("y")}});
+}
+
+TEST(OpenSizesOfInputs, AreRangesOnlyIfTheUserSaysSo) {
+  const onnx::ModelProto model = joined({tensor_value("a", {"n", 4}), tensor_value("b", {2, 4})});
+  const Graph exact = read_model(model, {.dims = {{"n", 8}}});
+  EXPECT_TRUE(testing::tensor_named(exact, "a").open.empty());
+  EXPECT_EQ(show_copies(writer_of(exact, "c")), "0 > 0: 128, 1 > 0@128: 32");
+  const Graph range = read_model(model, {.dims = {{"n", {1, 8}}}});
+  const Tensor& a = testing::tensor_named(range, "a");
+  ASSERT_EQ(a.open.size(), 1U);
+  EXPECT_EQ(a.open[0].axis, 0U);
+  EXPECT_EQ(a.bytes, 128);
+  EXPECT_NE(testing::tensor_named(range, "c").open[0].symbol, a.open[0].symbol);
+  EXPECT_EQ(testing::tensor_named(range, "c").open, testing::tensor_named(range, "y").open);
+  EXPECT_EQ(show_copies(writer_of(range, "c")),
+            "must copy: byte 128 of output 0 lies behind an open extent, of axis 0, and moves with it");
+}
+
+TEST(OpenSizesOfInputs, KeepCopiesThatDoNotMove) {
+  const Graph graph =
+      read_model(joined({tensor_value("a", {2, 4}), tensor_value("b", {"n", 4})}), {.dims = {{"n", {1, 8}}}});
+  EXPECT_EQ(show_copies(writer_of(graph, "c")), "0 > 0: 32, 1 > 0@32: 128");
+}
+
+TEST(OpenSizesOfInputs, KeepIndependentSizesApart) {
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Add", {"a", "b"}, {"s"}), node("Relu", {"c"}, {"t"})},
+                  .inputs = {tensor_value("a", {"n"}), tensor_value("b", {"m"}), tensor_value("c", {"k"})},
+                  .outputs = {untyped_value("s"), untyped_value("t")}});
+  const Graph graph = read_model(model, {.dims = {{"n", {2, 64}}, {"m", {2, 64}}, {"k", {2, 64}}}});
+  const auto symbol = [&](const std::string& name) {
+    return testing::tensor_named(graph, name).open.at(0).symbol;
+  };
+  EXPECT_EQ(symbol("a"), symbol("s"));
+  EXPECT_EQ(symbol("b"), symbol("s"));
+  EXPECT_NE(symbol("c"), symbol("s"));
+}
+
+/// Shapes that are computed in the network are no constants then, but what they say of other axes is.
+TEST(OpenSizesOfInputs, ComputeShapesInEachRun) {
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Shape", {"x"}, {"s"}), node("Gather", {"s", "one"}, {"width"}, axis(0)),
+                            node("Reshape", {"x", "s"}, {"y"}), node("Reshape", {"x", "width"}, {"z"})},
+                  .inputs = {tensor_value("x", {"n", 4})},
+                  .outputs = {untyped_value("y"), untyped_value("width")},
+                  .initializers = {vector_of("one", {1})}});
+  onnx::ModelProto without_z = model;
+  without_z.mutable_graph()->mutable_node()->RemoveLast();
+  const Graph exact = read_model(without_z, {.dims = {{"n", 8}}});
+  EXPECT_TRUE(writer_of(exact, "s").folded);
+  const Graph range = read_model(without_z, {.dims = {{"n", {1, 8}}}});
+  EXPECT_FALSE(writer_of(range, "s").folded);
+  EXPECT_TRUE(writer_of(range, "width").folded);
+}
+
+TEST(OpenSizesOfInputs, NameWhatIsLargestElsewhere) {
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Shape", {"x"}, {"n"}), node("Sub", {"all", "n"}, {"rest"}),
+                            node("ConstantOfShape", {"rest"}, {"y"})},
+                  .inputs = {tensor_value("x", {"n"})},
+                  .outputs = {untyped_value("y")},
+                  .initializers = {vector_of("all", {448})}});
+  expect_message(testing::error_of_model(model, {.dims = {{"n", {1, 64}}}}),
+                 {"tensor 'y'", "[384] at the largest of the given sizes", "at smaller ones"});
+}
+
+TEST(OpenSizesOfInputs, SayThatNoOtherSizeFits) {
+  const onnx::ModelProto model = onnx_model({.nodes = {node("Add", {"x", "w"}, {"y"})},
+                                             .inputs = {tensor_value("x", {"n"}), tensor_value("w", {7})},
+                                             .outputs = {untyped_value("y")}});
+  EXPECT_EQ(testing::error_of_model(model, {.dims = {{"n", 7}}}), "");
+  expect_message(testing::error_of_model(model, {.dims = {{"n", {5, 7}}}}),
+                 {"accepts only the largest", "N..N"});
+}
+
+// Loops and branches
+
+onnx::ModelProto growing_loop() {
+  const onnx::GraphProto body = testing::onnx_graph(
+      {.nodes = {node("Concat", {"old", "row"}, {"new"}, axis(0)), node("Identity", {"go"}, {"on"})},
+       .inputs = {tensor_value("round", {}, Type::INT64), tensor_value("go", {}, Type::BOOL),
+                  testing::value_of_any_shape("old")},
+       .outputs = {untyped_value("on"), testing::value_of_any_shape("new")},
+       .name = "body"});
+  return onnx_model({.nodes = {node("Relu", {"x"}, {"row"}),
+                               node("Loop", {"rounds", "", "x"}, {"last"}, {attribute("body", body)})},
+                     .inputs = {tensor_value("x", {4, 100}), tensor_value("rounds", {}, Type::INT64)},
+                     .outputs = {testing::value_of_any_shape("last")}});
+}
+
+TEST(OpenSizesOfLoops, AreThoseAfterTheLastRound) {
+  const Graph graph = read_model(growing_loop(), {.shapes = {{"old", {12, 100}}}});
+  EXPECT_EQ(testing::tensor_named(graph, "old").bytes, 4800);
+  EXPECT_EQ(testing::tensor_named(graph, "last").bytes, 6400);
+  for (const char* const name : {"old", "new", "last"})
+    EXPECT_EQ(testing::tensor_named(graph, name).open.size(), 1U) << name;
+}
+
+TEST(OpenSizesOfLoops, AreNotBelowTheInitialValue) {
+  expect_message(testing::error_of_model(growing_loop(), {.shapes = {{"old", {2, 100}}}}),
+                 {"tensor 'old'", "at most float32[2,100]", "initial value, tensor 'x'", "float32[4,100]"});
+}
+
+TEST(OpenSizesOfLoops, AskForTheLargestBeforeARound) {
+  expect_message(testing::error_of_model(growing_loop()),
+                 {"give the largest before a round", "--shape old=N,..."});
+}
+
+TEST(OpenSizesOfBranches, AreNotBelowABranch) {
+  const auto branch = [](const std::string& name, const Names& inputs) {
+    return testing::onnx_graph({.nodes = {node("Concat", inputs, {name}, axis(0))},
+                                .outputs = {testing::value_of_any_shape(name)},
+                                .name = name});
+  };
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("If", {"c"}, {"y"},
+                                 {attribute("then_branch", branch("two", {"x", "x"})),
+                                  attribute("else_branch", branch("three", {"x", "x", "x"}))})},
+                  .inputs = {tensor_value("c", {}, Type::BOOL), tensor_value("x", {4})},
+                  .outputs = {testing::value_of_any_shape("y")}});
+  expect_message(testing::error_of_model(model, {.shapes = {{"y", {8}}}}),
+                 {"tensor 'y'", "at most float32[8]", "tensor 'three'", "float32[12]"});
+  EXPECT_EQ(testing::tensor_named(read_model(model, {.shapes = {{"y", {12}}}}), "y").open.size(), 1U);
+}
+
+// Options that say nothing, and messages
+
+TEST(GivenSizes, HaveAnEffect) {
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Relu", {"x"}, {"r"}), node("NonZero", {"r"}, {"y"})},
+                  .inputs = {tensor_value("x", {"n", 4})},
+                  .outputs = {tensor_value("y", {2, "m"}, Type::INT64)},
+                  .declared = {tensor_value("r", {"k", 4})}});
+  const ImportOptions needed{.dims = {{"n", 8}, {"m", 32}}};
+  EXPECT_EQ(testing::error_of_model(model, needed), "");
+  ImportOptions more = needed;
+  more.shapes = {{"r", {8, 4}}};
+  expect_message(testing::usage_error_of_model(model, more),
+                 {"--shape 'r'", "has no effect", "tensor 'r' is float32[8,4] without it"});
+  more = needed;
+  more.dims.emplace("k", 8);
+  expect_message(testing::usage_error_of_model(model, more), {"--dim 'k'", "has no effect", "tensor 'r'"});
+  more = needed;
+  more.bounds = {{"r", 4096}};
+  expect_message(testing::usage_error_of_model(model, more),
+                 {"--bound 'r'", "has no effect", "float32[8,4]"});
+  more = needed;
+  more.dims.emplace("k", 4);
+  expect_message(testing::error_of_model(model, more), {"tensor 'r'", "float32[8,4] by the model itself"});
+}
+
+TEST(GivenSizes, AreAskedForWithBothPromises) {
+  const onnx::ModelProto model = onnx_model({.nodes = {node("NonZero", {"x"}, {"y"})},
+                                             .inputs = {tensor_value("x", {"?", 4})},
+                                             .outputs = {untyped_value("y")}});
+  expect_message(testing::error_of_model(model), {"tensor 'x'", "--shape x=N,4 (exactly N)",
+                                                  "--shape x=..N,4 (every size up to N)", "--shape y=2,N"});
+  expect_message(
+      testing::error_of_model(model, {.shapes = {{"x", {8, 4}}}}),
+      {"tensor 'y'", "--shape y=2,N (at most N)", "--shape y=2,N..N (exactly N)", "--bound y=SIZE"});
+}
+
+TEST(GivenSizes, AreAskedForAllAtOnce) {
+  testing::OnnxParts parts{.inputs = {tensor_value("x", {8, 8}), tensor_value("k", {1}, Type::INT64)},
+                           .outputs = {untyped_value("m3")},
+                           .initializers = {vector_of("zero", {0}), testing::zeros("w", {8, 8})}};
+  std::string from = "x";
+  for (const char* const number : {"0", "1", "2", "3"}) {
+    const std::string slice = std::string("s") + number;
+    const std::string product = std::string("m") + number;
+    parts.nodes.push_back(node("Slice", {from, "zero", "k", "zero"}, {slice}));
+    parts.nodes.push_back(node("MatMul", {slice, "w"}, {product}));
+    from = product;
+  }
+  expect_message(testing::error_of_model(onnx_model(parts)),
+                 {"tensor 's0'", "4 sizes are open", "--shape s1=N,8", "--shape s2=N,8", "--shape s3=N,8"});
+}
+
+TEST(GivenSizes, MayBeMinusOneInTheFile) {
+  const onnx::ModelProto model = onnx_model({.nodes = {node("Relu", {"x"}, {"y"})},
+                                             .inputs = {tensor_value("x", {-1, 4})},
+                                             .outputs = {untyped_value("y")}});
+  EXPECT_EQ(testing::tensor_named(read_model(model, {.shapes = {{"x", {3, 4}}}}), "y").bytes, 48);
+}
+
+TEST(ShapesOfReshape, KeepTheNumberOfElements) {
+  const onnx::ModelProto model = onnx_model({.nodes = {node("Reshape", {"x", "s"}, {"y"})},
+                                             .inputs = {tensor_value("x", {6, 8})},
+                                             .outputs = {untyped_value("y")},
+                                             .initializers = {vector_of("s", {3, 4})}});
+  expect_message(testing::error_of_model(model), {"cannot reshape 48 elements into 12"});
+}
+
+}  // namespace
+}  // namespace stowage
