@@ -63,7 +63,6 @@ void join_channels_of_bytes(Writer& writer) {
 
 void emit_scaled_join(Writer& writer) {
   const Signature& signature = writer.seen();
-  static_cast<void>(kernels::prepare(writer.signature(), KernelSet::plain));
   expect_byte(signature.outputs.at(0).value());
   for (std::size_t i = 0; i < signature.inputs.size(); ++i)
     if (i < 2 || i % 3 != 2) static_cast<void>(constant_data(writer, i));

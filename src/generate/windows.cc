@@ -25,7 +25,8 @@ using kernels::Window;
 using kernels::WindowOptions;
 
 std::span<const std::byte> constant_data(Writer& writer, std::size_t input) {
-  const TensorId tensor = writer.op().inputs.at(input).value();
+  if (!writer.signature().has_input(input)) refuse("its input {} is left out", input);
+  const TensorId tensor = *writer.op().inputs[input];
   if (!writer.sources().is_constant(tensor)) refuse("its input {} is not constant", input);
   return writer.sources().program().constants[tensor];
 }
