@@ -137,6 +137,14 @@ Function function_for(Sources& sources, StepKind& kind, bool repeats, bool is_ex
   return function_of(sources, kind, is_extern);
 }
 
+/// Whether a function of the user's can have its operands: C has no resources, for instance.
+bool has_c_operands(const Graph& graph, const Operator& op) {
+  const auto has_type = [&](const std::optional<TensorId>& operand) {
+    return !operand || find_c_type(graph.tensors[*operand].dtype);
+  };
+  return std::ranges::all_of(op.inputs, has_type) && std::ranges::all_of(op.outputs, has_type);
+}
+
 /// All functions, or an error that names all operators that have none.
 std::vector<Function> functions_for(Sources& sources, Schedule& schedule,
                                     const std::vector<std::string>& externs) {
@@ -151,7 +159,8 @@ std::vector<Function> functions_for(Sources& sources, Schedule& schedule,
       functions.push_back(move_of(sources, kind));
       continue;
     }
-    const std::string& type = graph.subgraphs[0].operators[kind.op].type;
+    const Operator& op = graph.subgraphs[0].operators[kind.op];
+    const std::string& type = op.type;
     const bool is_extern = std::ranges::find(externs, type) != externs.end();
     const auto note = [&](const std::string& reason) {
       if (refused.insert(kind.op).second)
@@ -162,7 +171,7 @@ std::vector<Function> functions_for(Sources& sources, Schedule& schedule,
     } catch (const Misplaced& misplaced) {
       note(misplaced.reason);
     } catch (const kernels::Unsupported& unsupported) {
-      if (!is_extern) unknown.insert(type);
+      if (!is_extern && has_c_operands(graph, op)) unknown.insert(type);
       note(unsupported.reason);
     }
   }

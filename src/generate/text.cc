@@ -84,7 +84,7 @@ std::string integers(std::span<const std::byte> data) {
 
 }  // namespace
 
-std::string_view c_type(DType dtype) {
+std::optional<std::string_view> find_c_type(DType dtype) {
   switch (dtype) {
     case DType::boolean:
     case DType::uint8:
@@ -104,8 +104,14 @@ std::string_view c_type(DType dtype) {
     case DType::float64:
       return "double";
     default:
-      kernels::refuse("element type {} is not supported", name_of(dtype));
+      return std::nullopt;
   }
+}
+
+std::string_view c_type(DType dtype) {
+  const auto type = find_c_type(dtype);
+  if (!type) kernels::refuse("element type {} is not supported", name_of(dtype));
+  return *type;
 }
 
 std::string initialiser(DType dtype, std::span<const std::byte> data) {

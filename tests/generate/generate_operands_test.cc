@@ -158,6 +158,7 @@ TEST(GenerateOperands, ResourceVariablesAreRefusedByName) {
   } catch (const Error& error) {
     for (const char* const type : {"VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"})
       EXPECT_NE(std::string(error.what()).find(type), std::string::npos) << error.what();
+    EXPECT_EQ(std::string(error.what()).find("--extern"), std::string::npos) << error.what();
   }
 }
 
