@@ -30,8 +30,10 @@ class SharedMaker {
     image_ = {1, pick(2, 6), 2 * pick(3, 8), 2 * pick(2, 5)};
     parts_.inputs = {testing::tensor_value("x", {image_.begin(), image_.end()})};
     parts_.nodes = {node("Relu", {"x"}, {"a"}), node("Sigmoid", {"a"}, {"s"})};
-    const std::int64_t readers = pick(2, 4);
-    for (std::int64_t i = 0; i < readers; ++i) add_reader();
+    // A classifier, whose rows are channels, a convolution and a frame.
+    for (const std::int64_t kind : {1, 0, 3}) add_reader(kind);
+    const std::int64_t readers = pick(0, 2);
+    for (std::int64_t i = 0; i < readers; ++i) add_reader(pick(0, 4));
     return parse_network(testing::onnx_model(parts_).SerializeAsString(), "m.onnx", {.constants = true});
   }
 
@@ -59,10 +61,10 @@ class SharedMaker {
     parts_.nodes.push_back(node(type, inputs, {name_}, attributes));
   }
 
-  void add_reader() {
+  void add_reader(std::int64_t kind) {
     const std::string x = pick(0, 1) == 0 ? "a" : "s";
     const std::int64_t channels = image_[1];
-    switch (pick(0, 4)) {
+    switch (kind) {
       case 0: {
         const std::int64_t taps = 2 * pick(0, 1) + 1;
         add("Conv", {x, weights({pick(2, 6), channels, taps, taps})},
