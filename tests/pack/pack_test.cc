@@ -742,7 +742,8 @@ TEST(Pack, StoppedBeforehandStillPlacesEverything) {
     for (const std::string& name : every) {
       SCOPED_TRACE(name);
       const Solution solution = solve(problem, {.strategy = name, .stop = source.get_token()});
-      EXPECT_EQ(solution.interrupted, peak_of(problem, solution, 0) > solution.lower_bound);
+      const bool may_be_cut = name != "free-list";  // which places so few buffers in any case
+      EXPECT_EQ(solution.interrupted, may_be_cut && peak_of(problem, solution, 0) > solution.lower_bound);
       EXPECT_LE(solution.lower_bound, peak_of(problem, solution, 0));
       expect_valid(problem, solution);
     }
