@@ -171,7 +171,8 @@ struct SolveOptions {
   /// takes about a microsecond of one processor for each buffer. Default 3 s.
   std::chrono::duration<double> time_limit = std::chrono::seconds(3);
   /// Search budget in work instead of time: the plan is the same on every machine, busy or not. 1000 is about
-  /// what one processor does in a second. The time limit does not apply then. None: the time limit.
+  /// what one processor does in a second. The first plan is finished whatever the effort. The time limit does
+  /// not apply then. None: the time limit.
   std::optional<std::int64_t> effort{};
   /// Strategies and searches that run at the same time; 0: one for each processor. The number decides how far
   /// a search gets within its time, not which plan it finds.

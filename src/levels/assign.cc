@@ -91,6 +91,13 @@ class Builder {
 
   std::vector<Place> result() { return std::move(places_); }
 
+  /// Of all since the last call, in the units of deadlines.
+  std::int64_t take_work() {
+    std::int64_t all = 0;
+    for (const pack::Occupancy& occupancy : occupancies_) all += occupancy.work();
+    return all - std::exchange(taken_, all);
+  }
+
  private:
   [[nodiscard]] std::vector<std::size_t>::const_iterator first_choice(std::size_t b) const {
     const std::vector<std::size_t>& allowed = choices_.allowed[b];
@@ -107,9 +114,10 @@ class Builder {
   const Wish& wish_;
   std::vector<pack::Occupancy> occupancies_;
   std::vector<Place> places_;
+  std::int64_t taken_ = 0;  ///< Work that the caller knows of.
 };
 
-constexpr std::int64_t work_of_choice = 1000;  ///< In the units of deadlines, about.
+constexpr std::int64_t work_of_choice = 200;  ///< Beside its place, in the units of deadlines, about.
 
 /// Gives every buffer, pinned ones first and then in the wish's order, the lowest place in the first memory
 /// in which it stays within capacity. If none does, it takes the memory that grows least beyond its capacity.
@@ -122,9 +130,13 @@ std::optional<std::vector<Place>> build(const Problem& problem, const Choices& c
     if (builder.is_settled(b)) builder.settle(b);
   }
   for (std::size_t done = 0; done < wish.order.size(); ++done) {
-    if (done % pack::buffers_between_looks == 0 && control.is_too_late()) return std::nullopt;
+    if (done % pack::buffers_between_looks == 0) {
+      control.spend(builder.take_work());
+      if (control.is_too_late()) return std::nullopt;
+    }
     if (!builder.is_settled(wish.order[done])) builder.choose(wish.order[done]);
   }
+  control.spend(builder.take_work());
   return builder.result();
 }
 

@@ -276,7 +276,10 @@ class Doubt {
     unit_ = model.unit;
     const Stop stop = [&] { return control_.is_time_up(); };
     regions_ = regions_of(model, settled, stop);
-    for (const Subproblem& region : regions_) tables_.push_back(std::make_unique<Tables>(region.model, stop));
+    for (const Subproblem& region : regions_) {
+      tables_.push_back(std::make_unique<Tables>(region.model, stop));
+      control_.spend(tables_.back()->work);
+    }
   }
 
   [[nodiscard]] Bytes unit() const { return unit_; }
@@ -293,7 +296,7 @@ class Doubt {
       const Dive dive{ValueOrder::longest_first, SectionOrder::fewest_choices, 0,
                       static_cast<std::int64_t>(std::min(most_nodes, most_work / entries))};
       const Found found = search_sections(*tables_[r], rest, dive, stop);
-      control_.spend(found.work * work_of_node(*tables_[r]));
+      control_.spend(found.work);
       const Answer answer = found.answer;
       if (answer == Answer::no) return answer;
       if (answer == Answer::unknown) all = answer;

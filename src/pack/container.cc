@@ -35,6 +35,12 @@ namespace {
 constexpr std::size_t most_pieces_to_compare = 32;
 constexpr std::size_t most_joined = std::size_t{1} << 22U;
 constexpr std::size_t most_steps_of_joining = std::size_t{1} << 27U;  ///< About a second.
+/// Work, about, in the units of deadlines.
+constexpr std::int64_t work_to_look_around = 120;  ///< To find its neighbours,
+constexpr std::int64_t work_to_list_pair = 8;      ///< to list a pair of them,
+constexpr std::int64_t work_to_join = 7;           ///< and a step of joining collisions.
+constexpr std::int64_t work_beside_neighbours = 200;
+constexpr std::int64_t work_to_sort_forbidden = 4;  ///< What is forbidden, times the logarithm.
 
 }  // namespace
 
@@ -65,7 +71,9 @@ Neighbours::Neighbours(std::span<const Buffer> buffers, std::size_t listed) : bu
   for (std::size_t node = leaves_ - 1; node > 0; --node) {
     latest_[node] = std::max(latest_[2 * node], latest_[2 * node + 1]);
   }
+  work_ = work_to_look_around * std::ssize(buffers);
   if (pairs_ > listed) return;
+  work_ += work_to_list_pair * static_cast<std::int64_t>(pairs_);
   list_pairs();
   join_collisions();
 }
@@ -78,8 +86,8 @@ void Neighbours::join_collisions() {
   std::vector<Interval> found;
   std::size_t count = 0;
   std::size_t steps = 0;
-  for (std::uint32_t b = 0; b < buffers_.size(); ++b) {
-    bool fits = true;
+  bool fits = true;
+  for (std::uint32_t b = 0; b < buffers_.size() && fits; ++b) {
     for_each(b, [&](std::size_t other) {
       if (other < b || (is_whole_[b] != 0 && is_whole_[other] != 0) || !fits) return;
       steps += collisions.sections(b) + collisions.sections(other);
@@ -93,8 +101,9 @@ void Neighbours::join_collisions() {
         joined[other].push_back({b, {-it.end, -it.begin}});
       }
     });
-    if (!fits) return;
   }
+  work_ += work_to_join * static_cast<std::int64_t>(steps);
+  if (!fits) return;
   joined_of_.push_back(0);
   for (auto& list : joined) {
     std::ranges::sort(list, {}, [](const Joined& it) { return std::pair(it.other, it.at.begin); });
@@ -146,6 +155,17 @@ void Container::put(std::size_t buffer, Bytes offset) {
   if (occupancy_) occupancy_->reserve(buffers_[buffer], offset);
 }
 
+std::int64_t Container::take_work() {
+  const std::int64_t all = work_ + (occupancy_ ? occupancy_->work() : 0);
+  return all - std::exchange(taken_, all);
+}
+
+std::int64_t Container::work_of_copy() const {
+  constexpr std::int64_t without_tree = 2;  // for each buffer
+  constexpr std::int64_t with_tree = 150;
+  return (occupancy_ ? with_tree : without_tree) * std::ssize(buffers_);
+}
+
 Bytes Container::lowest_fit(std::size_t buffer) {
   return occupancy_ ? occupancy_->lowest_fit(buffers_[buffer]) : lowest_beside_neighbours(buffer);
 }
@@ -172,6 +192,9 @@ void Container::find_forbidden(std::size_t buffer) {
     neighbours_->for_each_collision(buffer, other, offsets_[other],
                                     [&](const Interval& interval) { forbidden_.push_back(interval); });
   });
+  const std::size_t count = forbidden_.size();
+  work_ += work_beside_neighbours +
+           work_to_sort_forbidden * static_cast<std::int64_t>(count) * std::bit_width(count);
   std::sort(forbidden_.begin(), forbidden_.end(),
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
 }

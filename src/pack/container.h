@@ -67,6 +67,8 @@ class Neighbours {
 
   /// Whether collisions of buffers of several pieces were found beforehand.
   [[nodiscard]] bool are_joined() const { return !joined_of_.empty(); }
+  /// Of finding them all, in the units of deadlines.
+  [[nodiscard]] std::int64_t work() const { return work_; }
 
  private:
   /// A collision with a neighbour at offset 0.
@@ -120,6 +122,7 @@ class Neighbours {
   /// Of each buffer, by neighbour, unless both are whole; `joined_of_` is empty if there are too many.
   std::vector<Joined> joined_;
   std::vector<std::size_t> joined_of_;
+  std::int64_t work_ = 0;
 };
 
 /// The buffers of a memory that have a place; see container.cc.
@@ -138,6 +141,11 @@ class Container {
   Bytes put_lowest(std::size_t buffer);
   Bytes put_tightest(std::size_t buffer);
 
+  /// Of all since the last call, in the units of deadlines.
+  [[nodiscard]] std::int64_t take_work();
+  /// Of copying it.
+  [[nodiscard]] std::int64_t work_of_copy() const;
+
   [[nodiscard]] bool holds(std::size_t buffer) const { return is_held_[buffer] != 0; }
   /// By buffer; 0 for those not held.
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
@@ -153,6 +161,8 @@ class Container {
   std::vector<char> is_held_;
   std::vector<Interval> forbidden_;     ///< A member to save allocations.
   std::optional<Occupancy> occupancy_;  ///< Used when neighbours, or their pieces, are too many to examine.
+  std::int64_t work_ = 0;               ///< Beside neighbours.
+  std::int64_t taken_ = 0;              ///< Work that the caller knows of.
 };
 
 }  // namespace stowage::pack

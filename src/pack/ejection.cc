@@ -60,11 +60,13 @@ constexpr std::int64_t patience_per_pair = 2'000;
 constexpr std::int64_t most_patience = 64'000'000;
 constexpr std::int64_t more_patience = 8;
 constexpr std::size_t most_pairs_of_blocks = std::size_t{1} << 20U;  ///< In one step.
-constexpr std::int64_t most_failures = 12;    ///< Of all searches in a row, until the end.
-constexpr double share_of_passes = 1.0 / 3;   ///< Of the time, for the squeaky wheel.
-constexpr double share_of_groups = 1.0 / 3;   ///< Of the time, for groups of buffers,
-constexpr double most_of_groups = 0.9;        ///< unless there are almost as many of them,
-constexpr std::size_t most_grouped = 20'000;  ///< or too many buffers.
+constexpr std::int64_t work_of_loads = 300;      ///< For each buffer, in the units of deadlines, about,
+constexpr std::int64_t work_of_chaining = 1500;  ///< and to make groups.
+constexpr std::int64_t most_failures = 12;       ///< Of all searches in a row, until the end.
+constexpr double share_of_passes = 1.0 / 3;      ///< Of the time, for the squeaky wheel.
+constexpr double share_of_groups = 1.0 / 3;      ///< Of the time, for groups of buffers,
+constexpr double most_of_groups = 0.9;           ///< unless there are almost as many of them,
+constexpr std::size_t most_grouped = 20'000;     ///< or too many buffers.
 
 /// The placing that is known, or else the lowest of all greedy passes; no places if it was too late.
 Placing known_placing(const Problem& problem, const Control& control) {
@@ -187,6 +189,7 @@ class Descents {
     if (control_.is_time_up()) return false;
     if (!neighbours_.are_joined() && pairs_of_blocks() > most_pairs_of_blocks) return false;
     meetings_ = Meetings::among(problem_.buffers, neighbours_);
+    control_.spend(work_of_loads * std::ssize(problem_.buffers));
     movables_ = movables_of(problem_, *loads, bound_);
     for (std::size_t search = 0; search < searches_at_once; ++search) {
       const std::uint64_t seed = control_.options.seed * searches_at_once + search;
@@ -275,7 +278,10 @@ class Descents {
 /// Lowers a placing by passes and by searches.
 void lower(const Problem& problem, Bytes bound, const Control& control, std::vector<Place>& places) {
   std::optional<Neighbours> own;
-  if (control.neighbours == nullptr) own.emplace(problem.buffers);
+  if (control.neighbours == nullptr) {
+    own.emplace(problem.buffers);
+    control.spend(own->work());
+  }
   const Neighbours& neighbours = own ? *own : *control.neighbours;
   lower_by_passes(problem, neighbours, bound, control, places);
   Descents descents(problem, neighbours, places, bound, control);
@@ -288,6 +294,7 @@ void lower_by_groups(const Problem& problem, Bytes bound, const Control& control
                      std::vector<Place>& places) {
   if (problem.buffers.size() > most_grouped) return;
   const GroupedList groups = chains_of(problem, control.options.seed);
+  control.spend(work_of_chaining * std::ssize(problem.buffers));
   const auto count = static_cast<double>(groups.problem.buffers.size());
   if (count > most_of_groups * static_cast<double>(problem.buffers.size())) return;
   Control own = control;

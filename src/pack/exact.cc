@@ -108,6 +108,7 @@ class Searches {
     const Stop stop = [&] { return control.is_too_late(); };
     for (std::size_t r = 0; r < regions.size() && !stop(); ++r) {
       tables_.push_back(std::make_unique<Tables>(regions[r].model, stop));
+      control.spend(tables_.back()->work);
       searches_.emplace_back(*tables_[r], std::max(enough - regions[r].base, regions[r].model.bound()),
                              control);
     }

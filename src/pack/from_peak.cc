@@ -132,7 +132,7 @@ class Caps {
   /// Runs the next manners side by side. True if one of them places everything below the cap: the first that
   /// does counts, and none after it.
   bool run_passes(std::size_t tried, Bytes cap) {
-    std::array<std::vector<Bytes>, passes_at_once> found;
+    std::array<PassFromPeak, passes_at_once> found;
     std::vector<Control> controls;
     for (std::size_t pass = 0; pass < passes_at_once; ++pass)
       controls.push_back(apart(control_, 1.0 / passes_at_once));
@@ -145,16 +145,24 @@ class Caps {
         return is_over || own.is_beaten(enough_) || (pass > 0 && are_done[pass - 1]);
       };
       found[pass] = pass_from_peak(input_, manners[manner_at(tried + pass)], cap, own, ends);
-      are_done[pass] = !found[pass].empty() && top_of(found[pass]) <= std::max(cap, enough_);
+      const std::vector<Bytes>& offsets = found[pass].offsets;
+      are_done[pass] = !offsets.empty() && top_of(offsets) <= std::max(cap, enough_);
       return !are_done[pass];
     };
     base::run_side_by_side(0, passes_at_once, threads_of(control_.options), run_pass);
     const auto done = std::find(are_done.begin(), are_done.end(), true);
     const auto end = static_cast<std::size_t>(done - are_done.begin()) + (done != are_done.end() ? 1 : 0);
     spend_together(control_, std::span(controls).first(end));
-    for (std::size_t pass = 0; pass < end; ++pass)
-      keep(std::move(found[pass]), {manner_at(tried + pass), cap});
+    for (std::size_t pass = 0; pass < end; ++pass) {
+      if (found[pass].has_ejected) count_ejection();
+      keep(std::move(found[pass].offsets), {manner_at(tried + pass), cap});
+    }
     return done != are_done.end();
+  }
+
+  /// Passes share what ejection needs, whichever of them finds it. So it counts here, once.
+  void count_ejection() {
+    if (!std::exchange(has_ejected_, true)) control_.spend(input_.work_of_ejection());
   }
 
   [[nodiscard]] std::size_t manner_at(std::size_t tried) const {
@@ -186,6 +194,7 @@ class Caps {
   Bytes top_ = 0;
   Trial best_;
   bool was_cut_ = false;
+  bool has_ejected_ = false;
 };
 
 /// Buffers that can be placed alone: no other buffer is alive when they are.

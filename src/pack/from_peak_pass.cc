@@ -18,7 +18,10 @@ constexpr std::size_t least_buffers =
 constexpr std::size_t most_left_over = 10;  ///< With more, the pool would grow.
 constexpr std::int64_t steps_of_ejection = 600;
 constexpr double least_slack = 1e-4;
-constexpr std::int64_t work_of_placing = 600;  ///< For each buffer, in the units of deadlines.
+/// Work for each buffer, about, in the units of deadlines.
+constexpr std::int64_t work_to_order = 200;
+constexpr std::int64_t work_to_weigh = 300;
+constexpr std::int64_t work_of_movable = 60;
 
 double stack_key(StackOrder stack, double size, double lower, double upper) {
   switch (stack) {
@@ -74,16 +77,17 @@ class Pass {
         container_(buffers_, input.given_neighbours()),
         offsets_(buffers_.size()) {}
 
-  std::vector<Bytes> run(const PassManner& manner) {
-    control_.spend(work_of_placing * std::ssize(buffers_));
-    if (!place(manner)) return {};
+  PassFromPeak run(const PassManner& manner) {
+    control_.spend(work_to_order * std::ssize(buffers_));
+    PassFromPeak result;
+    if (!place(manner)) return result;
     const bool is_promising = !left_over_.empty() && left_over_.size() <= most_left_over;
-    if (is_promising && buffers_.size() >= least_buffers) eject();
-    if (!put_on_top()) return {};
-    std::vector<Bytes> offsets;
-    offsets.reserve(offsets_.size());
-    for (const std::optional<Bytes>& offset : offsets_) offsets.push_back(*offset);
-    return offsets;
+    result.has_ejected = is_promising && buffers_.size() >= least_buffers;
+    if (result.has_ejected) eject();
+    if (!put_on_top()) return result;
+    result.offsets.reserve(offsets_.size());
+    for (const std::optional<Bytes>& offset : offsets_) result.offsets.push_back(*offset);
+    return result;
   }
 
  private:
@@ -91,7 +95,7 @@ class Pass {
   [[nodiscard]] bool place(const PassManner& manner) {
     const std::vector<std::size_t> order = order_of(input_, manner.stack);
     for (std::size_t done = 0; done < order.size(); ++done) {
-      if (done % buffers_between_looks == 0 && ends_()) return false;
+      if (done % buffers_between_looks == 0 && has_to_end()) return false;
       const std::size_t b = order[done];
       const Buffer& buffer = buffers_[b];
       const bool is_alive = input_.lives()[b].lower < input_.lives()[b].upper;
@@ -105,7 +109,13 @@ class Pass {
       offsets_[b] = offset;
       container_.put(b, *offset);
     }
+    control_.spend(container_.take_work());
     return true;
+  }
+
+  [[nodiscard]] bool has_to_end() {
+    control_.spend(container_.take_work());
+    return ends_();
   }
 
   [[nodiscard]] Bytes fit(std::size_t b, Fit fit) {
@@ -134,7 +144,7 @@ class Pass {
     EjectionSearch search(movables, clashes_among(neighbours), input_.meetings(), control_.options.seed);
     search.begin(cap_);
     const bool has_found = search.run(steps_of_ejection, [&] { return control_.is_time_up() || ends_(); });
-    control_.spend(search.work());
+    control_.spend(search.work() + work_of_movable * std::ssize(buffers_));
     if (!has_found) return;
     for (std::size_t b = 0; b < buffers_.size(); ++b) offsets_[b] = search.offsets()[b];
     left_over_.clear();
@@ -143,10 +153,11 @@ class Pass {
   /// Puts the buffers left over at their lowest fit. False if it has to end.
   [[nodiscard]] bool put_on_top() {
     for (std::size_t done = 0; done < left_over_.size(); ++done) {
-      if (done % buffers_between_looks == 0 && ends_()) return false;
+      if (done % buffers_between_looks == 0 && has_to_end()) return false;
       const std::size_t b = left_over_[done];
       offsets_[b] = container_.put_lowest(b) - buffers_[b].size;
     }
+    control_.spend(container_.take_work());
     return true;
   }
 
@@ -184,8 +195,13 @@ const std::vector<Bytes>& PassInput::loads() const {
   return loads_;
 }
 
-std::vector<Bytes> pass_from_peak(const PassInput& input, const PassManner& manner, Bytes cap,
-                                  const Control& control, const Stop& ends) {
+std::int64_t PassInput::work_of_ejection() const {
+  const std::int64_t looking_around = given_neighbours_ != nullptr ? 0 : neighbours().work();
+  return looking_around + work_to_weigh * std::ssize(buffers_);
+}
+
+PassFromPeak pass_from_peak(const PassInput& input, const PassManner& manner, Bytes cap,
+                            const Control& control, const Stop& ends) {
   if (ends()) return {};
   return Pass(input, cap, control, ends).run(manner);
 }

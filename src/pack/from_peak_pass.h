@@ -40,6 +40,8 @@ class PassInput {
   [[nodiscard]] const Meetings* meetings() const;
   /// Per buffer the most live bytes at any position of its life.
   [[nodiscard]] const std::vector<Bytes>& loads() const;
+  /// Of the three together, in the units of deadlines.
+  [[nodiscard]] std::int64_t work_of_ejection() const;
 
  private:
   std::span<const Buffer> buffers_;
@@ -54,8 +56,13 @@ class PassInput {
   mutable std::vector<Bytes> loads_;
 };
 
-/// Offsets of all buffers, below the cap if possible; none if `ends` says so before. See from_peak.cc.
-[[nodiscard]] std::vector<Bytes> pass_from_peak(const PassInput& input, const PassManner& manner, Bytes cap,
-                                                const Control& control, const Stop& ends);
+struct PassFromPeak {
+  std::vector<Bytes> offsets{};  ///< Of all buffers, below the cap if possible; none if it had to end.
+  bool has_ejected = false;      ///< It has used what the input finds for ejection.
+};
+
+/// Ends early if `ends` says so. See from_peak.cc.
+[[nodiscard]] PassFromPeak pass_from_peak(const PassInput& input, const PassManner& manner, Bytes cap,
+                                          const Control& control, const Stop& ends);
 
 }  // namespace stowage::pack

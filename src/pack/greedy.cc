@@ -156,6 +156,7 @@ class Gaps {
  public:
   Bytes take(const Buffer& buffer, Fit fit) {
     const std::size_t g = fit == Fit::lowest ? lowest(buffer) : tightest(buffer);
+    looks_ += static_cast<std::int64_t>(fit == Fit::lowest ? g + 1 : gaps_.size());
     Interval& gap = gaps_[g];
     const Bytes offset = base::align_up(gap.begin, buffer.alignment);
     const Interval padding{gap.begin, offset};
@@ -186,6 +187,9 @@ class Gaps {
     }
   }
 
+  /// How many were looked at so far.
+  [[nodiscard]] std::int64_t looks() const { return looks_; }
+
  private:
   [[nodiscard]] static bool takes(const Interval& gap, const Buffer& buffer) {
     return gap.end - base::align_up(gap.begin, buffer.alignment) >= buffer.size;
@@ -208,6 +212,7 @@ class Gaps {
   }
 
   std::vector<Interval> gaps_{{0, std::numeric_limits<Bytes>::max()}};
+  std::int64_t looks_ = 0;
 };
 
 /// A block in use, and the position from which it is free.
@@ -220,10 +225,14 @@ struct ReleasedLater {
 Placing place_by_start(const Problem& problem, std::span<const std::size_t> order, Fit fit,
                        const Control& control, std::string_view what) {
   Placing placing{std::vector<Place>(problem.buffers.size())};
+  constexpr std::int64_t work_of_look = 2;  // in the units of deadlines, about
   Gaps gaps;
+  std::int64_t told = 0;  // looks that the deadline knows of
+  const auto tell = [&] { control.spend(work_of_look * (gaps.looks() - std::exchange(told, gaps.looks()))); };
   std::priority_queue<Release, std::vector<Release>, ReleasedLater> taken;
   for (std::size_t done = 0; done < order.size(); ++done) {
     if (done % buffers_between_looks == 0) {
+      tell();
       if (control.is_too_late()) return no_placing();
       control.report(what, static_cast<double>(done) / static_cast<double>(order.size()));
     }
@@ -236,6 +245,7 @@ Placing place_by_start(const Problem& problem, std::span<const std::size_t> orde
     placing.places[order[done]].offset = offset;
     taken.push({life.upper, {offset, offset + buffer.size}});
   }
+  tell();
   return placing;
 }
 
@@ -244,23 +254,23 @@ constexpr std::array<Greedy, 6> table{{
      by_size,
      Fit::tightest,
      8,
-     7000},
+     150},
     {{"greedy-by-breadth", "buffers of the fullest position first, each in the tightest gap",
       "Pisarchyk & Lee 2020"},
      by_breadth,
      Fit::tightest,
      6,
-     6000},
+     450},
     {{"greedy-by-area", "largest size times duration first, as low as it goes", "folklore"},
      by_area,
      Fit::lowest,
      5,
-     2500},
+     150},
     {{"greedy-by-duration", "longest life first, as low as it goes", "folklore"},
      by_duration,
      Fit::lowest,
      4,
-     2500},
+     150},
     {{"first-fit-by-start", "earliest start first, as low as it goes", "Knuth, TAOCP 1, 2.5"},
      by_start_of_life,
      Fit::lowest,

@@ -25,7 +25,8 @@
 //     bound |--?-------------?-------?---!-----------| first fit
 //              1             2       4   3 (found)
 //
-// Work is counted in nodes, so the clock decides only how far the search gets.
+// The length of a search is counted in nodes, so the clock decides only how far the search gets. With an effort, the
+// work of a node is that of the nodes so far.
 
 #include "pack/least_height.h"
 
@@ -126,23 +127,31 @@ struct Models {
 /// Runs the searches [begin, end) for one height, on all threads.
 class Batch {
  public:
-  Batch(const Models& models, Bytes height, const Control& control)
-      : models_(models), tables_(models.items), height_(height), control_(control) {}
+  /// `node` is the work that a node is expected to take.
+  Batch(const Models& models, Bytes height, double node, const Control& control)
+      : models_(models), tables_(models.items), height_(height), node_(node), control_(control) {}
 
   /// The answer of the lowest number that has one.
   Found run(std::uint64_t begin, std::uint64_t end) {
     if (control_.deadline.counts_work()) end = end_of_work(begin, end);
+    works_.assign(end - begin, 0);
     const std::size_t threads = threads_of(control_.options);
     std::vector<ChainsOfAThread> chains(threads);
     base::run_side_by_side(begin, end, threads, [&](std::uint64_t number, std::size_t thread) {
       if (number >= decided_by_ || control_.is_time_up()) return false;
       const Stop stop = [&] { return decided_by_ < number || control_.is_time_up(); };
-      put(run_search(number, chains[thread], stop), number);
+      Found found = run_search(number, chains[thread], stop);
+      works_[number - begin] = found.work;
+      put(std::move(found), number);
       return true;
     });
     if (control_.deadline.counts_work()) count_work(begin, end);
     return std::move(best_);
   }
+
+  /// The work of its searches, where work is counted, and the nodes that they could have taken.
+  [[nodiscard]] std::int64_t work() const { return work_; }
+  [[nodiscard]] std::int64_t nodes() const { return nodes_; }
 
   /// Of the search that answered.
   [[nodiscard]] DiveKind kind_of_answer() const { return models_.kind_of(decided_by_); }
@@ -164,6 +173,8 @@ class Batch {
     Found found = search(grouped == nullptr ? tables_ : grouped->tables(), height_, number,
                          length_within_work(number), control_.options.seed, stop);
     if (grouped == nullptr) return found;
+    if (grouped != models_.stacks)  // the dives of a draw share its tables
+      found.work += grouped->tables().work / static_cast<std::int64_t>(dives_of_a_draw);
     if (found.answer == Answer::yes) found.offsets = grouped->groups().offsets_of_members(found.offsets);
     if (found.answer == Answer::no) found.answer = Answer::unknown;  // single items may still fit
     return found;
@@ -187,7 +198,7 @@ class Batch {
 
   /// The number up to which the work that is left allows searches. The last one may be shorter than it would be.
   [[nodiscard]] std::uint64_t end_of_work(std::uint64_t begin, std::uint64_t end) {
-    double nodes = control_.deadline.left().count() * 1e9 / static_cast<double>(work_of_node(tables_));
+    double nodes = control_.deadline.left().count() * 1e9 / node_;
     for (std::uint64_t number = begin; number < end; ++number) {
       const auto length = static_cast<double>(length_of(tables_, number));
       if (length > nodes) {
@@ -204,14 +215,13 @@ class Batch {
     return number == cut_ ? length_of_cut_ : length_of(tables_, number);
   }
 
-  /// Searches without an answer took all their nodes; those behind the answer do not count, though they may have
-  /// run on other threads.
-  void count_work(std::uint64_t begin, std::uint64_t end) const {
-    const std::uint64_t answered = decided_by_;
-    const std::int64_t node = work_of_node(tables_);
-    for (std::uint64_t number = begin; number < std::min(end, answered); ++number)
-      control_.spend(length_within_work(number) * node);
-    if (answered < end) control_.spend(best_.work * node);
+  /// Searches behind the answer do not count, though they may have run on other threads.
+  void count_work(std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t number = begin; number < end && number <= decided_by_; ++number) {
+      nodes_ += length_within_work(number);
+      work_ += works_[number - begin];
+    }
+    control_.spend(work_);
   }
 
   void put(Found found, std::uint64_t number) {
@@ -223,9 +233,13 @@ class Batch {
   }
 
   const Models& models_;
-  const Tables& tables_;  ///< Of single items; the length and the work of all dives are counted by it.
+  const Tables& tables_;  ///< Of single items; the lengths of all dives are counted by it.
   const Bytes height_;
+  const double node_;
   const Control& control_;
+  std::vector<std::int64_t> works_{};  ///< Of each search.
+  std::int64_t work_ = 0;
+  std::int64_t nodes_ = 0;
   std::optional<std::uint64_t> cut_{};  ///< The search for which too little work is left.
   std::int64_t length_of_cut_ = 0;
   std::atomic<std::uint64_t> decided_by_ = ~std::uint64_t{0};
@@ -293,8 +307,12 @@ void LeastHeight::halve(std::uint64_t searches) {
     const std::uint64_t fewer = round_ < patient_rounds ? less_elsewhere : less_later;
     const std::uint64_t count =
         height == low_ ? searches : std::max<std::uint64_t>(kinds_.count(), searches / fewer);
-    Batch batch(models, height, control_);
+    const double node = nodes_ > 0 ? static_cast<double>(work_) / static_cast<double>(nodes_)
+                                   : static_cast<double>(work_of_node(tables_));
+    Batch batch(models, height, std::max(node, 1.0), control_);
     Found found = batch.run(asked_, asked_ + count);
+    work_ += batch.work();
+    nodes_ += batch.nodes();
     if (found.answer == Answer::yes) {
       kinds_.add_success(batch.kind_of_answer());
       keep(std::move(found.offsets));

@@ -64,6 +64,8 @@ class LeastHeight {
   Bytes height_ = 0;
   std::vector<Bytes> offsets_;
   std::uint64_t asked_ = 0;  ///< Numbers of searches already used.
+  std::int64_t work_ = 0;    ///< Of all searches so far, where work is counted,
+  std::int64_t nodes_ = 0;   ///< and the nodes that they could have taken.
   std::int64_t round_ = 0;
 };
 

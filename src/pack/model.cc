@@ -377,6 +377,10 @@ Tables::Tables(const SectionModel& the_model, const Stop& stop)
     }
     same.push_back(i);
   }
+  constexpr std::int64_t work_of_item = 1000;
+  constexpr std::int64_t work_of_entry = 15;
+  for (const auto& list : entries) work += work_of_entry * std::ssize(list);
+  for (const auto& list : clashes) work += work_of_item + work_of_entry * std::ssize(list);
 }
 
 }  // namespace stowage::pack

@@ -93,6 +93,7 @@ struct Tables {
   std::vector<std::vector<std::uint32_t>> items_in;  ///< Per section, those of `entries`.
   std::vector<std::int64_t> equal_before;            ///< The last equal item before it, or -1.
   std::vector<std::uint32_t> widths;                 ///< The number of sections that an item is in.
+  std::int64_t work = 0;                             ///< Of making them, in the units of deadlines.
 };
 
 }  // namespace stowage::pack

@@ -38,6 +38,12 @@ namespace stowage::pack {
 namespace {
 
 constexpr std::size_t cells_per_block = 16;
+/// Work, about, in the units of deadlines.
+constexpr std::int64_t work_of_cell = 30;
+constexpr std::int64_t work_at_node = 40;
+constexpr std::int64_t work_at_partial = 7;
+constexpr std::int64_t work_to_sort_partials = 4;  ///< Times the logarithm.
+constexpr std::int64_t work_at_interval = 20;
 constexpr std::size_t root = 1;  // the end always has an unused cell, so no piece covers the root
 
 }  // namespace
@@ -69,6 +75,7 @@ Occupancy::Occupancy(std::span<const Buffer> buffers) {
       times_.push_back(piece.life.upper);
     }
   }
+  work_ = work_of_cell * std::ssize(times_);
   blocks_ = std::bit_ceil(number_cells() / cells_per_block + 1);
   nodes_.resize(2 * blocks_);
   partials_.resize(blocks_);
@@ -114,6 +121,7 @@ void Occupancy::reserve(const Buffer& buffer, Bytes offset) {
 void Occupancy::insert(std::size_t node, Cells blocks, Cells cells, Interval addresses) {
   const Cells covered{blocks.begin * cells_per_block, blocks.end * cells_per_block};
   if (cells.end <= covered.begin || covered.end <= cells.begin) return;
+  work_ += work_at_node;
   if (node != root) nodes_[node].somewhere.insert(addresses);  // no query covers all of time
   if (cells.begin <= covered.begin && covered.end <= cells.end) {
     nodes_[node].throughout.insert(addresses);
@@ -130,6 +138,7 @@ void Occupancy::insert(std::size_t node, Cells blocks, Cells cells, Interval add
 void Occupancy::collect(std::size_t node, Cells blocks, Cells cells, const Piece& piece) {
   const Cells covered{blocks.begin * cells_per_block, blocks.end * cells_per_block};
   if (cells.end <= covered.begin || covered.end <= cells.begin) return;
+  work_ += work_at_node;
   if (cells.begin <= covered.begin && covered.end <= cells.end) {
     add_run(nodes_[node].somewhere.intervals(), piece);
     return;
@@ -146,11 +155,14 @@ void Occupancy::collect(std::size_t node, Cells blocks, Cells cells, const Piece
 
 /// Pieces that cover a part of a block are not sorted: those found become a run of their own.
 void Occupancy::collect_partials(const std::vector<Partial>& partials, Cells cells, const Piece& piece) {
+  work_ += work_at_partial * std::ssize(partials);
   const std::size_t begin = partly_.size();
   for (const Partial& partial : partials) {
     if (partial.begin < cells.end && cells.begin < partial.end) partly_.push_back(partial.addresses);
   }
-  if (partly_.size() == begin) return;
+  const std::size_t found = partly_.size() - begin;
+  if (found == 0) return;
+  work_ += work_to_sort_partials * static_cast<std::int64_t>(found) * std::bit_width(found);
   const auto first = partly_.begin() + static_cast<std::ptrdiff_t>(begin);
   std::sort(first, partly_.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   auto last = first;
@@ -205,11 +217,13 @@ std::optional<Bytes> Occupancy::clear_runs(Bytes& offset, Bytes alignment) {
   while (!runs_.empty()) {
     Run& run = runs_.front();
     if (run.begin >= offset) return run.begin;
+    const Interval* const first = run.next;
     do {
       const Bytes end = run.next->end - run.low;
       if (end > offset) offset = base::align_up(end, alignment);
       ++run.next;
     } while (run.next != run.end && run.next->begin - run.high < offset);
+    work_ += work_at_interval * (run.next - first);
     if (run.next != run.end) {
       run.begin = run.next->begin - run.high;
     } else {

@@ -46,6 +46,9 @@ class Occupancy {
   /// open end above everything comes last.
   [[nodiscard]] Bytes tightest_fit(const Buffer& buffer);
 
+  /// Of all calls so far, in the units of deadlines.
+  [[nodiscard]] std::int64_t work() const { return work_; }
+
  private:
   /// Cells [begin, end) of compressed time.
   struct Cells {
@@ -98,6 +101,7 @@ class Occupancy {
   std::vector<Run> runs_;  ///< A heap by begin. This and the next two are members to save allocations.
   std::vector<PartlyRun> partly_runs_;
   std::vector<Interval> partly_;
+  std::int64_t work_ = 0;
 };
 
 }  // namespace stowage::pack

@@ -58,7 +58,7 @@ std::vector<Strategy> make_all() {
         "stowage"},
        rings,
        several_memories,
-       {.of_many = 1, .share = 1.0 / 2, .work = 2500, .suits = has_runs}},
+       {.of_many = 1, .share = 1.0 / 2, .work = 100, .suits = has_runs}},
       {{"exact", "branch and bound over sections of time; proves where it can", "stowage"},
        exact,
        obstacle_to_exact,

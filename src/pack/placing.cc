@@ -39,6 +39,7 @@ Placing place_in_order(const Problem& problem, std::span<const std::size_t> orde
   Container container(problem.buffers, control.neighbours);
   for (std::size_t done = 0; done < order.size(); ++done) {
     if (done % buffers_between_looks == 0) {
+      control.spend(container.take_work());
       if (control.is_too_late()) return no_placing();
       control.report(what, static_cast<double>(done) / static_cast<double>(order.size()));
     }
@@ -49,6 +50,7 @@ Placing place_in_order(const Problem& problem, std::span<const std::size_t> orde
     if (control.is_beaten(offset + buffer.size)) return {};
     container.put(b, offset);
   }
+  control.spend(container.take_work());
   Placing placing;
   placing.places.reserve(problem.buffers.size());
   for (const Bytes offset : container.offsets()) placing.places.push_back({.offset = offset});

@@ -34,8 +34,8 @@
 // Where there are runs of rows, `rings` comes after `free-list`. It takes 2 to 4 microseconds a buffer.
 // two-stack and slots come last, since they are never the lowest on lists.
 //
-// With an effort instead of a time limit, each pass has a clock of its own, which begins where all passes
-// before it would have ended. So no clock depends on which thread is first.
+// With an effort instead of a time limit, passes run one after the other, so that the clock does not depend on
+// which thread is first.
 //
 // The result does not depend on the threads unless the clock stops a strategy. The lowest placing wins, of
 // equal ones the strategy that comes first in the order. A strategy is given up only if it cannot win any
@@ -202,34 +202,24 @@ class Contest {
   }
 
   /// Runs the strategies up to the next that uses all threads itself, unless a placing is near the bound. Where
-  /// work is counted, each has a clock of its own, which begins where those before it end.
+  /// work is counted they go one after the other: what one has spent is the next one's beginning.
   void run_passes() {
     const std::size_t begin = next_;
     while (next_ < order_.size() && !order_[next_]->turn.is_alone) ++next_;
     if (is_choice_ && is_near_bound()) return;
-    std::vector<Control> controls;
-    for (std::size_t entrant = begin; entrant < next_; ++entrant) {
-      controls.push_back(control_);
-      controls.back().deadline = control_.deadline.apart();
-      control_.spend(work_of(*order_[entrant]));
-    }
-    base::run_side_by_side(begin, next_, threads_of(control_.options),
-                           [&](std::size_t entrant, std::size_t thread) {
-                             Control& control = controls[entrant - begin];
-                             if (thread != 0) control.options.progress = {};
-                             enter({entrant}, control);
-                             return true;
-                           });
+    const std::size_t threads = control_.deadline.counts_work() ? 1 : threads_of(control_.options);
+    base::run_side_by_side(begin, next_, threads, [&](std::size_t entrant, std::size_t thread) {
+      Control control = control_;
+      if (thread != 0) control.options.progress = {};
+      enter({entrant}, control);
+      return true;
+    });
   }
 
   [[nodiscard]] bool is_near_bound() const {
     if (!standing_ || standing_->is_makeshift) return false;
     const auto gap = static_cast<double>(total_peak(standing_->score) - bound_);
     return gap <= near_bound * static_cast<double>(bound_);
-  }
-
-  [[nodiscard]] std::int64_t work_of(const Strategy& strategy) const {
-    return strategy.turn.work * std::ssize(problem_.buffers);
   }
 
   void enter(const Entry& entry) { enter(entry, control_); }
@@ -334,12 +324,8 @@ std::optional<Neighbours> neighbours_of_many_pieces(const Problem& problem, cons
   for (const Buffer& buffer : problem.buffers) pieces += std::ssize(buffer.pieces);
   const std::size_t most = std::min(Neighbours::most_listed, static_cast<std::size_t>(pieces));
   std::optional<Neighbours> neighbours(std::in_place, problem.buffers, most);
-  constexpr std::int64_t work_of_piece = 300;
-  constexpr std::int64_t work_of_pair = 30;
-  if (neighbours->are_joined())
-    deadline.spend(work_of_piece * pieces + work_of_pair * static_cast<std::int64_t>(neighbours->pairs()));
-  else
-    neighbours.reset();
+  deadline.spend(neighbours->work());
+  if (!neighbours->are_joined()) neighbours.reset();
   return neighbours;
 }
 

@@ -43,9 +43,9 @@ namespace {
 constexpr std::array<std::string_view, 8> portfolio{
     "size*duration", "duration,size", "size,duration",         "size",
     "size*overlap",  "overlap,size",  "size*duration*overlap", "duration*overlap"};
-constexpr int placings_to_finish = 4;                 ///< Where a placing that has begun is not given up.
-constexpr std::int64_t work_of_first_placing = 2500;  ///< For each buffer, in the units of deadlines.
-constexpr std::size_t starts_at_once = 8;             ///< Where work is counted.
+constexpr int placings_to_finish = 4;          ///< Where a placing that has begun is not given up.
+constexpr std::int64_t work_of_sorting = 300;  ///< For each buffer, in the units of deadlines, about.
+constexpr std::size_t starts_at_once = 8;      ///< Where work is counted.
 constexpr std::size_t most_waves = 10;
 constexpr double budgets_in_a_wave = 240;  // approximate, measured
 
@@ -152,13 +152,18 @@ class Board {
 /// One search; its threads share this.
 class RectangleSearch {
  public:
-  RectangleSearch(const Rectangles& rectangles, const Control& control, const Control& early, Starts& starts)
+  /// A start whose time is over may go on for `finish`, to place what it has.
+  RectangleSearch(const Rectangles& rectangles, const Control& control, base::Deadline::Seconds finish,
+                  Starts& starts)
       : rectangles_(rectangles),
         control_(control),
-        early_(early),
+        early_(control),
+        finish_(finish),
         starts_(starts),
         tops_(starts.untuned(), largest_value),
-        board_(rectangles.threshold) {}
+        board_(rectangles.threshold) {
+    early_.deadline = control.deadline.later_by(-finish);
+  }
 
   /// `first` is the result of start 0.
   const Board& run(Tuned first) {
@@ -186,9 +191,18 @@ class RectangleSearch {
  private:
   void run(std::size_t begin, std::size_t end) {
     if (!control_.deadline.counts_work()) return run_side_by_side(begin, end);
-    for (; begin < end && !board_.is_solved() && !early_.is_time_up(); begin += starts_at_once)
-      run_with_clocks(begin, std::min(end, begin + starts_at_once));
+    while (begin < end && !board_.is_solved() && !early_.is_time_up()) {
+      const std::size_t next = std::min(end, begin + starts_in_time());
+      run_with_clocks(begin, next);
+      begin = next;
+    }
     if (begin < end && !board_.is_solved()) board_.put(Tuned{.was_stopped = true}, begin);
+  }
+
+  /// Each of them may go on for `finish_`.
+  [[nodiscard]] std::size_t starts_in_time() const {
+    const double starts = early_.deadline.left().count() / (2 * finish_.count() + 1e-9);
+    return static_cast<std::size_t>(std::clamp(starts, 1.0, static_cast<double>(starts_at_once)));
   }
 
   /// Each start has a clock of its own, and an equal part of the work that is left.
@@ -197,7 +211,8 @@ class RectangleSearch {
     first_with_clock_ = begin;
     clocks_.clear();
     for (std::size_t number = begin; number < end; ++number)
-      clocks_.push_back(early_.deadline.apart().part(1 / static_cast<double>(end - begin)));
+      clocks_.push_back(
+          early_.deadline.apart().part(1 / static_cast<double>(end - begin)).later_by(-finish_));
     run_side_by_side(begin, end);
     for (std::size_t number = begin; number < end && !board_.is_beaten(number); ++number)
       control_.spend((clocks_[number - begin].now() - now).count());
@@ -224,7 +239,7 @@ class RectangleSearch {
     const bool is_quick = rectangles_.neighbours.are_listed();
     const base::Deadline& clock = clocks_.empty() ? early_.deadline : clocks_[number - first_with_clock_];
     const Stops stops{[&] { return is_beaten() || clock.is_over(); },
-                      [&] { return is_beaten() || (!is_quick && control_.is_time_up()); },
+                      [&] { return is_beaten() || (!is_quick && clock.is_over()); },
                       [&](std::int64_t work) { clock.spend(work); }};
     Tuned tuned = tune(rectangles_, starts_[number], stops);
     if (number < tops_.size() && !tuned.offsets.empty()) tops_[number] = tuned.top;
@@ -234,7 +249,8 @@ class RectangleSearch {
 
   const Rectangles& rectangles_;
   const Control& control_;
-  const Control& early_;
+  Control early_;
+  const base::Deadline::Seconds finish_;
   Starts& starts_;
   std::vector<Bytes> tops_;             ///< Tops of the untuned starts; each is written by one thread.
   Tuning in_vain_;                      ///< Of the first start that tunes; one thread writes it.
@@ -261,6 +277,7 @@ Placing rectangle(const Problem& problem, const Control& control) {
   const Stop stop = [&] { return control.is_too_late(); };
   const std::optional<Rectangles> rectangles = prepare(problem.buffers, stop);
   if (!rectangles || stop()) return no_placing();
+  control.spend(rectangles->neighbours.work() + work_of_sorting * std::ssize(problem.buffers));
   Starts starts(*rectangles, control);
   std::vector<Rectangle> sorted = rectangles->all;
   sort_rectangles(sorted, starts[0].sort);
@@ -268,7 +285,6 @@ Placing rectangle(const Problem& problem, const Control& control) {
   Order order;
   for (const Rectangle& it : sorted) order.push_back(it.buffer);
   const auto begin = control.deadline.now();
-  control.spend(work_of_first_placing * std::ssize(problem.buffers));
   Control patient = control;  // the search may go below a placing that the first one does not beat
   patient.ceiling = nullptr;
   Placing placing = place_in_order(problem, order, Fit::lowest, patient, "rectangle");
@@ -276,11 +292,9 @@ Placing rectangle(const Problem& problem, const Control& control) {
   Tuned first = first_placing(problem, placing, *rectangles, starts[0]);
   placing.tuning = first.tuning;
   if (first.top <= rectangles->threshold) return placing;
-  Control early = control;
-  if (rectangles->neighbours.are_listed())
-    early.deadline = early.deadline.later_by(-placings_to_finish * (control.deadline.now() - begin));
-
-  RectangleSearch search(*rectangles, control, early, starts);
+  base::Deadline::Seconds finish(0);
+  if (rectangles->neighbours.are_listed()) finish = placings_to_finish * (control.deadline.now() - begin);
+  RectangleSearch search(*rectangles, control, finish, starts);
   const Board& board = search.run(std::move(first));
   const std::vector<Bytes>& offsets = board.best().offsets;
   for (std::size_t b = 0; b < offsets.size(); ++b) placing.places[b].offset = offsets[b];

@@ -166,6 +166,7 @@ constexpr double heaviest_burden = 50;
 constexpr std::int64_t steps_between_looks = 32;
 constexpr std::size_t events_between_looks = 1 << 16;  // a step between many pieces has as many
 constexpr std::size_t candidates = 4;
+constexpr std::int64_t buffers_to_a_neighbour = 4;  ///< So many begin in the time of a neighbour.
 constexpr Bytes most_retreat = 16;  ///< A step smaller than the first by this factor is not worth trying.
 
 Bytes align_down(Bytes value, Bytes alignment) { return value / alignment * alignment; }
@@ -223,6 +224,7 @@ Order Reorderer::lowered(std::span<const std::size_t> group, const Container& co
 }
 
 void Reorderer::start(std::span<const std::size_t> group, const Container& container) {
+  work_ += std::ssize(buffers_) / buffers_to_a_neighbour;
   offsets_ = container.offsets();
   is_held_.resize(buffers_.size());
   for (std::size_t b = 0; b < buffers_.size(); ++b) is_held_[b] = container.holds(b) ? 1 : 0;

@@ -53,9 +53,9 @@ Order order_of(std::span<const Rectangle> rectangles) {
   return order;
 }
 
-/// About, in the units of deadlines: of a neighbour examined, and of a rectangle placed, at most.
+/// About, in the units of deadlines: of a neighbour examined, and of a rectangle in a round, besides its places.
 constexpr std::int64_t work_of_neighbour = 30;
-constexpr std::int64_t most_work_of_placing = 5000;
+constexpr std::int64_t work_of_round = 300;
 
 class Tuner {
  public:
@@ -64,11 +64,6 @@ class Tuner {
         start_(start),
         stops_(stops),
         by_buffer_(rectangles.buffers.size(), nullptr),
-        work_of_placing_(
-            std::min(most_work_of_placing,
-                     work_of_neighbour *
-                         static_cast<std::int64_t>(2 * rectangles.neighbours.pairs() /
-                                                   std::max<std::size_t>(1, rectangles.buffers.size())))),
         reorderer_(rectangles.buffers, rectangles.neighbours, start.manner,
                    [this] { return ends_lowering(); }) {
     for (const Rectangle& rectangle : rectangles.all) by_buffer_[rectangle.buffer] = &rectangle;
@@ -104,6 +99,7 @@ class Tuner {
 
   /// Tunes the rectangles at risk of being above `critical`, and merges.
   Order adjusted(const Order& order, const std::vector<Bytes>& offsets, Bytes critical) {
+    stops_.spend(work_of_round * std::ssize(rectangles_.buffers));
     const std::vector<Risk> risks = classify(rectangles_.buffers, offsets, critical);
     Container container(rectangles_.buffers, &rectangles_.neighbours);
     const Order high = tuned(order, risks, Risk::high, offsets, container);
@@ -135,11 +131,14 @@ class Tuner {
   /// The placer: adds the rectangles in this order and returns the highest top; none if stopped.
   [[nodiscard]] std::optional<Bytes> place(std::span<const std::size_t> order, Container& container) const {
     Bytes top = 0;
-    stops_.spend(work_of_placing_ * std::ssize(order));
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i % buffers_between_looks == 0 && stops_.ends_placing()) return std::nullopt;
+      if (i % buffers_between_looks == 0) {
+        stops_.spend(container.take_work());
+        if (stops_.ends_placing()) return std::nullopt;
+      }
       top = std::max(top, container.put_lowest(order[i]));
     }
+    stops_.spend(container.take_work());
     return top;
   }
 
@@ -174,6 +173,7 @@ class Tuner {
   };
 
   [[nodiscard]] Attempt attempt(Order order, const Container& below) const {
+    stops_.spend(below.work_of_copy());
     Attempt attempt{std::move(order), below};
     attempt.top = place(attempt.order, attempt.container);
     return attempt;
@@ -208,7 +208,6 @@ class Tuner {
   const Start& start_;
   const Stops& stops_;
   std::vector<const Rectangle*> by_buffer_;
-  std::int64_t work_of_placing_;  ///< Of a rectangle.
   Reorderer reorderer_;
   std::int64_t told_ = 0;  ///< Work of the re-orderer that `stops_` know of.
 };

@@ -128,6 +128,7 @@ Placing rings(const Problem& problem, const Control& control) {
   if (control.is_too_late()) return no_placing();
   const Rings made(problem);
   const Neighbours neighbours(made.problem().buffers);
+  control.spend(neighbours.work());
   if (control.is_too_late()) return no_placing();
   Control own = control;
   own.known = {};

@@ -58,6 +58,9 @@ namespace stowage::pack {
 namespace {
 
 constexpr Bytes never = Skyline::never;
+/// Work, about, in the units of deadlines.
+constexpr std::int64_t work_of_each_node = 300;
+constexpr std::int64_t work_of_look = 1;
 
 class SectionSearch {
  public:
@@ -73,7 +76,7 @@ class SectionSearch {
     Found found;
     found.answer = skyline_.begin() ? explore() : Answer::no;
     if (found.answer == Answer::yes) found.offsets = skyline_.offsets();
-    found.work = nodes_;
+    found.work = work_of_each_node * nodes_ + work_of_look * (looks_ + skyline_.looks());
     return found;
   }
 
@@ -120,6 +123,7 @@ class SectionSearch {
     if (dive_.sections == SectionOrder::last_failure && skyline_.is_open(failure))
       return branch_in(valley_below(failure)).section;
     Branch best;
+    looks_ += tables_.model.sections;
     for (std::uint32_t s = 0; s < tables_.model.sections; ++s) {
       if (!skyline_.is_open(s)) continue;
       const Run run = run_around(s);
@@ -133,6 +137,7 @@ class SectionSearch {
 
   [[nodiscard]] Branch branch_in(const Run& run) {
     Branch best;
+    looks_ += 4 * (run.end - run.begin);  // with a random number each
     for (std::uint32_t s = run.begin; s < run.end; ++s) {
       const auto ways = static_cast<double>(skyline_.choices(s) + (skyline_.slack(s) > 0 ? 1 : 0));
       const double score = ways * (1 + random_.fraction());
@@ -180,6 +185,7 @@ class SectionSearch {
   /// Of equal items only the first counts: the others have the same places.
   void list_choices(std::uint32_t section) {
     const std::size_t first = stack_.size();
+    looks_ += std::ssize(tables_.entries[section]);
     for (const Entry& entry : tables_.entries[section]) {
       const std::uint32_t i = entry.item;
       if (skyline_.is_placed(i) || !is_choice(entry, skyline_.floor(section))) continue;
@@ -204,14 +210,16 @@ class SectionSearch {
       });
       return std::tuple(leaves_hole, -item.alignment, -width, -item.size, i);
     };
+    looks_ += 16 * static_cast<std::int64_t>(stack_.size() - first);  // to sort them
     const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(first);
     std::sort(begin, stack_.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
     stack_.erase(std::unique(begin, stack_.end()), stack_.end());
   }
 
   /// The begin of the next item in the section if none of the choices rests on its floor.
-  [[nodiscard]] Bytes after_waste(std::uint32_t section) const {
+  [[nodiscard]] Bytes after_waste(std::uint32_t section) {
     Bytes least = never;
+    looks_ += std::ssize(tables_.entries[section]) + std::ssize(items_);
     std::uint32_t begin = section;  // range of the sections of all choices
     std::uint32_t end = section;
     for (const Entry& entry : tables_.entries[section]) {
@@ -236,7 +244,8 @@ class SectionSearch {
   }
 
   /// The lowest offset of an item that does not rest where it could, but on another item.
-  [[nodiscard]] Bytes lifted(const Entry& entry) const {
+  [[nodiscard]] Bytes lifted(const Entry& entry) {
+    looks_ += std::ssize(tables_.clashes[entry.item]);
     const Bytes above = skyline_.rest(entry.item) + 1;
     Bytes least = never;
     for (const ForbiddenOffsets& clash : tables_.clashes[entry.item]) {
@@ -257,6 +266,7 @@ class SectionSearch {
   Skyline skyline_;
   std::vector<std::uint32_t> stack_;  ///< The choices of all open nodes.
   std::int64_t nodes_ = 0;
+  std::int64_t looks_ = 0;  ///< At sections, items and choices, besides those of the skyline.
   /// A node scans all sections and items, and may be slow with blocks.
   const std::int64_t stop_every_ =
       tables_.is_simple ? std::max<std::int64_t>(1, 100'000 / (tables_.model.sections + std::ssize(items_)))

@@ -14,7 +14,7 @@ enum class Answer : std::uint8_t { yes, no, unknown };
 struct Found {
   Answer answer = Answer::unknown;
   std::vector<Bytes> offsets{};
-  std::int64_t work = 0;  ///< Nodes.
+  std::int64_t work = 0;  ///< In the units of deadlines.
 };
 
 /// The order of choices. Coarsest: those that leave no hole first, then the greatest alignment, then the
@@ -31,7 +31,7 @@ struct Dive {
   std::int64_t nodes = 0;  ///< The search gives up after this many.
 };
 
-/// About, in the units of deadlines: a node scans all sections and items.
+/// At most, about, in the units of deadlines: a node may scan all sections and items.
 [[nodiscard]] std::int64_t work_of_node(const Tables& tables);
 
 /// Decides whether everything fits below `height`: one dive of the branch and bound in section_search.cc.

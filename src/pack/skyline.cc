@@ -72,6 +72,7 @@ bool Skyline::place(std::uint32_t i) {
   const Bytes offset = rests_[i];
   put(i, offset);
   set(left_, left_ - 1);
+  looks_ += std::ssize(tables_.clashes[i]);
   for (const ForbiddenOffsets& clash : tables_.clashes[i]) {
     const Bytes rest = rests_[clash.other];
     if (rest == never || offset - rest >= clash.high || offset - rest <= clash.low) continue;
@@ -81,6 +82,7 @@ bool Skyline::place(std::uint32_t i) {
 }
 
 bool Skyline::waste(std::uint32_t section, Bytes least) {
+  looks_ += std::ssize(tables_.entries[section]);
   for (const Entry& entry : tables_.entries[section]) {
     const Bytes rest = rests_[entry.item];
     if (rest != never && rest < least - entry.low && !raise(entry.item, least - entry.low)) return false;
@@ -102,6 +104,7 @@ void Skyline::widen_touched(const Segment& part) {
 void Skyline::leave(const Item& item, Bytes rest) {
   for (const Segment& part : item.parts) {
     widen_touched(part);
+    looks_ += part.end - part.begin;
     for (std::uint32_t s = part.begin; s < part.end; ++s) {
       if (rest + part.low > floors_[s] || is_touched_[s] != 0) continue;
       if (choices_[s] > 1) {
@@ -119,6 +122,7 @@ void Skyline::put(std::uint32_t i, Bytes offset) {
   set(rests_[i], never);
   for (const Segment& part : items_[i].parts) {
     widen_touched(part);
+    looks_ += 4 * (part.end - part.begin);  // most of them are logged
     for (std::uint32_t s = part.begin; s < part.end; ++s) {
       set(open_[s], open_[s] - 1);
       is_touched_[s] = 1;
@@ -134,7 +138,7 @@ void Skyline::put(std::uint32_t i, Bytes offset) {
 }
 
 /// The least offset, `from` or more, at which the item collides with nothing.
-Bytes Skyline::free_offset(const Item& item, Bytes from) const {
+Bytes Skyline::free_offset(const Item& item, Bytes from) {
   Bytes offset = base::align_up(from, item.alignment);
   for (bool is_free = false; !is_free;) {
     is_free = true;
@@ -143,7 +147,9 @@ Bytes Skyline::free_offset(const Item& item, Bytes from) const {
       is_free = false;
     };
     for (const Segment& part : item.parts) {
+      looks_ += part.end - part.begin;
       for (std::uint32_t s = part.begin; s < part.end; ++s) {
+        looks_ += std::ssize(blocks_[s]);
         if (offset + part.low < floors_[s]) lift(floors_[s] - part.low);
         for (const Block& block : blocks_[s]) {
           if (block.begin < offset + part.high && offset + part.low < block.end) lift(block.end - part.low);
@@ -166,6 +172,7 @@ bool Skyline::raise(std::uint32_t i, Bytes least) {
 
 bool Skyline::settle() {
   bool is_good = true;
+  if (touched_begin_ < touched_end_) looks_ += touched_end_ - touched_begin_;
   for (std::uint32_t s = touched_begin_; s < touched_end_; ++s) {
     if (is_touched_[s] == 0) continue;
     is_touched_[s] = 0;
@@ -182,6 +189,7 @@ bool Skyline::settle(std::uint32_t s) {
     if (choices_[s] != 0) set(choices_[s], 0);
     return true;
   }
+  looks_ += std::ssize(tables_.items_in[s]);
   Bytes least = never;
   Bytes count = 0;
   const auto look_at = [&](Bytes begin) {

@@ -66,6 +66,8 @@ class Skyline {
   [[nodiscard]] bool is_open(std::uint32_t section) const { return open_[section] != 0; }
   /// The section that last lost too many bytes; undoing does not change it.
   [[nodiscard]] std::uint32_t last_failure() const { return last_failure_; }
+  /// How many items and sections were looked at so far.
+  [[nodiscard]] std::int64_t looks() const { return looks_; }
 
  private:
   /// Addresses [begin, end) taken above the floor of a section.
@@ -78,7 +80,7 @@ class Skyline {
   void widen_touched(const Segment& part);
   void leave(const Item& item, Bytes rest);
   void put(std::uint32_t item, Bytes offset);
-  [[nodiscard]] Bytes free_offset(const Item& item, Bytes from) const;
+  [[nodiscard]] Bytes free_offset(const Item& item, Bytes from);
   [[nodiscard]] bool raise(std::uint32_t item, Bytes least);
   [[nodiscard]] bool settle();
   [[nodiscard]] bool settle(std::uint32_t section);
@@ -101,6 +103,7 @@ class Skyline {
   std::uint32_t touched_begin_ = 0;
   std::uint32_t touched_end_ = 0;
   std::uint32_t last_failure_ = 0;
+  std::int64_t looks_ = 0;
 };
 
 }  // namespace stowage::pack

@@ -36,10 +36,9 @@ namespace {
 
 /// Lives of a class differ by less than this factor.
 constexpr std::array<double, 2> widths{1.5, 1.25};
-constexpr int patience = 30;                  ///< Passes of one width in vain.
-constexpr std::int64_t work_of_buffer = 300;  ///< Of a pass, in the units of deadlines, about;
-constexpr std::int64_t work_of_pair = 20;     ///< of neighbours.
-constexpr Bytes part_that_squeaks = 50;       ///< The cap is so much of the gap below the lowest peak.
+constexpr int patience = 30;                      ///< Passes of one width in vain.
+constexpr std::int64_t work_to_sort_class = 150;  ///< To sort it, in the units of deadlines, about.
+constexpr Bytes part_that_squeaks = 50;           ///< The cap is so much of the gap below the lowest peak.
 
 class SqueakyWheel {
  public:
@@ -107,8 +106,7 @@ class SqueakyWheel {
 
   /// False if the time is up.
   bool place() {
-    control_.spend(work_of_buffer * std::ssize(buffers_) +
-                   work_of_pair * static_cast<std::int64_t>(neighbours_.pairs()));
+    control_.spend(work_to_sort_class * std::ssize(buffers_));
     Container container(buffers_, &neighbours_);
     peak_ = 0;
     for (const Buffer& buffer : buffers_) {
@@ -116,9 +114,13 @@ class SqueakyWheel {
     }
     std::size_t done = 0;
     for (const std::size_t b : order()) {
-      if (done++ % buffers_between_looks == 0 && has_to_end()) return false;
+      if (done++ % buffers_between_looks == 0) {
+        control_.spend(container.take_work());
+        if (has_to_end()) return false;
+      }
       peak_ = std::max(peak_, container.put_tightest(b));
     }
+    control_.spend(container.take_work());
     offsets_ = container.offsets();
     return true;
   }

@@ -226,7 +226,7 @@ class StreamPlanner {
 
   /// The network with no repeats, with all repeats, and as chosen.
   [[nodiscard]] std::vector<Graph> graphs_of(const Streamed& chosen) const {
-    stream::Repeated all = stream::repeat_all(stream::once(graph_));
+    stream::Repeated all = stream::repeat_all(stream::once(graph_), deadline_.without_limit());
     const bool is_all = chosen.network.operators.size() == all.operators.size();
     std::vector<Graph> graphs{is_repeated(chosen.network) ? graph_ : chosen.network.graph};
     if (is_repeated(chosen.network)) graphs.push_back(chosen.network.graph);

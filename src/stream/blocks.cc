@@ -270,7 +270,7 @@ std::int64_t iterations_of(const RowModel& model) {
 /// The least peak with nothing repeated, or all that may be.
 Bytes peak_of(const Graph& graph, const InstanceOptions& options, const TrialEffort& effort, Bytes limit) {
   const Bytes once = least_peak_of(instances_of(graph, options), effort, limit);
-  const Repeated again = repeat_all(stream::once(graph));
+  const Repeated again = repeat_all(stream::once(graph), effort.deadline);
   if (again.operators.size() == graph.subgraphs[0].operators.size()) return once;
   return std::min(once, least_peak_of(instances_of(again.graph, options), effort, std::min(once, limit)));
 }
@@ -279,6 +279,7 @@ Bytes peak_of(const Graph& graph, const InstanceOptions& options, const TrialEff
 
 SplitChoice split_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                  std::int64_t most_iterations, const TrialEffort& effort) {
+  constexpr std::int64_t work_of_operator = 10'000;  // in the units of deadlines: to make it for a trial
   std::vector<Splits> choices = block_choices(graph, options.axes);
   std::stable_sort(choices.begin(), choices.end(), [&](const Splits& a, const Splits& b) {
     const Bytes of_a = bytes_in(graph, a);
@@ -298,6 +299,7 @@ SplitChoice split_where_it_helps(const Graph& graph, const InstanceOptions& opti
     trial.push_back(choice);
     const model::SplitNetwork network = model::split(graph, joined(trial));
     const Graph blocks = model::stored(network);
+    effort.deadline.spend(work_of_operator * std::ssize(blocks.subgraphs[0].operators));
     const InstanceOptions own = options_of_blocks(network, options);
     const std::int64_t iterations = iterations_of(instances_of(blocks, own));
     if (iterations > most_iterations) {

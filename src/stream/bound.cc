@@ -71,6 +71,7 @@ class CutBound {
   Bound run(std::span<const IterationId> order, const BoundOptions& options) {
     const std::vector<std::vector<std::size_t>> groups = races_of(program_);
     const base::Deadline deadline = groups.empty() ? options.deadline : options.deadline.part(0.5);
+    options.deadline.spend(work_of_node * std::ssize(witness_));
     options.deadline.spend(work_of_look * static_cast<std::int64_t>(order.size() * program_.operators()));
     witness_order(order);
     Bound bound{.bytes = program_.resident};  // before the first iteration
@@ -100,7 +101,9 @@ class CutBound {
   }
 
  private:
-  static constexpr std::int64_t work_of_look = 5;  ///< In the units of deadlines, at one operator.
+  /// In the units of deadlines: to make the node of an iteration, and to look at an operator.
+  static constexpr std::int64_t work_of_node = 500;
+  static constexpr std::int64_t work_of_look = 5;
 
   void add_instance(IterationId i) {
     const Iteration& instance = program_.instances[i];

@@ -35,6 +35,7 @@ class Unrolling {
       : model_(model), options_(options), left_(options.limit) {}
 
   RowProgram run() {
+    options_.deadline.spend(work_of_operator * std::ssize(model_.operators));
     note_written();
     find_places();
     for (std::size_t t = 0; t < model_.tensors.size(); ++t) check_extent(model_.tensors[t]);
@@ -363,6 +364,7 @@ class Unrolling {
   }
 
   static constexpr std::int64_t instances_between_looks = 256;
+  static constexpr std::int64_t work_of_operator = 4000;  ///< With the model that is made for this, mostly.
   static constexpr std::int64_t work_of_read =
       20;  ///< In the units of deadlines, with all that follows from it.
 

@@ -244,11 +244,14 @@ std::vector<TensorId> candidates_of(const Repeated& given) {
   return candidates;
 }
 
-/// Repeats the operators that compute each of these tensors.
+/// Repeats the operators that compute each of these tensors, until the deadline.
 template <typename Tensors>
-Repeated repeat_each(const Repeated& given, const Tensors& tensors) {
+Repeated repeat_each(const Repeated& given, const Tensors& tensors, const base::Deadline& deadline) {
+  constexpr std::int64_t work_of_operator = 700;  // in the units of deadlines: to look at it, and to copy it
   Repeated repeated = given;
   for (const TensorId tensor : tensors) {
+    if (deadline.is_over()) break;
+    deadline.spend(work_of_operator * std::ssize(repeated.operators));
     const auto all = repeatables(repeated.graph);
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const auto& it) { return it.tensor == tensor; });
@@ -259,20 +262,27 @@ Repeated repeat_each(const Repeated& given, const Tensors& tensors) {
 
 }  // namespace
 
-Repeated repeat_all(const Repeated& given) { return repeat_each(given, candidates_of(given)); }
+Repeated repeat_all(const Repeated& given, const base::Deadline& deadline) {
+  return repeat_each(given, candidates_of(given), deadline);
+}
 
 Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& options,
                                const TrialEffort& effort) {
-  const auto with = [&](const std::set<TensorId>& tensors) { return repeat_each(given, tensors); };
+  const auto with = [&](const std::set<TensorId>& tensors, const base::Deadline& deadline) {
+    return repeat_each(given, tensors, deadline);
+  };
   const auto peak_of = [&](const Repeated& it, Bytes limit) {
     const RowModel model = instances_of(it.graph, options);
     if (!can_interleave(it, model)) return std::numeric_limits<Bytes>::max();
     return least_peak_of(model, effort, limit);
   };
-  return with(choose_tensors(
+  const std::set<TensorId> chosen = choose_tensors(
       groups_of_alike(given.graph, candidates_of(given)),
-      [&](const std::set<TensorId>& tensors, Bytes limit) { return peak_of(with(tensors), limit); },
-      effort.deadline));
+      [&](const std::set<TensorId>& tensors, Bytes limit) {
+        return peak_of(with(tensors, effort.deadline), limit);
+      },
+      effort.deadline);
+  return with(chosen, effort.deadline.without_limit());
 }
 
 }  // namespace stowage::stream

@@ -35,8 +35,8 @@ struct Repeatable {
 /// Repeats these operators right before every reader but the first.
 [[nodiscard]] Repeated repeat(const Repeated& repeated, const Repeatable& what);
 
-/// Repeats everything that it may, for all readers but the first.
-[[nodiscard]] Repeated repeat_all(const Repeated& given);
+/// Repeats everything that it may, for all readers but the first, or as much until the deadline.
+[[nodiscard]] Repeated repeat_all(const Repeated& given, const base::Deadline& deadline);
 
 /// Repeats all of them or none, then flips single ones where that lowers the peak of the best order.
 [[nodiscard]] Repeated repeat_where_it_helps(const Repeated& given, const InstanceOptions& options,

