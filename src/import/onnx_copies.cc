@@ -38,7 +38,7 @@ void whole(const NodeCopy& it) { it.finder.pass_whole(); }
 void if_equal(const NodeCopy& it) { it.finder.pass_if_equal(); }
 
 /// Passes its input on, unless old ones lack `is_test` or new ones may be in training mode.
-void dropout(const NodeCopy& it) {
+void pass_dropout(const NodeCopy& it) {
   constexpr int first_without_attribute = 7;
   constexpr std::size_t training_mode = 2;
   const auto is_known_false = [&] { return it.node.scalar(training_mode) == 0; };
@@ -51,7 +51,7 @@ void dropout(const NodeCopy& it) {
   }
 }
 
-void transpose(const NodeCopy& it) {
+void pass_transpose(const NodeCopy& it) {
   auto order = it.node.integer_list("perm");
   if (!order) {
     const auto shape = it.finder.input_shape(0);
@@ -81,7 +81,7 @@ Shape even_sizes(std::int64_t extent, std::size_t parts) {
   return sizes;
 }
 
-void split(const NodeCopy& it) {
+void pass_split(const NodeCopy& it) {
   constexpr int first_with_default = 2;
   if (it.node.version() < first_with_default && it.node.attribute("axis") == nullptr) {
     it.finder.refuse("split without an axis");
@@ -137,7 +137,7 @@ std::optional<SliceLists> slice_lists(const NodeCopy& it) {
   return std::nullopt;
 }
 
-void slice(const NodeCopy& it) {
+void pass_slice(const NodeCopy& it) {
   const auto from = it.finder.input_shape(0);
   const auto to = it.finder.output_shape(0);
   const auto lists = from && to ? slice_lists(it) : std::nullopt;
@@ -165,7 +165,7 @@ void slice(const NodeCopy& it) {
   it.finder.take(region);
 }
 
-void gather(const NodeCopy& it) {
+void pass_gather(const NodeCopy& it) {
   const auto indices = it.node.integers(1);
   const auto shape = it.finder.input_shape(0);
   if (!shape) return;
@@ -182,7 +182,7 @@ void gather(const NodeCopy& it) {
 }
 
 /// A cast to another type computes, so it does not move data.
-void cast(const NodeCopy& it) {
+void pass_cast(const NodeCopy& it) {
   const auto dtype = [&](const auto& operands) {
     return operands.empty() || !operands[0] ? DType::unknown : it.graph.tensors[*operands[0]].dtype;
   };
@@ -193,10 +193,11 @@ using CopyRule = void (*)(const NodeCopy& it);
 
 const std::unordered_map<std::string_view, CopyRule>& copy_rules() {
   static const std::unordered_map<std::string_view, CopyRule> table{
-      {"Reshape", whole},       {"Flatten", whole},   {"Squeeze", whole}, {"Unsqueeze", whole},
-      {"Identity", whole},      {"Dropout", dropout}, {"Cast", cast},     {"CastLike", cast},
-      {"Transpose", transpose}, {"Expand", if_equal}, {"Tile", if_equal}, {"Concat", concat},
-      {"Split", split},         {"Slice", slice},     {"Gather", gather},
+      {"Reshape", whole},    {"Flatten", whole},      {"Squeeze", whole},
+      {"Unsqueeze", whole},  {"Identity", whole},     {"Dropout", pass_dropout},
+      {"Cast", pass_cast},   {"CastLike", pass_cast}, {"Transpose", pass_transpose},
+      {"Expand", if_equal},  {"Tile", if_equal},      {"Concat", concat},
+      {"Split", pass_split}, {"Slice", pass_slice},   {"Gather", pass_gather},
   };
   return table;
 }

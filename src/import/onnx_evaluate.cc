@@ -80,7 +80,7 @@ bool copy(Evaluation& it) {
   return true;
 }
 
-bool cast(Evaluation& it) {
+bool compute_cast(Evaluation& it) {
   if (!it.has(0) || it.in(0).size() != it.count) return false;
   if (it.in(0).is_real() == it.result.is_real()) return copy(it);
   if (it.result.is_real()) {
@@ -160,7 +160,7 @@ bool pick_from_first(Evaluation& it, const Pick& index_of) {
   return true;
 }
 
-bool gather(Evaluation& it) {
+bool compute_gather(Evaluation& it) {
   if (!it.has(0) || !it.has(1) || it.in(0).shape.size() != 1 || it.in(1).is_real() ||
       it.in(1).size() != it.count)
     return false;
@@ -174,7 +174,7 @@ bool gather(Evaluation& it) {
 }
 
 /// Slices a vector; starts and steps are inputs, or attributes in older versions.
-bool slice(Evaluation& it) {
+bool compute_slice(Evaluation& it) {
   if (!it.has(0) || it.in(0).shape.size() != 1) return false;
   Integer start;
   std::int64_t step = 1;
@@ -206,7 +206,7 @@ bool concat(Evaluation& it) {
   return it.result.size() == it.count;
 }
 
-bool expand(Evaluation& it) {
+bool compute_expand(Evaluation& it) {
   if (!it.has(0) || !broadcasts_to(it.in(0).shape, it.result.shape)) return false;
   return pick_from_first(
       it, [&](std::size_t i) { return std::optional(broadcast_index(i, it.result.shape, it.in(0).shape)); });
@@ -225,7 +225,7 @@ bool where(Evaluation& it) {
   return true;
 }
 
-bool constant_of_shape(Evaluation& it) {
+bool compute_constant_of_shape(Evaluation& it) {
   Value fill{.elem_type = element::float32, .shape = {1}, .integers = {}, .reals = {0.0}};
   for (const wire::AttributeProto& attribute : it.node.attribute) {
     const auto* const tensor = attribute.get<wire::AttributeProto::Tensor>();
@@ -243,7 +243,7 @@ bool constant_of_shape(Evaluation& it) {
   return true;
 }
 
-bool range(Evaluation& it) {
+bool compute_range(Evaluation& it) {
   if (!it.has(0) || !it.has(2) || it.in(0).integers.size() != 1 || it.in(2).integers.size() != 1)
     return false;
   for (std::size_t i = 0; i < it.count; ++i) {
@@ -257,7 +257,7 @@ bool range(Evaluation& it) {
 
 /// Reduces everything to one element.
 template <typename Combine>
-bool reduce(Evaluation& it, const Combine& combine) {
+bool compute_reduce(Evaluation& it, const Combine& combine) {
   if (!it.has(0) || it.count != 1 || it.in(0).integers.empty() || it.result.is_real()) return false;
   Integer total = it.in(0).integers[0];
   for (std::size_t i = 1; i < it.in(0).integers.size() && total; ++i)
@@ -267,7 +267,7 @@ bool reduce(Evaluation& it, const Combine& combine) {
   return true;
 }
 
-bool constant(Evaluation& it) {
+bool compute_constant(Evaluation& it) {
   for (const wire::AttributeProto& attribute : it.node.attribute) {
     const auto* const tensor = attribute.get<wire::AttributeProto::Tensor>();
     if (attribute.name == "value" && tensor != nullptr) {
@@ -299,20 +299,20 @@ using EvaluationRule = bool (*)(Evaluation& it);
 
 const std::unordered_map<std::string_view, EvaluationRule>& rules() {
   static const std::unordered_map<std::string_view, EvaluationRule> table{
-      {"Constant", constant},
-      {"ConstantOfShape", constant_of_shape},
+      {"Constant", compute_constant},
+      {"ConstantOfShape", compute_constant_of_shape},
       {"Identity", copy},
       {"Squeeze", copy},
       {"Unsqueeze", copy},
       {"Reshape", copy},
       {"Flatten", copy},
-      {"Cast", cast},
-      {"Gather", gather},
-      {"Slice", slice},
+      {"Cast", compute_cast},
+      {"Gather", compute_gather},
+      {"Slice", compute_slice},
       {"Concat", concat},
-      {"Expand", expand},
+      {"Expand", compute_expand},
       {"Where", where},
-      {"Range", range},
+      {"Range", compute_range},
       {"Add", [](Evaluation& it) { return binary(it, base::checked_add, std::plus<double>()); }},
       {"Sub", [](Evaluation& it) { return binary(it, subtract, std::minus<double>()); }},
       {"Mul", [](Evaluation& it) { return binary(it, base::checked_multiply, std::multiplies<double>()); }},
@@ -342,10 +342,10 @@ const std::unordered_map<std::string_view, EvaluationRule>& rules() {
       {"Floor", [](Evaluation& it) { return unary(it, unchanged, [](double a) { return std::floor(a); }); }},
       {"Ceil", [](Evaluation& it) { return unary(it, unchanged, [](double a) { return std::ceil(a); }); }},
       {"Sqrt", [](Evaluation& it) { return unary(it, unchanged, [](double a) { return std::sqrt(a); }); }},
-      {"ReduceProd", [](Evaluation& it) { return reduce(it, base::checked_multiply); }},
-      {"ReduceSum", [](Evaluation& it) { return reduce(it, base::checked_add); }},
-      {"ReduceMin", [](Evaluation& it) { return reduce(it, least); }},
-      {"ReduceMax", [](Evaluation& it) { return reduce(it, greatest); }},
+      {"ReduceProd", [](Evaluation& it) { return compute_reduce(it, base::checked_multiply); }},
+      {"ReduceSum", [](Evaluation& it) { return compute_reduce(it, base::checked_add); }},
+      {"ReduceMin", [](Evaluation& it) { return compute_reduce(it, least); }},
+      {"ReduceMax", [](Evaluation& it) { return compute_reduce(it, greatest); }},
   };
   return table;
 }
