@@ -147,7 +147,8 @@ class GraphReader {
 
   [[nodiscard]] Operator read_operator(const Json& json) const {
     json.expect_members({"type", "name", "inputs", "outputs", "scratch", "bodies", "body_use", "after",
-                         "folded", "stateful", "copies", "must_copy", "row_axes", "sums_over", "carries"});
+                         "folded", "stateful", "copies", "must_copy", "row_axes", "sums_over", "carries",
+                         "multiplies"});
     Operator op{.type = json.at("type").string(),
                 .inputs = operands(json.at("inputs")),
                 .outputs = operands(json.at("outputs")),
