@@ -193,8 +193,8 @@ void Container::find_forbidden(std::size_t buffer) {
                                     [&](const Interval& interval) { forbidden_.push_back(interval); });
   });
   const std::size_t count = forbidden_.size();
-  work_ += work_beside_neighbours +
-           work_to_sort_forbidden * static_cast<std::int64_t>(count) * std::bit_width(count);
+  work_ += work_beside_neighbours + work_to_sort_forbidden * static_cast<std::int64_t>(count) *
+                                        static_cast<std::int64_t>(std::bit_width(count));
   std::sort(forbidden_.begin(), forbidden_.end(),
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
 }

@@ -162,7 +162,8 @@ void Occupancy::collect_partials(const std::vector<Partial>& partials, Cells cel
   }
   const std::size_t found = partly_.size() - begin;
   if (found == 0) return;
-  work_ += work_to_sort_partials * static_cast<std::int64_t>(found) * std::bit_width(found);
+  work_ += work_to_sort_partials * static_cast<std::int64_t>(found) *
+           static_cast<std::int64_t>(std::bit_width(found));
   const auto first = partly_.begin() + static_cast<std::ptrdiff_t>(begin);
   std::sort(first, partly_.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   auto last = first;
