@@ -51,12 +51,12 @@ class SmallerRun {
   std::string fault() {
     for (const TensorId input : real_.subgraphs[0].inputs) write(input, origins_of(input));
     for (const std::size_t o : topological_orders(planned_)[0]) {
-      const Operator& op = real_.subgraphs[0].operators[o];
+      const Operator& op = real_.subgraphs.at(0).operators.at(o);
       if (op.folded) continue;
       for (const auto& input : op.inputs) {
         if (input && !is_intact(*input)) return describe(real_, *input);
       }
-      run(planned_.subgraphs[0].operators[o], op);
+      run(planned_.subgraphs.at(0).operators.at(o), op);
     }
     for (const TensorId output : real_.subgraphs[0].outputs) {
       if (!is_intact(output)) return describe(real_, output);
@@ -66,14 +66,14 @@ class SmallerRun {
 
  private:
   [[nodiscard]] std::optional<Bytes> address(TensorId t) const {
-    const std::vector<View>& views = plan_.tensors[t].views;
+    const std::vector<View>& views = plan_.tensors.at(t).views;
     if (views.empty()) return std::nullopt;
     return plan_.places[views[0].buffer].offset + views[0].offset;
   }
 
   [[nodiscard]] std::vector<Origin> origins_of(TensorId t) const {
     std::vector<Origin> origins;
-    for (Bytes b = 0; b < real_.tensors[t].bytes; ++b) origins.emplace_back(t, b);
+    for (Bytes b = 0; b < real_.tensors.at(t).bytes; ++b) origins.emplace_back(t, b);
     return origins;
   }
 
@@ -85,16 +85,17 @@ class SmallerRun {
       for (const ByteCopy& copy : op.copies) {
         if (copy.output != i) continue;
         const bool is_removed = std::ranges::any_of(planned.copies, [&](const ByteCopy& it) {
-          const auto from = address(*planned.inputs[it.input]);
-          const auto to = address(*planned.outputs[it.output]);
+          const auto from = address(planned.inputs.at(it.input).value());
+          const auto to = address(planned.outputs.at(it.output).value());
           return it.input == copy.input && it.output == copy.output && from && to &&
                  *from + it.from == *to + it.to;
         });
         for (Bytes b = 0; b < copy.size; ++b) {
-          const std::vector<Origin>& values = values_[*op.inputs[copy.input]];
+          const std::vector<Origin>& values = values_[op.inputs.at(copy.input).value()];
           if (!values.empty())
-            origins[static_cast<std::size_t>(copy.to + b)] = values[static_cast<std::size_t>(copy.from + b)];
-          stays[static_cast<std::size_t>(copy.to + b)] = is_removed;
+            origins.at(static_cast<std::size_t>(copy.to + b)) =
+                values.at(static_cast<std::size_t>(copy.from + b));
+          stays.at(static_cast<std::size_t>(copy.to + b)) = is_removed;
         }
       }
       write(*op.outputs[i], origins, stays);
