@@ -37,8 +37,9 @@ Bytes least_peak(const std::vector<Buffer>& buffers) {
         }
         return true;
       };
-      offsets[b] = 0;
-      while (!is_free(offsets[b])) ++offsets[b];
+      Bytes offset = 0;
+      while (!is_free(offset)) ++offset;
+      offsets[b] = offset;
       peak = std::max(peak, offsets[b] + buffers[b].size);
     }
     least = std::min(least, peak);
