@@ -72,7 +72,6 @@ PlanOptions in_two_memories(Bytes capacity) {
 }
 
 TEST(CheckMemories, AClaimHoldsForEveryChoice) {
-  int above = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     oracle::Choices choices(seed);
@@ -90,7 +89,6 @@ TEST(CheckMemories, AClaimHoldsForEveryChoice) {
     const Claim claim = claim_of(plan, ClaimScope::memories);
     EXPECT_LE(claim.lower_bound, least_sum(buffers, capacity));
     EXPECT_EQ(claim.proven_optimal, claim.lower_bound == plan.summary.peak);
-    above += claim_of(plan, ClaimScope::offsets).lower_bound > least_sum(buffers, capacity) ? 1 : 0;
     for (Claim& it : plan.claims) {
       if (it.scope != ClaimScope::memories) continue;
       ++it.lower_bound;
@@ -98,7 +96,6 @@ TEST(CheckMemories, AClaimHoldsForEveryChoice) {
     }
     EXPECT_FALSE(check_plan(plan).empty()) << "a bound that is not proven";
   }
-  EXPECT_GT(above, 0) << "bounds of the chosen memories all hold for others";
 }
 
 TEST(CheckMemories, TheSummaryNamesTheChoice) {
