@@ -50,7 +50,8 @@ class SmallerRun {
   /// The first tensor that is overwritten before it is read; empty if there is none.
   std::string fault() {
     for (const TensorId input : real_.subgraphs[0].inputs) write(input, origins_of(input));
-    for (const std::size_t o : topological_orders(planned_)[0]) {
+    const std::vector<std::size_t> order = topological_orders(planned_)[0];
+    for (const std::size_t o : order) {
       const Operator& op = real_.subgraphs.at(0).operators.at(o);
       if (op.folded) continue;
       for (const auto& input : op.inputs) {
