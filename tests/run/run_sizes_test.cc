@@ -110,9 +110,8 @@ TEST_P(SizesOfRuns, AreThePlannedOnes) {
       parse_network(testing::onnx_model(parts, it.set).SerializeAsString(), "m.onnx", options);
   const Shape shape = it.is_scalar ? Shape{} : Shape{std::ssize(it.right)};
   EXPECT_EQ(error_of_run(network, "s", array_of(DType::int64, shape, it.right)), "");
-  expect_message(
-      error_of_run(network, "s", array_of(DType::int64, shape, it.wrong)),
-      {"(" + it.type + ")", "tensor 'y'", "tensor 's' is " + std::to_string(it.wrong[0]), "planned"});
+  expect_message(error_of_run(network, "s", array_of(DType::int64, shape, it.wrong)),
+                 {"(" + it.type, "tensor 'y'", "tensor 's' is " + std::to_string(it.wrong[0]), "planned"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Onnx, SizesOfRuns, ::testing::ValuesIn(size_cases()),
@@ -148,9 +147,8 @@ TEST_P(SizesOfTfliteRuns, AreThePlannedOnes) {
   const Network network = parse_network(testing::tflite_model(spec), "m.tflite");
   const Shape shape{count};
   EXPECT_EQ(error_of_run(network, "s", array_of(DType::int32, shape, it.right)), "");
-  expect_message(
-      error_of_run(network, "s", array_of(DType::int32, shape, it.wrong)),
-      {"(" + it.type + ")", "tensor 'y'", "tensor 's' is " + std::to_string(it.wrong[0]), "planned"});
+  expect_message(error_of_run(network, "s", array_of(DType::int32, shape, it.wrong)),
+                 {"(" + it.type, "tensor 'y'", "tensor 's' is " + std::to_string(it.wrong[0]), "planned"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Tflite, SizesOfTfliteRuns,
