@@ -820,7 +820,7 @@ TEST(Pack, WithoutTimeThereIsStillAPlan) {
 /// Many buffers that are alive for a short time each, with a pin.
 Problem many_short_lives() {
   Problem problem = oracle::random_problem(
-      4, {.buffers = 100'000, .positions = 100'000, .longest_life = 40, .largest_size = 1000});
+      4, {.buffers = 10'000, .positions = 10'000, .longest_life = 40, .largest_size = 1000});
   problem.buffers[0].pinned = 0;
   return problem;
 }
