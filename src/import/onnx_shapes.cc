@@ -201,11 +201,16 @@ bool Inference::is_deterministic(std::size_t subgraph) const {
   });
 }
 
-/// Folds an operator, computed once ahead of time, if its only result is known or all its inputs are constant.
+/// Folds an operator, computed once ahead of time, if all its inputs are constant, or if its only result follows
+/// from what is known of them. A result that is known from a given shape alone, as that of ConstantOfShape, is not
+/// folded: the run still has to compare this shape with the input.
 void Inference::fold(Operator& op) {
   const auto is_varying = [&](TensorId t) { return !reading_.varying.empty() && reading_.varying[t]; };
-  const bool is_known =
-      op.outputs.size() == 1 && op.outputs[0] && values_[*op.outputs[0]] && !is_varying(*op.outputs[0]);
+  const bool is_shape_query = op.type == "Shape" || op.type == "Size";
+  const bool are_inputs_known = std::ranges::all_of(
+      op.inputs, [&](const auto& input) { return !input || is_constant_[*input] || values_[*input]; });
+  const bool is_known = (is_shape_query || are_inputs_known) && op.outputs.size() == 1 && op.outputs[0] &&
+                        values_[*op.outputs[0]] && !is_varying(*op.outputs[0]);
   bool reads_something = false;
   bool all_constant = !is_random(op);
   const auto read = [&](TensorId tensor) {
