@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,14 +12,19 @@
 
 namespace stowage::campaign {
 
+struct OpenDrawn;
+
 enum class Family : std::uint8_t {
   layers,    ///< A graph of operators that run as wholes.
   rows,      ///< A graph whose operators can run row by row.
   net,       ///< An ONNX network with kernels.
   models,    ///< Several graphs on one device.
   memories,  ///< A graph in several memories.
+  sizes,     ///< An ONNX network whose sizes a run decides.
+  lite,      ///< The same of TFLite.
+  efforts,   ///< A graph or a network, planned with little effort and with much.
+  variables  ///< A TFLite network with resource variables.
 };
-inline constexpr std::size_t family_count = 5;
 
 [[nodiscard]] std::string_view name_of(Family family);
 
@@ -37,6 +43,8 @@ struct Case {
   PlanOptions options{};
   /// Its time limit may be too short for a search to end.
   bool may_be_cut_short = false;
+  ImportOptions imports{};                     ///< For all sources.
+  std::shared_ptr<const OpenDrawn> network{};  ///< Of `sizes` and `lite`: what the source was written from.
 };
 
 /// Something that contradicts the documents. `group` is the same for what looks like one cause.
@@ -63,5 +71,9 @@ void draw_rows(Case& drawn);
 void draw_net(Case& drawn);
 void draw_models(Case& drawn);
 void draw_memories(Case& drawn);
+void draw_sizes(Case& drawn);
+void draw_lite(Case& drawn);
+void draw_efforts(Case& drawn);
+void draw_variables(Case& drawn);
 
 }  // namespace stowage::campaign

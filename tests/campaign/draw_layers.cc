@@ -15,8 +15,8 @@ Source source_of(const std::string& name, const Graph& graph) {
 std::vector<Input> read_sources(const Case& drawn) {
   std::vector<Input> inputs;
   for (const Source& source : drawn.sources) {
-    if (source.name.ends_with(".onnx")) {  // Only a whole network says what rows its operators read.
-      inputs.push_back(parse_network(source.content, source.name).input);
+    if (!source.name.ends_with(".json")) {  // Only a whole network says what rows its operators read.
+      inputs.push_back(parse_network(source.content, source.name, drawn.imports).input);
       continue;
     }
     inputs.push_back(parse_input(source.content, source.name, {.constants = true}));

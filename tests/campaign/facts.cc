@@ -149,9 +149,10 @@ bool is_elementwise(const Graph& graph, const Operator& op, std::size_t input) {
   static const std::set<std::string> unary{
       "Relu",      "Sigmoid",     "Tanh",  "Neg",  "Abs",      "Clip", "LeakyRelu",
       "HardSwish", "HardSigmoid", "Exp",   "Sqrt", "Erf",      "Elu",  "Softplus",
-      "Ceil",      "Floor",       "Round", "Selu", "Identity", "Cast", "BatchNormalization"};
-  static const std::set<std::string> several{"Add", "Mul", "Sub",  "Div",   "Sum",
-                                             "Max", "Min", "Mean", "PRelu", "Pow"};
+      "Ceil",      "Floor",       "Round", "Selu", "Identity", "Cast", "BatchNormalization",
+      "RELU",      "LOGISTIC",    "TANH",  "NEG",  "EXP"};
+  static const std::set<std::string> several{"Add",  "Mul",   "Sub", "Div", "Sum", "Max", "Min",
+                                             "Mean", "PRelu", "Pow", "ADD", "MUL", "SUB"};
   const bool is_unary = unary.contains(op.type) && input == 0;
   const bool is_several = several.contains(op.type) && input < 2;
   if ((!is_unary && !is_several) || op.outputs.empty() || !op.outputs[0] || !op.inputs[input]) return false;

@@ -7,22 +7,24 @@
 #include <variant>
 
 #include "bounds.h"
+#include "efforts.h"
 #include "ledger.h"
 #include "mutate.h"
+#include "open_judge.h"
 #include "properties.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
 #include "values.h"
+#include "variables.h"
 
 namespace stowage::campaign {
-namespace {
 
-/// The message without names and numbers, so that equal reasons are counted together.
+/// The first line of the message without names and numbers, so that equal reasons are counted together.
 std::string reason_of(const std::string& message) {
   std::string reason;
   bool is_quoted = false;
   int depth = 0;
-  for (const char c : message) {
+  for (const char c : message.substr(0, message.find('\n'))) {
     if (c == '\'') is_quoted = !is_quoted;
     depth += c == '(' ? 1 : c == ')' ? -1 : 0;
     if (is_quoted || c == '\'' || depth > 0 || c == ')') continue;
@@ -35,7 +37,7 @@ std::string reason_of(const std::string& message) {
   return reason;
 }
 
-void count_plan(const Case& drawn, const PlanResult& result, Tally::OfFamily& family) {
+void count_plan(const PlanResult& result, Tally::OfFamily& family) {
   const Plan& plan = result.plan;
   ++family.planned;
   if (result.outcome == Outcome::exceeds_capacity) ++family.too_large;
@@ -51,8 +53,9 @@ void count_plan(const Case& drawn, const PlanResult& result, Tally::OfFamily& fa
       ++family.moved;
       break;
     }
-  (void)drawn;
 }
+
+namespace {
 
 void add(Findings& all, Findings more) {
   for (Finding& finding : more) all.push_back(std::move(finding));
@@ -75,6 +78,9 @@ Findings judge(const Case& drawn, Tally& tally) {
   Findings findings;
   Tally::OfFamily& family = tally.families[drawn.family];
   ++family.cases;
+  if (drawn.network) return judge_open(drawn, tally);
+  if (drawn.family == Family::efforts) return judge_efforts(drawn, tally);
+  if (drawn.family == Family::variables) return judge_variables(drawn, tally);
   std::vector<Input> inputs;
   try {
     inputs = read_sources(drawn);
@@ -99,7 +105,7 @@ Findings judge(const Case& drawn, Tally& tally) {
   } catch (const std::exception& error) {
     return {{"exception: " + reason_of(error.what()), error.what()}};
   }
-  count_plan(drawn, *result, family);
+  count_plan(*result, family);
   for (const Fault& fault : result->faults)
     if (fault.kind != FaultKind::capacity || result->outcome == Outcome::fits)
       findings.push_back({"own checker: " + reason_of(fault.what), fault.what});

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "case.h"
+#include "open_run.h"
 #include "replay.h"
+#include "stowage/planner.h"
 
 namespace stowage::campaign {
 
@@ -37,7 +39,16 @@ struct Tally {
     std::int64_t noticed = 0;
   };
   std::map<std::string, Mutations> mutations{};
+  struct Open {
+    OpenTally run{};
+    std::int64_t answers = 0;  ///< How often sizes were asked for.
+    std::int64_t useless = 0;  ///< Sizes that were asked for and then had no effect.
+    std::int64_t streams = 0;  ///< Plans by rows, which do not run at other sizes.
+  };
+  Open open{};
 };
+
+void count_plan(const PlanResult& result, Tally::OfFamily& family);
 
 /// Plans the case and looks at everything that the documents promise.
 [[nodiscard]] Findings judge(const Case& drawn, Tally& tally);

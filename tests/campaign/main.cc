@@ -89,6 +89,14 @@ void print_tally(const Tally& tally) {
       "{} plans left out\n",
       tally.replayed.steps, tally.replayed.bytes, tally.replayed.in_place, tally.replayed.kept,
       tally.replayed.ambiguous, tally.replayed.left_out);
+  const Tally::Open& open = tally.open;
+  fmt::print(
+      "sizes      {} runs at sizes of their own, {} steps, {} bytes read, {} of copies that were not made, "
+      "{} written "
+      "in place, {} tensors smaller than planned; sizes asked for {} times, {} of no effect; {} plans by "
+      "rows, which were not run\n",
+      open.run.runs, open.run.steps, open.run.bytes, open.run.removed, open.run.in_place, open.run.smaller,
+      open.answers, open.useless, open.streams);
   for (const auto& [name, count] : tally.compared) fmt::print("compared   {:>8} {}\n", count, name);
   for (const auto& [reason, count] : tally.refusals) fmt::print("refused    {:>8} {}\n", count, reason);
   for (const auto& [name, of] : tally.mutations)
@@ -106,7 +114,7 @@ int run(const Settings& settings) {
   std::pair<double, std::uint64_t> slowest{0, 0};
   for (std::uint64_t number = settings.first; number < settings.first + settings.cases; ++number) {
     running_case = static_cast<std::sig_atomic_t>(number);
-    alarm(120);
+    alarm(300);
     const auto begin = std::chrono::steady_clock::now();
     const Case drawn = make_case(settings.seed, number);
     if (settings.is_chatty) fmt::print("{}\n", command_of(drawn));

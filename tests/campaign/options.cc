@@ -17,6 +17,14 @@ std::string_view name_of(Family family) {
       return "models";
     case Family::memories:
       return "memories";
+    case Family::sizes:
+      return "sizes";
+    case Family::lite:
+      return "lite";
+    case Family::efforts:
+      return "efforts";
+    case Family::variables:
+      return "variables";
   }
   return "";
 }
@@ -25,9 +33,10 @@ Case make_case(std::uint64_t seed, std::uint64_t number) {
   Case drawn;
   drawn.seed = seed;
   drawn.number = number;
-  static const std::vector<Family> families{Family::layers, Family::layers,  Family::layers, Family::rows,
-                                            Family::rows,   Family::rows,    Family::net,    Family::net,
-                                            Family::models, Family::memories};
+  static const std::vector<Family> families{
+      Family::layers, Family::layers,   Family::rows,  Family::rows,    Family::net,      Family::net,
+      Family::models, Family::memories, Family::sizes, Family::sizes,   Family::sizes,    Family::sizes,
+      Family::lite,   Family::lite,     Family::lite,  Family::efforts, Family::variables};
   drawn.family = families[number % families.size()];
   switch (drawn.family) {
     case Family::layers:
@@ -44,6 +53,18 @@ Case make_case(std::uint64_t seed, std::uint64_t number) {
       break;
     case Family::memories:
       draw_memories(drawn);
+      break;
+    case Family::sizes:
+      draw_sizes(drawn);
+      break;
+    case Family::lite:
+      draw_lite(drawn);
+      break;
+    case Family::efforts:
+      draw_efforts(drawn);
+      break;
+    case Family::variables:
+      draw_variables(drawn);
       break;
   }
   return drawn;
@@ -84,6 +105,20 @@ std::string number(double value) {
   return text.str();
 }
 
+std::string words_for(const GivenSize& size) {
+  return size.least ? std::to_string(*size.least) + ".." + std::to_string(size.most)
+                    : std::to_string(size.most);
+}
+
+void write_imports(const ImportOptions& imports, std::ostringstream& text) {
+  for (const auto& [name, size] : imports.dims) text << " --dim " << name << "=" << words_for(size);
+  for (const auto& [name, shape] : imports.shapes) {
+    text << " --shape " << name << "=";
+    for (std::size_t a = 0; a < shape.size(); ++a) text << (a > 0 ? "," : "") << words_for(shape[a]);
+  }
+  for (const auto& [name, bytes] : imports.bounds) text << " --bound " << name << "=" << bytes;
+}
+
 void write_memories(const Case& drawn, std::ostringstream& text) {
   const std::vector<Memory>& memories = drawn.options.memories;
   const bool is_plain = memories.size() == 1 && memories[0].name == "arena";
@@ -104,6 +139,7 @@ std::string command_of(const Case& drawn) {
   std::ostringstream text;
   text << "stowage plan";
   for (const Source& source : drawn.sources) text << " " << source.name;
+  write_imports(drawn.imports, text);
   text << " --order " << (options.order == Order::keep ? "keep" : "search");
   text << " --alias "
        << (options.alias == Alias::none        ? "none"
@@ -126,8 +162,11 @@ std::string command_of(const Case& drawn) {
   if (!options.run.empty()) text << " --run '" << options.run << "'";
   for (const FeedNames& feed : options.feeds) text << " --feed " << feed.output << "=" << feed.input;
   if (options.solve.strategy != "auto") text << " --strategy " << options.solve.strategy;
-  text << " --time-limit " << number(options.solve.time_limit.count()) << " --threads "
-       << options.solve.threads << " --seed " << options.solve.seed;
+  if (options.solve.effort)
+    text << " --effort " << *options.solve.effort;
+  else
+    text << " --time-limit " << number(options.solve.time_limit.count());
+  text << " --threads " << options.solve.threads << " --seed " << options.solve.seed;
   return text.str();
 }
 

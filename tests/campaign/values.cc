@@ -39,7 +39,7 @@ std::string difference(const NamedArray& one, const NamedArray& other, bool is_s
 Findings check_values(const Case& drawn, const Plan& plan, Tally& tally) {
   Findings findings;
   try {
-    const Network network = parse_network(drawn.sources[0].content, drawn.sources[0].name);
+    const Network network = parse_network(drawn.sources[0].content, drawn.sources[0].name, drawn.imports);
     PlanOptions plain;
     plain.alias = Alias::none;
     plain.order = Order::keep;

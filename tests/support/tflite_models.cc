@@ -160,6 +160,9 @@ class Writer {
       return {BuiltinOptions::WhileOptions, tflite::CreateWhileOptions(builder_, body(0), body(1)).Union()};
     if (type == "CALL_ONCE")
       return {BuiltinOptions::CallOnceOptions, tflite::CreateCallOnceOptions(builder_, body(0)).Union()};
+    if (type == "VAR_HANDLE" && !op.shared_name.empty())
+      return {BuiltinOptions::VarHandleOptions,
+              tflite::CreateVarHandleOptionsDirect(builder_, nullptr, op.shared_name.c_str()).Union()};
     const bool is_custom = builtin_named(type) == BuiltinOperator::CUSTOM;
     if (is_custom || op.numbers.empty()) return {BuiltinOptions::NONE, 0};
     const BuiltinOptions options = options_of(type);

@@ -47,6 +47,7 @@ struct TfliteOperator {
   std::vector<std::int32_t> inputs{};
   std::vector<std::int32_t> outputs{};
   std::vector<std::int32_t> bodies{};    ///< In the options of IF, WHILE and CALL_ONCE.
+  std::string shared_name{};             ///< In the options of VAR_HANDLE.
   std::optional<std::string> options{};  ///< Type whose options it has, instead of its own; "" for none.
   std::optional<std::pair<int, int>>
       codes{};  ///< The old and the new field of its number, instead of its own.
