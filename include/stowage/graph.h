@@ -111,8 +111,8 @@ struct Tensor {
 /// True if both tensors have equal extents in every run, as far as open extents are concerned.
 [[nodiscard]] bool are_open_alike(const Tensor& a, const Tensor& b);
 
-/// True if the element at this byte lies there in every run in which it exists: no extent behind an index other
-/// than 0 is open.
+/// True if nothing at this byte depends on where an open extent ends: all its indices are 0 up to the last open
+/// axis. (An index other than 0 along such an axis may be counted from its end.)
 [[nodiscard]] bool is_at_fixed_place(const Tensor& tensor, Bytes byte);
 
 /// Bytes of one row of the tensor along this axis. None if the axis does not exist, an extent is zero, or a
@@ -270,8 +270,9 @@ struct Graph {
   bool operator==(const Graph&) const = default;
 };
 
-/// True if the operator copies these bytes from and to the same places in every run.
-[[nodiscard]] bool is_fixed(const Graph& graph, const Operator& op, const ByteCopy& copy);
+/// For each of the operator's copies, whether it copies from and to the same places in every run. Cost: copies *
+/// log(copies).
+[[nodiscard]] std::vector<bool> fixed_copies(const Graph& graph, const Operator& op);
 
 /// A short name for messages: "tensor 'x'", or "tensor 12" if it has no name.
 [[nodiscard]] std::string describe(const Graph& graph, TensorId tensor);

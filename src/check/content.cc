@@ -76,10 +76,12 @@ class ContentMaker {
 
   void add_copier(const Operator& op) {
     if (!op.bodies.empty()) return;
-    for (const ByteCopy& copy : op.copies) {
+    const std::vector<bool> fixed = fixed_copies(graph_, op);
+    for (std::size_t c = 0; c < op.copies.size(); ++c) {
+      const ByteCopy& copy = op.copies[c];
       const TensorId input = *op.inputs[copy.input];
       const TensorId output = *op.outputs[copy.output];
-      if (graph_.tensors[input].kind != TensorKind::state && is_fixed(graph_, op, copy))
+      if (graph_.tensors[input].kind != TensorKind::state && fixed[c])
         copiers_[output].push_back({copy.to, copy.size, input, copy.from});
     }
   }

@@ -321,10 +321,12 @@ Removed removed_copies(const Graph& graph, const Played& played) {
     const ByteCopy& copy = passed.op->copies[passed.copy];
     const View* const read = passed.read ? played.needs[*passed.read].view : nullptr;
     const View* const written = passed.written ? played.needs[*passed.written].view : nullptr;
-    const bool is_in_place = is_fixed(graph, *passed.op, copy) && read != nullptr && written != nullptr &&
-                             read->buffer == written->buffer &&
+    const bool is_in_place = read != nullptr && written != nullptr && read->buffer == written->buffer &&
                              read->offset + copy.from == written->offset + copy.to;
-    auto& of_operator = removed.try_emplace(passed.op, passed.op->copies.size(), true).first->second;
+    const auto found = removed.find(passed.op);
+    auto& of_operator = found != removed.end()
+                            ? found->second
+                            : removed.emplace(passed.op, fixed_copies(graph, *passed.op)).first->second;
     of_operator[passed.copy] = of_operator[passed.copy] && is_in_place;
   }
   return removed;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "import/open_sizes.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -66,14 +67,6 @@ void expect_sizes(const ImportOptions& options) {
   for (const auto& [name, size] : options.bounds) expect("--bound", name, size);
 }
 
-GivenSize exact_size(const GivenSize& size) { return {size.most, size.most}; }
-
-/// A number that the network computes is the largest.
-GivenSize at_most(const GivenSize& size) {
-  if (size.least) return size;
-  return {size.most > 1 ? 1 : 0, size.most};
-}
-
 /// The file's name for a dimension; empty if it has none.
 std::string dimension_name(const Type& type, const wire::TypeProto* declared, std::size_t axis) {
   const bool has_names =
@@ -99,8 +92,6 @@ std::string option_with(const Type& type, const wire::TypeProto* declared, const
   }
   return text;
 }
-
-bool is_a_range(const GivenSize& size) { return size.least && *size.least < size.most; }
 
 }  // namespace
 
@@ -172,15 +163,15 @@ void GivenSizes::range_shapes(const std::vector<Type>& types, ImportOptions& res
       const auto is_open = [&](TensorId t) { return decides(t, axis); };
       GivenSize& size = shape[axis];
       if (std::ranges::none_of(tensors, is_open)) {
-        if (is_a_range(size))
+        if (is_range(size))
           throw UsageError(fmt::format("--shape {}: dimension {} is a range, but {}", base::quoted(name),
                                        axis, own_words(tensors.front(), types)));
-        size = exact_size(size);
+        size = exactly(size);
         continue;
       }
       has_effect = true;
       const bool is_computed = std::ranges::any_of(tensors, [&](TensorId t) { return !is_input_[t]; });
-      size = is_computed || size.least ? at_most(size) : exact_size(size);
+      size = is_computed || size.least ? at_most(size) : exactly(size);
     }
     const bool gives_rank = std::ranges::any_of(tensors, [&](TensorId t) { return !own_[t].dims; });
     if (!has_effect && !gives_rank)
@@ -212,7 +203,7 @@ void GivenSizes::range_dims(const std::vector<Type>& types, ImportOptions& resul
                                    other == elsewhere.end() ? std::string(", as no tensor depends on it")
                                                             : ", as " + own_words(other->second, types)));
     }
-    size = of_caller.contains(name) && !size.least ? exact_size(size) : at_most(size);
+    size = of_caller.contains(name) && !size.least ? exactly(size) : at_most(size);
   }
 }
 

@@ -55,7 +55,8 @@ class GivenSizes {
                                      const std::string& tensor);
 
 /// How to say the size that a tensor leaves open, with both promises: "give it with --shape x=N,16 (exactly N)
-/// or --shape x=..N,16 (every size up to N)". `declared` is the file's type, if it has one; `is_input`: the caller decides the size.
+/// or --shape x=..N,16 (every size up to N)". `declared` is the file's type, if it has one; `is_input`: the caller
+/// decides the size.
 [[nodiscard]] std::string how_to_give(const Type& type, const wire::TypeProto* declared,
                                       const std::string& tensor, bool is_input);
 

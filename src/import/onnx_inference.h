@@ -35,6 +35,7 @@ class Inference {
 
   void know_weight(TensorId t);
   void apply_given_shape(TensorId t);
+  void fill_given_shape(TensorId t);
   void infer(std::size_t subgraph);
   void infer_operator(std::size_t subgraph, std::size_t o);
   void infer_plain(const Operator& op, const wire::NodeProto& node, std::size_t subgraph, std::size_t o);
@@ -89,6 +90,7 @@ class Inference {
   std::vector<Type> types_;
   std::vector<std::optional<Value>> values_;
   std::vector<bool> is_constant_;
+  std::vector<bool> is_result_;  ///< An operator writes it.
   bool may_end_early_ = false;
   std::vector<GivenRound> given_rounds_;
 };

@@ -47,7 +47,15 @@ Inference::Inference(OnnxGraph& model, const Versions& versions, const std::file
       captures_(captures_of(model.graph)),
       types_(model.graph.tensors.size()),
       values_(model.graph.tensors.size()),
-      is_constant_(model.graph.tensors.size(), false) {}
+      is_constant_(model.graph.tensors.size(), false),
+      is_result_(model.graph.tensors.size(), false) {
+  for (const Subgraph& subgraph : model.graph.subgraphs) {
+    for (const Operator& op : subgraph.operators) {
+      for (const auto& output : op.outputs)
+        if (output) is_result_[*output] = true;
+    }
+  }
+}
 
 Inferred Inference::run() {
   for (TensorId t = 0; t < types_.size(); ++t) {
@@ -56,7 +64,7 @@ Inferred Inference::run() {
       merge_types(declared, types_[t], place(t), "declaration");
     }
     if (model_.graph.tensors[t].kind == TensorKind::weight) know_weight(t);
-    apply_given_shape(t);
+    if (reading_.number == 0 || !is_result_[t]) apply_given_shape(t);
   }
   expect_inputs_settled();
   infer(0);
@@ -95,6 +103,20 @@ void Inference::apply_given_shape(TensorId t) {
   merge_types(shape, types_[t], place(t), "--shape");
 }
 
+/// At smaller sizes a shape from the user is one of what the rules leave open; they decide the other extents.
+void Inference::fill_given_shape(TensorId t) {
+  if (reading_.number == 0 || !is_given(t) || is_constant_[t]) return;
+  const Type given = tensor_type(0, largest(options_.shapes.at(graph().tensors[t].name)));
+  Type& type = types_[t];
+  if (!type.dims) {
+    merge_types(given, type, place(t), "--shape");
+    return;
+  }
+  for (std::size_t d = 0; d < type.dims->size() && type.dims->size() == given.dims->size(); ++d) {
+    if (!(*type.dims)[d]) (*type.dims)[d] = (*given.dims)[d];
+  }
+}
+
 void Inference::infer(std::size_t subgraph) {
   for (const std::size_t o : orders_[subgraph]) infer_operator(subgraph, o);
 }
@@ -111,6 +133,9 @@ void Inference::infer_operator(std::size_t subgraph, std::size_t o) {
   } else {
     for (const std::size_t body : op.bodies) infer(body);
     infer_plain(op, node, subgraph, o);
+  }
+  for (const auto& output : op.outputs) {
+    if (output) fill_given_shape(*output);
   }
   if (op.bodies.empty()) compute(op, node);
   fold(op);

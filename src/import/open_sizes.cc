@@ -46,8 +46,6 @@ void for_each_size(ImportOptions& options, Visit visit) {
   }
 }
 
-bool is_range(const GivenSize& size) { return size.least && *size.least < size.most; }
-
 /// Sizes out of the ranges of some options.
 class Box {
  public:
@@ -275,17 +273,20 @@ class Merger {
 
   void merge_operator(std::size_t s, std::size_t o) {
     Operator& op = graph_.subgraphs[s].operators[o];
-    const auto stays = [&](const ByteCopy& copy) {
+    const std::vector<bool> fixed = fixed_copies(graph_, op);
+    const auto stays = [&](std::size_t c) {
+      const ByteCopy& copy = op.copies[c];
       const bool has_shapes = graph_.tensors[*op.inputs[copy.input]].shape.has_value() &&
                               graph_.tensors[*op.outputs[copy.output]].shape.has_value();
-      if (!has_shapes && (copy.from != 0 || copy.to != 0)) return false;
+      if (!fixed[c] || (!has_shapes && (copy.from != 0 || copy.to != 0))) return false;
       return std::ranges::all_of(others_, [&](const Graph& other) {
         return has_copy(other, other.subgraphs[s].operators[o], copy);
       });
     };
-    const auto moved = std::ranges::find_if_not(op.copies, stays);
-    if (moved == op.copies.end()) return;
-    op.must_copy = why_moved(op, *moved);
+    std::size_t first = 0;
+    while (first < op.copies.size() && stays(first)) ++first;
+    if (first == op.copies.size()) return;
+    op.must_copy = why_moved(op, op.copies[first]);
     op.copies.clear();
   }
 
@@ -317,6 +318,15 @@ class Merger {
 };
 
 }  // namespace
+
+bool is_range(const GivenSize& size) { return size.least && *size.least < size.most; }
+
+GivenSize exactly(const GivenSize& size) { return {size.most, size.most}; }
+
+GivenSize at_most(const GivenSize& size) {
+  if (size.least) return size;
+  return {0, size.most};  // NonZero may find nothing
+}
 
 bool has_ranges(const ImportOptions& options) {
   bool has = false;

@@ -10,6 +10,13 @@
 
 namespace stowage::import {
 
+/// True if the size is a range of several numbers.
+[[nodiscard]] bool is_range(const GivenSize& size);
+
+/// The size as a promise that it is exactly, or at most, its largest; what is at most a range stays that range.
+[[nodiscard]] GivenSize exactly(const GivenSize& size);
+[[nodiscard]] GivenSize at_most(const GivenSize& size);
+
 /// True if a given size is a range of several numbers.
 [[nodiscard]] bool has_ranges(const ImportOptions& options);
 

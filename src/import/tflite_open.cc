@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "import/open_sizes.h"
 #include "import/tflite_inference.h"
 #include "import/tflite_tables.h"
 #include "stowage/error.h"
@@ -29,12 +30,6 @@ std::string show_dims(const std::optional<Dims>& dims) {
 bool is_chosen(const Shape& shape, std::size_t axis) {
   return shape[axis] > 1 || (axis == 0 && shape.size() > 1 && shape[axis] == 1);
 }
-
-GivenSize as_largest(const GivenSize& size) {
-  return size.least ? size : GivenSize(std::min<std::int64_t>(size.most, 1), size.most);
-}
-
-GivenSize as_exact(const GivenSize& size) { return {size.most, size.most}; }
 
 }  // namespace
 
@@ -199,8 +194,10 @@ void TfliteInference::ask_for_open() const {
   throw Error(describe(graph_, first.tensor), text);
 }
 
-/// Shapes from the user must be those that follow from the rest.
+/// Shapes from the user must be those that follow from the rest. At smaller sizes the rules alone decide the extents
+/// that they give.
 void TfliteInference::expect_agreement() const {
+  if (sizes_ != SizesRead::largest) return;
   for (TensorId t = 0; t < known_.size() && !options_.shapes.empty(); ++t) {
     const auto given = options_.shapes.find(graph_.tensors[t].name);
     if (given == options_.shapes.end() || is_constant(graph_.tensors[t].kind) || !known_[t].dims) continue;
@@ -222,14 +219,14 @@ ImportOptions TfliteInference::ranges() const {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       GivenSize& size = shape[d];
       if (by_network != computed_.end() && by_network->second.contains(d)) {
-        size = as_largest(size);
+        size = at_most(size);
       } else if (by_caller == open_inputs_.end() || !by_caller->second.contains(d)) {
-        if (size.least && *size.least < size.most)
+        if (is_range(size))
           throw UsageError(fmt::format("--shape {}: dimension {} is a range, but the model itself fixes it",
                                        base::quoted(name), d));
-        size = as_exact(size);
+        size = exactly(size);
       } else if (!size.least) {
-        size = as_exact(size);
+        size = exactly(size);
       }
     }
   }

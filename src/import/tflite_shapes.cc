@@ -284,7 +284,8 @@ void TfliteInference::infer_while(const Operator& op) {
     if (is_stable) break;
   }
   std::vector<KnownTensor> tested;
-  for (const TensorId input : body.inputs) tested.push_back({.dims = known_[input].dims});
+  for (std::size_t i = 0; i < carried.size(); ++i)  // also what the last round makes
+    tested.push_back({.dims = larger_dims(known_[body.inputs[i]].dims, known_[body.outputs[i]].dims)});
   enter(op.bodies[0], tested);
   for (std::size_t i = 0; i < carried.size(); ++i) {
     const auto& before = op.inputs[i] ? known_[*op.inputs[i]].dims : carried[i].dims;

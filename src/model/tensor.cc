@@ -137,15 +137,10 @@ bool is_at_fixed_place(const Tensor& tensor, Bytes byte) {
   const auto may_shrink = [&](const OpenExtent& it) { return (*tensor.shape)[it.axis] > 1; };
   const auto last = std::find_if(tensor.open.rbegin(), tensor.open.rend(), may_shrink);
   if (last == tensor.open.rend() || byte == 0) return true;
-  // All indices in front of that axis are 0 within the first of these slices.
+  // All indices up to that axis are 0 within the first of these slices.
   Bytes slice = tensor.bytes;
-  for (std::size_t d = 0; d < last->axis && slice > 0; ++d) slice /= (*tensor.shape)[d];
+  for (std::size_t d = 0; d <= last->axis && slice > 0; ++d) slice /= (*tensor.shape)[d];
   return byte < slice;
-}
-
-bool is_fixed(const Graph& graph, const Operator& op, const ByteCopy& copy) {
-  return is_at_fixed_place(graph.tensors[*op.inputs[copy.input]], copy.from) &&
-         is_at_fixed_place(graph.tensors[*op.outputs[copy.output]], copy.to);
 }
 
 Bytes bytes_of_sums(const Tensor& output) {

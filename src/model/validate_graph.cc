@@ -103,13 +103,15 @@ void check_copies(const Graph& graph, const Operator& op, const NamedOperator& p
   for (const ByteCopy& copy : op.copies) {
     expect_inside(op.inputs, copy.input, copy.from, copy.size, "input");
     expect_inside(op.outputs, copy.output, copy.to, copy.size, "output");
-    if (!is_fixed(graph, op, copy)) {
-      throw Error(place.text(),
-                  fmt::format("copies byte {} of input {} to byte {} of output {}, expected places that "
-                              "no open extent moves",
-                              copy.from, copy.input, copy.to, copy.output));
-    }
     written[copy.output].emplace_back(copy.to, copy.to + copy.size);
+  }
+  const std::vector<bool> fixed = fixed_copies(graph, op);
+  if (const auto moved = std::ranges::find(fixed, false); moved != fixed.end()) {
+    const ByteCopy& copy = op.copies[static_cast<std::size_t>(moved - fixed.begin())];
+    throw Error(place.text(),
+                fmt::format("copies byte {} of input {} to byte {} of output {}, expected places that "
+                            "no open extent moves",
+                            copy.from, copy.input, copy.to, copy.output));
   }
   for (auto& ranges : written) {
     std::sort(ranges.begin(), ranges.end());

@@ -35,7 +35,7 @@ std::vector<std::size_t> viewed(const Plan& plan) {
 }
 
 /// A tensor that begins elsewhere in the memory, where it still is in its buffer.
-bool move_view(Plan& plan, Random& random) {
+bool move_open_view(Plan& plan, Random& random) {
   std::vector<View*> views;
   for (const std::size_t t : viewed(plan))
     for (View& view : plan.tensors[t].views)
@@ -46,7 +46,7 @@ bool move_view(Plan& plan, Random& random) {
   return true;
 }
 
-bool shorten_view(Plan& plan, Random& random) {
+bool shorten_open_view(Plan& plan, Random& random) {
   const std::vector<std::size_t> tensors = viewed(plan);
   if (tensors.empty()) return false;
   View& view = plan.tensors[random.pick(tensors)].views[0];
@@ -56,7 +56,7 @@ bool shorten_view(Plan& plan, Random& random) {
 }
 
 /// A buffer over another one that is read while it is alive.
-bool move_buffer(Plan& plan, Random& random) {
+bool move_open_buffer(Plan& plan, Random& random) {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (std::size_t a = 0; a < plan.buffers.size(); ++a)
     for (std::size_t b = 0; b < plan.buffers.size(); ++b)
@@ -159,9 +159,9 @@ void try_largest(const Case& drawn, const Graph& graph, Tally& tally) {
 void try_open_mutations(const Case& drawn, const Graph& graph, const Plan& plan, Tally& tally) {
   if (drawn.options.memories.size() == 1) try_largest(drawn, graph, tally);
   if (drawn.number % 3 != 0) return;
-  try_one("sizes: buffer over another", move_buffer, drawn, graph, plan, tally);
-  try_one("sizes: view elsewhere", move_view, drawn, graph, plan, tally);
-  try_one("sizes: view shortened", shorten_view, drawn, graph, plan, tally);
+  try_one("sizes: buffer over another", move_open_buffer, drawn, graph, plan, tally);
+  try_one("sizes: view elsewhere", move_open_view, drawn, graph, plan, tally);
+  try_one("sizes: view shortened", shorten_open_view, drawn, graph, plan, tally);
 }
 
 }  // namespace stowage::campaign

@@ -10,7 +10,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-int type_of(Elements elements) {
+int onnx_type_of(Elements elements) {
   return elements == Elements::real    ? onnx::TensorProto::FLOAT
          : elements == Elements::truth ? onnx::TensorProto::BOOL
                                        : onnx::TensorProto::INT64;
@@ -45,14 +45,14 @@ class OnnxWriter {
   onnx::TypeProto_Tensor& declare(onnx::ValueInfoProto& value, const std::string& name) {
     value.set_name(name);
     auto* type = value.mutable_type()->mutable_tensor_type();
-    type->set_elem_type(type_of(net_.elements.at(name)));
+    type->set_elem_type(onnx_type_of(net_.elements.at(name)));
     return *type;
   }
 
   void write(const std::string& name, const OpenConstant& constant) {
     onnx::TensorProto& tensor = *main_->add_initializer();
     tensor.set_name(name);
-    tensor.set_data_type(type_of(constant.elements));
+    tensor.set_data_type(onnx_type_of(constant.elements));
     std::int64_t count = 1;
     for (const std::int64_t extent : constant.shape) {
       tensor.add_dims(extent);

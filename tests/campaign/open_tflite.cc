@@ -13,7 +13,7 @@ using testing::TfliteSubgraph;
 using testing::TfliteTensor;
 using Numbers = std::vector<std::int64_t>;
 
-DType type_of(Elements elements) {
+DType dtype_of_elements(Elements elements) {
   return elements == Elements::real    ? DType::float32
          : elements == Elements::whole ? DType::int32
          : elements == Elements::wide  ? DType::int64
@@ -45,7 +45,7 @@ class LiteWriter {
     if (const auto known = tensors.find(name); known != tensors.end()) return known->second;
     const auto index = static_cast<std::int32_t>(subgraph.tensors.size());
     tensors[name] = index;
-    TfliteTensor tensor{.name = name, .dtype = type_of(net_.elements.at(name))};
+    TfliteTensor tensor{.name = name, .dtype = dtype_of_elements(net_.elements.at(name))};
     if (const auto constant = net_.constants.find(name); constant != net_.constants.end()) {
       tensor.name += "_" + subgraph.name;
       for (const std::int64_t extent : constant->second.shape)

@@ -537,7 +537,9 @@ TEST(TwoStack, StoppedBeforeAndMidwayItStillPlacesEverything) {
     std::stop_source source;
     if (until < 0) source.request_stop();
     const auto stop = [&](std::string_view what, double fraction) {
-      if (!source.stop_requested()) EXPECT_EQ(what, "two-stack");  // then the fallback ends in any case
+      if (!source.stop_requested()) {
+        EXPECT_EQ(what, "two-stack");  // then the fallback ends in any case
+      }
       EXPECT_LE(fraction, 1);
       if (fraction > until) source.request_stop();
     };
