@@ -68,6 +68,7 @@ class OpenReader {
       : it_(it), source_(source), options_(options) {}
 
   void read(const Inferred& largest) {
+    if (!largest.own.empty()) own_ = &largest.own;
     varying_.resize(largest.values.size());
     const ReadAt compare = [&](const ImportOptions& exact) { compare_values(exact, largest.values); };
     for (std::size_t i = 0; largest.may_end_early && i < readings_of_loops; ++i) {
@@ -91,7 +92,7 @@ class OpenReader {
   /// Notes the values that are others at these sizes.
   void compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values) {
     OnnxGraph model = resolve_names(*it_.proto.graph);
-    const Reading reading{.number = ++numbers_};
+    const Reading reading{.number = ++numbers_, .own = own_};
     const Inferred other = infer_shapes(model, it_.versions, source_.folder, exact, reading);
     accepted_.emplace_back(reading.number, exact);
     for (TensorId t = 0; t < varying_.size(); ++t)
@@ -100,7 +101,7 @@ class OpenReader {
 
   OnnxGraph read_again(const ImportOptions& exact, std::size_t number) {
     OnnxGraph model = resolve_names(*it_.proto.graph);
-    const Reading reading{.number = number, .varying = varying_};
+    const Reading reading{.number = number, .varying = varying_, .own = number == 0 ? nullptr : own_};
     Inferred inferred = infer_shapes(model, it_.versions, source_.folder, exact, reading);
     it_.types = std::move(inferred.types);
     it_.values = std::move(inferred.values);
@@ -111,6 +112,7 @@ class OpenReader {
   Read& it_;
   const Source& source_;
   const ImportOptions& options_;
+  const std::vector<Type>* own_ = nullptr;
   std::size_t numbers_ = 0;
   std::vector<std::pair<std::size_t, ImportOptions>> accepted_{};
   std::vector<bool> varying_{};

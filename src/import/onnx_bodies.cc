@@ -137,13 +137,18 @@ bool Inference::runs_all_rounds(const Operator& op) const {
   return false;
 }
 
-/// A value passed to a body; a shape that the user gave for the body's input may be larger.
+/// A value passed to a body; a shape that the user gave for the body's input may be larger. At smaller sizes the
+/// extents that stay the same in all rounds are those of the value.
 void Inference::enter_body(TensorId from, TensorId to) {
   if (!is_given(to)) {
     learn(to, types_[from]);
     return;
   }
-  learn(to, tensor_type(types_[from].elem_type, std::nullopt));
+  Type passed = tensor_type(types_[from].elem_type, types_[from].dims);
+  for (std::size_t d = 0; passed.dims && d < passed.dims->size(); ++d) {
+    if (is_decided_by_user(to, d, passed.dims->size())) (*passed.dims)[d].reset();
+  }
+  learn(to, reading_.own == nullptr ? tensor_type(types_[from].elem_type, std::nullopt) : passed);
   expect_at_least(to, types_[from], "its initial value, " + place(from) + ",");
 }
 

@@ -29,6 +29,7 @@ class GivenSizes {
 
   /// What the model itself says about a tensor; nothing if no sizes are given.
   [[nodiscard]] const Type& own_type(TensorId tensor) const;
+  [[nodiscard]] const std::vector<Type>& own_types() const { return own_; }
 
   /// The options as the sizes for which a plan must hold: a number that the caller decides as it is, one that
   /// the network computes as a range. Throws UsageError for one without effect; `types` are those of the

@@ -75,6 +75,7 @@ Inferred Inference::run() {
   for (TensorId t = 0; t < reading_.varying.size(); ++t) {
     if (reading_.varying[t]) values_[t].reset();
   }
+  result.own = given_.own_types();
   result.types = std::move(types_);
   result.values = std::move(values_);
   result.may_end_early = may_end_early_;
@@ -99,8 +100,18 @@ bool Inference::is_given(TensorId t) const {
 /// A shape from the user fills what the file leaves open, and must agree with the rest.
 void Inference::apply_given_shape(TensorId t) {
   if (!is_given(t) || is_constant_[t]) return;
-  const Type shape = tensor_type(0, largest(options_.shapes.at(graph().tensors[t].name)));
+  Type shape = tensor_type(0, largest(options_.shapes.at(graph().tensors[t].name)));
+  for (std::size_t d = 0; d < shape.dims->size(); ++d) {
+    if (!is_decided_by_user(t, d, shape.dims->size())) (*shape.dims)[d].reset();
+  }
   merge_types(shape, types_[t], place(t), "--shape");
+}
+
+/// Whether an extent of a given shape is one that the model leaves to it; at the largest sizes nobody knows yet.
+bool Inference::is_decided_by_user(TensorId t, std::size_t axis, std::size_t rank) const {
+  if (reading_.own == nullptr) return true;
+  const auto& own = (*reading_.own)[t].dims;
+  return !own || own->size() != rank || !(*own)[axis];
 }
 
 /// At smaller sizes a shape from the user is one of what the rules leave open; they decide the other extents.

@@ -19,6 +19,9 @@ struct Reading {
   std::size_t number = 0;
   /// By tensor: values that other readings contradict, and so are no constants. Empty: there are none.
   std::vector<bool> varying{};
+  /// What the model itself says about each tensor at the largest sizes: a given shape decides only what this leaves
+  /// open. Null at the largest sizes.
+  const std::vector<Type>* own = nullptr;
 };
 
 /// A carried value whose largest shape before a round is given, and what the round makes of it.
@@ -33,6 +36,7 @@ struct Inferred {
   ImportOptions ranges{};      ///< Of reading 0: the sizes for which a plan must hold, see onnx_given.h.
   bool may_end_early = false;  ///< A loop may; then its results are smaller.
   std::vector<GivenRound> given_rounds{};
+  std::vector<Type> own{};  ///< See Reading::own; empty if no sizes are given.
 };
 
 /// Gives every tensor of the graph its element type, shape and bytes. Marks operators with only constant

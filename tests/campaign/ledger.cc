@@ -102,6 +102,22 @@ void check_load(const Plan& plan, Findings& findings) {
                                                         " bytes are alive at once"});
 }
 
+/// For each subgraph, whether an operator that runs leads to it: bodies of folded operators have no places.
+std::vector<bool> subgraphs_that_run(const Graph& graph) {
+  std::vector<bool> runs(graph.subgraphs.size(), false);
+  std::vector<std::size_t> open{0};
+  while (!open.empty()) {
+    const std::size_t s = open.back();
+    open.pop_back();
+    runs[s] = true;
+    for (const Operator& op : graph.subgraphs[s].operators) {
+      for (const std::size_t body : op.bodies)
+        if (!op.folded && !runs[body]) open.push_back(body);
+    }
+  }
+  return runs;
+}
+
 void check_tensors(std::span<const Graph> graphs, const Plan& plan, const PlanOptions& options,
                    Findings& findings) {
   const bool has_weights =
@@ -112,6 +128,7 @@ void check_tensors(std::span<const Graph> graphs, const Plan& plan, const PlanOp
     const auto places = places_in_plan(graphs[m], m, plan);
     count += graphs[m].tensors.size();
     const auto owners = owners_of(graphs[m]);
+    const std::vector<bool> runs = subgraphs_that_run(graphs[m]);
     for (TensorId t = 0; t < places.size(); ++t) {
       const Tensor& tensor = graphs[m].tensors[t];
       if (!places[t] || plan.tensors[*places[t]].tensor.bytes != tensor.bytes) {
@@ -121,6 +138,7 @@ void check_tensors(std::span<const Graph> graphs, const Plan& plan, const PlanOp
       const bool is_io = tensor.kind == TensorKind::input || tensor.kind == TensorKind::output;
       const bool is_scratch = tensor.kind == TensorKind::scratch;
       if (!owners[t] && !is_scratch && !is_constant(tensor.kind)) continue;  // Nobody writes it.
+      if (owners[t] && !runs[*owners[t]]) continue;
       if (tensor.bytes == 0 || (is_constant(tensor.kind) && (!has_weights || !is_read(graphs[m], t))) ||
           (options.io == Io::external && is_io))
         continue;

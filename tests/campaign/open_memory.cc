@@ -190,6 +190,18 @@ OpenMemory::Removed OpenMemory::removed_copies(const Operator& op, const OpenNod
   return removed;
 }
 
+namespace {
+
+/// Whether element i of one is element i of the other: equal extents behind leading ones, which broadcasting adds.
+bool has_elements_in_order_of(const OpenValue& a, const OpenValue& b) {
+  const auto without_ones = [](const Shape& shape) {
+    return Shape(std::ranges::find_if(shape, [](std::int64_t extent) { return extent != 1; }), shape.end());
+  };
+  return without_ones(a.shape) == without_ones(b.shape);
+}
+
+}  // namespace
+
 void OpenMemory::write_byte(const std::string& name, const OpenNode& node,
                             const std::vector<const OpenValue*>& inputs, const OpenValue& value,
                             std::size_t output, Bytes byte) {
@@ -203,8 +215,8 @@ void OpenMemory::write_byte(const std::string& name, const OpenNode& node,
   for (auto it = begin; it != end; ++it) {
     const Read& read = it->second;
     if (read.name == wanted) continue;
-    if (is_by_element && output == 0 && read.byte == byte && inputs[read.input]->shape == value.shape &&
-        width(*inputs[read.input]) == width(value)) {
+    if (is_by_element && output == 0 && read.byte == byte &&
+        has_elements_in_order_of(*inputs[read.input], value) && width(*inputs[read.input]) == width(value)) {
       ++tally_.in_place;
       continue;
     }

@@ -146,7 +146,7 @@ TEST(OpenExtents, AreAxesOfTheirTensorInOrder) {
   for (const auto& wrong : {std::vector<OpenExtent>{{2, 0}}, {{1, 0}, {0, 0}}, {{1, 0}, {1, 1}}})
     EXPECT_NE(message_of(wrong).find("'b': is open along axes"), std::string::npos) << message_of(wrong);
   Graph graph = concat_of_rows();
-  graph.tensors[3].open = {{1, 0}};
+  for (const TensorId t : {1U, 2U, 3U}) graph.tensors[t].open = {{1, 0}};
   EXPECT_THROW(validate(graph), Error);
 }
 
