@@ -197,8 +197,9 @@ void write_streamed(const Plan& plan, const Row& row) {
   const Claim* const claim = exporting::claim_of_rows(plan);
   std::string proof;
   if (claim != nullptr && claim->lower_bound > 0) {
-    proof = claim->scope == ClaimScope::rows ? ", along these axes and in these blocks no order has less"
-                                             : ", no order of operators or ascending rows has less";
+    proof = claim->scope == ClaimScope::rows
+                ? ", along these axes and in these blocks no order has less"
+                : ", no order of operators or ascending rows along the axes tried has less";
     if (claim->lower_bound < streaming.load) proof += fmt::format(" than {}", readable(claim->lower_bound));
     if (streaming.recompute_limit > 1) proof += " if these rows are computed again";
   }

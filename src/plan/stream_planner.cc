@@ -20,6 +20,7 @@
 #include "plan/stream_planner.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -84,9 +85,8 @@ class StreamPlanner {
       std::erase_if(ways, [&](const Way& way) { return way.order != ways[0].order; });
     const Deadline turning = deadline_.part(share_of_axes);
     if (ways[0].turns) {
-      axes_ = stream::axes_where_it_helps(graph_, instance_options(ways[0]), {work_on_regions, turning});
-      are_axes_cut_ = turning.is_over();
-      if (axes_.empty()) std::erase_if(ways, [](const Way& way) { return !way.turns; });
+      find_axes(ways, turning);
+      std::erase_if(ways, [&](const Way& way) { return way.turns && axes_for(way).empty(); });
     }
     const std::shared_ptr<const Streamed> first = prepare(ways[0], deadline_);
     if (!first) return std::nullopt;
@@ -134,7 +134,24 @@ class StreamPlanner {
     return {.granule = options_.stream->granule,
             .io = way.io,
             .in_place = way.in_place,
-            .axes = way.turns ? axes_ : stream::ChosenAxes{}};
+            .axes = way.turns ? axes_for(way) : stream::ChosenAxes{}};
+  }
+
+  /// The axes that help one of the ways may not help another: rows in place want others than rows apart.
+  void find_axes(const std::vector<Way>& ways, const Deadline& deadline) {
+    for (const Way& way : ways) {
+      const bool is_new = way.turns && way.io == ways[0].io && !axes_.contains(way.in_place);
+      if (!is_new || deadline.is_over()) continue;
+      axes_[way.in_place];
+      axes_[way.in_place] =
+          stream::axes_where_it_helps(graph_, instance_options(way), {work_on_regions, deadline});
+    }
+    are_axes_cut_ = deadline.is_over();
+  }
+
+  [[nodiscard]] stream::ChosenAxes axes_for(const Way& way) const {
+    const auto found = axes_.find(way.in_place);
+    return found == axes_.end() ? stream::ChosenAxes{} : found->second;
   }
 
   [[nodiscard]] bool is_done() const { return deadline_.is_over() || is_good_enough(); }
@@ -255,11 +272,16 @@ class StreamPlanner {
   /// Notes the bound of all ways without recomputed rows, and of whole operators.
   void note_bound(const Streamed& first) {
     Way way = ways_of(options_)[0];
-    if (way.in_place != InPlace::never) way.in_place = InPlace::open;
-    bound_ = bound_of_whole();
-    std::vector<stream::InstanceOptions> all{instance_options(way)};
     way.turns = false;
-    if (!axes_.empty()) all.push_back(instance_options(way));
+    bound_ = bound_of_whole();
+    stream::InstanceOptions natural = instance_options(way);
+    if (way.in_place != InPlace::never) natural.in_place = InPlace::open;
+    std::vector<stream::InstanceOptions> all{natural};
+    for (const auto& [in_place, axes] : axes_) {
+      if (axes.empty()) continue;
+      all.push_back(natural);
+      all.back().axes = axes;
+    }
     if (stream::runs_backward(first.once)) {
       for (std::size_t i = 0, count = all.size(); i < count; ++i) {
         all.push_back(all[i]);
@@ -407,7 +429,7 @@ class StreamPlanner {
   Bytes alignment_;
   const Plan& whole_;
   std::vector<std::size_t> other_order_;
-  stream::ChosenAxes axes_{};
+  std::map<InPlace, stream::ChosenAxes> axes_{};  ///< Those that help, by how outputs lie over inputs.
   Bytes bound_ = 0;
   Bytes peak_ = 0;  ///< The lowest so far, also of whole operators.
   bool is_cut_ = false;

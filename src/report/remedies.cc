@@ -232,8 +232,9 @@ class Remedies {
     if (claim->lower_bound >= streaming.load) {
       add({Verdict::impossible,
            "Another order of rows",
-           fmt::format("No order of operators or of ascending rows has fewer than {} live{}.",
-                       readable(claim->lower_bound), given),
+           fmt::format(
+               "No order of operators or of ascending rows along the axes tried has fewer than {} live{}.",
+               readable(claim->lower_bound), given),
            std::nullopt,
            {}});
     } else {
