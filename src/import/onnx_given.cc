@@ -74,6 +74,16 @@ std::string dimension_name(const Type& type, const wire::TypeProto* declared, st
   return has_names ? std::string((*declared->shape)[axis].name) : "";
 }
 
+/// "--shape x=2,N" with this text for each open extent.
+std::string shape_with(const Type& type, const std::string& tensor, std::string_view size) {
+  std::string text = fmt::format("--shape {}=", tensor);
+  for (std::size_t d = 0; d < type.dims->size(); ++d) {
+    const Dim& dim = (*type.dims)[d];
+    text += fmt::format("{}{}", d == 0 ? "" : ",", dim ? std::to_string(*dim) : std::string(size));
+  }
+  return text;
+}
+
 /// The option that gives the open sizes of a tensor as this text.
 std::string option_with(const Type& type, const wire::TypeProto* declared, const std::string& tensor,
                         std::string_view size) {
@@ -84,13 +94,7 @@ std::string option_with(const Type& type, const wire::TypeProto* declared, const
       open == type.dims->end()
           ? ""
           : dimension_name(type, declared, static_cast<std::size_t>(open - type.dims->begin()));
-  if (!name.empty()) return fmt::format("--dim {}={}", name, size);
-  std::string text = fmt::format("--shape {}=", tensor);
-  for (std::size_t d = 0; d < type.dims->size(); ++d) {
-    const Dim& dim = (*type.dims)[d];
-    text += fmt::format("{}{}", d == 0 ? "" : ",", dim ? std::to_string(*dim) : std::string(size));
-  }
-  return text;
+  return name.empty() ? shape_with(type, tensor, size) : fmt::format("--dim {}={}", name, size);
 }
 
 }  // namespace
@@ -226,18 +230,16 @@ std::string how_to_give(const Type& type, const wire::TypeProto* declared, const
   if (!has_element_type(type)) return fmt::format("has no known element type; give its bytes with {}", one);
   const std::string other = option_with(type, declared, tensor, is_input ? "..N" : "N..N");
   const std::string remedy =
-      is_input
-          ? fmt::format("give it with {} (exactly N) or {} (every size up to N)", one, other)
-          : fmt::format(
-                "give it with {} (at most N) or {} (exactly N), or its bytes at most with --bound {}=SIZE",
-                one, other, tensor);
+      fmt::format("give it with {} ({} N) or {} ({} N), or its bytes at most with --bound {}=SIZE", one,
+                  is_input ? "exactly" : "at most", other, is_input ? "every size up to" : "exactly", tensor);
   if (!type.dims) return "has no known shape; " + remedy;
   const auto open = std::ranges::find(*type.dims, Dim());
   if (open == type.dims->end()) return "has no known size";
   const auto axis = static_cast<std::size_t>(open - type.dims->begin());
   const std::string name = dimension_name(type, declared, axis);
   if (!name.empty())
-    return fmt::format("has the symbolic dimension {} at {}; {}", base::quoted(name), axis, remedy);
+    return fmt::format("has the symbolic dimension {} at {}; {}; all of its shape with {}",
+                       base::quoted(name), axis, remedy, shape_with(type, tensor, "N"));
   return fmt::format("has no known dimension {} in {}; {}", axis, show_type(type), remedy);
 }
 

@@ -26,6 +26,17 @@ Dim places(const Dim& size, const Window& window, tflite::Padding padding) {
   return (*size - reach) / window.stride + 1;
 }
 
+/// Height and width of the result of a filter [.., height, width, ..] that moves over an image.
+template <typename Options>
+void move_filter(const Options* options, const Dims* dims, const Dims* filter, Dims& result) {
+  if (options == nullptr) return;
+  const tflite::Padding padding = options->padding();
+  const Window high{dim_at(filter, 1), options->stride_h(), options->dilation_h_factor()};
+  const Window wide{dim_at(filter, 2), options->stride_w(), options->dilation_w_factor()};
+  result[1] = places(dim_at(dims, 1), high, padding);
+  result[2] = places(dim_at(dims, 2), wide, padding);
+}
+
 void expect_channels(const Dim& channels, const Dim& of_filter) {
   if (channels && of_filter && (*of_filter == 0 || *channels % *of_filter != 0))
     misfit("the filter is for ", *of_filter, " channels, and there are ", *channels);
@@ -40,14 +51,7 @@ void convolution(TfliteNode& node) {
   const Dims* const filter = node.dims(1, 4);
   expect_channels(dim_at(dims, 3), dim_at(filter, 3));
   Dims result{dim_at(dims, 0), Dim(), Dim(), dim_at(filter, 0)};
-  if (options != nullptr) {
-    result[1] =
-        places(dim_at(dims, 1), {dim_at(filter, 1), options->stride_h(), options->dilation_h_factor()},
-               options->padding());
-    result[2] =
-        places(dim_at(dims, 2), {dim_at(filter, 2), options->stride_w(), options->dilation_w_factor()},
-               options->padding());
-  }
+  move_filter(options, dims, filter, result);
   node.set(0, result);
 }
 
@@ -58,14 +62,7 @@ void depthwise_convolution(TfliteNode& node) {
   const Dims* const filter = node.dims(1, 4);
   expect_channels(dim_at(filter, 3), dim_at(dims, 3));
   Dims result{dim_at(dims, 0), Dim(), Dim(), dim_at(filter, 3)};
-  if (options != nullptr) {
-    result[1] =
-        places(dim_at(dims, 1), {dim_at(filter, 1), options->stride_h(), options->dilation_h_factor()},
-               options->padding());
-    result[2] =
-        places(dim_at(dims, 2), {dim_at(filter, 2), options->stride_w(), options->dilation_w_factor()},
-               options->padding());
-  }
+  move_filter(options, dims, filter, result);
   node.set(0, result);
 }
 

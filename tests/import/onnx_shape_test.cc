@@ -59,9 +59,10 @@ TEST(OnnxShape, BindsDimensions) {
 
 TEST(OnnxShape, SaysWhatIsOpen) {
   expect_message(error_of_model(relu_of({"N", 3})),
-                 {"x.onnx", "'x'", "'N' at 0", "--dim N=N", "--dim N=..N"});
-  expect_message(error_of_model(relu_of({2, "?", 4})),
-                 {"'x'", "dimension 1", "float32[2,?,4]", "--shape x=2,N,4", "--shape x=2,..N,4"});
+                 {"x.onnx", "'x'", "'N' at 0", "--dim N=N", "--dim N=..N", "--shape x="});
+  expect_message(
+      error_of_model(relu_of({2, "?", 4})),
+      {"'x'", "dimension 1", "float32[2,?,4]", "--shape x=2,N,4", "--shape x=2,..N,4", "--bound x=SIZE"});
   const OnnxParts any{.nodes = {node("Relu", {"x"}, {"y"})},
                       .inputs = {value_of_any_shape("x")},
                       .outputs = {untyped_value("y")}};
