@@ -9,7 +9,8 @@ OpenInput named(const std::string& name, Elements elements) { return {.name = na
 
 /// A few operators that keep the rank of what they read. TFLite's bodies have it as an input.
 OpenGraph OpenDraft::branch_body(const std::string& from) {
-  OpenGraph body{.name = "b" + std::to_string(names_++)};
+  OpenGraph body;
+  body.name = "b" + std::to_string(names_++);
   std::string last = from;
   if (!is_onnx()) {
     last = fresh();
@@ -80,7 +81,8 @@ void OpenDraft::draw_loop() {
     add_input(given);
     count = given.name;
   }
-  OpenGraph body{.name = "b" + std::to_string(names_++)};
+  OpenGraph body;
+  body.name = "b" + std::to_string(names_++);
   const std::string round = fresh(), goes_on = fresh(), old = fresh();
   body.inputs = {named(round, Elements::whole), named(goes_on, Elements::truth), named(old, Elements::real)};
   const std::string goes_on_again = fresh(), next = fresh(), row = fresh();
@@ -120,7 +122,8 @@ void OpenDraft::draw_scan() {
   const std::string start = fresh();
   Nodes nodes;
   nodes.push_back({.kind = OpenKind::reduce, .inputs = {*rows}, .outputs = {start}, .numbers = {0, 0}});
-  OpenGraph body{.name = "b" + std::to_string(names_++)};
+  OpenGraph body;
+  body.name = "b" + std::to_string(names_++);
   const std::string state = fresh(), row = fresh(), next = fresh(), made = fresh();
   body.inputs = {named(state, Elements::real), named(row, Elements::real)};
   body.nodes.push_back({.kind = OpenKind::binary, .type = "Add", .inputs = {state, row}, .outputs = {next}});
@@ -141,8 +144,10 @@ void OpenDraft::draw_scan() {
 void OpenDraft::draw_repeat() {
   const auto first = pick(Elements::real, 1);
   if (!first) return;
-  OpenGraph condition{.name = "b" + std::to_string(names_++)};
-  OpenGraph body{.name = "b" + std::to_string(names_++)};
+  OpenGraph condition;
+  condition.name = "b" + std::to_string(names_++);
+  OpenGraph body;
+  body.name = "b" + std::to_string(names_++);
   const std::string counted = fresh(), seen = fresh(), is_less = fresh();
   condition.inputs = {named(counted, Elements::whole), named(seen, Elements::real)};
   condition.nodes.push_back({.kind = OpenKind::binary,

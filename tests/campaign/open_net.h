@@ -45,17 +45,6 @@ enum class OpenKind : std::uint8_t {
   repeat  ///< TFLite's WHILE: condition and body; the first value counts rounds.
 };
 
-struct OpenGraph;
-
-struct OpenNode {
-  OpenKind kind = OpenKind::unary;
-  std::string type{};  ///< Of unary, binary and rows, in the words of ONNX.
-  std::vector<std::string> inputs{};
-  std::vector<std::string> outputs{};
-  std::vector<std::int64_t> numbers{};
-  std::vector<OpenGraph> bodies{};
-};
-
 struct OpenConstant {
   Elements elements = Elements::real;
   Shape shape{};
@@ -76,11 +65,22 @@ struct OpenInput {
   std::optional<std::int64_t> most{};  ///< A number that sizes depend on: from 1 to this one.
 };
 
+struct OpenNode;
+
 struct OpenGraph {
   std::string name{};
   std::vector<OpenInput> inputs{};
-  std::vector<OpenNode> nodes{};
+  std::vector<OpenNode> nodes;  // not {}: OpenNode is not complete here
   std::vector<std::string> outputs{};
+};
+
+struct OpenNode {
+  OpenKind kind = OpenKind::unary;
+  std::string type{};  ///< Of unary, binary and rows, in the words of ONNX.
+  std::vector<std::string> inputs{};
+  std::vector<std::string> outputs{};
+  std::vector<std::int64_t> numbers{};
+  std::vector<OpenGraph> bodies{};
 };
 
 /// What a symbol may be. The caller gives exactly `most` unless there is a range.

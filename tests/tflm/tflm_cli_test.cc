@@ -378,7 +378,7 @@ TEST(TflmCli, ATensorThatNothingUsesIsLeftOutOrNamed) {
   EXPECT_EQ(file.find("wwww"), std::string::npos) << "the data of a weight that nothing reads";
   const Graph graph = std::get<Graph>(parse_input(file, "p.tflite").content);
   ASSERT_EQ(graph.tensors.size(), 6U) << "others keep their numbers";
-  for (const TensorId t : {1, 2, 3}) EXPECT_EQ(graph.tensors[t].bytes, 0) << t;
+  for (const TensorId t : {1U, 2U, 3U}) EXPECT_EQ(graph.tensors[t].bytes, 0) << t;
   EXPECT_EQ(graph.tensors[0].bytes + graph.tensors[4].bytes + graph.tensors[5].bytes, 64 + 32 + 16);
   const OfflineOffsets offsets = read_offline_offsets(file).value();
   EXPECT_EQ(tflm_head(graph, offsets), 96);
