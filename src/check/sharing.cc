@@ -400,7 +400,9 @@ std::vector<bool> touched_tensors(const Graph& graph, const Removed& removed) {
     for (const auto* tensors : {&subgraph.inputs, &subgraph.outputs}) {
       for (const TensorId tensor : *tensors) touched[tensor] = true;
     }
-    for (const Operator& op : subgraph.operators) mark_touched(graph, op, removed, touched);
+    for (const Operator& op : subgraph.operators) {
+      if (!op.folded) mark_touched(graph, op, removed, touched);
+    }
   }
   return touched;
 }

@@ -505,6 +505,13 @@ TEST(CheckAlias, WhatNoKernelTouchesNeedsNoAlignment) {
   expect_accepted(with_removed(shared_case(sketch.graph(), all_in_one, 16), 4, 32));
 }
 
+TEST(CheckAlias, WhatOnlyFoldedOperatorsReadNeedsNoAlignment) {
+  Sketch sketch = unaligned();
+  sketch.add(0, "Shape", {"c"}, {"s"}).folded = true;
+  sketch.tensor("s").kind = TensorKind::weight;
+  expect_accepted(with_removed(shared_case(sketch.graph(), all_in_one, 16), 4, 32));
+}
+
 TEST(CheckAlias, WhatAKernelReadsIsAligned) {
   Sketch sketch = unaligned();
   sketch.graph().subgraphs[0].operators[3].inputs.push_back(sketch.id("c"));
