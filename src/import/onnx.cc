@@ -71,13 +71,7 @@ class OpenReader {
     if (!largest.own.empty()) own_ = &largest.own;
     varying_.resize(largest.values.size());
     const ReadAt compare = [&](const ImportOptions& exact) { compare_values(exact, largest.values); };
-    for (std::size_t i = 0; largest.may_end_early && i < readings_of_loops; ++i) {
-      try {
-        compare(options_);
-      } catch (const Error&) {  // NOLINT(bugprone-empty-catch): so few rounds are never run
-      }
-    }
-    if (has_ranges(largest.ranges)) (void)read_at_others(largest.ranges, compare);
+    read_at_others(largest.ranges, largest.may_end_early, compare);
     std::vector<Graph> others;
     for (const auto& [number, exact] : accepted_) {
       others.push_back(read_again(exact, number).graph);
@@ -87,8 +81,6 @@ class OpenReader {
   }
 
  private:
-  static constexpr std::size_t readings_of_loops = 4;
-
   /// Notes the values that are others at these sizes.
   void compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values) {
     OnnxGraph model = resolve_names(*it_.proto.graph);

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "import/onnx_inference.h"
+#include "import/open_sizes.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -32,15 +33,6 @@ Type larger_type(const Type& a, const Type& b) {
 
 void Inference::reject(std::size_t subgraph, std::size_t o, const std::string& problem) {
   throw Error(describe(graph(), subgraph, o), problem);
-}
-
-/// A number below `count` that looks random, another one in each reading.
-std::size_t Inference::draw(TensorId t, std::size_t count) const {
-  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ULL;
-  constexpr int half = 32;
-  std::uint64_t mixed = (reading_.number + 1) * odd + t;
-  mixed = (mixed ^ (mixed >> half)) * odd;
-  return static_cast<std::size_t>((mixed >> half) % count);
 }
 
 /// Throws Error if the shape that the user gives is smaller than one that the value has.
@@ -72,7 +64,8 @@ void Inference::infer_if(const Operator& op) {
       common = common ? common_type(*common, types_[outputs[i]]) : types_[outputs[i]];
     }
     if (!common) continue;
-    if (reading_.number != 0 && !is_given(output)) common = types_[results[draw(output, results.size())]];
+    if (reading_.number != 0 && !is_given(output))
+      common = types_[results[draw(reading_.number, output, results.size())]];
     learn(output, *common);
     for (const TensorId result : results)
       expect_at_least(output, types_[result], "the result of a branch, " + place(result) + ",");
@@ -105,7 +98,8 @@ void Inference::infer_loop(const Operator& op, std::size_t subgraph, std::size_t
     rounds = values_[*op.inputs[0]]->integers[0];
   if (rounds && *rounds > 0 && !runs_all_rounds(op)) {
     may_end_early_ = true;
-    const auto drawn = static_cast<std::int64_t>(draw(inputs[0], static_cast<std::size_t>(*rounds) + 1));
+    const auto drawn =
+        static_cast<std::int64_t>(draw(reading_.number, inputs[0], static_cast<std::size_t>(*rounds) + 1));
     if (reading_.number != 0) rounds = drawn;
   }
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
@@ -168,10 +162,13 @@ void Inference::expect_same_after_round(TensorId initial, TensorId before, Tenso
 }
 
 /// The last value of one that is carried, which is the initial one if there are no rounds.
-Type Inference::carried_type(TensorId initial, TensorId before, TensorId after) const {
+Type Inference::carried_type(TensorId initial, TensorId before, TensorId after) {
   if (!is_given(before)) return types_[before];
-  if (reading_.number == 0) return larger_type(types_[after], types_[initial]);
-  return types_[draw(before, 2) == 0 ? after : initial];
+  if (reading_.number == 0) {
+    may_end_early_ = may_end_early_ || types_[after].dims != types_[initial].dims;
+    return larger_type(types_[after], types_[initial]);
+  }
+  return types_[draw(reading_.number, before, 2) == 0 ? after : initial];
 }
 
 /// Body: (state..., one slice of each scanned input...) -> (state..., one row of each result...).

@@ -58,9 +58,8 @@ class Inference {
   [[noreturn]] void reject(std::size_t subgraph, std::size_t o, const std::string& problem);
   void enter_body(TensorId from, TensorId to);
   void expect_same_after_round(TensorId initial, TensorId before, TensorId after);
-  [[nodiscard]] Type carried_type(TensorId initial, TensorId before, TensorId after) const;
+  [[nodiscard]] Type carried_type(TensorId initial, TensorId before, TensorId after);
   [[nodiscard]] bool runs_all_rounds(const Operator& op) const;
-  [[nodiscard]] std::size_t draw(TensorId t, std::size_t count) const;
   void expect_at_least(TensorId t, const Type& known, const std::string& what);
 
   // Sizes that are open, in onnx_open.cc

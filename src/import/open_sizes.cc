@@ -34,6 +34,7 @@ constexpr std::size_t enough_readings = 16;
 constexpr std::size_t most_readings = 48;   // accepted ones
 constexpr std::size_t most_drawings = 160;  // accepted or rejected
 constexpr std::size_t most_pairs = 32;
+constexpr std::size_t readings_of_loops = 8;
 constexpr std::int64_t most_enumerated = 32;
 
 using Sizes = std::vector<std::int64_t>;
@@ -131,12 +132,11 @@ class Drawing {
   Drawing(const ImportOptions& options, const ReadAt& read_at)
       : box_(options), read_at_(read_at), drawn_{box_.largest()} {}
 
-  std::vector<ImportOptions> run() {
+  void run() {
     const std::vector<Sizes> all = box_.all();
     for (const Sizes& sizes : all) draw(sizes);
     if (all.empty()) draw_some();
-    if (accepted_.empty()) reject();
-    return std::move(accepted_);
+    if (accepted_ == 0) reject();
   }
 
  private:
@@ -152,12 +152,16 @@ class Drawing {
     draw_at_random();
   }
 
-  /// One range without the others; with one of the others where the model rejects that.
+  /// One range without the others, halved and at 1, which is below what the others make of a minimum; with one of the
+  /// others where the model rejects that.
   void draw_apart() {
     if (box_.size() < 2) return;
     std::vector<std::size_t> bound;
     for (std::size_t r = 0; r < box_.size(); ++r) {
       if (!draw(with_part({r}))) bound.push_back(r);
+      Sizes sizes = box_.largest();
+      sizes[r] = box_.within(r, 1);
+      draw(sizes);
     }
     std::size_t pairs = 0;
     for (std::size_t i = 0; i < bound.size(); ++i)
@@ -189,14 +193,13 @@ class Drawing {
     }
   }
 
-  [[nodiscard]] bool has_enough() const { return accepted_.size() >= enough_readings; }
+  [[nodiscard]] bool has_enough() const { return accepted_ >= enough_readings; }
 
   /// False if the model rejects these sizes.
   bool draw(const Sizes& sizes) {
-    if (accepted_.size() >= most_readings || !drawn_.insert(sizes).second) return true;
-    ImportOptions exact = box_.exactly(sizes);
+    if (accepted_ >= most_readings || !drawn_.insert(sizes).second) return true;
     try {
-      read_at_(exact);
+      read_at_(box_.exactly(sizes));
     } catch (const Error& error) {
       if (reason_.empty()) {
         reason_ = error.what();
@@ -204,7 +207,7 @@ class Drawing {
       }
       return false;
     }
-    accepted_.push_back(std::move(exact));
+    ++accepted_;
     return true;
   }
 
@@ -219,7 +222,7 @@ class Drawing {
   const ReadAt& read_at_;
   std::set<Sizes> drawn_;
   std::size_t repeated_ = 0;
-  std::vector<ImportOptions> accepted_{};
+  std::size_t accepted_ = 0;
   Sizes rejected_{};
   std::string reason_{};
 };
@@ -328,6 +331,14 @@ GivenSize at_most(const GivenSize& size) {
   return {0, size.most};  // NonZero may find nothing
 }
 
+std::size_t draw(std::size_t reading, TensorId tensor, std::size_t count) {
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ULL;
+  constexpr int half = 32;
+  std::uint64_t mixed = (reading + 1) * odd + tensor;
+  mixed = (mixed ^ (mixed >> half)) * odd;
+  return static_cast<std::size_t>((mixed >> half) % count);
+}
+
 bool has_ranges(const ImportOptions& options) {
   bool has = false;
   ImportOptions copy = options;
@@ -341,8 +352,14 @@ ImportOptions at_largest(const ImportOptions& options) {
   return exact;
 }
 
-std::vector<ImportOptions> read_at_others(const ImportOptions& options, const ReadAt& read_at) {
-  return Drawing(options, read_at).run();
+void read_at_others(const ImportOptions& options, bool may_end_early, const ReadAt& read_at) {
+  for (std::size_t i = 0; may_end_early && i < readings_of_loops; ++i) {
+    try {
+      read_at(at_largest(options));
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): so few rounds are never run
+    }
+  }
+  if (has_ranges(options)) Drawing(options, read_at).run();
 }
 
 Graph hold_for_all(Graph largest, std::span<const Graph> others) {

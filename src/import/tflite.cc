@@ -117,15 +117,16 @@ void check_option_names(const ImportOptions& options, const Graph& graph) {
 /// A model at the largest of the given sizes.
 struct TfliteReading {
   Graph graph{};
-  ImportOptions ranges{};  ///< The options as the sizes for which a plan must hold.
+  ImportOptions ranges{};      ///< The options as the sizes for which a plan must hold.
+  bool may_end_early = false;  ///< A loop may.
   std::string note{};
 };
 
 /// Turns a verified model into a graph.
 class Reader {
  public:
-  Reader(const tflite::Model& model, std::string_view file, const ImportOptions& options, SizesRead sizes)
-      : model_(model), file_(file), options_(options), sizes_(sizes), budget_(file.size()) {}
+  Reader(const tflite::Model& model, std::string_view file, const ImportOptions& options, std::size_t number)
+      : model_(model), file_(file), options_(options), number_(number), budget_(file.size()) {}
 
   TfliteReading read() {
     count_all();
@@ -198,11 +199,12 @@ class Reader {
   void infer(TfliteReading& reading) {
     validate(graph_);
     InferredShapes inferred =
-        infer_shapes(model_, file_, graph_, options_, sizes_, [this](std::size_t bytes) { spend(bytes); });
+        infer_shapes(model_, file_, graph_, options_, number_, [this](std::size_t bytes) { spend(bytes); });
     for (TensorId t = 0; t < graph_.tensors.size(); ++t)
       graph_.tensors[t].shape = std::move(inferred.shapes[t]);
     reading.ranges = std::move(inferred.ranges);
     reading.note = std::move(inferred.note);
+    reading.may_end_early = inferred.may_end_early;
   }
 
   void find_size(TensorId t) {
@@ -362,7 +364,7 @@ class Reader {
   const tflite::Model& model_;
   std::string_view file_;
   const ImportOptions& options_;
-  SizesRead sizes_;
+  std::size_t number_;  ///< Of this reading: 0 at the largest sizes.
   ReadingBudget budget_;
   Graph graph_{};
   std::vector<TensorId> first_tensor_{};  // of each subgraph
@@ -372,18 +374,15 @@ class Reader {
 }  // namespace
 
 ReadGraph read_graph(const TfliteFile& file, const ImportOptions& options) {
-  const auto read_at = [&](const ImportOptions& sizes, SizesRead which) {
-    return Reader(file.model(), file.bytes(), sizes, which).read();
+  std::size_t readings = 0;
+  const auto read_at = [&](const ImportOptions& sizes) {
+    return Reader(file.model(), file.bytes(), sizes, readings++).read();
   };
-  TfliteReading reading = read_at(options, SizesRead::largest);
-  if (has_ranges(reading.ranges)) {
-    std::vector<Graph> others;
-    const auto add = [&](const ImportOptions& sizes) {
-      others.push_back(read_at(sizes, SizesRead::others).graph);
-    };
-    (void)read_at_others(reading.ranges, add);
-    reading.graph = hold_for_all(std::move(reading.graph), others);
-  }
+  TfliteReading reading = read_at(options);
+  std::vector<Graph> others;
+  read_at_others(reading.ranges, reading.may_end_early,
+                 [&](const ImportOptions& sizes) { others.push_back(read_at(sizes).graph); });
+  if (!others.empty()) reading.graph = hold_for_all(std::move(reading.graph), others);
   ReadGraph result{.graph = std::move(reading.graph), .note = std::move(reading.note)};
   add_states(result.graph, options.states);
   add_scratch(result.graph, options.scratch);

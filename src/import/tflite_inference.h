@@ -23,7 +23,7 @@ namespace stowage::import {
 class TfliteInference {
  public:
   TfliteInference(const tflite::Model& model, std::string_view file, const Graph& graph,
-                  const ImportOptions& options, SizesRead sizes,
+                  const ImportOptions& options, std::size_t reading,
                   const std::function<void(std::size_t bytes)>& spend);
 
   InferredShapes run();
@@ -37,6 +37,8 @@ class TfliteInference {
   void infer_plain(const Operator& op, const tflite::Operator& source, tflite::BuiltinOperator builtin);
   void infer_if(const Operator& op);
   void infer_while(const Operator& op);
+  [[nodiscard]] std::optional<Dims> first_or_last(const std::optional<Dims>& first,
+                                                  const std::optional<Dims>& last, TensorId t);
   void enter(std::size_t body, const std::vector<KnownTensor>& inputs);
   [[nodiscard]] bool changes_sizes(const Operator& op) const;
   void learn(TensorId t, std::optional<Dims> dims);
@@ -66,8 +68,9 @@ class TfliteInference {
   std::string_view file_;
   const Graph& graph_;
   const ImportOptions& options_;
-  SizesRead sizes_;
+  std::size_t reading_;  ///< 0: of the largest sizes.
   std::function<void(std::size_t bytes)> spend_;
+  bool may_end_early_ = false;
   std::vector<std::vector<std::size_t>> orders_;
   std::vector<TensorId> first_tensor_{};    // of each subgraph
   std::vector<std::size_t> subgraph_of_{};  // by tensor

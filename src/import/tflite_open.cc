@@ -110,7 +110,7 @@ void TfliteInference::fill_given(TensorId t, std::optional<Dims>& dims) {
 /// A shape from the user must hold what the model itself puts there.
 void TfliteInference::expect_at_least(const std::optional<Dims>& dims, TensorId t) const {
   const auto& most = known_[t].dims;
-  if (sizes_ != SizesRead::largest || !dims || !most || dims->size() != most->size()) return;
+  if (reading_ != 0 || !dims || !most || dims->size() != most->size()) return;
   for (std::size_t d = 0; d < dims->size(); ++d) {
     if ((*dims)[d] && (*most)[d] && *(*dims)[d] > *(*most)[d])
       misfit(describe(graph_, t), " is at most ", show_dims(most), " by --shape, but the model itself makes ",
@@ -197,7 +197,7 @@ void TfliteInference::ask_for_open() const {
 /// Shapes from the user must be those that follow from the rest. At smaller sizes the rules alone decide the extents
 /// that they give.
 void TfliteInference::expect_agreement() const {
-  if (sizes_ != SizesRead::largest) return;
+  if (reading_ != 0) return;
   for (TensorId t = 0; t < known_.size() && !options_.shapes.empty(); ++t) {
     const auto given = options_.shapes.find(graph_.tensors[t].name);
     if (given == options_.shapes.end() || is_constant(graph_.tensors[t].kind) || !known_[t].dims) continue;

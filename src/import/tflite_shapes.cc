@@ -19,6 +19,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "import/open_sizes.h"
 #include "import/tflite_evaluate.h"
 #include "import/tflite_inference.h"
 #include "import/tflite_rules.h"
@@ -47,14 +48,23 @@ void complete_dims(Dims& dims, const Dim& elements) {
     misfit("cannot reshape ", *elements, " elements into parts of ", *others);
 }
 
-/// The largest of both in each dimension; unknown if one of them is.
-std::optional<Dims> larger_dims(const std::optional<Dims>& a, const std::optional<Dims>& b) {
+/// The larger or the smaller of both in each dimension; unknown if one of them is.
+template <typename Choose>
+std::optional<Dims> one_of_each(const std::optional<Dims>& a, const std::optional<Dims>& b, Choose choose) {
   if (!a || !b || a->size() != b->size()) return std::nullopt;
   Dims result(a->size());
   for (std::size_t d = 0; d < a->size(); ++d) {
-    if ((*a)[d] && (*b)[d]) result[d] = std::max(*(*a)[d], *(*b)[d]);
+    if ((*a)[d] && (*b)[d]) result[d] = choose(*(*a)[d], *(*b)[d]);
   }
   return result;
+}
+
+std::optional<Dims> larger_dims(const std::optional<Dims>& a, const std::optional<Dims>& b) {
+  return one_of_each(a, b, [](std::int64_t x, std::int64_t y) { return std::max(x, y); });
+}
+
+std::optional<Dims> smaller_dims(const std::optional<Dims>& a, const std::optional<Dims>& b) {
+  return one_of_each(a, b, [](std::int64_t x, std::int64_t y) { return std::min(x, y); });
 }
 
 /// Of a tensor that is not constant. Old files do not say whether a result without dimensions is a number; those of
@@ -100,13 +110,13 @@ std::optional<Dims> fixed_dims(const tflite::Tensor& tensor) {
 }
 
 TfliteInference::TfliteInference(const tflite::Model& model, std::string_view file, const Graph& graph,
-                                 const ImportOptions& options, SizesRead sizes,
+                                 const ImportOptions& options, std::size_t reading,
                                  const std::function<void(std::size_t bytes)>& spend)
     : model_(model),
       file_(file),
       graph_(graph),
       options_(options),
-      sizes_(sizes),
+      reading_(reading),
       spend_(spend),
       orders_(topological_orders(graph)),
       known_(graph.tensors.size()),
@@ -131,6 +141,7 @@ InferredShapes TfliteInference::run() {
   if (!open_.empty()) ask_for_open();
   expect_agreement();
   result.ranges = ranges();
+  result.may_end_early = may_end_early_;
   for (TensorId t = 0; t < known_.size(); ++t) result.shapes.push_back(shape_of(t));
   return result;
 }
@@ -284,15 +295,28 @@ void TfliteInference::infer_while(const Operator& op) {
     if (is_stable) break;
   }
   std::vector<KnownTensor> tested;
-  for (std::size_t i = 0; i < carried.size(); ++i)  // also what the last round makes
-    tested.push_back({.dims = larger_dims(known_[body.inputs[i]].dims, known_[body.outputs[i]].dims)});
-  enter(op.bodies[0], tested);
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    const auto& before = known_[body.inputs[i]].dims;
+    const auto& after = known_[body.outputs[i]].dims;
+    may_end_early_ = may_end_early_ || before != after;
+    tested.push_back({.dims = reading_ == 0 ? larger_dims(before, after) : smaller_dims(before, after)});
+  }
+  enter(op.bodies[0], tested);  // every run tests both
   for (std::size_t i = 0; i < carried.size(); ++i) {
     const auto& before = op.inputs[i] ? known_[*op.inputs[i]].dims : carried[i].dims;
     expect_at_least(before, body.inputs[i]);
     if (i < op.outputs.size() && op.outputs[i])
-      learn(*op.outputs[i], larger_dims(before, known_[body.outputs[i]].dims));
+      learn(*op.outputs[i], first_or_last(before, known_[body.outputs[i]].dims, *op.outputs[i]));
   }
+}
+
+/// The shape of a result, which is there from before the first round or from the last one: the larger extents for the
+/// largest sizes, else one of both.
+std::optional<Dims> TfliteInference::first_or_last(const std::optional<Dims>& first,
+                                                   const std::optional<Dims>& last, TensorId t) {
+  if (reading_ != 0) return draw(reading_, t, 2) == 0 ? first : last;
+  may_end_early_ = may_end_early_ || first != last;
+  return larger_dims(first, last);
 }
 
 /// Infers a body from what is passed to it. A body of several operators is inferred for what they have in common.
@@ -315,9 +339,9 @@ void TfliteInference::enter(std::size_t body, const std::vector<KnownTensor>& in
 }
 
 InferredShapes infer_shapes(const tflite::Model& model, std::string_view file, const Graph& graph,
-                            const ImportOptions& options, SizesRead sizes,
+                            const ImportOptions& options, std::size_t reading,
                             const std::function<void(std::size_t bytes)>& spend) {
-  return TfliteInference(model, file, graph, options, sizes, spend).run();
+  return TfliteInference(model, file, graph, options, reading, spend).run();
 }
 
 }  // namespace stowage::import

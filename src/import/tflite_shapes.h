@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,9 +16,6 @@ namespace stowage::import {
 /// True if the file leaves a size of a tensor that is not constant to the user, or to the data.
 [[nodiscard]] bool has_open_sizes(const tflite::Model& model, const Graph& graph);
 
-/// Which of the sizes that the options allow are read.
-enum class SizesRead : std::uint8_t { largest, others };
-
 /// What one reading finds out.
 struct InferredShapes {
   /// By tensor. None: the user gives the bytes with --bound.
@@ -26,15 +23,18 @@ struct InferredShapes {
   /// The options as the sizes for which a plan must hold: a number that the caller decides as it is, one that the
   /// network computes as a range.
   ImportOptions ranges{};
-  std::string note{};  ///< What was assumed of inputs; empty: nothing.
+  bool may_end_early = false;  ///< A loop may; then it makes another shape.
+  std::string note{};          ///< What was assumed of inputs; empty: nothing.
 };
 
 /// Infers the shapes of all tensors by rules from those of the inputs, at the largest of the given sizes. `graph` has
-/// the operators, and the tensors in their order with the shapes of the file. `spend` is called before that many
+/// the operators, and the tensors in their order with the shapes of the file. `reading` is 0 for the largest of the
+/// sizes that the options allow; each other one draws for itself how many rounds a loop may have. `spend` is called before that many
 /// bytes of the file are read. Throws Error for sizes that do not fit together, and for unknown ones, with the options
 /// that give them; UsageError for a shape that has no effect.
 [[nodiscard]] InferredShapes infer_shapes(const tflite::Model& model, std::string_view file,
-                                          const Graph& graph, const ImportOptions& options, SizesRead sizes,
+                                          const Graph& graph, const ImportOptions& options,
+                                          std::size_t reading,
                                           const std::function<void(std::size_t bytes)>& spend);
 
 }  // namespace stowage::import

@@ -26,6 +26,7 @@ struct Streamed {
   stream::RowProgram program{};
   stream::RegionOrder regions{};
   std::optional<stream::AffineOrder> affine{};
+  bool has_apart = false;  ///< Some tensors are not written over others, by choice.
 };
 
 /// The multiplies of its model, as a multiple of those with every row computed once.

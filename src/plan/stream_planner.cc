@@ -3,10 +3,10 @@
 //     way -> order of operators -> repeats -> iterations -> order of rows -> layouts -> offsets
 //
 // A way uses what the options allow, or less: rows that arrive one by one or an input that is there from the
-// start, rows along searched axes or along those that follow by themselves, rows in place or apart, rows
-// recomputed or computed once, a searched order of operators or the network's own. An allowed feature may not
-// pay once offsets are found. So ways that use less follow if a bound leaves them a chance, and more options
-// never raise the peak.
+// start, rows along searched axes or along those that follow by themselves, rows in place where that lowers the
+// load, wherever possible, or nowhere, rows recomputed or computed once, a searched order of operators or the
+// network's own. An allowed feature may not pay once offsets are found. So ways that use less follow if a bound
+// leaves them a chance, and more options never raise the peak.
 //
 // Of two orders of operators, the one whose regions need less is taken. Then operators are repeated where
 // recomputing rows for each reader is better. The order of rows is the best by live bytes. Alignment rounds
@@ -92,6 +92,7 @@ class StreamPlanner {
     if (!first) return std::nullopt;
     note_bound(*first);
     if (!is_repeated(first->network)) std::erase_if(ways, [](const Way& way) { return !way.repeats; });
+    if (!first->has_apart) std::erase_if(ways, [&](const Way& way) { return way.apart != ways[0].apart; });
     const std::vector<Graph> graphs = graphs_of(*first);
     const auto may_be_lower = [&](const Way& way, Bytes least) {
       return std::any_of(graphs.begin(), way.repeats ? graphs.end() : graphs.begin() + 1,
@@ -187,8 +188,9 @@ class StreamPlanner {
     stream::InstanceOptions options = instance_options(way);
     const Deadline placing = deadline.part(0.25);
     options = stream::backward_where_it_helps(graph, options, {work_on_regions, placing});
-    if (way.in_place != InPlace::never && options_.alias == Alias::automatic)
+    if (way.in_place != InPlace::never && way.apart)
       options = stream::in_place_where_it_helps(graph, options, {work_on_regions, placing});
+    streamed.has_apart = !options.apart.empty();
     note_end_of(placing);
     streamed.once = stream::instances_of(graph, options);
     streamed.model = streamed.once;

@@ -80,6 +80,7 @@ std::vector<Way> ways_of(const PlanOptions& options) {
       options.stream->layout == StreamLayout::ring ? InPlace::same_size : InPlace::where_possible;
   std::vector<Way> ways{{.io = options.io,
                          .in_place = options.alias == Alias::none ? InPlace::never : in_place,
+                         .apart = options.alias == Alias::automatic,
                          .recompute = options.stream->recompute,
                          .turns = options.stream->axes == StreamAxes::searched,
                          .order = options.order}};
@@ -95,6 +96,7 @@ std::vector<Way> ways_of(const PlanOptions& options) {
   add_less([&](Way& way) {
     if (options.alias == Alias::automatic) way.in_place = InPlace::never;
   });
+  add_less([](Way& way) { way.apart = way.apart && way.in_place == InPlace::never; });
   add_less([](Way& way) { way.recompute = 1; });
   add_less([](Way& way) { way.repeats = false; });
   add_less([](Way& way) { way.order = Order::keep; });

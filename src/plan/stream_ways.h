@@ -15,6 +15,7 @@ namespace stowage::plan {
 struct Way {
   Io io = Io::arena;
   stream::InPlace in_place = stream::InPlace::where_possible;
+  bool apart = true;  ///< Tensors are apart where that lowers the load, though they could be in place.
   double recompute = 1;
   bool repeats = true;
   bool turns = true;  ///< Rows along searched axes, not those that follow by themselves.

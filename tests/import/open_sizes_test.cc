@@ -296,6 +296,22 @@ TEST(OpenSizesOfInputs, KeepIndependentSizesApart) {
   EXPECT_NE(symbol("c"), symbol("s"));
 }
 
+/// The smaller of two sizes, of which one is usually the smaller.
+TEST(OpenSizesOfInputs, KeepAMinimumApart) {
+  const onnx::ModelProto model =
+      onnx_model({.nodes = {node("Shape", {"b"}, {"m"}), node("Slice", {"a", "zero", "m", "zero"}, {"s"})},
+                  .inputs = {tensor_value("a", {"n"}), tensor_value("b", {"m"})},
+                  .outputs = {untyped_value("s")},
+                  .initializers = {vector_of("zero", {0})}});
+  const Graph graph = read_model(model, {.dims = {{"n", {0, 4}}, {"m", {0, 8}}}});
+  const auto symbol = [&](const std::string& name) {
+    return testing::tensor_named(graph, name).open.at(0).symbol;
+  };
+  EXPECT_EQ(testing::tensor_named(graph, "s").shape, Shape{4});
+  EXPECT_NE(symbol("a"), symbol("s"));
+  EXPECT_NE(symbol("b"), symbol("s"));
+}
+
 /// Shapes that are computed in the network are no constants then, but what they say of other axes is.
 TEST(OpenSizesOfInputs, ComputeShapesInEachRun) {
   const onnx::ModelProto model =
