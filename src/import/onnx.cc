@@ -70,8 +70,8 @@ class OpenReader {
   void read(const Inferred& largest) {
     if (!largest.own.empty()) own_ = &largest.own;
     varying_.resize(largest.values.size());
-    const ReadAt compare = [&](const ImportOptions& exact) { compare_values(exact, largest.values); };
-    read_at_others(largest.ranges, largest.may_end_early, compare);
+    const ReadAt compare = [&](const ImportOptions& exact) { return compare_values(exact, largest.values); };
+    read_at_others(largest.ranges, largest.is_drawn, compare);
     std::vector<Graph> others;
     for (const auto& [number, exact] : accepted_) {
       others.push_back(read_again(exact, number).graph);
@@ -81,14 +81,15 @@ class OpenReader {
   }
 
  private:
-  /// Notes the values that are others at these sizes.
-  void compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values) {
+  /// Notes the values that are others at these sizes. Returns whether something was drawn.
+  bool compare_values(const ImportOptions& exact, const std::vector<std::optional<Value>>& values) {
     OnnxGraph model = resolve_names(*it_.proto.graph);
     const Reading reading{.number = ++numbers_, .own = own_};
     const Inferred other = infer_shapes(model, it_.versions, source_.folder, exact, reading);
     accepted_.emplace_back(reading.number, exact);
     for (TensorId t = 0; t < varying_.size(); ++t)
       varying_[t] = varying_[t] || (values[t] && values[t] != other.values[t]);
+    return other.is_drawn;
   }
 
   OnnxGraph read_again(const ImportOptions& exact, std::size_t number) {
@@ -137,7 +138,7 @@ std::unique_ptr<Read> read(const Source& source, const ImportOptions& options) {
   model = resolve_names(*result->proto.graph);
   expect_sound_options(model, options);
   Inferred largest = infer_shapes(model, result->versions, source.folder, options, {});
-  if (largest.may_end_early || has_ranges(largest.ranges)) {
+  if (largest.is_drawn || has_ranges(largest.ranges)) {
     OpenReader(*result, source, options).read(largest);
   } else {
     result->types = std::move(largest.types);

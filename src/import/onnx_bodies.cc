@@ -64,8 +64,12 @@ void Inference::infer_if(const Operator& op) {
       common = common ? common_type(*common, types_[outputs[i]]) : types_[outputs[i]];
     }
     if (!common) continue;
-    if (reading_.number != 0 && !is_given(output))
+    if (reading_.number != 0 && !is_given(output)) {
+      is_drawn_ = is_drawn_ || std::ranges::any_of(results, [&](TensorId t) {
+                    return types_[t].dims != types_[results[0]].dims;
+                  });
       common = types_[results[draw(reading_.number, output, results.size())]];
+    }
     learn(output, *common);
     for (const TensorId result : results)
       expect_at_least(output, types_[result], "the result of a branch, " + place(result) + ",");
@@ -97,7 +101,7 @@ void Inference::infer_loop(const Operator& op, std::size_t subgraph, std::size_t
   if (op.inputs[0] && values_[*op.inputs[0]] && values_[*op.inputs[0]]->integers.size() == 1)
     rounds = values_[*op.inputs[0]]->integers[0];
   if (rounds && *rounds > 0 && !runs_all_rounds(op)) {
-    may_end_early_ = true;
+    is_drawn_ = true;
     const auto drawn =
         static_cast<std::int64_t>(draw(reading_.number, inputs[0], static_cast<std::size_t>(*rounds) + 1));
     if (reading_.number != 0) rounds = drawn;
@@ -164,10 +168,8 @@ void Inference::expect_same_after_round(TensorId initial, TensorId before, Tenso
 /// The last value of one that is carried, which is the initial one if there are no rounds.
 Type Inference::carried_type(TensorId initial, TensorId before, TensorId after) {
   if (!is_given(before)) return types_[before];
-  if (reading_.number == 0) {
-    may_end_early_ = may_end_early_ || types_[after].dims != types_[initial].dims;
-    return larger_type(types_[after], types_[initial]);
-  }
+  is_drawn_ = is_drawn_ || types_[after].dims != types_[initial].dims;
+  if (reading_.number == 0) return larger_type(types_[after], types_[initial]);
   return types_[draw(reading_.number, before, 2) == 0 ? after : initial];
 }
 

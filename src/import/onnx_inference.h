@@ -91,7 +91,7 @@ class Inference {
   std::vector<std::optional<Value>> values_;
   std::vector<bool> is_constant_;
   std::vector<bool> is_result_;  ///< An operator writes it.
-  bool may_end_early_ = false;
+  bool is_drawn_ = false;
   std::vector<GivenRound> given_rounds_;
 };
 

@@ -78,7 +78,7 @@ Inferred Inference::run() {
   result.own = given_.own_types();
   result.types = std::move(types_);
   result.values = std::move(values_);
-  result.may_end_early = may_end_early_;
+  result.is_drawn = is_drawn_;
   result.given_rounds = std::move(given_rounds_);
   return result;
 }

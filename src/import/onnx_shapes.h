@@ -33,8 +33,8 @@ struct GivenRound {
 struct Inferred {
   std::vector<Type> types{};                   ///< Per tensor.
   std::vector<std::optional<Value>> values{};  ///< The known value per tensor, unless it varies.
-  ImportOptions ranges{};      ///< Of reading 0: the sizes for which a plan must hold, see onnx_given.h.
-  bool may_end_early = false;  ///< A loop may; then its results are smaller.
+  ImportOptions ranges{};  ///< Of reading 0: the sizes for which a plan must hold, see onnx_given.h.
+  bool is_drawn = false;   ///< Readings besides the first draw what a run decides: see `draw`.
   std::vector<GivenRound> given_rounds{};
   std::vector<Type> own{};  ///< See Reading::own; empty if no sizes are given.
 };

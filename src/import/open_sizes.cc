@@ -34,7 +34,7 @@ constexpr std::size_t enough_readings = 16;
 constexpr std::size_t most_readings = 48;   // accepted ones
 constexpr std::size_t most_drawings = 160;  // accepted or rejected
 constexpr std::size_t most_pairs = 32;
-constexpr std::size_t readings_of_loops = 8;
+constexpr std::size_t readings_of_largest = 8;
 constexpr std::int64_t most_enumerated = 32;
 
 using Sizes = std::vector<std::int64_t>;
@@ -126,6 +126,14 @@ class Box {
   std::vector<GivenSize> ranges_{};
 };
 
+/// Other draws at the same sizes may be rejected: so few rounds are never run.
+void read_again(const ImportOptions& exact, const ReadAt& read_at) {
+  try {
+    (void)read_at(exact);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+  }
+}
+
 /// Draws sizes and keeps what the model accepts.
 class Drawing {
  public:
@@ -137,6 +145,8 @@ class Drawing {
     for (const Sizes& sizes : all) draw(sizes);
     if (all.empty()) draw_some();
     if (accepted_ == 0) reject();
+    for (std::size_t i = 0; !uncertain_.empty() && accepted_ + i < enough_readings; ++i)
+      read_again(box_.exactly(uncertain_[i % uncertain_.size()]), read_at_);
   }
 
  private:
@@ -199,7 +209,7 @@ class Drawing {
   bool draw(const Sizes& sizes) {
     if (accepted_ >= most_readings || !drawn_.insert(sizes).second) return true;
     try {
-      read_at_(box_.exactly(sizes));
+      if (read_at_(box_.exactly(sizes))) uncertain_.push_back(sizes);
     } catch (const Error& error) {
       if (reason_.empty()) {
         reason_ = error.what();
@@ -223,6 +233,7 @@ class Drawing {
   std::set<Sizes> drawn_;
   std::size_t repeated_ = 0;
   std::size_t accepted_ = 0;
+  std::vector<Sizes> uncertain_{};  ///< Accepted ones at which something is drawn.
   Sizes rejected_{};
   std::string reason_{};
 };
@@ -352,13 +363,8 @@ ImportOptions at_largest(const ImportOptions& options) {
   return exact;
 }
 
-void read_at_others(const ImportOptions& options, bool may_end_early, const ReadAt& read_at) {
-  for (std::size_t i = 0; may_end_early && i < readings_of_loops; ++i) {
-    try {
-      read_at(at_largest(options));
-    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): so few rounds are never run
-    }
-  }
+void read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at) {
+  for (std::size_t i = 0; is_drawn && i < readings_of_largest; ++i) read_again(at_largest(options), read_at);
   if (has_ranges(options)) Drawing(options, read_at).run();
 }
 

@@ -23,17 +23,17 @@ namespace stowage::import {
 /// The options with every size exactly its largest.
 [[nodiscard]] ImportOptions at_largest(const ImportOptions& options);
 
-/// A number below `count` that looks random, another one in each reading of a model. It decides what a run decides,
-/// such as the rounds of a loop.
+/// A number below `count` that looks random, another one in each reading of a model. It decides what only a run
+/// decides: how many rounds a loop has, and which branch is taken.
 [[nodiscard]] std::size_t draw(std::size_t reading, TensorId tensor, std::size_t count);
 
-/// Reads a model at exact sizes. Throws Error where the model rejects them.
-using ReadAt = std::function<void(const ImportOptions& exact)>;
+/// Reads a model at exact sizes, and says whether it drew something. Throws Error where the model rejects them.
+using ReadAt = std::function<bool(const ImportOptions& exact)>;
 
-/// Calls `read_at` with the largest sizes, a few times, if a loop may end early; and with exact sizes out of the
-/// ranges, always the same ones, none of them the largest, until enough of them are accepted. Throws Error if the model
-/// rejects all of these.
-void read_at_others(const ImportOptions& options, bool may_end_early, const ReadAt& read_at);
+/// Calls `read_at` with the largest sizes, a few times, if `is_drawn`; and with exact sizes out of the ranges, always
+/// the same ones, none of them the largest, until enough of them are accepted. If they are few, those at which something
+/// is drawn are read again. Throws Error if the model rejects all of these sizes.
+void read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at);
 
 /// The graph of the largest sizes, as it holds for the sizes of the others, too: extents that differ are
 /// open, copies at offsets that differ are gone, and so is what else one of the others contradicts. All graphs

@@ -117,8 +117,8 @@ void check_option_names(const ImportOptions& options, const Graph& graph) {
 /// A model at the largest of the given sizes.
 struct TfliteReading {
   Graph graph{};
-  ImportOptions ranges{};      ///< The options as the sizes for which a plan must hold.
-  bool may_end_early = false;  ///< A loop may.
+  ImportOptions ranges{};  ///< The options as the sizes for which a plan must hold.
+  bool is_drawn = false;   ///< Readings besides the first draw what a run decides.
   std::string note{};
 };
 
@@ -204,7 +204,7 @@ class Reader {
       graph_.tensors[t].shape = std::move(inferred.shapes[t]);
     reading.ranges = std::move(inferred.ranges);
     reading.note = std::move(inferred.note);
-    reading.may_end_early = inferred.may_end_early;
+    reading.is_drawn = inferred.is_drawn;
   }
 
   void find_size(TensorId t) {
@@ -380,8 +380,11 @@ ReadGraph read_graph(const TfliteFile& file, const ImportOptions& options) {
   };
   TfliteReading reading = read_at(options);
   std::vector<Graph> others;
-  read_at_others(reading.ranges, reading.may_end_early,
-                 [&](const ImportOptions& sizes) { others.push_back(read_at(sizes).graph); });
+  read_at_others(reading.ranges, reading.is_drawn, [&](const ImportOptions& sizes) {
+    TfliteReading other = read_at(sizes);
+    others.push_back(std::move(other.graph));
+    return other.is_drawn;
+  });
   if (!others.empty()) reading.graph = hold_for_all(std::move(reading.graph), others);
   ReadGraph result{.graph = std::move(reading.graph), .note = std::move(reading.note)};
   add_states(result.graph, options.states);

@@ -70,7 +70,7 @@ class TfliteInference {
   const ImportOptions& options_;
   std::size_t reading_;  ///< 0: of the largest sizes.
   std::function<void(std::size_t bytes)> spend_;
-  bool may_end_early_ = false;
+  bool is_drawn_ = false;
   std::vector<std::vector<std::size_t>> orders_;
   std::vector<TensorId> first_tensor_{};    // of each subgraph
   std::vector<std::size_t> subgraph_of_{};  // by tensor

@@ -141,7 +141,7 @@ InferredShapes TfliteInference::run() {
   if (!open_.empty()) ask_for_open();
   expect_agreement();
   result.ranges = ranges();
-  result.may_end_early = may_end_early_;
+  result.is_drawn = is_drawn_;
   for (TensorId t = 0; t < known_.size(); ++t) result.shapes.push_back(shape_of(t));
   return result;
 }
@@ -298,7 +298,7 @@ void TfliteInference::infer_while(const Operator& op) {
   for (std::size_t i = 0; i < carried.size(); ++i) {
     const auto& before = known_[body.inputs[i]].dims;
     const auto& after = known_[body.outputs[i]].dims;
-    may_end_early_ = may_end_early_ || before != after;
+    is_drawn_ = is_drawn_ || before != after;
     tested.push_back({.dims = reading_ == 0 ? larger_dims(before, after) : smaller_dims(before, after)});
   }
   enter(op.bodies[0], tested);  // every run tests both
@@ -315,7 +315,7 @@ void TfliteInference::infer_while(const Operator& op) {
 std::optional<Dims> TfliteInference::first_or_last(const std::optional<Dims>& first,
                                                    const std::optional<Dims>& last, TensorId t) {
   if (reading_ != 0) return draw(reading_, t, 2) == 0 ? first : last;
-  may_end_early_ = may_end_early_ || first != last;
+  is_drawn_ = is_drawn_ || first != last;
   return larger_dims(first, last);
 }
 

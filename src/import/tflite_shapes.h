@@ -23,8 +23,8 @@ struct InferredShapes {
   /// The options as the sizes for which a plan must hold: a number that the caller decides as it is, one that the
   /// network computes as a range.
   ImportOptions ranges{};
-  bool may_end_early = false;  ///< A loop may; then it makes another shape.
-  std::string note{};          ///< What was assumed of inputs; empty: nothing.
+  bool is_drawn = false;  ///< Readings besides the first draw what a run decides: see `draw`.
+  std::string note{};     ///< What was assumed of inputs; empty: nothing.
 };
 
 /// Infers the shapes of all tensors by rules from those of the inputs, at the largest of the given sizes. `graph` has

@@ -16,13 +16,15 @@
 //     order 2   load 7   plan at 7     taken: no plan in the own order is below its load
 //     own       load 9
 //
-// With several networks or memories, loads say less: only the first order and the own one are planned. A plan
-// is better if it exceeds no capacity that another keeps, then if it costs less, then if its peak is lower.
+// With several networks or memories, loads say less: only the first order and the own one are planned. Whether
+// sharing pays is found for each network alone, so several are also planned without it. A plan is better if it
+// exceeds no capacity that another keeps, then if it costs less, then if its peak is lower.
 // Cost: the search, which takes at most half of the time limit, and usually one plan.
 
 #include "plan/networks.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -48,15 +50,18 @@ namespace {
 using base::Deadline;
 using lifetime::Residence;
 
+constexpr double share_of_sharing =
+    0.67;  // of the time, if several networks are planned without sharing, too
+
 /// An order for each network.
 using Candidate = std::vector<SchedulePtr>;
 
-std::vector<Ordering> find_orders(const Context& context) {
+std::vector<Ordering> find_orders(const Context& context, const Deadline& deadline) {
   std::vector<Ordering> orderings;
   for (std::size_t m = 0; m < context.networks.size(); ++m) {
-    const Deadline deadline = context.deadline.part(0.5 / static_cast<double>(context.networks.size() - m));
+    const Deadline of_one = deadline.part(0.5 / static_cast<double>(context.networks.size() - m));
     const NetworkFacts& network = context.networks[m];
-    orderings.push_back(in_file_of(network.input(), [&] { return ordering_of(network, deadline); }));
+    orderings.push_back(in_file_of(network.input(), [&] { return ordering_of(network, of_one); }));
   }
   return orderings;
 }
@@ -245,22 +250,22 @@ void share_constants(const Context& context, Bytes separate, Plan& plan) {
                          {separate, working}};
 }
 
-}  // namespace
+/// Less is better.
+std::tuple<Outcome, std::int64_t, Bytes> worth_of(const Plan& plan) {
+  return {outcome_of(plan), plan.summary.cost, plan.summary.peak};
+}
 
-Plan plan_networks(const Context& context) {
+Plan plan_in_best_order(const Context& context, const Deadline& deadline) {
   std::vector<Ordering> orderings;
-  if (context.options.order == Order::search) orderings = find_orders(context);
+  if (context.options.order == Order::search) orderings = find_orders(context, deadline);
   const std::vector<Candidate> candidates = candidates_of(context, orderings);
-  const auto worth_of = [](const Plan& plan) {
-    return std::tuple(outcome_of(plan), plan.summary.cost, plan.summary.peak);
-  };
   std::optional<Plan> best;
   std::size_t best_candidate = 0;
   Bytes separate = 0;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     if (best && is_simple(context) && best->summary.peak <= candidates[c][0]->load) break;
-    const Deadline deadline = context.deadline.part(1 / static_cast<double>(candidates.size() - c));
-    OrderedPlanner planner(context, candidates[c], deadline);
+    OrderedPlanner planner(context, candidates[c],
+                           deadline.part(1 / static_cast<double>(candidates.size() - c)));
     Draft draft = planner.draft();
     note_searches(orderings, candidates[c], draft);
     Plan plan = finish(std::move(draft), context.options.memories);
@@ -275,6 +280,28 @@ Plan plan_networks(const Context& context) {
   }
   share_constants(context, separate, *best);
   return std::move(*best);
+}
+
+bool shares_buffers(const Plan& plan) {
+  std::vector<std::size_t> views(plan.buffers.size());
+  for (const PlannedTensor& tensor : plan.tensors) {
+    for (const View& view : tensor.views) ++views[view.buffer];
+  }
+  return std::ranges::any_of(views, [](std::size_t count) { return count > 1; });
+}
+
+}  // namespace
+
+Plan plan_networks(const Context& context) {
+  if (context.networks.size() == 1 || context.options.alias != Alias::automatic)
+    return plan_in_best_order(context, context.deadline);
+  Plan plan = plan_in_best_order(context, context.deadline.part(share_of_sharing));
+  if (!shares_buffers(plan)) return plan;
+  PlanOptions apart = context.options;
+  apart.alias = Alias::none;
+  Plan other = plan_in_best_order(Context(context.inputs, apart, context.deadline), context.deadline);
+  other.interrupted = other.interrupted || plan.interrupted;
+  return worth_of(other) < worth_of(plan) ? std::move(other) : std::move(plan);
 }
 
 }  // namespace stowage::plan

@@ -202,6 +202,10 @@ void run_nodes(const OpenNet& net, const std::vector<OpenNode>& nodes, OpenValue
       std::vector<const OpenValue*> inputs;
       for (const std::string& input : node.inputs) inputs.push_back(&find_value(net, input, values, world));
       const std::vector<Made> made = evaluate(node, inputs, world);
+      // Of both formats only ONNX lets the data be larger than the shape says.
+      if (net.format == OpenFormat::tflite && node.kind == OpenKind::expand &&
+          made[0].value.shape != *inputs[1]->numbers)
+        throw Misfit("data larger than BROADCAST_TO");
       count_moves(node, made, world);
       for (std::size_t k = 0; k < made.size() && k < node.outputs.size(); ++k)
         set(node.outputs[k], made[k].value, values, world);

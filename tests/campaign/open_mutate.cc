@@ -46,17 +46,33 @@ bool move_open_view(Plan& plan, Random& random) {
   return true;
 }
 
+/// Whether an operator without bodies, of the network itself, runs at the position and has the operand.
+bool is_used_at(const Graph& graph, const Plan& plan, Position at, TensorId tensor,
+                std::vector<std::optional<TensorId>> Operator::*operands) {
+  const auto* run = std::get_if<Run>(&plan.clocks[0].steps[static_cast<std::size_t>(at)]);
+  if (run == nullptr || run->path.size() != 2) return false;
+  const Operator& op = graph.subgraphs[0].operators[run->path[1]];
+  const auto& all = op.*operands;
+  return op.bodies.empty() && std::find(all.begin(), all.end(), tensor) != all.end();
+}
+
 /// The view begins after its writer, or ends before its last reader. A run cannot tell from an input that is written
 /// over in place if the view ends with that reader, so it ends a position earlier.
-bool shorten_open_view(Plan& plan, Random& random) {
-  const std::vector<std::size_t> tensors = viewed(plan);
-  if (tensors.empty()) return false;
-  View& view = plan.tensors[random.pick(tensors)].views[0];
-  if (view.life.upper - view.life.lower < 3) return false;
-  if (random.chance(50)) {
-    ++view.life.lower;
+bool shorten_open_view(const Graph& graph, Plan& plan, Random& random) {
+  std::vector<std::pair<std::size_t, bool>> ends;  // tensors, and whether they are shortened at the end
+  for (const std::size_t t : viewed(plan)) {
+    const Lifetime life = plan.tensors[t].views[0].life;
+    if (plan.tensors[t].views.size() != 1 || life.upper - life.lower < 3) continue;
+    if (is_used_at(graph, plan, life.lower, t, &Operator::outputs)) ends.emplace_back(t, false);
+    if (is_used_at(graph, plan, life.upper - 1, t, &Operator::inputs)) ends.emplace_back(t, true);
+  }
+  if (ends.empty()) return false;
+  const auto [tensor, is_end] = random.pick(ends);
+  Lifetime& life = plan.tensors[tensor].views[0].life;
+  if (is_end) {
+    life.upper -= 2;
   } else {
-    view.life.upper -= 2;
+    ++life.lower;
   }
   return true;
 }
@@ -167,7 +183,8 @@ void try_open_mutations(const Case& drawn, const Graph& graph, const Plan& plan,
   if (drawn.number % 3 != 0) return;
   try_one("sizes: buffer over another", move_open_buffer, drawn, graph, plan, tally);
   try_one("sizes: view elsewhere", move_open_view, drawn, graph, plan, tally);
-  try_one("sizes: view shortened", shorten_open_view, drawn, graph, plan, tally);
+  const auto shorten = [&](Plan& broken, Random& random) { return shorten_open_view(graph, broken, random); };
+  try_one("sizes: view shortened", shorten, drawn, graph, plan, tally);
 }
 
 }  // namespace stowage::campaign

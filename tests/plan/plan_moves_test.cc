@@ -82,6 +82,28 @@ TEST(PlanMoves, FetchWhatIsReadOftenAfterARest) {
   EXPECT_FALSE(run.fault) << run.fault->what;
 }
 
+/// x is fetched between the last step that needs t3 and the one that writes over t2, which is half of t3's buffer.
+TEST(PlanMoves, GoBetweenAViewThatEndsAndWhatIsWrittenOverThere) {
+  const std::vector<Input> inputs{parse_input(
+      R"({"format": "stowage-graph", "version": 1, "name": "net", "tensors": [
+          {"name": "x", "kind": "input", "bytes": 12}, {"name": "t2", "kind": "temporary", "bytes": 12},
+          {"name": "t3", "kind": "temporary", "bytes": 24}, {"name": "y", "kind": "output", "bytes": 24},
+          {"name": "z", "kind": "output", "bytes": 12}],
+        "subgraphs": [{"name": "main", "inputs": ["x"], "outputs": ["y", "z"], "operators": [
+          {"name": "a", "type": "LeakyRelu", "inputs": ["x"], "outputs": ["t2"]},
+          {"name": "b", "type": "Concat", "inputs": ["t2", "t2"], "outputs": ["t3"], "copies": [
+            {"input": 0, "output": 0, "from": 0, "to": 0, "size": 12},
+            {"input": 1, "output": 0, "from": 0, "to": 12, "size": 12}]},
+          {"name": "c", "type": "Neg", "inputs": ["t3"], "outputs": ["y"]},
+          {"name": "d", "type": "Sum", "inputs": ["t2", "x", "x", "x"], "outputs": ["z"]}]}]})",
+      "net.json")};
+  PlanOptions options = in_two(24, Moves::allowed);
+  options.alias = Alias::all;
+  options.alignment = 1;
+  options.order = Order::keep;
+  EXPECT_EQ(copies_in(planned(inputs, options).plan), 1U);
+}
+
 TEST(PlanMoves, NeedSeveralMemoriesAndANetwork) {
   const std::vector<Network> networks{with_a_rest()};
   EXPECT_THROW((void)make_plan(inputs_of(networks), {.moves = Moves::allowed}), UsageError);

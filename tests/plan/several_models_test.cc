@@ -316,6 +316,45 @@ TEST(SeveralModels, GiveTheOutputsOfTheChainThatFeedsThem) {
   }
 }
 
+/// Alone a and c need less if x and t, and x2 and t4, are in one place; together they pack worse then.
+TEST(SeveralModels, ShareOnlyWhereThatIsNoWorseForAll) {
+  const auto input = [](const std::string& name, const std::string& tensors, const std::string& main) {
+    return parse_input(R"({"format": "stowage-graph", "version": 1, "name": ")" + name +
+                           R"(", "tensors": [)" + tensors + R"(], "subgraphs": [{"name": "main", )" + main +
+                           "}]}",
+                       name + ".json");
+  };
+  const std::vector<Input> inputs{
+      input("a",
+            R"({"name": "x0", "kind": "input", "bytes": 24}, {"name": "t1", "kind": "temporary", "bytes": 24},
+                    {"name": "t2", "kind": "output", "dtype": "int8", "shape": [3, 8], "bytes": 24},
+                    {"name": "s", "kind": "scratch", "bytes": 34})",
+            R"("inputs": ["x0"], "outputs": ["t2"], "operators": [
+               {"name": "0", "type": "Sub", "inputs": ["x0", "x0"], "outputs": ["t1"], "scratch": ["s"]},
+               {"name": "1", "type": "Sigmoid", "inputs": ["t1"], "outputs": ["t2"], "stateful": true}])"),
+      input("b",
+            R"({"name": "x1", "kind": "input", "bytes": 16}, {"name": "t2", "kind": "output", "bytes": 48})",
+            R"("inputs": ["x1"], "outputs": ["t2"], "operators": [
+               {"name": "0", "type": "Concat", "inputs": ["x1", "x1", "x1"], "outputs": ["t2"], "copies": [
+                {"input": 0, "output": 0, "from": 0, "to": 0, "size": 16},
+                {"input": 1, "output": 0, "from": 0, "to": 16, "size": 16},
+                {"input": 2, "output": 0, "from": 0, "to": 32, "size": 16}]}])"),
+      input("c",
+            R"({"name": "x0", "kind": "input", "bytes": 12}, {"name": "x1", "kind": "input", "bytes": 12},
+                    {"name": "x2", "kind": "input", "dtype": "int8", "shape": [3, 8], "bytes": 24},
+                    {"name": "t3", "kind": "output", "bytes": 128}, {"name": "t4", "kind": "temporary", "bytes": 24},
+                    {"name": "t5", "kind": "output", "bytes": 16})",
+            R"("inputs": ["x0", "x1", "x2"], "outputs": ["x0", "x1", "t3", "t5"], "operators": [
+               {"name": "0", "type": "Custom", "inputs": ["x2"], "outputs": ["t3"]},
+               {"name": "1", "type": "Sigmoid", "inputs": ["x2"], "outputs": ["t4"]},
+               {"name": "2", "type": "Conv", "inputs": ["t4"], "outputs": ["t5"]}])")};
+  PlanOptions options{.alignment = 16, .run = "a; b | c", .feeds = {{"a.t2", "c.x2"}}};
+  const PlanResult may_share = make_plan(inputs, options);
+  options.alias = Alias::none;
+  EXPECT_LE(may_share.plan.summary.peak, make_plan(inputs, options).plan.summary.peak);
+  EXPECT_TRUE(may_share.faults.empty());
+}
+
 TEST(SeveralModels, RealNetworksNeedNoMoreThanTheLargestInSequenceAndTheSumAtOneTime) {
   if (!std::filesystem::exists(tflite)) GTEST_SKIP() << "there is no " << tflite;
   std::vector<Network> networks;
