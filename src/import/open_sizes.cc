@@ -35,6 +35,7 @@ constexpr std::size_t most_readings = 48;   // accepted ones
 constexpr std::size_t most_drawings = 160;  // accepted or rejected
 constexpr std::size_t most_pairs = 32;
 constexpr std::size_t readings_of_largest = 8;
+constexpr int most_tries = 6;
 constexpr std::int64_t most_enumerated = 32;
 
 using Sizes = std::vector<std::int64_t>;
@@ -137,8 +138,8 @@ void read_again(const ImportOptions& exact, const ReadAt& read_at) {
 /// Draws sizes and keeps what the model accepts.
 class Drawing {
  public:
-  Drawing(const ImportOptions& options, const ReadAt& read_at)
-      : box_(options), read_at_(read_at), drawn_{box_.largest()} {}
+  Drawing(const ImportOptions& options, bool is_drawn, const ReadAt& read_at)
+      : box_(options), is_drawn_(is_drawn), read_at_(read_at), drawn_{box_.largest()} {}
 
   void run() {
     const std::vector<Sizes> all = box_.all();
@@ -205,11 +206,21 @@ class Drawing {
 
   [[nodiscard]] bool has_enough() const { return accepted_ >= enough_readings; }
 
-  /// False if the model rejects these sizes.
+  /// False if the model rejects these sizes. What is drawn besides may be the reason, so they are read again then.
   bool draw(const Sizes& sizes) {
     if (accepted_ >= most_readings || !drawn_.insert(sizes).second) return true;
+    for (int tries = is_drawn_ ? most_tries : 1; tries > 0; --tries) {
+      if (is_accepted(sizes)) return true;
+    }
+    return false;
+  }
+
+  bool is_accepted(const Sizes& sizes) {
     try {
-      if (read_at_(box_.exactly(sizes))) uncertain_.push_back(sizes);
+      if (read_at_(box_.exactly(sizes))) {
+        is_drawn_ = true;
+        uncertain_.push_back(sizes);
+      }
     } catch (const Error& error) {
       if (reason_.empty()) {
         reason_ = error.what();
@@ -229,6 +240,7 @@ class Drawing {
   }
 
   Box box_;
+  bool is_drawn_;  ///< Readings draw what a run decides.
   const ReadAt& read_at_;
   std::set<Sizes> drawn_;
   std::size_t repeated_ = 0;
@@ -365,7 +377,7 @@ ImportOptions at_largest(const ImportOptions& options) {
 
 void read_at_others(const ImportOptions& options, bool is_drawn, const ReadAt& read_at) {
   for (std::size_t i = 0; is_drawn && i < readings_of_largest; ++i) read_again(at_largest(options), read_at);
-  if (has_ranges(options)) Drawing(options, read_at).run();
+  if (has_ranges(options)) Drawing(options, is_drawn, read_at).run();
 }
 
 Graph hold_for_all(Graph largest, std::span<const Graph> others) {

@@ -1,11 +1,14 @@
-// Idea. Sharing never raises the load, but it makes larger, irregular buffers, which may pack worse. Only
-// packing shows whether they do, so `automatic` packs. It keeps all sharing if the peak reaches a bound of
-// plans without sharing, or the peak of such a plan. Otherwise it admits groups in halves. It keeps a set
-// that does not raise the cost above that of the best plan so far, at first the plan without sharing. It
-// splits any other set. A single group that raises the cost stays out.
+// Sharing never raises the load, but it makes larger, irregular buffers, which may pack worse. Only packing
+// shows whether they do, so `automatic` packs. It keeps all sharing if the peak reaches a bound of plans
+// without sharing, or the peak of such a plan. Otherwise it admits groups in halves. It keeps a set that does
+// not raise the cost above that of the best plan so far, at first the plan without sharing. It splits any
+// other set. A single group that raises the cost stays out.
 //
 //     all groups -> too high -> first half  -> fine, kept
 //                               second half -> too high -> ... -> one group left out
+//
+// Among several memories a large buffer may have no place in the cheap one, though others gain more than it
+// loses. There it always admits in halves, and then tries to exchange single groups.
 //
 // Cost: usually one packing, two if sharing must be compared, and about log(groups) for each group that is
 // left out. They share the time limit.
@@ -22,6 +25,8 @@
 
 namespace stowage::plan {
 namespace {
+
+constexpr std::size_t most_exchanged = 24;  // groups, among several memories
 
 class Arranger {
  public:
@@ -45,8 +50,16 @@ class Arranger {
     SharesPtr nothing = shared(std::vector<bool>(network_.graph().tensors.size(), true));
     if (reaches(all, nothing->buffers)) return all;
     Arrangement apart = packed(std::move(nothing), deadline_.part(0.5));
-    if (all.cost <= apart.cost) return all;
-    return admitted(all.shares->joined, std::move(apart));
+    const bool is_lower = all.cost <= apart.cost;
+    if (is_lower && context_.working.size() == 1) return all;
+    const std::vector<Joined> groups = all.shares->joined;
+    Arrangement some = admitted(groups, std::move(apart));
+    if (context_.working.size() == 1) return some;
+    if (is_lower && all.cost <= some.cost) {
+      some = std::move(all);
+      is_apart_.assign(network_.graph().tensors.size(), false);
+    }
+    return exchanged(groups, std::move(some));
   }
 
  private:
@@ -75,7 +88,7 @@ class Arranger {
                      [](const auto* a, const auto* b) { return a->end > b->end; });
     is_apart_.assign(network_.graph().tensors.size(), true);
     const std::span<const Joined* const> all(candidates);
-    if (all.size() > 1) {  // all of them together raise the cost
+    if (all.size() > 1) {  // all of them together have been tried
       admit(all.first(all.size() / 2), best);
       admit(all.subspan(all.size() / 2), best);
     }
@@ -94,6 +107,23 @@ class Arranger {
     if (groups.size() == 1) return;
     admit(groups.first(groups.size() / 2), best);
     admit(groups.subspan(groups.size() / 2), best);
+  }
+
+  /// Admits or leaves out one group after the other, where that lowers the cost.
+  Arrangement exchanged(const std::vector<Joined>& groups, Arrangement best) {
+    const std::size_t count = std::min(groups.size(), most_exchanged);
+    for (std::size_t g = 0; g < count && !deadline_.is_over(); ++g) {
+      const Joined* const group = &groups[g];
+      const bool is_apart = is_apart_[group->tensors.front()];
+      set_apart({&group, 1}, !is_apart);
+      Arrangement candidate = packed(shared(is_apart_), deadline_.part(0.25));
+      if (candidate.cost < best.cost) {
+        best = std::move(candidate);
+      } else {
+        set_apart({&group, 1}, is_apart);
+      }
+    }
+    return best;
   }
 
   void set_apart(std::span<const Joined* const> groups, bool apart) {
