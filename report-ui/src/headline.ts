@@ -8,7 +8,8 @@ function proofOf(data: PlanData): { words: string; isProven: boolean } {
   const { peak, lower_bound } = data.summary;
   if (data.proof === "plan") return { words: "proven optimal", isProven: true };
   if (data.proof === "operators") return { words: "proven optimal for whole operators", isProven: true };
-  if (data.proof === "rows") return { words: "proven for every order of rows along the axes tried", isProven: true };
+  if (data.proof === "rows")
+    return { words: "proven for every order of rows along the axes tried", isProven: true };
   if (data.proof === "offsets") return { words: "proven optimal for this order", isProven: true };
   if (data.proof === "memories")
     return {
