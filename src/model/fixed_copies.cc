@@ -1,4 +1,4 @@
-// Idea. Where an open extent ends, and so what lies behind it, is another place in each run. A byte of a tensor is at
+// Where an open extent ends, and so what lies behind it, is another place in each run. A byte of a tensor is at
 // a fixed place if its indices are 0 up to the last open axis, or if all bytes in front of it are of parts of fixed
 // size:
 //
@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -45,19 +45,18 @@ std::vector<bool> fixed_copies(const Graph& graph, const Operator& op) {
   std::vector<bool> fixed(op.copies.size(), true);
   const auto keep_fixed = [&](const auto& operands, std::size_t ByteCopy::*operand, Bytes ByteCopy::*place,
                               const auto& others, std::size_t ByteCopy::*other) {
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (!operands[i] || !is_open(graph.tensors[*operands[i]])) continue;
-      std::vector<CopiedPart> parts;
-      for (const ByteCopy& copy : op.copies) {
-        if (copy.*operand == i) parts.push_back({copy.*place, copy.size, *others[copy.*other]});
-      }
-      const Bytes front = fixed_front(graph, std::move(parts));
-      for (std::size_t c = 0; c < fixed.size(); ++c) {
-        const ByteCopy& copy = op.copies[c];
-        if (copy.*operand == i)
-          fixed[c] = fixed[c] &&
-                     (copy.*place <= front || is_at_fixed_place(graph.tensors[*operands[i]], copy.*place));
-      }
+    std::map<std::size_t, std::vector<CopiedPart>> parts;  // of open operands
+    for (const ByteCopy& copy : op.copies) {
+      if (is_open(graph.tensors[*operands[copy.*operand]]))
+        parts[copy.*operand].push_back({copy.*place, copy.size, *others[copy.*other]});
+    }
+    std::map<std::size_t, Bytes> fronts;
+    for (auto& [i, of_operand] : parts) fronts[i] = fixed_front(graph, std::move(of_operand));
+    for (std::size_t c = 0; c < fixed.size() && !fronts.empty(); ++c) {
+      const ByteCopy& copy = op.copies[c];
+      const auto front = fronts.find(copy.*operand);
+      if (front != fronts.end() && copy.*place > front->second)
+        fixed[c] = fixed[c] && is_at_fixed_place(graph.tensors[*operands[front->first]], copy.*place);
     }
   };
   keep_fixed(op.inputs, &ByteCopy::input, &ByteCopy::from, op.outputs, &ByteCopy::output);

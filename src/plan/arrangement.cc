@@ -11,7 +11,7 @@
 // loses. There it always admits in halves, and then tries to exchange single groups.
 //
 // Cost: usually one packing, two if sharing must be compared, and about log(groups) for each group that is
-// left out. They share the time limit.
+// left out; among several memories one more for each of the first 24 groups. They share the time limit.
 
 #include "plan/arrangement.h"
 
