@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """How well --effort keeps its word: the processor time of planning as a multiple of the effort.
 
-usage: effort.py --stowage PROGRAM [--efforts 1000,3000] [--strategies auto,exact,..] [--stream arena,rows] FILE...
+usage: effort.py --stowage PROGRAM [--efforts 1000,3000] [--strategies auto,exact,..] [--stream arena,rows]
+                 [--options "--memory A=2MiB --memory B"] FILE...
 
 Each file is planned on one thread, once for each effort, and each strategy (lists) or place of the inputs (models by
 rows; "whole" is without rows). A cell has the user time of the process by the effort, without the time of reading,
@@ -44,6 +45,7 @@ def main():
     parser.add_argument("--efforts", default="1000")
     parser.add_argument("--strategies", default=",".join(LISTS))
     parser.add_argument("--stream", default="whole,arena,rows")
+    parser.add_argument("--options", default="", help="further options of the plans")
     parser.add_argument("files", nargs="+", metavar="FILE")
     settings = parser.parse_args()
     efforts = [int(effort) for effort in settings.efforts.split(",")]
@@ -58,6 +60,7 @@ def main():
             quickest = ["--strategy", "greedy-by-size", "--order", "keep"]
         reading = planned(settings.stowage, [path, *quickest, "--effort", "0"])[0]
         for kind, words in kinds.items():
+            words = [*words, *settings.options.split()]
             cells = [cell(settings.stowage, path, words, effort, reading) for effort in efforts]
             print(f"|{name}|{kind}|" + "|".join(cells) + "|", flush=True)
 

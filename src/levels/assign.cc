@@ -117,7 +117,7 @@ class Builder {
   std::int64_t taken_ = 0;  ///< Work that the caller knows of.
 };
 
-constexpr std::int64_t work_of_choice = 200;  ///< Beside its place, in the units of deadlines, about.
+constexpr std::int64_t work_of_choice = 60;  ///< Beside its place, in the units of deadlines, about.
 
 /// Gives every buffer, pinned ones first and then in the wish's order, the lowest place in the first memory
 /// in which it stays within capacity. If none does, it takes the memory that grows least beyond its capacity.
@@ -165,7 +165,7 @@ class Search {
     control_.has_plan = true;
     build_greedily();
     std::int64_t bound = 0;
-    if (!control_.is_time_up()) bound = cost_bound(problem_, [&] { return control_.is_time_up(); });
+    if (!control_.is_time_up()) bound = cost_bound(problem_, control_.deadline);
     if (!control_.is_time_up()) prove(bound);
     if (score_.excess > 0 || bound < score_.cost || leaves_a_choice()) improve();
     if (bound < score_.cost && !control_.is_time_up()) exchange_refused(problem_, choices_, best_, control_);

@@ -47,6 +47,7 @@ namespace {
 __extension__ using Wide = __int128;
 
 constexpr std::int64_t arcs_per_bound = 3000000;  ///< Arcs examined, over all flows.
+constexpr std::int64_t work_of_arc = 15;          ///< In the units of deadlines, about.
 
 /// A buffer that could use the memory, and its saving there.
 struct Claim {
@@ -75,13 +76,14 @@ class Flow {
   }
 
   /// Sends units along the paths that gain most, as long as they gain and the budget lasts.
-  void send(Bytes units, std::int64_t& budget, const pack::Stop& stop) {
+  void send(Bytes units, std::int64_t& budget, const base::Deadline& deadline) {
     while (units > 0 && potentials_.back() > 0) {
       const Bytes sent = augment(units);
       units -= sent;
       if (units == 0) return;  // these potentials are the prices
       budget -= std::ssize(arcs_);
-      if (budget < 0 || !find_paths(stop)) return;
+      deadline.spend(work_of_arc * std::ssize(arcs_));
+      if (budget < 0 || !find_paths(deadline)) return;
     }
   }
 
@@ -110,16 +112,16 @@ class Flow {
                : potentials_[arc.to] - potentials_[from] - arc.gain;
   }
 
-  /// Dijkstra over these losses; afterwards the potentials are the longest distances. If cancelled, they do
+  /// Dijkstra over these losses; afterwards the potentials are the longest distances. If the time is up, they do
   /// not change.
-  bool find_paths(const pack::Stop& stop) {
+  bool find_paths(const base::Deadline& deadline) {
     using Entry = std::pair<std::int64_t, std::size_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     std::fill(distances_.begin(), distances_.end(), std::numeric_limits<std::int64_t>::max());
     distances_[0] = 0;
     queue.emplace(0, 0);
     for (std::size_t popped = 0; !queue.empty(); ++popped) {
-      if (popped % pack::buffers_between_looks == 0 && stop()) return false;
+      if (popped % pack::buffers_between_looks == 0 && deadline.is_over()) return false;
       const auto [distance, event] = queue.top();
       queue.pop();
       if (distance > distances_[event]) continue;
@@ -188,15 +190,15 @@ std::int64_t proven(std::span<const Claim> claims, Bytes capacity, std::span<con
 
 /// The most that claims can save in a memory of that capacity.
 std::int64_t most_saved(std::span<const Claim> claims, std::size_t events, Bytes capacity,
-                        std::int64_t& budget, const pack::Stop& stop) {
+                        std::int64_t& budget, const base::Deadline& deadline) {
   const std::int64_t all = sum_of_savings(claims);
   Bytes size = 0;
   for (const Claim& claim : claims) size += claim.size;
-  if (claims.empty() || size <= capacity || stop()) return all;
+  if (claims.empty() || size <= capacity || deadline.is_over()) return all;
   // Distances stay below 2^61: no path gains more than all claims together.
   const int shift = std::clamp(60 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(all))), 0, 20);
   Flow flow(claims, events, shift);
-  flow.send(capacity, budget, stop);
+  flow.send(capacity, budget, deadline);
   return proven(claims, capacity, flow.prices(), shift);
 }
 
@@ -218,11 +220,11 @@ class Bound {
     events_.erase(std::unique(events_.begin(), events_.end()), events_.end());
   }
 
-  std::int64_t run(const pack::Stop& stop) {
+  std::int64_t run(const base::Deadline& deadline) {
     std::int64_t bound = 0;
     for (std::size_t b = 0; b < problem_.buffers.size(); ++b) bound += choices_.costs[b][memories_.back()];
     std::int64_t budget = arcs_per_bound;
-    for (std::size_t k = 0; k + 1 < memories_.size(); ++k) bound -= saved_by(k, budget, stop);
+    for (std::size_t k = 0; k + 1 < memories_.size(); ++k) bound -= saved_by(k, budget, deadline);
     return bound;
   }
 
@@ -240,7 +242,7 @@ class Bound {
   }
 
   /// The most that the first k + 1 memories can save of the price step after them.
-  std::int64_t saved_by(std::size_t k, std::int64_t& budget, const pack::Stop& stop) const {
+  std::int64_t saved_by(std::size_t k, std::int64_t& budget, const base::Deadline& deadline) const {
     std::vector<Claim> claims;
     std::int64_t saved = 0;
     for (std::size_t b = 0; b < problem_.buffers.size(); ++b) {
@@ -256,7 +258,7 @@ class Bound {
     Bytes capacity = 0;
     for (std::size_t i = 0; i <= k; ++i)
       capacity = std::min(largest_value, capacity + choices_.capacities[memories_[i]]);
-    return saved + most_saved(claims, events_.size(), capacity, budget, stop);
+    return saved + most_saved(claims, events_.size(), capacity, budget, deadline);
   }
 
   [[nodiscard]] bool may_be_among(std::size_t b, std::size_t k) const {
@@ -281,6 +283,8 @@ class Bound {
 
 }  // namespace
 
-std::int64_t cost_bound(const Problem& problem, const pack::Stop& stop) { return Bound(problem).run(stop); }
+std::int64_t cost_bound(const Problem& problem, const base::Deadline& deadline) {
+  return Bound(problem).run(deadline);
+}
 
 }  // namespace stowage::levels

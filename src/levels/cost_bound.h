@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-#include "pack/placing.h"
+#include "base/deadline.h"
 #include "stowage/problem.h"
 
 namespace stowage::levels {
 
 /// No choice of memories within all capacities has a smaller cost (sum of pack::cost_in); see cost_bound.cc.
-/// If cancelled, the bound is weaker.
-[[nodiscard]] std::int64_t cost_bound(const Problem& problem, const pack::Stop& stop);
+/// If the time is up, the bound is weaker.
+[[nodiscard]] std::int64_t cost_bound(const Problem& problem, const base::Deadline& deadline);
 
 }  // namespace stowage::levels

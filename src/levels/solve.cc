@@ -84,8 +84,7 @@ Solution levels::solve(const Problem& problem, const SolveOptions& options, cons
   Solution best = pack::best_of(problem, chosen, {options, deadline});
   const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
   if (is_bounded) return best;
-  const base::Deadline end_of_proof = deadline.later_by(time_of_proof);
-  const std::int64_t bound = levels::cost_bound(problem, [&] { return end_of_proof.is_over(); });
+  const std::int64_t bound = levels::cost_bound(problem, deadline.later_by(time_of_proof));
   best.cost_bound = std::min(bound, best.cost);
   return best;
 }

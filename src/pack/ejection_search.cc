@@ -51,9 +51,7 @@ EjectionSearch::EjectionSearch(std::span<const Movable> items, ClashesOf clashes
       random_(seed),
       offsets_(items_.size(), 0),
       is_placed_(items_.size(), 0),
-      thrown_out_(items_.size(), -barred_for - 1),
-      work_of_step_(meetings_ != nullptr ? 200 + meetings_->work_of_look() * std::ssize(items) : 200),
-      work_of_meeting_(meetings_ != nullptr ? 5 : 60) {
+      thrown_out_(items_.size(), -barred_for - 1) {
   weights_.reserve(items_.size());
   for (const Movable& item : items_) weights_.push_back(item.weight);
   if (meetings_ == nullptr) return;
@@ -98,10 +96,17 @@ bool EjectionSearch::run(std::int64_t steps, const Stop& stop) {
       return false;
     }
     met += 1 + starts_.size();
-    met_so_far_ += std::ssize(starts_);
+    work_ += work_of_step();
     if (step_ % compact_every == 0) compact();
   }
   return pool_.empty();
+}
+
+/// Of the last step, about, in the units of deadlines.
+std::int64_t EjectionSearch::work_of_step() const {
+  const auto met = std::ssize(starts_);
+  if (meetings_ == nullptr) return 200 + 60 * met;
+  return 100 + meetings_->work_of_look() * std::ssize(by_begin_) + 8 * met;
 }
 
 /// Takes the heaviest item, of equal ones the first, or any.

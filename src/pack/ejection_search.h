@@ -49,7 +49,7 @@ class EjectionSearch {
   /// By item; of those in the pool without meaning.
   [[nodiscard]] const std::vector<Bytes>& offsets() const { return offsets_; }
   /// So far, in the units of deadlines.
-  [[nodiscard]] std::int64_t work() const { return step_ * work_of_step_ + met_so_far_ * work_of_meeting_; }
+  [[nodiscard]] std::int64_t work() const { return work_; }
 
  private:
   /// Where a walk over offsets in rising order passes the begin or the end of a collision.
@@ -67,6 +67,7 @@ class EjectionSearch {
   void list_ordered_barriers(std::uint32_t i);
   [[nodiscard]] std::span<const std::uint32_t> met_by(std::uint32_t i,
                                                       std::span<const std::uint32_t> ordered);
+  [[nodiscard]] std::int64_t work_of_step() const;
   [[nodiscard]] std::optional<Bytes> best_offset(std::uint32_t i);
   [[nodiscard]] std::optional<Bytes> sweep(std::uint32_t i, std::optional<Bytes> barred);
   void order_placed();
@@ -93,9 +94,7 @@ class EjectionSearch {
   std::span<const std::uint32_t> met_by_begin_;  ///< With meetings: placed items that the taken one meets.
   std::vector<std::pair<Bytes, Bytes>> taken_;
   std::int64_t step_ = 0;
-  std::int64_t met_so_far_ = 0;  ///< Items that all steps met.
-  std::int64_t work_of_step_;    ///< About, in the units of deadlines.
-  std::int64_t work_of_meeting_;
+  std::int64_t work_ = 0;
 };
 
 }  // namespace stowage::pack

@@ -39,11 +39,12 @@ namespace {
 
 constexpr std::size_t cells_per_block = 16;
 /// Work, about, in the units of deadlines.
-constexpr std::int64_t work_of_cell = 30;
-constexpr std::int64_t work_at_node = 40;
-constexpr std::int64_t work_at_partial = 7;
-constexpr std::int64_t work_to_sort_partials = 4;  ///< Times the logarithm.
-constexpr std::int64_t work_at_interval = 20;
+constexpr std::int64_t work_of_cell = 12;
+constexpr std::int64_t work_to_insert = 20;  ///< At a node,
+constexpr std::int64_t work_to_collect = 3;  ///< and to list its runs.
+constexpr std::int64_t work_at_partial = 8;  ///< With sorting those that are found.
+constexpr std::int64_t work_at_interval = 2;
+constexpr std::int64_t work_between_runs = 23;  ///< To go from one run on to the next.
 constexpr std::size_t root = 1;  // the end always has an unused cell, so no piece covers the root
 
 }  // namespace
@@ -121,7 +122,7 @@ void Occupancy::reserve(const Buffer& buffer, Bytes offset) {
 void Occupancy::insert(std::size_t node, Cells blocks, Cells cells, Interval addresses) {
   const Cells covered{blocks.begin * cells_per_block, blocks.end * cells_per_block};
   if (cells.end <= covered.begin || covered.end <= cells.begin) return;
-  work_ += work_at_node;
+  work_ += work_to_insert;
   if (node != root) nodes_[node].somewhere.insert(addresses);  // no query covers all of time
   if (cells.begin <= covered.begin && covered.end <= cells.end) {
     nodes_[node].throughout.insert(addresses);
@@ -138,7 +139,7 @@ void Occupancy::insert(std::size_t node, Cells blocks, Cells cells, Interval add
 void Occupancy::collect(std::size_t node, Cells blocks, Cells cells, const Piece& piece) {
   const Cells covered{blocks.begin * cells_per_block, blocks.end * cells_per_block};
   if (cells.end <= covered.begin || covered.end <= cells.begin) return;
-  work_ += work_at_node;
+  work_ += work_to_collect;
   if (cells.begin <= covered.begin && covered.end <= cells.end) {
     add_run(nodes_[node].somewhere.intervals(), piece);
     return;
@@ -162,8 +163,6 @@ void Occupancy::collect_partials(const std::vector<Partial>& partials, Cells cel
   }
   const std::size_t found = partly_.size() - begin;
   if (found == 0) return;
-  work_ += work_to_sort_partials * static_cast<std::int64_t>(found) *
-           static_cast<std::int64_t>(std::bit_width(found));
   const auto first = partly_.begin() + static_cast<std::ptrdiff_t>(begin);
   std::sort(first, partly_.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   auto last = first;
@@ -224,7 +223,7 @@ std::optional<Bytes> Occupancy::clear_runs(Bytes& offset, Bytes alignment) {
       if (end > offset) offset = base::align_up(end, alignment);
       ++run.next;
     } while (run.next != run.end && run.next->begin - run.high < offset);
-    work_ += work_at_interval * (run.next - first);
+    work_ += work_between_runs + work_at_interval * (run.next - first);
     if (run.next != run.end) {
       run.begin = run.next->begin - run.high;
     } else {

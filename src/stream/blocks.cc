@@ -279,7 +279,7 @@ Bytes peak_of(const Graph& graph, const InstanceOptions& options, const TrialEff
 
 SplitChoice split_where_it_helps(const Graph& graph, const InstanceOptions& options,
                                  std::int64_t most_iterations, const TrialEffort& effort) {
-  constexpr std::int64_t work_of_operator = 10'000;  // in the units of deadlines: to make it for a trial
+  constexpr std::int64_t work_of_operator = 3000;  // in the units of deadlines: to make it for a trial
   std::vector<Splits> choices = block_choices(graph, options.axes);
   std::stable_sort(choices.begin(), choices.end(), [&](const Splits& a, const Splits& b) {
     const Bytes of_a = bytes_in(graph, a);

@@ -103,7 +103,7 @@ class CutBound {
  private:
   /// In the units of deadlines: to make the node of an iteration, and to look at an operator.
   static constexpr std::int64_t work_of_node = 500;
-  static constexpr std::int64_t work_of_look = 5;
+  static constexpr std::int64_t work_of_look = 1;
 
   void add_instance(IterationId i) {
     const Iteration& instance = program_.instances[i];

@@ -366,7 +366,7 @@ class Unrolling {
   static constexpr std::int64_t instances_between_looks = 256;
   static constexpr std::int64_t work_of_operator = 4000;  ///< With the model that is made for this, mostly.
   static constexpr std::int64_t work_of_read =
-      20;  ///< In the units of deadlines, with all that follows from it.
+      50;  ///< In the units of deadlines, with all that follows from it.
 
   const RowModel& model_;
   const UnrollOptions& options_;

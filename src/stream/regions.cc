@@ -38,7 +38,7 @@ namespace stowage::stream {
 namespace {
 
 constexpr Bytes unbounded = std::numeric_limits<Bytes>::max();
-constexpr std::int64_t work_of_step = 25;                 ///< In the units of deadlines.
+constexpr std::int64_t work_of_step = 13;                 ///< In the units of deadlines.
 constexpr std::size_t most_known = std::size_t{1} << 22;  ///< Peaks that are kept for other regions.
 
 /// Pulls the steps of regions from their last operators.

@@ -83,7 +83,7 @@ struct Effort {
   [[nodiscard]] bool is_spent() const { return left <= 0 || deadline.is_over(); }
   /// Counts steps, and operators that are looked at.
   void spend(std::int64_t looks) const {
-    constexpr std::int64_t work_of_look = 50;  // in the units of deadlines
+    constexpr std::int64_t work_of_look = 8;  // in the units of deadlines
     deadline.spend(work_of_look * looks);
   }
 };

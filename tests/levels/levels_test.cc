@@ -170,7 +170,7 @@ TEST(Levels, AreTheBestThereIsOfSmallProblems) {
     ++fitting;
     EXPECT_EQ(solution.cost, *best);
     EXPECT_EQ(solution.cost_bound, is_served_exactly(problem) ? *best : solution.cost_bound);
-    EXPECT_LE(levels::cost_bound(problem, [] { return false; }), *best);
+    EXPECT_LE(levels::cost_bound(problem, {}), *best);
   }
   EXPECT_GT(fitting, small_problems / 2);
 }
@@ -224,7 +224,7 @@ TEST(Levels, TheCostBoundIsExactWhereBuffersNeedNotBeSplit) {
     }
     const Bytes capacity = 4 * random.between(0, 4);
     problem.memories = {{.name = "fast", .capacity = capacity}, {.name = "slow", .cost = 10}};
-    EXPECT_EQ(levels::cost_bound(problem, [] { return false; }), least_cost_by_load(problem, capacity));
+    EXPECT_EQ(levels::cost_bound(problem, {}), least_cost_by_load(problem, capacity));
   }
 }
 
