@@ -38,13 +38,15 @@ mkdir -p build
 step "packages"
 install_packages "${build_packages[@]}" "${test_packages[@]}"
 
-step "format"
+step "format, and walls between folders"
 git ls-files '*.cc' '*.h' | xargs clang-format-16 --dry-run -Werror
+scripts/check_tree.py
 
 step "GCC, release, and cases of other programs"
 scripts/oracles.sh >build/oracles.txt 2>&1 &
 oracles=$!
 build release all
+scripts/check_docs.py --stowage build/release/stowage
 wait "$oracles" || { cat build/oracles.txt; exit 1; }
 run_tests_at_once release
 ctest --preset release -R '^(Example\.|Campaign$)'

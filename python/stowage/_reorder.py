@@ -1,6 +1,6 @@
 """Another order of the nodes of an ExecuTorch graph, with a lower peak.
 
-Idea. Nodes become operators of a graph JSON, their storages tensors, and whatever must stay in order an `after`. The
+Nodes become operators of a graph JSON, their storages tensors, and whatever must stay in order an `after`. The
 search for orders (docs/order.md) does the rest, and the nodes are moved to where it wants them.
 
 What stays in order:

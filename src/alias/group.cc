@@ -1,4 +1,4 @@
-// Idea. Operators that only pass bytes on (ByteCopy) make tensors that repeat others. Following the copies
+// Operators that only pass bytes on (ByteCopy) make tensors that repeat others. Following the copies
 // back to the operator that computed the bytes gives the source of every byte:
 //
 //     a = conv(..)   [a a a a]            two tensors may lie on the same addresses at the same time
@@ -115,7 +115,7 @@ Contents contents_of(const Graph& graph, std::span<const lifetime::OperatorId> o
   return contents;
 }
 
-// Idea. A group is a future buffer: tensors at fixed distances. It is valid if every byte has one meaning at
+// A group is a future buffer: tensors at fixed distances. It is valid if every byte has one meaning at
 // every position: two tensors may overlap in bytes and time only where they hold the same byte of the same
 // source (above). This alone decides whether two groups may be joined; the operators that made them do not
 // matter.

@@ -1,4 +1,4 @@
-// Idea. Two kinds of operators allow an output to share bytes with an input. One that passes bytes on
+// Two kinds of operators allow an output to share bytes with an input. One that passes bytes on
 // (ByteCopy: reshape, concat, split, slice) then has nothing to do. One that computes element by element may
 // write over an input that has no later reader (in place). Each such pair of tensors fixes their distance.
 // The pairs are processed one after the other. Each joins two groups of tensors with fixed distances, unless

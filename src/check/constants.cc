@@ -1,4 +1,4 @@
-// Idea. Two folded results have the same bytes if one operation computed them from the same bytes. So a pair
+// Two folded results have the same bytes if one operation computed them from the same bytes. So a pair
 // of constants is replaced by the pairs of their operands, recursively, until there are bytes to compare. One
 // pair that differs or is unknown, and nothing is proven.
 //

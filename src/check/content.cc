@@ -1,4 +1,4 @@
-// Idea. An operator that only copies a byte does not change it. Followed back through reshapes, concats and
+// An operator that only copies a byte does not change it. Followed back through reshapes, concats and
 // splits, every byte comes from one tensor that computes it, its source. Two tensors may have a byte in one
 // place at one time if it is the same byte of the same source.
 //

@@ -1,4 +1,4 @@
-// Idea. A few positions prove a bound above max load: the buffers that are live there do not fit below it,
+// A few positions prove a bound above max load: the buffers that are live there do not fit below it,
 // whatever lives elsewhere. The proof tries all ways to stack them. At each position the live pieces lie one
 // above the other; which comes next, from the bottom?
 //

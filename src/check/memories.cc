@@ -1,4 +1,4 @@
-// Idea. Bytes that are live at one position are at different addresses or in different memories, whatever memories
+// Bytes that are live at one position are at different addresses or in different memories, whatever memories
 // are chosen. So the peaks of all memories add up to as much. Branches of a fork run at the same time, and the most
 // live bytes of each count for the position of the fork:
 //

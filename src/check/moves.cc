@@ -1,4 +1,4 @@
-// Idea. A tensor that moves has several views; of those live at a position, some have its value. An operator
+// A tensor that moves has several views; of those live at a position, some have its value. An operator
 // writes the view in the fastest memory; then only that view has the value. A copy fills one more view.
 // Readers take the fastest live view, so that one must have the value by then:
 //

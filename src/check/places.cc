@@ -1,4 +1,4 @@
-// Idea. Pieces are boxes, addresses by time, and no two of a memory may overlap. On one clock, a sweep over
+// Pieces are boxes, addresses by time, and no two of a memory may overlap. On one clock, a sweep over
 // time finds overlaps (model/overlap.h). Between clocks, everything in a branch lives as long as its fork:
 // the clock that forks it sees the branch as the addresses that it uses at any time, during one position.
 //

@@ -1,4 +1,4 @@
-// Idea. Plays the steps as a run would. A need begins whenever an operator writes a tensor: from here on its
+// Plays the steps as a run would. A need begins whenever an operator writes a tensor: from here on its
 // bytes may be read. Every read extends the need. A read inside a loop of a tensor written before the loop
 // extends it to the loop's end, because the next round reads it again. An operator that writes over an input
 // needs it only up to its own position; `meet` decides later if input and output share a place.

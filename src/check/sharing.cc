@@ -1,4 +1,4 @@
-// Idea. Every need with a view makes boxes: addresses by time, one for each fragment of the tensor's content.
+// Every need with a view makes boxes: addresses by time, one for each fragment of the tensor's content.
 // Overlapping boxes of one clock must have the same content (LiveContent).
 //
 // Bytes of different buffers do not overlap, unless the buffers do (places.cc). So only boxes in one buffer

@@ -1,4 +1,4 @@
-// Idea. A buffer belongs to a pool if it lies in one of its slots from its first position to its last. All
+// A buffer belongs to a pool if it lies in one of its slots from its first position to its last. All
 // other buffers must keep clear of all pools. Of those in a pool, no two may be in a slot at a time,
 // including gaps in their live ranges. So it takes two searches for overlaps: pools with other buffers, and
 // slots.

@@ -1,4 +1,4 @@
-// Idea. Plays the steps as a run would: every operator knows its next row; every tensor knows its present
+// Plays the steps as a run would: every operator knows its next row; every tensor knows its present
 // rows, the step that wrote each and the step that last read it (PresentRows). Reads that leave rows out,
 // with a stride larger than their window, are processed row by row; all else costs as much as steps and
 // operands.

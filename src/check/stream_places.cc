@@ -1,4 +1,4 @@
-// Idea. Sweeps over the rows of a tensor, upwards: views begin and end, and at every row its views follow
+// Sweeps over the rows of a tensor, upwards: views begin and end, and at every row its views follow
 // each other in time. The view of a live range is then the last one that begins early enough.
 //
 //   time ->      0 . . . . 5 . . . . 10

@@ -1,4 +1,4 @@
-// Idea. An operator may put an output row in the place of an input row that it reads for the
+// An operator may put an output row in the place of an input row that it reads for the
 // last time, if one of these holds:
 //
 //   - it computes each element from the same element of the input, and row r lies exactly where row r of the

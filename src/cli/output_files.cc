@@ -1,4 +1,4 @@
-// Idea. What `generate` writes into a folder has common names: README.md, Makefile, CMakeLists.txt. So it also writes a
+// What `generate` writes into a folder has common names: README.md, Makefile, CMakeLists.txt. So it also writes a
 // list of its files with their hashes. A file that is not in that list, or has another hash, is the user's.
 
 #include "cli/output_files.h"

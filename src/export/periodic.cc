@@ -1,4 +1,4 @@
-// Idea. A streamed plan repeats itself: row after row the same operators run, and their row blocks differ in
+// A streamed plan repeats itself: row after row the same operators run, and their row blocks differ in
 // their number only. One entry of the file stands for all of them.
 //
 //     a[0] b[0] a[1] b[1] a[2] b[2] c[0]      ->  2 steps, 3 times, rows + 1;  c[0]

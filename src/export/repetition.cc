@@ -1,4 +1,4 @@
-// Idea. A sequence that repeats itself is written once. What is written may itself repeat.
+// A sequence that repeats itself is written once. What is written may itself repeat.
 //
 //     a0 b0 b1 a1 b2 b3 a2 b4 b5 c0      a and b are kinds, behind them is the number of the item
 //     a0 2(b0 +1) a1 2(b2 +1) a2 2(b4 +1) c0          a pass with periods of at most 2

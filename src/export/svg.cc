@@ -1,4 +1,4 @@
-// Idea. Every piece of a buffer is a rectangle in the plane of time and address, drawn as such if it is large
+// Every piece of a buffer is a rectangle in the plane of time and address, drawn as such if it is large
 // enough to be seen. The others are entered in a grid of small cells, where runs of one colour become one
 // rectangle. The picture looks the same, and its area limits its size, not the number of buffers.
 //

@@ -1,6 +1,6 @@
 // Convolutions, pools and fully connected layers as calls of CMSIS-NN (--kernels cmsis-nn).
 //
-// Idea. CMSIS-NN computes whole tensors. It computes row y of the output alone if it is told of an image that has only
+// CMSIS-NN computes whole tensors. It computes row y of the output alone if it is told of an image that has only
 // the rows under the window, and of the padding above them:
 //
 //     rows of the image   [max(0, y * stride - before), min(height, y * stride - before + covered))

@@ -1,6 +1,6 @@
 // Operators that compute each element of the output from elements of the inputs at the same place, and SOFTMAX.
 //
-// Idea. A function of one number of 8 bits is a table of 256 results, which our own kernel fills in. Operators of two
+// A function of one number of 8 bits is a table of 256 results, which our own kernel fills in. Operators of two
 // inputs are calls for runs of elements, with loops around them where an input is repeated.
 
 #include <fmt/format.h>

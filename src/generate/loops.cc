@@ -1,4 +1,4 @@
-// Idea. A plan that follows an affine schedule needs no table of steps: isl writes its loops (stream/loops.cc), and
+// A plan that follows an affine schedule needs no table of steps: isl writes its loops (stream/loops.cc), and
 // each statement of them becomes the call of an operator's function.
 //
 // Where rows come and go, the caller must get control in the midst of the loops. So the counters are in the state, and

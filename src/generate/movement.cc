@@ -1,6 +1,6 @@
 // Operators that only move elements.
 //
-// Idea. A transposition or slice is a sum of index * stride over the dimensions of the output. Joining and splitting
+// A transposition or slice is a sum of index * stride over the dimensions of the output. Joining and splitting
 // copies runs of bytes.
 
 #include <fmt/format.h>

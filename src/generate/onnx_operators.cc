@@ -1,6 +1,6 @@
 // Operators of ONNX on float32: images are [1, channels, height, width].
 //
-// Idea. A plan stores such an image as a whole, or by rows that have all channels. So a row is the same in both but for
+// A plan stores such an image as a whole, or by rows that have all channels. So a row is the same in both but for
 // the distance from one channel to the next, which the kernels get. Sums go in the order of our own plain kernels.
 
 #include <fmt/format.h>

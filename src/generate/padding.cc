@@ -1,6 +1,6 @@
 // Padding with an element, or with elements of the input in reverse order.
 //
-// Idea. Padding with an element has at most three dimensions, since those without any merge with their neighbours. In
+// Padding with an element has at most three dimensions, since those without any merge with their neighbours. In
 // mirrored padding the inner dimensions without any are one element. By rows, a row of the padding is filled, or is
 // made from the row that it mirrors.
 

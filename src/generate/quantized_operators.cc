@@ -1,7 +1,7 @@
 // Operators of ONNX on int8 and uint8: what DequantizeLinear, an operator and QuantizeLinear are joined to, these two
 // themselves, and operators of files that have QLinear... of their own.
 //
-// Idea. Both types count from their least number on, so that one kernel does for both. Weights are stored as their
+// Both types count from their least number on, so that one kernel does for both. Weights are stored as their
 // distance from their zero point. A real factor is a mantissa of 24 bits, with which kernels compute in integers the
 // bits that float32 would give.
 

@@ -1,6 +1,6 @@
 // RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR.
 //
-// Idea. Where each place of the output lies between places of the input is a table for the columns, and one for the
+// Where each place of the output lies between places of the input is a table for the columns, and one for the
 // rows, from which a step looks its rows up.
 
 #include <fmt/format.h>

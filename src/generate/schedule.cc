@@ -1,4 +1,4 @@
-// Idea. A plan's steps are the row blocks of each operator in ascending order, interleaved. So the steps are a
+// A plan's steps are the row blocks of each operator in ascending order, interleaved. So the steps are a
 // sequence of operators; which row block it is follows from counting. The sequence repeats itself with the rows. It
 // becomes pieces that are repeated, found greedily from the front:
 //

@@ -1,4 +1,4 @@
-// Idea. A plan gives views of tensors: a whole, a ring, some rows. First they all become the address of each row.
+// A plan gives views of tensors: a whole, a ring, some rows. First they all become the address of each row.
 // Then the addresses become the shortest form that C can compute them from: one after the other, a ring, or a list
 // of slots that are multiples of the greatest distance that divides all of them.
 //

@@ -1,4 +1,4 @@
-// Idea. Reshape, concat, split and slice all ask one question: which part of one tensor, the whole, are the
+// Reshape, concat, split and slice all ask one question: which part of one tensor, the whole, are the
 // elements of another? A part can stay in place only if it is one run of bytes. Elements are stored with the
 // last dimension fastest. So a part is one run iff there is a dimension that it may take partly, while it
 // takes all later dimensions completely and only one element of each earlier dimension:

@@ -1,4 +1,4 @@
-// Idea. A body is inferred at the position of its operator. A value that a Loop or a Scan carries has one type
+// A body is inferred at the position of its operator. A value that a Loop or a Scan carries has one type
 // in all rounds, or the user gives its largest shape before a round; its result is then the largest of the
 // initial value and of what the body makes of that shape. Branches of an If may differ; then the user gives
 // the largest. All this is at most: readings at other sizes (open_sizes.cc) draw how many rounds there are and

@@ -1,4 +1,4 @@
-// Idea. Constants can be compared without computing them. Each constant keeps the first of these that is
+// Constants can be compared without computing them. Each constant keeps the first of these that is
 // known:
 //
 //   bytes      initializers, Constant, results that only known shapes decide

@@ -1,4 +1,4 @@
-// Idea. For each operator that only moves data, reads its axis, starts, sizes or order from attributes or
+// For each operator that only moves data, reads its axis, starts, sizes or order from attributes or
 // known inputs, depending on its operator set; CopyFinder (copies.cc) does the rest. If one of them is
 // unknown before the network runs, the operator must copy.
 //

@@ -1,4 +1,4 @@
-// Idea. Small graphs of ordinary operators compute shapes: Shape, Gather, Concat, Mul, ... With every
+// Small graphs of ordinary operators compute shapes: Shape, Gather, Concat, Mul, ... With every
 // dimension bound, their operands are known numbers. The few operators that occur in them are computed here,
 // element by element, as ONNX defines them. Unusual cases (large, of another type, overflowing) are left
 // unknown: then the shape stays open and the user is asked. Cost: linear in elements, of which there are at

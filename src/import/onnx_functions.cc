@@ -1,4 +1,4 @@
-// Idea. A call becomes copies of the function's nodes with names of their own: those of the call for what goes
+// A call becomes copies of the function's nodes with names of their own: those of the call for what goes
 // in and out, prefixed ones for the rest. Attributes that refer to the call's get its values, or the
 // function's defaults. Bodies are copied only where names change; data never is.
 

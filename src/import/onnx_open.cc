@@ -1,4 +1,4 @@
-// Idea. A tensor that a step writes needs a size. Of those without one, most depend on few: an operator whose
+// A tensor that a step writes needs a size. Of those without one, most depend on few: an operator whose
 // shape rule leaves a dimension open although all dimensions of its inputs are known, so that only data can
 // decide it. The message asks for all of these at once. Where inputs are open, too, the rule is asked with 1 in
 // place of their open dimensions.

@@ -3,7 +3,7 @@
 //     x -> DequantizeLinear -> Conv -> Relu -> QuantizeLinear -> y
 //     w -> DequantizeLinear ---^                                        x, w -> QLinearConv -> y
 //
-// Idea. Such files describe integer networks in terms of real ones. onnxruntime joins these groups when it loads a
+// Such files describe integer networks in terms of real ones. onnxruntime joins these groups when it loads a
 // model, and so its tensors have a byte for each element, not four. The same is done here, before anything is planned:
 // products and sums become QLinearConv, QLinearMatMul and onnxruntime's QGemm, QLinearAdd, QLinearMul,
 // QLinearGlobalAveragePool and QLinearConcat; operators that only move or choose elements run on the integers

@@ -1,4 +1,4 @@
-// Idea. A kernel moves over the dimensions from the third on; the output size of each depends on kernel size,
+// A kernel moves over the dimensions from the third on; the output size of each depends on kernel size,
 // dilation, stride and padding. A size that is not known stays unknown; ranks must fit.
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Idea. Visits operators in dependence order, and bodies at the position of their operator. Every dimension
+// Visits operators in dependence order, and bodies at the position of their operator. Every dimension
 // of the inputs is bound before, so all shapes are concrete numbers. What ONNX calls data propagation is then
 // plain constant folding of the few small integer tensors that shapes are computed from (onnx_evaluate.cc).
 // Each operator has a rule (onnx_rules.cc). The file's own declaration settles what rules leave open; if both

@@ -1,4 +1,4 @@
-// Idea. One pass over the file. A message is a row of fields, each a key (number and wire type) and a value;
+// One pass over the file. A message is a row of fields, each a key (number and wire type) and a value;
 // a field of length-delimited bytes may be another message. A cursor reads one field at a time and checks
 // that it ends within its message; what the reader of a message does not ask for is skipped. Numbers of data
 // fields stay encoded until someone wants them, but their encoding is checked here.

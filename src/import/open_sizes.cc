@@ -1,4 +1,4 @@
-// Idea. A plan over ranges of sizes needs to know what depends on them: which extents, which offsets of
+// A plan over ranges of sizes needs to know what depends on them: which extents, which offsets of
 // copies. Rules for symbolic sizes would have to repeat every rule for numbers. Here the model is read at
 // numbers, which is exact, at the largest sizes and at some others, and what differs between these readings
 // depends on the sizes:

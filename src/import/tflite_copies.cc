@@ -1,4 +1,4 @@
-// Idea. For each operator that only moves data, reads its axis, begin, sizes or order from its options and
+// For each operator that only moves data, reads its axis, begin, sizes or order from its options and
 // from inputs with data in the file; CopyFinder (copies.cc) does the rest. If one of them is not in the file,
 // the operator must copy.
 //

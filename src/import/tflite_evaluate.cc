@@ -1,4 +1,4 @@
-// Idea. Shapes are computed by small graphs of SHAPE, STRIDED_SLICE, PACK, MUL, ... Many of these operators are
+// Shapes are computed by small graphs of SHAPE, STRIDED_SLICE, PACK, MUL, ... Many of these operators are
 // ONNX's under other names, so ONNX's rules compute them (onnx_evaluate.cc). Those that only pick elements are
 // computed here: each element of the result is one of an input. Cost: linear in elements, of which there are at
 // most `most_elements`. Source: the kernels of TFLite.

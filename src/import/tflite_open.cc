@@ -1,4 +1,4 @@
-// Idea. What the file leaves open comes from the user. An input's size is the caller's to decide. Converters write
+// What the file leaves open comes from the user. An input's size is the caller's to decide. Converters write
 // -1 for the batch of nearly every model, and 1 in its place: that 1 is taken, and said, since runtimes take it, too.
 // Any other size of 1 may stand for anything, so it is asked for. A size that the network computes from data
 // is asked for where it is computed; what is made of it follows.

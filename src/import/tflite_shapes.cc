@@ -1,4 +1,4 @@
-// Idea. A file has a shape for each tensor, but where it leaves a size open, as -1 in the tensor's signature, that
+// A file has a shape for each tensor, but where it leaves a size open, as -1 in the tensor's signature, that
 // shape has a 1 in its place, whatever the size is in a run:
 //
 //     x int32[1,1]  signature [-1,-1]     SHAPE x -> s     FILL s -> y  float32[1,1], signature [-1,-1]

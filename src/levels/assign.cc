@@ -1,4 +1,4 @@
-// Idea. Fast memory is a knapsack that time cuts into slices: its buffers must fit at every position, at
+// Fast memory is a knapsack that time cuts into slices: its buffers must fit at every position, at
 // addresses that do not change. The worth of a buffer there is the cost of its traffic in the slowest memory
 // it may live in, less the cost here. The goals are, in this order: a fit; the least cost; the least peaks,
 // the slowest memory's first.

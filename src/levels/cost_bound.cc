@@ -1,4 +1,4 @@
-// Idea. Two memories: how much can the fast one of C bytes save at best? Forget addresses: it may hold any
+// Two memories: how much can the fast one of C bytes save at best? Forget addresses: it may hold any
 // bytes of buffers, as long as no more than C are alive at any position. That is a flow of C units from the
 // first position to the last. Each byte of the memory is a unit. It passes through a buffer from its lower to
 // its upper and earns the buffer's saving per byte, or it idles and earns nothing:

@@ -1,4 +1,4 @@
-// Idea. Few buffers have few choices. Try them buffer by buffer, those with the most to save first, each in
+// Few buffers have few choices. Try them buffer by buffer, those with the most to save first, each in
 // the cheapest memory first. A branch is given up if
 // - its cost plus the least cost of the rest is no less than the best known,
 // - more bytes are alive at some position than a memory holds,
@@ -145,7 +145,7 @@ std::optional<Exact> exact(const Problem& problem, const Choices& choices, std::
   return ExactSearch(problem, choices, below).run();
 }
 
-// Idea. Buffers of one piece that fit into a memory also fit if each is pushed down until it rests on another
+// Buffers of one piece that fit into a memory also fit if each is pushed down until it rests on another
 // or on the floor: as low as its alignment allows, on the highest buffer below it that is alive with it. So
 // the search only needs placings built from the lowest offset to the highest, where the next buffer always
 // rests on those already placed. A pinned buffer does not rest; it is placed when its offset is reached.

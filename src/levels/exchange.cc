@@ -1,4 +1,4 @@
-// Idea. A memory refused a buffer because the others left no room at their offsets. Other offsets may leave
+// A memory refused a buffer because the others left no room at their offsets. Other offsets may leave
 // room: if no position has too many bytes alive, the packers of one memory try to place the set with the
 // buffer. Otherwise the least worthy buffers at these positions have to leave first, as long as together they
 // save less than the newcomer.

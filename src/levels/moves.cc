@@ -1,4 +1,4 @@
-// Idea. A buffer need not stay in one memory for its whole life. If it is written to fast memory and read at
+// A buffer need not stay in one memory for its whole life. If it is written to fast memory and read at
 // once, but then not for long, it can be spilled to slow memory and come back (or not) for the next read. A
 // course describes this: a home, and visits to faster memories, each for some consecutive accesses.
 //

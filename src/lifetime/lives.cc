@@ -90,7 +90,7 @@ Clock clock_of(const Graph& graph, std::size_t model, std::span<const OperatorId
   return clock_of(graph, model, orders);
 }
 
-// Idea. One pass over the steps finds when every tensor is written and last read. The operator at
+// One pass over the steps finds when every tensor is written and last read. The operator at
 // position t writes its outputs and reads its inputs at t, so a tensor written at a and last read
 // at b lives in [a, b+1). Beyond that:
 //

@@ -1,4 +1,4 @@
-// Idea. Clocks form a tree: a step of one clock forks others and continues when they are done. Seen from the
+// Clocks form a tree: a step of one clock forks others and continues when they are done. Seen from the
 // clock that forks it, a branch takes the one position of the fork:
 //
 //   clock 0     | 0 | 1: fork 1, 2 | 2 |          positions 0 to 2 of clock 1, and 0 and 1 of clock 2,

@@ -1,4 +1,4 @@
-// Idea. Sweep over time and keep the live boxes ordered by their first address. As long as no two of them
+// Sweep over time and keep the live boxes ordered by their first address. As long as no two of them
 // overlap, a new box can only meet the boxes directly below and above its first address: two look-ups instead
 // of a comparison with all. The first hit ends the sweep.
 // Cost: n log n; memory: an index for each box, and what is live. Source: the plane sweep of Shamos & Hoey (1976).

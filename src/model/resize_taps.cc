@@ -1,4 +1,4 @@
-// Idea. On each axis a table gives, for an element of the output, the elements of the input and their
+// On each axis a table gives, for an element of the output, the elements of the input and their
 // weights. Modes differ in the table only.
 //
 // Sources: ONNX's operator Resize; the steps of TensorFlow Lite's reference kernels.

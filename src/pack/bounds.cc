@@ -188,7 +188,7 @@ std::optional<std::vector<Bytes>> loads_during(std::span<const Buffer> buffers, 
   return loads;
 }
 
-// Idea. If not everything fits below the highest load (live bytes at a position), the reason is often in a
+// If not everything fits below the highest load (live bytes at a position), the reason is often in a
 // few positions that are nearly full. Without spare bytes each of them allows few orders, and no two of these
 // agree. So the search keeps only the fullest positions and the buffers alive at them. If even these do not
 // fit, the whole problem does not fit.

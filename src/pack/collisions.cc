@@ -1,4 +1,4 @@
-// Idea. Rows of a tensor come and go in turn, and those that are there lie one behind the other. So a buffer of
+// Rows of a tensor come and go in turn, and those that are there lie one behind the other. So a buffer of
 // thousands of pieces needs, at each position, only few intervals of bytes:
 //
 //     address ^        +-----+

@@ -1,7 +1,7 @@
 // Takes buffers one by one and says where each can lie among those it holds: as low as it goes, or in the tightest
 // place. Single passes and the searches of `rectangle`, `ejection` and `from-peak` place with it.
 //
-// Idea. Searches depend on many passes per second. If few enough pairs are alive together, they are listed
+// Searches depend on many passes per second. If few enough pairs are alive together, they are listed
 // once, and placing a buffer examines its neighbours only:
 //
 //     address ^  +----+  +--+      neighbours of x that are held forbid offsets: sorted by address, the

@@ -1,4 +1,4 @@
-// Idea. `exact` may place single items or groups of them, and which succeeds depends on the list: chains place D in
+// `exact` may place single items or groups of them, and which succeeds depends on the list: chains place D in
 // every third dive, single items in one of 500; on E-jittered only single items succeed. So kinds have shares of the
 // dives, and a success adds to the share of its kind:
 //

@@ -1,4 +1,4 @@
-// Idea. A placing is there, of other strategies or of the squeaky wheel (squeaky_wheel.cc), whichever is lower.
+// A placing is there, of other strategies or of the squeaky wheel (squeaky_wheel.cc), whichever is lower.
 // Lower the cap by a part of what the placing is above the bound, throw out what sticks out, and let an ejection
 // search (ejection_search.cc) find room below the cap. Then lower it again.
 //

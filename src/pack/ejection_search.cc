@@ -1,4 +1,4 @@
-// Idea. Take any item without a place, put it where the weight of the items in its way is least, and throw
+// Take any item without a place, put it where the weight of the items in its way is least, and throw
 // these out into the pool of items without a place. The placed item gets heavier, so that the next one tries
 // elsewhere.
 //

@@ -1,4 +1,4 @@
-// Idea. Place everything below a height, or prove that it is impossible. The problem splits into regions
+// Place everything below a height, or prove that it is impossible. The problem splits into regions
 // (model.cc). Each region has its own searches for the least height (least_height.cc), all of them branch and
 // bound (section_search.cc). The highest region decides the peak, so it gets the next round; the others need not
 // be lower than it.

@@ -1,4 +1,4 @@
-// Idea. Do before the run what an allocator would do during the run. Operator by operator, buffers that come
+// Do before the run what an allocator would do during the run. Operator by operator, buffers that come
 // to life are allocated in the given order; then buffers that were read for the last time are released. Every
 // memory (level) has a list of allocated blocks, a list of free blocks sorted from small to large, and a
 // frontier: no byte above it was ever used (below). A buffer goes to the first level that can take it, by the
@@ -44,7 +44,7 @@
 
 namespace stowage::pack {
 
-// Idea. A memory is a sequence of blocks up to a frontier; no byte above it was ever used. Blocks that are
+// A memory is a sequence of blocks up to a frontier; no byte above it was ever used. Blocks that are
 // free again are in a list sorted by size, and in a map by address, where a released block finds the
 // neighbours to merge with.
 //

@@ -1,4 +1,4 @@
-// Idea. Large real problems have one sharp peak and slack everywhere else. The buffers alive at the peak can
+// Large real problems have one sharp peak and slack everywhere else. The buffers alive at the peak can
 // be stacked there without waste; the only questions are in which order, and what fits next to them.
 //
 //     address ^        +--d--+

@@ -1,4 +1,4 @@
-// Idea. Six single passes: put the buffers in some order, and place each among those placed before, at the
+// Six single passes: put the buffers in some order, and place each among those placed before, at the
 // lowest offset or in the tightest gap. Ties stay in the given order.
 //
 //   size       Large buffers are hard to place: largest first, while everything is free; small ones fill

@@ -1,4 +1,4 @@
-// Idea. Buffers of one life may as well lie on each other, and buffers of one size whose lives follow each other
+// Buffers of one life may as well lie on each other, and buffers of one size whose lives follow each other
 // may as well share an address. As one item they need one decision, not several.
 //
 //     address ^  +---------3--------+       1 and 2 have one size, and 2 begins where 1 ends: a chain.

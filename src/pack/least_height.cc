@@ -1,4 +1,4 @@
-// Idea. Problems differ in which search solves them, and chance decides when. So exact runs many short,
+// Problems differ in which search solves them, and chance decides when. So exact runs many short,
 // numbered searches: dives of the branch and bound in several orders of items and sections, each with its own
 // random numbers. The number alone decides what a search does and how long. Even dives branch at the last
 // failure. Now and then one is longer, since only a search that is exhausted proves a height impossible:

@@ -1,4 +1,4 @@
-// Idea. An ejection step needs the placed items that one item meets, in the order of their offsets. The search keeps
+// An ejection step needs the placed items that one item meets, in the order of their offsets. The search keeps
 // all placed items in that order, so a filter is enough, and nothing is sorted:
 //
 //     ordered   a b c d e f g      bits of the row, or two comparisons of lives,

@@ -1,4 +1,4 @@
-// Idea. Collisions are decided at few moments. If one moment has all the live pieces of another, the other
+// Collisions are decided at few moments. If one moment has all the live pieces of another, the other
 // adds nothing. The remaining moments are the maximal sets of pieces alive at once, the sections. An interval
 // graph has no more of them than pieces, and each piece is in consecutive ones.
 //

@@ -1,4 +1,4 @@
-// Idea. Placing buffers in any order but that of time raises a question: which addresses are taken at any
+// Placing buffers in any order but that of time raises a question: which addresses are taken at any
 // time in [lower, upper)? The usual answer compares each buffer with all placed before it, or builds the
 // graph of all conflicts: quadratic. Here the answer is the union of a few address sets in a segment tree
 // over time.

@@ -1,4 +1,4 @@
-// Idea. Static memory planning packs rectangles, time by size, into a strip. Sort them and place each as low
+// Static memory planning packs rectangles, time by size, into a strip. Sort them and place each as low
 // as possible; where the strip becomes too high, tune the order of the rectangles that cause it.
 //
 //     address ^...+---+............  threshold        sort: 1, 2, 3, by some keys

@@ -1,4 +1,4 @@
-// Idea. A layout is too high because of the rectangles that stick out, and of those alive at the same time
+// A layout is too high because of the rectangles that stick out, and of those alive at the same time
 // that could make room. Only these are worth tuning; the others may be placed after them in any order.
 //
 //     address ^      +--+
@@ -76,7 +76,7 @@ std::vector<Risk> classify(std::span<const Buffer> buffers, std::span<const Byte
 
 // Groups for the tuner, and the merger of tuned rectangles.
 //
-// Idea. Rectangles that are alive together compete for the same addresses, so they are ordered together.
+// Rectangles that are alive together compete for the same addresses, so they are ordered together.
 // Those that hardly meet can be tuned group by group, which is cheaper.
 //
 //     +------+   +--+         first group: a, b (b lies in a's time)
@@ -131,7 +131,7 @@ Order merged(const Order& high, const Order& medium, std::span<const std::size_t
   return order;
 }
 
-// Idea. An order determines a layout, and a layout determines an order: placed again by rising offset,
+// An order determines a layout, and a layout determines an order: placed again by rising offset,
 // bottom-aligned, no rectangle is higher than before. So the search may work on layouts instead of orders,
 // and these may be unfinished. A roof is lowered, rectangles above it are pushed below it, and for a while
 // rectangles overlap. Then colliding ones are moved, one at a time, to where it costs least.

@@ -1,4 +1,4 @@
-// Idea. Place the rectangles in sorted order. If some end above the threshold, only those at risk are worth
+// Place the rectangles in sorted order. If some end above the threshold, only those at risk are worth
 // tuning: find them, order them anew in groups, put the tuned ones first, and place everything again.
 //
 //     sorted --> placed --goal?--> done

@@ -1,4 +1,4 @@
-// Idea. A network by rows makes runs of equal buffers that come and go in turn: the rows of one tensor. Placed
+// A network by rows makes runs of equal buffers that come and go in turn: the rows of one tensor. Placed
 // row by row, a run is torn apart, and large buffers find no room between its rows. So each run moves as one: it
 // is a ring of as many slots as the run has buffers alive at once, and buffer i lies in slot i modulo that.
 //

@@ -1,4 +1,4 @@
-// Idea. To decide whether everything fits below a height, fill memory from the bottom. Every section
+// To decide whether everything fits below a height, fill memory from the bottom. Every section
 // (model.cc) has a floor; everything below it is decided. What comes next in a section? Either one of the
 // items that would rest exactly on its floor, or none of them, and some bytes above the floor are wasted. The
 // choices are exhaustive and exclusive, so no placing is visited twice (except for holes that alignments

@@ -1,4 +1,4 @@
-// Idea. The state of the branch and bound (section_search.cc) for a partial placing. Every section has a
+// The state of the branch and bound (section_search.cc) for a partial placing. Every section has a
 // floor, below which all is decided; a slack, height less floor less all items to come; and the number of
 // items that could begin at the floor. Every item that is not placed has a lowest remaining offset.
 //

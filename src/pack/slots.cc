@@ -1,4 +1,4 @@
-// Idea. The temporaries of a network share a pool of equal slots, each as large as the largest temporary.
+// The temporaries of a network share a pool of equal slots, each as large as the largest temporary.
 // Then any free slot takes any buffer, and planning only counts: the fewest slots needed are the most buffers
 // alive at once. Buffers take slots in the order in which they come to life, each the lowest free one
 // (colouring intervals, which needs no more colours than intervals meet at a point).

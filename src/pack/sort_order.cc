@@ -1,6 +1,6 @@
 // The converter and the sorter of the strategy `rectangle`.
 //
-// Idea. The order in which rectangles are placed decides how high they end. A rectangle is hard to place if
+// The order in which rectangles are placed decides how high they end. A rectangle is hard to place if
 // it is long in time, large, or overlaps others for long. These keys, or combinations of them, sort the
 // rectangles, the hardest first.
 //

@@ -1,4 +1,4 @@
-// Idea. A network by rows makes thousands of small buffers that come and go in turn, some for three steps, some
+// A network by rows makes thousands of small buffers that come and go in turn, some for three steps, some
 // for a thousand. Those that live long go first; in a class of about equal lives the order is that of time, so
 // that rows which follow each other lie one behind the other:
 //

@@ -1,4 +1,4 @@
-// Idea. Assign memory backwards, from the last outputs to the inputs, on a line that grows to both sides of
+// Assign memory backwards, from the last outputs to the inputs, on a line that grows to both sides of
 // an origin: a left and a right stack. A layer (the document's word for the output of a step) gets its memory
 // when its last reader is processed, and releases it when all its own inputs have theirs. They go to the
 // other side, so that the layer is on top then and its memory can be reused. A chain a, b, c, output:

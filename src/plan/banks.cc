@@ -1,4 +1,4 @@
-// Idea. A memory of several banks serves all of them at the same time, but each bank only once. So operands of one
+// A memory of several banks serves all of them at the same time, but each bank only once. So operands of one
 // operator should not touch the same bank. Buffers are placed one after the other. Each bank offers its lowest free
 // offset; a buffer takes the one with the fewest clashes with buffers placed before, of equally good ones the
 // lowest. Those that clash come earlier in the next pass, as a wheel that squeaks gets the oil.

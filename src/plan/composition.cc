@@ -1,4 +1,4 @@
-// Idea. Each network is first arranged alone, from position 0 of a clock of its own. This file moves its
+// Each network is first arranged alone, from position 0 of a clock of its own. This file moves its
 // buffers to the positions of its steps on the timeline. Three kinds of memory outlive their network:
 //
 //   state           on the root clock, all the time

@@ -1,4 +1,4 @@
-// Idea. The given plan fits a memory as large as its peak there. With one working memory this size is the
+// The given plan fits a memory as large as its peak there. With one working memory this size is the
 // answer: the plan itself fits it. With several, their sizes decide which memory holds a buffer. So
 // bisection finds the smallest size that fits, and plans with each size that it tries.
 //

@@ -1,4 +1,4 @@
-// Idea. While an operator runs, all its operands are in memory at once. Their best places have a cost. Even
+// While an operator runs, all its operands are in memory at once. Their best places have a cost. Even
 // if tensors moved between operators for free, no plan would cost less than the sum of these costs:
 //
 //     fast memory 10       conv reads x (8), writes y (6)      one of them is in slow memory, at best y

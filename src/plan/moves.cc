@@ -1,4 +1,4 @@
-// Idea. levels/moves.h chooses spills and fetches clock by clock, for buffers and positions. This file finds
+// levels/moves.h chooses spills and fetches clock by clock, for buffers and positions. This file finds
 // the positions at which operators use a buffer, and puts the choice into the plan. Copies become steps, and
 // all else on the clock shifts by the copies before it.
 //

@@ -1,4 +1,4 @@
-// Idea. A model has changed a little, so its plan should change a little, too. A finished plan has its order, its
+// A model has changed a little, so its plan should change a little, too. A finished plan has its order, its
 // buffers and its peaks. Only offsets are chosen again, below a ceiling: the capacity of the memory, or its peak if
 // there is none. All buffers that an earlier plan has placed are pinned to its offsets at once, and the packer
 // places the others. If they do not fit, halves are tried, the larger buffers first. A buffer that does not even

@@ -1,4 +1,4 @@
-// Idea. Each subgraph becomes a storage (schedule/storage.h). Its parts are values: the operator that
+// Each subgraph becomes a storage (schedule/storage.h). Its parts are values: the operator that
 // computes a part writes it, and the readers of any tensor with that part read it. An operator with bodies
 // reads what they read from outside. While it runs, it needs their memory, so bodies are ordered first.
 //

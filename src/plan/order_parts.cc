@@ -1,4 +1,4 @@
-// Idea. With any sharing, every byte that is still needed is in memory at every position. Bytes that several
+// With any sharing, every byte that is still needed is in memory at every position. Bytes that several
 // tensors repeat (a view, a slot of a concat, a slice) are needed once. So tensors are cut into parts for the
 // least load of an order. A part is the bytes of a source that the same tensors have.
 //

@@ -1,4 +1,4 @@
-// Idea. Two orders of the same steps are compared by live bytes at each position, and by the fewest operators
+// Two orders of the same steps are compared by live bytes at each position, and by the fewest operators
 // that must move to turn one into the other: those outside a longest sequence that has the same order in
 // both.
 //

@@ -1,4 +1,4 @@
-// Idea. Orders are searched subgraph by subgraph, bodies before the operators that run them (order_model.cc,
+// Orders are searched subgraph by subgraph, bodies before the operators that run them (order_model.cc,
 // schedule/search.cc), in three aliasing modes:
 //
 //     all that may share does              its bound holds for every order, with any sharing

@@ -1,4 +1,4 @@
-// Idea. Branches of a fork have no common clock. Each is placed alone, from address 0, and becomes one block
+// Branches of a fork have no common clock. Each is placed alone, from address 0, and becomes one block
 // on its parent's clock, alive at the fork. This loses nothing, since all of one branch conflicts with all of
 // the others.
 //

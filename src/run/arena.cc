@@ -1,4 +1,4 @@
-// Idea. An arena knows the positions of the run and, like an allocator, which buffer holds which of its
+// An arena knows the positions of the run and, like an allocator, which buffer holds which of its
 // bytes: pieces take their bytes when their live range begins and return them when it ends. So a byte that
 // two buffers claim, or that an operator touches without its buffer holding it, is found by name, whatever
 // its value. Returned bytes are filled with a pattern that no kernel mistakes for its data.

@@ -1,4 +1,4 @@
-// Idea. Runs the calls one after the other, each in every home: in the plan's memories and, for a check, with
+// Runs the calls one after the other, each in every home: in the plan's memories and, for a check, with
 // separate memory for every tensor. Before an operator runs, its inputs must be written, held by their
 // buffer, and equal in both homes. So the first reader of overwritten bytes finds the fault. Bytes that an
 // operator only copies, and that are already in place, are not touched.

@@ -1,4 +1,4 @@
-// Idea. A plan runs one event at a time: an operator with all its bodies, or a copy. After a fork, a random
+// A plan runs one event at a time: an operator with all its bodies, or a copy. After a fork, a random
 // number picks the branch that runs next, so that different seeds try different interleavings. A clock with
 // branches waits for them. Only active clocks are stored, so forks may nest without limit.
 //

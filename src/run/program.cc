@@ -1,4 +1,4 @@
-// Idea. First every operator type must have a kernel; all missing ones are listed together, before anything
+// First every operator type must have a kernel; all missing ones are listed together, before anything
 // runs. Then subgraphs are processed in order: folded operators run at once, in separate memory, so that
 // later kernels are prepared with known constants.
 

@@ -1,4 +1,4 @@
-// Idea. A plan by rows may add the terms of a sum in another order, so real numbers come out a little different. How
+// A plan by rows may add the terms of a sum in another order, so real numbers come out a little different. How
 // different they may be depends on what was summed, not on what remains of it: 1000 - 999.99 keeps the error of 1000.
 // An operator that follows passes the error on. No rule for each operator is needed to know how far: the network runs
 // again with every real number that it makes changed at random by its tolerance, as rounding would change it. A tensor

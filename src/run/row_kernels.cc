@@ -1,4 +1,4 @@
-// Idea. A kernel needs the whole shapes of its operator: scales, padding and places follow from them. A
+// A kernel needs the whole shapes of its operator: scales, padding and places follow from them. A
 // kernel that moves windows knows them, and takes its rows from a table. If the rules say that all rows are
 // equal (model/row_rules.h), and only then, a row counts as a tensor with one row, and one kernel for such
 // tensors computes all rows. All other operators (padding, a slice along the rows, blocks of pixels) run as a

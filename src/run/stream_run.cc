@@ -1,4 +1,4 @@
-// Idea. A step runs its rows one by one, each in its place in the plan. Rows that it reads are looked up in
+// A step runs its rows one by one, each in its place in the plan. Rows that it reads are looked up in
 // live views, must be there byte for byte (Contents), and go to the kernel as they lie in memory. So a plan
 // that puts two rows in one place, has too short a ring, or reads a row before its write ends with a fault
 // that names the row and the step that overwrote it.

@@ -1,4 +1,4 @@
-// Idea. When an operator runs, the executed operators are a set S. With every operator it contains those that
+// When an operator runs, the executed operators are a set S. With every operator it contains those that
 // the operator waits for. A minimum cut finds the set with the fewest live bytes, because a value costs its
 // bytes exactly if its writer is in S and one of its readers is not:
 //

@@ -1,4 +1,4 @@
-// Idea. The future of an order depends on the set of operators executed so far, not on their sequence. So the
+// The future of an order depends on the set of operators executed so far, not on their sequence. So the
 // question "is there an order within the capacity?" becomes a search for a path to the full set in a graph of
 // sets, by steps within the capacity:
 //

@@ -168,7 +168,7 @@ void Executed::remove_ready(std::size_t op) {
   ready_.pop_back();
 }
 
-// Idea. Let S be the executed set and S' a larger one that can be reached from it within the capacity, with
+// Let S be the executed set and S' a larger one that can be reached from it within the capacity, with
 // no more live bytes, and let no set between them have fewer live bytes than S'. Then going to S' at once
 // loses nothing:
 //

@@ -96,7 +96,7 @@ std::vector<Order> greedy_orders(const Storage& storage) {
           least_alive(storage, Direction::backward)};
 }
 
-// Idea. If the sets of executed operators are too many to examine all (decide.cc), examine those with the
+// If the sets of executed operators are too many to examine all (decide.cc), examine those with the
 // fewest live bytes, a certain number for each number of executed operators:
 //
 //     executed   1      2      3      4

@@ -1,4 +1,4 @@
-// Idea. A cut (cuts.cc) gives the fewest bytes that can be live when an operator x runs, over all sets
+// A cut (cuts.cc) gives the fewest bytes that can be live when an operator x runs, over all sets
 // executed before it. Different operators may need incompatible sets. So ask more: how few, if y has run
 // before x? And if it has not?
 //

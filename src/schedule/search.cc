@@ -1,4 +1,4 @@
-// Idea. The optimum is between a bound (cuts.cc) and the peak of a known order (heuristics.cc). The search
+// The optimum is between a bound (cuts.cc) and the peak of a known order (heuristics.cc). The search
 // narrows this range by deciding whether an order within some capacity exists:
 //
 //      bound                                   peak

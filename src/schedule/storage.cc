@@ -1,4 +1,4 @@
-// Idea. The bytes that a step needs are a sum over values: a value takes its bytes from the step of its
+// The bytes that a step needs are a sum over values: a value takes its bytes from the step of its
 // writer to that of its last reader, both included. Three kinds of values, alive at one step only or at all
 // steps, become numbers:
 //
@@ -94,7 +94,7 @@ Bytes peak_of(const Storage& storage, std::span<const std::size_t> order) {
   return peak;
 }
 
-// Idea. Some operators can run early and only fill memory: the sign of an activation that only the backward
+// Some operators can run early and only fill memory: the sign of an activation that only the backward
 // step needs. A search forward in time tries them at every place. They may as well run just before the only
 // operator that waits for them:
 //

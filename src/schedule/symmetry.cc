@@ -1,4 +1,4 @@
-// Idea. The heads of an unrolled attention, or parallel experts, are the same branch many times. It matters
+// The heads of an unrolled attention, or parallel experts, are the same branch many times. It matters
 // how far each has run, not which is how far: 16 branches of which three are half done are one set, not 560.
 //
 //     x --> a1 -> b1 -->              {x, a1}, {x, a2} and {x, a3} are the same,

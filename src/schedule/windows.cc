@@ -1,4 +1,4 @@
-// Idea. An order that is too high somewhere may be fine elsewhere. So only a window around a step that is too
+// An order that is too high somewhere may be fine elsewhere. So only a window around a step that is too
 // high is reordered, exactly (decide.cc); the operators before and after it stay.
 //
 //     load   |      _

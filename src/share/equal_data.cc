@@ -1,4 +1,4 @@
-// Idea. Layers that several models share (a common backbone, the same network twice) are found by content
+// Layers that several models share (a common backbone, the same network twice) are found by content
 // alone, since names and places differ from file to file. Constants with known bytes, of one kind and size,
 // are distinguished by a hash of their bytes. Those with equal hashes are compared byte for byte with the
 // first of each class, so a collision costs a comparison and never merges different data. Bytes that repeat a

@@ -95,7 +95,7 @@ std::vector<ModelTensor> resolve_released(std::span<const std::string> names,
   return {released.begin(), released.end()};
 }
 
-// Idea. An output keeps its bytes until all its readers are done: the networks that it feeds, and the caller.
+// An output keeps its bytes until all its readers are done: the networks that it feeds, and the caller.
 // The caller reads when everything has run, unless the output is released. An input that a network passes on
 // as its own output has the bytes of the output that feeds it.
 //

@@ -1,4 +1,4 @@
-// Idea. Each operator o runs its iteration i at time  scale(o) * i + shift(o). Then a compiler can write the
+// Each operator o runs its iteration i at time  scale(o) * i + shift(o). Then a compiler can write the
 // order as loops, and a ring with modulo addresses holds the rows of a tensor.
 //
 //     x[i] -> i        time  0 1 2 3 4 5 6 7

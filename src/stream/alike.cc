@@ -1,4 +1,4 @@
-// Idea. Networks repeat themselves: layers, cells. Two operators are alike if their iterations write as many bytes,
+// Networks repeat themselves: layers, cells. Two operators are alike if their iterations write as many bytes,
 // wait for as many iterations of operators at the same distance, and read granules last that are read next at the
 // same distance, or never. Of two stretches of operators that are alike one by one, all regions have the same steps
 // and change the live bytes by as much.

@@ -1,6 +1,6 @@
 // Which axis of each tensor its rows are along.
 //
-// Idea. Few axes are chosen, all others follow: along an operator that keeps rows apart, the axis of its output
+// Few axes are chosen, all others follow: along an operator that keeps rows apart, the axis of its output
 // gives those of its inputs, and vice versa (a transpose turns the axis, too).
 //
 //     1. chosen axes, and all that follows from them in both directions

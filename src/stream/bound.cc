@@ -1,4 +1,4 @@
-// Idea. Every order runs iteration i at some time. The iterations that have run by then form a closed set: it
+// Every order runs iteration i at some time. The iterations that have run by then form a closed set: it
 // holds, with each iteration, all that this one needs. It holds what i needs, and not i. So
 //
 //     peak >= max over i of  (bytes i writes) + min over closed sets S that can run i of  live(S)

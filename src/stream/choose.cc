@@ -79,7 +79,7 @@ std::set<TensorId> choose_tensors(const std::vector<std::vector<TensorId>>& grou
   return best;
 }
 
-// Idea. A row that is written over lies from its start in the bytes of the row that replaces it. If that row
+// A row that is written over lies from its start in the bytes of the row that replaces it. If that row
 // is larger and the small one lives long, this costs more than it saves:
 //
 //     x (2 bytes)  . a a a a a a a         x and its PAD in one place: 4 bytes all the time
@@ -128,7 +128,7 @@ InstanceOptions in_place_where_it_helps(const Graph& graph, const InstanceOption
       effort.deadline));
 }
 
-// Idea. By itself the height of an image streams, and the rows of a matrix. An image of 16 x 1024 needs less by
+// By itself the height of an image streams, and the rows of a matrix. An image of 16 x 1024 needs less by
 // columns, and a sequence of 4096 in a single row has only columns. Trials: each axis of the network's inputs,
 // then of the largest tensors; all other axes follow.
 //

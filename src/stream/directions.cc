@@ -1,4 +1,4 @@
-// Idea. A recurrent network in reverse begins with the last row. If operators around it begin with their last rows,
+// A recurrent network in reverse begins with the last row. If operators around it begin with their last rows,
 // too, then only few rows wait between them:
 //
 //     x  3 2 1 0

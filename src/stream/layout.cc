@@ -1,4 +1,4 @@
-// Idea. A tensor that must be whole is one buffer, which reserves only the bytes of live rows. Other tensors
+// A tensor that must be whole is one buffer, which reserves only the bytes of live rows. Other tensors
 // are rings, or split into granules:
 //
 //     whole   [r0 r1 r2 r3 r4 r5]   r0 reserved from its writing to its last reading, r1 ...

@@ -1,4 +1,4 @@
-// Idea. An affine schedule maps each iteration of each statement to a time (t, position). A polyhedral code
+// An affine schedule maps each iteration of each statement to a time (t, position). A polyhedral code
 // generator scans these times in lexicographic order. It finds the active statements in each range of t and
 // writes loops over the ranges, with guards where a stride leaves times without an iteration.
 //

@@ -1,4 +1,4 @@
-// Idea. An operator's iterations are integer points. Its reads and writes are relations between points and
+// An operator's iterations are integer points. Its reads and writes are relations between points and
 // granules, given by linear constraints. An order maps iterations to times (t, position), compared
 // lexicographically:
 //

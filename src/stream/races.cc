@@ -1,4 +1,4 @@
-// Idea. Operators that are alike, with as many iterations, reads and bytes, are most often branches of the same
+// Operators that are alike, with as many iterations, reads and bytes, are most often branches of the same
 // kind. Those of which one needs another cannot race, so later ones behind an earlier one are left out:
 //
 //     x --> a --> c          a, b and c alike: a and b race

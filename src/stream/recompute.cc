@@ -1,4 +1,4 @@
-// Idea. If windows overlap, rows wait for the next window. An expansion before a depthwise convolution of
+// If windows overlap, rows wait for the next window. An expansion before a depthwise convolution of
 // three rows keeps two wide rows all the time, in every block of the network at once. If each iteration of
 // the reader recomputes its rows from narrow rows, no wide row is kept between iterations:
 //

@@ -1,4 +1,4 @@
-// Idea. Which chains are recomputed, how long are they, and how many iterations of their readers are together?
+// Which chains are recomputed, how long are they, and how many iterations of their readers are together?
 // Wide rows of several blocks lie side by side at the peak, so often only many chains together lower it.
 // Therefore the search begins with many chains, each in the finest form that it could afford alone, and takes
 // back what the peak needs least:

@@ -1,4 +1,4 @@
-// Idea. The rows of a region are pulled from its last operator. A longer region with the same end has the same
+// The rows of a region are pulled from its last operator. A longer region with the same end has the same
 // steps, with those of more operators between them:
 //
 //     [4, 6)         4   4 5   4 5   4 5

@@ -1,4 +1,4 @@
-// Idea. A region runs some operators together: it pulls the rows of the last one, and before each row what it
+// A region runs some operators together: it pulls the rows of the last one, and before each row what it
 // needs, as late as possible. Tensors between regions are whole, but not all the time: rows are freed once
 // the next region has read them, and come as the previous region writes them.
 //

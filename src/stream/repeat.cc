@@ -1,4 +1,4 @@
-// Idea. A row that is computed without multiplies (a normalisation, an activation) need not be kept for all
+// A row that is computed without multiplies (a normalisation, an activation) need not be kept for all
 // its readers. If its input rows are there anyway, for instance for a residual, each reader computes it anew:
 //
 //     x --- norm --+-- keys                  x --- norm --- keys

@@ -1,4 +1,4 @@
-// Idea. An order is too high in few places. Take a limit below its peak and repair it: at the first step over
+// An order is too high in few places. Take a limit below its peak and repair it: at the first step over
 // the limit, the hill, go back to a valley, and search for a detour from there that stays below the limit and
 // meets the order again after the hill.
 //

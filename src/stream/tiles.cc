@@ -1,4 +1,4 @@
-// Idea. A query of an attention reads all keys and values of its head. So heads run one after the other, and what
+// A query of an attention reads all keys and values of its head. So heads run one after the other, and what
 // all rows give waits until the last head has run. If the rows run in tiles, and keys and values are computed again
 // for each of them, only the rows of a tile wait:
 //

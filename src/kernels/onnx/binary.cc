@@ -1,5 +1,5 @@
-// Operators of two or three inputs that are broadcast to each other, and of any number of inputs. Idea:
-// merges dimensions until only rows are left in which every input moves by 0 or by a constant number of
+// Operators of two or three inputs that are broadcast to each other, and of any number of inputs.
+// Merges dimensions until only rows are left in which every input moves by 0 or by a constant number of
 // elements. Every element of an input as large as the output is read once, before the same element of the
 // output is written. Source: the ONNX operator specification, "Broadcasting in ONNX".
 

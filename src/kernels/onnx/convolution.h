@@ -4,7 +4,7 @@
 #include "kernels/onnx/window.h"
 #include "kernels/rows.h"
 
-/// Convolutions of all kinds. Idea: multiplies each weight with a row of the input and adds the products to
+/// Convolutions of all kinds. Multiplies each weight with a row of the input and adds the products to
 /// a row of the output, so that the innermost loop runs along both. Cost: one multiplication for each weight
 /// and place of the output.
 namespace stowage::kernels::onnx_ops {

@@ -1,4 +1,4 @@
-// Einsum. Idea: every letter is an axis of a space, in which each operand has strides (0 on missing axes). An
+// Einsum. Every letter is an axis of a space, in which each operand has strides (0 on missing axes). An
 // element of the output is the sum, over its missing letters, of the products of all operands. Cost: one
 // product for each point of the space.
 

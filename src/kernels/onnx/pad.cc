@@ -1,4 +1,4 @@
-// Pad. Idea: on each axis, a table gives the input element of each output element, or none; modes differ only
+// Pad. On each axis, a table gives the input element of each output element, or none; modes differ only
 // in the table.
 
 #include "kernels/onnx/pad.h"

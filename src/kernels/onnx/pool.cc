@@ -1,6 +1,6 @@
 // Pools: one number for each place of a window, or for a whole plane, which is a window that covers it.
 //
-// Idea. A way of pooling defines the initial total, how an element is added to it, and the number made of it.
+// A way of pooling defines the initial total, how an element is added to it, and the number made of it.
 // So rows of an input can also be added one by one: then totals have the output's precision, otherwise
 // float64.
 

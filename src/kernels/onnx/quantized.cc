@@ -1,6 +1,6 @@
 // Operators of onnxruntime on bytes with scales: sums, products, means and joins.
 //
-// Idea. Each computes in integers what the real operator would give, and rounds once. A product or a mean is an exact
+// Each computes in integers what the real operator would give, and rounds once. A product or a mean is an exact
 // sum of int32, which one real factor brings to the scale of the output, as in QLinearConv. A sum of two numbers has a
 // factor of 22 bits for each, so that it needs no real number at all. onnxruntime computes the sum in float32: results
 // differ by at most one step.

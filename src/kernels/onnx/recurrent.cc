@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM. Idea: every item of a batch is a separate sequence, so its state is a vector in scratch
+// RNN, GRU and LSTM. Every item of a batch is a separate sequence, so its state is a vector in scratch
 // memory, which each step changes. A step multiplies the weights with the element of the sequence and with
 // the state; then the kind of network combines the products. Source: the ONNX operator specification.
 

@@ -1,4 +1,4 @@
-// Reductions. Idea: a walk over the kept elements, and for each of them a walk over the reduced ones. Reals
+// Reductions. A walk over the kept elements, and for each of them a walk over the reduced ones. Reals
 // are summed in float64, integers in 64 bits, so that the order of a sum does not matter.
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Resize and Upsample. Idea: on each axis, a table gives the input elements of each output element, with
+// Resize and Upsample. On each axis, a table gives the input elements of each output element, with
 // their weights (model/resize_taps.h). An output element is the sum over all axes. Cost: the product of the
 // numbers of weights, 4 for linear and 16 for cubic in a plane.
 

@@ -1,7 +1,7 @@
 // Operators of two inputs, which are broadcast to the output where they have extent 1: sums, products,
 // extremes, comparisons, and selection between two by a third.
 //
-// Idea. Numbers of two scales are converted to a common one, twice the larger, with spare bits, before they
+// Numbers of two scales are converted to a common one, twice the larger, with spare bits, before they
 // are added or compared; the result is scaled to the output. A product is scaled once.
 //
 // Cost: a few multiplications per number. Source: the TensorFlow Lite 8-bit quantization specification, and

@@ -1,7 +1,7 @@
 // CONV_2D and DEPTHWISE_CONV_2D of int8 and float32, with dilation and fused activations, CONV_2D also in
 // groups. Int8 weights of a float32 convolution stand for their real values.
 //
-// Idea. Gathers the inputs under the window of each output place, 0 in the padding. For int8, each output
+// Gathers the inputs under the window of each output place, 0 in the padding. For int8, each output
 // channel is then a dot product of two contiguous runs. For float32, channels are summed side by side, so
 // that each sums in the order of the window and the compiler can vectorize a loop over channels. Depthwise,
 // the loop over channels is the innermost one of the data.

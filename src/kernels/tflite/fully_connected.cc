@@ -1,6 +1,6 @@
 // FULLY_CONNECTED and BATCH_MATMUL of int8 and float32.
 //
-// Idea. Each output is a dot product of a row of the input and a row of the weights, in batches. A zero point
+// Each output is a dot product of a row of the input and a row of the weights, in batches. A zero point
 // of the weights is moved out of the sum: sum x (w - z) = sum x w - z sum x, modulo 2^32.
 //
 // Cost: outputs * length of a row. Source: as of convolutions.

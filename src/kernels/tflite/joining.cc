@@ -1,6 +1,6 @@
 // CONCATENATION and PACK join tensors side by side on an axis; SPLIT, SPLIT_V and UNPACK divide one.
 //
-// Idea. Each part is one run of bytes for each index before the axis. A part may already be in its final
+// Each part is one run of bytes for each index before the axis. A part may already be in its final
 // place.
 //
 // Cost: bytes of the whole. Source: the definitions of the TFLite operators. Like TensorFlow Lite Micro,

@@ -1,7 +1,7 @@
 // UNIDIRECTIONAL_SEQUENCE_LSTM of int8 with an int16 cell state, without peepholes, projection and layer
 // normalization.
 //
-// Idea. Each of four gates is a layer of the input plus one of the last output, in 12 fraction bits, squashed
+// Each of four gates is a layer of the input plus one of the last output, in 12 fraction bits, squashed
 // to 15. Sigmoid and hyperbolic tangent interpolate linearly in a table of 256 values of the sigmoid at
 // multiples of 1/24.
 //

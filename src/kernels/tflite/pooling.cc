@@ -1,6 +1,6 @@
 // AVERAGE_POOL_2D and MAX_POOL_2D of int8 and float32.
 //
-// Idea. Ignores the padding: an average only counts elements of the input; averages of integers round with
+// Ignores the padding: an average only counts elements of the input; averages of integers round with
 // halves away from zero.
 //
 // Cost: output elements * taps. Source: TensorFlow Lite's reference kernels.

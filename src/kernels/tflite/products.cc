@@ -1,6 +1,6 @@
 // BATCH_MATMUL and L2_NORMALIZATION of int8 and float32.
 //
-// Idea. Outer dimensions of matrices are broadcast to an output. Newton's iteration for 1 / sqrt inverts the
+// Outer dimensions of matrices are broadcast to an output. Newton's iteration for 1 / sqrt inverts the
 // norm of int8 numbers, five times from 1, in 32 bits.
 //
 // Cost: outputs * length of a row; a few multiplications per number. Source: the steps of TensorFlow Lite's

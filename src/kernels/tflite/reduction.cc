@@ -1,6 +1,6 @@
 // Operators that reduce dimensions: MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX, ARG_MIN; and CUMSUM.
 //
-// Idea. Walks the input in its order, with the output broadcast along reduced dimensions, so that each output
+// Walks the input in its order, with the output broadcast along reduced dimensions, so that each output
 // sums its inputs in their order. For a mean of integers, the factor to the output includes the number of
 // inputs.
 //

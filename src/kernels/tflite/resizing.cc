@@ -1,6 +1,6 @@
 // RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR.
 //
-// Idea. The position of each output place between input places is computed in advance for each dimension
+// The position of each output place between input places is computed in advance for each dimension
 // (model/resize_taps.h): for float32 in single precision, for int8 in units of 1/1024, rounded with halves
 // away from zero at the end.
 //

@@ -1,6 +1,6 @@
 // SOFTMAX of int8 (to int8 or int16) and of float32, along the last dimension.
 //
-// Idea. Subtracts the largest number of each row, so that all exponents are negative. Integers are first
+// Subtracts the largest number of each row, so that all exponents are negative. Integers are first
 // scaled to a fixed point with 5 integer bits; below a limit, e^x counts as 0. The sum has 12 integer bits,
 // and its reciprocal is a fraction and a power of two.
 //

@@ -1,7 +1,7 @@
 // SVDF of int8, with a state of int8 or int16: a filter over features, then one over time, of a sum of `rank`
 // filters for each output.
 //
-// Idea. The state has the last results of each feature filter. It advances by one number, all of it at once,
+// The state has the last results of each feature filter. It advances by one number, all of it at once,
 // and the newest result takes the last place of each filter.
 //
 // The state is an input that the operator updates. The interface has no writable inputs, so constness is cast
