@@ -75,8 +75,8 @@ struct StreamOptions {
   /// The operators that run row by row, each by name, by number in the file ("7"), by a range of numbers
   /// ("3-9"), or by type ("CONV_2D"). All others run as a whole. Empty: all that can.
   std::vector<std::string> operators{};
-  /// Rows that one step computes (a row block), at least 1. Default 1.
-  std::int64_t granule = 1;
+  /// Rows that one step computes (a row block), at least 1. Default: as few as there is time to plan with.
+  std::optional<std::int64_t> granule{};
   /// Multiplies that may run, as a multiple of those of the network, at least 1. Default 1.
   double recompute = 1;
   /// With it, plans are made for several limits of multiplies, from this one to `recompute`. The result is the

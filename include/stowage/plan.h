@@ -250,8 +250,8 @@ enum class ClaimScope : std::uint8_t {
   offsets,   ///< Other offsets of these buffers.
   memories,  ///< Other memories and offsets of these buffers.
   order,     ///< Another order of operators, each as a whole, and other buffers, memories and offsets.
-  rows,      ///< Another order of rows along the axes, and in the blocks, of this plan: others were left out.
-  stream     ///< Any way to stream that the options allow and the search knows.
+  rows,  ///< Another order of rows along the axes, in the blocks and steps, of this plan: others were left out.
+  stream  ///< Any way to stream that the options allow and the search knows.
 };
 
 [[nodiscard]] std::string_view name_of(ClaimScope scope);
@@ -271,6 +271,7 @@ enum class Wish : std::uint8_t {
   rows,          ///< Operators that run row by row.
   io_rows,       ///< Inputs that arrive, and outputs that leave, row by row.
   rings,         ///< Rows in rings, in an order that loops can run.
+  granule,       ///< Steps of as few rows as may lower the peak.
   axes,          ///< Rows along all axes that may help.
   blocks,        ///< Blocks along all axes that may help.
   recomputation  ///< Rows that are computed again, of all operators.

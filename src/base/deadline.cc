@@ -31,7 +31,7 @@ Deadline Deadline::apart() const {
 }
 
 Deadline::Seconds Deadline::left() const {
-  if (is_stop_requested()) return Seconds(0);
+  if (is_over()) return Seconds(0);
   return end_ ? std::max(Seconds(*end_ - now()), Seconds(0)) : year;
 }
 
@@ -43,15 +43,25 @@ Deadline Deadline::within(Seconds limit) const {
   return earlier;
 }
 
+Deadline Deadline::slice(Seconds time) const {
+  Deadline slice = *this;
+  if (end_ && cut_) slice.cut_ = std::min(*end_, *cut_);
+  if (end_ && !cut_) slice.cut_ = end_;
+  slice.end_ = now() + ticks(std::clamp(time, Seconds(0), year));
+  return slice;
+}
+
 Deadline Deadline::later_by(Seconds time) const {
   Deadline later = *this;
   if (end_) later.end_ = *end_ + ticks(time);
+  if (cut_) later.cut_ = *cut_ + ticks(time);
   return later;
 }
 
 Deadline Deadline::without_limit() const {
   Deadline unlimited = *this;
   unlimited.end_.reset();
+  unlimited.cut_.reset();
   return unlimited;
 }
 

@@ -47,7 +47,9 @@ class Deadline {
                   : Clock::now();
   }
 
-  [[nodiscard]] bool is_over() const { return is_stop_requested() || (end_ && now() >= *end_); }
+  [[nodiscard]] bool is_over() const {
+    return is_stop_requested() || (end_ && now() >= *end_) || (cut_ && now() >= *cut_);
+  }
   /// Whether the work is cancelled, whatever the time.
   [[nodiscard]] bool is_stop_requested() const { return stop_.stop_requested(); }
   /// The remaining time: 0 when it is over, a year without a limit.
@@ -60,9 +62,13 @@ class Deadline {
   [[nodiscard]] Deadline without_limit() const;
   /// An earlier deadline, if more time than `limit` remains.
   [[nodiscard]] Deadline within(Seconds limit) const;
+  /// The next so many seconds. Over when this deadline is, too; but what is done in it divides the whole time of the
+  /// slice, even if this deadline ends sooner. So work in slices begins in the same way under all deadlines.
+  [[nodiscard]] Deadline slice(Seconds time) const;
 
  private:
   std::optional<Clock::time_point> end_{};
+  std::optional<Clock::time_point> cut_{};  ///< If this is a slice: when the deadline ends that it is from.
   std::stop_token stop_{};
   std::shared_ptr<std::atomic<std::int64_t>> spent_{};  ///< If work is counted.
 };

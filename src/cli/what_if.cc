@@ -123,7 +123,8 @@ class Trials {
   void granules() {
     if (!options_.stream) return;
     constexpr std::array<std::int64_t, 5> tried{1, 2, 4, 8, 16};
-    Figures peaks{{options_.stream->granule, peak_of(plan_)}};
+    const std::int64_t own = plan_.streaming ? plan_.streaming->granule : 1;
+    Figures peaks{{own, peak_of(plan_)}};
     for (const std::int64_t granule : tried) {
       if (peaks.contains(granule)) continue;
       PlanOptions options = options_;
@@ -133,9 +134,9 @@ class Trials {
       peaks[granule] = peak_of(*made);
       if (granule == 1)
         add("Fewer rows in a step", *made,
-            replaced(fmt::format("--granule {}", options_.stream->granule), "--granule 1"));
+            replaced(fmt::format("--granule {}", own), "--granule 1"));
     }
-    add_curve("Peak against rows of a step", peaks, options_.stream->granule,
+    add_curve("Peak against rows of a step", peaks, own,
               [](std::int64_t rows) { return fmt::format("{} row{}", rows, rows == 1 ? "" : "s"); });
   }
 

@@ -28,7 +28,7 @@ std::int64_t larger_granule(const PlanOptions& options, const Plan& plan) {
     for (const std::int64_t extent : it.tensor.shape.value_or(Shape{})) most = std::max(most, extent);
   }
   std::int64_t granule = 8;
-  while (granule <= options.stream->granule || granule * most_steps < most) granule *= 2;
+  while (granule <= options.stream->granule.value_or(1) || granule * most_steps < most) granule *= 2;
   return granule;
 }
 
@@ -87,7 +87,9 @@ void leave_rows_out(const PlanOptions& options, std::string why, std::string hel
 }
 
 LeftOut untried(const PlanOptions& options, Wish wish) {
-  const std::string instead = wish == Wish::axes ? "--axes natural" : "--blocks none";
+  const std::string instead = wish == Wish::axes     ? "--axes natural"
+                              : wish == Wish::blocks ? "--blocks none"
+                                                     : "--granule 1";
   return {wish, limit_of(options) + " ended before all were tried", more_time(options) + ", " + instead};
 }
 

@@ -21,7 +21,7 @@ void leave_rows_out(const PlanOptions& options, WithoutRows reason, Plan& plan);
 /// The same for another reason, and what would help.
 void leave_rows_out(const PlanOptions& options, std::string why, std::string help, Plan& plan);
 
-/// Axes or blocks (`wish`) that a search which ended too early has not tried.
+/// Axes, blocks or steps of fewer rows (`wish`) that a search which ended too early has not tried.
 [[nodiscard]] LeftOut untried(const PlanOptions& options, Wish wish);
 /// Choices of blocks with more iterations than can be ordered and placed.
 [[nodiscard]] LeftOut too_many_blocks(std::int64_t iterations);

@@ -142,7 +142,7 @@ Streaming streaming_of(const Streamed& streamed, const RowOrder& order, const St
     Bytes& load = loads[streamed.program.instances[order.steps[step]].op];
     load = std::max(load, of_steps[step]);
   }
-  Streaming result{.granule = options.granule,
+  Streaming result{.granule = granule_of(options),
                    .load = largest(of_steps),
                    .load_of_layers = largest(of_layers),
                    .recomputed = recomputed(streamed),
@@ -196,11 +196,10 @@ std::optional<PlacedStream> place_stream(const Streamed& streamed, const RowOrde
   return placed;
 }
 
-Draft draft_of(PlacedStream placed, ClaimScope scope, Bytes bound) {
+Draft draft_of(PlacedStream placed) {
   Draft draft{.placement = placement_of(std::move(placed.solution), placed.problem.memories.size()),
               .alignments = {placed.alignment},
-              .order = "stream",
-              .bounds = {{scope, bound}}};
+              .order = "stream"};
   draft.plan.clocks = {{std::move(placed.steps)}};
   draft.plan.buffers = std::move(placed.problem.buffers);
   draft.plan.tensors = std::move(placed.tensors);

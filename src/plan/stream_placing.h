@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,11 @@
 #include "stream/repeat.h"
 
 namespace stowage::plan {
+
+/// Rows of a step: as the options say, or one.
+[[nodiscard]] inline std::int64_t granule_of(const StreamOptions& options) {
+  return options.granule.value_or(1);
+}
 
 /// A network as operators over rows.
 struct Streamed {
@@ -38,6 +44,13 @@ struct RowOrder {
   std::vector<stream::Form> forms{};  ///< Forms whose rows take the counted bytes.
   std::vector<stream::Region> regions{};
   Bytes counted_in = 1;  ///< Rows were rounded up to multiples of this.
+};
+
+/// An order of rows in one form.
+struct Attempt {
+  std::shared_ptr<const Streamed> streamed{};
+  std::shared_ptr<const RowOrder> order{};
+  stream::Form form = stream::Form::rings;
 };
 
 /// An order in one form, with offsets, ready for a plan.
@@ -69,7 +82,6 @@ struct PlacingOptions {
 [[nodiscard]] Streaming streaming_of(const Streamed& streamed, const RowOrder& order,
                                      const StreamOptions& options, Bytes alignment);
 
-/// Claims `bound` for all choices of that scope.
-[[nodiscard]] Draft draft_of(PlacedStream placed, ClaimScope scope, Bytes bound);
+[[nodiscard]] Draft draft_of(PlacedStream placed);
 
 }  // namespace stowage::plan

@@ -58,13 +58,6 @@ constexpr double share_of_probes = 0.4;  // of the time of a way, after its orde
 constexpr double share_of_first = 0.75;  // if other ways may be lower
 constexpr double share_of_others = 0.5;
 
-/// An order of rows in one form.
-struct Attempt {
-  std::shared_ptr<const Streamed> streamed{};
-  std::shared_ptr<const RowOrder> order{};
-  stream::Form form = stream::Form::rings;
-};
-
 class StreamPlanner {
  public:
   /// `order` is another order of the graph's operators to try.
@@ -77,9 +70,11 @@ class StreamPlanner {
         whole_(whole),
         other_order_(std::move(order)) {}
 
-  /// The lowest plan of all ways. None if time is up before the first plan, or if none is below `peak`.
-  std::optional<PlacedStream> run(Bytes peak) {
+  /// The lowest plan of all ways. None if time is up before the first plan, or if none is below `peak`. If none is, `last`
+  /// gets the rest of the time.
+  std::optional<PlacedStream> run(Bytes peak, std::optional<Attempt> last) {
     peak_ = peak;
+    best_from_ = std::move(last);
     std::vector<Way> ways = ways_of(options_);
     if (other_order_ == stream::once(graph_).operators)
       std::erase_if(ways, [&](const Way& way) { return way.order != ways[0].order; });
@@ -127,12 +122,14 @@ class StreamPlanner {
     return are_axes_cut_ && peak_ > options_.memories[0].capacity.value_or(0);
   }
   [[nodiscard]] bool are_axes_cut() const { return are_axes_cut_; }
+  /// What the lowest plan is made from.
+  [[nodiscard]] const std::optional<Attempt>& best_from() const { return best_from_; }
   /// Proven for all these plans.
   [[nodiscard]] Bytes bound() const { return bound_; }
 
  private:
   [[nodiscard]] stream::InstanceOptions instance_options(const Way& way) const {
-    return {.granule = options_.stream->granule,
+    return {.granule = granule_of(*options_.stream),
             .io = way.io,
             .in_place = way.in_place,
             .axes = way.turns ? axes_for(way) : stream::ChosenAxes{}};
@@ -325,13 +322,13 @@ class StreamPlanner {
   void go_on() {
     if (!best_from_) return;
     if (is_order_cut_ && !is_done() && options_.stream->layout != StreamLayout::ring) improve_order();
-    const std::string used = best_->solution.strategy;
+    const std::string used = best_ ? best_->solution.strategy : options_.solve.strategy;
     lower_best(used);
     if (options_.solve.strategy != used) lower_best(options_.solve.strategy);
   }
 
   void lower_best(const std::string& strategy) {
-    if (best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_, strategy);
+    if (!best_ || best_->peak > best_->solution.lower_bound) place(Attempt(*best_from_), deadline_, strategy);
   }
 
   void improve_order() {
@@ -445,9 +442,10 @@ class StreamPlanner {
 
 StreamSearch lowest_stream(const Input& input, const Graph& graph, const PlanOptions& options,
                            const Deadline& deadline, const Plan& whole, std::vector<std::size_t> order,
-                           Bytes peak) {
+                           Bytes peak, std::optional<Attempt> last) {
   StreamPlanner planner(input, graph, options, deadline, whole, std::move(order));
-  StreamSearch found{.best = planner.run(peak)};
+  StreamSearch found{.best = planner.run(peak, std::move(last))};
+  found.from = planner.best_from();
   found.bound = planner.bound();
   found.is_cut = planner.is_cut_short();
   found.are_axes_cut = planner.are_axes_cut();

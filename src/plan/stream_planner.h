@@ -13,6 +13,7 @@
 namespace stowage::plan {
 
 struct StreamSearch {
+  std::optional<Attempt> from{};  ///< What the best is made from.
   std::optional<PlacedStream>
       best{};                 ///< None if time was up before the first plan, or if none is below the peak.
   Bytes bound = 0;            ///< Proven for all plans of the search; 0 if none is.
@@ -21,9 +22,11 @@ struct StreamSearch {
 };
 
 /// The lowest plan of the graph's rows below `peak`; see stream_planner.cc. `whole` is the plan of whole
-/// operators, `order` another order of the graph's operators to try.
+/// operators, `order` another order of the graph's operators to try, `last` what gets the rest of the time if none is
+/// below the peak.
 [[nodiscard]] StreamSearch lowest_stream(const Input& input, const Graph& graph, const PlanOptions& options,
                                          const base::Deadline& deadline, const Plan& whole,
-                                         std::vector<std::size_t> order, Bytes peak);
+                                         std::vector<std::size_t> order, Bytes peak,
+                                         std::optional<Attempt> last);
 
 }  // namespace stowage::plan

@@ -17,7 +17,7 @@ using stream::InPlace;
 
 void expect_to_stream(std::span<const Input> inputs, const PlanOptions& options) {
   if (inputs.size() != 1) throw UsageError("--stream plans one network, by itself");
-  if (options.stream->granule < 1) throw UsageError("--granule is at least 1");
+  if (options.stream->granule && *options.stream->granule < 1) throw UsageError("--granule is at least 1");
   if (!(options.stream->recompute >= 1)) throw UsageError("--recompute is at least 1");
   const std::optional<double> from = options.stream->recompute_from;
   if (from && !(*from >= 1 && *from <= options.stream->recompute))

@@ -1,9 +1,13 @@
-// A network row by row:
+// A network row by row, in rounds that take more and more time:
 //
 //     whole operators      the plan that exists under any time limit
+//     first rows           quick plans by rows, with fewer and fewer rows in a step (first_rows.cc)
 //     rows                 the lowest of all ways to stream (stream_planner.cc)
 //     rows of blocks       the same for the network in blocks along a second axis, where that seems to help
 //     the lowest of all    if peaks are equal, the plan of whole operators, which is simpler
+//
+// Rounds end at fixed times, and what a round does depends on these alone. So planning with more effort begins with
+// all that planning with less does, and its peak is never higher. A round that was not cut is the last one.
 //
 // Planning ends when the peak fits the memory's capacity or reaches a bound, or when time is up. What was asked for
 // and did not come about is noted in the plan (left_out.cc), and what is claimed covers no more than what was tried.
@@ -11,7 +15,7 @@
 #include "plan/streaming.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +25,8 @@
 #include "model/blocks.h"
 #include "plan/context.h"
 #include "plan/draft.h"
+#include "plan/first_rows.h"
+#include "plan/granules.h"
 #include "plan/left_out.h"
 #include "plan/networks.h"
 #include "plan/stream_blocks.h"
@@ -38,6 +44,8 @@ using base::Deadline;
 using Seconds = Deadline::Seconds;
 
 constexpr std::int64_t work_on_blocks = 20'000'000;  // steps that are tried to choose blocks
+constexpr double share_of_whole = 0.25;              // of a round, for whole operators
+constexpr double share_of_first_rows = 0.4;          // at most, for a quick plan
 constexpr double share_of_blocks = 0.1;              // of the time, to choose them
 constexpr double share_of_unsplit = 0.4;             // for the network itself, if blocks may help
 
@@ -60,14 +68,18 @@ std::vector<std::size_t> order_of(const Plan& whole, const Graph& graph) {
   return order;
 }
 
+/// When a round ends, of the time since the first one began: at 0.15 s, 1 s, 3 s, 10 s, 30 s and so on.
+Seconds end_of_round(int round) {
+  if (round == 0) return Seconds(0.15);
+  return Seconds((round % 2 == 0 ? 3 : 1) * std::pow(10.0, (round - 1) / 2));
+}
+
 constexpr double most_iterations = 12'000;  // beyond, packing them takes longer than they are worth
 
-/// Iterations of a network of blocks that can be ordered and placed within the limit.
-std::int64_t most_iterations_of(const SolveOptions& options) {
-  using Effort = std::chrono::duration<double, std::milli>;
-  const Seconds limit = options.effort ? Seconds(Effort(*options.effort)) : options.time_limit;
+/// Iterations of a network of blocks that can be ordered and placed in that time.
+std::int64_t most_iterations_in(const Seconds time) {
   constexpr double per_second = 1000;
-  return static_cast<std::int64_t>(std::min(limit.count() * per_second, most_iterations));
+  return static_cast<std::int64_t>(std::min(time.count() * per_second, most_iterations));
 }
 
 /// The network in blocks where that seems to help; none if it does nowhere.
@@ -79,9 +91,11 @@ struct BlockChoice {
 
 BlockChoice blocks_that_help(const Graph& graph, const PlanOptions& options, const Deadline& deadline) {
   if (options.stream->blocks == StreamBlocks::none) return {};
-  const stream::InstanceOptions instances{.granule = options.stream->granule, .io = ways_of(options)[0].io};
-  const stream::SplitChoice choice = stream::split_where_it_helps(
-      graph, instances, most_iterations_of(options.solve), {work_on_blocks, deadline.part(share_of_blocks)});
+  const stream::InstanceOptions instances{.granule = granule_of(*options.stream),
+                                          .io = ways_of(options)[0].io};
+  const stream::SplitChoice choice =
+      stream::split_where_it_helps(graph, instances, most_iterations_in(deadline.left()),
+                                   {work_on_blocks, deadline.part(share_of_blocks)});
   BlockChoice blocks;
   const auto left_out = static_cast<double>(choice.least_left_out);
   blocks.is_cut = choice.is_cut || (left_out > 0 && left_out <= most_iterations);
@@ -94,95 +108,209 @@ BlockChoice blocks_that_help(const Graph& graph, const PlanOptions& options, con
   return blocks;
 }
 
-/// Searches for rows, with blocks and without, after the plan of whole operators.
+/// The plan of whole operators and the lowest plan by rows, and what is known about both.
 class RowSearch {
  public:
-  RowSearch(std::span<const Input> inputs, const PlanOptions& options, const Deadline& deadline, Plan whole)
-      : inputs_(inputs), options_(options), deadline_(deadline), whole_(std::move(whole)) {}
+  RowSearch(std::span<const Input> inputs, const PlanOptions& options, const Graph& graph,
+            const Deadline& deadline)
+      : inputs_(inputs),
+        options_(options),
+        graph_(graph),
+        deadline_(deadline),
+        alignment_(alignment_in(options, inputs[0].info.format)),
+        granules_(graph, options) {}
 
-  Plan plan(const Graph& graph) {
+  Plan plan() {
+    const auto begin = deadline_.now();
     try {
-      search(graph);
+      for (int round = 0; is_cut_ && (round == 0 || !deadline_.is_over()); ++round) {
+        const Seconds left = end_of_round(round) - Seconds(deadline_.now() - begin);
+        if (left <= Seconds(0)) continue;  // the round before has taken its time, too
+        const Deadline slice = deadline_.slice(left);
+        plan_whole_operators(slice.part(share_of_whole));
+        if (fits_whole()) break;
+        plan_first_rows(slice);
+        if (round > 0) search(slice);
+        if (fits()) is_cut_ = false;
+      }
     } catch (const stream::TooLarge& error) {
-      leave_rows_out(options_, error.what(), "a larger --granule", whole_);
-      return std::move(whole_);
+      leave_rows_out(options_, error.what(), "a larger --granule", *whole_);
+      return std::move(*whole_);
     }
     return best_ ? plan_of_rows() : plan_of_whole();
   }
 
  private:
-  void search(const Graph& graph) {
-    // Rows that arrive one by one are useful even if they save no memory.
-    const Bytes peak = whole_.summary.peak + (options_.io == Io::rows ? 1 : 0);
-    BlockChoice blocks = blocks_that_help(graph, options_, deadline_);
-    const Deadline unsplit = blocks.network ? deadline_.part(share_of_unsplit) : deadline_;
-    take(lowest_stream(inputs_[0], graph, options_, unsplit, whole_, order_of(whole_, graph), peak));
-    is_cut_ = is_cut_ || blocks.is_cut;
-    if (blocks.network) plan_blocks(*blocks.network, best_ ? best_->peak : peak);
-    if (blocks.left_out.empty() && blocks.network && !covers_blocks_)
-      blocks.left_out.push_back(untried(options_, Wish::blocks));
-    if (are_axes_cut_) left_out_.push_back(untried(options_, Wish::axes));
-    left_out_.insert(left_out_.end(), blocks.left_out.begin(), blocks.left_out.end());
+  /// A search for rows with the same granule, with blocks and without.
+  struct Tried {
+    std::int64_t granule = 1;
+    Bytes bound = 0;  ///< Of all that it tried; 0 if none is proven.
+    bool has_best = false;
+    std::vector<LeftOut> left_out{};
+  };
+
+  /// Once more while it is cut, for orders and offsets may be lower with more time.
+  void plan_whole_operators(const Deadline& deadline) {
+    if (whole_ && (!whole_->interrupted || deadline.is_over())) return;
+    Plan plan = plan_whole(inputs_, options_, deadline);
+    if (!whole_ || plan.summary.peak <= whole_->summary.peak) whole_ = std::move(plan);
   }
 
-  /// Takes over what a search has found; its bound holds together with those of all others.
-  void take(StreamSearch found) {
-    if (found.best) best_ = std::move(found.best);
-    bound_ = found.bound;
-    is_cut_ = is_cut_ || found.is_cut;
-    are_axes_cut_ = are_axes_cut_ || found.are_axes_cut;
+  [[nodiscard]] Bytes capacity() const { return options_.memories[0].capacity.value_or(0); }
+  /// Rows that arrive one by one are asked for even if whole operators fit.
+  [[nodiscard]] bool fits_whole() const {
+    return options_.io != Io::rows && options_.memories[0].capacity && whole_->summary.peak <= capacity();
+  }
+  [[nodiscard]] bool fits() const { return best_ && best_->peak <= capacity(); }
+
+  /// Plans by rows must be below it. What a search finds has been compared with more, so it may be as high as a quick
+  /// plan. Rows that arrive one by one are useful even if they save no memory.
+  [[nodiscard]] Bytes limit() const {
+    if (best_) return best_->peak + (is_quick_ ? 1 : 0);
+    return whole_->summary.peak + (options_.io == Io::rows ? 1 : 0);
   }
 
-  /// The bound covers blocks if theirs is known, and must do so if the plan has some.
-  void plan_blocks(const model::SplitNetwork& network, Bytes peak) {
-    if (deadline_.is_over()) {
-      is_cut_ = true;
-      return;
+  void plan_first_rows(const Deadline& slice) {
+    const auto granule = granules_.next_within(slice.part(share_of_first_rows).left());
+    if (!granule || fits()) return;
+    auto found = first_rows(graph_, with_granule(options_, *granule), alignment_, slice);
+    if (!found || found->placed.peak >= (best_ ? best_->peak : limit())) return;
+    best_ = std::move(found->placed);
+    from_ = std::move(found->from);
+    is_quick_ = true;
+  }
+
+  /// The granule of the best plan, or a finer one if the search for that has ended by itself; none after the finest.
+  [[nodiscard]] std::optional<std::int64_t> granule_to_search(const Deadline& slice) const {
+    const std::int64_t first =
+        best_ ? best_->streaming.granule : granules_.finest_within(slice.part(share_of_first_rows).left());
+    return first < searched_ ? first : granules_.finer_than(searched_);
+  }
+
+  /// With blocks and without.
+  void search(const Deadline& slice) {
+    const std::optional<std::int64_t> granule = granule_to_search(slice);
+    is_cut_ = granule.has_value();
+    if (!granule || fits()) return;
+    const PlanOptions options = with_granule(options_, *granule);
+    BlockChoice blocks = blocks_that_help(graph_, options, slice);
+    const Deadline unsplit = blocks.network ? slice.part(share_of_unsplit) : slice;
+    StreamSearch found = lowest_stream(inputs_[0], graph_, options, unsplit, *whole_,
+                                       order_of(*whole_, graph_), limit(), from_);
+    Tried tried{.granule = *granule, .bound = found.bound, .has_best = found.best.has_value()};
+    bool is_cut = blocks.is_cut || found.is_cut;
+    bool are_axes_cut = found.are_axes_cut;
+    bool covers_blocks = false;
+    if (keep(std::move(found.best))) from_ = std::move(found.from);
+    if (blocks.network && !slice.is_over()) {
+      StreamSearch split = search_blocks(*blocks.network, options, slice);
+      covers_blocks = split.bound > 0;
+      // The bound covers blocks if theirs is known, and must do so if the plan has some.
+      if (covers_blocks || split.best) tried.bound = std::min(tried.bound, split.bound);
+      is_cut = is_cut || split.is_cut;
+      are_axes_cut = are_axes_cut || split.are_axes_cut;
+      tried.has_best = tried.has_best || split.best;
+      if (keep(std::move(split.best))) from_.reset();
     }
-    const Bytes bound_of_unsplit = bound_;
+    if (blocks.left_out.empty() && blocks.network && !covers_blocks)
+      blocks.left_out.push_back(untried(options_, Wish::blocks));
+    if (are_axes_cut) tried.left_out.push_back(untried(options_, Wish::axes));
+    tried.left_out.insert(tried.left_out.end(), blocks.left_out.begin(), blocks.left_out.end());
+    if (!is_cut) searched_ = *granule;
+    is_cut_ = is_cut || granules_.finer_than(*granule);
+    note(std::move(tried));
+  }
+
+  [[nodiscard]] StreamSearch search_blocks(const model::SplitNetwork& network, const PlanOptions& options,
+                                           const Deadline& slice) {
     const Graph blocks = model::stored(network);
-    StreamSearch found =
-        lowest_stream(inputs_[0], blocks, options_, deadline_, whole_, stream::once(blocks).operators, peak);
-    covers_blocks_ = found.bound > 0;
-    const Bytes bound =
-        covers_blocks_ || found.best ? std::min(bound_of_unsplit, found.bound) : bound_of_unsplit;
+    StreamSearch found = lowest_stream(inputs_[0], blocks, options, slice, *whole_,
+                                       stream::once(blocks).operators, limit(), {});
     if (found.best) found.best = in_network(std::move(*found.best), network);
-    take(std::move(found));
-    bound_ = bound;
+    return found;
+  }
+
+  bool keep(std::optional<PlacedStream> found) {
+    if (!found) return false;
+    best_ = std::move(found);
+    is_quick_ = false;
+    return true;
+  }
+
+  void note(Tried tried) {
+    if (tried.has_best) bound_of_best_ = tried.bound;
+    if (tried_ && tried.bound == 0 && !tried.has_best) return;  // it did not come far
+    if (!tried_ || tried.left_out.size() <= tried_->left_out.size()) tried_ = std::move(tried);
+  }
+
+  /// Proven for the search that left out least and for that which found the plan; none if time was too short.
+  [[nodiscard]] std::optional<Bytes> bound() const {
+    if (!tried_ || tried_->bound == 0) return std::nullopt;
+    if (!best_) return tried_->bound;
+    if (best_->streaming.granule < tried_->granule) return std::nullopt;
+    if (is_quick_) return tried_->bound;
+    return bound_of_best_ > 0 ? std::optional(std::min(bound_of_best_, tried_->bound)) : std::nullopt;
+  }
+
+  [[nodiscard]] std::vector<LeftOut> left_out() const {
+    if (fits()) return {};
+    std::vector<LeftOut> left_out;
+    if (tried_) {
+      left_out = tried_->left_out;
+    } else {
+      if (options_.stream->axes == StreamAxes::searched) left_out.push_back(untried(options_, Wish::axes));
+      if (options_.stream->blocks == StreamBlocks::searched)
+        left_out.push_back(untried(options_, Wish::blocks));
+    }
+    if (!tried_ || tried_->granule > granules_.finest()) {
+      if (granules_.finest() < granules_.coarsest()) left_out.push_back(untried(options_, Wish::granule));
+    }
+    return left_out;
   }
 
   Plan plan_of_rows() {
-    const ClaimScope scope = left_out_.empty() ? ClaimScope::stream : ClaimScope::rows;
-    Draft draft = draft_of(std::move(*best_), scope, bound_);
+    const std::optional<Bytes> proven = bound();
+    std::vector<LeftOut> left_out = this->left_out();
+    Draft draft = draft_of(std::move(*best_));
+    if (proven) draft.bounds.emplace_back(left_out.empty() ? ClaimScope::stream : ClaimScope::rows, *proven);
     draft.plan.models = infos_of(inputs_);
     Plan plan = finish(std::move(draft), options_.memories);
     plan.interrupted = is_cut_;
-    plan.left_out = std::move(left_out_);
+    plan.left_out = std::move(left_out);
     return plan;
   }
 
   Plan plan_of_whole() {
-    whole_.interrupted = whole_.interrupted || is_cut_;
+    Plan& whole = *whole_;
+    if (fits_whole()) {
+      leave_rows_out(options_, WithoutRows::fits, whole);
+      return std::move(whole);
+    }
+    whole.interrupted = whole.interrupted || is_cut_;
     leave_rows_out(options_,
                    !is_cut_                        ? WithoutRows::not_lower
                    : deadline_.is_stop_requested() ? WithoutRows::stopped
                                                    : WithoutRows::cut,
-                   whole_);
-    if (!is_cut_ && left_out_.empty() && options_.stream->recompute <= 1)
-      whole_.claims.push_back({ClaimScope::stream, bound_, bound_ == whole_.summary.peak});
-    return std::move(whole_);
+                   whole);
+    if (!is_cut_ && left_out().empty() && options_.stream->recompute <= 1 && bound())
+      whole.claims.push_back({ClaimScope::stream, *bound(), *bound() == whole.summary.peak});
+    return std::move(whole);
   }
 
   std::span<const Input> inputs_;
   const PlanOptions& options_;
+  const Graph& graph_;
   const Deadline& deadline_;
-  Plan whole_;
+  Bytes alignment_;
+  Granules granules_;
+  std::optional<Plan> whole_{};
   std::optional<PlacedStream> best_{};
-  Bytes bound_ = 0;
-  bool is_cut_ = false;
-  bool are_axes_cut_ = false;
-  bool covers_blocks_ = false;
-  std::vector<LeftOut> left_out_{};
+  std::optional<Attempt> from_{};  ///< What the best is made from, unless that is blocks.
+  bool is_quick_ = false;          ///< The best is from `first_rows`.
+  Bytes bound_of_best_ = 0;
+  std::optional<Tried> tried_{};           ///< What left out least.
+  std::int64_t searched_ = largest_value;  ///< The finest granule of a search that ended by itself.
+  bool is_cut_ = true;
 };
 
 }  // namespace
@@ -197,18 +325,7 @@ Plan plan_streamed(std::span<const Input> inputs, const PlanOptions& options, co
     return whole;
   }
   const Graph chosen = streaming_graph(graph, *options.stream);
-  Deadline for_whole = deadline.part(0.25);
-  // With a capacity rows soon get their chance.
-  if (options.memories[0].capacity) for_whole = for_whole.within(Seconds(1));
-  Plan whole = plan_whole(inputs, options, for_whole);
-  // Rows that arrive one by one are asked for whatever fits.
-  const std::optional<Bytes> capacity = options.memories[0].capacity;
-  const bool fits = capacity && whole.summary.peak <= *capacity;
-  if (fits && options.io != Io::rows) {
-    leave_rows_out(options, WithoutRows::fits, whole);
-    return whole;
-  }
-  Plan plan = RowSearch(inputs, options, deadline, std::move(whole)).plan(chosen);
+  Plan plan = RowSearch(inputs, options, chosen, deadline).plan();
   note_left_out(options, chosen, plan);
   return plan;
 }

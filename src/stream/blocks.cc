@@ -261,12 +261,6 @@ InstanceOptions options_of_blocks(const model::SplitNetwork& network, InstanceOp
   return options;
 }
 
-std::int64_t iterations_of(const RowModel& model) {
-  std::int64_t iterations = 0;
-  for (const Operator& op : model.operators) iterations += op.instances();
-  return iterations;
-}
-
 /// The least peak with nothing repeated, or all that may be.
 Bytes peak_of(const Graph& graph, const InstanceOptions& options, const TrialEffort& effort, Bytes limit) {
   const Bytes once = least_peak_of(instances_of(graph, options), effort, limit);

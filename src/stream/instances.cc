@@ -242,8 +242,12 @@ class Reading {
       const auto product = base::checked_multiply(read.scale == 0 ? steps : rows, read.taps);
       reads = base::checked_add(reads, product.value_or(largest_value)).value_or(largest_value);
     }
-    if (reads > reads_left_) return true;
-    reads_left_ -= reads;
+    const std::int64_t most_reads = UnrollOptions().limit / 2;
+    if (reads > most_reads - model_.row_reads) {
+      model_.has_too_many = true;
+      return true;
+    }
+    model_.row_reads += reads;
     return false;
   }
 
@@ -379,7 +383,6 @@ class Reading {
   Axes axes_;
   std::vector<std::optional<std::size_t>> index_;  ///< In the model, by tensor.
   std::optional<std::size_t> last_stateful_{};     ///< In the model.
-  std::int64_t reads_left_ = UnrollOptions().limit / 2;
   std::vector<bool> is_too_large_ =
       std::vector<bool>(graph_.subgraphs[0].operators.size());  ///< By operator.
   RowModel model_{};
@@ -415,6 +418,12 @@ RowModel instances_of(const Graph& graph, const InstanceOptions& options) {
   if (options.granule < 1) throw UsageError("a granule has at least one row");
   expect_streamable(graph);
   return Reading(graph, options).run();
+}
+
+std::int64_t iterations_of(const RowModel& model) {
+  std::int64_t iterations = 0;
+  for (const Operator& op : model.operators) iterations += op.instances();
+  return iterations;
 }
 
 RowModel without_rows(const RowModel& model) {

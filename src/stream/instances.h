@@ -40,6 +40,9 @@ void expect_streamable(const Graph& graph);
 /// a whole. Leaves out constants and what only they determine. Throws UsageError as `expect_streamable` does.
 [[nodiscard]] RowModel instances_of(const Graph& graph, const InstanceOptions& options);
 
+/// How many iterations all its operators have.
+[[nodiscard]] std::int64_t iterations_of(const RowModel& model);
+
 /// The same network with whole operators and tensors: one iteration for each operator, one granule for each
 /// tensor.
 [[nodiscard]] RowModel without_rows(const RowModel& model);

@@ -129,6 +129,8 @@ struct Operator {
 struct RowModel {
   std::vector<Tensor> tensors{};
   std::vector<Operator> operators{};
+  std::int64_t row_reads = 0;  ///< About as many as its iterations have: rows that they read.
+  bool has_too_many = false;   ///< An operator would read too many rows to unroll, and runs as a whole.
 
   bool operator==(const RowModel&) const = default;
 };

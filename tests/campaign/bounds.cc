@@ -82,7 +82,7 @@ void check_rows(const Case& drawn, const Graph& graph, const Plan& plan, Finding
               {"bound: whole operators below a stream claim",
                words + ", but peak " + std::to_string(*best->peak) + " of " + best->peak_witness});
       }
-    if (options.alignment != 1 || options.stream->granule != 1) continue;
+    if (options.alignment != 1 || options.stream->granule.value_or(1) != 1) continue;
     const auto ascending = least_load_by_rows(graph, options.io, options.alias, RowOrder::ascending);
     const auto any = least_load_by_rows(graph, options.io, options.alias, RowOrder::any);
     if (!ascending || !any) continue;

@@ -148,7 +148,7 @@ std::string command_of(const Case& drawn) {
   if (options.io != Io::arena) text << " --io " << (options.io == Io::rows ? "rows" : "external");
   if (options.stream) {
     text << " --stream";
-    if (options.stream->granule != 1) text << " --granule " << options.stream->granule;
+    if (options.stream->granule) text << " --granule " << *options.stream->granule;
     if (options.stream->recompute_from) {
       text << " --recompute " << number(*options.stream->recompute_from) << ".."
            << number(options.stream->recompute);

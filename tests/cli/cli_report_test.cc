@@ -215,11 +215,12 @@ TEST(CliReport, OtherPlansSayWhatTheyAreWithout) {
   ASSERT_NE(rows, plan["remedies"].end());
   const auto why = (*rows)["why"].get<std::string>();
   EXPECT_NE(why.find("Its search was cut short."), std::string::npos) << why;
-  EXPECT_NE(why.find("It is without rows: the effort ended"), std::string::npos) << why;
-  const auto budget =
-      run_stowage(directory.path(), {"plan", model, "--stream", "--effort", "1", "--budget", "1MiB"});
+  EXPECT_NE(why.find("It is without other axes: the effort ended"), std::string::npos) << why;
+  const auto budget = run_stowage(
+      directory.path(), {"plan", model, "--stream", "--layout", "ring", "--effort", "1", "--budget", "1MiB"});
   EXPECT_NE(budget.output.find("left, cut short, without rows"), std::string::npos) << budget.output;
-  const auto run = run_stowage(directory.path(), {"run", model, "--stream", "--effort", "1"});
+  const auto run =
+      run_stowage(directory.path(), {"run", model, "--stream", "--layout", "ring", "--effort", "1"});
   EXPECT_NE(run.output.find("without rows: the effort ended"), std::string::npos) << run.output;
 }
 

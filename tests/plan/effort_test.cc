@@ -18,6 +18,7 @@
 #include "oracle/naive_pack.h"
 #include "oracle/random_problem.h"
 #include "problems.h"
+#include "row_sketch.h"
 #include "stowage/export.h"
 #include "stowage/planner.h"
 #include "stowage/problem.h"
@@ -51,6 +52,29 @@ TEST(Deadline, CountsWorkInsteadOfTime) {
   EXPECT_TRUE(stopped.is_over());
   EXPECT_TRUE(Deadline::after_work(Seconds(0)).is_over());
   EXPECT_FALSE(Deadline(Seconds(1000)).counts_work());
+}
+
+TEST(Deadline, ASliceDividesItsOwnTime) {
+  const Deadline deadline = Deadline::after_work(Seconds(1));
+  const Deadline slice = deadline.slice(Seconds(3));
+  EXPECT_DOUBLE_EQ(slice.left().count(), 3);
+  EXPECT_DOUBLE_EQ(slice.part(0.5).left().count(), 1.5);
+  EXPECT_DOUBLE_EQ(slice.slice(Seconds(2)).left().count(), 2);
+  deadline.spend(999'000'000);
+  EXPECT_FALSE(slice.part(0.5).is_over());
+  deadline.spend(1'000'000);
+  EXPECT_TRUE(slice.is_over()) << "it ends with the deadline that it is from";
+  EXPECT_TRUE(slice.part(0.5).is_over());
+  EXPECT_TRUE(slice.slice(Seconds(2)).is_over());
+  EXPECT_DOUBLE_EQ(slice.left().count(), 0);
+  EXPECT_FALSE(slice.later_by(Seconds(0.1)).is_over());
+  const Deadline other = Deadline::after_work(Seconds(1));
+  const Deadline early = other.slice(Seconds(0.2));
+  other.spend(200'000'000);
+  EXPECT_TRUE(early.is_over());
+  EXPECT_FALSE(other.is_over());
+  EXPECT_NEAR(Deadline().slice(Seconds(200)).part(0.5).slice(Seconds(4000)).left().count(), 4000, 50)
+      << "without a limit, real time counts";
 }
 
 /// Threads that keep all processors busy.
@@ -227,6 +251,34 @@ TEST(Effort, PlansOfRowsAreEqualByteByByte) {
     }
   }
   EXPECT_GT(streamed, 6);
+}
+
+/// Networks of so many rows that a search takes seconds have rows at once, several to a step.
+TEST(Effort, ALittleOfItIsEnoughForRows) {
+  cases::RowSketch sketch;
+  TensorId x = sketch.input("x", {6000, 8});
+  for (int i = 0; i < 40; ++i) {
+    sketch.add("Conv", {x}, {6000, 8}).row_axes = {
+        {.axis = 0, .reads = {{.rows = {.offset = -1, .taps = 3}}}, .is_windows = true}};
+    x = sketch.last();
+  }
+  sketch.finish();
+  const Input input{.info = {.name = "net", .source = "net.json", .format = ModelFormat::json},
+                    .content = sketch.graph};
+  PlanOptions options;
+  options.stream.emplace();
+  Bytes before = 0;
+  for (const std::int64_t effort : {150, 2000}) {
+    options.solve = {.effort = effort, .threads = 1};
+    const PlanResult result = make_plan(input, options);
+    EXPECT_TRUE(result.faults.empty()) << result.faults[0].what;
+    ASSERT_TRUE(is_streamed(result.plan));
+    EXPECT_GT(result.plan.streaming->granule, 1);
+    const bool says_so = left_out(result.plan, Wish::granule) != nullptr;
+    EXPECT_TRUE(says_so) << "it may be lower with fewer rows in a step";
+    EXPECT_TRUE(before == 0 || result.plan.summary.peak < before) << before;
+    before = result.plan.summary.peak;
+  }
 }
 
 }  // namespace

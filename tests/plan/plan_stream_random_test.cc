@@ -34,7 +34,8 @@ PlanOptions streaming(Io io, std::int64_t granule, double recompute, Alias alias
 std::string text_of(const PlanOptions& options) {
   return "io " + std::to_string(static_cast<int>(options.io)) + ", alias " +
          std::to_string(static_cast<int>(options.alias)) + ", granule " +
-         std::to_string(options.stream->granule) + ", recompute " + std::to_string(options.stream->recompute);
+         std::to_string(options.stream->granule.value_or(0)) + ", recompute " +
+         std::to_string(options.stream->recompute);
 }
 
 PlanOptions random_options(Random& random) {

@@ -126,7 +126,7 @@ Network heads(std::int64_t count, std::int64_t tokens) {
 TEST(PlanStreamRecompute, KeysAndValuesAreComputedAgainForTilesOfQueries) {
   const Network network = heads(4, 30);
   for (const std::int64_t granule : {1, 5}) {
-    PlanOptions options = by_rows(1, testing::time_of(std::chrono::milliseconds(300)));
+    PlanOptions options = by_rows(1, testing::time_of(std::chrono::milliseconds(1000)));
     options.stream->granule = granule;
     options.stream->blocks = StreamBlocks::none;
     const PlanResult once = make_plan(network.input, options);

@@ -1,0 +1,47 @@
+// A quick plan by rows, before axes, blocks, repeats and orders are searched for:
+//
+//     operators in the network's own order, rows along the axes that follow by themselves, in place
+//     where possible, region by region, each row anywhere in memory, offsets by the first passes
+//
+// Cost: one order by regions with little work, and one packing.
+
+#include "plan/first_rows.h"
+
+#include <memory>
+#include <utility>
+
+#include "plan/stream_ways.h"
+#include "stream/instances.h"
+#include "stream/repeat.h"
+
+namespace stowage::plan {
+namespace {
+
+constexpr std::int64_t work_on_regions = 2'000'000;  // steps that are tried
+constexpr double share_of_offsets = 0.15;            // of the time that is left
+
+}  // namespace
+
+std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& options, Bytes alignment,
+                                    const base::Deadline& deadline) {
+  if (options.stream->layout == StreamLayout::ring) return std::nullopt;
+  const Way way = ways_of(options).front();
+  const auto streamed = std::make_shared<Streamed>(Streamed{.network = stream::once(graph)});
+  streamed->once = stream::instances_of(
+      graph, {.granule = granule_of(*options.stream), .io = way.io, .in_place = way.in_place});
+  streamed->model = streamed->once;
+  streamed->program = stream::unroll(streamed->model, {.deadline = deadline});
+  if (deadline.is_over()) return std::nullopt;
+  streamed->regions = stream::order_by_regions(streamed->program, work_on_regions, deadline);
+  if (deadline.is_over()) return std::nullopt;
+  const auto order = std::make_shared<const RowOrder>(RowOrder{.steps = streamed->regions.steps,
+                                                               .forms = {stream::Form::granules},
+                                                               .regions = streamed->regions.regions});
+  auto placed = place_stream(*streamed, *order, stream::Form::granules,
+                             {options, options.solve.strategy, alignment, deadline.part(share_of_offsets)});
+  if (!placed) return std::nullopt;
+  placed->streaming = streaming_of(*streamed, *order, *options.stream, alignment);
+  return FirstRows{{streamed, order, stream::Form::granules}, std::move(*placed)};
+}
+
+}  // namespace stowage::plan

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+
+#include "base/deadline.h"
+#include "plan/stream_placing.h"
+#include "stowage/graph.h"
+#include "stowage/options.h"
+
+namespace stowage::plan {
+
+/// A plan by rows, and what it is made from.
+struct FirstRows {
+  Attempt from{};
+  PlacedStream placed{};
+};
+
+/// A quick plan of the graph's rows, see first_rows.cc. None if time is up, or if rows must lie in rings, which need an
+/// affine order. Throws TooLarge for too many rows.
+[[nodiscard]] std::optional<FirstRows> first_rows(const Graph& graph, const PlanOptions& options,
+                                                  Bytes alignment, const base::Deadline& deadline);
+
+}  // namespace stowage::plan
