@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and prints the figures of bench/README.md.
+# Installs what is missing, builds, and prints the figures of bench/README.md and bench/journal.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds, installs the peer omnimalloc into a virtual environment of its own, writes the networks of bench/zoo if they
-# are not there, and prints bench/README.md's packing tables. Arguments are those of bench/packing.py.
+# are not there, and prints the packing tables of bench/.
+# Arguments are those of bench/packing.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds, writes the networks of bench/zoo, and prints bench/README.md's table of streaming. Arguments: names of networks.
+# Builds, writes the networks of bench/zoo, and prints the table "Row by row" of bench/journal.md.
+# Arguments: names of networks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh

@@ -29,7 +29,7 @@ LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 
 def documents():
-    names = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md"]
+    names = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "bench/journal.md"]
     return [ROOT / name for name in names] + sorted((ROOT / "docs").glob("*.md"))
 
 

@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
-"""Checks what the folders of src/ may include; fails naming file and line.
+"""Checks what the folders of src/ may include, and sizes; fails naming file and line.
+
+    scripts/check_tree.py                            walls and sizes
+    scripts/check_tree.py --compiler-seconds 1000    also that a clean build of all took no more than its size
 
 - A folder includes only folders that stand before it in ORDER, the order of docs/design.md.
 - The command (src/cli/) is a client of the public headers: of src/ it includes src/base/ and itself only.
 - A public header includes public headers only.
+- What scripts/sizes.txt names is no larger than it says: lines of pages and of folders, options of `plan`, seconds
+  of compilers.
 """
+import argparse
 import pathlib
 import re
 import sys
@@ -43,9 +49,54 @@ def faults_of(root):
                 yield f"{path}:{number}: a public header includes {name}"
 
 
+def lines_of(path):
+    """Of a file, or of all C and C++ in a folder."""
+    files = [file for file in path.glob("**/*") if file.suffix in (".c", ".cc", ".h")] if path.is_dir() else [path]
+    return sum(len(file.read_text().splitlines()) for file in files)
+
+
+def options_of_plan(page):
+    """Options that docs/cli.md describes for `plan`; a test compares that page with --help."""
+    count, counts = 0, False
+    for line in page.read_text().splitlines():
+        if line.startswith("#"):
+            counts = "`plan`" in line and not line.startswith("## `plan`")
+        elif counts and re.match(r"- (`-\w[^`]*`, )?`--", line):
+            count += 1
+    return count
+
+
+def size_faults(root, compiler_seconds):
+    table = root / "scripts/sizes.txt"
+    named = set()
+    for number, line in enumerate(table.read_text().splitlines(), 1):
+        text = line.partition("#")[0].strip()
+        if not text:
+            continue
+        name, most = text.rsplit(maxsplit=1)
+        named.add(name)
+        if name == "compiler seconds":
+            size = compiler_seconds
+        elif name == "options of plan":
+            size = options_of_plan(root / "docs/cli.md")
+        elif (root / name).exists():
+            size = lines_of(root / name)
+        else:
+            yield f"{table}:{number}: there is no {name}"
+            continue
+        if size > float(most):
+            yield f"{table}:{number}: {name}: {size:g}, expected at most {most}; make it smaller, or say why it grows"
+    for folder in sorted(path.name for path in (root / "src").iterdir() if path.is_dir()):
+        if f"src/{folder}" not in named:
+            yield f"{table}: src/{folder} has no size"
+
+
 def main():
+    parser = argparse.ArgumentParser(description="Checks includes of folders, and sizes.")
+    parser.add_argument("--compiler-seconds", type=float, default=0, help="processor seconds of a clean build")
+    options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parent.parent
-    faults = list(faults_of(root))
+    faults = [*faults_of(root), *size_faults(root, options.compiler_seconds)]
     for fault in faults:
         print(fault, file=sys.stderr)
     design = (root / "docs/design.md").read_text()

@@ -45,7 +45,9 @@ scripts/check_tree.py
 step "GCC, release, and cases of other programs"
 scripts/oracles.sh >build/oracles.txt 2>&1 &
 oracles=$!
-build release all
+TIMEFORMAT=%U
+{ time build release all 2>&3; } 3>&2 2>build/compiler_seconds.txt
+scripts/check_tree.py --compiler-seconds "$(cat build/compiler_seconds.txt)"
 scripts/check_docs.py --stowage build/release/stowage
 wait "$oracles" || { cat build/oracles.txt; exit 1; }
 run_tests_at_once release

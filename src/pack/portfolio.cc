@@ -9,7 +9,7 @@
 // all threads themselves, follow one by one. `from-peak` is one of them; it is at max load on most large real
 // lists before the longer passes would be done. So it comes before these, with half of the time, unless the
 // time is short. Where the lowest placing is then within 5 % of the bound, the longer passes are left out. On
-// none of the 13 lists of bench/README.md where from-peak comes so near was one of the longer passes lower, and
+// none of the 13 lists of bench/journal.md where from-peak comes so near was one of the longer passes lower, and
 // with a million buffers they take 2 s.
 //
 //     thread 1   free-list | best-fit | from-peak | area     | breadth   | two-stack |   | ejection, exact,

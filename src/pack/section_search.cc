@@ -35,7 +35,7 @@
 // If it leaves a hole below it, its bytes there are a block that hangs above the floor. The bytes of a pinned
 // item are such blocks from the start.
 //
-// bench/README.md shows the gain of the rules: without the random factor, or outside of valleys, few of
+// bench/journal.md shows the gain of the rules: without the random factor, or outside of valleys, few of
 // minimalloc's instances are solved. It also lists what did not pay: failed states in a table, and testing
 // which sums of sizes fill a hole.
 //
