@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "model/blocks.h"
+#include "run/parts.h"
 #include "run/program.h"
-#include "run/row_memory.h"
 #include "stowage/network.h"
 #include "stowage/plan.h"
 

@@ -45,13 +45,15 @@ class ControlFlow {
     return interpreter_.graph().subgraphs[op_.bodies[b]];
   }
 
-  void run_body(std::size_t b) { interpreter_.run(call_.bodies[b]); }
+  void run_body(std::size_t b) {
+    interpreter_.run(call_.bodies[b]);
+    interpreter_.resume(who_);
+  }
 
   /// Copies operands to a body's inputs, whose places begin now.
   void enter(std::size_t b, const std::vector<TensorId>& operands) {
     interpreter_.enter(op_.bodies[b]);
-    for (const TensorId input : body(b).inputs) interpreter_.settle(input);
-    interpreter_.copy_all(operands, body(b).inputs, who_);
+    interpreter_.copy_all(operands, body(b).inputs);
   }
 
   /// Copies results to the operator's outputs; outputs may be omitted.
@@ -63,11 +65,11 @@ class ControlFlow {
       from.push_back(results[i]);
       to.push_back(*op_.outputs[i]);
     }
-    interpreter_.copy_all(from, to, who_);
+    interpreter_.copy_all(from, to);
   }
 
   void run_branch() {
-    const bool condition = interpreter_.scalar(*op_.inputs[0], who_) != 0;
+    const bool condition = interpreter_.scalar(*op_.inputs[0]) != 0;
     const std::size_t chosen = condition || op_.bodies.size() == 1 ? 0 : 1;
     if (!call_.bodies[chosen].empty()) interpreter_.move_to(call_.bodies[chosen].front().at);
     enter(chosen, present(op_.inputs, 1));
@@ -80,8 +82,8 @@ class ControlFlow {
   void run_loop() {
     constexpr std::size_t first_carried = 2;
     const std::int64_t most =
-        op_.inputs[0] ? interpreter_.scalar(*op_.inputs[0], who_) : std::numeric_limits<std::int64_t>::max();
-    bool goes_on = op_.inputs.size() < 2 || !op_.inputs[1] || interpreter_.scalar(*op_.inputs[1], who_) != 0;
+        op_.inputs[0] ? interpreter_.scalar(*op_.inputs[0]) : std::numeric_limits<std::int64_t>::max();
+    bool goes_on = op_.inputs.size() < 2 || !op_.inputs[1] || interpreter_.scalar(*op_.inputs[1]) != 0;
     const std::vector<TensorId>& inputs = body(0).inputs;
     const std::vector<TensorId> carried(inputs.begin() + first_carried, inputs.end());
     const std::vector<TensorId> results = body(0).outputs;
@@ -89,16 +91,15 @@ class ControlFlow {
                                      results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size()));
     std::vector<TensorId> last = present(op_.inputs, first_carried);
     interpreter_.enter(op_.bodies[0]);
-    for (const TensorId input : inputs) interpreter_.settle(input);
-    interpreter_.copy_all(last, carried, who_);
+    interpreter_.copy_all(last, carried);
     std::int64_t round = 0;
     for (; round < most && goes_on; ++round) {
-      interpreter_.set_scalar(inputs[0], round, who_);
-      interpreter_.set_scalar(inputs[1], 1, who_);
+      interpreter_.set_scalar(inputs[0], round);
+      interpreter_.set_scalar(inputs[1], 1);
       run_body(0);
-      goes_on = interpreter_.scalar(results[0], who_) != 0;
+      goes_on = interpreter_.scalar(results[0]) != 0;
       for (std::size_t i = 1 + carried.size(); i < results.size(); ++i) collect(results[i], i - 1, round);
-      interpreter_.copy_all(next, carried, who_);
+      interpreter_.copy_all(next, carried);
       last = carried;
     }
     expect_collected(carried.size(), round);
@@ -118,7 +119,7 @@ class ControlFlow {
     if (round >= rounds_of(all, result))
       throw Error(who_, fmt::format("runs more than {} rounds, the size of {}", rounds_of(all, result),
                                     describe(interpreter_.graph(), all)));
-    interpreter_.copy(result, all, size == 0 ? 0 : round * size, who_);
+    interpreter_.copy(result, all, size == 0 ? 0 : round * size);
   }
 
   void expect_collected(std::size_t carried, std::int64_t rounds) const {
@@ -139,11 +140,11 @@ class ControlFlow {
     enter(1, values);
     for (;;) {
       run_body(0);
-      if (interpreter_.scalar(body(0).outputs.at(0), who_) == 0) break;
+      if (interpreter_.scalar(body(0).outputs.at(0)) == 0) break;
       run_body(1);
       const std::vector<TensorId> results = body(1).outputs;
-      interpreter_.copy_all(results, body(0).inputs, who_);
-      interpreter_.copy_all(body(0).inputs, body(1).inputs, who_);
+      interpreter_.copy_all(results, body(0).inputs);
+      interpreter_.copy_all(body(0).inputs, body(1).inputs);
     }
     hand_over(body(0).inputs);
   }

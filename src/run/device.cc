@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "check/form.h"
 #include "check/matching.h"
+#include "check/stream.h"
+#include "run/parts.h"
 #include "stowage/run.h"
 
 namespace stowage::run {
@@ -51,6 +53,9 @@ void expect_plan_of(std::span<const Graph* const> graphs, const Plan& plan) {
     check::check_feed(*graphs[from], feed.output - bases[from], *graphs[to], feed.input - bases[to], faults);
   }
   refuse_first(faults);
+  if (is_streamed(plan)) {
+    for (const Graph* const graph : graphs) refuse_first(check::check_stream_form(plan, *graph));
+  }
 }
 
 Device::Device(std::span<const Graph* const> graphs, const Plan& plan, const model::ClockTree& clocks)
@@ -59,38 +64,23 @@ Device::Device(std::span<const Graph* const> graphs, const Plan& plan, const mod
       plan_(plan),
       clocks_(clocks),
       at_(clocks.size()),
-      is_done_(clocks.size(), false),
-      spots_(plan.tensors.size()),
-      tensors_of_(plan.buffers.size()) {
+      is_done_(clocks.size(), false) {
   for (std::size_t m = 0; m < plan.memories.size(); ++m) arenas_.emplace_back(plan, clocks, m);
 }
 
-std::vector<Arena::GivenBack> Device::move_to(std::size_t clock, Position at) {
+void Device::move_to(std::size_t clock, Position at) {
   at_[clock] = at;
-  std::vector<Arena::GivenBack> all;
-  for (Arena& arena : arenas_) {
-    const auto given_back = arena.move_to(clock, at);
-    lose(given_back);
-    all.insert(all.end(), given_back.begin(), given_back.end());
-  }
-  return all;
+  for (Arena& arena : arenas_) lose(arena, arena.move_to(clock, at));
 }
 
 void Device::leave(std::size_t clock) {
   at_[clock].reset();
   is_done_[clock] = true;
-  for (Arena& arena : arenas_) lose(arena.leave(clock));
+  for (Arena& arena : arenas_) lose(arena, arena.leave(clock));
 }
 
-void Device::lose(std::span<const Arena::GivenBack> given_back) {
-  for (const auto& [buffer, begin, end] : given_back) {
-    for (const std::size_t tensor : tensors_of_[buffer]) {
-      for (Spot& spot : spots_[tensor]) {
-        if (spot.buffer == buffer && spot.begin < end && begin < spot.begin + size_of(tensor))
-          spot.has_value = false;
-      }
-    }
-  }
+void Device::lose(const Arena& arena, std::span<const Arena::GivenBack> given_back) {
+  for (const auto& [buffer, begin, end] : given_back) contents_.remove(arena.bytes() + begin, end - begin);
 }
 
 double Device::progress() const {
@@ -104,37 +94,14 @@ double Device::progress() const {
   return std::min(1.0, done / all);
 }
 
-Spot& Device::spot_at(std::size_t tensor, const View& view) {
-  const Place& place = plan_.places[view.buffer];
-  const Bytes begin = place.offset + view.offset;
-  std::vector<Spot>& spots = spots_[tensor];
-  const auto known = std::ranges::find_if(
-      spots, [&](const Spot& spot) { return spot.buffer == view.buffer && spot.begin == begin; });
-  if (known != spots.end()) return *known;
-  std::vector<std::size_t>& neighbours = tensors_of_[view.buffer];
-  if (std::ranges::find(neighbours, tensor) == neighbours.end()) neighbours.push_back(tensor);
-  return spots.emplace_back(Spot{place.memory, view.buffer, begin});
+std::size_t Device::value_of_sums(std::size_t model, std::size_t op) const {
+  std::size_t value = plan_.tensors.size() + op;
+  for (std::size_t m = 0; m < model; ++m) value += graphs_[m]->subgraphs[0].operators.size();
+  return value;
 }
 
-void Device::overwrite(const std::byte* begin, Bytes size, std::span<const std::size_t> own,
-                       const std::string& who) {
-  for (const Arena& arena : arenas_) {
-    const Bytes first = begin - arena.bytes();
-    if (first < 0 || first >= arena.size()) continue;
-    // Live buffers do not overlap, so only tensors of one buffer can be there.
-    const auto buffer = arena.buffer_at(first);
-    if (!buffer) continue;
-    for (const std::size_t tensor : tensors_of_[*buffer]) {
-      if (std::ranges::find(own, tensor) != own.end()) continue;
-      for (Spot& spot : spots_[tensor]) {
-        if (!spot.has_value || spot.buffer != *buffer || spot.begin >= first + size ||
-            first >= spot.begin + size_of(tensor))
-          continue;
-        spot.has_value = false;
-        spot.lost_to = who;
-      }
-    }
-  }
+void Device::begin_step(const std::string& what, std::size_t clock) {
+  steps_.push_back(fmt::format("{} at {}", what, clocks_.describe(clock, at_[clock].value_or(0))));
 }
 
 void Device::expect_unspoilt(const std::string& who, const std::string& when) const {
@@ -160,21 +127,50 @@ std::string Device::describe(std::size_t tensor) const {
   return stowage::describe(*graphs_[model], tensor - bases_[model]) + of_model(model);
 }
 
-std::string Device::describe(const std::byte* address) const {
-  for (std::size_t m = 0; m < arenas_.size(); ++m) {
-    const Bytes byte = address - arenas_[m].bytes();
-    if (byte < 0 || byte >= arenas_[m].size()) continue;
-    std::string text = fmt::format("byte {} of memory {}, held by {}", byte, base::quoted(arenas_[m].name()),
-                                   arenas_[m].holder_of(byte));
-    for (std::size_t t = 0; t < spots_.size(); ++t) {
-      for (const Spot& spot : spots_[t]) {
-        if (spot.memory == m && spot.begin <= byte && byte < spot.begin + size_of(t))
-          text += ", where " + describe(t) + " is or was";
-      }
-    }
-    return text;
+std::string Device::describe(const Contents::Name& name) const {
+  const auto written = [&](const std::string& what) {
+    return fmt::format("{}, written by {}", what, steps_[name.step]);
+  };
+  if (name.value >= plan_.tensors.size()) {
+    std::size_t op = name.value - plan_.tensors.size();
+    std::size_t model = 0;
+    while (op >= graphs_[model]->subgraphs[0].operators.size())
+      op -= graphs_[model++]->subgraphs[0].operators.size();
+    return written("the sums of " + stowage::describe(*graphs_[model], 0, op) + of_model(model));
+  }
+  const PlannedTensor& tensor = plan_.tensors[name.value];
+  for (const View& view : tensor.views) {
+    if (!view.ring && !view.rows) continue;
+    const std::size_t axis = view.ring ? view.ring->axis : view.rows->axis;
+    const std::int64_t row = name.offset / inner_bytes(tensor.tensor, axis) % (*tensor.tensor.shape)[axis];
+    return written(fmt::format("row {} of {}", row, describe(name.value)));
+  }
+  return written(describe(name.value));
+}
+
+std::string Device::describe_byte(const std::byte* address) const {
+  for (const Arena& arena : arenas_) {
+    const Bytes byte = address - arena.bytes();
+    if (byte >= 0 && byte < arena.size())
+      return fmt::format("byte {} of memory {}, held by {}", byte, base::quoted(arena.name()),
+                         arena.holder_of(byte));
   }
   return "a byte outside all memories of the plan";
+}
+
+std::string Device::describe(const std::byte* address) const {
+  std::string text = describe_byte(address);
+  for (std::size_t t = 0; t < plan_.tensors.size(); ++t) {
+    const auto is_or_was_there = [&](const View& view) {
+      const Place& place = plan_.places[view.buffer];
+      const Bytes byte = address - arenas_[place.memory].bytes() - place.offset - view.offset;
+      return byte >= 0 && byte < bytes_in(view, plan_.tensors[t].tensor) &&
+             view.life.lower <= at_[plan_.buffers[view.buffer].clock].value_or(-1);
+    };
+    if (std::ranges::any_of(plan_.tensors[t].views, is_or_was_there))
+      text += ", where " + describe(t) + " is or was";
+  }
+  return text;
 }
 
 }  // namespace stowage::run

@@ -8,6 +8,7 @@
 
 #include "model/clock_tree.h"
 #include "run/arena.h"
+#include "run/contents.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 
@@ -17,24 +18,14 @@ namespace stowage::run {
 /// feeds match the graphs. The tensors are in the order of the graphs.
 void expect_plan_of(std::span<const Graph* const> graphs, const Plan& plan);
 
-/// A present or past place of a tensor.
-struct Spot {
-  std::size_t memory = 0;
-  std::size_t buffer = 0;
-  Bytes begin = 0;
-  bool has_value = false;
-  std::string lost_to{};  ///< The writer that overwrote its value; empty: none.
-};
-
 /// The memories of a plan and their content, shared by the homes of all its models. Tensors are numbered as
-/// in Plan::tensors.
+/// in Plan::tensors; their contents have these numbers. Those of sums follow.
 class Device {
  public:
   /// Requires a plan that passed `expect_plan_of`. Throws RunFault if it reaches outside of its memories.
   Device(std::span<const Graph* const> graphs, const Plan& plan, const model::ClockTree& clocks);
 
-  /// Returns the bytes that buffers released.
-  std::vector<Arena::GivenBack> move_to(std::size_t clock, Position at);
+  void move_to(std::size_t clock, Position at);
   /// The clock is done.
   void leave(std::size_t clock);
   /// None before a clock's first step and after its last.
@@ -42,15 +33,13 @@ class Device {
   /// Progress of all steps, from 0 to 1.
   [[nodiscard]] double progress() const;
 
-  /// The tensor is about to be written: removes its places.
-  void forget(std::size_t tensor) { spots_[tensor].clear(); }
-  /// The tensor's place in a view; a new place has no value.
-  [[nodiscard]] Spot& spot_at(std::size_t tensor, const View& view);
-  /// In the order in which the tensor got them.
-  [[nodiscard]] std::vector<Spot>& spots_of(std::size_t tensor) { return spots_[tensor]; }
-  /// Values in these bytes are lost, except the value of `own`.
-  void overwrite(const std::byte* begin, Bytes size, std::span<const std::size_t> own,
-                 const std::string& who);
+  [[nodiscard]] Contents& contents() { return contents_; }
+  /// The sums of an operator of the main subgraph, or what it carries from row to row.
+  [[nodiscard]] std::size_t value_of_sums(std::size_t model, std::size_t op) const;
+  /// Names the next step on that clock for messages; before the first it is the caller who writes.
+  void begin_step(const std::string& what, std::size_t clock);
+  /// The number of the present step.
+  [[nodiscard]] std::size_t step() const { return steps_.size() - 1; }
 
   /// Throws RunFault if `who` wrote to a free byte.
   void expect_unspoilt(const std::string& who, const std::string& when) const;
@@ -64,23 +53,26 @@ class Device {
   /// " of model 'eye'" if the plan has several models.
   [[nodiscard]] std::string of_model(std::size_t model) const;
   [[nodiscard]] std::string describe(std::size_t tensor) const;
-  /// The tensors at this address and its holder, for messages.
+  /// "row 3 of tensor 'x', written by operator 'conv' at position 5"
+  [[nodiscard]] std::string describe(const Contents::Name& name) const;
+  /// "byte 17 of memory 'arena', held by buffer 'x'"
+  [[nodiscard]] std::string describe_byte(const std::byte* address) const;
+  /// The same with the tensors that are or were there.
   [[nodiscard]] std::string describe(const std::byte* address) const;
 
  private:
-  /// Removes the values in these bytes.
-  void lose(std::span<const Arena::GivenBack> given_back);
-  [[nodiscard]] Bytes size_of(std::size_t tensor) const { return plan_.tensors[tensor].tensor.bytes; }
+  /// What was in released bytes is lost.
+  void lose(const Arena& arena, std::span<const Arena::GivenBack> given_back);
 
   std::vector<const Graph*> graphs_;
   std::vector<std::size_t> bases_;
   const Plan& plan_;
   const model::ClockTree& clocks_;
   std::vector<Arena> arenas_{};
-  std::vector<std::optional<Position>> at_;           ///< Per clock.
-  std::vector<bool> is_done_;                         ///< Per clock.
-  std::vector<std::vector<Spot>> spots_;              ///< Per tensor.
-  std::vector<std::vector<std::size_t>> tensors_of_;  ///< Per buffer: its tensors, present and past.
+  std::vector<std::optional<Position>> at_;  ///< Per clock.
+  std::vector<bool> is_done_;                ///< Per clock.
+  Contents contents_{};
+  std::vector<std::string> steps_{"the caller"};
 };
 
 }  // namespace stowage::run

@@ -15,27 +15,18 @@ struct ByteRange {
   Bytes size = 0;
 };
 
-/// The places of an operator's operands; null for omitted ones.
-struct OperandPlaces {
-  std::vector<const std::byte*> inputs{};
-  std::vector<std::byte*> outputs{};
-};
-
-/// The bytes that the operator changes: its outputs, except copies whose bytes are already in place. Bytes
-/// that several operators copy may share one place for all of their outputs.
-[[nodiscard]] std::vector<ByteRange> written_by(const Graph& graph, const Operator& op,
-                                                const OperandPlaces& operands);
-
-/// Throws RunFault that names the tensors if the operator would overwrite bytes that it reads or writes as
-/// another operand, other than element by element in place.
-void expect_apart(const Graph& graph, const Operator& op, const OperandPlaces& operands,
-                  const std::string& who);
+/// The bytes of an output at that place that the operator changes: all except copies whose bytes are there already,
+/// because both tensors share a place, or because another operator has copied them.
+[[nodiscard]] std::vector<ByteRange> changed_bytes(const Operator& op, std::size_t output,
+                                                   std::span<const std::byte* const> inputs,
+                                                   const ByteRange& place);
 
 /// While it exists in a build with AddressSanitizer, touching any other byte of a plan's memories aborts the
-/// program with the names of the operator and of the tensor there. In other builds it does nothing.
+/// program with the names of the operator and of the tensor there. In other builds, and without a device, it does
+/// nothing.
 class OnlyThese {
  public:
-  OnlyThese(const Device& device, std::span<const ByteRange> allowed, const std::string& who);
+  OnlyThese(const Device* device, std::span<const ByteRange> allowed, const std::string& who);
   ~OnlyThese();
   OnlyThese(const OnlyThese&) = delete;
   OnlyThese& operator=(const OnlyThese&) = delete;
@@ -43,7 +34,7 @@ class OnlyThese {
   OnlyThese& operator=(OnlyThese&&) = delete;
 
  private:
-  [[maybe_unused]] const Device& device_;
+  [[maybe_unused]] const Device* device_;
 };
 
 }  // namespace stowage::run

@@ -1,3 +1,12 @@
+// Places. A part of a tensor is a list of runs of its bytes. Each run is cut where rows of the tensor's views
+// end, and every piece is looked up in the view that has its row now. A whole tensor in one view is one run.
+//
+//   whole, NCHW       row 1 of 3, axis 2          the same row in a ring, or in a view of rows
+//   c0 |r0|r1|r2|          |r1|                   |c0 c1|
+//   c1 |r0|r1|r2|          |r1|
+//
+// Cost: pieces of a part, times views that have its row.
+
 #include "run/home.h"
 
 #include <fmt/format.h>
@@ -21,144 +30,211 @@ AlignedBytes::AlignedBytes(std::size_t size)
   std::fill_n(bytes_.get(), size, std::byte{0});
 }
 
-void OwnHome::settle(TensorId tensor) {
-  if (bytes_[tensor].data() == nullptr)
-    bytes_[tensor] = AlignedBytes(static_cast<std::size_t>(graph_.tensors[tensor].bytes));
-}
-
-std::byte* OwnHome::bytes_of(TensorId tensor, const std::string& /*who*/) { return bytes_[tensor].data(); }
-
-PlannedHome::PlannedHome(Device& device, std::size_t model, std::size_t clock)
-    : device_(device),
+Home::Home(Device& device, std::size_t model, std::size_t clock)
+    : device_(&device),
       model_(model),
       clock_(clock),
       first_(device.first_tensor_of(model)),
       graph_(device.graph_of(model)),
-      outside_(graph_) {}
-
-std::string PlannedHome::time() const {
-  return device_.clocks().describe(clock_, device_.position_of(clock_).value_or(0));
+      outside_(graph_.tensors.size()),
+      last_(graph_.tensors.size(), nullptr) {
+  for (TensorId t = 0; t < graph_.tensors.size(); ++t) layouts_.push_back(layout_of(t));
 }
 
-const std::vector<View>& PlannedHome::views_of(TensorId tensor) const {
-  return device_.plan().tensors[first_ + tensor].views;
+const PlannedTensor& Home::planned(TensorId tensor) const { return device_->plan().tensors[first_ + tensor]; }
+
+Home::Layout Home::layout_of(TensorId tensor) const {
+  const Tensor& own = graph_.tensors[tensor];
+  Layout layout{.inner = own.bytes};
+  const std::vector<View>& views = planned(tensor).views;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const View& view = views[v];
+    if (!view.rows) layout.always.push_back(v);
+    if (!view.ring && !view.rows) continue;
+    const std::size_t axis = view.ring ? view.ring->axis : view.rows->axis;
+    layout.rows = (*own.shape)[axis];
+    layout.inner = inner_bytes(own, axis);
+    if (!view.rows) continue;
+    layout.of_row.resize(static_cast<std::size_t>(layout.rows));
+    for (std::int64_t row = view.rows->begin; row < view.rows->end; ++row)
+      layout.of_row[static_cast<std::size_t>(row)].push_back(v);
+  }
+  return layout;
+}
+
+std::string Home::time() const {
+  return device_->clocks().describe(clock_, device_->position_of(clock_).value_or(0));
+}
+
+void Home::move_to(Position at) {
+  if (device_ != nullptr) device_->move_to(clock_, at);
 }
 
 /// A view may be on the model's own clock, or on one that forked it. The live range of a state may be empty:
 /// then the state is overwritten at its first position.
-bool PlannedHome::is_alive(const View& view) const {
-  const std::size_t clock = device_.plan().buffers[view.buffer].clock;
-  const auto at = device_.position_of(clock);
-  return at && device_.clocks().is_within(clock_, clock) && view.life.lower <= *at &&
+bool Home::is_alive(const View& view) const {
+  const std::size_t clock = device_->plan().buffers[view.buffer].clock;
+  const auto at = device_->position_of(clock);
+  return at && device_->clocks().is_within(clock_, clock) && view.life.lower <= *at &&
          *at < std::max(view.life.upper, view.life.lower + 1);
 }
 
-/// The view that steps read and write now; null if none is live.
-const View* PlannedHome::view_now(TensorId tensor) const {
+/// The view that steps read and write now; null if there is none.
+const View* Home::view_now(TensorId tensor, std::int64_t row) {
+  const Plan& plan = device_->plan();
   const auto rank = [&](const View& view) {
-    return std::pair(device_.plan().places[view.buffer].memory, -view.life.upper);
+    return std::pair(plan.places[view.buffer].memory, -view.life.upper);
   };
   const View* best = nullptr;
-  for (const View& view : views_of(tensor)) {
-    if (awaited_ && awaited_->tensor == first_ + tensor && awaited_->to == view.buffer) continue;
-    if (is_alive(view) && (best == nullptr || rank(view) < rank(*best))) best = &view;
+  const auto look = [&](const std::vector<std::size_t>& views) {
+    for (const std::size_t v : views) {
+      const View& view = planned(tensor).views[v];
+      if (awaited_ && awaited_->tensor == first_ + tensor && awaited_->to == view.buffer) continue;
+      if (is_alive(view) && (best == nullptr || rank(view) < rank(*best))) best = &view;
+    }
+  };
+  const Layout& layout = layouts_[tensor];
+  look(layout.always);
+  if (!layout.of_row.empty()) look(layout.of_row[static_cast<std::size_t>(row)]);
+  if (layout.rows > 1) return best;
+  if (best != nullptr) last_[tensor] = best;
+  return last_[tensor];
+}
+
+PlacedPart Home::find_outside(const TensorPart& part) {
+  AlignedBytes& own = outside_[part.tensor];
+  if (own.data() == nullptr) own = AlignedBytes(static_cast<std::size_t>(graph_.tensors[part.tensor].bytes));
+  PlacedPart found = runs_of(graph_, part);
+  for (PlacedBytes& bytes : found) bytes.at = own.data() + bytes.offset;
+  return found;
+}
+
+PlacedPart Home::find(const TensorPart& part, const std::string& who) {
+  if (is_outside(part.tensor)) return find_outside(part);
+  try {
+    return find_in_plan(part, who);
+  } catch (const RunFault& fault) {
+    throw RunFault{fmt::format("{} of {}", describe(part), fault.what)};
   }
-  return best;
 }
 
-void PlannedHome::settle(TensorId tensor) {
-  device_.forget(first_ + tensor);
-  if (views_of(tensor).empty() || graph_.tensors[tensor].bytes == 0) {
-    outside_.settle(tensor);
-    return;
+PlacedPart Home::find_in_plan(const TensorPart& part, const std::string& who) {
+  const Layout& layout = layouts_[part.tensor];
+  PlacedPart found;
+  for (const PlacedBytes& run : runs_of(graph_, part)) {
+    for (Bytes at = run.offset; at < run.offset + run.size;) {
+      const std::int64_t row = at / layout.inner % layout.rows;
+      const View* const view = view_now(part.tensor, row);
+      if (view == nullptr) throw RunFault{fmt::format("{} has no place in the plan at {}", who, time())};
+      const Bytes end = std::min(run.offset + run.size, at - at % layout.inner + layout.inner);
+      Bytes offset = at;  // in the view
+      if (view->ring || view->rows) {
+        const Bytes row_bytes = graph_.tensors[part.tensor].bytes / layout.rows;
+        const std::int64_t place = view->rows
+                                       ? row - view->rows->begin
+                                       : row / view->ring->granule % view->ring->count * view->ring->granule +
+                                             row % view->ring->granule;
+        offset = place * row_bytes + at / (layout.inner * layout.rows) * layout.inner + at % layout.inner;
+      }
+      append(found, {bytes_in(view->buffer, view->offset + offset, end - at, who), at, end - at});
+      at = end;
+    }
   }
-  const View* const view = view_now(tensor);
-  if (view == nullptr) {
-    throw RunFault{
-        fmt::format("{} is written at {}, but the plan has no place for it then", describe(tensor), time())};
+  return found;
+}
+
+std::byte* Home::bytes_in(std::size_t buffer, Bytes offset, Bytes size, const std::string& who) const {
+  const Place& place = device_->plan().places[buffer];
+  const Arena& arena = device_->arenas()[place.memory];
+  arena.expect_held(buffer, place.offset + offset, size, who);
+  return arena.bytes() + place.offset + offset;
+}
+
+void Home::expect_value(std::size_t value, const PlacedPart& at, const std::string& name,
+                        const std::string& who) const {
+  for (const PlacedBytes& bytes : at) {
+    const auto other = device_->contents().first_other(bytes.at, bytes.size, value, bytes.offset);
+    if (!other) continue;
+    const std::string byte = device_->describe_byte(other->at);
+    throw RunFault{other->name ? fmt::format("{} reads {}, but {}, is of {}, where it should be", who, name,
+                                             byte, device_->describe(*other->name))
+                               : fmt::format("{} reads {}, but nothing was written to {}, where it should be",
+                                             who, name, byte)};
   }
-  static_cast<void>(device_.spot_at(first_ + tensor, *view));
 }
 
-/// The tensor's present place: its first place, or that of the view that is live now.
-Spot* PlannedHome::find(TensorId tensor) {
-  std::vector<Spot>& spots = device_.spots_of(first_ + tensor);
-  if (spots.empty()) return nullptr;
-  const View* const view = view_now(tensor);
-  return view == nullptr ? &spots.front() : &device_.spot_at(first_ + tensor, *view);
+void Home::expect_there(const TensorPart& part, const PlacedPart& at, const std::string& who) const {
+  if (device_ != nullptr) expect_value(first_ + part.tensor, at, describe(part), who);
 }
 
-std::optional<Spot> PlannedHome::spot_of(TensorId tensor) {
-  const Spot* const spot = find(tensor);
-  return spot == nullptr ? std::nullopt : std::optional(*spot);
+void Home::overwrite(const PlacedPart& at) {
+  if (device_ == nullptr) return;
+  for (const PlacedBytes& bytes : at) device_->contents().remove(bytes.at, bytes.size);
 }
 
-std::byte* PlannedHome::hold(const Spot& spot, TensorId tensor, const std::string& who) const {
-  const Arena& arena = device_.arenas()[spot.memory];
-  arena.expect_held(spot.buffer, spot.begin, graph_.tensors[tensor].bytes,
-                    fmt::format("{} of {}", describe(tensor), who));
-  return arena.bytes() + spot.begin;
+void Home::wrote(const TensorPart& part, const PlacedPart& at) { note(first_ + part.tensor, at); }
+
+void Home::note(std::size_t value, const PlacedPart& at) {
+  if (device_ == nullptr) return;
+  for (const PlacedBytes& bytes : at)
+    device_->contents().add(bytes.at, bytes.size, {value, bytes.offset, device_->step()});
 }
 
-std::byte* PlannedHome::bytes_of(TensorId tensor, const std::string& who) {
-  const Spot* const spot = find(tensor);
-  return spot == nullptr ? outside_.bytes_of(tensor, who) : hold(*spot, tensor, who);
+PlacedPart Home::find_sums(const Sums& sums, Bytes size, const std::string& who) const {
+  return {{.at = bytes_in(sums.buffer, sums.offset, size, "the sums of " + who), .size = size}};
 }
 
-void PlannedHome::mark_written(TensorId tensor) {
-  Spot* const spot = find(tensor);
-  if (spot == nullptr) return;
-  spot->has_value = true;
-  spot->lost_to.clear();
+void Home::expect_sums(std::size_t op, const PlacedPart& sums, const std::string& who) const {
+  expect_value(device_->value_of_sums(model_, op), sums, "its sums", who);
 }
 
-void PlannedHome::expect_value(TensorId tensor, const std::string& who) {
-  const Spot* const spot = find(tensor);
-  if (spot == nullptr || spot->has_value) return;
-  if (!spot->lost_to.empty()) {
-    throw RunFault{
-        fmt::format("{} is read by {}, but {} wrote over it", describe(tensor), who, spot->lost_to)};
-  }
-  static_cast<void>(hold(*spot, tensor, who));  // a missing holder is the better message
-  throw RunFault{fmt::format("{} is read by {} from buffer {}, where it was neither written nor copied",
-                             describe(tensor), who, base::quoted(device_.plan().buffers[spot->buffer].id))};
-}
-
-void PlannedHome::overwrite(const std::byte* begin, Bytes size, std::span<const TensorId> written,
-                            const std::string& who) {
-  std::vector<std::size_t> own;
-  for (const TensorId tensor : written) own.push_back(first_ + tensor);
-  device_.overwrite(begin, size, own, who);
+void Home::added(std::size_t op, const PlacedPart& sums) {
+  overwrite(sums);
+  note(device_->value_of_sums(model_, op), sums);
 }
 
 /// The tensor's present place in that buffer.
-Spot& PlannedHome::spot_in(std::size_t buffer, TensorId tensor, const std::string& who) {
-  for (const View& view : views_of(tensor)) {
-    if (view.buffer == buffer && is_alive(view)) return device_.spot_at(first_ + tensor, view);
+PlacedPart Home::whole_in(std::size_t buffer, TensorId tensor, const std::string& who) const {
+  for (const View& view : planned(tensor).views) {
+    if (view.buffer != buffer || view.ring || view.rows || !is_alive(view)) continue;
+    const Bytes size = graph_.tensors[tensor].bytes;
+    std::byte* const at =
+        bytes_in(buffer, view.offset, size, fmt::format("{} of {}", describe({.tensor = tensor}), who));
+    return {{.at = at, .size = size}};
   }
-  throw RunFault{fmt::format("{} has no place in buffer {} at {}, which the {} needs", describe(tensor),
-                             base::quoted(device_.plan().buffers[buffer].id), time(), who)};
+  throw RunFault{fmt::format("{} has no place in buffer {} at {}, which {} needs",
+                             describe({.tensor = tensor}), base::quoted(device_->plan().buffers[buffer].id),
+                             time(), who)};
 }
 
-void PlannedHome::copy(const Copy& copy, const std::string& who, std::vector<Bytes>& highest) {
+std::vector<PlacedPart> Home::copy(const Copy& copy, const std::string& who) {
   awaited_.reset();
-  const TensorId tensor = copy.tensor - first_;
-  const Bytes size = graph_.tensors[tensor].bytes;
-  const Spot from = spot_in(copy.from, tensor, who);
-  if (!from.has_value) {
-    throw RunFault{fmt::format(
-        "the {} finds no value in buffer {}: {}", who, base::quoted(device_.plan().buffers[copy.from].id),
-        from.lost_to.empty() ? "it was neither written nor copied there" : from.lost_to + " wrote over it")};
+  const TensorPart part{.tensor = copy.tensor - first_};
+  const PlacedPart from = whole_in(copy.from, part.tensor, who);
+  expect_there(part, from, who);
+  const PlacedPart to = whole_in(copy.to, part.tensor, who);
+  overwrite(to);
+  std::memmove(to.front().at, from.front().at, static_cast<std::size_t>(to.front().size));
+  wrote(part, to);
+  return {from, to};
+}
+
+void Home::note_touched(const PlacedPart& part, std::vector<Bytes>& highest) const {
+  if (device_ == nullptr) return;
+  const std::vector<Arena>& arenas = device_->arenas();
+  highest.resize(arenas.size(), 0);
+  for (const PlacedBytes& bytes : part) {
+    for (std::size_t m = 0; m < arenas.size(); ++m) {
+      const Bytes byte = bytes.at - arenas[m].bytes();
+      if (byte >= 0 && byte < arenas[m].size()) highest[m] = std::max(highest[m], byte + bytes.size);
+    }
   }
-  const Spot to = spot_in(copy.to, tensor, who);
-  const std::byte* const source = hold(from, tensor, "the " + who);
-  std::byte* const target = hold(to, tensor, "the " + who);
-  const std::size_t own = copy.tensor;
-  device_.overwrite(target, size, {&own, 1}, "the " + who);
-  std::memmove(target, source, static_cast<std::size_t>(size));
-  spot_in(copy.to, tensor, who).has_value = true;
-  for (const Spot& spot : {from, to})
-    highest[spot.memory] = std::max(highest[spot.memory], spot.begin + size);
+}
+
+std::string Home::describe(const TensorPart& part) const {
+  const std::string tensor =
+      device_ != nullptr ? device_->describe(first_ + part.tensor) : stowage::describe(graph_, part.tensor);
+  return part.row ? fmt::format("row {} of {}", part.row->index, tensor) : tensor;
 }
 
 }  // namespace stowage::run

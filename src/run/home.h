@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "run/device.h"
+#include "run/parts.h"
 #include "stowage/graph.h"
 #include "stowage/plan.h"
 
@@ -29,85 +29,92 @@ class AlignedBytes {
   std::unique_ptr<std::byte, Free> bytes_{};
 };
 
-/// The places of a run's tensors.
+/// The places of one model's tensors, whole or by rows. If several views of a row are live, the one in the first
+/// memory counts; of several there, the one that lives longest.
 class Home {
  public:
-  Home() = default;
-  virtual ~Home() = default;
-  Home(const Home&) = delete;
-  Home& operator=(const Home&) = delete;
-  Home(Home&&) = delete;
-  Home& operator=(Home&&) = delete;
+  /// Gives every tensor memory of its own.
+  explicit Home(const Graph& graph) : graph_(graph), outside_(graph.tensors.size()) {}
+  /// Gives tensors their places in the plan, and memory of their own if they have none. The model's steps are on
+  /// that clock.
+  Home(Device& device, std::size_t model, std::size_t clock);
 
-  /// Advances time, or goes back to the next round of a loop.
-  virtual void move_to(Position at) = 0;
-  /// A tensor is about to be written: fixes its place from now on.
-  virtual void settle(TensorId tensor) = 0;
-  /// The place of the tensor, ready to be read or written by `who`.
-  [[nodiscard]] virtual std::byte* bytes_of(TensorId tensor, const std::string& who) = 0;
-};
-
-/// Gives every tensor its own memory.
-class OwnHome : public Home {
- public:
-  explicit OwnHome(const Graph& graph) : graph_(graph), bytes_(graph.tensors.size()) {}
-
-  void move_to(Position /*at*/) override {}
-  void settle(TensorId tensor) override;
-  [[nodiscard]] std::byte* bytes_of(TensorId tensor, const std::string& who) override;
-
- private:
-  const Graph& graph_;
-  std::vector<AlignedBytes> bytes_;
-};
-
-/// Gives the tensors of one model their places in the plan, and memory of their own if they have none. If
-/// several views of a tensor are live, the one in the first memory counts.
-class PlannedHome : public Home {
- public:
-  /// The model's steps are on that clock.
-  PlannedHome(Device& device, std::size_t model, std::size_t clock);
-
-  void move_to(Position at) override { device_.move_to(clock_, at); }
-  void settle(TensorId tensor) override;
-  [[nodiscard]] std::byte* bytes_of(TensorId tensor, const std::string& who) override;
-
-  /// The tensor now has its value in its present place.
-  void mark_written(TensorId tensor);
-  /// Throws RunFault unless the tensor has its value in the place where `who` would read it now.
-  void expect_value(TensorId tensor, const std::string& who);
-  /// Overwrites the bytes; other tensors there lose their values, except those in `written`.
-  void overwrite(const std::byte* begin, Bytes size, std::span<const TensorId> written,
-                 const std::string& who);
-  /// This copy comes next: until then its target place does not count.
-  void await(const Copy& copy) { awaited_ = copy; }
-  /// Copies a tensor from its view in one buffer to its view in another. Both count for `highest`.
-  void copy(const Copy& copy, const std::string& who, std::vector<Bytes>& highest);
-
-  /// The present place of the tensor; none if it is in no memory of the plan.
-  [[nodiscard]] std::optional<Spot> spot_of(TensorId tensor);
-  [[nodiscard]] std::string describe(TensorId tensor) const { return device_.describe(first_ + tensor); }
-
-  [[nodiscard]] Device& device() const { return device_; }
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+  /// Null: without a plan.
+  [[nodiscard]] Device* device() const { return device_; }
   [[nodiscard]] std::size_t model() const { return model_; }
   [[nodiscard]] std::size_t clock() const { return clock_; }
   /// The present time in words.
   [[nodiscard]] std::string time() const;
 
- private:
-  [[nodiscard]] const std::vector<View>& views_of(TensorId tensor) const;
-  [[nodiscard]] bool is_alive(const View& view) const;
-  [[nodiscard]] const View* view_now(TensorId tensor) const;
-  [[nodiscard]] Spot* find(TensorId tensor);
-  [[nodiscard]] Spot& spot_in(std::size_t buffer, TensorId tensor, const std::string& who);
-  [[nodiscard]] std::byte* hold(const Spot& spot, TensorId tensor, const std::string& who) const;
+  /// Advances time, or goes back to the next round of a loop.
+  void move_to(Position at);
 
-  Device& device_;
-  std::size_t model_;
-  std::size_t clock_;
-  std::size_t first_;  ///< Index of the model's first tensor in Plan::tensors.
+  /// A whole tensor is about to be written: it no longer is where it was.
+  void settle(TensorId tensor) {
+    if (device_ != nullptr) last_[tensor] = nullptr;
+  }
+  /// The place of the part, which `who` reads or writes now. A whole tensor stays where it was found last until
+  /// it gets another place: an operator that writes over it ends its view. Throws RunFault if the part has no
+  /// place, or if its buffer does not hold the bytes.
+  [[nodiscard]] PlacedPart find(const TensorPart& part, const std::string& who);
+  /// Throws RunFault unless these bytes are those of the part.
+  void expect_there(const TensorPart& part, const PlacedPart& at, const std::string& who) const;
+  /// Bytes are about to be written: whatever is there is lost.
+  void overwrite(const PlacedPart& at);
+  /// The part is there now, in bytes that were overwritten or are in place.
+  void wrote(const TensorPart& part, const PlacedPart& at);
+
+  /// The place of an operator's sums.
+  [[nodiscard]] PlacedPart find_sums(const Sums& sums, Bytes size, const std::string& who) const;
+  /// Throws RunFault unless the sums are still there.
+  void expect_sums(std::size_t op, const PlacedPart& sums, const std::string& who) const;
+  void added(std::size_t op, const PlacedPart& sums);
+
+  /// This copy comes next: until then its target place does not count.
+  void await(const Copy& copy) { awaited_ = copy; }
+  /// Copies a tensor from its view in one buffer to its view in another. Returns both places.
+  std::vector<PlacedPart> copy(const Copy& copy, const std::string& who);
+  /// Whether the tensor is in no memory of the plan.
+  [[nodiscard]] bool is_outside(TensorId tensor) const {
+    return device_ == nullptr || planned(tensor).views.empty();
+  }
+
+  /// Raises `highest` to the end of the part in every memory.
+  void note_touched(const PlacedPart& part, std::vector<Bytes>& highest) const;
+  /// "row 3 of tensor 'x'"
+  [[nodiscard]] std::string describe(const TensorPart& part) const;
+
+ private:
+  /// How the views of a tensor cut it into rows.
+  struct Layout {
+    std::int64_t rows = 1;
+    Bytes inner = 0;                    ///< Bytes of a row that are consecutive in the whole tensor.
+    std::vector<std::size_t> always{};  ///< Views of all rows.
+    std::vector<std::vector<std::size_t>> of_row{};  ///< Views of some rows; empty if no view has only some.
+  };
+
+  [[nodiscard]] const PlannedTensor& planned(TensorId tensor) const;
+  [[nodiscard]] Layout layout_of(TensorId tensor) const;
+  [[nodiscard]] bool is_alive(const View& view) const;
+  [[nodiscard]] const View* view_now(TensorId tensor, std::int64_t row);
+  [[nodiscard]] PlacedPart find_outside(const TensorPart& part);
+  [[nodiscard]] PlacedPart find_in_plan(const TensorPart& part, const std::string& who);
+  [[nodiscard]] std::byte* bytes_in(std::size_t buffer, Bytes offset, Bytes size,
+                                    const std::string& who) const;
+  [[nodiscard]] PlacedPart whole_in(std::size_t buffer, TensorId tensor, const std::string& who) const;
+  void expect_value(std::size_t value, const PlacedPart& at, const std::string& name,
+                    const std::string& who) const;
+  void note(std::size_t value, const PlacedPart& at);
+
+  Device* device_ = nullptr;
+  std::size_t model_ = 0;
+  std::size_t clock_ = 0;
+  std::size_t first_ = 0;  ///< Index of the model's first tensor in Plan::tensors.
   const Graph& graph_;
-  OwnHome outside_;
+  std::vector<AlignedBytes> outside_;  ///< Per tensor.
+  std::vector<Layout> layouts_{};      ///< Per tensor.
+  std::vector<const View*> last_{};    ///< Per tensor without rows: where it was found last; may be null.
   std::optional<Copy> awaited_{};
 };
 

@@ -1,96 +1,72 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "run/footprint.h"
 #include "run/home.h"
+#include "run/machine.h"
 #include "run/program.h"
+#include "run/rows.h"
+#include "stowage/plan.h"
 #include "stowage/run.h"
 
 namespace stowage::run {
 
-/// Runs the calls of a program in one or two places, which must agree.
+/// Runs the steps of one model, and the same operators in the reference.
 class Interpreter {
  public:
-  /// Either home may be missing, not both.
-  struct Places {
-    PlannedHome* planned = nullptr;
-    OwnHome* own = nullptr;
-  };
+  /// Keeps references to everything in `setting`.
+  explicit Interpreter(const Setting& setting) : setting_(setting), machine_(setting) {}
+  /// The same for a model that runs these steps by rows. Throws Error for steps that its kernels cannot run.
+  Interpreter(const Setting& setting, std::span<const Step> steps)
+      : setting_(setting), machine_(setting), rows_(std::make_unique<RowTasks>(machine_, steps)) {}
 
-  /// Reports steps and copies to `result`.
-  Interpreter(const Program& program, Places places, const RunOptions& options, RunResult& result);
-
-  /// The caller writes a tensor.
-  void give(TensorId tensor, std::span<const std::byte> bytes);
-  /// Reads a tensor for `who`; both places must agree on it.
-  [[nodiscard]] std::span<const std::byte> read(TensorId tensor, const std::string& who);
-
+  /// The caller gives an input or a state, now or when it arrives.
+  void give(TensorId tensor, std::span<const std::byte> value);
+  /// The caller takes an output, or gets what has left.
+  [[nodiscard]] std::vector<std::byte> read(TensorId tensor);
   /// Passes the output of a model that ran to an input of this one. In the plan both must have the same
   /// place.
   void take(TensorId input, Interpreter& from, TensorId output);
 
-  /// Throws RunFault, Interrupted, and Error for data that an operator cannot process.
+  /// Throw RunFault, Interrupted, and Error for data that an operator cannot process.
   void run(const std::vector<Call>& calls);
   void run(const Call& call);
-  /// Makes a copy of the plan.
-  void run(const Copy& copy, Position at);
+  /// Rows of an operator, of an input that arrives, or of an output that leaves.
+  void run_rows(const Step& step);
+  /// A copy of the plan.
+  void run(const Copy& copy);
 
   // Primitives of control flow.
-  void move_to(Position at);
+  void move_to(Position at) { setting_.home.move_to(at); }
+  /// Goes on with an operator after its body.
+  void resume(const std::string& who) { machine_.resume(who); }
   /// Forgets earlier values of the tensors that the subgraph's operators write.
   void enter(std::size_t subgraph);
-  void settle(TensorId tensor);
-  void mark_written(TensorId tensor);
-  /// Copies bytes of one tensor to a place in another, in every home.
-  void copy(TensorId from, TensorId to, Bytes offset, const std::string& who);
+  /// Copies bytes of one tensor to a place in another.
+  void copy(TensorId from, TensorId to, Bytes offset);
   /// Copies several tensors at once: reads all before it writes any.
-  void copy_all(std::span<const TensorId> from, std::span<const TensorId> to, const std::string& who);
+  void copy_all(std::span<const TensorId> from, std::span<const TensorId> to);
   /// The value of a tensor of one element, of a boolean or integer type.
-  [[nodiscard]] std::int64_t scalar(TensorId tensor, const std::string& who);
-  void set_scalar(TensorId tensor, std::int64_t value, const std::string& who);
+  [[nodiscard]] std::int64_t scalar(TensorId tensor);
+  void set_scalar(TensorId tensor, std::int64_t value);
 
-  [[nodiscard]] const Program& program() const { return program_; }
-  [[nodiscard]] const Graph& graph() const { return *program_.graph; }
+  [[nodiscard]] const Program& program() const { return setting_.program; }
+  [[nodiscard]] const Graph& graph() const { return *setting_.program.graph; }
 
  private:
-  void run_kernel(const Call& call, const std::string& who, StepReport& report);
-  void execute(const Call& call, Home& home, const std::string& who);
-  void count_copies(const Operator& op, const OperandPlaces& operands);
-  void make_copies(const Operator& op, const OperandPlaces& operands);
-  void call_kernel(const Call& call, OperandPlaces& operands, Home& home, const std::string& who);
-  [[nodiscard]] OperandPlaces operands_of(const Operator& op, Home& home, const std::string& who);
-  [[nodiscard]] std::byte* bytes_of(TensorId tensor, Home& home, const std::string& who) const;
-  void expect_readable(const Operator& op, const std::string& who);
-  void expect_written(TensorId tensor, const std::string& who);
-  [[nodiscard]] std::string describe(TensorId tensor) const;
-  [[nodiscard]] StepReport report_of(Position at, const std::string& what) const;
-  void report_progress() const;
-  void hand_over(TensorId tensor, const std::string& who);
-  /// Tensors in these bytes lose their values.
-  void overwrite(std::span<const ByteRange> written, std::span<const std::optional<TensorId>> outputs,
-                 const std::string& who);
-  void compare(TensorId tensor, const std::string& who);
-  void note_touched(const Operator& op, StepReport& report);
-  void note_touched(const StepReport& report);
-  void touch(TensorId tensor, std::vector<Bytes>& highest);
+  [[nodiscard]] Interpreter* own() const;
+  [[nodiscard]] std::string describe(const Call& call) const;
+  [[nodiscard]] Task task_of(const Call& call);
 
-  const Program& program_;
-  PlannedHome* planned_;
-  OwnHome* own_;
-  std::vector<Home*> homes_;
-  const RunOptions& options_;
-  RunResult& result_;
-  std::vector<bool> is_written_;
-  AlignedBytes scratch_;
+  Setting setting_;
+  Machine machine_;
+  std::unique_ptr<RowTasks> rows_{};  ///< Null: nothing runs by rows.
 };
-
-/// Thrown when cancelled.
-struct Interrupted {};
 
 /// Runs an operator with bodies: If, Loop, IF, WHILE, CALL_ONCE. Time is already at its own position.
 void run_control_flow(Interpreter& interpreter, const Call& call, const std::string& who);

@@ -19,6 +19,7 @@
 #include <set>
 #include <utility>
 
+#include "run/reference.h"
 #include "stowage/error.h"
 
 namespace stowage::run {
@@ -41,16 +42,27 @@ Timetable sound_timetable(std::span<const ModelToRun> models, const Plan& plan) 
 struct PlanRun::Resident {
   Resident(ModelToRun of, Device& device, std::size_t index, std::size_t clock, const RunOptions& options,
            RunResult& result)
-      : model(std::move(of)),
-        planned(device, index, clock),
-        own(*model.program->graph),
-        interpreter(*model.program, {&planned, options.check == RunCheck::none ? nullptr : &own}, options,
-                    result) {}
+      : model(std::move(of)), home(device, index, clock) {
+    const bool is_by_rows = is_streamed(device.plan()) || model.blocks != nullptr;
+    if (options.check != RunCheck::none)
+      reference = std::make_unique<Reference>(model.unsplit != nullptr ? *model.unsplit : *model.program,
+                                              options, model.blocks,
+                                              is_by_rows ? Reference::Rule::by_rows : Reference::Rule::exact);
+    const Setting setting{.network = is_by_rows ? model.network : nullptr,
+                          .program = *model.program,
+                          .home = home,
+                          .options = options,
+                          .result = result,
+                          .blocks = model.blocks,
+                          .reference = reference.get()};
+    interpreter = is_by_rows ? std::make_unique<Interpreter>(setting, device.plan().clocks[clock].steps)
+                             : std::make_unique<Interpreter>(setting);
+  }
 
   ModelToRun model;
-  PlannedHome planned;
-  OwnHome own;
-  Interpreter interpreter;
+  Home home;
+  std::unique_ptr<Reference> reference{};  ///< Null: no check.
+  std::unique_ptr<Interpreter> interpreter{};
   std::size_t steps_done = 0;
   std::vector<NamedArray> outputs{};  ///< In the network's order; empty arrays until they are read.
 };
@@ -63,9 +75,14 @@ PlanRun::PlanRun(std::span<const ModelToRun> models, const Plan& plan, const Run
       device_(graphs_of(models), plan, table_.tree),
       progress_(plan.clocks.size()),
       turns_(options.seed) {
-  for (std::size_t m = 0; m < models.size(); ++m)
-    residents_.push_back(
-        std::make_unique<Resident>(models[m], device_, m, table_.clock_of[m], options, result));
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    try {
+      residents_.push_back(
+          std::make_unique<Resident>(models[m], device_, m, table_.clock_of[m], options, result));
+    } catch (const Error& error) {
+      throw models[m].file.empty() ? error : error.in_file(models[m].file);
+    }
+  }
 }
 
 PlanRun::~PlanRun() = default;
@@ -85,7 +102,7 @@ void PlanRun::give_states() {
   for (const auto& resident : residents_) {
     const std::vector<Tensor>& tensors = resident->model.program->graph->tensors;
     for (TensorId t = 0; t < tensors.size(); ++t) {
-      if (tensors[t].kind == TensorKind::state) resident->interpreter.give(t, resident->model.value(t));
+      if (tensors[t].kind == TensorKind::state) resident->interpreter->give(t, resident->model.value(t));
     }
   }
 }
@@ -144,13 +161,15 @@ void PlanRun::leave_branches(std::size_t clock) {
 
 void PlanRun::take_step(Resident& resident, const Event& event) {
   const Copy* const copy = std::get_if<Copy>(&event.what);
-  if (copy != nullptr) resident.planned.await(*copy);
-  resident.interpreter.move_to(event.at);
+  if (copy != nullptr) resident.home.await(*copy);
+  resident.interpreter->move_to(event.at);
   if (resident.steps_done == 0) begin_model(event.model);
   if (const Call* const call = std::get_if<Call>(&event.what)) {
-    resident.interpreter.run(*call);
+    resident.interpreter->run(*call);
+  } else if (const OfRows* const rows = std::get_if<OfRows>(&event.what)) {
+    resident.interpreter->run_rows(*rows->step);
   } else if (copy != nullptr) {
-    resident.interpreter.run(*copy, event.at);
+    resident.interpreter->run(*copy);
   }
   if (++resident.steps_done == table_.steps_of[event.model]) read_outputs(event.model, When::released);
 }
@@ -164,10 +183,10 @@ void PlanRun::begin_model(std::size_t model) {
     if (kind == TensorKind::weight || kind == TensorKind::state || !given.insert(input).second) continue;
     if (const Feed* const feed = feed_of(model, input)) {
       const std::size_t from = plan_.tensors[feed->output].model;
-      resident.interpreter.take(input, residents_[from]->interpreter,
-                                feed->output - device_.first_tensor_of(from));
+      resident.interpreter->take(input, *residents_[from]->interpreter,
+                                 feed->output - device_.first_tensor_of(from));
     } else {
-      resident.interpreter.give(input, resident.model.value(input));
+      resident.interpreter->give(input, resident.model.value(input));
     }
   }
 }
@@ -187,10 +206,11 @@ void PlanRun::read_outputs(std::size_t model, When when) {
     const bool is_released = std::ranges::find(plan_.released, device_.first_tensor_of(model) + outputs[i]) !=
                              plan_.released.end();
     if (is_released != (when == When::released)) continue;
-    const auto bytes = resident.interpreter.read(outputs[i], "the caller");
     const Tensor& tensor = graph.tensors[outputs[i]];
     resident.outputs[i] = {
-        tensor.name, {tensor.dtype, tensor.shape.value_or(Shape{}), {bytes.begin(), bytes.end()}}, model};
+        tensor.name,
+        {tensor.dtype, tensor.shape.value_or(Shape{}), resident.interpreter->read(outputs[i])},
+        model};
   }
 }
 

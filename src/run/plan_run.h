@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "run/blocks.h"
 #include "run/device.h"
 #include "run/home.h"
 #include "run/interpreter.h"
@@ -22,7 +23,11 @@ namespace stowage::run {
 /// A model to run.
 struct ModelToRun {
   const Program* program = nullptr;
-  std::string file{};  ///< Prefix of errors; may be empty.
+  const Network* network = nullptr;  ///< Needed for rows.
+  /// Null: the network is not split. Then program and network are those of the blocks.
+  const BlockNetwork* blocks = nullptr;
+  const Program* unsplit = nullptr;  ///< With blocks: what checks compare with.
+  std::string file{};                ///< Prefix of errors; may be empty.
   /// The value of an input or a state.
   std::function<std::vector<std::byte>(TensorId)> value{};
 };

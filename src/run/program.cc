@@ -164,14 +164,14 @@ class Preparation {
     const Operator& op = graph_.subgraphs[s].operators[o];
     Call call{.subgraph = s, .op = o};
     for (const std::size_t body : op.bodies) call.bodies.push_back(calls_of(graph_, orders_, body));
-    OwnHome home(graph_);
+    Home home(graph_);
     RunResult ignored;
     const RunOptions options;
-    Interpreter interpreter(program_, {.own = &home}, options, ignored);
-    interpreter.run(std::vector<Call>{call});
+    Interpreter interpreter({.program = program_, .home = home, .options = options, .result = ignored});
+    interpreter.run(call);
     for (const auto& output : op.outputs) {
       if (!output) continue;
-      const auto value = interpreter.read(*output, "the caller");
+      const std::vector<std::byte> value = interpreter.read(*output);
       make_room(*output);
       std::copy(value.begin(), value.end(), program_.computed[*output].data());
       if (op.type == "ConstantOfShape" && options_.random_weights &&

@@ -7,6 +7,9 @@
 //     q (64 numbers, each changed by 1e-5 of itself)  ->  y = sum of q * w:  changes by 1e-5 * sqrt(sum of (q * w)^2)
 //
 // Cost: one run; a few more as soon as a number differs by more than its own size allows.
+//
+// An operator of which a row comes first reads tensors whose rows are not all there yet. So the operators before it
+// catch up: they run as wholes before they run in the plan.
 
 #include "run/reference.h"
 
@@ -77,34 +80,67 @@ bool is_close(double a, double b, double tolerance) {
 
 }  // namespace
 
-Reference::Reference(const Program& program, const RunOptions& options,
-                     const std::function<std::vector<std::byte>(TensorId)>& value, const BlockNetwork* blocks)
+Reference::Reference(const Program& program, const RunOptions& options, const BlockNetwork* blocks, Rule rule)
     : program_(program),
       options_{.seed = options.seed, .stop = options.stop},
-      value_(value),
       blocks_(blocks),
+      rule_(rule),
       home_(*program.graph),
+      own_({.program = program, .home = home_, .options = options_, .result = ignored_}),
+      producers_(program.graph->tensors.size()),
+      calls_(calls_of(*program.graph, topological_orders(*program.graph), 0)),
+      call_of_(program.graph->subgraphs[0].operators.size()),
+      is_done_(program.graph->subgraphs[0].operators.size(), false),
       tolerances_(program.graph->tensors.size()) {
-  run_in(home_, [](TensorId) {});
+  for (std::size_t c = 0; c < calls_.size(); ++c) {
+    call_of_[calls_[c].op] = c;
+    for (const auto& output : program.op(calls_[c]).outputs) {
+      if (output) producers_[*output] = calls_[c].op;
+    }
+  }
+}
+
+void Reference::give(TensorId tensor, std::span<const std::byte> value) {
+  own_.give(tensor, value);
+  if (rule_ == Rule::by_rows) given_[tensor].assign(value.begin(), value.end());
+}
+
+void Reference::run(const Call& call) {
+  const std::size_t op =
+      blocks_ == nullptr || call.subgraph != 0 ? call.op : blocks_->split_network().operators[call.op].of;
+  const bool runs_bodies = is_control_flow(program_.graph->subgraphs[call.subgraph].operators[op]);
+  if (call.subgraph == 0 && !runs_bodies) return catch_up(op);
+  if (call.subgraph == 0) is_done_[op] = true;
+  if (!runs_bodies) own_.run(call);  // bodies run beside those of the plan
+}
+
+void Reference::catch_up(std::size_t op) {
+  if (is_done_[op] || !call_of_[op]) return;
+  is_done_[op] = true;
+  for (const auto& input : program_.graph->subgraphs[0].operators[op].inputs) {
+    if (input) catch_up_to(*input);
+  }
+  own_.run(calls_[*call_of_[op]]);
+}
+
+void Reference::catch_up_to(TensorId tensor) {
+  if (producers_[tensor]) catch_up(*producers_[tensor]);
+}
+
+std::byte* Reference::bytes_of(Home& home, TensorId tensor) const {
+  const PlacedPart found = home.find({.tensor = tensor}, "");
+  return found.empty() ? nullptr : found.front().at;
 }
 
 template <typename Change>
-void Reference::run_in(OwnHome& home, const Change& change) const {
-  const Graph& graph = *program_.graph;
+void Reference::run_in(Home& home, const Change& change) const {
   RunResult ignored;
-  Interpreter interpreter(program_, {.own = &home}, options_, ignored);
-  const auto give = [&](TensorId tensor) {
-    interpreter.give(tensor, value_(tensor));
+  Interpreter interpreter({.program = program_, .home = home, .options = options_, .result = ignored});
+  for (const auto& [tensor, value] : given_) {
+    interpreter.give(tensor, value);
     change(tensor);
-  };
-  for (TensorId t = 0; t < graph.tensors.size(); ++t) {
-    if (graph.tensors[t].kind == TensorKind::state) give(t);
   }
-  for (const TensorId input : graph.subgraphs[0].inputs) {
-    const TensorKind kind = graph.tensors[input].kind;
-    if (kind != TensorKind::weight && kind != TensorKind::state) give(input);
-  }
-  for (const Call& call : calls_of(graph, topological_orders(graph), 0)) {
+  for (const Call& call : calls_) {
     interpreter.run(call);
     for (const auto& output : program_.op(call).outputs) {
       if (output) change(*output);
@@ -113,12 +149,11 @@ void Reference::run_in(OwnHome& home, const Change& change) const {
 }
 
 template <typename Visit>
-void Reference::for_each_number(TensorId tensor, const Visit& visit) {
+void Reference::for_each_number(Home& home, TensorId tensor, const Visit& visit) const {
   const Tensor& own = program_.graph->tensors[tensor];
   if (!run::tolerance_of(own.dtype)) return;
-  const std::byte* const bytes = home_.bytes_of(tensor, "");
-  if (bytes == nullptr) return;
-  const Bytes element = *bits_of(own.dtype) / 8;
+  const std::byte* const bytes = bytes_of(home, tensor);
+  const Bytes element = bytes_of_element(own.dtype);
   for (Bytes at = 0; at < own.bytes; at += element) visit(at, number_at(own.dtype, bytes + at));
 }
 
@@ -126,7 +161,7 @@ double Reference::own_tolerance_of(TensorId tensor) {
   double& tolerance = tolerances_[tensor].own;
   if (tolerance < 0) {
     double largest = 0;
-    for_each_number(tensor, [&](Bytes, double number) {
+    for_each_number(home_, tensor, [&](Bytes, double number) {
       if (std::isfinite(number)) largest = std::max(largest, std::abs(number));
     });
     tolerance = largest * *run::tolerance_of(program_.graph->tensors[tensor].dtype);
@@ -140,14 +175,17 @@ double Reference::tolerance_of(TensorId tensor) {
 }
 
 void Reference::run_changed() {
+  if (again_ == nullptr) {
+    again_ = std::make_unique<Home>(*program_.graph);
+    run_in(*again_, [](TensorId) {});
+  }
   std::mt19937_64 random(static_cast<std::uint64_t>(changed_runs_));
-  OwnHome changed(*program_.graph);
+  Home changed(*program_.graph);
   run_in(changed, [&](TensorId tensor) {
     const DType dtype = program_.graph->tensors[tensor].dtype;
-    std::byte* const bytes = changed.bytes_of(tensor, "");
-    if (bytes == nullptr) return;
+    std::byte* const bytes = bytes_of(changed, tensor);
     double& most = tolerances_[tensor].passed_on;
-    for_each_number(tensor, [&](Bytes at, double number) {
+    for_each_number(*again_, tensor, [&](Bytes at, double number) {
       const double now = number_at(dtype, bytes + at);
       const double difference = std::abs(now - number);
       if (std::isfinite(difference)) most = std::max(most, margin * difference);
@@ -164,17 +202,23 @@ std::optional<std::int64_t> Reference::first_difference(TensorId tensor, const P
 
 std::optional<std::int64_t> Reference::first_difference_in_whole(TensorId tensor, const PlacedPart& part) {
   const Tensor& own = program_.graph->tensors[tensor];
-  const Bytes element = std::max(bits_of(own.dtype).value_or(8) / 8, 1);
+  // Operators change state, and do so at once where the plan runs rows.
+  if (rule_ == Rule::by_rows && own.kind == TensorKind::state) return std::nullopt;
+  catch_up_to(tensor);
+  const std::byte* const all = bytes_of(home_, tensor);
+  const Bytes element = bytes_of_element(own.dtype);
   for (const PlacedBytes& bytes : part) {
-    const std::byte* const expected = home_.bytes_of(tensor, "") + bytes.offset;
+    const std::byte* const expected = all + bytes.offset;
     if (std::memcmp(bytes.at, expected, static_cast<std::size_t>(bytes.size)) == 0) continue;
     for (Bytes at = 0; at < bytes.size; at += element) {
-      if (std::memcmp(bytes.at + at, expected + at, static_cast<std::size_t>(element)) == 0) continue;
-      if (!run::tolerance_of(own.dtype)) return (bytes.offset + at) / element;
+      if (std::memcmp(bytes.at + at, expected + at,
+                      static_cast<std::size_t>(std::min(element, bytes.size - at))) == 0)
+        continue;
+      const std::int64_t index = (bytes.offset + at) / element;
+      if (rule_ == Rule::exact || !run::tolerance_of(own.dtype)) return index;
       const double a = number_at(own.dtype, bytes.at + at);
       const double b = number_at(own.dtype, expected + at);
-      if (!is_close(a, b, own_tolerance_of(tensor)) && !is_close(a, b, tolerance_of(tensor)))
-        return (bytes.offset + at) / element;
+      if (!is_close(a, b, own_tolerance_of(tensor)) && !is_close(a, b, tolerance_of(tensor))) return index;
     }
   }
   return std::nullopt;

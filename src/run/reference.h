@@ -1,29 +1,43 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "run/blocks.h"
 #include "run/home.h"
+#include "run/interpreter.h"
 #include "run/program.h"
-#include "run/row_memory.h"
 #include "stowage/run.h"
 
 namespace stowage::run {
 
-/// The tensors of a network that runs unstreamed, each in memory of its own.
+/// A network that runs beside the planned one, each tensor in memory of its own. An operator runs when it, or a row
+/// or block of it, first runs in the plan.
 class Reference {
  public:
-  /// Runs the network. Throws Interrupted, and Error for data that an operator cannot process. With `blocks`,
-  /// tensors are those of the network of blocks. Keeps references to the program and the blocks.
-  Reference(const Program& program, const RunOptions& options,
-            const std::function<std::vector<std::byte>(TensorId)>& value, const BlockNetwork* blocks);
+  /// How numbers may differ: not at all, or, where a plan adds up rows, as far as other orders of terms explain.
+  enum class Rule : std::uint8_t { exact, by_rows };
 
+  /// With `blocks`, tensors and operators are those of the network of blocks; the program is that of the unsplit
+  /// network. Keeps references to both.
+  Reference(const Program& program, const RunOptions& options, const BlockNetwork* blocks, Rule rule);
+
+  /// Gives an input or a state its value.
+  void give(TensorId tensor, std::span<const std::byte> value);
+  /// The plan runs this operator, or a part of it. Throws Interrupted, and Error for data that an operator cannot
+  /// process.
+  void run(const Call& call);
   /// The first wrong element of the tensor among these bytes of it. Integers must be equal. Real numbers may
-  /// differ as far as other orders of terms explain, so by the size of what was summed. Throws Interrupted.
+  /// differ by the size of what was summed, if the rule says so. Throws Interrupted.
   [[nodiscard]] std::optional<std::int64_t> first_difference(TensorId tensor, const PlacedPart& part);
+
+  /// The network itself, for what bodies pass on.
+  [[nodiscard]] Interpreter& own() { return own_; }
 
  private:
   /// What numbers of a tensor may differ by.
@@ -32,26 +46,38 @@ class Reference {
     double passed_on = 0;  ///< By what was summed for them and before them.
   };
 
+  [[nodiscard]] std::byte* bytes_of(Home& home, TensorId tensor) const;
+  /// Runs an operator of the main subgraph if it has not run, after those that it reads.
+  void catch_up(std::size_t op);
+  void catch_up_to(TensorId tensor);
   /// Runs the network. Calls `change` for each tensor that the caller has given or an operator has written.
   template <typename Change>
-  void run_in(OwnHome& home, const Change& change) const;
+  void run_in(Home& home, const Change& change) const;
   /// Notes how far a tensor moves if all real numbers before it change by their tolerances.
   void run_changed();
   /// Calls `visit(at, number)` for each real number of a tensor, at that byte of it.
   template <typename Visit>
-  void for_each_number(TensorId tensor, const Visit& visit);
+  void for_each_number(Home& home, TensorId tensor, const Visit& visit) const;
   [[nodiscard]] double own_tolerance_of(TensorId tensor);
   [[nodiscard]] double tolerance_of(TensorId tensor);
-
   [[nodiscard]] std::optional<std::int64_t> first_difference_in_whole(TensorId tensor,
                                                                       const PlacedPart& part);
 
   const Program& program_;
   RunOptions options_;
-  std::function<std::vector<std::byte>(TensorId)> value_;
   const BlockNetwork* blocks_;
-  OwnHome home_;
-  std::vector<Tolerance> tolerances_;  ///< Per tensor.
+  Rule rule_;
+  Home home_;
+  RunResult ignored_{};
+  Interpreter own_;
+  std::vector<std::optional<std::size_t>> producers_;  ///< Per tensor: an operator of the main subgraph.
+  std::vector<Call> calls_;                            ///< Of the main subgraph, in a possible order.
+  std::vector<std::optional<std::size_t>>
+      call_of_;                ///< Per operator of the main subgraph; none if it is folded.
+  std::vector<bool> is_done_;  ///< Per operator of the main subgraph.
+  std::map<TensorId, std::vector<std::byte>> given_{};  ///< Only for a rule with tolerances.
+  std::unique_ptr<Home> again_{};                       ///< All tensors as the network alone has them.
+  std::vector<Tolerance> tolerances_;                   ///< Per tensor.
   int changed_runs_ = 0;
 };
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/checked.h"
 #include "base/print.h"
 #include "export/json.h"
 #include "export/readable.h"
+#include "run/parts.h"
 #include "stowage/run.h"
 
 namespace stowage {
@@ -83,21 +83,6 @@ std::string describe(const NamedArray& output, const Plan& plan) {
   return text;
 }
 
-/// Bytes that a view holds of its tensor.
-Bytes bytes_in(const View& view, const Tensor& tensor) {
-  const auto of_rows = [&](std::size_t axis, std::int64_t rows) {
-    if (!tensor.shape || axis >= tensor.shape->size() || (*tensor.shape)[axis] < 1) return tensor.bytes;
-    const std::int64_t extent = (*tensor.shape)[axis];
-    return tensor.bytes / extent * std::clamp<std::int64_t>(rows, 0, extent);
-  };
-  if (view.ring) {
-    const auto rows = base::checked_multiply(view.ring->granule, view.ring->count);
-    return of_rows(view.ring->axis, rows.value_or(largest_value));
-  }
-  if (view.rows) return of_rows(view.rows->axis, view.rows->end - view.rows->begin);
-  return tensor.bytes;
-}
-
 /// Per memory: the highest end of a tensor or of sums in the plan.
 std::vector<Bytes> planned_ends(const Plan& plan) {
   std::vector<Bytes> ends(plan.memories.size(), 0);
@@ -118,7 +103,7 @@ std::vector<Bytes> planned_ends(const Plan& plan) {
     for (const View& view : tensor.views) {
       const Place& place = plan.places[view.buffer];
       Bytes& end = ends[place.memory];
-      end = std::max(end, place.offset + view.offset + bytes_in(view, tensor.tensor));
+      end = std::max(end, place.offset + view.offset + run::bytes_in(view, tensor.tensor));
     }
   }
   return ends;

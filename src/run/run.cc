@@ -9,7 +9,6 @@
 #include "run/inputs.h"
 #include "run/plan_run.h"
 #include "run/program.h"
-#include "run/stream_run.h"
 #include "stowage/error.h"
 
 namespace stowage {
@@ -31,32 +30,38 @@ std::vector<const Network*> pointers_to(std::span<const Network> networks) {
   return pointers;
 }
 
-void count_kernels(std::span<const run::Program> programs, RunResult& result) {
-  for (const run::Program& program : programs) {
-    result.kernels_hold += program.held;
-    result.kernels_scratch = std::max(result.kernels_scratch, program.scratch);
-  }
+void count_kernels(const run::Program& program, RunResult& result) {
+  result.kernels_hold += program.held;
+  result.kernels_scratch = std::max(result.kernels_scratch, program.scratch);
 }
 
-/// Rows need plain kernels; prepares them here unless `model` has them.
-void run_streamed(const Network& network, run::ModelToRun model, const RunOptions& prepared_for,
-                  const Plan& plan, const RunOptions& options, RunResult& result) {
-  std::optional<run::Program> plain;
+/// Kernels that run rows, and the blocks of a split network.
+struct ForRows {
+  std::vector<run::Program> plain{};
+  std::optional<run::BlockNetwork> blocks{};
+};
+
+/// Rows need plain kernels; prepares them unless the models have them. Splits the network if the plan does.
+void prepare_rows(std::span<const Network* const> networks, const RunOptions& prepared_for, const Plan& plan,
+                  std::vector<run::ModelToRun>& models, ForRows& prepared) {
   if (prepared_for.kernels != KernelSet::plain) {
-    plain = prepare(network, {.kernels = KernelSet::plain, .random_weights = prepared_for.random_weights});
-    model.program = &*plain;
+    for (const Network* const network : networks)
+      prepared.plain.push_back(
+          prepare(*network, {.kernels = KernelSet::plain, .random_weights = prepared_for.random_weights}));
+    for (std::size_t m = 0; m < models.size(); ++m) models[m].program = &prepared.plain[m];
   }
-  count_kernels({model.program, 1}, result);
+  if (!model::has_blocks(plan)) return;
+  if (models.size() != 1) throw RunFault{"a plan with blocks of several models cannot be run"};
+  run::ModelToRun& model = models[0];
   try {
-    if (model::has_blocks(plan)) {
-      const run::BlockNetwork blocks(network, *model.program, plan);
-      run::StreamRun(blocks, model, options, result).run();
-      return;
-    }
-    run::StreamRun(network, model, plan, options, result).run();
+    prepared.blocks.emplace(*networks[0], *model.program, plan);
   } catch (const Error& error) {
     throw model.file.empty() ? error : error.in_file(model.file);
   }
+  model.unsplit = model.program;
+  model.program = &prepared.blocks->program();
+  model.network = &prepared.blocks->network();
+  model.blocks = &*prepared.blocks;
 }
 
 }  // namespace
@@ -91,16 +96,17 @@ RunResult Runner::run(const Plan& plan, const RunOptions& options) const {
       const auto array = given.find({m, tensor});
       return run::value_of(network, tensor, array == given.end() ? nullptr : array->second, options.seed);
     };
-    models.push_back({&programs[m], networks[m]->input.info.source, value});
+    models.push_back({.program = &programs[m],
+                      .network = networks[m],
+                      .file = networks[m]->input.info.source,
+                      .value = value});
   }
   try {
-    if (is_streamed(plan)) {
-      if (models.size() != 1) throw RunFault{"a streamed plan of several models cannot be run"};
-      run_streamed(*networks[0], models[0], prepared_for, plan, options, result);
-    } else {
-      count_kernels(programs, result);
-      run::PlanRun(models, plan, options, result).run();
-    }
+    ForRows prepared;
+    if (is_streamed(plan)) prepare_rows(networks, prepared_for, plan, models, prepared);
+    for (const run::ModelToRun& model : models)
+      count_kernels(model.unsplit != nullptr ? *model.unsplit : *model.program, result);
+    run::PlanRun(models, prepared.blocks ? prepared.blocks->plan() : plan, options, result).run();
   } catch (const RunFault& fault) {
     result.fault = fault;
   } catch (const run::Interrupted&) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "check/clocks.h"
 #include "stowage/run.h"
@@ -24,18 +25,31 @@ class ClockReader {
   std::vector<Event> read() {
     std::vector<Event> events;
     while (at_ < steps_.size()) {
-      const auto at = static_cast<Position>(at_);
-      if (const Fork* const fork = std::get_if<Fork>(&steps_[at_])) {
-        events.push_back({.at = at, .what = *fork});
-        ++at_;
-      } else if (const Copy* const copy = std::get_if<Copy>(&steps_[at_])) {
-        events.push_back({.at = at, .model = plan_.tensors[copy->tensor].model, .what = *copy});
-        ++at_;
-      } else {
-        const std::size_t model = std::get<Run>(steps_[at_]).model;
-        if (!is_in(model, 0, 1)) refuse();
-        events.push_back({.at = at, .model = model, .what = read_call(model, 0, 1)});
+      const Step& step = steps_[at_];
+      Event event{.at = static_cast<Position>(at_)};
+      const Run* const run = std::get_if<Run>(&step);
+      if (run != nullptr && !run->rows) {
+        event.model = run->model;
+        if (!is_in(event.model, 0, 1)) refuse();
+        event.what = read_call(event.model, 0, 1);
+        events.push_back(std::move(event));
+        continue;
       }
+      ++at_;
+      if (const Fork* const fork = std::get_if<Fork>(&step)) {
+        event.what = *fork;
+      } else if (const Copy* const copy = std::get_if<Copy>(&step)) {
+        event.model = plan_.tensors[copy->tensor].model;
+        event.what = *copy;
+      } else {
+        const auto* const arrive = std::get_if<Arrive>(&step);
+        event.model =
+            run != nullptr
+                ? run->model
+                : plan_.tensors[arrive != nullptr ? arrive->tensor : std::get<Leave>(step).tensor].model;
+        event.what = OfRows{&step};
+      }
+      events.push_back(std::move(event));
     }
     return events;
   }

@@ -15,11 +15,16 @@ namespace stowage::run {
 /// A model without steps: its inputs are given and its outputs are read.
 struct Idle {};
 
-/// One event: an operator with all its bodies, a copy, or a fork.
+/// A step that is rows: of an operator, of an input that arrives, or of an output that leaves.
+struct OfRows {
+  const Step* step = nullptr;
+};
+
+/// One event: an operator with all its bodies, rows, a copy, or a fork.
 struct Event {
   Position at = 0;
   std::size_t model = 0;  ///< Unused for a fork.
-  std::variant<Call, Copy, Fork, Idle> what{};
+  std::variant<Call, OfRows, Copy, Fork, Idle> what{};
 };
 
 /// The events on each clock of a plan.
@@ -30,7 +35,8 @@ struct Timetable {
   std::vector<std::size_t> steps_of{};       ///< Per model: its number of events; at least one.
 };
 
-/// Throws RunFault for steps that the graphs do not have. Requires a plan that passed `expect_plan_of`.
+/// Throws RunFault for steps that the graphs do not have. Keeps pointers to steps of
+/// the plan, which must have passed `expect_plan_of`.
 [[nodiscard]] Timetable timetable_of(std::span<const Graph* const> graphs, const Plan& plan);
 
 }  // namespace stowage::run

@@ -72,10 +72,10 @@ TEST(RunOutputs, AreReadWhenEverythingHasRunUnlessTheyAreReleased) {
   // In one buffer a's output takes the bytes of b's.
   sketch.tensor("a.y").views.clear();
   sketch.view("a.y", "b.y", {3, 4});
-  EXPECT_EQ(
-      sketch.fault(0, RunCheck::none),
-      "tensor 'y' of model 'b' is read by the caller, but operator 'a1' (Add, 1 of subgraph 0) of model "
-      "'a' wrote over it");
+  EXPECT_EQ(sketch.fault(0, RunCheck::none),
+            "the caller reads tensor 'y' of model 'b', but byte 32 of memory 'm0', held by buffer 'b.y', is "
+            "of tensor 'y' of model 'a', written by operator 'a1' (Add, 1 of subgraph 0) of model 'a' at "
+            "position 3, where it should be");
 }
 
 /// a and b at the same time, then c.
@@ -193,9 +193,8 @@ TEST(RunClocks, BranchesMayUseBuffersOfTheClocksThatForkedThemOnly) {
   sketch.run(2, "b", 0);
   expect_as_alone(sketch, sketch.result(), 0);
   sketch.buffer("b.x").clock = 1;
-  EXPECT_EQ(
-      sketch.fault(),
-      "tensor 'x' of model 'b' is written at position 0 of clock 2, but the plan has no place for it then");
+  EXPECT_EQ(sketch.fault(),
+            "tensor 'x' of model 'b' of the caller has no place in the plan at position 0 of clock 2");
 }
 
 /// a, then b, which a feeds, in one buffer, then c, which b feeds.
@@ -260,10 +259,10 @@ TEST(RunFeeds, AreNotWrittenOverBeforeTheyAreRead) {
   EXPECT_EQ(sketch.fault(), "");  // one output feeds two
   sketch.tensor("b.y").views.clear();
   sketch.view("b.y", "a.y", {1, 2});  // in place, as b alone may
-  EXPECT_EQ(
-      sketch.fault(0, RunCheck::none),
-      "tensor 'y' of model 'a' is read by the feed of tensor 'x' of model 'c', but operator 'b0' (Add, 0 of "
-      "subgraph 0) of model 'b' wrote over it");
+  EXPECT_EQ(sketch.fault(0, RunCheck::none),
+            "the feed of tensor 'x' of model 'c' reads tensor 'y' of model 'a', but byte 16 of memory 'm0', "
+            "held by buffer 'a.y', is of tensor 'y' of model 'b', written by operator 'b0' (Add, 0 of "
+            "subgraph 0) of model 'b' at position 1, where it should be");
 }
 
 TEST(RunFeeds, GoFromBranchToBranch) {

@@ -87,9 +87,8 @@ TEST(RunMoves, DoNotReadWhereTheValueWasNotCopied) {
   sketch.buffer("a.y").pieces[0].life = {3, 5};
   for (const RunCheck check : {RunCheck::none, RunCheck::tensors}) {
     EXPECT_EQ(sketch.fault(0, check),
-              "tensor 't1' is read by operator 'a2' (Add, 2 of subgraph 0) from buffer 'a.t1', where it was "
-              "neither "
-              "written nor copied");
+              "operator 'a2' (Add, 2 of subgraph 0) reads tensor 't1', but nothing was written to byte 0 of "
+              "memory 'm0', held by buffer 'a.t1', where it should be");
   }
 }
 
@@ -105,19 +104,17 @@ TEST(RunMoves, DoNotReadWhatCameBackWithoutACopy) {
   sketch.tensor("a.y").views[0].life.lower = 3;
   auto& steps = sketch.plan().clocks[0].steps;
   steps.erase(steps.begin() + 3);
-  EXPECT_EQ(
-      sketch.fault(0, RunCheck::none),
-      "tensor 't1' is read by operator 'a2' (Add, 2 of subgraph 0) from buffer 'first', where it was neither "
-      "written nor copied");
+  EXPECT_EQ(sketch.fault(0, RunCheck::none),
+            "operator 'a2' (Add, 2 of subgraph 0) reads tensor 't1', but nothing was written to byte 0 of "
+            "memory 'm0', held by buffer 'first', where it should be");
 }
 
 TEST(RunMoves, DoNotCopyFromWhereNothingIsOrToWhereNoPlaceIs) {
   PlanSketch empty = spilled();
   std::get<stowage::Copy>(empty.plan().clocks[0].steps[1]) = {1, 2, 1};
-  EXPECT_EQ(
-      empty.fault(),
-      "the copy of tensor 't1' from 'm1' to 'm0' finds no value in buffer 'a.t1@m1': it was neither written "
-      "nor copied there");
+  EXPECT_EQ(empty.fault(),
+            "the copy of tensor 't1' from 'm1' to 'm0' reads tensor 't1', but nothing was written to byte 4 "
+            "of memory 'm1', held by buffer 'a.t1@m1', where it should be");
   PlanSketch late = spilled();
   late.tensor("a.t1").views[1].life.lower = 2;
   EXPECT_EQ(late.fault(),
@@ -141,8 +138,8 @@ TEST(RunMoves, DoNotCopyWhatWasWrittenOver) {
   sketch.buffer("a.t1@m1").pieces = {{0, 16, {1, 2}}, {0, 16, {3, 4}}};
   sketch.buffer("a.t2").pieces = {{0, 16, {2, 3}}};
   EXPECT_EQ(sketch.fault(0, RunCheck::none),
-            "the copy of tensor 't1' from 'm1' to 'm0' finds no value in buffer 'a.t1@m1': it was neither "
-            "written nor copied there");
+            "the copy of tensor 't1' from 'm1' to 'm0' reads tensor 't1', but nothing was written to byte 4 "
+            "of memory 'm1', held by buffer 'a.t1@m1', where it should be");
 }
 
 TEST(RunMoves, CopiesWriteOverOthers) {
@@ -153,8 +150,8 @@ TEST(RunMoves, CopiesWriteOverOthers) {
   sketch.buffer("a.t2").pieces = {{0, 16, {2, 3}}, {0, 16, {4, 5}}};
   sketch.buffer("a.t1").pieces = {{0, 16, {3, 4}}};
   EXPECT_EQ(sketch.fault(0, RunCheck::none),
-            "tensor 't2' is read by operator 'a2' (Add, 2 of subgraph 0) from buffer 'a.t2', where it was "
-            "neither written nor copied");
+            "operator 'a2' (Add, 2 of subgraph 0) reads tensor 't2', but nothing was written to byte 16 of "
+            "memory 'm0', held by buffer 'a.t2', where it should be");
 }
 
 TEST(RunMoves, HappenOnTheClockOfTheirModel) {

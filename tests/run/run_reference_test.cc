@@ -80,8 +80,8 @@ TEST(RunReference, SumsThatCancelMayDifferByTheSizeOfTheirTerms) {
 TEST(RunReference, WhatIsLargerThanTheTermsExplainIsADifference) {
   const Cancelling it;
   const run::Program program = run::make_program(it.network, {.kernels = KernelSet::plain});
-  run::Reference reference(
-      program, {}, [&](TensorId) { return it.value.data; }, nullptr);
+  run::Reference reference(program, {}, nullptr, run::Reference::Rule::by_rows);
+  for (const TensorId input : it.network.graph().subgraphs[0].inputs) reference.give(input, it.value.data);
   const auto differs = [&](float first) {
     std::vector<std::byte> bytes = bytes_of_floats({first, 0});
     const run::PlacedPart part{{.at = bytes.data(), .offset = 0, .size = 4}};

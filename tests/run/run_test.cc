@@ -208,7 +208,8 @@ TEST_F(RunMachine, FindsALifeThatEndsTooEarly) {
 
 TEST_F(RunMachine, FindsAViewThatIsWrittenWhenItHasNoPlace) {
   cases::tensor_named(it_.plan, "b").views[0].life.lower = 2;
-  EXPECT_EQ(run(), "tensor 'b' is written at position 1, but the plan has no place for it then");
+  EXPECT_EQ(run(),
+            "tensor 'b' of operator 'Relu1' (Relu, 1 of subgraph 0) has no place in the plan at position 1");
 }
 
 TEST_F(RunMachine, FindsATensorThatIsWrittenOver) {
@@ -238,9 +239,8 @@ TEST_F(RunMachine, RefusesToWriteOverWhatIsReadElsewhereThanInPlace) {
   it_.plan.places[target.buffer].offset = it_.plan.memories[0].peak - 32;
   moved.buffer = target.buffer;
   moved.offset = 8;
-  EXPECT_EQ(
-      run(),
-      "operator 'Relu1' (Relu, 1 of subgraph 0) writes tensor 'b' over tensor 'a', which it needs whole");
+  EXPECT_EQ(run(),
+            "operator 'Relu1' (Relu, 1 of subgraph 0) writes tensor 'b' over tensor 'a', which it needs");
 }
 
 TEST_F(RunMachine, NamesWhoWroteOverWhatIsRead) {
@@ -255,8 +255,11 @@ TEST_F(RunMachine, NamesWhoWroteOverWhatIsRead) {
   moved.buffer = target.buffer;
   EXPECT_EQ(
       run(),
-      "tensor 'x' is read by operator 'Relu2' (Relu, 2 of subgraph 0), but operator 'Relu1' (Relu, 1 of "
-      "subgraph 0) wrote over it");
+      "operator 'Relu2' (Relu, 2 of subgraph 0) reads tensor 'x', but byte " +
+          std::to_string(it_.plan.places[target.buffer].offset) + " of memory 'arena', held by buffer '" +
+          it_.plan.buffers[target.buffer].id +
+          "', is of tensor 'b', written by operator 'Relu1' (Relu, 1 of subgraph 0) at position 1, where it "
+          "should be");
 }
 
 TEST_F(RunMachine, RefusesStepsThatTheNetworkDoesNotHave) {
