@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stowage/graph.h"
+#include "stowage/tensor_kind.h"
 #include "stowage/units.h"
 
 namespace stowage {

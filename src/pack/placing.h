@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "model/life.h"
+#include "pack/life.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 
@@ -88,8 +88,6 @@ enum class Fit { lowest, tightest };
 [[nodiscard]] Placing lowest_of(const Problem& problem, const Control& control, std::string_view what,
                                 int passes,
                                 const std::function<Placing(int pass, const Control& control)>& run);
-
-using model::life_of;
 
 /// Why a strategy for one memory cannot serve a problem of several; none if it has one.
 [[nodiscard]] std::optional<std::string> several_memories(const Problem& problem);

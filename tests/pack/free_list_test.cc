@@ -1,7 +1,7 @@
 // The free list: the document's own examples, every way to a block by itself, a naive twin that
 // looks at every byte, and lists of other tools.
 
-#include "pack/free_list.h"
+#include "pack/patents/free_list.h"
 
 #include <gtest/gtest.h>
 
