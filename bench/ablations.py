@@ -119,7 +119,7 @@ RULES = (
     Rule("rectangle", "a group may keep its order", TUNER, "if (current.order != given) {", "if (false) {"),
     Rule("auto", "rings", PACKERS, ".suits = has_runs", ".suits = [](const Problem&) { return false; }"),
     Rule("auto", "probes of the rivals", PORTFOLIO,
-         "for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1});",
+         "for (const std::size_t rival : rivals) enter({rival, shares::probe, 1});",
          "for (const std::size_t rival : rivals) was_cut_[rival] = 1;"),
     Rule("auto", "last turn for who goes on", PORTFOLIO, "standing_ && standing_->entrant == rivals[1];", "true;"),
     Rule("auto", "no longer passes near the bound", PORTFOLIO, "if (is_choice_ && is_near_bound()) return;", ""),

@@ -26,7 +26,8 @@ class Neighbours;
 struct Control {
   SolveOptions options{};
   base::Deadline deadline{};
-  bool has_plan = false;  ///< A fallback plan exists or is being made: the deadline applies to all.
+  bool has_plan = false;     ///< A fallback plan exists or is being made: the deadline applies to all.
+  bool is_fallback = false;  ///< The placing is the fallback of other strategies: soon counts more than low.
   const std::atomic<Bytes>* ceiling = nullptr;  ///< With one memory: only placings below it are useful.
   /// With one memory: the best placing of other strategies for the same problem. Empty: none.
   std::span<const Place> known{};

@@ -3,7 +3,7 @@
 #include "pack/solve.h"
 
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +12,7 @@
 #include "pack/memories/assign.h"
 #include "pack/memories/cost_bound.h"
 #include "pack/portfolio.h"
+#include "pack/shares.h"
 #include "pack/sort_order.h"
 #include "stowage/error.h"
 #include "stowage/problem.h"
@@ -19,28 +20,37 @@
 namespace stowage {
 namespace {
 
-constexpr StrategyInfo auto_info{"auto", "the best of all strategies, within the time limit", "stowage"};
-
-/// A proof may exceed the time limit a little.
-constexpr std::chrono::milliseconds time_of_proof{20};
+constexpr StrategyInfo auto_info{"auto", "the best of those that it runs, within the time limit", "stowage"};
 
 const std::vector<pack::Strategy>& all() {
   static const std::vector<pack::Strategy> strategies = [] {
     std::vector<pack::Strategy> them(pack::packers().begin(), pack::packers().end());
-    them.push_back({{"levels", "chooses what lives in fast memory by what it saves", "stowage"},
-                    memories::assign,
-                    memories::obstacle_to_assign});
+    const auto by_name =
+        std::ranges::find(them, false, [](const pack::Strategy& it) { return it.info.is_in_auto; });
+    them.insert(by_name, {{"levels", "chooses what lives in fast memory by what it saves", "stowage"},
+                          memories::assign,
+                          memories::obstacle_to_assign});
     return them;
   }();
   return strategies;
 }
 
-/// The strategies of that name; `from-peak` was called `sweep`.
+struct Renamed {
+  std::string_view before;
+  std::string_view now;
+};
+/// Names that strategies had: what is now a pass of another one was one of its own.
+constexpr std::array<Renamed, 3> renamed{
+    {{"sweep", "from-peak"}, {"free-list-best", "free-list"}, {"two-stack-best", "two-stack"}}};
+
+/// The strategies of that name, now or before.
 std::vector<const pack::Strategy*> strategies_named(std::string_view name) {
-  if (name == "sweep") name = "from-peak";
+  const auto old = std::ranges::find(renamed, name, &Renamed::before);
+  if (old != renamed.end()) name = old->now;
   std::vector<const pack::Strategy*> chosen;
   for (const pack::Strategy& strategy : all()) {
-    if (name == auto_info.name || name == strategy.info.name) chosen.push_back(&strategy);
+    if (name == auto_info.name ? strategy.info.is_in_auto : name == strategy.info.name)
+      chosen.push_back(&strategy);
   }
   if (!chosen.empty()) return chosen;
   std::string names(auto_info.name);
@@ -81,7 +91,7 @@ Solution pack::solve(const Problem& problem, const SolveOptions& options, const 
   Solution best = pack::best_of(problem, chosen, {options, deadline});
   const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
   if (is_bounded) return best;
-  const std::int64_t bound = memories::cost_bound(problem, deadline.later_by(time_of_proof));
+  const std::int64_t bound = memories::cost_bound(problem, deadline.later_by(pack::shares::proof));
   best.cost_bound = std::min(bound, best.cost);
   return best;
 }

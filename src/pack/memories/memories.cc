@@ -84,7 +84,7 @@ std::optional<std::vector<Bytes>> pack_within(const Problem& problem, std::span<
   if (pack::lower_bound_of(one.buffers) > capacity) return std::nullopt;
   const pack::Control part = control_of_part(control, 0);
   for (const pack::Strategy& packer : pack::packers()) {
-    if (packer.obstacle(one) || part.is_time_up()) continue;
+    if (!packer.info.is_in_auto || packer.obstacle(one) || part.is_time_up()) continue;
     const pack::Placing placing = pack::run(packer, one, part);
     if (placing.places.size() != set.size() || peak_of_one(one, placing.places) > capacity) continue;
     std::vector<Bytes> offsets;
@@ -106,7 +106,7 @@ void lower_peaks(const Problem& problem, std::vector<Place>& places, const pack:
     if (peak == pack::lower_bound_of(one.buffers)) continue;
     std::vector<const pack::Strategy*> chosen;
     for (const pack::Strategy& packer : pack::packers()) {
-      if (!packer.obstacle(one)) chosen.push_back(&packer);
+      if (packer.info.is_in_auto && !packer.obstacle(one)) chosen.push_back(&packer);
     }
     const Solution found = pack::best_of(one, chosen, control_of_part(control, set.size() <= few ? 1 : 0));
     if (peak_of_one(one, found.places) >= peak) continue;

@@ -13,6 +13,9 @@
 // Buffers up to the threshold (`reuse_threshold`) take fresh memory only, so that they do not fragment free
 // blocks. After release their blocks serve larger buffers.
 //
+// In one memory, a second pass of ours lets the free block at the frontier grow even if another one is larger; the
+// lower placing is kept. As the fallback of other strategies, the first pass is all.
+//
 // Cost: n log n (buffers and memories).
 // Source: the document of docs/free-list.md, paragraphs 40-58 (the ways and the threshold), 108 (operator by
 // operator), 118-143 (levels), 144-151 (release), 172-198 (the flow chart).
@@ -166,6 +169,7 @@ Bytes FreeBlocks::take_from(Interval block, const Request& request) {
 
 namespace {
 
+constexpr std::int64_t work_of_pass = 300;        ///< For each buffer, in the units of deadlines, about.
 constexpr std::size_t placed_in_any_case = 1024;  ///< Buffers, which take less than a millisecond.
 constexpr std::size_t most_in_a_group = 64;       ///< Buffers that are allocated as one after a cut.
 
@@ -331,7 +335,9 @@ class FreeLists {
   std::priority_queue<Allocated, std::vector<Allocated>, EndsLater> allocated_;
 };
 
-Placing walk(const Problem& problem, Growing growing, const Control& control) {
+}  // namespace
+
+Placing free_list_pass(const Problem& problem, Growing growing, const Control& control) {
   Placing placing{std::vector<Place>(problem.buffers.size())};
   FreeLists lists(problem, growing);
   std::vector<Demand> demands = lists.set_aside(placing.places);
@@ -354,16 +360,16 @@ Placing walk(const Problem& problem, Growing growing, const Control& control) {
   return placing;
 }
 
-}  // namespace
-
 Placing free_list(const Problem& problem, const Control& control) {
-  return walk(problem, Growing::largest, control);
-}
-
-Placing free_list_best(const Problem& problem, const Control& control) {
-  return lowest_of(problem, control, "free-list-best", 2, [&](int pass, const Control& own) {
-    return walk(problem, pass == 0 ? Growing::largest : Growing::at_frontier, own);
-  });
+  Placing best = free_list_pass(problem, Growing::largest, control);
+  if (best.cut_short || control.is_fallback || problem.memories.size() > 1) return best;
+  control.spend(work_of_pass * std::ssize(problem.buffers));
+  Placing other = free_list_pass(problem, Growing::at_frontier, control);
+  best.cut_short = other.cut_short;
+  if (other.cut_short || other.places.empty()) return best;
+  const bool is_lower =
+      best.places.empty() || score_of(problem, other.places) < score_of(problem, best.places);
+  return is_lower ? other : best;
 }
 
 }  // namespace stowage::pack

@@ -22,6 +22,9 @@ struct Request {
 /// The free block that may grow, if it is at the frontier: the largest of the list, or any.
 enum class Growing { largest, at_frontier };
 
+/// One pass: with `largest` that of the document. See free_list.cc. If cancelled it places the rest in groups.
+[[nodiscard]] Placing free_list_pass(const Problem& problem, Growing growing, const Control& control);
+
 /// The free list and the frontier of one memory. Takes and releases blocks in the order of time; see
 /// free_list.cc. Every `take` returns the block's address, or nothing if no such block exists; then nothing
 /// has changed.

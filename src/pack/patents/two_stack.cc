@@ -47,11 +47,13 @@
 // - Alignment: the distance from the left end to the origin is a multiple of all alignments.
 // - Pins have no meaning on a line with a moving origin, and there is one line only: not applicable.
 //
-// `two-stack-best` is ours: it places three times, with rule 3 in its place, first, and after rule 1, and keeps the
-// lowest. Rule 1 may extend a boundary by much only to reclaim a small layer.
+// Two passes of ours follow that of the document: with rule 3 first, and after rule 1. The lowest placing is kept, of
+// equal ones the first. Rule 1 may extend a boundary by much only to reclaim a small layer.
 //
 // Cost: n log n.
 // Source: CN112256441B, claims 1-8.
+
+#include "pack/patents/two_stack.h"
 
 #include <algorithm>
 #include <array>
@@ -160,9 +162,6 @@ std::vector<Layer> backwards(const Problem& problem) {
   return layers;
 }
 
-/// Where rule 3 comes among the rules.
-enum class LessExtended { third, first, second };
-
 /// The line and the buffers on it.
 class Line {
  public:
@@ -208,7 +207,9 @@ class Line {
   Stack right_{Direction::right};
 };
 
-Placing place_on_line(const Problem& problem, LessExtended less_extended, const Control& control) {
+}  // namespace
+
+Placing two_stack_pass(const Problem& problem, LessExtended less_extended, const Control& control) {
   Placing placing{std::vector<Place>(problem.buffers.size())};
   const std::vector<Layer> layers = backwards(problem);
   Line line(less_extended);
@@ -229,16 +230,10 @@ Placing place_on_line(const Problem& problem, LessExtended less_extended, const 
   return placing;
 }
 
-}  // namespace
-
 Placing two_stack(const Problem& problem, const Control& control) {
-  return place_on_line(problem, LessExtended::third, control);
-}
-
-Placing two_stack_best(const Problem& problem, const Control& control) {
   constexpr std::array places{LessExtended::third, LessExtended::first, LessExtended::second};
-  return lowest_of(problem, control, "two-stack-best", places.size(), [&](int pass, const Control& own) {
-    return place_on_line(problem, places[static_cast<std::size_t>(pass)], own);
+  return lowest_of(problem, control, "two-stack", places.size(), [&](int pass, const Control& own) {
+    return two_stack_pass(problem, places[static_cast<std::size_t>(pass)], own);
   });
 }
 
