@@ -24,6 +24,7 @@ OTHER_EFFORT = {"rectangle": 6000}  # its waves grow
 LATE = 300  # seconds until a program is ended
 SEEDS = 2
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+PACK = ROOT / "src" / "pack"
 
 
 @dataclass
@@ -48,7 +49,8 @@ STRATEGIES = {"squeaky wheel": "ejection"}  # others have their own name
 SECTIONS, LEAST, KINDS = "section_search.cc", "least_height.cc", "dive_kinds.cc"
 EJECTION, MEETINGS = "ejection_search.cc", "meetings.cc"
 CAPS, WHEEL, PEAK, PASS = "ejection.cc", "squeaky_wheel.cc", "from_peak.cc", "from_peak_pass.cc"
-STARTS, TUNER, PORTFOLIO, PACKERS = "rectangle.cc", "rectangle_tuner.cc", "portfolio.cc", "packers.cc"
+STARTS, TUNER = "patents/rectangle.cc", "patents/rectangle_tuner.cc"
+PORTFOLIO, PACKERS = "portfolio.cc", "packers.cc"
 RULES = (
     Rule("exact", "random factor where to branch", SECTIONS, "ways * (1 + random_.fraction())", "ways"),
     Rule("exact", "waste up to the next item", SECTIONS, "const Bytes least = after_waste(section);",
@@ -117,7 +119,7 @@ RULES = (
     Rule("rectangle", "a group may keep its order", TUNER, "if (current.order != given) {", "if (false) {"),
     Rule("auto", "rings", PACKERS, ".suits = has_runs", ".suits = [](const Problem&) { return false; }"),
     Rule("auto", "probes of the rivals", PORTFOLIO,
-         "for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1});",
+         "for (const std::size_t rival : rivals) enter({rival, shares::probe, 1});",
          "for (const std::size_t rival : rivals) was_cut_[rival] = 1;"),
     Rule("auto", "last turn for who goes on", PORTFOLIO, "standing_ && standing_->entrant == rivals[1];", "true;"),
     Rule("auto", "no longer passes near the bound", PORTFOLIO, "if (is_choice_ && is_near_bound()) return;", ""),
@@ -129,7 +131,7 @@ RULES = (
 def compiler_of(build):
     """The words of the command that compiles the searches, without source and output, and those that link."""
     entries = json.loads((build / "compile_commands.json").read_text())
-    entry = next(e for e in entries if "stowage_search" in e["command"])
+    entry = next(e for e in entries if "stowage_pack" in e["command"])
     words = shlex.split(entry["command"])
     place = words.index("-o")
     flags = [w for w in words[:place] if w != "-Werror"] + ["-w"]
@@ -148,12 +150,12 @@ class Workshop:
     def __init__(self, build, folder):
         self.folder = folder
         self.flags, self.libraries = compiler_of(build)
-        sources = [ROOT / "bench" / "pack_lists.cc", *sorted((ROOT / "src" / "pack").glob("*.cc"))]
+        sources = [ROOT / "bench" / "pack_lists.cc", *sorted(PACK.rglob("*.cc"))]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            self.objects = dict(zip((s.name for s in sources), pool.map(self.compiled, sources)))
+            self.objects = dict(zip(sources, pool.map(self.compiled, sources)))
 
     def compiled(self, source, name=None):
-        made = self.folder / f"{name or source.name}.o"
+        made = self.folder / f"{name or source.parent.name + '_' + source.name}.o"
         subprocess.run([*self.flags, "-o", made, "-c", source], check=True)
         return made
 
@@ -168,12 +170,13 @@ class Workshop:
         return self.program("as_it_is", self.objects)
 
     def without(self, rule, number):
-        text = (ROOT / "src" / "pack" / rule.file).read_text()
+        source = PACK / rule.file
+        text = source.read_text()
         if text.count(rule.old) != 1:
             raise ValueError(f"{rule.file} has {text.count(rule.old)} times, expected once: {rule.old}")
-        changed = self.folder / f"{number}_{rule.file}"
+        changed = self.folder / f"{number}_{source.name}"
         changed.write_text(text.replace(rule.old, rule.new))
-        return self.program(f"without_{number}", {**self.objects, rule.file: self.compiled(changed)})
+        return self.program(f"without_{number}", {**self.objects, source: self.compiled(changed)})
 
 
 def measured(pool, program, strategy, lists, settings):

@@ -4,7 +4,10 @@
     scripts/check_tree.py                            walls and sizes
     scripts/check_tree.py --compiler-seconds 1000    also that a clean build of all took no more than its size
 
-- A folder includes only folders that stand before it in ORDER, the order of docs/design.md.
+- A folder includes only folders that stand before it in ORDER, the order of docs/design.md. A folder may have
+  sub-folders, which that page lists behind it (INNER); each is in one folder's place of the order.
+- The packer (src/pack/) is a library of its own: it includes src/base/, itself, and the public headers of PACKER. What it
+  includes of src/base/ keeps to the same headers. Its sub-folders do not include each other.
 - The command (src/cli/) is a client of the public headers: of src/ it includes src/base/ and itself only.
 - A public header includes public headers only.
 - What scripts/sizes.txt names is no larger than it says: lines of pages and of folders, options of `plan`, seconds
@@ -15,8 +18,10 @@ import pathlib
 import re
 import sys
 
-ORDER = ["base", "model", "import", "schedule", "lifetime", "alias", "stream", "share", "pack", "levels", "check",
-         "plan", "tflm", "export", "report", "kernels", "run", "generate", "cli"]
+ORDER = ["base", "pack", "model", "import", "schedule", "lifetime", "alias", "stream", "share", "check", "plan", "tflm",
+         "export", "report", "kernels", "run", "generate", "cli"]
+INNER = ["pack/memories", "pack/patents"]
+PACKER = ["stowage/error.h", "stowage/problem.h", "stowage/tensor_kind.h", "stowage/units.h"]
 INCLUDE = re.compile(r'^#include "([^"]+)"')
 
 
@@ -28,6 +33,7 @@ def includes(path):
 
 
 def faults_of(root):
+    yield from faults_of_packer(root)
     for path in sorted(root.glob("src/**/*.[ch]*")):
         if path.suffix not in (".h", ".cc"):
             continue
@@ -91,19 +97,41 @@ def size_faults(root, compiler_seconds):
             yield f"{table}: src/{folder} has no size"
 
 
+def faults_of_packer(root):
+    """Follows the includes of src/pack/ from file to file."""
+    asked = sorted((root / "src/pack").glob("**/*.[ch]*"))
+    seen = set(asked)
+    while asked:
+        path = asked.pop()
+        for number, name in includes(path):
+            if name.startswith("stowage/"):
+                if name not in PACKER:
+                    yield f"{path}:{number}: the packer includes {name}, expected one of {', '.join(PACKER)}"
+                continue
+            inner = f"pack/{path.parent.name}"
+            others = [it for it in INNER if it != inner]
+            if inner in INNER and any(name.startswith(it + "/") for it in others):
+                yield f"{path}:{number}: {inner}/ includes {name} of the folder beside it"
+            source = root / "src" / name
+            if source not in seen and source.exists():
+                seen.add(source)
+                asked.append(source)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks includes of folders, and sizes.")
     parser.add_argument("--compiler-seconds", type=float, default=0, help="processor seconds of a clean build")
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parent.parent
-    faults = [*faults_of(root), *size_faults(root, options.compiler_seconds)]
+    faults = [*faults_of(root), *faults_of_packer(root), *size_faults(root, options.compiler_seconds)]
     for fault in faults:
         print(fault, file=sys.stderr)
     design = (root / "docs/design.md").read_text()
-    shown = re.findall(r"^    src/([a-z]+)/ ", design, re.M)
-    if shown != ORDER:
-        print(f"docs/design.md: folders are {shown}, expected {ORDER}", file=sys.stderr)
-        faults.append("design")
+    for pattern, expected in (r"^    src/([a-z]+)/ ", ORDER), (r"^    src/([a-z]+/[a-z]+)/ ", INNER):
+        shown = re.findall(pattern, design, re.M)
+        if shown != expected:
+            print(f"docs/design.md: folders are {shown}, expected {expected}", file=sys.stderr)
+            faults.append("design")
     return 1 if faults else 0
 
 

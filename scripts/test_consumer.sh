@@ -9,6 +9,12 @@ cmake --install "$1" --prefix "$prefix" >/dev/null
 cmake -S tests/consumer -B "$1/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 cmake --build "$1/consumer"
 "$1/consumer/consumer"
+"$1/consumer/packer"
+# The packer alone is linked with its own library and those of the compiler.
+ninja -C "$1/consumer" -t commands packer | tail -n 1 | grep -o '[^ ]*\(\.a\|\.so\)\b\|-l[^ ]*' | grep -v '/libstowage_pack\.a$' && {
+  echo "test_consumer.sh: the packer links the libraries above" >&2
+  exit 1
+}
 [ ! -x "$1/consumer/runner" ] || "$1/consumer/runner"
 
 folder=$(dirname "$(find "$prefix" -name stowage.pc)")
@@ -17,3 +23,7 @@ flags=$(PKG_CONFIG_PATH=$folder pkg-config --define-variable=prefix="$prefix" --
 # shellcheck disable=SC2086
 g++ -std=c++20 tests/consumer/main.cc $flags -o "$1/consumer/with_pkg_config"
 "$1/consumer/with_pkg_config"
+flags=$(PKG_CONFIG_PATH=$folder pkg-config --define-variable=prefix="$prefix" --cflags --libs stowage-pack)
+# shellcheck disable=SC2086
+g++ -std=c++20 tests/consumer/packer.cc $flags -o "$1/consumer/packer_with_pkg_config"
+"$1/consumer/packer_with_pkg_config"

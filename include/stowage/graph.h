@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stowage/tensor_kind.h"
 #include "stowage/units.h"
 
 namespace stowage {
@@ -68,14 +69,6 @@ using Shape = std::vector<std::int64_t>;
 /// Bytes of a dense tensor, rounded up to whole bytes. Throws Error for a negative dimension, a size above
 /// `largest_value` bits, or an element type without a fixed size.
 [[nodiscard]] Bytes bytes_of(DType dtype, const Shape& shape);
-
-/// The role of a tensor. No step writes weights and instructions.
-enum class TensorKind : std::uint8_t { input, output, weight, instruction, temporary, state, scratch };
-
-[[nodiscard]] std::string_view name_of(TensorKind kind);
-/// True for weights and instructions: no step writes them.
-[[nodiscard]] bool is_constant(TensorKind kind);
-[[nodiscard]] std::optional<TensorKind> tensor_kind_named(std::string_view name);
 
 /// Index of a tensor in Graph::tensors.
 using TensorId = std::size_t;

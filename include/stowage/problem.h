@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stowage/graph.h"
+#include "stowage/tensor_kind.h"
 #include "stowage/units.h"
 
 namespace stowage {
@@ -164,7 +164,7 @@ void validate(const Problem& problem);
 using Progress = std::function<void(std::string_view what, double fraction)>;
 
 struct SolveOptions {
-  /// A name from `strategies()`. "auto" takes the best of them.
+  /// A name from `strategies()`. "auto" takes the best of those that it runs.
   std::string strategy = "auto";
   /// Search budget. Once a plan exists, no strategy starts or continues after this time. With 1000 or more
   /// buffers, a fast fallback plan is made first and is returned if time runs out. It is always finished: it
@@ -199,9 +199,10 @@ struct StrategyInfo {
   std::string_view name{};
   std::string_view summary{};
   std::string_view source{};  ///< The paper or document that it comes from.
+  bool is_in_auto = true;  ///< Whether `auto` runs it on some problems. The others run by their name alone.
 };
 
-/// All strategies, `auto` first.
+/// All strategies: `auto`, then those that it runs, then the others.
 [[nodiscard]] std::vector<StrategyInfo> strategies();
 
 /// Why a strategy does not apply to a problem, in words; none if it applies. Throws UsageError for an unknown

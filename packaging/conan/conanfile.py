@@ -57,7 +57,7 @@ class Stowage(ConanFile):
         # The package's own CMake files know the components.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs.append("lib/cmake/stowage")
-        self.cpp_info.libs = ["stowage_run", "stowage"] if self.options.runner else ["stowage"]
+        self.cpp_info.libs = [*(["stowage_run"] if self.options.runner else []), "stowage", "stowage_pack"]
         if self.options.system_libs:
             self.cpp_info.system_libs = [*(["fmt"] if self.options.runner or self.options.isl else []),
                                          *(["isl"] if self.options.isl else [])]

@@ -1,7 +1,5 @@
 #include "base/text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -86,7 +84,10 @@ std::string visible(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const bool is_c1 = length == 2 && byte(0) == 0xc2 && byte(1) < 0xa0;  // U+0080 to U+009F
     if (is_c1 || (length == 1 && (byte(0) < 0x20 || byte(0) == 0x7f))) {
-      result += fmt::format("\\x{:02x}", byte(length - 1));
+      constexpr std::string_view digits = "0123456789abcdef";
+      const unsigned code = byte(length - 1);
+      result += "\\x";
+      for (const unsigned digit : {code / 16, code % 16}) result += digits[digit];
     } else {
       result += length > 0 ? text.substr(0, length) : replacement;
     }

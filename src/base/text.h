@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "stowage/units.h"
@@ -16,6 +17,21 @@ namespace stowage::base {
 /// A size such as "4096", "256KiB" or "8MB": KB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.
 /// Nothing for anything else, for negative values and for values beyond `largest_value`.
 [[nodiscard]] std::optional<Bytes> parse_size(std::string_view text);
+
+/// Texts and whole numbers one after the other.
+template <typename... Parts>
+[[nodiscard]] std::string concat(const Parts&... parts) {
+  std::string text;
+  const auto add = [&](const auto& part) {
+    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(part)>>) {
+      text += std::to_string(part);
+    } else {
+      text += part;
+    }
+  };
+  (add(parts), ...);
+  return text;
+}
 
 /// The parts of `text` between separators; one empty part for an empty text.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);

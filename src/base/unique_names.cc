@@ -1,6 +1,6 @@
 #include "base/unique_names.h"
 
-#include <fmt/format.h>
+#include "base/text.h"
 
 namespace stowage::base {
 
@@ -9,7 +9,7 @@ std::string UniqueNames::unique(std::string name) {
   if (is_first) return name;
   std::int64_t& number = entry->second;  // stays valid when others are added
   for (;;) {
-    std::string numbered = fmt::format("{}#{}", name, ++number);
+    std::string numbered = concat(name, "#", ++number);
     if (uses_.try_emplace(numbered, 1).second) return numbered;
   }
 }

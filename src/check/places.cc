@@ -1,5 +1,5 @@
 // Pieces are boxes, addresses by time, and no two of a memory may overlap. On one clock, a sweep over
-// time finds overlaps (model/overlap.h). Between clocks, everything in a branch lives as long as its fork:
+// time finds overlaps (base/overlap.h). Between clocks, everything in a branch lives as long as its fork:
 // the clock that forks it sees the branch as the addresses that it uses at any time, during one position.
 //
 //   clock 1, forked at 4      clock 0
@@ -30,11 +30,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/overlap.h"
 #include "check/exhaust.h"
 #include "check/names.h"
 #include "check/slots.h"
 #include "model/clock_tree.h"
-#include "model/overlap.h"
 
 namespace stowage::check {
 namespace {
@@ -116,7 +116,7 @@ Bytes least_top(const auto& for_each) {
 
 // Memories
 
-using Boxes = std::vector<model::Box>;
+using Boxes = std::vector<base::Box>;
 
 void check_place(const Plan& plan, std::size_t b, Faults& faults) {
   const Buffer& buffer = plan.buffers[b];
@@ -153,10 +153,10 @@ void check_place(const Plan& plan, std::size_t b, Faults& faults) {
 /// All bytes that the boxes hold at any time, each once, as boxes with that live range.
 Boxes all_together(Boxes boxes, const Lifetime& life) {
   std::sort(boxes.begin(), boxes.end(),
-            [](const model::Box& a, const model::Box& b) { return a.begin < b.begin; });
+            [](const base::Box& a, const base::Box& b) { return a.begin < b.begin; });
   Boxes together;
   Bytes done = 0;
-  for (const model::Box& box : boxes) {
+  for (const base::Box& box : boxes) {
     if (box.life.lower >= box.life.upper || box.end <= done) continue;
     together.push_back({life, std::max(box.begin, done), box.end, box.holder});
     done = box.end;
@@ -166,12 +166,12 @@ Boxes all_together(Boxes boxes, const Lifetime& life) {
 
 Bytes size_of(const Boxes& together) {
   Bytes size = 0;
-  for (const model::Box& box : together) size += box.end - box.begin;
+  for (const base::Box& box : together) size += box.end - box.begin;
   return size;
 }
 
 /// Bytes that the boxes of one buffer hold at any time.
-Bytes bytes_ever_live(std::span<const model::Box> boxes) {
+Bytes bytes_ever_live(std::span<const base::Box> boxes) {
   if (boxes.size() == 1) return boxes[0].life.lower < boxes[0].life.upper ? boxes[0].end - boxes[0].begin : 0;
   return size_of(all_together(Boxes(boxes.begin(), boxes.end()), {0, 1}));
 }
@@ -243,10 +243,10 @@ class MemoryCheck {
   }
 
   void check_overlap(std::size_t clock, const Boxes& boxes) {
-    const auto overlap = model::find_overlap(boxes);
+    const auto overlap = base::find_overlap(boxes);
     if (!overlap) return;
-    const model::Box& first = boxes[overlap->first];
-    const model::Box& second = boxes[overlap->second];
+    const base::Box& first = boxes[overlap->first];
+    const base::Box& second = boxes[overlap->second];
     faults_.push_back({FaultKind::overlap,
                        fmt::format("{} (bytes {} to {}) and {} (bytes {} to {}) overlap at position {}{}",
                                    name_of_holder(plan_, first.holder), first.begin, first.end,

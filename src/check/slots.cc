@@ -33,10 +33,10 @@ bool holds(const Lifetime& outer, const Lifetime& inner) {
 }
 
 /// One box for each buffer of the clock, with all of its bytes from its first position to its last.
-std::vector<model::Box> whole_boxes(const Plan& plan, std::size_t clock, std::span<const model::Box> boxes) {
-  std::vector<model::Box> whole;
+std::vector<base::Box> whole_boxes(const Plan& plan, std::size_t clock, std::span<const base::Box> boxes) {
+  std::vector<base::Box> whole;
   std::unordered_map<std::size_t, std::size_t> index_of;
-  for (const model::Box& box : boxes) {
+  for (const base::Box& box : boxes) {
     if (box.life.lower >= box.life.upper || box.begin >= box.end) continue;
     if (box.holder >= plan.buffers.size() || plan.buffers[box.holder].clock != clock) continue;
     const auto [entry, is_new] = index_of.emplace(box.holder, whole.size());
@@ -46,7 +46,7 @@ std::vector<model::Box> whole_boxes(const Plan& plan, std::size_t clock, std::sp
     life = {std::min(life.lower, box.life.lower), std::max(life.upper, box.life.upper)};
   }
   std::sort(whole.begin(), whole.end(),
-            [](const model::Box& a, const model::Box& b) { return a.life.lower < b.life.lower; });
+            [](const base::Box& a, const base::Box& b) { return a.life.lower < b.life.lower; });
   return whole;
 }
 
@@ -61,13 +61,13 @@ class PoolsInTime {
   }
 
   /// The slot that contains the box during all of its time; none if no slot does.
-  std::optional<model::Box> slot_for(const model::Box& box) {
+  std::optional<base::Box> slot_for(const base::Box& box) {
     go_to(box.life.lower);
     const auto above = by_address_.upper_bound(box.begin);
     if (above == by_address_.begin()) return std::nullopt;
     const SlotPool& pool = plan_.slots[std::prev(above)->second];
     const Bytes begin = box.begin - (box.begin - pool.place.offset) % pool.size;
-    const model::Box slot{box.life, begin, begin + pool.size, box.holder};
+    const base::Box slot{box.life, begin, begin + pool.size, box.holder};
     if (slot.end > pool.end() || box.end > slot.end || !holds(pool.life, box.life)) return std::nullopt;
     return slot;
   }
@@ -93,12 +93,12 @@ class PoolsInTime {
   std::set<std::pair<Position, Bytes>> ends_;  ///< Their ends and offsets.
 };
 
-void add_overlap(const Plan& plan, std::size_t clock, std::span<const model::Box> boxes,
-                 std::string_view what, Faults& faults) {
-  const auto overlap = model::find_overlap(boxes);
+void add_overlap(const Plan& plan, std::size_t clock, std::span<const base::Box> boxes, std::string_view what,
+                 Faults& faults) {
+  const auto overlap = base::find_overlap(boxes);
   if (!overlap) return;
-  const model::Box& first = boxes[overlap->first];
-  const model::Box& second = boxes[overlap->second];
+  const base::Box& first = boxes[overlap->first];
+  const base::Box& second = boxes[overlap->second];
   faults.push_back(
       {FaultKind::overlap, fmt::format("{} (bytes {} to {}) and {} (bytes {} to {}) {} at position {}{}",
                                        name_of_holder(plan, first.holder), first.begin, first.end,
@@ -129,7 +129,7 @@ void check_slots_form(const Plan& plan, Faults& faults) {
   }
 }
 
-model::Box box_of_pool(const Plan& plan, std::size_t pool) {
+base::Box box_of_pool(const Plan& plan, std::size_t pool) {
   const SlotPool& it = plan.slots[pool];
   return {it.life, it.place.offset, it.end(), plan.buffers.size() + pool};
 }
@@ -140,21 +140,21 @@ std::string name_of_holder(const Plan& plan, std::size_t holder) {
 }
 
 void check_slots(const Plan& plan, std::size_t clock, std::span<const std::size_t> pools,
-                 std::span<const model::Box> boxes, Faults& faults) {
+                 std::span<const base::Box> boxes, Faults& faults) {
   if (pools.empty()) return;
-  std::vector<model::Box> apart;
+  std::vector<base::Box> apart;
   for (const std::size_t pool : pools) apart.push_back(box_of_pool(plan, pool));
-  if (model::find_overlap(apart)) return add_overlap(plan, clock, apart, "overlap", faults);
+  if (base::find_overlap(apart)) return add_overlap(plan, clock, apart, "overlap", faults);
   PoolsInTime there(plan, pools);
-  std::vector<model::Box> slots;
+  std::vector<base::Box> slots;
   std::unordered_set<std::size_t> pooled;
-  for (const model::Box& box : whole_boxes(plan, clock, boxes)) {
+  for (const base::Box& box : whole_boxes(plan, clock, boxes)) {
     const auto slot = there.slot_for(box);
     if (!slot) continue;
     slots.push_back(*slot);
     pooled.insert(box.holder);
   }
-  for (const model::Box& box : boxes) {
+  for (const base::Box& box : boxes) {
     if (!pooled.contains(box.holder)) apart.push_back(box);
   }
   add_overlap(plan, clock, apart, "overlap outside of a single slot", faults);

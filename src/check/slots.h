@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "model/overlap.h"
+#include "base/overlap.h"
 #include "stowage/plan.h"
 
 namespace stowage::check {
@@ -13,7 +13,7 @@ namespace stowage::check {
 void check_slots_form(const Plan& plan, Faults& faults);
 
 /// The bytes of a pool during its live range. Its holder comes after all buffers, see `name_of_holder`.
-[[nodiscard]] model::Box box_of_pool(const Plan& plan, std::size_t pool);
+[[nodiscard]] base::Box box_of_pool(const Plan& plan, std::size_t pool);
 
 /// Name of a buffer or, from the number of buffers on, of a pool of slots.
 [[nodiscard]] std::string name_of_holder(const Plan& plan, std::size_t holder);
@@ -21,6 +21,6 @@ void check_slots_form(const Plan& plan, Faults& faults);
 /// Checks the pools of one clock and memory against each other and against all other bytes there: only a
 /// buffer of the clock may overlap a pool; it lies in one slot, alone as long as it lives.
 void check_slots(const Plan& plan, std::size_t clock, std::span<const std::size_t> pools,
-                 std::span<const model::Box> boxes, Faults& faults);
+                 std::span<const base::Box> boxes, Faults& faults);
 
 }  // namespace stowage::check

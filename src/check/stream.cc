@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "base/overlap.h"
 #include "check/block_network.h"
 #include "check/constants.h"
 #include "check/matching.h"
@@ -29,7 +30,6 @@
 #include "check/stream_rows.h"
 #include "check/stream_updates.h"
 #include "model/blocks.h"
-#include "model/overlap.h"
 #include "model/plan_blocks.h"
 #include "stowage/error.h"
 
@@ -37,7 +37,7 @@ namespace stowage::check {
 namespace {
 
 // Bytes. Rows, sums and constants are boxes in a buffer, bytes by time; so are all bytes that no piece of the
-// buffer reserves. One sweep over time finds the first overlap (model/overlap.h). Two holders that overlap
+// buffer reserves. One sweep over time finds the first overlap (base/overlap.h). Two holders that overlap
 // clash; a holder that overlaps unreserved bytes lacks bytes:
 //
 //   bytes  12 |######| row 2  |######      #  not reserved
@@ -63,7 +63,7 @@ class FreeBoxes {
     if (buffer.size > 0) free_.emplace(0, Free{buffer.size, 0});
   }
 
-  std::vector<model::Box> run(std::vector<Piece> pieces) {
+  std::vector<base::Box> run(std::vector<Piece> pieces) {
     std::vector<std::pair<Position, const Piece*>> begins;
     std::vector<std::pair<Position, const Piece*>> ends;
     for (const Piece& piece : pieces) {
@@ -114,15 +114,15 @@ class FreeBoxes {
 
   std::size_t holder_;
   std::map<Bytes, Free> free_;  ///< By first byte.
-  std::vector<model::Box> boxes_;
+  std::vector<base::Box> boxes_;
 };
 
 /// True if two pieces overlap; `check_places` reports that.
 bool pieces_overlap(const Buffer& buffer) {
-  std::vector<model::Box> boxes;
+  std::vector<base::Box> boxes;
   for (const Piece& piece : buffer.pieces)
     boxes.push_back({piece.life, piece.offset, piece.offset + piece.size, boxes.size()});
-  return model::find_overlap(boxes).has_value();
+  return base::find_overlap(boxes).has_value();
 }
 
 /// In every buffer, live pieces have the bytes of all holders, and no two holders have the same byte at the
@@ -207,12 +207,12 @@ class RowBytes {
   [[nodiscard]] std::size_t first_constant() const { return holders_.rows.size() + holders_.sums.size(); }
   [[nodiscard]] std::size_t nobody() const { return first_constant() + it_.graph.tensors.size(); }
 
-  void check_buffer(std::size_t b, std::vector<model::Box>& boxes) {
+  void check_buffer(std::size_t b, std::vector<base::Box>& boxes) {
     const Buffer& buffer = it_.plan.buffers[b];
     if (pieces_overlap(buffer)) return;
-    const std::vector<model::Box> free = FreeBoxes(buffer, nobody()).run(buffer.pieces);
+    const std::vector<base::Box> free = FreeBoxes(buffer, nobody()).run(buffer.pieces);
     boxes.insert(boxes.end(), free.begin(), free.end());
-    const auto overlap = model::find_overlap(boxes);
+    const auto overlap = base::find_overlap(boxes);
     if (!overlap) return;
     std::size_t first = boxes[overlap->first].holder;
     std::size_t second = boxes[overlap->second].holder;
@@ -248,7 +248,7 @@ class RowBytes {
   const std::vector<TensorRows>& rows_;
   const Holders& holders_;
   Faults& faults_;
-  std::map<std::size_t, std::vector<model::Box>> boxes_;  ///< By buffer.
+  std::map<std::size_t, std::vector<base::Box>> boxes_;  ///< By buffer.
   std::map<std::pair<std::size_t, Bytes>, TensorId> constants_;
   EqualConstants equal_;
 };

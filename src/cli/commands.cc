@@ -362,9 +362,16 @@ ExitStatus run_verify(const VerifyCommand& command) {
 }
 
 ExitStatus run_strategies() {
-  for (const StrategyInfo& strategy : strategies()) {
-    base::print(std::cout, "{:<20}{} ({})\n", strategy.name, strategy.summary, strategy.source);
-  }
+  const std::vector<StrategyInfo> all = strategies();
+  const auto print = [&](bool is_in_auto) {
+    for (const StrategyInfo& strategy : all) {
+      if (strategy.is_in_auto == is_in_auto)
+        base::print(std::cout, "{:<20}{} ({})\n", strategy.name, strategy.summary, strategy.source);
+    }
+  };
+  print(true);
+  base::print(std::cout, "\nby name alone, not by auto:\n");
+  print(false);
   flush_output();
   return ExitStatus::done;
 }

@@ -13,7 +13,7 @@
 #include "export/json.h"
 #include "export/periodic.h"
 #include "export/plan_steps.h"
-#include "model/life.h"
+#include "pack/life.h"
 #include "stowage/export.h"
 
 namespace stowage {
@@ -175,7 +175,7 @@ Json views_json(const exporting::ViewRun& run, std::span<const View> views, cons
   if (run.index) json["blocks"] = run.blocks;
   json["offset"] = first.offset;
   const bool lives_as_buffer = plan.streaming && std::ranges::all_of(views, [&](const View& view) {
-                                 return view.life == model::life_of(plan.buffers[view.buffer]);
+                                 return view.life == pack::life_of(plan.buffers[view.buffer]);
                                });
   if (!lives_as_buffer && (run.index || run.buffers.size() > 1)) {
     list.add_lives(

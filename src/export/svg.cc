@@ -9,7 +9,7 @@
 //             | a  +------+---+
 //             +-----------------> position
 //
-// Colours are the risk classes of strategy `rectangle` (pack/rectangle_reorder.h): pieces above the max load
+// Colours are the risk classes of strategy `rectangle` (pack/patents/rectangle_reorder.h): pieces above the max load
 // are red, their neighbours in time pale red, pieces that reach the max load orange, the neighbours of all
 // these blue, all others grey.
 
@@ -25,7 +25,7 @@
 
 #include "export/order_profile.h"
 #include "export/readable.h"
-#include "pack/rectangle_reorder.h"
+#include "pack/patents/rectangle_reorder.h"
 #include "stowage/export.h"
 
 namespace stowage {

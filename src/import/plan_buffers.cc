@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "import/plan_parts.h"
-#include "model/life.h"
 #include "model/plan_format.h"
+#include "pack/life.h"
 
 namespace stowage::import {
 namespace {
@@ -71,7 +71,7 @@ std::vector<Lifetime> lives_of_views(const Json& json, const std::vector<std::si
     return is_one ? std::vector{read_life(json)} : read_lives(json, in.size(), repeated);
   }
   std::vector<Lifetime> lives;
-  for (const std::size_t buffer : in) lives.push_back(model::life_of(plan.buffers[buffer]));
+  for (const std::size_t buffer : in) lives.push_back(pack::life_of(plan.buffers[buffer]));
   return lives;
 }
 

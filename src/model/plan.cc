@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <variant>
 
-#include "model/names.h"
+#include "base/names.h"
 
 namespace stowage {
 namespace {
 
-using model::Name;
+using base::Name;
 
 constexpr std::array<Name<ModelFormat>, 8> formats{{{ModelFormat::onnx, "onnx"},
                                                     {ModelFormat::tflite, "tflite"},
@@ -33,12 +33,6 @@ constexpr std::array<Name<Wish>, 7> wishes{{{Wish::rows, "rows"},
                                             {Wish::blocks, "other blocks"},
                                             {Wish::recomputation, "recomputation"}}};
 
-constexpr std::array<Name<TuningEnd>, 5> tuning_ends{{{TuningEnd::threshold, "threshold"},
-                                                      {TuningEnd::repeated, "repeated"},
-                                                      {TuningEnd::rounds, "rounds"},
-                                                      {TuningEnd::no_gain, "no_gain"},
-                                                      {TuningEnd::stopped, "stopped"}}};
-
 bool is_of_rows(const Step& step) {
   const Run* const run = std::get_if<Run>(&step);
   return run == nullptr ? std::holds_alternative<Arrive>(step) || std::holds_alternative<Leave>(step)
@@ -59,29 +53,21 @@ bool is_streamed(const Plan& plan) {
                      [&](const PlannedTensor& tensor) { return has_rows(tensor.views); });
 }
 
-std::string_view name_of(ModelFormat format) { return model::name_in(formats, format); }
+std::string_view name_of(ModelFormat format) { return base::name_in(formats, format); }
 
-std::optional<ModelFormat> model_format_named(std::string_view name) {
-  return model::value_in(formats, name);
-}
+std::optional<ModelFormat> model_format_named(std::string_view name) { return base::value_in(formats, name); }
 
-std::string_view name_of(ClaimScope scope) { return model::name_in(scopes, scope); }
+std::string_view name_of(ClaimScope scope) { return base::name_in(scopes, scope); }
 
-std::optional<ClaimScope> claim_scope_named(std::string_view name) { return model::value_in(scopes, name); }
+std::optional<ClaimScope> claim_scope_named(std::string_view name) { return base::value_in(scopes, name); }
 
-std::string_view name_of(Wish wish) { return model::name_in(wishes, wish); }
+std::string_view name_of(Wish wish) { return base::name_in(wishes, wish); }
 
-std::optional<Wish> wish_named(std::string_view name) { return model::value_in(wishes, name); }
+std::optional<Wish> wish_named(std::string_view name) { return base::value_in(wishes, name); }
 
 const LeftOut* left_out(const Plan& plan, Wish wish) {
   const auto found = std::ranges::find(plan.left_out, wish, &LeftOut::what);
   return found == plan.left_out.end() ? nullptr : &*found;
-}
-
-std::string_view name_of(TuningEnd end) { return model::name_in(tuning_ends, end); }
-
-std::optional<TuningEnd> tuning_end_named(std::string_view name) {
-  return model::value_in(tuning_ends, name);
 }
 
 }  // namespace stowage

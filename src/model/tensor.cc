@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "model/names.h"
 #include "stowage/error.h"
 #include "stowage/graph.h"
 
 namespace stowage {
 namespace {
-
-using model::Name;
 
 struct DTypeFacts {
   DType dtype;
@@ -51,14 +48,6 @@ constexpr std::array<DTypeFacts, 28> dtypes{{
     {DType::unknown, "unknown", std::nullopt},
 }};
 
-constexpr std::array<Name<TensorKind>, 7> kinds{{{TensorKind::input, "input"},
-                                                 {TensorKind::output, "output"},
-                                                 {TensorKind::weight, "weight"},
-                                                 {TensorKind::instruction, "instruction"},
-                                                 {TensorKind::temporary, "temporary"},
-                                                 {TensorKind::state, "state"},
-                                                 {TensorKind::scratch, "scratch"}}};
-
 }  // namespace
 
 std::string_view name_of(DType dtype) { return dtypes.at(static_cast<std::size_t>(dtype)).name; }
@@ -71,12 +60,6 @@ std::optional<DType> dtype_named(std::string_view name) {
 }
 
 std::optional<int> bits_of(DType dtype) { return dtypes.at(static_cast<std::size_t>(dtype)).bits; }
-
-std::string_view name_of(TensorKind kind) { return model::name_in(kinds, kind); }
-
-bool is_constant(TensorKind kind) { return kind == TensorKind::weight || kind == TensorKind::instruction; }
-
-std::optional<TensorKind> tensor_kind_named(std::string_view name) { return model::value_in(kinds, name); }
 
 Bytes bytes_of(DType dtype, const Shape& shape) {
   const std::optional<int> bits = bits_of(dtype);

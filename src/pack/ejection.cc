@@ -42,6 +42,7 @@
 #include "pack/container.h"
 #include "pack/ejection_search.h"
 #include "pack/groups.h"
+#include "pack/shares.h"
 #include "pack/squeaky_wheel.h"
 #include "pack/strategies.h"
 
@@ -63,10 +64,9 @@ constexpr std::size_t most_pairs_of_blocks = std::size_t{1} << 20U;  ///< In one
 constexpr std::int64_t work_of_loads = 300;      ///< For each buffer, in the units of deadlines, about,
 constexpr std::int64_t work_of_chaining = 1500;  ///< and to make groups.
 constexpr std::int64_t most_failures = 12;       ///< Of all searches in a row, until the end.
-constexpr double share_of_passes = 1.0 / 3;      ///< Of the time, for the squeaky wheel.
-constexpr double share_of_groups = 1.0 / 3;      ///< Of the time, for groups of buffers,
-constexpr double most_of_groups = 0.9;           ///< unless there are almost as many of them,
-constexpr std::size_t most_grouped = 20'000;     ///< or too many buffers.
+// Groups of buffers are tried unless there are almost as many of them, or too many buffers.
+constexpr double most_of_groups = 0.9;
+constexpr std::size_t most_grouped = 20'000;
 
 /// The placing that is known, or else the lowest of all greedy passes; no places if it was too late.
 Placing known_placing(const Problem& problem, const Control& control) {
@@ -90,7 +90,7 @@ Placing known_placing(const Problem& problem, const Control& control) {
 void lower_by_passes(const Problem& problem, const Neighbours& neighbours, Bytes bound,
                      const Control& control, std::vector<Place>& places) {
   Control own = control;
-  own.deadline = control.deadline.part(share_of_passes);
+  own.deadline = control.deadline.part(shares::squeaky_wheel);
   own.has_plan = true;  // `places`
   std::vector<Place> found = squeaky_wheel(problem, neighbours, bound, own);
   if (!found.empty() && score_of(problem, found) < score_of(problem, places)) places = std::move(found);
@@ -298,7 +298,7 @@ void lower_by_groups(const Problem& problem, Bytes bound, const Control& control
   const auto count = static_cast<double>(groups.problem.buffers.size());
   if (count > most_of_groups * static_cast<double>(problem.buffers.size())) return;
   Control own = control;
-  own.deadline = control.deadline.part(share_of_groups);
+  own.deadline = control.deadline.part(shares::groups);
   own.has_plan = true;  // `places`
   own.known = {};
   own.neighbours = nullptr;

@@ -15,8 +15,6 @@
 //
 // Cost: as much work as the time limit allows. Memory: a table of pairs that meet, which limits the size.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -26,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "pack/bounds.h"
 #include "pack/least_height.h"
 #include "pack/model.h"
@@ -189,8 +188,8 @@ std::optional<std::string> obstacle_to_exact(const Problem& problem) {
   const Extent extent = extent_of(problem.buffers);
   const std::size_t entries = is_simple(problem.buffers) ? most_entries : most_entries_with_holes;
   if (extent.pairs <= most_pairs && extent.entries <= entries) return std::nullopt;
-  return fmt::format("takes up to {} pairs of buffers that are alive at once, there are {}", most_pairs,
-                     extent.pairs);
+  return base::concat("takes up to ", most_pairs, " pairs of buffers that are alive at once, there are ",
+                      extent.pairs);
 }
 
 }  // namespace stowage::pack

@@ -1,5 +1,6 @@
-// All strategies of this folder as data: what they are called, which problems they serve, and their turns. The
-// order is that in which `auto` tries them on few buffers, and decides between equal placings.
+// All strategies of one memory as data: what they are called, which problems they serve, and their turns. First those
+// that `auto` runs, in its order on few buffers, which decides between equal placings; then those that run by name
+// alone, since they are never the lowest: see portfolio.cc.
 
 #include <initializer_list>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "pack/placing.h"
 #include "pack/portfolio.h"
+#include "pack/shares.h"
 #include "pack/strategies.h"
 
 namespace stowage::pack {
@@ -31,43 +33,25 @@ std::vector<Strategy> make_all() {
        free_list,
        nothing,
        {.of_many = 0, .work = 300, .is_stopgap = true}},
-      {{"free-list-best", "the lower of free-list, and of the same where the block at the frontier grows",
-        "CN patent application, 2023, and stowage"},
-       free_list_best,
-       several_memories,
-       {.work = 600, .is_for_few = true}},
-      {{"two-stack", "from the outputs backwards, on both sides of an origin", "CN112256441B"},
-       two_stack,
-       obstacle_to_two_stack,
-       {.of_many = 9, .work = 100}},
-      {{"two-stack-best", "the lowest of two-stack with its rules in three orders",
-        "CN112256441B, and stowage"},
-       two_stack_best,
-       obstacle_to_two_stack,
-       {.work = 300, .is_for_few = true}},
-      {{"slots", "equal slots, as many as buffers are alive at once", "CN patent application, 2024"},
-       slots,
-       obstacle_to_slots,
-       {.of_many = 10, .work = 200}},
       {{"from-peak", "from the fullest position to both sides; what is left over throws out what weighs less",
         "stowage"},
        from_peak,
        several_memories,
-       {.of_many = 3, .least = 7'000, .of_many_later = 10, .share = 1.0 / 2, .is_alone = true}},
+       {.of_many = 3, .least = 7'000, .of_many_later = 10, .share = shares::from_peak, .is_alone = true}},
       {{"rings", "equal buffers that come and go in turn make rings, which a squeaky wheel places",
         "stowage"},
        rings,
        several_memories,
-       {.of_many = 1, .share = 1.0 / 2, .work = 100, .suits = has_runs}},
+       {.of_many = 1, .share = shares::rings, .work = 100, .suits = has_runs}},
       {{"exact", "branch and bound over sections of time; proves where it can", "stowage"},
        exact,
        obstacle_to_exact,
-       {.of_many = 12, .share = 2.0 / 3, .is_alone = true, .is_rival = true}},
+       {.of_many = 12, .share = shares::exact, .is_alone = true, .is_rival = true}},
       {{"ejection", "lowers a greedy placing cap by cap; what sticks out throws out what weighs less",
         "stowage"},
        ejection,
        several_memories,
-       {.of_many = 11, .share = 1.0 / 2, .is_alone = true, .is_rival = true}},
+       {.of_many = 11, .share = shares::ejection, .is_alone = true, .is_rival = true}},
       {{"rectangle", "sorted, as low as it goes; then what sticks out is ordered anew",
         "Zhejiang Dahua, CN patent application, 2022"},
        rectangle,
@@ -75,6 +59,20 @@ std::vector<Strategy> make_all() {
        {.of_many = 13, .is_alone = true}},
   };
   strategies.insert(strategies.end(), others);
+  const std::initializer_list<Strategy> by_name{
+      {{"two-stack", "from the outputs backwards, on both sides of an origin", "CN112256441B"},
+       two_stack,
+       obstacle_to_two_stack,
+       {.of_many = 1, .work = 300}},
+      {{"slots", "equal slots, as many as buffers are alive at once", "CN patent application, 2024"},
+       slots,
+       obstacle_to_slots,
+       {.of_many = 1, .work = 200}},
+  };
+  for (Strategy strategy : by_name) {
+    strategy.info.is_in_auto = false;
+    strategies.push_back(strategy);
+  }
   return strategies;
 }
 

@@ -1,12 +1,11 @@
 #include "pack/placing.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <thread>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "pack/container.h"
 
 namespace stowage::pack {
@@ -82,7 +81,7 @@ Placing lowest_of(const Problem& problem, const Control& control, std::string_vi
 
 std::optional<std::string> several_memories(const Problem& problem) {
   if (problem.memories.size() == 1) return std::nullopt;
-  return fmt::format("places buffers in one memory, {} are given", problem.memories.size());
+  return base::concat("places buffers in one memory, ", problem.memories.size(), " are given");
 }
 
 std::optional<Bytes> common_alignment(const Problem& problem) {

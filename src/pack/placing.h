@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "model/life.h"
+#include "pack/life.h"
 #include "stowage/problem.h"
 #include "stowage/units.h"
 
@@ -26,7 +26,8 @@ class Neighbours;
 struct Control {
   SolveOptions options{};
   base::Deadline deadline{};
-  bool has_plan = false;  ///< A fallback plan exists or is being made: the deadline applies to all.
+  bool has_plan = false;     ///< A fallback plan exists or is being made: the deadline applies to all.
+  bool is_fallback = false;  ///< The placing is the fallback of other strategies: soon counts more than low.
   const std::atomic<Bytes>* ceiling = nullptr;  ///< With one memory: only placings below it are useful.
   /// With one memory: the best placing of other strategies for the same problem. Empty: none.
   std::span<const Place> known{};
@@ -88,8 +89,6 @@ enum class Fit { lowest, tightest };
 [[nodiscard]] Placing lowest_of(const Problem& problem, const Control& control, std::string_view what,
                                 int passes,
                                 const std::function<Placing(int pass, const Control& control)>& run);
-
-using model::life_of;
 
 /// Why a strategy for one memory cannot serve a problem of several; none if it has one.
 [[nodiscard]] std::optional<std::string> several_memories(const Problem& problem);

@@ -1,4 +1,4 @@
-// The portfolio: all strategies of this folder, and the best result of several.
+// The portfolio: the best result of several strategies. shares.h has the shares of the time.
 //
 // Few buffers. The strategies run one after the other, in the order of the table. The first has no fallback,
 // so the deadline cannot end it before it has a placing. Single passes take microseconds.
@@ -12,8 +12,8 @@
 // none of the 13 lists of bench/journal.md where from-peak comes so near was one of the longer passes lower, and
 // with a million buffers they take 2 s.
 //
-//     thread 1   free-list | best-fit | from-peak | area     | breadth   | two-stack |   | ejection, exact,
-//     thread 2   first-fit |          |           | duration | size      | slots     |   | rectangle
+//     thread 1   free-list | best-fit | from-peak | area     | breadth   |   | ejection, exact,
+//     thread 2   first-fit |          |           | duration | size      |   | rectangle
 //
 // Two searches are rivals: `exact` comes first for few buffers, `ejection` for many. Each begins with a
 // twentieth of the time. If the second then lowers what the first has found, the first has a long turn and
@@ -27,12 +27,15 @@
 // Microseconds of one thread per buffer, with bounds and checks, which take 0.5: on S_1 (28 526 buffers), 10^5
 // generated ones and 62 185 of perturbed copies of pangu_2.6B:
 //
-//     first-fit  0.9 0.6 0.9     slots      0.8 0.7 1.1     area       3.8 2.2 3.0
-//     best-fit   0.9 0.6 0.9     breadth    6.0 2.2 3.9     duration   2.8 2.2 3.2
-//     free-list  0.6 0.5 0.6     two-stack  0.7 0.7 0.7     size       5.8 2.0 2.7
+//     first-fit  0.9 0.6 0.9     area       3.8 2.2 3.0     breadth    6.0 2.2 3.9
+//     best-fit   0.9 0.6 0.9     duration   2.8 2.2 3.2     size       5.8 2.0 2.7
+//     free-list  0.6 0.5 0.6
 //
 // Where there are runs of rows, `rings` comes after `free-list`. It takes 2 to 4 microseconds a buffer.
-// two-stack and slots come last, since they are never the lowest on lists.
+//
+// `auto` does not run two-stack and slots: on 143 lists (minimalloc's, idealloc's, and those that bench/instances/make.py
+// writes), with an effort of 300 each, neither is ever the lowest, not even among passes. Nor is free-list alone: `auto`
+// runs it where a fallback is needed.
 //
 // With an effort instead of a time limit, passes run one after the other, so that the clock does not depend on
 // which thread is first.
@@ -55,6 +58,7 @@
 #include "pack/bounds.h"
 #include "pack/container.h"
 #include "pack/placing.h"
+#include "pack/shares.h"
 
 namespace stowage::pack {
 namespace {
@@ -65,12 +69,6 @@ const Strategy& stopgap() {
                        [](const Strategy& it) { return it.turn.is_stopgap; });
 }
 
-/// Of the time, for the first turn of each of two rivals.
-constexpr double share_of_probe = 1.0 / 20;
-/// Of what is left then, for the first rival.
-constexpr double share_of_first = 0.45;
-/// Of what is left then, for strategies before the last turn.
-constexpr double share_before_last = 1.0 / 32;
 constexpr std::uint64_t seed_of_turns = 0x5bd1e995;
 
 /// From so many buffers on a strategy may overrun the deadline.
@@ -89,6 +87,8 @@ class Contest {
         is_choice_(chosen.size() > 1),
         order_(chosen.begin(), chosen.end()),
         bound_(has_one_memory_ ? lower_bound_of(problem.buffers) : 0) {
+    if (is_choice_ && has_one_memory_ && !has_many_)
+      std::erase_if(order_, [](const Strategy* it) { return it->turn.is_stopgap; });
     if (runs_side_by_side()) line_up();
     ceilings_ = std::vector<std::atomic<Bytes>>(order_.size());
     for (std::atomic<Bytes>& ceiling : ceilings_) ceiling = unreached;
@@ -102,7 +102,7 @@ class Contest {
       } else if (are_rivals_next()) {
         race();
       } else {
-        enter({next_++, last_ ? std::optional(share_before_last) : std::nullopt});
+        enter({next_++, last_ ? std::optional(shares::before_last) : std::nullopt});
       }
     }
     if (last_) enter_last();
@@ -173,9 +173,9 @@ class Contest {
   void race() {
     const std::array<std::size_t, 2> rivals{next_, next_ + 1};
     next_ += rivals.size();
-    for (const std::size_t rival : rivals) enter({rival, share_of_probe, 1});
+    for (const std::size_t rival : rivals) enter({rival, shares::probe, 1});
     const bool goes_on = standing_ && standing_->entrant == rivals[1];
-    if (goes_on && was_cut_[rivals[0]] != 0) enter({rivals[0], share_of_first});
+    if (goes_on && was_cut_[rivals[0]] != 0) enter({rivals[0], shares::first});
     const std::size_t favourite = goes_on ? rivals[1] : rivals[0];
     const std::size_t other = goes_on ? rivals[0] : rivals[1];
     if (was_cut_[favourite] != 0 || was_cut_[other] != 0) last_ = LastTurns{favourite, other};
@@ -188,7 +188,6 @@ class Contest {
   }
 
   void line_up() {
-    if (is_choice_) std::erase_if(order_, [](const Strategy* it) { return it->turn.is_for_few; });
     const auto is_stopgap = [](const Strategy* it) { return it->turn.is_stopgap; };
     has_makeshift_ = std::none_of(order_.begin(), order_.end(), is_stopgap);
     if (has_makeshift_) order_.push_back(&stopgap());
@@ -244,6 +243,7 @@ class Contest {
     if (has_one_memory_) control.ceiling = &ceilings_[entrant];
     if (is_choice_ && !serves(strategy)) return;  // tested late, since it takes time
     if (makes_first_plan) control.deadline = control.deadline.without_limit();
+    control.is_fallback = strategy.turn.is_stopgap && (is_choice_ || has_makeshift_);
     if (is_choice_) control.deadline = control.deadline.part(entry.share.value_or(strategy.turn.share));
     control.options.seed += entry.turn * seed_of_turns;
     keep(entry, strategy, pack::run(strategy, problem_, control));

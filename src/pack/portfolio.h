@@ -23,8 +23,8 @@ struct Turn {
   std::int64_t work = 0;
   /// `auto` runs it only on problems that it suits; none: on all.
   bool (*suits)(const Problem& problem) = nullptr;
-  bool is_for_few = false;  ///< `auto` leaves it out with many buffers, where it is never the lowest.
-  bool is_stopgap = false;  ///< The fallback: always returns a plan, soon, whatever the deadline.
+  /// The fallback: always returns a plan, soon, whatever the deadline. `auto` runs it where a fallback is needed.
+  bool is_stopgap = false;
 };
 
 struct Strategy {
@@ -38,7 +38,7 @@ struct Strategy {
 /// Runs a strategy and counts its work.
 [[nodiscard]] Placing run(const Strategy& strategy, const Problem& problem, const Control& control);
 
-/// All strategies of this folder, in the order in which `auto` tries them on few buffers.
+/// All strategies of one memory: first those of `auto`, in the order in which it tries them on few buffers.
 [[nodiscard]] std::span<const Strategy> packers();
 
 /// Runs the strategies until one reaches the lower bound or the time is up, and keeps the best result, of

@@ -17,8 +17,6 @@
 
 #include "pack/sort_order.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -153,7 +151,7 @@ constexpr std::string_view expected =
     "by commas, a leading - for ascending";
 
 [[noreturn]] void reject(std::string_view text, std::string_view why) {
-  throw UsageError(fmt::format("--sort {}: {}; expected {}", base::quoted(text), why, expected));
+  throw UsageError(base::concat("--sort ", base::quoted(text), ": ", why, "; expected ", expected));
 }
 
 constexpr std::array<std::string_view, 3> key_names{"duration", "size",
@@ -178,7 +176,7 @@ SortTerm parse_term(std::string_view term, std::string_view text) {
   parsed.combination = static_cast<Combination>(signs.find(sign));
   for (const std::string_view name : base::split(term, sign)) {
     const auto key = key_named(base::trim(name));
-    if (!key) reject(text, fmt::format("{} is no key", base::quoted(base::trim(name))));
+    if (!key) reject(text, base::concat(base::quoted(base::trim(name)), " is no key"));
     parsed.keys.push_back(*key);
   }
   if (parsed.combination == Combination::ratio && parsed.keys.size() > 2) {
@@ -226,7 +224,7 @@ SortOrder parse_sort_order(std::string_view text) {
     order.push_back(parse_term(term, text));
     keys += order.back().keys.size();
   }
-  if (keys > most_keys) reject(text, fmt::format("{} keys", keys));
+  if (keys > most_keys) reject(text, base::concat(keys, " keys"));
   return order;
 }
 

@@ -32,14 +32,9 @@ struct Greedy {
 /// Allocates and releases as a run would, operator by operator, from free lists in every memory.
 [[nodiscard]] Placing free_list(const Problem& problem, const Control& control);
 
-/// The lower of two: as `free_list`, and with another block that may grow; see free_list.cc.
-[[nodiscard]] Placing free_list_best(const Problem& problem, const Control& control);
-
 /// From the last outputs backwards to the inputs, on a line that grows to both sides of an origin.
 [[nodiscard]] Placing two_stack(const Problem& problem, const Control& control);
-/// The lowest of three orders of the rules, the first of which is that of `two_stack`; see two_stack.cc.
-[[nodiscard]] Placing two_stack_best(const Problem& problem, const Control& control);
-/// Of both: several memories, pins, or alignments without a common multiple of reasonable size.
+/// Several memories, pins, or alignments without a common multiple of reasonable size.
 [[nodiscard]] std::optional<std::string> obstacle_to_two_stack(const Problem& problem);
 
 [[nodiscard]] Placing slots(const Problem& problem, const Control& control);

@@ -20,8 +20,8 @@
 #include <utility>
 
 #include "check/exhaust.h"
-#include "levels/solve.h"
 #include "pack/bounds.h"
+#include "pack/solve.h"
 
 namespace stowage::plan {
 namespace {
@@ -158,7 +158,7 @@ Problem problem_of(std::vector<Buffer> buffers, const std::vector<Memory>& memor
 }
 
 Solution solve_provably(const Problem& problem, const SolveOptions& options, const base::Deadline& deadline) {
-  Solution solution = levels::solve(problem, options, deadline);
+  Solution solution = pack::solve(problem, options, deadline);
   if (solution.certificate.empty()) return solution;
   const check::Verdict verdict =
       check::exhaust(problem.buffers, solution.certificate, solution.lower_bound - 1);

@@ -1,4 +1,4 @@
-// levels/moves.h chooses spills and fetches clock by clock, for buffers and positions. This file finds
+// pack/memories/moves.h chooses spills and fetches clock by clock, for buffers and positions. This file finds
 // the positions at which operators use a buffer, and puts the choice into the plan. Copies become steps, and
 // all else on the clock shifts by the copies before it.
 //
@@ -22,7 +22,7 @@
 #include <variant>
 
 #include "base/unique_names.h"
-#include "levels/moves.h"
+#include "pack/memories/moves.h"
 #include "plan/arrangement.h"
 
 namespace stowage::plan {
@@ -66,7 +66,7 @@ class ClockMover {
     add_branches();
     add_surroundings();
     problem_ = problem_of(std::move(problem_.buffers), memories_);
-    apply(levels::choose_moves(problem_, solution_, movables_, control).moved);
+    apply(memories::choose_moves(problem_, solution_, movables_, control).moved);
   }
 
  private:
@@ -242,7 +242,7 @@ class ClockMover {
     return {};  // unreachable: every clock but the root is a branch of a fork
   }
 
-  void apply(const levels::Moved& moved) {
+  void apply(const memories::Moved& moved) {
     const StretchedClock stretch(moved.positions);
     move_views(stretch);
     replace_buffers(moved);
@@ -250,7 +250,7 @@ class ClockMover {
     for (std::size_t at = 0; at < plan_.clocks[clock_].steps.size(); ++at)
       steps[static_cast<std::size_t>(stretch.at(static_cast<Position>(at)))] =
           std::move(plan_.clocks[clock_].steps[at]);
-    for (const levels::Copied& copied : moved.copies) {
+    for (const memories::Copied& copied : moved.copies) {
       const std::size_t old = old_index_of_[movables_[copied.movable].buffer];
       steps[static_cast<std::size_t>(copied.at)] =
           Copy{*tensor_of_[old], new_index_of_[copied.from], new_index_of_[copied.to]};
@@ -300,7 +300,7 @@ class ClockMover {
     return held == bytes;
   }
 
-  void replace_buffers(const levels::Moved& moved) {
+  void replace_buffers(const memories::Moved& moved) {
     std::vector<Buffer> buffers;
     std::vector<Place> places;
     base::UniqueNames ids;
@@ -365,7 +365,7 @@ class ClockMover {
   std::size_t clock_;
   Problem problem_;  ///< The clock's buffers, then those of others.
   Solution solution_;
-  std::vector<levels::Movable> movables_;
+  std::vector<memories::Movable> movables_;
   std::vector<std::size_t> first_tensor_;              ///< Per model: index in Plan::tensors.
   std::vector<bool> is_given_;                         ///< Per tensor: no operator of its clock writes it.
   std::vector<std::size_t> index_of_;                  ///< Per buffer of the clock: index in `problem_`.

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "levels/solve.h"
 #include "pack/occupancy.h"
+#include "pack/solve.h"
 #include "plan/draft.h"
 #include "stowage/error.h"
 
@@ -122,7 +122,7 @@ class Keeper {
     SolveOptions options = options_;
     if (obstacle_to(options.strategy, problem_))
       options.strategy = SolveOptions().strategy;  // it knows no pins
-    Solution solution = levels::solve(problem_, options, deadline_.part(share_of_packing));
+    Solution solution = pack::solve(problem_, options, deadline_.part(share_of_packing));
     if (solution.outcome != Outcome::fits) return false;
     places_ = std::move(solution.places);
     return true;

@@ -24,8 +24,8 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "levels/solve.h"
 #include "pack/placing.h"
+#include "pack/solve.h"
 #include "plan/arrangement.h"
 
 namespace stowage::plan {
@@ -186,7 +186,7 @@ class Placer {
       Problem part{.memories = rest.memories};
       for (const std::size_t b : parts[p]) part.buffers.push_back(rest.buffers[b]);
       const Solution solution =
-          levels::solve(part, options_, deadline_.part(1 / static_cast<double>(parts.size() - p)));
+          pack::solve(part, options_, deadline_.part(1 / static_cast<double>(parts.size() - p)));
       strategies_.push_back(solution.strategy);
       placed.cost_bound = sum_of_costs(placed.cost_bound, solution.cost_bound);
       result_.interrupted = result_.interrupted || solution.interrupted;

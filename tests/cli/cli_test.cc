@@ -564,9 +564,14 @@ TEST(Cli, ListsStrategiesThatCanBeChosen) {
   EXPECT_EQ(listed.status, done);
   EXPECT_EQ(listed.errors, "");
   EXPECT_EQ(std::count(listed.output.begin(), listed.output.end(), '\n'),
-            static_cast<std::ptrdiff_t>(strategies().size()));
+            static_cast<std::ptrdiff_t>(strategies().size()) + 2);
+  const std::string lines = "\n" + listed.output;
+  const std::size_t by_name = lines.find("\nby name alone");
+  ASSERT_NE(by_name, std::string::npos);
   for (const StrategyInfo& strategy : strategies()) {
     expect_says(listed.output, {std::string(strategy.name), std::string(strategy.source)});
+    EXPECT_EQ(lines.find("\n" + std::string(strategy.name) + " ") > by_name, !strategy.is_in_auto)
+        << strategy.name;
     Arguments arguments{"--strategy", std::string(strategy.name)};
     if (strategy.name == "levels") arguments = joined(arguments, {"--memory", "fast=96", "--memory", "slow"});
     const json plan = expect_planned(directory, "f.csv", arguments);

@@ -55,7 +55,7 @@ Bytes peak_of(const Problem& problem, const pack::Placing& placing) {
 /// Those that place in one pass, and soon.
 std::vector<std::string> passes() {
   return {"greedy-by-size",     "greedy-by-breadth", "greedy-by-area", "greedy-by-duration",
-          "first-fit-by-start", "best-fit-by-start", "free-list",      "two-stack"};
+          "first-fit-by-start", "best-fit-by-start", "free-list"};
 }
 
 /// All that end by themselves, and serve and suit the problem.
@@ -63,7 +63,7 @@ std::vector<const pack::Strategy*> passes_and_from_peak(const Problem& problem) 
   std::vector<const pack::Strategy*> chosen;
   for (const pack::Strategy& strategy : pack::packers()) {
     const pack::Turn& turn = strategy.turn;
-    if ((turn.is_alone && strategy.info.name != "from-peak") || turn.is_for_few) continue;
+    if ((turn.is_alone && strategy.info.name != "from-peak") || !strategy.info.is_in_auto) continue;
     if (turn.suits != nullptr && !turn.suits(problem)) continue;
     if (!strategy.obstacle(problem)) chosen.push_back(&strategy);
   }
@@ -228,7 +228,6 @@ TEST(Portfolio, WithLittleTimeForEachBufferAStrategyComesLater) {
   idlers.add("fallback", {.of_many = 0, .is_stopgap = true});
   idlers.add("late", {.of_many = 4});
   idlers.add("search", {.of_many = 1, .least = 10'000, .of_many_later = 3, .is_alone = true});
-  idlers.add("for few", {.of_many = 1, .is_for_few = true});
   idlers.add("early", {.of_many = 2});
   const std::vector<std::string> with_time{"fallback", "search", "early", "late"};
   const std::vector<std::string> in_a_hurry{"fallback", "early", "search", "late"};
@@ -236,8 +235,8 @@ TEST(Portfolio, WithLittleTimeForEachBufferAStrategyComesLater) {
   EXPECT_EQ(idlers.order(1000, 9), in_a_hurry);
   EXPECT_EQ(idlers.order(1001, 10), in_a_hurry);
   EXPECT_EQ(idlers.order(2000, 20), with_time);
-  const std::vector<std::string> as_given{"fallback", "late", "search", "for few", "early"};
-  EXPECT_EQ(idlers.order(999, 5), as_given) << "few buffers";
+  const std::vector<std::string> as_given{"late", "search", "early"};
+  EXPECT_EQ(idlers.order(999, 5), as_given) << "few buffers need no fallback";
 }
 
 TEST(Portfolio, TheClockOfAPassBeginsWhereThoseBeforeItEnd) {

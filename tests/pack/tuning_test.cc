@@ -18,7 +18,7 @@
 
 #include "long_tests.h"
 #include "oracle/random_problem.h"
-#include "pack/rectangle_tuner.h"
+#include "pack/patents/rectangle_tuner.h"
 #include "pack/sort_order.h"
 #include "problems.h"
 #include "stowage/export.h"

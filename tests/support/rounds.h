@@ -16,7 +16,8 @@ inline Solution solve_in_rounds(const Problem& problem, const SolveOptions& opti
   static_cast<void>(obstacle_to(options.strategy, problem));
   std::vector<const pack::Strategy*> chosen;
   for (const pack::Strategy& strategy : pack::packers()) {
-    if (options.strategy == "auto" || options.strategy == strategy.info.name) chosen.push_back(&strategy);
+    if (options.strategy == "auto" ? strategy.info.is_in_auto : options.strategy == strategy.info.name)
+      chosen.push_back(&strategy);
   }
   return pack::best_of(problem, chosen,
                        {.options = options, .deadline = pack::deadline_of(options), .rounds = rounds});

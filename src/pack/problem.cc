@@ -1,0 +1,171 @@
+#include "stowage/problem.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/names.h"
+#include "base/overlap.h"
+#include "base/text.h"
+#include "stowage/error.h"
+
+namespace stowage {
+namespace {
+
+constexpr std::array<base::Name<TuningEnd>, 5> tuning_ends{{{TuningEnd::threshold, "threshold"},
+                                                            {TuningEnd::repeated, "repeated"},
+                                                            {TuningEnd::rounds, "rounds"},
+                                                            {TuningEnd::no_gain, "no_gain"},
+                                                            {TuningEnd::stopped, "stopped"}}};
+
+std::string place_of(const Buffer& buffer) { return "buffer " + base::quoted(buffer.id); }
+
+void check_range(const Buffer& buffer, std::string_view what, std::int64_t value, std::int64_t least) {
+  if (value < least || value > largest_value) {
+    throw Error(place_of(buffer),
+                base::concat(what, " is ", value, ", expected ", least, " to ", largest_value));
+  }
+}
+
+void check_buffer(const Buffer& buffer, std::size_t memories) {
+  check_range(buffer, "size", buffer.size, 0);
+  check_range(buffer, "alignment", buffer.alignment, 1);
+  for (const Piece& piece : buffer.pieces) {
+    check_range(buffer, "lower", piece.life.lower, 0);
+    check_range(buffer, "upper", piece.life.upper, 0);
+    if (piece.life.lower > piece.life.upper) {
+      throw Error(place_of(buffer),
+                  base::concat("lower ", piece.life.lower, " is above upper ", piece.life.upper));
+    }
+    if (piece.offset < 0 || piece.size < 0 || piece.offset > buffer.size ||
+        piece.size > buffer.size - piece.offset) {
+      throw Error(place_of(buffer), base::concat("piece of ", piece.size, " bytes at ", piece.offset,
+                                                 " does not lie in its ", buffer.size, " bytes"));
+    }
+  }
+  for (const std::size_t memory : buffer.memories) {
+    if (memory >= memories) throw Error(place_of(buffer), base::concat("memory ", memory, " does not exist"));
+  }
+  if (!buffer.pinned) return;
+  check_range(buffer, "pinned offset", *buffer.pinned, 0);
+  if (*buffer.pinned % buffer.alignment != 0) {
+    throw Error(place_of(buffer), base::concat("pinned offset ", *buffer.pinned,
+                                               " is not a multiple of its alignment ", buffer.alignment));
+  }
+}
+
+/// Sorts the ids by their hashes, so that of a million only a few are compared in full.
+void check_ids(const Problem& problem) {
+  struct Id {
+    std::size_t hash;
+    std::size_t buffer;
+  };
+  std::vector<Id> ids;
+  ids.reserve(problem.buffers.size());
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b)
+    ids.push_back({std::hash<std::string_view>()(problem.buffers[b].id), b});
+  const auto id_of = [&](const Id& id) -> const std::string& { return problem.buffers[id.buffer].id; };
+  std::sort(ids.begin(), ids.end(), [&](const Id& a, const Id& b) {
+    if (a.hash != b.hash) return a.hash < b.hash;
+    const int order = id_of(a).compare(id_of(b));
+    return order != 0 ? order < 0 : a.buffer < b.buffer;
+  });
+  std::optional<std::size_t> first;
+  for (std::size_t i = 1; i < ids.size(); ++i) {
+    if (ids[i].hash != ids[i - 1].hash || id_of(ids[i]) != id_of(ids[i - 1])) continue;
+    first = std::min(first.value_or(ids[i].buffer), ids[i].buffer);
+  }
+  if (first) throw Error(place_of(problem.buffers[*first]), "its id is used twice, expected unique ids");
+}
+
+/// The sum of all sizes with their padding bounds every possible offset.
+void check_total(const Problem& problem) {
+  Bytes total = 0;
+  for (const Buffer& buffer : problem.buffers) {
+    for (const Bytes part : {buffer.size, buffer.alignment, buffer.pinned.value_or(0)}) {
+      const auto sum = base::checked_add(total, part);
+      if (!sum || *sum > largest_value) {
+        throw Error(place_of(buffer),
+                    base::concat("size ", buffer.size, " overflows the sum of sizes, expected at most ",
+                                 largest_value, " in all"));
+      }
+      total = *sum;
+    }
+  }
+}
+
+void add_boxes(const Buffer& buffer, Bytes offset, std::size_t holder, std::vector<base::Box>& boxes) {
+  for (const Piece& piece : buffer.pieces) {
+    const Bytes begin = offset + piece.offset;
+    boxes.push_back({piece.life, begin, begin + piece.size, holder});
+  }
+}
+
+void check_pieces_apart(const Buffer& buffer) {
+  if (buffer.pieces.size() < 2) return;
+  std::vector<base::Box> boxes;
+  add_boxes(buffer, 0, 0, boxes);
+  if (const auto overlap = base::find_overlap(boxes)) {
+    throw Error(place_of(buffer),
+                base::concat("two of its pieces hold the same bytes at position ", overlap->at));
+  }
+}
+
+/// Pins of buffers that may be in one memory.
+void check_pins(const Problem& problem, std::size_t memory) {
+  std::vector<base::Box> boxes;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Buffer& buffer = problem.buffers[b];
+    const bool may_be_there = buffer.memories.empty() || std::ranges::count(buffer.memories, memory) > 0;
+    if (buffer.pinned && may_be_there) add_boxes(buffer, *buffer.pinned, b, boxes);
+  }
+  const auto overlap = base::find_overlap(boxes);
+  if (!overlap) return;
+  const Buffer& first = problem.buffers[boxes[overlap->first].holder];
+  const Buffer& second = problem.buffers[boxes[overlap->second].holder];
+  throw Error(place_of(second), base::concat("pinned at ", *second.pinned, " collides with ", place_of(first),
+                                             " pinned at ", *first.pinned, " at position ", overlap->at));
+}
+
+}  // namespace
+
+void validate(const Problem& problem) {
+  if (problem.memories.empty()) throw Error("", "there is no memory, expected at least one");
+  for (const Memory& memory : problem.memories) {
+    if (memory.alignment < 1 || memory.alignment > largest_value) {
+      throw Error("memory " + base::quoted(memory.name),
+                  base::concat("alignment is ", memory.alignment, ", expected at least 1"));
+    }
+    if (memory.granule < 1 || memory.granule > largest_value)
+      throw Error("memory " + base::quoted(memory.name),
+                  base::concat("granule is ", memory.granule, ", expected at least 1"));
+  }
+  for (const Buffer& buffer : problem.buffers) {
+    if (!base::is_utf8(buffer.id)) throw Error(place_of(buffer), "its id is not UTF-8");
+    check_buffer(buffer, problem.memories.size());
+    check_pieces_apart(buffer);
+  }
+  check_ids(problem);
+  check_total(problem);
+  for (std::size_t m = 0; m < problem.memories.size(); ++m) check_pins(problem, m);
+}
+
+std::string_view name_of(TuningEnd end) { return base::name_in(tuning_ends, end); }
+
+std::optional<TuningEnd> tuning_end_named(std::string_view name) { return base::value_in(tuning_ends, name); }
+
+Bytes peak_of(const Problem& problem, const Solution& solution, std::size_t memory) {
+  Bytes peak = 0;
+  for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Place& place = solution.places[b];
+    if (place.memory == memory) peak = std::max(peak, place.offset + problem.buffers[b].size);
+  }
+  if (solution.slots && solution.slots->place.memory == memory) peak = std::max(peak, solution.slots->end());
+  return peak;
+}
+
+}  // namespace stowage

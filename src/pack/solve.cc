@@ -1,0 +1,99 @@
+// The public face of packing: every strategy by its name, and `auto`, the best of them all.
+
+#include "pack/solve.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/text.h"
+#include "pack/memories/assign.h"
+#include "pack/memories/cost_bound.h"
+#include "pack/portfolio.h"
+#include "pack/shares.h"
+#include "pack/sort_order.h"
+#include "stowage/error.h"
+#include "stowage/problem.h"
+
+namespace stowage {
+namespace {
+
+constexpr StrategyInfo auto_info{"auto", "the best of those that it runs, within the time limit", "stowage"};
+
+const std::vector<pack::Strategy>& all() {
+  static const std::vector<pack::Strategy> strategies = [] {
+    std::vector<pack::Strategy> them(pack::packers().begin(), pack::packers().end());
+    const auto by_name =
+        std::ranges::find(them, false, [](const pack::Strategy& it) { return it.info.is_in_auto; });
+    them.insert(by_name, {{"levels", "chooses what lives in fast memory by what it saves", "stowage"},
+                          memories::assign,
+                          memories::obstacle_to_assign});
+    return them;
+  }();
+  return strategies;
+}
+
+struct Renamed {
+  std::string_view before;
+  std::string_view now;
+};
+/// Names that strategies had: what is now a pass of another one was one of its own.
+constexpr std::array<Renamed, 3> renamed{
+    {{"sweep", "from-peak"}, {"free-list-best", "free-list"}, {"two-stack-best", "two-stack"}}};
+
+/// The strategies of that name, now or before.
+std::vector<const pack::Strategy*> strategies_named(std::string_view name) {
+  const auto old = std::ranges::find(renamed, name, &Renamed::before);
+  if (old != renamed.end()) name = old->now;
+  std::vector<const pack::Strategy*> chosen;
+  for (const pack::Strategy& strategy : all()) {
+    if (name == auto_info.name ? strategy.info.is_in_auto : name == strategy.info.name)
+      chosen.push_back(&strategy);
+  }
+  if (!chosen.empty()) return chosen;
+  std::string names(auto_info.name);
+  for (const pack::Strategy& strategy : all()) names += base::concat(", ", strategy.info.name);
+  throw UsageError(base::concat("unknown strategy ", base::quoted(name), ", expected one of ", names));
+}
+
+}  // namespace
+
+std::vector<StrategyInfo> strategies() {
+  std::vector<StrategyInfo> infos{auto_info};
+  for (const pack::Strategy& strategy : all()) infos.push_back(strategy.info);
+  return infos;
+}
+
+std::optional<std::string> obstacle_to(std::string_view strategy, const Problem& problem) {
+  std::optional<std::string> first;
+  for (const pack::Strategy* const chosen : strategies_named(strategy)) {
+    auto obstacle = chosen->obstacle(problem);
+    if (!obstacle) return std::nullopt;
+    if (!first) first = std::move(obstacle);
+  }
+  return first;
+}
+
+Solution solve(const Problem& problem, const SolveOptions& options) {
+  return pack::solve(problem, options, pack::deadline_of(options));
+}
+
+Solution pack::solve(const Problem& problem, const SolveOptions& options, const base::Deadline& deadline) {
+  validate(problem);
+  if (!options.sort.empty())
+    (void)pack::parse_sort_order(options.sort);  // an error even if no strategy uses it
+  const auto chosen = strategies_named(options.strategy);
+  if (chosen.size() == 1) {
+    if (const auto obstacle = chosen[0]->obstacle(problem)) throw NotApplicable(options.strategy, *obstacle);
+  }
+  Solution best = pack::best_of(problem, chosen, {options, deadline});
+  const bool is_bounded = problem.memories.size() == 1 || best.cost_bound > 0;
+  if (is_bounded) return best;
+  const std::int64_t bound = memories::cost_bound(problem, deadline.later_by(pack::shares::proof));
+  best.cost_bound = std::min(bound, best.cost);
+  return best;
+}
+
+}  // namespace stowage
