@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-ORDER = ["base", "model", "import", "schedule", "lifetime", "alias", "stream", "share", "pack", "levels", "check",
+ORDER = ["base", "model", "operators", "import", "schedule", "lifetime", "alias", "stream", "share", "pack", "levels", "check",
          "plan", "tflm", "export", "report", "kernels", "run", "generate", "cli"]
 INCLUDE = re.compile(r'^#include "([^"]+)"')
 

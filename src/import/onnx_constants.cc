@@ -29,7 +29,6 @@ namespace {
 
 using wire::AttributeProto;
 using wire::TensorProto;
-namespace element = wire::element;
 
 bool passes_on_its_bytes(const Operator& op) {
   return op.type == "Identity" || op.type == "Reshape" || op.type == "Flatten" || op.type == "Squeeze" ||

@@ -16,10 +16,13 @@
 #include <unordered_map>
 
 #include "import/copies.h"
-#include "import/onnx_context.h"
+#include "import/onnx_attributes.h"
+#include "operators/context.h"
 
 namespace stowage::import {
 namespace {
+
+using operators::NodeContext;
 
 /// An operator under inspection.
 struct NodeCopy {
@@ -64,7 +67,7 @@ void pass_transpose(const NodeCopy& it) {
 
 void concat(const NodeCopy& it) {
   constexpr int first_without_default = 4;
-  if (it.node.version() >= first_without_default && it.node.attribute("axis") == nullptr) {
+  if (it.node.version() >= first_without_default && !it.node.has_attribute("axis")) {
     it.finder.refuse("concat without an axis");
     return;
   }
@@ -83,7 +86,7 @@ Shape even_sizes(std::int64_t extent, std::size_t parts) {
 
 void pass_split(const NodeCopy& it) {
   constexpr int first_with_default = 2;
-  if (it.node.version() < first_with_default && it.node.attribute("axis") == nullptr) {
+  if (it.node.version() < first_with_default && !it.node.has_attribute("axis")) {
     it.finder.refuse("split without an axis");
     return;
   }
@@ -228,7 +231,8 @@ class CopySearch {
     for (const auto& input : op.inputs)
       values.push_back(input && values_[*input] ? &*values_[*input] : nullptr);
     const auto version = versions_.find("");
-    const NodeContext context(node, version == versions_.end() ? 0 : version->second, {}, std::move(values));
+    const NodeContext context(views_of(node), version == versions_.end() ? 0 : version->second,
+                              op.outputs.size(), {}, std::move(values));
     rule({model_.graph, context, op, finder});
   }
 

@@ -33,7 +33,6 @@ namespace {
 using namespace std::string_view_literals;
 using wire::NodeProto;
 using wire::TensorProto;
-namespace element = wire::element;
 
 /// A stored tensor with its scale and zero point.
 struct Stored {

@@ -9,15 +9,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "import/onnx_shape_rules.h"
+#include "operators/shapes.h"
 
 namespace stowage::import {
 namespace {
 
-using namespace shape_rules;
+using namespace operators::shapes;
 
 struct ShapeRule {
-  void (*infer)(NodeContext& node);
+  void (*infer)(operators::NodeContext& node);
   std::size_t inputs;  ///< That no operator set leaves out.
 };
 
@@ -183,8 +183,8 @@ const ShapeRules& standard_rules() {
       {"SequenceAt", {element_of_first, 1}},
       {"SequenceConstruct", {sequence_of_inputs, 1}},
       {"SequenceEmpty", {empty_sequence, 0}},
-      {"SequenceErase", {changed_sequence, 1}},
-      {"SequenceInsert", {changed_sequence, 1}},
+      {"SequenceErase", {shorter_sequence, 1}},
+      {"SequenceInsert", {longer_sequence, 1}},
       {"SequenceLength", {whole_number, 1}},
       {"Shape", {shape_query, 1}},
       {"Shrink", {like_first, 1}},
@@ -245,17 +245,17 @@ const ShapeRules& more_rules() {
       {"ai.onnx.ml.SVMClassifier", {vector_classifier, 1}},
       {"ai.onnx.ml.SVMRegressor", {vector_regressor, 1}},
       {"ai.onnx.ml.Scaler", {reals_like_first, 1}},
-      {"ai.onnx.ml.TreeEnsemble", {tree_regressor, 1}},
+      {"ai.onnx.ml.TreeEnsemble", {trees, 1}},
       {"ai.onnx.ml.TreeEnsembleClassifier", {tree_classifier, 1}},
       {"ai.onnx.ml.TreeEnsembleRegressor", {tree_regressor, 1}},
       {"ai.onnx.ml.ZipMap", {map_for_each, 1}},
       {"ai.onnx.preview.training.Adagrad", {optimizer, 3}},
-      {"ai.onnx.preview.training.Adam", {optimizer, 3}},
+      {"ai.onnx.preview.training.Adam", {optimizer_with_moments, 3}},
       {"ai.onnx.preview.training.Momentum", {optimizer, 3}},
       {"com.microsoft.Attention", {joint_attention, 2}},
       {"com.microsoft.BiasAdd", {like_first, 2}},
       {"com.microsoft.BiasDropout", {like_first, 1}},
-      {"com.microsoft.BiasGelu", {broadcast, 2}},
+      {"com.microsoft.BiasGelu", {broadcast_always, 2}},
       {"com.microsoft.BiasSoftmax", {like_first, 2}},
       {"com.microsoft.BiasSplitGelu", {split_gate, 2}},
       {"com.microsoft.ComplexMul", {like_first, 2}},
@@ -318,8 +318,8 @@ const ShapeRules& more_rules() {
 
 }  // namespace
 
-void infer_by_rule(NodeContext& node, std::string_view type) {
-  const bool is_standard = type == node.node().op_type;
+void infer_by_rule(operators::NodeContext& node, std::string_view type) {
+  const bool is_standard = standard_rules().contains(type);
   const ShapeRules& rules = is_standard ? standard_rules() : more_rules();
   const auto rule = rules.find(type);
   if (rule == rules.end() || node.outputs().empty()) return;

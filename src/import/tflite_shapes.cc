@@ -16,14 +16,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "base/text.h"
 #include "import/open_sizes.h"
+#include "import/tflite_attributes.h"
 #include "import/tflite_evaluate.h"
 #include "import/tflite_inference.h"
 #include "import/tflite_rules.h"
 #include "import/tflite_tables.h"
+#include "operators/context.h"
 #include "stowage/error.h"
 
 namespace stowage::import {
@@ -206,15 +209,26 @@ void TfliteInference::infer_operator(std::size_t subgraph, std::size_t o) {
 
 void TfliteInference::infer_plain(const Operator& op, const tflite::Operator& source,
                                   BuiltinOperator builtin) {
-  std::vector<const KnownTensor*> inputs;
-  for (const auto& input : op.inputs) inputs.push_back(input ? &known_[*input] : nullptr);
-  TfliteNode node(source, std::move(inputs), op.outputs.size());
+  std::vector<Type> types;
+  for (const auto& input : op.inputs)
+    types.push_back(tensor_type(0, input ? known_[*input].dims : std::nullopt));
+  std::vector<const Type*> inputs;
+  std::vector<const Value*> values;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const auto& input = op.inputs[i];
+    inputs.push_back(input ? &types[i] : nullptr);
+    values.push_back(input && known_[*input].value ? &*known_[*input].value : nullptr);
+  }
+  // Rules of ONNX that changed are meant as they are now.
+  constexpr int version = std::numeric_limits<int>::max();
+  operators::NodeContext node(views_of(source), version, op.outputs.size(), std::move(inputs),
+                              std::move(values));
   infer_by_rule(at(model_.operator_codes(), source.opcode_index()), node);
   const bool is_as_in_file = !changes_sizes(op);
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {
     if (!op.outputs[i]) continue;
     const TensorId t = *op.outputs[i];
-    std::optional<Dims> dims = node.outputs()[i];
+    std::optional<Dims> dims = node.outputs()[i].dims;
     const std::optional<Dims> fixed = fixed_dims(source_of(t));
     const bool is_fixed = is_as_in_file || count(source_of(t).shape_signature()) > 0;
     if (!dims && fixed) dims.emplace(fixed->size());

@@ -12,7 +12,7 @@
 
 /// Dimensions of tensors as far as they are known, and how operators make new ones of them. For the rules of
 /// all formats.
-namespace stowage::import {
+namespace stowage::operators {
 
 /// A dimension; none if it is unknown.
 using Dim = std::optional<std::int64_t>;
@@ -67,4 +67,4 @@ template <typename... Words>
 /// The dimensions of operands stretched to one another; unknown if one of them is (null).
 [[nodiscard]] std::optional<Dims> broadcast_dims(const Dims* a, const Dims* b);
 
-}  // namespace stowage::import
+}  // namespace stowage::operators

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "import/onnx_shape_rules.h"
+#include "operators/shapes.h"
 
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 namespace {
-
-namespace element = wire::element;
 
 /// The cache of keys and values as one tensor: two, batch, heads, words, elements of a head.
 void set_present(NodeContext& node, std::size_t output, int elem_type, const Dims& heads, const Dims* past) {
@@ -135,4 +133,4 @@ void relative_position_bias(NodeContext& node) {
   node.set_output(0, node.elem_type(0), Dims{1, dim_at(node.dims(0), 1), node.scalar(1), node.scalar(2)});
 }
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes

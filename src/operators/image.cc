@@ -5,12 +5,10 @@
 #include <numeric>
 #include <optional>
 
-#include "import/onnx_shape_rules.h"
+#include "operators/shapes.h"
 
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 namespace {
-
-namespace element = wire::element;
 
 /// An extent times a factor, rounded down, in single precision as in ONNX.
 Dim scaled(const Dim& extent, double factor) {
@@ -51,8 +49,7 @@ void resize_to(const NodeContext& node, const Shape& sizes, const std::vector<st
 /// In operator set 10 scales are the second input, later the third; sizes are the fourth.
 void resize(NodeContext& node) {
   constexpr int first_with_region = 11;
-  const bool is_standard = node.node().domain.empty() || node.node().domain == "ai.onnx";
-  const std::size_t scales_input = is_standard && node.version() < first_with_region ? 1 : 2;
+  const std::size_t scales_input = node.version() < first_with_region ? 1 : 2;
   std::optional<Dims> dims = node.type(0).dims;
   if (dims) {
     Shape every(dims->size());
@@ -75,11 +72,8 @@ void resize(NodeContext& node) {
 void upsample(NodeContext& node) {
   std::optional<Dims> dims = node.type(0).dims;
   auto scales = node.reals(1);
-  const wire::AttributeProto* const given = node.attribute("scales");
-  if (given != nullptr && given->get<std::vector<float>>() != nullptr) {
-    const auto& list = *given->get<std::vector<float>>();
-    scales.emplace(list.begin(), list.end());
-  }
+  if (const auto* const given = node.attributes().get<std::span<const float>>("scales"))
+    scales.emplace(given->begin(), given->end());
   if (dims) {
     if (scales && scales->size() != dims->size())
       misfit("there are ", scales->size(), " scales for ", dims->size(), " dimensions");
@@ -178,4 +172,4 @@ void mel_weights(NodeContext& node) {
                   Dims{length ? Dim(*length / 2 + 1) : Dim(), node.scalar(0)});
 }
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes

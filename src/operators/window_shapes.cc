@@ -5,13 +5,11 @@
 #include <optional>
 #include <string_view>
 
-#include "import/onnx_shape_rules.h"
 #include "model/window_places.h"
+#include "operators/shapes.h"
 
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 namespace {
-
-namespace element = wire::element;
 
 /// The attributes of a window over several axes.
 struct Moves {
@@ -231,4 +229,4 @@ void column_to_image(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes

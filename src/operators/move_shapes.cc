@@ -5,9 +5,9 @@
 #include <optional>
 #include <set>
 
-#include "import/onnx_shape_rules.h"
+#include "operators/shapes.h"
 
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 namespace {
 
 /// A list that is an attribute in some operator sets and an input in others; none if it is not known.
@@ -159,7 +159,7 @@ namespace {
 /// Joins every `stride`-th input from `first` on.
 void join(NodeContext& node, std::size_t first, std::size_t stride) {
   constexpr int first_without_default = 4;
-  if (node.attribute("axis") == nullptr && node.version() >= first_without_default)
+  if (!node.has_attribute("axis") && node.version() >= first_without_default)
     misfit("attribute axis is missing");
   std::optional<Dims> result;
   for (std::size_t i = first; i < node.inputs(); i += stride) {
@@ -193,7 +193,7 @@ namespace {
 
 /// The parts that make up a dimension; as equal as possible if nothing says more.
 std::optional<Shape> parts_of(const NodeContext& node, const Dim& whole) {
-  const auto outputs = static_cast<std::int64_t>(node.node().output.size());
+  const auto outputs = static_cast<std::int64_t>(node.outputs().size());
   auto parts = list_of(node, "split", 1);
   if (!parts && whole && !node.has(1)) {
     if (node.integer("num_outputs", outputs) != outputs)
@@ -295,4 +295,4 @@ void center_crop_pad(NodeContext& node) {
   node.set_output(0, node.elem_type(0), dims);
 }
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes

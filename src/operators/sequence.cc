@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "import/onnx_shape_rules.h"
+#include "operators/shapes.h"
 
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 namespace {
-
-namespace element = wire::element;
 
 Dim positive(std::int64_t number) { return number > 0 ? Dim(number) : std::nullopt; }
 
@@ -110,12 +108,16 @@ void empty_sequence(NodeContext& node) {
   node.set_type(0, type_around(Type::Kind::sequence, tensor_type(type, std::nullopt)));
 }
 
-/// A list with a tensor more, or one less: elements have what they have in common.
-void changed_sequence(NodeContext& node) {
+/// A list with a tensor less.
+void shorter_sequence(NodeContext& node) {
+  if (node.type(0).element != nullptr) node.set_type(0, node.type(0));
+}
+
+/// A list with a tensor more: elements have what they have in common.
+void longer_sequence(NodeContext& node) {
   const auto& element_type = node.type(0).element;
   if (element_type == nullptr) return;
-  const bool adds =
-      node.has(1) && node.type(1).kind == Type::Kind::tensor && node.node().op_type == "SequenceInsert";
+  const bool adds = node.has(1) && node.type(1).kind == Type::Kind::tensor;
   node.set_type(
       0, adds ? type_around(Type::Kind::sequence, common_type(*element_type, node.type(1))) : node.type(0));
 }
@@ -143,13 +145,12 @@ void joined_sequence(NodeContext& node) {
 }
 
 void optional(NodeContext& node) {
-  const wire::AttributeProto* const given = node.attribute("type");
-  const auto* const type = given == nullptr ? nullptr : given->get<wire::AttributeProto::Type>();
+  const auto* const type = node.attributes().get<Type>("type");
   if (node.has(0)) {
     node.set_type(0, type_around(Type::Kind::optional, node.type(0)));
   } else if (type != nullptr) {
-    node.set_type(0, type_around(Type::Kind::optional, declared_type(**type, {})));
+    node.set_type(0, type_around(Type::Kind::optional, *type));
   }
 }
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes

@@ -1,10 +1,10 @@
-#include "import/dims.h"
+#include "operators/dims.h"
 
 #include <algorithm>
 
 #include "base/checked.h"
 
-namespace stowage::import {
+namespace stowage::operators {
 
 std::optional<Shape> concrete_shape(const std::optional<Dims>& dims) {
   if (!dims) return std::nullopt;
@@ -107,4 +107,4 @@ std::optional<Dims> broadcast_dims(const Dims* a, const Dims* b) {
   return result;
 }
 
-}  // namespace stowage::import
+}  // namespace stowage::operators

@@ -1,17 +1,16 @@
-#include "import/onnx_context.h"
+#include "operators/context.h"
 
-#include <algorithm>
 #include <utility>
 
-namespace stowage::import {
+namespace stowage::operators {
 
-NodeContext::NodeContext(const wire::NodeProto& node, int version, std::vector<const Type*> inputs,
-                         std::vector<const Value*> values)
-    : node_(node),
+NodeContext::NodeContext(AttributeViews attributes, int version, std::size_t outputs,
+                         std::vector<const Type*> inputs, std::vector<const Value*> values)
+    : attributes_(std::move(attributes)),
       version_(version),
       inputs_(std::move(inputs)),
       values_(std::move(values)),
-      outputs_(node.output.size()) {}
+      outputs_(outputs) {}
 
 bool NodeContext::has(std::size_t input) const { return input < inputs_.size() && inputs_[input] != nullptr; }
 
@@ -23,6 +22,18 @@ const Type& NodeContext::type(std::size_t input) const {
 const Dims* NodeContext::dims(std::size_t input) const {
   const Type& it = type(input);
   return it.dims ? &*it.dims : nullptr;
+}
+
+const Dims* NodeContext::dims(std::size_t input, std::size_t rank) const {
+  const Dims* const it = dims(input);
+  if (it != nullptr && it->size() != rank)
+    misfit("input ", input, " has ", it->size(), " dimensions, expected ", rank);
+  return it;
+}
+
+Dim NodeContext::elements(std::size_t input) const {
+  const Dims* const it = dims(input);
+  return it == nullptr ? std::nullopt : product_of(*it, 0, it->size());
 }
 
 std::optional<Shape> NodeContext::shape(std::size_t input) const { return concrete_shape(type(input).dims); }
@@ -49,27 +60,19 @@ Dim NodeContext::scalar(std::size_t input) const {
   return it->integers.front();
 }
 
-const wire::AttributeProto* NodeContext::attribute(std::string_view name) const {
-  const auto it = std::ranges::find(node_.attribute, name, &wire::AttributeProto::name);
-  return it == node_.attribute.end() ? nullptr : &*it;
-}
-
 std::int64_t NodeContext::integer(std::string_view attribute, std::int64_t otherwise) const {
-  const wire::AttributeProto* const it = this->attribute(attribute);
-  const auto* const value = it == nullptr ? nullptr : it->get<std::int64_t>();
+  const auto* const value = attributes_.get<std::int64_t>(attribute);
   return value == nullptr ? otherwise : *value;
 }
 
 std::string_view NodeContext::text(std::string_view attribute, std::string_view otherwise) const {
-  const wire::AttributeProto* const it = this->attribute(attribute);
-  const auto* const value = it == nullptr ? nullptr : it->get<std::string_view>();
+  const auto* const value = attributes_.get<std::string_view>(attribute);
   return value == nullptr || value->empty() ? otherwise : *value;
 }
 
 std::optional<Shape> NodeContext::integer_list(std::string_view attribute) const {
-  const wire::AttributeProto* const it = this->attribute(attribute);
-  const auto* const value = it == nullptr ? nullptr : it->get<Shape>();
-  return value == nullptr ? std::nullopt : std::optional(*value);
+  const auto* const value = attributes_.get<std::span<const std::int64_t>>(attribute);
+  return value == nullptr ? std::nullopt : std::optional(Shape(value->begin(), value->end()));
 }
 
 void NodeContext::set_output(std::size_t index, int elem_type, const std::optional<Dims>& dims) {
@@ -84,4 +87,4 @@ void NodeContext::set_type(std::size_t index, const Type& type) {
   if (index < outputs_.size()) outputs_[index] = type;
 }
 
-}  // namespace stowage::import
+}  // namespace stowage::operators

@@ -2,12 +2,10 @@
 
 #include <optional>
 
-#include "import/onnx_shape_rules.h"
+#include "operators/shapes.h"
 
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 namespace {
-
-namespace element = wire::element;
 
 /// Operator sets before this one stretch only the second operand, and only if an attribute says so.
 constexpr int first_that_broadcasts = 7;
@@ -19,7 +17,7 @@ std::optional<Dims> stretched(const NodeContext& node, std::size_t a, std::size_
 }
 
 void set_pair(NodeContext& node, int elem_type) {
-  const bool is_old = node.version() < first_that_broadcasts && node.node().domain.empty();
+  const bool is_old = node.version() < first_that_broadcasts;
   node.set_output(0, elem_type, is_old ? dims_of(node, 0) : stretched(node, 0, 1));
 }
 
@@ -35,14 +33,16 @@ void like_second(NodeContext& node) { node.set_type(0, node.type(1)); }
 
 void like_first_along_axis(NodeContext& node) {
   const Dims* const dims = node.dims(0);
-  if (dims != nullptr && node.attribute("axis") != nullptr)
-    (void)axis_in(node.integer("axis", 0), dims->size());
+  if (dims != nullptr && node.has_attribute("axis")) (void)axis_in(node.integer("axis", 0), dims->size());
   like_first(node);
 }
 
 void truth_like_first(NodeContext& node) { node.set_output(0, element::boolean, dims_of(node, 0)); }
 
 void broadcast(NodeContext& node) { set_pair(node, node.elem_type(0)); }
+
+/// The same, however old the operator set.
+void broadcast_always(NodeContext& node) { node.set_output(0, node.elem_type(0), stretched(node, 0, 1)); }
 
 void broadcast_to_truth(NodeContext& node) { set_pair(node, element::boolean); }
 
@@ -95,7 +95,7 @@ void quantize_dynamically(NodeContext& node) {
 void dropout(NodeContext& node) {
   constexpr int first_with_truth = 10;
   like_first(node);
-  const bool is_old = node.version() < first_with_truth && node.node().domain.empty();
+  const bool is_old = node.version() < first_with_truth;
   node.set_output(1, is_old ? node.elem_type(0) : static_cast<int>(element::boolean), dims_of(node, 0));
 }
 
@@ -141,16 +141,23 @@ void split_gate(NodeContext& node) {
   node.set_output(0, node.elem_type(0), dims);
 }
 
-/// The first half of the outputs are the variables, the others their states; inputs have gradients between.
-void optimizer(NodeContext& node) {
+namespace {
+
+/// The first half of the outputs are the variables, the others their states; inputs have gradients between. There
+/// are so many groups of inputs.
+void optimize(NodeContext& node, std::size_t groups) {
   constexpr std::size_t variables = 2;  // after the rate and the count of updates
-  const std::size_t groups = node.node().op_type == "Adam" ? 4 : 3;
   if (node.inputs() < variables + groups || (node.inputs() - variables) % groups != 0)
     misfit("there are ", node.inputs(), " inputs");
   const std::size_t count = (node.inputs() - variables) / groups;
   for (std::size_t i = 0; i < node.outputs().size(); ++i)
     node.set_type(i, node.type(variables + i + (i < count ? 0 : count)));
 }
+
+}  // namespace
+
+void optimizer(NodeContext& node) { optimize(node, 3); }
+void optimizer_with_moments(NodeContext& node) { optimize(node, 4); }
 
 /// What PyTorch's and onnxruntime's operators with states of a convolution return.
 void causal_convolution(NodeContext& node) {
@@ -162,4 +169,4 @@ void causal_convolution(NodeContext& node) {
   node.set_output(1, node.elem_type(0), Dims{(*input)[0], (*input)[1], sum_of((*weights)[2], Dim(-1))});
 }
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes

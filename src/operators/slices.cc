@@ -1,77 +1,38 @@
-#include "import/tflite_node.h"
+#include "operators/slices.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
-namespace stowage::import {
-
-bool TfliteNode::has(std::size_t input) const { return input < inputs_.size() && inputs_[input] != nullptr; }
-
-const Dims* TfliteNode::dims(std::size_t input) const {
-  return has(input) && inputs_[input]->dims ? &*inputs_[input]->dims : nullptr;
-}
-
-const Dims* TfliteNode::dims(std::size_t input, std::size_t rank) const {
-  const Dims* const it = dims(input);
-  if (it != nullptr && it->size() != rank)
-    misfit("input ", input, " has ", it->size(), " dimensions, expected ", rank);
-  return it;
-}
-
-std::optional<Shape> TfliteNode::shape(std::size_t input) const {
-  return has(input) ? concrete_shape(inputs_[input]->dims) : std::nullopt;
-}
-
-Dim TfliteNode::elements(std::size_t input) const {
-  const Dims* const it = dims(input);
-  return it == nullptr ? std::nullopt : product_of(*it, 0, it->size());
-}
-
-const Value* TfliteNode::value(std::size_t input) const {
-  return has(input) && inputs_[input]->value ? &*inputs_[input]->value : nullptr;
-}
-
-std::optional<Shape> TfliteNode::integers(std::size_t input) const {
-  const Value* const it = value(input);
-  return it == nullptr || it->is_real() ? std::nullopt : std::optional(it->integers);
-}
-
-Dim TfliteNode::scalar(std::size_t input) const {
-  const auto it = integers(input);
-  return it && it->size() == 1 ? Dim(it->front()) : std::nullopt;
-}
-
-void TfliteNode::set(std::size_t output, const std::optional<Dims>& dims) {
-  if (output < outputs_.size()) outputs_[output] = dims;
-}
-
+namespace stowage::operators {
 namespace {
 
-bool has_bit(std::int32_t mask, std::size_t bit) {
-  return bit < 32 && ((static_cast<std::uint32_t>(mask) >> bit) & 1U) != 0;
+bool has_bit(const NodeContext& node, std::string_view mask, std::size_t bit) {
+  return bit < 32 && ((static_cast<std::uint32_t>(node.integer(mask, 0)) >> bit) & 1U) != 0;
 }
 
 /// One axis of a strided slice; `entry` counts the begins, ends and steps.
-SlicedAxis sliced(const tflite::StridedSliceOptions& options, std::size_t entry, const Dim& size,
-                  std::int64_t begin, std::int64_t end, std::int64_t step) {
+SlicedAxis sliced(const NodeContext& node, std::size_t entry, const Dim& size, std::int64_t begin,
+                  std::int64_t end, std::int64_t step) {
   if (step == 0) misfit("the step of axis ", entry, " is 0");
   const bool is_forward = step > 0;
-  SlicedAxis axis{.is_shrunk = has_bit(options.shrink_axis_mask(), entry), .step = step};
+  SlicedAxis axis{.is_shrunk = has_bit(node, "shrink_axis_mask", entry), .step = step};
   if (!size) {
     if (axis.is_shrunk) axis.extent = 1;
     return axis;
   }
   const std::int64_t first = is_forward ? 0 : *size - 1;
-  if (has_bit(options.begin_mask(), entry)) begin = first;
-  axis.start = begin < 0 && !has_bit(options.begin_mask(), entry) ? sum_of(begin, *size) : begin;
+  if (has_bit(node, "begin_mask", entry)) begin = first;
+  axis.start = begin < 0 && !has_bit(node, "begin_mask", entry) ? sum_of(begin, *size) : begin;
   axis.start =
       std::clamp(axis.start, is_forward ? std::int64_t{0} : std::int64_t{-1}, is_forward ? *size : *size - 1);
   if (axis.is_shrunk) {
     axis.extent = 1;
     return axis;
   }
-  if (options.offset()) end = sum_of(axis.start, end);
+  if (node.integer("offset", 0) != 0) end = sum_of(axis.start, end);
   constexpr std::int64_t far = largest_value;
-  if (has_bit(options.end_mask(), entry)) end = is_forward ? far : -far;
+  if (has_bit(node, "end_mask", entry)) end = is_forward ? far : -far;
   // An axis without elements before its start has none at all.
   const bool is_before_all = axis.start < 0 || axis.start >= *size;
   axis.extent = is_before_all ? 0 : taken(*size, axis.start, end, step);
@@ -80,18 +41,17 @@ SlicedAxis sliced(const tflite::StridedSliceOptions& options, std::size_t entry,
 
 }  // namespace
 
-std::optional<std::vector<SlicedAxis>> strided_slice_of(const TfliteNode& node) {
-  const auto* const options = node.source().builtin_options_as_StridedSliceOptions();
+std::optional<std::vector<SlicedAxis>> strided_slice_of(const NodeContext& node) {
   const Dims* const dims = node.dims(0);
   const auto begin = node.integers(1);
   const auto end = node.integers(2);
   const auto steps = node.integers(3);
-  if (options == nullptr || dims == nullptr || !begin || !end || !steps) return std::nullopt;
+  if (!node.has_attribute("begin_mask") || dims == nullptr || !begin || !end || !steps) return std::nullopt;
   if (begin->size() != end->size() || begin->size() != steps->size())
     misfit("there are ", begin->size(), " begins, ", end->size(), " ends and ", steps->size(), " steps");
   std::size_t named = 0;  // axes of the input that have an entry
   for (std::size_t i = 0; i < begin->size(); ++i) {
-    if (!has_bit(options->ellipsis_mask(), i) && !has_bit(options->new_axis_mask(), i)) ++named;
+    if (!has_bit(node, "ellipsis_mask", i) && !has_bit(node, "new_axis_mask", i)) ++named;
   }
   if (named > dims->size()) misfit("there are ", named, " begins for ", dims->size(), " dimensions");
   std::vector<SlicedAxis> axes;
@@ -101,13 +61,13 @@ std::optional<std::vector<SlicedAxis>> strided_slice_of(const TfliteNode& node) 
   };
   bool had_ellipsis = false;
   for (std::size_t i = 0; i < begin->size(); ++i) {
-    if (has_bit(options->ellipsis_mask(), i)) {
+    if (has_bit(node, "ellipsis_mask", i)) {
       if (std::exchange(had_ellipsis, true)) misfit("there are two ellipses");
       take_whole(dims->size() - named);
-    } else if (has_bit(options->new_axis_mask(), i)) {
+    } else if (has_bit(node, "new_axis_mask", i)) {
       axes.push_back({.is_new = true, .extent = 1});
     } else {
-      axes.push_back(sliced(*options, i, (*dims)[next], (*begin)[i], (*end)[i], (*steps)[i]));
+      axes.push_back(sliced(node, i, (*dims)[next], (*begin)[i], (*end)[i], (*steps)[i]));
       ++next;
     }
   }
@@ -116,7 +76,7 @@ std::optional<std::vector<SlicedAxis>> strided_slice_of(const TfliteNode& node) 
 }
 
 /// A size of -1 is the rest.
-std::optional<std::vector<SlicedAxis>> slice_of(const TfliteNode& node) {
+std::optional<std::vector<SlicedAxis>> slice_of(const NodeContext& node) {
   const Dims* const dims = node.dims(0);
   const auto begin = node.integers(1);
   const auto size = node.integers(2);
@@ -137,7 +97,7 @@ std::optional<std::vector<SlicedAxis>> slice_of(const TfliteNode& node) {
   return axes;
 }
 
-std::optional<SplitAxis> split_of(const TfliteNode& node) {
+std::optional<SplitAxis> split_of(const NodeContext& node) {
   const Dims* const dims = node.dims(1);
   const Dim axis = node.scalar(0);
   const auto parts = static_cast<std::int64_t>(node.outputs().size());
@@ -151,7 +111,7 @@ std::optional<SplitAxis> split_of(const TfliteNode& node) {
 }
 
 /// One of the sizes may be -1: the rest.
-std::optional<SplitAxis> split_v_of(const TfliteNode& node) {
+std::optional<SplitAxis> split_v_of(const NodeContext& node) {
   const Dims* const dims = node.dims(0);
   const Dim axis = node.scalar(2);
   auto sizes = node.integers(1);
@@ -177,4 +137,4 @@ std::optional<SplitAxis> split_v_of(const TfliteNode& node) {
   return split;
 }
 
-}  // namespace stowage::import
+}  // namespace stowage::operators

@@ -1,19 +1,20 @@
 #pragma once
 
-#include "import/onnx_context.h"
+#include "operators/context.h"
 
 /// One rule for each kind of operators: it sets the types of the node's outputs as far as they can be known,
 /// and throws Misfit if inputs and attributes do not fit together. The table of operators is in
 /// onnx_rules.cc.
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 
-// onnx_shape_elementwise.cc
+// elementwise.cc
 void like_first(NodeContext& node);
 void all_like_first(NodeContext& node);
 void like_second(NodeContext& node);
 void like_first_along_axis(NodeContext& node);
 void truth_like_first(NodeContext& node);
 void broadcast(NodeContext& node);
+void broadcast_always(NodeContext& node);
 void broadcast_to_truth(NodeContext& node);
 void broadcast_all(NodeContext& node);
 void choose(NodeContext& node);
@@ -31,9 +32,10 @@ void skip_layer_normalization(NodeContext& node);
 void skip_group_normalization(NodeContext& node);
 void split_gate(NodeContext& node);
 void optimizer(NodeContext& node);
+void optimizer_with_moments(NodeContext& node);
 void causal_convolution(NodeContext& node);
 
-// onnx_shape_reduce.cc
+// reduce.cc
 void reduce(NodeContext& node);
 void quantized_reduce(NodeContext& node);
 void arg_reduce(NodeContext& node);
@@ -47,7 +49,7 @@ void shape_query(NodeContext& node);
 void whole_number(NodeContext& node);
 void truth(NodeContext& node);
 
-// onnx_shape_move.cc
+// move_shapes.cc
 void reshape(NodeContext& node);
 void flatten(NodeContext& node);
 void squeeze(NodeContext& node);
@@ -62,7 +64,7 @@ void slice(NodeContext& node);
 void pad(NodeContext& node);
 void center_crop_pad(NodeContext& node);
 
-// onnx_shape_index.cc
+// index.cc
 void gather(NodeContext& node);
 void gather_blocks(NodeContext& node);
 void gather_elements(NodeContext& node);
@@ -78,7 +80,7 @@ void depth_to_space(NodeContext& node);
 void space_to_depth(NodeContext& node);
 void determinant(NodeContext& node);
 
-// onnx_shape_product.cc
+// product.cc
 void matrix_multiply(NodeContext& node);
 void integer_multiply(NodeContext& node);
 void quantized_multiply(NodeContext& node);
@@ -89,7 +91,7 @@ void quantized_general_multiply(NodeContext& node);
 void packed_multiply(NodeContext& node);
 void einsum(NodeContext& node);
 
-// onnx_shape_window.cc
+// window_shapes.cc
 void pool(NodeContext& node);
 void global_pool(NodeContext& node);
 void convolution(NodeContext& node);
@@ -102,7 +104,7 @@ void region_pool(NodeContext& node);
 void region_align(NodeContext& node);
 void column_to_image(NodeContext& node);
 
-// onnx_shape_image.cc
+// image.cc
 void resize(NodeContext& node);
 void upsample(NodeContext& node);
 void grid_sample(NodeContext& node);
@@ -113,7 +115,7 @@ void fourier(NodeContext& node);
 void window_function(NodeContext& node);
 void mel_weights(NodeContext& node);
 
-// onnx_shape_sequence.cc
+// sequence.cc
 void recurrent(NodeContext& node);
 void quantized_recurrent(NodeContext& node);
 void attention(NodeContext& node);
@@ -121,12 +123,13 @@ void linear_attention(NodeContext& node);
 void sequence_of_first(NodeContext& node);
 void sequence_of_inputs(NodeContext& node);
 void empty_sequence(NodeContext& node);
-void changed_sequence(NodeContext& node);
+void shorter_sequence(NodeContext& node);
+void longer_sequence(NodeContext& node);
 void element_of_first(NodeContext& node);
 void joined_sequence(NodeContext& node);
 void optional(NodeContext& node);
 
-// onnx_shape_contrib.cc
+// contrib.cc
 void joint_attention(NodeContext& node);
 void quantized_attention(NodeContext& node);
 void multi_head_attention(NodeContext& node);
@@ -134,7 +137,7 @@ void grouped_attention(NodeContext& node);
 void embed_layer_normalization(NodeContext& node);
 void relative_position_bias(NodeContext& node);
 
-// onnx_shape_table.cc
+// ml.cc
 void text_like_inputs(NodeContext& node);
 void split_text(NodeContext& node);
 void normalize_text(NodeContext& node);
@@ -149,8 +152,9 @@ void tree_classifier(NodeContext& node);
 void linear_regressor(NodeContext& node);
 void vector_regressor(NodeContext& node);
 void tree_regressor(NodeContext& node);
+void trees(NodeContext& node);
 void categories_to_bits(NodeContext& node);
 void joined_features(NodeContext& node);
 void map_for_each(NodeContext& node);
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes

@@ -1,8 +1,10 @@
 // Rules of convolutions, pools and other operators on images. Images are [batch, height, width, channels].
 
-#include "import/tflite_shape_rules.h"
+#include <string>
 
-namespace stowage::import::tflite_rules {
+#include "operators/tflite_shapes.h"
+
+namespace stowage::operators::tflite_shapes {
 namespace {
 
 /// How a window moves along one axis.
@@ -13,28 +15,31 @@ struct Window {
 };
 
 /// The places of a window on so many elements.
-Dim places(const Dim& size, const Window& window, tflite::Padding padding) {
+Dim places(const NodeContext& node, const Dim& size, const Window& window) {
+  constexpr std::int64_t same = 0;
+  constexpr std::int64_t valid = 1;
+  const std::int64_t padding = node.integer("padding", same);
   if (window.stride < 1 || window.dilation < 1)
     misfit("a window has stride ", window.stride, " and dilation ", window.dilation, ", expected at least 1");
   if (!size) return std::nullopt;
-  if (padding == tflite::Padding::SAME) return sum_of(*size, window.stride - 1) / window.stride;
-  if (padding != tflite::Padding::VALID)
-    misfit("padding is ", static_cast<int>(padding), ", expected 0 or 1");
+  if (padding == same) return sum_of(*size, window.stride - 1) / window.stride;
+  if (padding != valid) misfit("padding is ", padding, ", expected 0 or 1");
   if (!window.taps) return std::nullopt;
   const std::int64_t reach = sum_of(product_of(*window.taps - 1, window.dilation), 1);
   if (reach > *size) misfit("a window of ", reach, " elements does not fit into ", *size);
   return (*size - reach) / window.stride + 1;
 }
 
+/// A filter with so many taps along an axis: "d", "h" or "w", for depth, height and width.
+Window filter_along(const NodeContext& node, const std::string& axis, const Dim& taps) {
+  return {taps, node.integer("stride_" + axis, 0), node.integer("dilation_" + axis + "_factor", 1)};
+}
+
 /// Height and width of the result of a filter [.., height, width, ..] that moves over an image.
-template <typename Options>
-void move_filter(const Options* options, const Dims* dims, const Dims* filter, Dims& result) {
-  if (options == nullptr) return;
-  const tflite::Padding padding = options->padding();
-  const Window high{dim_at(filter, 1), options->stride_h(), options->dilation_h_factor()};
-  const Window wide{dim_at(filter, 2), options->stride_w(), options->dilation_w_factor()};
-  result[1] = places(dim_at(dims, 1), high, padding);
-  result[2] = places(dim_at(dims, 2), wide, padding);
+void move_filter(const NodeContext& node, const Dims* dims, const Dims* filter, Dims& result) {
+  if (!node.has_attribute("padding")) return;
+  result[1] = places(node, dim_at(dims, 1), filter_along(node, "h", dim_at(filter, 1)));
+  result[2] = places(node, dim_at(dims, 2), filter_along(node, "w", dim_at(filter, 2)));
 }
 
 void expect_channels(const Dim& channels, const Dim& of_filter) {
@@ -45,73 +50,63 @@ void expect_channels(const Dim& channels, const Dim& of_filter) {
 }  // namespace
 
 /// Filters are [output channels, height, width, channels].
-void convolution(TfliteNode& node) {
-  const auto* const options = node.source().builtin_options_as_Conv2DOptions();
+void convolution(NodeContext& node) {
   const Dims* const dims = node.dims(0, 4);
   const Dims* const filter = node.dims(1, 4);
   expect_channels(dim_at(dims, 3), dim_at(filter, 3));
   Dims result{dim_at(dims, 0), Dim(), Dim(), dim_at(filter, 0)};
-  move_filter(options, dims, filter, result);
-  node.set(0, result);
+  move_filter(node, dims, filter, result);
+  node.set_dims(0, result);
 }
 
 /// The filter is [1, height, width, output channels].
-void depthwise_convolution(TfliteNode& node) {
-  const auto* const options = node.source().builtin_options_as_DepthwiseConv2DOptions();
+void depthwise_convolution(NodeContext& node) {
   const Dims* const dims = node.dims(0, 4);
   const Dims* const filter = node.dims(1, 4);
   expect_channels(dim_at(filter, 3), dim_at(dims, 3));
   Dims result{dim_at(dims, 0), Dim(), Dim(), dim_at(filter, 3)};
-  move_filter(options, dims, filter, result);
-  node.set(0, result);
+  move_filter(node, dims, filter, result);
+  node.set_dims(0, result);
 }
 
 /// Images are [batch, depth, height, width, channels], the filter [depth, height, width, channels, output channels].
-void convolution_3d(TfliteNode& node) {
-  const auto* const options = node.source().builtin_options_as_Conv3DOptions();
+void convolution_3d(NodeContext& node) {
   const Dims* const dims = node.dims(0, 5);
   const Dims* const filter = node.dims(1, 5);
   expect_channels(dim_at(dims, 4), dim_at(filter, 3));
   Dims result{dim_at(dims, 0), Dim(), Dim(), Dim(), dim_at(filter, 4)};
-  if (options != nullptr) {
-    result[1] =
-        places(dim_at(dims, 1), {dim_at(filter, 0), options->stride_d(), options->dilation_d_factor()},
-               options->padding());
-    result[2] =
-        places(dim_at(dims, 2), {dim_at(filter, 1), options->stride_h(), options->dilation_h_factor()},
-               options->padding());
-    result[3] =
-        places(dim_at(dims, 3), {dim_at(filter, 2), options->stride_w(), options->dilation_w_factor()},
-               options->padding());
+  if (node.has_attribute("padding")) {
+    result[1] = places(node, dim_at(dims, 1), filter_along(node, "d", dim_at(filter, 0)));
+    result[2] = places(node, dim_at(dims, 2), filter_along(node, "h", dim_at(filter, 1)));
+    result[3] = places(node, dim_at(dims, 3), filter_along(node, "w", dim_at(filter, 2)));
   }
-  node.set(0, result);
+  node.set_dims(0, result);
 }
 
-void pool(TfliteNode& node) {
-  const auto* const options = node.source().builtin_options_as_Pool2DOptions();
+void pool(NodeContext& node) {
   const Dims* const dims = node.dims(0, 4);
   Dims result{dim_at(dims, 0), Dim(), Dim(), dim_at(dims, 3)};
-  if (options != nullptr) {
-    result[1] = places(dim_at(dims, 1), {options->filter_height(), options->stride_h()}, options->padding());
-    result[2] = places(dim_at(dims, 2), {options->filter_width(), options->stride_w()}, options->padding());
+  if (node.has_attribute("padding")) {
+    result[1] =
+        places(node, dim_at(dims, 1), {node.integer("filter_height", 0), node.integer("stride_h", 0)});
+    result[2] = places(node, dim_at(dims, 2), {node.integer("filter_width", 0), node.integer("stride_w", 0)});
   }
-  node.set(0, result);
+  node.set_dims(0, result);
 }
 
 /// The size is an input, or, in old files, in the options.
-void resize(TfliteNode& node) {
-  const auto* const options = node.source().builtin_options_as_ResizeBilinearOptions();
+void resize(NodeContext& node) {
   const Dims* const dims = node.dims(0, 4);
   Dims result{dim_at(dims, 0), Dim(), Dim(), dim_at(dims, 3)};
   if (const auto size = node.integers(1)) {
     if (size->size() != 2) misfit("the size has ", size->size(), " numbers, expected height and width");
     result[1] = size->front();
     result[2] = size->back();
-  } else if (!node.has(1) && options != nullptr) {
-    result[1] = options->new_height();
-    result[2] = options->new_width();
+  } else if (!node.has(1) && node.has_attribute("new_height")) {
+    result[1] = node.integer("new_height", 0);
+    result[2] = node.integer("new_width", 0);
   }
-  node.set(0, result);
+  node.set_dims(0, result);
 }
 
 namespace {
@@ -128,22 +123,20 @@ Dim parts(const Dim& whole, std::int64_t part) {
 
 }  // namespace
 
-void space_to_depth(TfliteNode& node) {
-  const auto* const options = node.source().builtin_options_as_SpaceToDepthOptions();
+void space_to_depth(NodeContext& node) {
   const Dims* const dims = node.dims(0, 4);
-  if (dims == nullptr || options == nullptr) return;
-  const std::int64_t block = block_size(options->block_size());
-  node.set(0, Dims{(*dims)[0], parts((*dims)[1], block), parts((*dims)[2], block),
-                   product_of((*dims)[3], Dim(product_of(block, block)))});
+  if (dims == nullptr || !node.has_attribute("blocksize")) return;
+  const std::int64_t block = block_size(node.integer("blocksize", 0));
+  node.set_dims(0, Dims{(*dims)[0], parts((*dims)[1], block), parts((*dims)[2], block),
+                        product_of((*dims)[3], Dim(product_of(block, block)))});
 }
 
-void depth_to_space(TfliteNode& node) {
-  const auto* const options = node.source().builtin_options_as_DepthToSpaceOptions();
+void depth_to_space(NodeContext& node) {
   const Dims* const dims = node.dims(0, 4);
-  if (dims == nullptr || options == nullptr) return;
-  const std::int64_t block = block_size(options->block_size());
-  node.set(0, Dims{(*dims)[0], product_of((*dims)[1], Dim(block)), product_of((*dims)[2], Dim(block)),
-                   parts((*dims)[3], product_of(block, block))});
+  if (dims == nullptr || !node.has_attribute("blocksize")) return;
+  const std::int64_t block = block_size(node.integer("blocksize", 0));
+  node.set_dims(0, Dims{(*dims)[0], product_of((*dims)[1], Dim(block)), product_of((*dims)[2], Dim(block)),
+                        parts((*dims)[3], product_of(block, block))});
 }
 
 namespace {
@@ -155,7 +148,7 @@ struct Blocks {
   Shape ends{};
 };
 
-std::optional<Blocks> blocks_of(const TfliteNode& node, const Dims* dims) {
+std::optional<Blocks> blocks_of(const NodeContext& node, const Dims* dims) {
   auto sizes = node.integers(1);
   auto ends = node.integers(2);
   if (dims == nullptr || !sizes || !ends) return std::nullopt;
@@ -168,7 +161,7 @@ std::optional<Blocks> blocks_of(const TfliteNode& node, const Dims* dims) {
 
 }  // namespace
 
-void space_to_batch(TfliteNode& node) {
+void space_to_batch(NodeContext& node) {
   const Dims* const dims = node.dims(0);
   const auto blocks = blocks_of(node, dims);
   if (!blocks) return;
@@ -178,10 +171,10 @@ void space_to_batch(TfliteNode& node) {
     result[d + 1] = parts(padded, blocks->sizes[d]);
     result[0] = product_of(result[0], Dim(blocks->sizes[d]));
   }
-  node.set(0, result);
+  node.set_dims(0, result);
 }
 
-void batch_to_space(TfliteNode& node) {
+void batch_to_space(NodeContext& node) {
   const Dims* const dims = node.dims(0);
   const auto blocks = blocks_of(node, dims);
   if (!blocks) return;
@@ -192,11 +185,11 @@ void batch_to_space(TfliteNode& node) {
     result[d + 1] = sum_of(product_of(result[d + 1], Dim(blocks->sizes[d])), Dim(-cropped));
     result[0] = parts(result[0], blocks->sizes[d]);
   }
-  node.set(0, result);
+  node.set_dims(0, result);
 }
 
 /// Of real numbers in two dimensions: half of the frequencies are the others mirrored.
-void fourier(TfliteNode& node) {
+void fourier(NodeContext& node) {
   const Dims* const dims = node.dims(0);
   if (dims == nullptr) return;
   if (dims->size() < 2) misfit("the input has ", dims->size(), " dimensions, expected at least 2");
@@ -205,7 +198,7 @@ void fourier(TfliteNode& node) {
   if (length && length->size() != 2) misfit("the length has ", length->size(), " numbers, expected 2");
   result[dims->size() - 2] = length ? Dim(length->front()) : Dim();
   result[dims->size() - 1] = length ? Dim(length->back() / 2 + 1) : Dim();
-  node.set(0, result);
+  node.set_dims(0, result);
 }
 
-}  // namespace stowage::import::tflite_rules
+}  // namespace stowage::operators::tflite_shapes

@@ -4,26 +4,29 @@
 #include <cmath>
 #include <optional>
 
-#include "import/onnx_shape_rules.h"
+#include "operators/shapes.h"
 
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 namespace {
-
-namespace element = wire::element;
 
 /// The longest shape that an operator makes of a vector whose elements are not known.
 constexpr std::int64_t most_dimensions = 64;
 
 }  // namespace
 
+/// TFLite's may have dimensions of a batch in front, which data and indices share.
 void gather(NodeContext& node) {
   const Dims* const data = node.dims(0);
   const Dims* const indices = node.dims(1);
   std::optional<Dims> result;
   if (data != nullptr && indices != nullptr) {
     const auto axis = static_cast<std::ptrdiff_t>(axis_in(node.integer("axis", 0), data->size()));
+    std::int64_t batches = node.integer("batch_dims", 0);
+    if (batches < 0) batches += std::ssize(*indices);
+    if (batches < 0 || batches > std::ssize(*indices) || batches > axis)
+      misfit("there are ", batches, " batch dimensions before axis ", axis);
     result.emplace(data->begin(), data->begin() + axis);
-    result->insert(result->end(), indices->begin(), indices->end());
+    result->insert(result->end(), indices->begin() + batches, indices->end());
     result->insert(result->end(), data->begin() + axis + 1, data->end());
   }
   node.set_output(0, node.elem_type(0), result);
@@ -85,22 +88,20 @@ void one_hot(NodeContext& node) {
 
 /// The element that has the type and shape of an attribute.
 void constant(NodeContext& node) {
-  for (const wire::AttributeProto& attribute : node.node().attribute) {
-    if (const auto* const tensor = attribute.get<wire::AttributeProto::Tensor>()) {
-      node.set_shape(0, (*tensor)->data_type, (*tensor)->dims);
-    } else if (const auto* const sparse = attribute.get<wire::AttributeProto::SparseTensor>()) {
-      node.set_shape(0, (*sparse)->values.data_type, (*sparse)->dims);
-    } else if (attribute.get<std::int64_t>() != nullptr) {
+  for (const auto& [name, value] : node.attributes().all()) {
+    if (const auto* const tensor = std::get_if<Type>(&value)) {
+      node.set_type(0, *tensor);
+    } else if (std::holds_alternative<std::int64_t>(value)) {
       node.set_shape(0, element::int64, {});
-    } else if (attribute.get<float>() != nullptr) {
+    } else if (std::holds_alternative<float>(value)) {
       node.set_shape(0, element::float32, {});
-    } else if (attribute.get<std::string_view>() != nullptr) {
+    } else if (std::holds_alternative<std::string_view>(value)) {
       node.set_shape(0, element::string, {});
-    } else if (const auto* const integers = attribute.get<Shape>()) {
+    } else if (const auto* const integers = std::get_if<std::span<const std::int64_t>>(&value)) {
       node.set_shape(0, element::int64, {std::ssize(*integers)});
-    } else if (const auto* const reals = attribute.get<std::vector<float>>()) {
+    } else if (const auto* const reals = std::get_if<std::span<const float>>(&value)) {
       node.set_shape(0, element::float32, {std::ssize(*reals)});
-    } else if (const auto* const texts = attribute.get<std::vector<std::string_view>>()) {
+    } else if (const auto* const texts = std::get_if<std::span<const std::string_view>>(&value)) {
       node.set_shape(0, element::string, {std::ssize(*texts)});
     }
   }
@@ -108,9 +109,7 @@ void constant(NodeContext& node) {
 
 void constant_of_shape(NodeContext& node) {
   int elem_type = element::float32;
-  const wire::AttributeProto* const value = node.attribute("value");
-  const auto* const tensor = value == nullptr ? nullptr : value->get<wire::AttributeProto::Tensor>();
-  if (tensor != nullptr) elem_type = (*tensor)->data_type;
+  if (const auto* const tensor = node.attributes().get<Type>("value")) elem_type = tensor->elem_type;
   std::optional<Dims> result;
   const Dims* const dims = node.dims(0);
   if (const auto shape = node.integers(0)) {
@@ -216,4 +215,4 @@ void determinant(NodeContext& node) {
   node.set_output(0, node.elem_type(0), dims);
 }
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes

@@ -7,12 +7,10 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "import/onnx_shape_rules.h"
+#include "operators/shapes.h"
 
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 namespace {
-
-namespace element = wire::element;
 
 /// Vectors are matrices of one row, or one column, which the result lacks.
 std::optional<Dims> product_dims(const Dims* first, const Dims* second) {
@@ -187,4 +185,4 @@ void einsum(NodeContext& node) {
   node.set_output(0, node.elem_type(0), result);
 }
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes

@@ -4,12 +4,10 @@
 #include <optional>
 #include <string_view>
 
-#include "import/onnx_shape_rules.h"
+#include "operators/shapes.h"
 
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 namespace {
-
-namespace element = wire::element;
 
 /// Without these axes, or with 1 in their place.
 Dims reduced(const Dims& dims, const std::vector<std::size_t>& axes, bool keeps) {
@@ -71,7 +69,7 @@ void top_k(NodeContext& node) {
   if (dims) {
     const std::size_t axis = axis_in(node.integer("axis", -1), dims->size());
     Dim count = node.has(1) ? node.scalar(1) : std::nullopt;
-    if (node.attribute("k") != nullptr) count = node.integer("k", 0);
+    if (node.has_attribute("k")) count = node.integer("k", 0);
     if (count && (*count < 0 || ((*dims)[axis] && *count > *(*dims)[axis])))
       misfit("cannot take ", *count, " elements of an axis");
     (*dims)[axis] = count;
@@ -95,7 +93,7 @@ void loss(NodeContext& node) {
 /// Vectors whose length depends on data.
 void unique(NodeContext& node) {
   const Dims* const dims = node.dims(0);
-  const bool has_axis = node.attribute("axis") != nullptr;
+  const bool has_axis = node.has_attribute("axis");
   std::optional<Dims> values;
   Dim count;
   if (!has_axis) {
@@ -118,7 +116,7 @@ void compress(NodeContext& node) {
   Dim count;
   if (const auto condition = node.integers(1))
     count = std::ranges::count_if(*condition, [](std::int64_t it) { return it != 0; });
-  if (node.attribute("axis") == nullptr) {
+  if (!node.has_attribute("axis")) {
     dims = Dims{count};
   } else if (dims) {
     (*dims)[axis_in(node.integer("axis", 0), dims->size())] = count;
@@ -153,4 +151,4 @@ void whole_number(NodeContext& node) { node.set_shape(0, element::int64, {}); }
 
 void truth(NodeContext& node) { node.set_shape(0, element::boolean, {}); }
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "import/onnx_shape_rules.h"
+#include "operators/shapes.h"
 
-namespace stowage::import::shape_rules {
+namespace stowage::operators::shapes {
 namespace {
-
-namespace element = wire::element;
 
 /// The count of samples: a vector is one of them.
 Dim samples_of(const NodeContext& node) {
@@ -20,17 +18,17 @@ Dim samples_of(const NodeContext& node) {
 
 template <typename List>
 Dim length_of(const NodeContext& node, std::string_view attribute) {
-  const wire::AttributeProto* const it = node.attribute(attribute);
-  const auto* const list = it == nullptr ? nullptr : it->get<List>();
+  const auto* const list = node.attributes().get<List>(attribute);
   return list == nullptr ? Dim() : Dim(std::ssize(*list));
 }
 
-using Texts = std::vector<std::string_view>;
+using Texts = std::span<const std::string_view>;
+using Numbers = std::span<const std::int64_t>;
 
 /// A label for each sample: text, or a number.
 void set_labels(NodeContext& node, std::string_view texts, std::string_view numbers) {
   const bool is_text = length_of<Texts>(node, texts).value_or(0) > 0;
-  Dim classes = is_text ? length_of<Texts>(node, texts) : length_of<Shape>(node, numbers);
+  Dim classes = is_text ? length_of<Texts>(node, texts) : length_of<Numbers>(node, numbers);
   node.set_output(0, is_text ? static_cast<int>(element::string) : static_cast<int>(element::int64),
                   Dims{samples_of(node)});
   node.set_output(1, element::float32, Dims{samples_of(node), classes});
@@ -92,15 +90,11 @@ void categories(NodeContext& node) {
 /// The type of what labels are replaced by.
 void labels(NodeContext& node) {
   int type = 0;
-  if (node.attribute("values_strings") != nullptr || node.attribute("classes_strings") != nullptr)
-    type = element::string;
-  if (node.attribute("classes_strings") != nullptr && node.elem_type(0) == element::string)
-    type = element::int64;
-  if (node.attribute("values_int64s") != nullptr) type = element::int64;
-  if (node.attribute("values_floats") != nullptr) type = element::float32;
-  const wire::AttributeProto* const tensor = node.attribute("values_tensor");
-  if (tensor != nullptr && tensor->get<wire::AttributeProto::Tensor>() != nullptr)
-    type = (*tensor->get<wire::AttributeProto::Tensor>())->data_type;
+  if (node.has_attribute("values_strings") || node.has_attribute("classes_strings")) type = element::string;
+  if (node.has_attribute("classes_strings") && node.elem_type(0) == element::string) type = element::int64;
+  if (node.has_attribute("values_int64s")) type = element::int64;
+  if (node.has_attribute("values_floats")) type = element::float32;
+  if (const auto* const tensor = node.attributes().get<Type>("values_tensor")) type = tensor->elem_type;
   if (type != 0) node.set_output(0, type, node.type(0).dims);
 }
 
@@ -121,14 +115,17 @@ void linear_regressor(NodeContext& node) {
 void vector_regressor(NodeContext& node) { node.set_output(0, element::float32, Dims{samples_of(node), 1}); }
 
 void tree_regressor(NodeContext& node) {
-  const bool is_classical = node.node().op_type == "TreeEnsembleRegressor";
-  const int type = is_classical ? static_cast<int>(element::float32) : node.elem_type(0);
-  node.set_output(0, type, Dims{samples_of(node), node.integer("n_targets", 1)});
+  node.set_output(0, element::float32, Dims{samples_of(node), node.integer("n_targets", 1)});
+}
+
+/// The result has the type of the samples.
+void trees(NodeContext& node) {
+  node.set_output(0, node.elem_type(0), Dims{samples_of(node), node.integer("n_targets", 1)});
 }
 
 void categories_to_bits(NodeContext& node) {
   std::optional<Dims> dims = node.type(0).dims;
-  Dim count = length_of<Shape>(node, "cats_int64s");
+  Dim count = length_of<Numbers>(node, "cats_int64s");
   if (!count) count = length_of<Texts>(node, "cats_strings");
   if (dims) dims->push_back(count);
   node.set_output(0, element::float32, dims);
@@ -149,4 +146,4 @@ void map_for_each(NodeContext& node) {
   node.set_type(0, type_around(Type::Kind::sequence, {.kind = Type::Kind::map}));
 }
 
-}  // namespace stowage::import::shape_rules
+}  // namespace stowage::operators::shapes
